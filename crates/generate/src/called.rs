@@ -47,7 +47,6 @@ impl Scope<'_> {
 fn of_any(function: Function, parts: &[&Code]) -> Result<Code> {
     match (function, parts) {
         (Function::LocalTimestamp | Function::Now, []) => Ok(Code::new("call.now_us()", Kind::Int)),
-        (Function::CurrentDate, []) => Ok(Code::new("call.today()", Kind::Int)),
         (Function::Coalesce, [first, rest @ ..]) => {
             rest.iter().try_fold((*first).clone(), |value, other| coalesced(&value, other))
         }

@@ -5,7 +5,7 @@
 
 use crate::cast::{in_scale, in_type, rescaled, without_casts};
 use crate::code::{Code, Kind, TEXT_BYTES_MAX};
-use crate::truth::{Asked, column_apart};
+use crate::truth::{Asked, column_apart, receiver};
 use crate::unsupported::Unsupported;
 use crate::variable::Variables;
 use sql::SqlType;
@@ -181,21 +181,42 @@ impl Scope<'_> {
     }
 
     fn like(self, operand: &Expr, pattern: &Expr, negated: bool) -> Result<Code> {
-        let value = self.code(operand)?;
+        self.like_of(&self.code(operand)?, &operand.sql_type, pattern, negated)
+    }
+
+    /// `LIKE` of a value of a type.
+    pub fn like_of(
+        self,
+        value: &Code,
+        of: &SqlType,
+        pattern: &Expr,
+        negated: bool,
+    ) -> Result<Code> {
         let ExprKind::Text(pattern) = &without_casts(pattern).kind else {
             return Err(Unsupported::new("LIKE with a pattern that is computed"));
         };
-        let inner = pattern.strip_prefix('%').and_then(|rest| rest.strip_suffix('%'));
-        let Some(part) = inner.filter(|part| !part.contains(['%', '_', '\\'])) else {
+        let is_open = (pattern.starts_with('%'), pattern.len() > 1 && pattern.ends_with('%'));
+        let part = pattern.strip_prefix('%').unwrap_or(pattern);
+        let part = if is_open.1 { part.strip_suffix('%').unwrap_or(part) } else { part };
+        if part.contains(['%', '_', '\\']) {
             return Err(Unsupported::new(format!("LIKE '{pattern}'")));
-        };
-        if matches!(operand.sql_type, SqlType::Char(_)) && part.ends_with(' ') {
+        }
+        // What stands at the end of a text that is kept without blanks does not stand at its end.
+        let is_cut = matches!(of, SqlType::Char(_)) && (part.ends_with(' ') || !is_open.1);
+        if is_cut {
             return Err(Unsupported::new("LIKE with blanks that a text is kept without"));
         }
+        let (value_text, literal) = (value.known(), text_literal(part).text);
+        let test = match is_open {
+            (true, true) => {
+                format!("const {{ &text::Part::new({literal}) }}.is_in({value_text})")
+            }
+            (false, true) => format!("{}.starts_with({literal})", receiver(&value_text)),
+            (true, false) => format!("{}.ends_with({literal})", receiver(&value_text)),
+            (false, false) => return Err(Unsupported::new(format!("LIKE '{pattern}'"))),
+        };
         let sign = if negated { "!" } else { "" };
-        let part = text_literal(part).text;
-        let text = format!("{sign}const {{ &text::Part::new({part}) }}.is_in({})", value.known());
-        Ok(Code::from_parts(text, Kind::Bool, &[&value]))
+        Ok(Code::from_parts(format!("{sign}{test}"), Kind::Bool, &[value]))
     }
 
     fn case(self, branches: &[(Expr, Expr)], otherwise: Option<&Expr>) -> Result<Code> {

@@ -89,6 +89,16 @@ impl Scope<'_> {
                     )),
                 }
             }
+            ExprKind::Like { operand, pattern, ignores_case: false, negated } => {
+                let value = self.code(operand)?;
+                if !value.is_nullable || value.text == "None" {
+                    return plain(self.code(expr)?, asked);
+                }
+                let of = &operand.sql_type;
+                let inner = |value: &Code| self.like_of(value, of, pattern, *negated);
+                let text = one_nullable(&value, asked, &|value| Ok(inner(value)?.text))?;
+                Ok(Code::from_parts(text, Kind::Bool, &[&value]))
+            }
             ExprKind::InList { operand, list, negated } => {
                 self.in_list_answer(operand, list, *negated, asked)
             }
@@ -235,8 +245,12 @@ fn asked_of(option: &str, name: &str, inner: &str, asked: Asked) -> String {
 }
 
 /// What a method is called on.
-fn receiver(text: &str) -> String {
-    if text.ends_with(".as_deref()") { text.to_owned() } else { atom(text) }
+pub fn receiver(text: &str) -> String {
+    match text.strip_prefix('&') {
+        Some(owned) if atom(owned) == owned => owned.to_owned(),
+        _ if text.ends_with(".as_deref()") => text.to_owned(),
+        _ => atom(text),
+    }
 }
 
 /// The value behind an option, by a name.

@@ -8,8 +8,6 @@ use txn::{RowId, Scan, TableId, Transaction};
 
 /// Low bits of drawn keys, which count.
 const DRAWN_COUNT_BITS: u32 = 32;
-/// Microseconds of a day.
-const DAY_US: i64 = 86_400_000_000;
 
 /// A call under way.
 pub struct Call<'a, 'lane, E: Env> {
@@ -61,12 +59,6 @@ impl<E: Env> Call<'_, '_, E> {
         };
         self.scratch.drawn_key = Some(key);
         KeyBuilder::new().int8(key).key()
-    }
-
-    /// The day on which it began, counted from 2000-01-01.
-    #[inline]
-    pub fn today(&self) -> i64 {
-        self.now_us().div_euclid(DAY_US)
     }
 }
 

@@ -21,7 +21,7 @@ use theirs::Theirs;
 /// Procedures whose queries leave the order of rows open.
 const UNORDERED: [&str; 2] = ["get_new_destination", "returned_many"];
 /// Procedures that give values of `character(n)`, which are kept without the blanks at their ends.
-const PADDED: [&str; 24] = [
+const PADDED: [&str; 25] = [
     "whole_row",
     "by_code",
     "rounds_of_texts",
@@ -43,6 +43,7 @@ const PADDED: [&str; 24] = [
     "bought",
     "seen",
     "skus_seen",
+    "labelled",
     "wants",
     "longest_seen",
     "reserved_of",

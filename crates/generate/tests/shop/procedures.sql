@@ -213,3 +213,49 @@ $$;
 CREATE FUNCTION wants(p_customer integer) RETURNS TABLE (sku char(6), strength smallint) LANGUAGE sql AS $$
     SELECT w.sku, w.strength FROM wish w WHERE w.customer = p_customer ORDER BY w.sku
 $$;
+
+-- Changes another table than the one that it goes through, and ends early.
+CREATE FUNCTION give_back(p_id integer, p_most integer) RETURNS integer LANGUAGE plpgsql AS $$
+DECLARE
+    gone record;
+    given integer := 0;
+BEGIN
+    FOR gone IN SELECT l.number, l.sku, l.quantity FROM line l WHERE l.purchase = p_id ORDER BY l.number LOOP
+        EXIT WHEN given >= p_most;
+        CONTINUE WHEN gone.quantity = 3;
+        UPDATE product SET stock = stock + gone.quantity WHERE sku = gone.sku;
+        given := given + 1;
+    END LOOP;
+    DELETE FROM line WHERE purchase = p_id AND number <= given;
+    RETURN given;
+END
+$$;
+
+-- Adds rows to another table in each round.
+CREATE FUNCTION wish_again(p_customer integer, p_strength smallint) RETURNS integer LANGUAGE plpgsql AS $$
+DECLARE
+    found_sku char(6);
+    added integer := 0;
+BEGIN
+    FOR found_sku IN SELECT DISTINCT v.sku FROM visit v WHERE v.customer = p_customer ORDER BY v.sku LOOP
+        INSERT INTO wish VALUES (p_customer, found_sku, p_strength);
+        added := added + 1;
+    END LOOP;
+    RETURN added;
+END
+$$;
+
+CREATE FUNCTION unwish(p_customer integer) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    DELETE FROM wish WHERE customer = p_customer;
+END
+$$;
+
+CREATE FUNCTION labelled(p_kind char) RETURNS TABLE (sku char(6), label varchar(24)) LANGUAGE sql AS $$
+    SELECT p.sku, p.label FROM product p WHERE p.kind = p_kind AND p.label NOT LIKE 'b%'
+    AND (p.label LIKE 'a%' OR p.label LIKE '%e' OR p.label LIKE '%o%') ORDER BY p.sku
+$$;
+
+CREATE FUNCTION mailed(p_adviser integer) RETURNS TABLE (id integer) LANGUAGE sql AS $$
+    SELECT c.id FROM customer c WHERE c.advised_by = p_adviser AND c.email NOT LIKE 'a%' ORDER BY c.id
+$$;

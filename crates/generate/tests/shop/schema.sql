@@ -26,7 +26,7 @@ CREATE TABLE product (
     price numeric(8, 2) NOT NULL CHECK (price > 0),
     stock integer NOT NULL CHECK (stock >= 0),
     reserved integer,
-    CONSTRAINT reserved_of_stock CHECK (reserved BETWEEN 0 AND stock)
+    CONSTRAINT at_most_stock CHECK (reserved BETWEEN 0 AND stock)
 );
 
 CREATE INDEX product_kind ON product (kind, price);

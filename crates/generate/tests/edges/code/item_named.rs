@@ -84,8 +84,8 @@ pub async fn item_named<E: Env>(
         .await?;
     for &item_row_2 in item_rows_2.iter() {
         let item_2 = call.txn.row(item_row_2);
-        if const { &text::Part::new(b"a") }
-            .is_in(known((!item_2.is_null_in(item::LABEL)).then(|| item_2.bytes_in(item::LABEL)))?)
+        if !item_2.is_null_in(item::LABEL)
+            && const { &text::Part::new(b"a") }.is_in(item_2.bytes_in(item::LABEL))
         {
             let item_2 = call.txn.row(item_row_2);
             sum_2 = Some(number::add(sum_2.unwrap_or(0), item_2.int_in(item::ID))?);

@@ -2,16 +2,16 @@
 //!
 //! Left to the executor of plans:
 //!
-//! - `found_after`: a loop over rows that changes tables
+//! - `found_after`: a loop over rows of a table that it changes
 //! - `counted_rows`: GET DIAGNOSTICS
 //! - `raised_values`: RAISE other than EXCEPTION
 //! - `again_by_index`: '2020-02-29 00:00:00' as timestamp without time zone
-//! - `changed_in_loop`: a loop over rows that changes tables
-//! - `nested_queries`: a loop over rows that changes tables
+//! - `changed_in_loop`: a loop over rows of a table that it changes
+//! - `nested_queries`: a loop over rows of a table that it changes
 //! - `returned_one`: division of decimals
 //! - `strictly`: INTO STRICT
 //! - `strictly_changed`: INTO STRICT
-//! - `mixed_results`: a loop over rows with EXIT or CONTINUE
+//! - `mixed_results`: a loop that may end before its rows, of which some may fail
 //! - `one_row`: RETURN of a row
 //! - `nulls_compared`: the function Greatest of no numbers
 //! - `nulls_logic`: an assignment to a parameter that is given
@@ -34,7 +34,6 @@
 //! - `decimal_stored`: a value of type numeric
 //! - `decimal_keys`: a value of type numeric
 //! - `decimal_compared`: a value of type numeric
-//! - `padded`: LIKE 'a%'
 //! - `padded_keys`: an open end of a range of texts
 //! - `text_functions`: a text that is filled up to a computed length
 //! - `texts_ordered`: LIKE with a pattern that is computed
@@ -54,7 +53,7 @@
 //! - `booleans`: a scan of a whole table, or by several keys
 //! - `doubles`: a conversion from integer to double precision
 //! - `assigned_in_turn`: a row with values of variables that it goes into
-//! - `moved_keys`: a loop over rows that changes tables
+//! - `moved_keys`: a loop over rows of a table that it changes
 //! - `no_result`: an assignment to a parameter that is given
 //! - `with_defaults`: a block with a label
 //! - `set_twice`: division of decimals
@@ -99,6 +98,7 @@ pub mod left_by_name;
 pub mod limits;
 pub mod null_bounds;
 pub mod null_keys;
+pub mod padded;
 pub mod raised_behind;
 pub mod returned_many;
 pub mod returned_too_many;
@@ -128,6 +128,7 @@ impl Generated for Tables {
         "null_keys",
         "array_rows",
         "whole_quotients",
+        "padded",
         "texts_stored",
         "limits",
         "ties",
@@ -225,17 +226,18 @@ impl Generated for Tables {
                 )
                 .await
             }
-            9 => {
+            9 => padded::padded(call, &self, &padded::Arguments::bind(arguments)?).await,
+            10 => {
                 texts_stored::texts_stored(call, &self, &texts_stored::Arguments::bind(arguments)?)
                     .await
             }
-            10 => limits::limits(call, &self, &limits::Arguments::bind(arguments)?).await,
-            11 => ties::ties(call, &self, &ties::Arguments::bind(arguments)?).await,
-            12 => {
+            11 => limits::limits(call, &self, &limits::Arguments::bind(arguments)?).await,
+            12 => ties::ties(call, &self, &ties::Arguments::bind(arguments)?).await,
+            13 => {
                 kept_of_last::kept_of_last(call, &self, &kept_of_last::Arguments::bind(arguments)?)
                     .await
             }
-            13 => {
+            14 => {
                 without_return::without_return(
                     call,
                     &self,
@@ -243,10 +245,10 @@ impl Generated for Tables {
                 )
                 .await
             }
-            14 => {
+            15 => {
                 item_moved::item_moved(call, &self, &item_moved::Arguments::bind(arguments)?).await
             }
-            15 => {
+            16 => {
                 item_replaced::item_replaced(
                     call,
                     &self,
@@ -254,41 +256,41 @@ impl Generated for Tables {
                 )
                 .await
             }
-            16 => {
+            17 => {
                 item_twice::item_twice(call, &self, &item_twice::Arguments::bind(arguments)?).await
             }
-            17 => {
+            18 => {
                 item_found::item_found(call, &self, &item_found::Arguments::bind(arguments)?).await
             }
-            18 => {
+            19 => {
                 item_nested::item_nested(call, &self, &item_nested::Arguments::bind(arguments)?)
                     .await
             }
-            19 => {
+            20 => {
                 item_until::item_until(call, &self, &item_until::Arguments::bind(arguments)?).await
             }
-            20 => {
+            21 => {
                 item_raised::item_raised(call, &self, &item_raised::Arguments::bind(arguments)?)
                     .await
             }
-            21 => {
+            22 => {
                 item_priced::item_priced(call, &self, &item_priced::Arguments::bind(arguments)?)
                     .await
             }
-            22 => item_sums::item_sums(call, &self, &item_sums::Arguments::bind(arguments)?).await,
-            23 => {
+            23 => item_sums::item_sums(call, &self, &item_sums::Arguments::bind(arguments)?).await,
+            24 => {
                 item_counted::item_counted(call, &self, &item_counted::Arguments::bind(arguments)?)
                     .await
             }
-            24 => {
+            25 => {
                 whole_casts::whole_casts(call, &self, &whole_casts::Arguments::bind(arguments)?)
                     .await
             }
-            25 => {
+            26 => {
                 whole_signs::whole_signs(call, &self, &whole_signs::Arguments::bind(arguments)?)
                     .await
             }
-            26 => {
+            27 => {
                 item_labelled::item_labelled(
                     call,
                     &self,
@@ -296,23 +298,23 @@ impl Generated for Tables {
                 )
                 .await
             }
-            27 => {
+            28 => {
                 item_named::item_named(call, &self, &item_named::Arguments::bind(arguments)?).await
             }
-            28 => {
+            29 => {
                 item_joined::item_joined(call, &self, &item_joined::Arguments::bind(arguments)?)
                     .await
             }
-            29 => item_days::item_days(call, &self, &item_days::Arguments::bind(arguments)?).await,
-            30 => {
+            30 => item_days::item_days(call, &self, &item_days::Arguments::bind(arguments)?).await,
+            31 => {
                 item_truths::item_truths(call, &self, &item_truths::Arguments::bind(arguments)?)
                     .await
             }
-            31 => item_list::item_list(call, &self, &item_list::Arguments::bind(arguments)?).await,
-            32 => {
+            32 => item_list::item_list(call, &self, &item_list::Arguments::bind(arguments)?).await,
+            33 => {
                 item_pairs::item_pairs(call, &self, &item_pairs::Arguments::bind(arguments)?).await
             }
-            33 => {
+            34 => {
                 item_inserted::item_inserted(
                     call,
                     &self,
@@ -320,7 +322,7 @@ impl Generated for Tables {
                 )
                 .await
             }
-            34 => {
+            35 => {
                 item_of_groups::item_of_groups(
                     call,
                     &self,
@@ -328,14 +330,14 @@ impl Generated for Tables {
                 )
                 .await
             }
-            35 => {
+            36 => {
                 item_firsts::item_firsts(call, &self, &item_firsts::Arguments::bind(arguments)?)
                     .await
             }
-            36 => {
+            37 => {
                 item_cases::item_cases(call, &self, &item_cases::Arguments::bind(arguments)?).await
             }
-            37 => {
+            38 => {
                 digits_declared::digits_declared(
                     call,
                     &self,
@@ -343,8 +345,8 @@ impl Generated for Tables {
                 )
                 .await
             }
-            38 => text_kept::text_kept(call, &self, &text_kept::Arguments::bind(arguments)?).await,
-            39 => {
+            39 => text_kept::text_kept(call, &self, &text_kept::Arguments::bind(arguments)?).await,
+            40 => {
                 text_of_loop::text_of_loop(call, &self, &text_of_loop::Arguments::bind(arguments)?)
                     .await
             }
@@ -359,7 +361,7 @@ impl Generated for Tables {
         arguments: &[Argument<'_>],
     ) -> Result<(), Stop> {
         match procedure {
-            35 => item_firsts::prefetch(lane, self, &item_firsts::Arguments::bind(arguments)?),
+            36 => item_firsts::prefetch(lane, self, &item_firsts::Arguments::bind(arguments)?),
             _ => Ok(()),
         }
     }

@@ -107,12 +107,12 @@ pub async fn buy<E: Env>(
             product.int_in(product::STOCK),
             element(p_quantities, i)?,
         )?)?;
-        check(stock >= 0)?;
         check(
             (product.is_null_in(product::RESERVED) || product.int_in(product::RESERVED) >= 0)
                 && (product.is_null_in(product::RESERVED)
                     || product.int_in(product::RESERVED) <= stock),
         )?;
+        check(stock >= 0)?;
         let mut new_product = call.txn.update(product_row);
         new_product.set_int_in(product::STOCK, stock);
         let product = call.txn.row(product_row);

@@ -12,11 +12,14 @@ pub mod cancel_all;
 pub mod deposit;
 pub mod enrol;
 pub mod forget;
+pub mod give_back;
 pub mod kinds;
+pub mod labelled;
 pub mod leave;
 pub mod lines_of;
 pub mod longest_seen;
 pub mod look;
+pub mod mailed;
 pub mod move_purchase;
 pub mod praise;
 pub mod product_of;
@@ -31,8 +34,10 @@ pub mod skus_seen;
 pub mod tables;
 pub mod texts;
 pub mod too_soon;
+pub mod unwish;
 pub mod want;
 pub mod wants;
+pub mod wish_again;
 
 use fabric::Env;
 use runtime::{Argument, BindError, Call, Generated, Stop};
@@ -69,8 +74,13 @@ impl Generated for Tables {
         "skus_seen",
         "want",
         "wants",
+        "give_back",
+        "wish_again",
+        "unwish",
+        "labelled",
+        "mailed",
     ];
-    const FINGERPRINT: u32 = 0xfcdc4574;
+    const FINGERPRINT: u32 = 0x2b584f35;
 
     fn find<E: Env>(database: &Database<E>) -> Result<Self, BindError> {
         Self::find(database)
@@ -128,6 +138,13 @@ impl Generated for Tables {
             25 => skus_seen::skus_seen(call, &self, &skus_seen::Arguments::bind(arguments)?).await,
             26 => want::want(call, &self, &want::Arguments::bind(arguments)?).await,
             27 => wants::wants(call, &self, &wants::Arguments::bind(arguments)?).await,
+            28 => give_back::give_back(call, &self, &give_back::Arguments::bind(arguments)?).await,
+            29 => {
+                wish_again::wish_again(call, &self, &wish_again::Arguments::bind(arguments)?).await
+            }
+            30 => unwish::unwish(call, &self, &unwish::Arguments::bind(arguments)?).await,
+            31 => labelled::labelled(call, &self, &labelled::Arguments::bind(arguments)?).await,
+            32 => mailed::mailed(call, &self, &mailed::Arguments::bind(arguments)?).await,
             _ => Err(Stop::Deviates),
         }
     }
@@ -154,6 +171,8 @@ impl Generated for Tables {
             21 => forget::prefetch(lane, self, &forget::Arguments::bind(arguments)?),
             23 => longest_seen::prefetch(lane, self, &longest_seen::Arguments::bind(arguments)?),
             26 => want::prefetch(lane, self, &want::Arguments::bind(arguments)?),
+            30 => unwish::prefetch(lane, self, &unwish::Arguments::bind(arguments)?),
+            32 => mailed::prefetch(lane, self, &mailed::Arguments::bind(arguments)?),
             _ => Ok(()),
         }
     }

@@ -38,12 +38,12 @@ pub async fn restock<E: Env>(
     {
         let product = call.txn.row(product_row);
         let stock = number::int4(number::add(product.int_in(product::STOCK), p_by)?)?;
-        check(stock >= 0)?;
         check(
             (product.is_null_in(product::RESERVED) || product.int_in(product::RESERVED) >= 0)
                 && (product.is_null_in(product::RESERVED)
                     || product.int_in(product::RESERVED) <= stock),
         )?;
+        check(stock >= 0)?;
         let mut new_product = call.txn.update(product_row);
         new_product.set_int_in(product::STOCK, stock);
     }

@@ -43,8 +43,8 @@ pub async fn settle<E: Env>(
     {
         let state = text::fitting(p_state, 1)?;
         let paid = p_paid.map(|value| number::digits(value, 10)).transpose()?;
-        check(paid.is_none_or(|value| value >= 0))?;
         check(*state == b"N"[..] || paid.is_some())?;
+        check(paid.is_none_or(|value| value >= 0))?;
         let mut new_purchase = call.txn.update(purchase_row);
         new_purchase.set_bytes_in(purchase::STATE, state);
         match paid {

@@ -12,8 +12,18 @@ type Result<T> = std::result::Result<T, Unsupported>;
 
 /// A piece of Rust that gives the key made of values for these columns.
 pub fn key(scope: Scope<'_>, table: &Table, columns: &[usize], values: &[Expr]) -> Result<Code> {
-    let (text, parts) = builder(scope, table, columns, values)?;
-    Ok(Code::from_parts(format!("{text}.key()"), Kind::Int, &parts.iter().collect::<Vec<_>>()))
+    key_of(table, columns, &codes(scope, columns, values)?)
+}
+
+/// As [`key`], of values that are Rust already.
+pub fn key_of(table: &Table, columns: &[usize], values: &[Code]) -> Result<Code> {
+    let text = builder(table, columns, values)?;
+    Ok(Code::from_parts(format!("{text}.key()"), Kind::Int, &values.iter().collect::<Vec<_>>()))
+}
+
+/// The values of as many columns as there are.
+fn codes(scope: Scope<'_>, columns: &[usize], values: &[Expr]) -> Result<Vec<Code>> {
+    columns.iter().zip(values).map(|(_, value)| scope.code(value)).collect()
 }
 
 /// The two ends of a range.
@@ -33,7 +43,8 @@ pub fn ends(scope: Scope<'_>, table: &Table, columns: &[usize], range: &Range) -
         Some(_) => table.schema.index_key_words(columns),
         None => table.schema.key_words(),
     };
-    let (prefix, mut parts) = builder(scope, table, columns, &range.equal)?;
+    let mut parts = codes(scope, columns, &range.equal)?;
+    let prefix = builder(table, columns, &parts)?;
     let next = columns.get(range.equal.len()).copied();
     let mut end = |bound: &Option<Bound>, is_low: bool| -> Result<String> {
         let name = if is_low { "prefix_low" } else { "prefix_high" };
@@ -60,20 +71,12 @@ pub fn ends(scope: Scope<'_>, table: &Table, columns: &[usize], range: &Range) -
     Ok(Ends { low, high, parts })
 }
 
-fn builder(
-    scope: Scope<'_>,
-    table: &Table,
-    columns: &[usize],
-    values: &[Expr],
-) -> Result<(String, Vec<Code>)> {
+fn builder(table: &Table, columns: &[usize], values: &[Code]) -> Result<String> {
     let mut text = "KeyBuilder::new()".to_owned();
-    let mut parts = Vec::new();
     for (&column, value) in columns.iter().zip(values) {
-        let code = scope.code(value)?;
-        text.push_str(&key_part(table, column, &code, false)?);
-        parts.push(code);
+        text.push_str(&key_part(table, column, value, false)?);
     }
-    Ok((text, parts))
+    Ok(text)
 }
 
 /// The call that appends a column to a key. A value that `may_leave` the column's type is checked.

@@ -12,22 +12,25 @@ type Result<T> = std::result::Result<T, Unsupported>;
 
 /// An aggregate of a plan.
 #[derive(Clone, PartialEq, Debug)]
-struct Gathered {
+pub struct Gathered {
     aggregate: Aggregate,
     sql_type: SqlType,
-    argument: Option<Expr>,
+    /// Of what; none for `count(*)`.
+    pub argument: Option<Expr>,
     distinct: bool,
 }
 
 /// The variable that gathers it.
-struct Accumulator {
-    name: String,
+pub struct Accumulator {
+    /// Its name.
+    pub name: String,
     is_list: bool,
 }
 
-/// The expression with columns of source 0 instead of aggregates, which go to `into`.
-fn gather(expr: &Expr, into: &mut Vec<Gathered>) -> Expr {
-    match &expr.kind {
+/// The expression with columns of a source instead of aggregates, which go to `into`.
+pub fn gather(expr: &Expr, source: usize, into: &mut Vec<Gathered>) -> Expr {
+    let mut inside = |expr: &Expr| Box::new(gather(expr, source, into));
+    let kind = match &expr.kind {
         ExprKind::Aggregate { aggregate, argument, distinct, filter: None } => {
             let argument = argument.as_deref().cloned();
             let sql_type = expr.sql_type.clone();
@@ -38,15 +41,40 @@ fn gather(expr: &Expr, into: &mut Vec<Gathered>) -> Expr {
                 into.push(gathered);
                 into.len() - 1
             });
-            let column = sql::expression::ColumnRef { level: 0, source: 0, column };
-            Expr { kind: ExprKind::Column(column), sql_type: expr.sql_type.clone() }
+            ExprKind::Column(sql::expression::ColumnRef { level: 0, source, column })
         }
         ExprKind::Cast { operand, kind } => {
-            let operand = Box::new(gather(operand, into));
-            Expr { kind: ExprKind::Cast { operand, kind: *kind }, sql_type: expr.sql_type.clone() }
+            ExprKind::Cast { operand: inside(operand), kind: *kind }
         }
-        _ => expr.clone(),
-    }
+        ExprKind::Unary { operator, operand } => {
+            ExprKind::Unary { operator: *operator, operand: inside(operand) }
+        }
+        ExprKind::Binary { operator, left, right } => {
+            let (left, right) = (inside(left), inside(right));
+            ExprKind::Binary { operator: *operator, left, right }
+        }
+        ExprKind::Is { operand, test, negated } => {
+            ExprKind::Is { operand: inside(operand), test: *test, negated: *negated }
+        }
+        ExprKind::Function { function, arguments } => {
+            let arguments = arguments.iter().map(|argument| *inside(argument)).collect();
+            ExprKind::Function { function: *function, arguments }
+        }
+        ExprKind::Case { branches, otherwise } => ExprKind::Case {
+            branches: branches
+                .iter()
+                .map(|(test, value)| (*inside(test), *inside(value)))
+                .collect(),
+            otherwise: otherwise.as_deref().map(inside),
+        },
+        other => other.clone(),
+    };
+    Expr { kind, sql_type: expr.sql_type.clone() }
+}
+
+/// Whether the kind of an aggregate is that of its argument.
+fn needs_argument(of: &Gathered) -> bool {
+    of.aggregate != Aggregate::Count
 }
 
 impl<'a> Function<'a> {
@@ -60,7 +88,7 @@ impl<'a> Function<'a> {
     ) -> Result<()> {
         let mut gathered = Vec::new();
         let outputs: Vec<Expr> =
-            node.outputs.iter().map(|expr| gather(expr, &mut gathered)).collect();
+            node.outputs.iter().map(|expr| gather(expr, 0, &mut gathered)).collect();
         let mut values = Vec::new();
         for of in &gathered {
             values.push(self.begin_aggregate(of)?);
@@ -73,13 +101,18 @@ impl<'a> Function<'a> {
         })?;
         let mut columns = Vec::new();
         for (of, value) in gathered.iter().zip(values) {
-            columns.push(self.end_aggregate(of, value, input, outer)?);
+            let argument = match needs_argument(of) {
+                true => Some(self.argument_of(of.argument.as_ref(), input, outer)?),
+                false => None,
+            };
+            columns.push(self.end_aggregate(of, value, argument)?);
         }
         let outputs = self.codes(&outputs, &columns, outer)?;
         body(self, &outputs)
     }
 
-    fn begin_aggregate(&mut self, of: &Gathered) -> Result<Accumulator> {
+    /// Prints the variable of an aggregate.
+    pub fn begin_aggregate(&mut self, of: &Gathered) -> Result<Accumulator> {
         let (wanted, initial, is_list) = match (of.aggregate, of.distinct) {
             (Aggregate::Count, true) => ("values", "call.scratch.take_numbers()", true),
             (Aggregate::Count, false) => ("counted", "0_i64", false),
@@ -94,7 +127,7 @@ impl<'a> Function<'a> {
     }
 
     /// Adds a row to an aggregate. Nulls do not count.
-    fn take_in(
+    pub fn take_in(
         &mut self,
         of: &Gathered,
         name: &str,
@@ -152,12 +185,12 @@ impl<'a> Function<'a> {
         Ok(())
     }
 
-    fn end_aggregate(
+    /// The value of an aggregate whose argument is this one, when all rows are in it.
+    pub fn end_aggregate(
         &mut self,
         of: &Gathered,
         value: Accumulator,
-        input: &'a Node,
-        outer: &[Vec<Code>],
+        argument: Option<Code>,
     ) -> Result<Code> {
         let name = value.name;
         if value.is_list {
@@ -171,7 +204,9 @@ impl<'a> Function<'a> {
         if of.aggregate == Aggregate::Count {
             return Ok(Code::new(name, Kind::Int));
         }
-        let Code { kind, is_padded, .. } = self.argument_of(of.argument.as_ref(), input, outer)?;
+        let Some(Code { kind, is_padded, .. }) = argument else {
+            return Err(Unsupported::new("an aggregate of nothing"));
+        };
         // A sum of integers may be a decimal without digits behind the point.
         let kind = match (kind, &of.sql_type) {
             (Kind::Int, SqlType::Numeric(_)) => Kind::Decimal(0),

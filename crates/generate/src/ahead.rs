@@ -14,10 +14,13 @@ use crate::code::Code;
 use crate::expression::{Scope, atom};
 use crate::function::Function;
 use crate::names::identifier;
+use crate::references::{Way, way};
 use crate::unsupported::Unsupported;
 use procedure::node::{Access, Node, Operator};
 use sql::SqlType;
+use sql::catalog::ForeignKey;
 use sql::expression::{BinaryOperator, Expr, ExprKind};
+use sql::function::Function as Called;
 use sql::procedure::{Block, Formula, Over, Sql, Statement, StatementKind, Target};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,6 +34,8 @@ const ROWS_MIN: usize = 2;
 pub struct Ahead {
     places: BTreeMap<u32, Place>,
     ranges: BTreeMap<u32, String>,
+    /// Of rows that inserted ones refer to, by the statement and the reference.
+    references: BTreeMap<(u32, usize), String>,
 }
 
 /// Where a row that was read ahead is.
@@ -45,17 +50,12 @@ pub enum Place {
 /// What is read.
 struct Read<'a> {
     statement: u32,
+    /// Which reference of the row that the statement inserts it is for, if it is for one.
+    reference: Option<usize>,
     table: usize,
     values: Vec<&'a Expr>,
     /// Conditions of which none may hold.
     unless: Vec<&'a Expr>,
-}
-
-impl Read<'_> {
-    /// Whether it is of the same row.
-    fn is_same(&self, other: &Self) -> bool {
-        self.table == other.table && self.values == other.values
-    }
 }
 
 /// What a variable holds, unless one of some conditions holds.
@@ -77,6 +77,21 @@ impl Ahead {
     /// The place of the row that a statement wants, if it was read.
     pub fn place(&self, statement: u32) -> Option<&Place> {
         self.places.get(&statement)
+    }
+
+    /// The place of the row that a row which a statement inserts refers to, if it was read.
+    pub fn reference(&self, statement: u32, reference: usize) -> Option<&str> {
+        self.references.get(&(statement, reference)).map(String::as_str)
+    }
+
+    /// Notes where a row that was read is.
+    fn note(&mut self, read: &Read<'_>, place: String) {
+        match read.reference {
+            Some(reference) => {
+                self.references.insert((read.statement, reference), place);
+            }
+            None => self.put(read.statement, place),
+        }
     }
 
     /// Notes where the row of a statement is.
@@ -114,15 +129,10 @@ impl<'a> Function<'a> {
         }
         self.line("// What the arguments name is read together.");
         self.line("call.scratch.reads.clear();");
-        let mut distinct: Vec<&Read<'a>> = Vec::new();
+        let mut distinct = Vec::new();
         for read in &singles {
-            let known = distinct.iter().position(|other| other.is_same(read));
-            let position = known.unwrap_or(distinct.len());
-            if known.is_none() {
-                self.read_for(read)?;
-                distinct.push(read);
-            }
-            self.ahead.put(read.statement, format!("call.scratch.found[{position}]"));
+            let position = self.read_once(read, &mut distinct)?;
+            self.ahead.note(read, format!("call.scratch.found[{position}]"));
         }
         let mut begin = distinct.len().to_string();
         for (number, round) in rounds.iter().enumerate() {
@@ -135,15 +145,17 @@ impl<'a> Function<'a> {
                 begin = name;
             }
             self.line(format!("for {variable} in {}..={to} {{", round.from));
-            let stride = round.reads.len();
-            for (position, read) in round.reads.iter().enumerate() {
-                self.read_for(read)?;
-                let round_at = round_at(&variable, round.from, stride);
+            let mut distinct = Vec::new();
+            let reads = round.reads.iter();
+            let positions: Vec<usize> =
+                reads.map(|read| self.read_once(read, &mut distinct)).collect::<Result<_>>()?;
+            let round_at = round_at(&variable, round.from, distinct.len());
+            for (read, position) in round.reads.iter().zip(positions) {
                 let place = match position {
                     0 => format!("call.scratch.found[{begin} + {round_at}]"),
                     _ => format!("call.scratch.found[{begin} + {round_at} + {position}]"),
                 };
-                self.ahead.put(read.statement, place);
+                self.ahead.note(read, place);
             }
             self.line("}");
         }
@@ -185,15 +197,22 @@ impl<'a> Function<'a> {
     }
 
     fn read_for(&mut self, read: &Read<'a>) -> Result<()> {
+        self.read_once(read, &mut Vec::new()).map(|_| ())
+    }
+
+    /// Has a row read unless it is among those of these lines already; answers its position among them.
+    fn read_once(&mut self, read: &Read<'a>, lines: &mut Vec<String>) -> Result<usize> {
         let table = self.table(read.table);
         let values: Vec<Expr> = read.values.iter().map(|&value| value.clone()).collect();
         let key = key(self.scope(&[], &[]), table, table.schema.key(), &values)?;
-        self.line(format!(
-            "call.scratch.reads.push((tables.{}, {}));",
-            identifier(&table.name),
-            key.text
-        ));
-        Ok(())
+        let name = identifier(&table.name);
+        let line = format!("call.scratch.reads.push((tables.{name}, {}));", key.text);
+        if let Some(position) = lines.iter().position(|other| *other == line) {
+            return Ok(position);
+        }
+        self.line(&line);
+        lines.push(line);
+        Ok(lines.len() - 1)
     }
 }
 
@@ -242,6 +261,7 @@ impl<'a> Survey<'_, 'a> {
                         let is_sure = read.unless.is_empty();
                         if is_sure { &mut self.singles } else { &mut self.perhaps }.push(read);
                     }
+                    self.singles.extend(self.referred(sql, None));
                 }
                 StatementKind::Loop { over, body, .. } => self.round(over, body),
                 _ => {}
@@ -303,6 +323,7 @@ impl<'a> Survey<'_, 'a> {
         for statement in body {
             if let StatementKind::Sql { sql, .. } | StatementKind::Perform(sql) = &statement.kind {
                 reads.extend(self.keyed(sql, Some(*variable)));
+                reads.extend(self.referred(sql, Some(*variable)));
             }
         }
         if !reads.is_empty() {
@@ -322,8 +343,13 @@ impl<'a> Survey<'_, 'a> {
         let chain = Chain::of(node).filter(Chain::is_single)?;
         let Access::Key(values) = &chain.scan.access else { return None };
         let table = chain.scan.table;
-        let mut read =
-            Read { statement: sql.number, table, values: Vec::new(), unless: Vec::new() };
+        let mut read = Read {
+            statement: sql.number,
+            reference: None,
+            table,
+            values: Vec::new(),
+            unless: Vec::new(),
+        };
         for value in values {
             if self.is_fixed(value, looped) && self.is_never_null(value) {
                 read.values.push(value);
@@ -342,6 +368,42 @@ impl<'a> Survey<'_, 'a> {
         }
         let is_wanted = !self.changed.contains(&table) && planned.sub_plans.is_empty();
         is_wanted.then_some(read)
+    }
+
+    /// The rows that a row which a statement inserts refers to, by keys of what is fixed, or of the variable of a loop.
+    fn referred(&self, sql: &'a Sql, looped: Option<usize>) -> Vec<Read<'a>> {
+        let procedure: &'a procedure::Procedure = self.function.procedure;
+        let Some(planned) = procedure.statements.get(sql.number as usize - 1) else {
+            return Vec::new();
+        };
+        let Operator::Insert(insert) = &planned.root.operator else { return Vec::new() };
+        let is_one = matches!(
+            insert.input.operator,
+            Operator::Project { condition: None, filter: None, input: None }
+        );
+        if !is_one || !planned.sub_plans.is_empty() {
+            return Vec::new();
+        }
+        let value = |column: usize| -> Option<&'a Expr> {
+            let value = &insert.values[column];
+            let value = match value.kind {
+                ExprKind::Column(of) => insert.input.outputs.get(of.column)?,
+                _ => value,
+            };
+            (self.is_fixed(value, looped) && self.is_never_null(value)).then_some(value)
+        };
+        let from = self.function.table(insert.table);
+        let read = |(at, reference): (usize, &ForeignKey)| {
+            let to = self.function.table(reference.table);
+            let Some(Way::Key(places)) = way(to, &reference.references) else { return None };
+            let values: Option<Vec<&Expr>> =
+                places.iter().map(|&place| value(reference.columns[place])).collect();
+            let is_there = !self.changed.contains(&reference.table);
+            let (statement, table) = (sql.number, reference.table);
+            let values = values.filter(|_| is_there && self.function.are_alike(from, reference))?;
+            Some(Read { statement, reference: Some(at), table, values, unless: Vec::new() })
+        };
+        from.foreign_keys.iter().enumerate().filter_map(read).collect()
     }
 
     /// Whether a condition is decided without an error and without deviating.
@@ -374,7 +436,9 @@ impl<'a> Survey<'_, 'a> {
 fn is_small(number: &Expr) -> bool {
     match &without_casts(number).kind {
         ExprKind::Integer(_) => true,
-        ExprKind::Function { function: sql::function::Function::Cardinality, .. } => true,
+        ExprKind::Function { function, .. } => {
+            matches!(function, Called::Cardinality | Called::ArrayLength | Called::ArrayUpper)
+        }
         ExprKind::Binary { operator: BinaryOperator::Divide, left, .. } => is_small(left),
         _ => without_casts(number).sql_type == SqlType::Int2,
     }

@@ -464,7 +464,10 @@ fn presence(node: &Node) -> Presence {
     match &node.operator {
         Operator::Aggregate { keys, filter: None, .. } if keys.is_empty() => Presence::Always,
         Operator::Project { input: None, condition: None, filter: None } => Presence::Always,
-        Operator::Insert(insert) => presence(&insert.input),
+        Operator::Insert(insert) => match presence(&insert.input) {
+            Presence::Always if insert.ignores_duplicates => Presence::Once,
+            presence => presence,
+        },
         Operator::Update(update) => single(&update.input),
         Operator::Delete(delete) => single(&delete.input),
         // Of a query the first row is taken.

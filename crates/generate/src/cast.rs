@@ -1,6 +1,6 @@
 //! Conversions between types of SQL, those that operators need among them.
 
-use crate::code::{Code, Kind};
+use crate::code::{Code, Kind, VALUE};
 use crate::expression::{Scope, text_literal};
 use crate::unsupported::Unsupported;
 use sql::expression::{CastKind, Expr, ExprKind};
@@ -26,6 +26,42 @@ impl Scope<'_> {
         if code.is_nullable && code.kind == target && !loses(from_type, to) {
             return Ok(Code { kind: target, is_padded, ..code });
         }
+        if code.is_nullable && code.text != "None" {
+            return self.cast_value(operand, &code, kind, to);
+        }
+        self.cast_known(operand, code, (kind, to), target)
+    }
+
+    /// A value that may be null: null stays null.
+    fn cast_value(self, operand: &Expr, code: &Code, kind: CastKind, to: &SqlType) -> Result<Code> {
+        let value = Code { text: VALUE.to_owned(), is_nullable: false, ..code.clone() };
+        let is_open = matches!(to, SqlType::Numeric(Numeric::Open));
+        let target =
+            if is_open { Kind::Decimal(code.kind.scale().unwrap_or(0)) } else { Kind::of(to)? };
+        let inner = self.cast_known(operand, value, (kind, to), target.clone())?;
+        if inner.text.starts_with('&') {
+            // It has to stand somewhere.
+            return self.cast_known(
+                operand,
+                Code { text: code.known(), is_nullable: false, ..code.clone() },
+                (kind, to),
+                target,
+            );
+        }
+        let text = code.mapped(&inner.text);
+        Ok(Code { text, is_nullable: true, rows: code.rows.clone(), ..inner })
+    }
+
+    /// A value that is not null.
+    fn cast_known(
+        self,
+        operand: &Expr,
+        code: Code,
+        (kind, to): (CastKind, &SqlType),
+        target: Kind,
+    ) -> Result<Code> {
+        let from_type = &operand.sql_type;
+        let is_padded = matches!(to, SqlType::Numeric(Numeric::Open)) && code.is_padded;
         let value = code.known();
         let text = match (&code.kind, &target) {
             (Kind::Int, Kind::Int) => whole(value, from_type, to),
@@ -50,16 +86,16 @@ impl Scope<'_> {
             (Kind::Decimal(scale), Kind::Int) => {
                 whole(rescaled(value, *scale, 0), &SqlType::Int8, to)
             }
-            (Kind::Text, Kind::Text) => return text_cast(&code, kind, to),
+            (Kind::Text, Kind::Text) => return text_cast(&code, from_type, kind, to),
             (Kind::Int, Kind::Text) if from_type.is_integer() => {
                 let text = format!("&text::number({value}, 0)");
                 let code = Code::from_parts(text, Kind::Text, &[&code]);
-                return text_cast(&code.at_most(Some(20)), kind, to);
+                return text_cast(&code.at_most(Some(20)), from_type, kind, to);
             }
             (Kind::Decimal(scale), Kind::Text) => {
                 let text = format!("&text::number({value}, {scale})");
                 let code = Code::from_parts(text, Kind::Text, &[code.as_shown()?]);
-                return text_cast(&code.at_most(Some(22)), kind, to);
+                return text_cast(&code.at_most(Some(22)), from_type, kind, to);
             }
             (from, target) if from == target => value,
             _ => return Err(Unsupported::new(format!("a conversion from {from_type} to {to}"))),
@@ -87,7 +123,7 @@ fn cast_literal(literal: &str, to: &SqlType) -> Result<Code> {
 }
 
 /// Text in a type of text.
-fn text_cast(code: &Code, kind: CastKind, to: &SqlType) -> Result<Code> {
+fn text_cast(code: &Code, from: &SqlType, kind: CastKind, to: &SqlType) -> Result<Code> {
     let value = code.known();
     let fits = |length: u32| code.bytes_max.is_some_and(|bytes| bytes <= length as usize);
     let (text, bytes) = match to {
@@ -101,7 +137,12 @@ fn text_cast(code: &Code, kind: CastKind, to: &SqlType) -> Result<Code> {
         _ => (value, code.bytes_max),
     };
     let text = match to {
-        SqlType::Char(_) => format!("text::trimmed({text})"),
+        // What is cut may end in blanks again.
+        SqlType::Char(_)
+            if !matches!(from, SqlType::Char(_)) || text.starts_with("text::left(") =>
+        {
+            format!("text::trimmed({text})")
+        }
         _ => text,
     };
     Ok(Code::from_parts(text, Kind::Text, &[code]).at_most(bytes))

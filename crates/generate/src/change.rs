@@ -1,9 +1,8 @@
 //! Inserts, updates and deletes as Rust.
 
-use crate::access::key;
+use crate::access::key_of;
 use crate::chain::Chain;
 use crate::code::{Code, Kind, Row};
-use crate::expression::Scope;
 use crate::function::Function;
 use crate::names::identifier;
 use crate::node::Each;
@@ -38,38 +37,54 @@ impl<'a> Function<'a> {
         outer: &[Vec<Code>],
         body: Each<'_, 'a>,
     ) -> Result<()> {
-        self.check_table(insert.table)?;
         self.check_unique(insert.table)?;
-        if insert.ignores_duplicates {
-            return Err(Unsupported::new("ON CONFLICT"));
-        }
         let table = self.table(insert.table);
+        let ignores = insert.ignores_duplicates;
+        let has_others = table.has_hidden_key() || table.indexes.iter().any(|index| index.unique);
+        if ignores && (has_others || self.otherwise.is_some()) {
+            return Err(Unsupported::new("ON CONFLICT with several unique keys, or none"));
+        }
         let name = identifier(&table.name);
         self.each(&insert.input, outer, &mut |function, columns| {
             let row = function.row(insert.table);
-            let key_columns = table.schema.key();
-            let key_values: Vec<Expr> =
-                key_columns.iter().map(|&column| insert.values[column].clone()).collect();
-            let key = key(function.scope(&[columns], outer), table, key_columns, &key_values)?;
+            let mut values = function.codes(&insert.values, columns, outer)?;
+            function.settle_checked(insert.table, &mut values, None)?;
+            function.check_row(insert.table, &values, None)?;
+            let key_columns = if table.has_hidden_key() { &[] } else { table.schema.key() };
+            let key_values: Vec<Code> = key_columns.iter().map(|&at| values[at].clone()).collect();
+            let key = key_of(table, key_columns, &key_values)?;
+            if ignores {
+                function.records([&key]);
+                let read = format!("call.txn.read(tables.{name}, &{}).await?", key.text);
+                function.line(format!("if {read}.is_none() {{"));
+            }
+            function.check_references(insert.table, &values, None)?;
             let others = (0..table.columns.len()).filter(|column| !key_columns.contains(column));
             let mut sets = Vec::new();
             for column in others {
-                let code = function.scope(&[columns], outer).code(&insert.values[column])?;
-                sets.push(function.ready(insert.table, column, &code)?);
+                sets.push(function.ready(insert.table, column, &values[column])?);
             }
             let source = match function.inserts.place(function.statement) {
                 Some(place) => place.to_owned(),
+                None if table.has_hidden_key() => {
+                    let drawn = function.names.fresh("drawn_key");
+                    function.line(format!("let {drawn} = call.drawn_key();"));
+                    format!("call.txn.insert(tables.{name}, &{drawn}).await?")
+                }
                 None => {
                     function.records([&key]);
-                    let sources = [columns];
-                    let scope = function.scope(&sources, outer);
-                    let told = told_duplicate(scope, table, &key_values).unwrap_or_default();
+                    let told = told_duplicate(table, &key_values).filter(|_| !ignores);
+                    let told = told.unwrap_or_default();
                     format!("call.txn.insert(tables.{name}, &{}).await{told}?", key.text)
                 }
             };
             function.line(format!("let {} = {source};", row.id));
             function.set(&row, insert.table, &sets);
-            function.returning(node, insert.table, &row, columns, outer, body)
+            function.returning(node, insert.table, &row, columns, outer, body)?;
+            if ignores {
+                function.line("}");
+            }
+            Ok(())
         })
     }
 
@@ -80,19 +95,26 @@ impl<'a> Function<'a> {
         outer: &[Vec<Code>],
         body: Each<'_, 'a>,
     ) -> Result<()> {
-        self.check_table(update.table)?;
         self.check_unique(update.table)?;
         let table = self.table(update.table);
-        if update.assignments.iter().any(|(column, _)| table.schema.key().contains(column)) {
+        let assigned: Vec<usize> = update.assignments.iter().map(|(column, _)| *column).collect();
+        if assigned.iter().any(|column| table.schema.key().contains(column)) {
             return Err(Unsupported::new("an UPDATE of a primary key"));
         }
+        self.check_referred_columns(update.table, &assigned)?;
         let chain = self.changed(&update.input)?;
         self.each_row(&chain, outer, &mut |function, row, delivered| {
             let columns = function.columns(update.table, row);
-            let mut sets = Vec::new();
+            let mut new = columns.clone();
             for (column, value) in &update.assignments {
-                let code = function.scope(&[&columns, delivered], outer).code(value)?;
-                sets.push(function.ready(update.table, *column, &code)?);
+                new[*column] = function.scope(&[&columns, delivered], outer).code(value)?;
+            }
+            function.settle_checked(update.table, &mut new, Some(&assigned))?;
+            function.check_row(update.table, &new, Some(&assigned))?;
+            function.check_references(update.table, &new, Some(&assigned))?;
+            let mut sets = Vec::new();
+            for &column in &assigned {
+                sets.push(function.ready(update.table, column, &new[column])?);
             }
             function.set(row, update.table, &sets);
             function.returning(node, update.table, row, delivered, outer, body)
@@ -106,9 +128,10 @@ impl<'a> Function<'a> {
         outer: &[Vec<Code>],
         body: Each<'_, 'a>,
     ) -> Result<()> {
-        self.check_table(delete.table)?;
         let chain = self.changed(&delete.input)?;
         self.each_row(&chain, outer, &mut |function, row, delivered| {
+            let old = function.columns(delete.table, row);
+            function.check_referrers(delete.table, &old)?;
             function.returning(node, delete.table, row, delivered, outer, body)?;
             function.line(format!("call.txn.delete({});", row.id));
             Ok(())
@@ -120,81 +143,29 @@ impl<'a> Function<'a> {
         Chain::of(input).ok_or_else(|| Unsupported::new("a change of rows that a join finds"))
     }
 
-    /// Whoever changes a table with conditions on its rows or references has to check them, which the executor does.
-    fn check_table(&self, table: usize) -> Result<()> {
-        let catalog = &self.workload.catalog;
-        let of = &catalog.tables[table];
-        let is_referred_to = catalog
-            .tables
-            .iter()
-            .any(|other| other.foreign_keys.iter().any(|key| key.table == table));
-        if of.has_hidden_key()
-            || !of.foreign_keys.is_empty()
-            || !of.checks.is_empty()
-            || is_referred_to
-        {
-            return Err(Unsupported::new(format!(
-                "a change of table {}, which has no primary key, a CHECK or a reference",
-                of.name
-            )));
-        }
-        Ok(())
-    }
-
     /// The statement that sets a column, with its value at hand before the row is changed.
     fn ready(&mut self, table: usize, column: usize, code: &Code) -> Result<Setting> {
-        let described = &self.table(table).schema.columns()[column];
         let slot = self.slot(table, column);
         if self.table(table).schema.long_word(column).is_some() {
             return Err(Unsupported::new("a column that is kept out of line"));
         }
-        if code.text == "None" {
-            let call =
-                if described.nullable { format!("set_null_in({slot})") } else { String::new() };
-            return match call.is_empty() {
-                true => Err(Unsupported::new("a null in a column that has none")),
-                false => Ok(Setting { test: None, call }),
-            };
+        let Code { text: value, is_nullable, .. } = self.settled(table, column, code)?;
+        if value == "None" {
+            return Ok(Setting { test: None, call: format!("set_null_in({slot})") });
         }
-        let is_kept = code.is_nullable && described.nullable;
-        let value = if is_kept { code.text.clone() } else { code.known() };
-        let is_text = code.kind == Kind::Text;
-        // Texts of rows are copied, since their rows are about to change.
-        let is_plain = code.rows.is_empty() && !value.contains(['(', ' ']);
-        let value = match (is_text, is_plain) {
-            (_, true) => value,
-            (true, false) => {
-                let bytes = code.bytes_max.unwrap_or(described.column_type.length_max() as usize);
-                let text = match is_kept {
-                    true => format!("{value}.map(Text::<{bytes}>::new).transpose()?"),
-                    false => format!("Text::<{bytes}>::new({value})?"),
-                };
-                let name = self.bound(&described.name, code, text);
-                if is_kept { format!("{name}.as_deref()") } else { format!("&{name}") }
-            }
-            (false, false) => self.bound(&described.name, code, value),
-        };
         let call = |value: &str| match code.kind {
             Kind::Text => format!("set_bytes_in({slot}, {value})"),
             Kind::Bool => format!("set_int_in({slot}, i64::from({value}))"),
             Kind::Float => format!("set_int_in({slot}, {value}.to_bits() as i64)"),
             _ => format!("set_int_in({slot}, {value})"),
         };
-        match is_kept {
+        match is_nullable {
             true => Ok(Setting {
                 test: Some((value, format!("set_null_in({slot})"))),
                 call: call("value"),
             }),
             false => Ok(Setting { test: None, call: call(&value) }),
         }
-    }
-
-    /// Binds a value to a name.
-    fn bound(&mut self, wanted: &str, code: &Code, value: String) -> String {
-        let name = self.names.fresh(wanted);
-        self.records([code]);
-        self.line(format!("let {name} = {value};"));
-        name
     }
 
     fn set(&mut self, row: &Row, table: usize, sets: &[Setting]) {
@@ -239,7 +210,7 @@ struct Setting {
 }
 
 /// What makes an error of SQL of a primary key that is there already, if all of it are numbers at hand.
-fn told_duplicate(scope: Scope<'_>, table: &Table, key: &[Expr]) -> Option<String> {
+fn told_duplicate(table: &Table, key: &[Code]) -> Option<String> {
     let is_plain = |&column: &usize| {
         let column_type = table.schema.columns()[column].column_type;
         matches!(column_type, ColumnType::Int2 | ColumnType::Int4 | ColumnType::Int8)
@@ -247,15 +218,13 @@ fn told_duplicate(scope: Scope<'_>, table: &Table, key: &[Expr]) -> Option<Strin
     if table.has_hidden_key() || !table.schema.key().iter().all(is_plain) {
         return None;
     }
-    let numbers: Vec<Code> =
-        key.iter().map(|value| scope.code(value).ok()).collect::<Option<_>>()?;
     // Whatever may end the call ends it before, and rows cannot be looked at while one is inserted.
     let is_at_hand =
         |code: &Code| !code.is_nullable && code.rows.is_empty() && !code.text.contains('?');
     let names = table.schema.key().iter().map(|&column| table.columns[column].name.as_str());
     let names: Vec<&str> = names.collect();
-    numbers.iter().all(is_at_hand).then(|| {
-        let numbers: Vec<&str> = numbers.iter().map(|code| code.text.as_str()).collect();
+    key.iter().all(is_at_hand).then(|| {
+        let numbers: Vec<&str> = key.iter().map(|code| code.text.as_str()).collect();
         format!(
             ".map_err(|error| duplicate(error, {:?}, {:?}, &[{}]))",
             table.primary_key_name,

@@ -1,9 +1,13 @@
 //! Pieces of Rust with what is known of their values.
 
+use crate::expression::atom;
 use crate::unsupported::Unsupported;
 use layout::ColumnType;
 use sql::{Numeric, SqlType};
 use std::collections::BTreeSet;
+
+/// Most bytes of a text of which nothing tells how long it may be, where it is kept: longer ones deviate.
+pub const TEXT_BYTES_MAX: usize = 128;
 
 /// What a piece of Rust gives.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -20,7 +24,7 @@ pub enum Kind {
     Text,
     /// `&[T]`.
     List(Box<Kind>),
-    /// A column that generated code does not read: a text of a key, or one out of line.
+    /// A column that generated code does not read: one out of line.
     Unreadable,
     /// What no code is generated for, and may be an error.
     Unknown,
@@ -95,6 +99,34 @@ pub struct Code {
     pub is_padded: bool,
 }
 
+/// The name of a value behind an option, see [`Code::mapped`].
+pub const VALUE: &str = "value";
+
+/// The option in a piece of [`Code::mapped`], and what is made of its value.
+fn behind_null(text: &str) -> Option<(&str, String)> {
+    let (option, rest) = text.split_once(".map(")?;
+    let (call, mark) = match rest.strip_suffix(").transpose()?") {
+        Some(call) => (call, "?"),
+        None => (rest.strip_suffix(')')?, ""),
+    };
+    let inner = match call.strip_prefix("|value| ") {
+        Some(call) => format!("{call}{mark}"),
+        None if is_path(call) => format!("{call}({VALUE}){mark}"),
+        None => return None,
+    };
+    let mut depth = 0;
+    let is_whole = inner.chars().all(|letter| {
+        depth += i32::from(letter == '(') - i32::from(letter == ')');
+        depth >= 0
+    });
+    (is_whole && inner.matches(VALUE).count() == 1).then_some((option, inner))
+}
+
+/// Whether a text is the name of a function.
+fn is_path(text: &str) -> bool {
+    text.chars().all(|letter| letter.is_alphanumeric() || letter == '_' || letter == ':')
+}
+
 /// A row at hand.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Row {
@@ -124,8 +156,30 @@ impl Code {
     /// The same piece as a value: where it is null, the call deviates.
     pub fn known(&self) -> String {
         match self.is_nullable {
-            true => format!("known({})?", self.text),
+            true => match behind_null(&self.text) {
+                Some((option, inner)) => inner.replacen(VALUE, &format!("known({option})?"), 1),
+                None => format!("known({})?", self.text),
+            },
             false => self.text.clone(),
+        }
+    }
+
+    /// What `inner` makes of this value, which may be null, under the name [`VALUE`]: null of null.
+    #[must_use]
+    pub fn mapped(&self, inner: &str) -> String {
+        let option = match self.text.ends_with(".as_deref()") {
+            true => self.text.clone(),
+            false => atom(&self.text),
+        };
+        let mapped = |call: &str| match call.strip_suffix("(value)").filter(|name| is_path(name)) {
+            Some(name) => format!("{option}.map({name})"),
+            None => format!("{option}.map(|{VALUE}| {call})"),
+        };
+        match inner.strip_suffix('?') {
+            _ if inner == VALUE => self.text.clone(),
+            Some(call) if !call.contains('?') => format!("{}.transpose()?", mapped(call)),
+            None if !inner.contains('?') => mapped(inner),
+            _ => format!("match {} {{ Some({VALUE}) => Some({inner}), None => None }}", self.text),
         }
     }
 

@@ -4,12 +4,12 @@
 //! where a value is moved as it is, and where it is asked for.
 
 use crate::cast::{in_scale, in_type, rescaled, without_casts};
-use crate::code::{Code, Kind};
+use crate::code::{Code, Kind, TEXT_BYTES_MAX};
+use crate::truth::{Asked, column_apart, receiver};
 use crate::unsupported::Unsupported;
 use crate::variable::Variables;
 use sql::SqlType;
 use sql::expression::{BinaryOperator, ColumnRef, Expr, ExprKind, Test, UnaryOperator};
-use sql::function::Function;
 
 type Result<T> = std::result::Result<T, Unsupported>;
 
@@ -59,10 +59,11 @@ impl Scope<'_> {
 
     /// The expression as a condition that has to be true.
     pub fn condition(self, expr: &Expr) -> Result<Code> {
-        let code = self.code(expr)?;
-        match code.kind {
-            Kind::Bool => Ok(Code { text: code.known(), is_nullable: false, ..code }),
-            _ => Err(Unsupported::new("a condition that is not a truth value")),
+        match self.code(expr) {
+            Ok(code) if code.kind == Kind::Bool && !code.is_nullable && !code.can_stop() => {
+                Ok(code)
+            }
+            _ => self.truth(expr, Asked::True),
         }
     }
 
@@ -82,7 +83,7 @@ impl Scope<'_> {
     fn column(self, column: ColumnRef) -> Result<Code> {
         let code = self.source(column);
         if self.is_unreadable(column) {
-            return Err(Unsupported::new("a text of a key, or one that is kept out of line"));
+            return Err(Unsupported::new("a column that is kept out of line"));
         }
         if code.is_some_and(|code| code.kind == Kind::Unknown) {
             return Err(Unsupported::new("a column that is computed in a way of its own"));
@@ -121,7 +122,7 @@ impl Scope<'_> {
                 arithmetic(operator, &a, &b, left)
             }
             B::Concatenate => concatenation(&a, &b),
-            B::Distinct | B::NotDistinct => Err(Unsupported::new("IS DISTINCT FROM")),
+            B::Distinct | B::NotDistinct => distinct(operator == B::Distinct, &a, &b),
             _ if operator.is_comparison() => comparison(operator, &a, &b),
             _ => Err(Unsupported::new(format!("the operator {}", operator.sign()))),
         }
@@ -129,7 +130,12 @@ impl Scope<'_> {
 
     fn is(self, operand: &Expr, test: Test, negated: bool) -> Result<Code> {
         let code = self.code(operand)?;
+        if let (Test::Null, Some((is_null, _))) = (test, column_apart(&code.text)) {
+            let sign = if negated { "!" } else { "" };
+            return Ok(Code::from_parts(format!("{sign}{is_null}"), Kind::Bool, &[&code]));
+        }
         let text = match (test, code.is_nullable, negated) {
+            (Test::Null, _, negated) if code.text == "None" => (!negated).to_string(),
             (Test::Null, true, false) => format!("{}.is_none()", atom(&code.text)),
             (Test::Null, true, true) => format!("{}.is_some()", atom(&code.text)),
             // A null inside deviates, so that it has to be looked for.
@@ -175,21 +181,42 @@ impl Scope<'_> {
     }
 
     fn like(self, operand: &Expr, pattern: &Expr, negated: bool) -> Result<Code> {
-        let value = self.code(operand)?;
+        self.like_of(&self.code(operand)?, &operand.sql_type, pattern, negated)
+    }
+
+    /// `LIKE` of a value of a type.
+    pub fn like_of(
+        self,
+        value: &Code,
+        of: &SqlType,
+        pattern: &Expr,
+        negated: bool,
+    ) -> Result<Code> {
         let ExprKind::Text(pattern) = &without_casts(pattern).kind else {
             return Err(Unsupported::new("LIKE with a pattern that is computed"));
         };
-        let inner = pattern.strip_prefix('%').and_then(|rest| rest.strip_suffix('%'));
-        let Some(part) = inner.filter(|part| !part.contains(['%', '_', '\\'])) else {
+        let is_open = (pattern.starts_with('%'), pattern.len() > 1 && pattern.ends_with('%'));
+        let part = pattern.strip_prefix('%').unwrap_or(pattern);
+        let part = if is_open.1 { part.strip_suffix('%').unwrap_or(part) } else { part };
+        if part.contains(['%', '_', '\\']) {
             return Err(Unsupported::new(format!("LIKE '{pattern}'")));
-        };
-        if matches!(operand.sql_type, SqlType::Char(_)) && part.ends_with(' ') {
+        }
+        // What stands at the end of a text that is kept without blanks does not stand at its end.
+        let is_cut = matches!(of, SqlType::Char(_)) && (part.ends_with(' ') || !is_open.1);
+        if is_cut {
             return Err(Unsupported::new("LIKE with blanks that a text is kept without"));
         }
+        let (value_text, literal) = (value.known(), text_literal(part).text);
+        let test = match is_open {
+            (true, true) => {
+                format!("const {{ &text::Part::new({literal}) }}.is_in({value_text})")
+            }
+            (false, true) => format!("{}.starts_with({literal})", receiver(&value_text)),
+            (true, false) => format!("{}.ends_with({literal})", receiver(&value_text)),
+            (false, false) => return Err(Unsupported::new(format!("LIKE '{pattern}'"))),
+        };
         let sign = if negated { "!" } else { "" };
-        let part = text_literal(part).text;
-        let text = format!("{sign}const {{ &text::Part::new({part}) }}.is_in({})", value.known());
-        Ok(Code::from_parts(text, Kind::Bool, &[&value]))
+        Ok(Code::from_parts(format!("{sign}{test}"), Kind::Bool, &[value]))
     }
 
     fn case(self, branches: &[(Expr, Expr)], otherwise: Option<&Expr>) -> Result<Code> {
@@ -199,12 +226,12 @@ impl Scope<'_> {
             conditions.push(self.condition(condition)?);
             values.push(self.code(value)?);
         }
-        let kind = values.iter().find(|value| value.text != "None").map(|value| value.kind.clone());
-        let kind = kind.ok_or_else(|| Unsupported::new("a CASE of nulls"))?;
         values.push(match otherwise {
             Some(otherwise) => self.code(otherwise)?,
-            None => Code::null(kind.clone()),
+            None => Code::null(Kind::Int),
         });
+        let kind = values.iter().find(|value| value.text != "None").map(|value| value.kind.clone());
+        let kind = kind.ok_or_else(|| Unsupported::new("a CASE of nulls"))?;
         let scale = values.iter().filter_map(|value| value.kind.scale()).max();
         let kind = match (kind.scale(), scale) {
             (Some(_), Some(scale)) if scale > 0 => Kind::Decimal(scale),
@@ -213,9 +240,18 @@ impl Scope<'_> {
         let is_nullable = values.iter().any(|value| value.is_nullable);
         let values: Vec<Code> =
             values.iter().map(|value| in_scale(value, &kind)).collect::<Result<_>>()?;
-        let taken = |value: &Code| match (is_nullable, value.is_nullable) {
-            (true, false) => format!("Some({})", value.text),
-            _ => value.text.clone(),
+        let is_text = kind == Kind::Text;
+        let is_computed =
+            |value: &Code| value.text.starts_with("&text::") || value.text.starts_with("&Text::");
+        if is_text && values.iter().any(is_computed) {
+            return Err(Unsupported::new("a CASE of texts that are computed"));
+        }
+        let taken = |value: &Code| {
+            let text = match is_text && !value.is_nullable {
+                true => slice(&value.text),
+                false => value.text.clone(),
+            };
+            if is_nullable && !value.is_nullable { format!("Some({text})") } else { text }
         };
         let arm = |(condition, value): (&Code, &Code)| {
             format!("if {} {{ {} }}", condition.text, taken(value))
@@ -231,71 +267,13 @@ impl Scope<'_> {
         Ok(Code { is_nullable, ..Code::from_parts(text, kind, &parts) }.at_most(bytes_max))
     }
 
-    fn function(self, function: Function, arguments: &[Expr]) -> Result<Code> {
-        if function == Function::Round && arguments.len() == 2 {
-            return self.round(&arguments[0], &arguments[1]);
-        }
-        let codes: Vec<Code> = arguments.iter().map(|a| self.code(a)).collect::<Result<_>>()?;
-        let parts: Vec<&Code> = codes.iter().collect();
-        match (function, parts.as_slice()) {
-            (Function::Cardinality, [list]) => Ok(Code::from_parts(
-                format!("{}.len() as i64", atom(&list.known())),
-                Kind::Int,
-                &parts,
-            )),
-            (Function::LocalTimestamp | Function::Now, []) => {
-                Ok(Code::new("call.now_us()", Kind::Int))
-            }
-            (Function::Round, [value]) if value.kind.scale().is_some() => {
-                let text = rescaled(value.known(), value.kind.scale().unwrap_or(0), 0);
-                let code = Code::from_parts(text, Kind::Decimal(0), &parts);
-                Ok(Code { is_padded: false, ..code })
-            }
-            (Function::Left, [value, count]) => {
-                let text = format!("text::left({}, {})?", value.known(), count.known());
-                let bytes = count.text.parse().ok().or(value.bytes_max);
-                Ok(Code::from_parts(text, Kind::Text, &parts).at_most(bytes))
-            }
-            (Function::Coalesce, [first, second]) if first.kind == second.kind => {
-                if !first.is_nullable {
-                    return Ok((*first).clone());
-                }
-                let text = match second.is_nullable {
-                    true => format!("{}.or({})", atom(&first.text), second.text),
-                    false => format!("{}.unwrap_or({})", atom(&first.text), second.text),
-                };
-                let code = Code::from_parts(text, first.kind.clone(), &parts);
-                Ok(Code { is_nullable: second.is_nullable, ..code })
-            }
-            (Function::Abs, [value]) if value.kind.scale().is_some() => {
-                let text = format!("known({}.checked_abs())?", atom(&value.known()));
-                let text = in_type(text, &arguments[0].sql_type);
-                Ok(Code::from_parts(text, value.kind.clone(), &parts))
-            }
-            _ => Err(Unsupported::new(format!("the function {function:?}"))),
-        }
-    }
-
-    fn round(self, value: &Expr, digits: &Expr) -> Result<Code> {
-        let code = self.code(value)?;
-        let digits = match without_casts(digits).kind {
-            ExprKind::Integer(digits @ 0..=18) => digits as u8,
-            _ => return Err(Unsupported::new("round() to a number of digits that is computed")),
-        };
-        let Some(scale) = code.kind.scale() else {
-            return Err(Unsupported::new("round() of a float"));
-        };
-        let text = rescaled(code.known(), scale, digits);
-        let code = Code::from_parts(text, Kind::Decimal(digits), &[&code]);
-        Ok(Code { is_padded: false, ..code })
-    }
-
     fn element(self, array: &Expr, index: &Expr) -> Result<Code> {
         let (list, index) = (self.code(array)?, self.code(index)?);
         let Kind::List(element) = &list.kind else {
             return Err(Unsupported::new("an element of what is no array"));
         };
         let text = format!("element({}, {})?", list.known(), index.known());
+        let text = of_array(text, &array.sql_type);
         Ok(Code::from_parts(text, (**element).clone(), &[&list, &index]))
     }
 }
@@ -347,12 +325,66 @@ fn number(digits: &str) -> Result<Code> {
     Ok(Code::new(units.to_string(), Kind::Decimal(scale)))
 }
 
+/// An element of an array, which is given with all the blanks at the ends of its texts.
+pub fn of_array(element: String, array: &SqlType) -> String {
+    match array {
+        SqlType::Array(of) if matches!(**of, SqlType::Char(_)) => {
+            format!("text::trimmed({element})")
+        }
+        _ => element,
+    }
+}
+
+/// A text as a slice, whatever keeps it.
+pub fn slice(text: &str) -> String {
+    match text.strip_prefix('&') {
+        Some(owned) => format!("&*{owned}"),
+        None if text.starts_with("b\"") => format!("&{text}[..]"),
+        None => text.to_owned(),
+    }
+}
+
 /// A text as it is written.
 pub fn text_literal(text: &str) -> Code {
     let text_max = Some(text.len());
     let is_ascii = text.is_ascii();
     let literal = if is_ascii { format!("b{text:?}") } else { format!("{text:?}.as_bytes()") };
     Code::new(literal, Kind::Text).at_most(text_max)
+}
+
+/// `IS DISTINCT FROM`, or with `NOT`: nulls are the same.
+fn distinct(is_distinct: bool, a: &Code, b: &Code) -> Result<Code> {
+    let (equal, differ) = (BinaryOperator::Equal, BinaryOperator::NotEqual);
+    match (a.text == "None", b.text == "None") {
+        (true, true) => return Ok(Code::new((!is_distinct).to_string(), Kind::Bool)),
+        (true, false) | (false, true) => {
+            let of = if a.text == "None" { b } else { a };
+            let name = if is_distinct { "is_some" } else { "is_none" };
+            let text = match of.is_nullable {
+                true => format!("{}.{name}()", atom(&of.text)),
+                false if of.can_stop() => {
+                    return Err(Unsupported::new("IS DISTINCT FROM of what may fail"));
+                }
+                false => is_distinct.to_string(),
+            };
+            return Ok(Code::from_parts(text, Kind::Bool, &[of]));
+        }
+        _ => {}
+    }
+    if !a.is_nullable && !b.is_nullable {
+        return comparison(if is_distinct { differ } else { equal }, a, b);
+    }
+    if a.kind != b.kind || a.kind == Kind::Float {
+        return Err(Unsupported::new("IS DISTINCT FROM of different kinds"));
+    }
+    let option = |code: &Code| match (code.is_nullable, &code.kind) {
+        (true, _) => atom(&code.text),
+        (false, Kind::Text) => format!("Some({})", slice(&code.text)),
+        (false, _) => format!("Some({})", code.text),
+    };
+    let sign = if is_distinct { "!=" } else { "==" };
+    let text = format!("{} {sign} {}", option(a), option(b));
+    Ok(Code::from_parts(text, Kind::Bool, &[a, b]))
 }
 
 fn arithmetic(operator: BinaryOperator, a: &Code, b: &Code, left: &Expr) -> Result<Code> {
@@ -401,10 +433,7 @@ fn concatenation(a: &Code, b: &Code) -> Result<Code> {
     if a.kind != Kind::Text || b.kind != Kind::Text {
         return Err(Unsupported::new("|| of what is no text"));
     }
-    let (Some(first), Some(second)) = (a.bytes_max, b.bytes_max) else {
-        return Err(Unsupported::new("|| of texts of unknown length"));
-    };
-    let bytes = first + second;
+    let bytes = a.bytes_max.unwrap_or(TEXT_BYTES_MAX) + b.bytes_max.unwrap_or(TEXT_BYTES_MAX);
     // A chain of operators becomes one list of parts.
     let inner = a.text.strip_prefix("&Text::<").and_then(|rest| {
         let (_, rest) = rest.split_once(">::of(&[")?;
@@ -416,7 +445,7 @@ fn concatenation(a: &Code, b: &Code) -> Result<Code> {
     Ok(Code::from_parts(text, Kind::Text, &[a, b]).at_most(Some(bytes)))
 }
 
-fn comparison(operator: BinaryOperator, a: &Code, b: &Code) -> Result<Code> {
+pub fn comparison(operator: BinaryOperator, a: &Code, b: &Code) -> Result<Code> {
     use BinaryOperator as B;
     let scale = a.kind.scale().max(b.kind.scale());
     let in_common = |code: &Code| match (code.kind.scale(), scale) {

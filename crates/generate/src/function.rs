@@ -139,14 +139,16 @@ impl<'a> Function<'a> {
             let record = &row.record;
             let is_key = of.schema.key().contains(&column);
             let kind = match Kind::of_column(described.column_type) {
-                Ok(Kind::Text) if is_key || of.schema.long_word(column).is_some() => {
-                    Kind::Unreadable
-                }
+                Ok(Kind::Text) if of.schema.long_word(column).is_some() => Kind::Unreadable,
                 kind => kind.unwrap_or(Kind::Unreadable),
             };
             let value = match kind {
                 Kind::Bool => format!("{record}.int_in({slot}) != 0"),
                 Kind::Float => format!("f64::from_bits({record}.int_in({slot}) as u64)"),
+                Kind::Text if is_key => {
+                    let length = described.column_type.length_max();
+                    format!("&text::of_key::<{length}>({record}, {slot})")
+                }
                 Kind::Text => format!("{record}.bytes_in({slot})"),
                 _ => format!("{record}.int_in({slot})"),
             };

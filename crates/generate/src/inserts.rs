@@ -11,6 +11,7 @@ use crate::body::any;
 use crate::code::Code;
 use crate::function::Function;
 use crate::names::identifier;
+use crate::references::looks_for;
 use crate::unsupported::Unsupported;
 use procedure::node::{Insert, Node, Operator};
 use sql::expression::{Expr, ExprKind};
@@ -67,7 +68,7 @@ impl<'a> Function<'a> {
     pub fn survey_inserts(&mut self, block: &'a Block) {
         for (at, statement) in block.statements.iter().enumerate() {
             if let StatementKind::Sql { sql, .. } = &statement.kind
-                && self.added(sql).is_some()
+                && self.added(sql, false).is_some()
             {
                 let group = self.group(&block.statements[at..]);
                 if group.singles.len() + 2 * group.rounds.len() >= ROWS_MIN {
@@ -87,7 +88,7 @@ impl<'a> Function<'a> {
             match &statement.kind {
                 _ if may_leave(std::slice::from_ref(statement)) => break,
                 StatementKind::Sql { sql, .. } => {
-                    let added = self.added(sql);
+                    let added = self.added(sql, false);
                     group.singles.extend(added.filter(|of| is_known(of, &assigned, None)));
                 }
                 StatementKind::Loop { over, body, .. } => {
@@ -116,7 +117,7 @@ impl<'a> Function<'a> {
             return None;
         }
         let statements = body.iter().filter_map(|statement| match &statement.kind {
-            StatementKind::Sql { sql, .. } => self.added(sql),
+            StatementKind::Sql { sql, .. } => self.added(sql, true),
             _ => None,
         });
         let added: Vec<Added<'a>> =
@@ -124,8 +125,8 @@ impl<'a> Function<'a> {
         (!added.is_empty()).then_some(Round { variable: *variable, from: first, to, added })
     }
 
-    /// A statement that inserts one row into a table that nobody looks at.
-    fn added(&self, sql: &Sql) -> Option<Added<'a>> {
+    /// A statement that inserts one row into a table that nobody looks at; in a loop if it is repeated.
+    fn added(&self, sql: &Sql, is_repeated: bool) -> Option<Added<'a>> {
         let procedure: &'a procedure::Procedure = self.procedure;
         let planned = procedure.statements.get(sql.number as usize - 1)?;
         let Operator::Insert(insert) = &planned.root.operator else { return None };
@@ -137,9 +138,17 @@ impl<'a> Function<'a> {
             let plans = other.sub_plans.iter().map(|plan| &plan.root);
             plans.chain([&other.root]).any(|root| looks_at(root, insert.table))
         });
-        let is_wanted = is_one && !is_looked_at && planned.sub_plans.is_empty();
-        let key = self.table(insert.table).schema.key();
-        is_wanted.then_some(Added { statement: sql.number, insert, key })
+        // Rows that are inserted later refer to this one as well if it was there before.
+        let catalog = &self.workload.catalog;
+        let is_looked_for = procedure.statements.iter().enumerate().any(|(at, other)| {
+            let is_later = at + 1 > sql.number as usize && !is_repeated;
+            !is_later && looks_for(catalog, &other.root, insert.table)
+        });
+        let is_wanted = is_one && !is_looked_at && !is_looked_for && planned.sub_plans.is_empty();
+        let table = self.table(insert.table);
+        let key = table.schema.key();
+        let is_plain = !table.has_hidden_key() && !insert.ignores_duplicates;
+        (is_wanted && is_plain).then_some(Added { statement: sql.number, insert, key })
     }
 
     /// Prints the inserting of all rows of a group, if it begins with this statement.

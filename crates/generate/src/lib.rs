@@ -8,6 +8,8 @@
 //! ```text
 //! code        pieces of Rust with what is known of their values
 //! expression  expressions
+//! called      functions
+//! truth       conditions over values that may be null
 //! cast        conversions between types
 //! variable    variables, and what is found out of them
 //! flow        which of them are asked for, and may be null then
@@ -25,8 +27,11 @@
 //! chain       plans that end in one table
 //! node        plans
 //! aggregate   aggregates over them
+//! groups      those of groups of rows
 //! change      inserts, updates and deletes
 //! unique      unique keys, as SQL looks at them
+//! satisfied   conditions that every row of a table satisfies
+//! references  rows that others refer to
 //! body        statements
 //! assign      what goes into variables
 //! loops       loops
@@ -45,6 +50,7 @@ mod aggregate;
 mod ahead;
 mod assign;
 mod body;
+mod called;
 mod cast;
 mod chain;
 mod change;
@@ -55,6 +61,7 @@ pub mod folder;
 pub mod format;
 mod found;
 mod function;
+mod groups;
 mod hint;
 mod inserts;
 mod loops;
@@ -62,11 +69,14 @@ mod names;
 mod needs;
 mod node;
 mod nulls;
+mod references;
 mod results;
 mod rounds;
+mod satisfied;
 mod steps;
 mod tables;
 mod texts;
+mod truth;
 mod unique;
 mod unsupported;
 mod variable;

@@ -2,12 +2,16 @@
 
 use crate::ahead::assignments;
 use crate::body::any;
+use crate::chain::Chain;
 use crate::code::{Code, Kind};
+use crate::expression::of_array;
 use crate::function::Function;
 use crate::names::identifier;
 use crate::unsupported::Unsupported;
 use crate::variable::Place;
+use procedure::node::{Node, Operator};
 use sql::procedure::{Formula, Into, Over, Sql, Statement, StatementKind};
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 type Result<T> = std::result::Result<T, Unsupported>;
@@ -78,7 +82,7 @@ impl<'a> Function<'a> {
                 };
                 let name = self.names.fresh("element");
                 self.line(format!("{label}for &{name} in {} {{", list.known()));
-                let value = Code::new(name, (**kind).clone());
+                let value = Code::new(of_array(name, &array.expr.sql_type), (**kind).clone());
                 let code = self.scope(&[&[value]], &[]).code(element)?;
                 self.assign_target(target, &code, element)?;
             }
@@ -96,13 +100,16 @@ impl<'a> Function<'a> {
         body: &'a [Statement],
         has_begun: Option<&str>,
     ) -> Result<()> {
-        if changes(body) {
-            return Err(Unsupported::new("a loop over rows that changes tables"));
-        }
-        if leaves(body) {
-            return Err(Unsupported::new("a loop over rows with EXIT or CONTINUE"));
-        }
         self.statement = sql.number;
+        let plan = self.plan(sql)?;
+        if self.changed_by(body).iter().any(|&table| reads(plan, table)) {
+            return Err(Unsupported::new("a loop over rows of a table that it changes"));
+        }
+        // Other plans become several loops of Rust, or none.
+        let is_one_loop = Chain::of(plan).is_some_and(|chain| !chain.is_single());
+        if leaves(body) && !is_one_loop {
+            return Err(Unsupported::new("EXIT or CONTINUE in a loop over rows of several tables"));
+        }
         let places = self.places_without_rows(into)?;
         let flag = match (has_begun, places.is_empty()) {
             (Some(flag), _) => Some(flag.to_owned()),
@@ -113,10 +120,10 @@ impl<'a> Function<'a> {
             self.line(format!("let mut {flag} = false;"));
         }
         let begin = self.out.len();
-        self.each(self.plan(sql)?, &[], &mut |function, columns| {
+        self.each(plan, &[], &mut |function, columns| {
             // Rows come in batches: an error of a later one may come before what an earlier one leads to.
             let found = function.out[begin..].replace(".await?", "");
-            if ends_early(body) && (found.contains('?') || columns.iter().any(may_fail)) {
+            if tells_early(body) && (found.contains('?') || columns.iter().any(may_fail)) {
                 let what = "a loop that may end before its rows, of which some may fail";
                 return Err(Unsupported::new(what));
             }
@@ -130,6 +137,36 @@ impl<'a> Function<'a> {
             self.line("}");
         }
         Ok(())
+    }
+
+    /// The tables that statements change.
+    fn changed_by(&self, body: &[Statement]) -> BTreeSet<usize> {
+        let numbers = RefCell::new(BTreeSet::new());
+        any(body, &|kind| {
+            match kind {
+                StatementKind::Sql { sql, .. }
+                | StatementKind::Perform(sql)
+                | StatementKind::ReturnQuery(sql, _)
+                | StatementKind::Loop { over: Over::Rows { sql, .. }, .. } => {
+                    numbers.borrow_mut().insert(sql.number);
+                }
+                _ => {}
+            }
+            false
+        });
+        let mut tables = BTreeSet::new();
+        for number in numbers.into_inner() {
+            let Some(planned) = self.procedure.statements.get(number as usize - 1) else {
+                continue;
+            };
+            planned.root.walk(&mut |node| match &node.operator {
+                Operator::Insert(insert) => drop(tables.insert(insert.table)),
+                Operator::Update(update) => drop(tables.insert(update.table)),
+                Operator::Delete(delete) => drop(tables.insert(delete.table)),
+                _ => {}
+            });
+        }
+        tables
     }
 
     /// The places of targets that somebody may ask for though there were no rows.
@@ -168,18 +205,22 @@ impl<'a> Function<'a> {
     }
 }
 
-fn changes(statements: &[Statement]) -> bool {
-    any(statements, &|kind| match kind {
-        StatementKind::Sql { sql, .. }
-        | StatementKind::Perform(sql)
-        | StatementKind::ReturnQuery(sql, _) => !matches!(sql.query, sql::query::Query::Select(_)),
-        _ => false,
-    })
+/// Whether a plan reads a table.
+fn reads(plan: &Node, table: usize) -> bool {
+    let mut found = false;
+    plan.walk(&mut |node| {
+        found |= matches!(&node.operator, Operator::Scan(scan) if scan.table == table);
+    });
+    found
 }
 
-/// Whether statements may end the procedure.
-fn ends_early(statements: &[Statement]) -> bool {
-    any(statements, &|kind| matches!(kind, StatementKind::Return(_) | StatementKind::Raise(_)))
+/// Whether statements may end the procedure, or a loop, or tell of a key that is there already.
+fn tells_early(statements: &[Statement]) -> bool {
+    any(statements, &|kind| match kind {
+        StatementKind::Return(_) | StatementKind::Raise(_) | StatementKind::Leave { .. } => true,
+        StatementKind::Sql { sql, .. } => matches!(sql.query, sql::query::Query::Insert(_)),
+        _ => false,
+    })
 }
 
 fn may_fail(code: &Code) -> bool {

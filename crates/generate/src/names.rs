@@ -10,8 +10,9 @@ const KEYWORDS: [&str; 39] = [
 ];
 
 /// What generated functions use themselves.
-const OURS: [&str; 24] = [
+const OURS: [&str; 25] = [
     "call",
+    "check",
     "tables",
     "arguments",
     "known",

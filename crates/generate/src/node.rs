@@ -4,8 +4,9 @@ use crate::access::{ends, key};
 use crate::ahead::Place;
 use crate::chain::Chain;
 use crate::code::{Code, Kind, Row};
-use crate::expression::Scope;
+use crate::expression::{Scope, slice};
 use crate::function::Function;
+use crate::groups::Groups;
 use crate::names::identifier;
 use crate::unsupported::Unsupported;
 use procedure::node::{Access, Join, JoinKind, JoinMethod, Node, Operator, Range, SortKey};
@@ -27,6 +28,9 @@ impl<'a> Function<'a> {
         if let Some(chain) = Chain::of(node) {
             return self
                 .each_row(&chain, outer, &mut |function, _, columns| body(function, columns));
+        }
+        if let Some(groups) = Groups::of(node) {
+            return self.groups(&groups, outer, body);
         }
         match &node.operator {
             Operator::Project { condition: None, filter: None, input: None } => {
@@ -154,7 +158,7 @@ impl<'a> Function<'a> {
     }
 
     /// What the nodes of a chain deliver, up to the given number of them.
-    fn chain_outputs(
+    pub fn chain_outputs(
         &self,
         chain: &Chain<'a>,
         columns: &[Code],
@@ -209,22 +213,34 @@ impl<'a> Function<'a> {
             None => self.found_rows(chain, takes_first, outer)?,
         };
         if let Some(filter) = filter {
-            let row = self.row(chain.scan.table);
-            let columns = self.columns(chain.scan.table, &row);
-            let condition = self.scope(&[&columns], outer).condition(filter)?;
-            if condition.text.contains('?') {
-                return Err(Unsupported::new(
-                    "a condition that may fail, on rows that are sorted or bounded",
-                ));
-            }
-            self.line(format!("{rows}.retain(|&{}| {{", row.id));
-            self.records([&condition]);
-            self.line(format!("{} }});", condition.text));
+            self.sieve(chain, &rows, filter, outer)?;
         }
         if let Some((keys, nodes)) = chain.sort {
             self.sort(chain, &rows, keys, nodes, outer)?;
         }
         Ok(rows)
+    }
+
+    /// Leaves those of the rows of a chain in a list that pass its filter.
+    pub fn sieve(
+        &mut self,
+        chain: &Chain<'a>,
+        rows: &str,
+        filter: &Expr,
+        outer: &[Vec<Code>],
+    ) -> Result<()> {
+        let row = self.row(chain.scan.table);
+        let columns = self.columns(chain.scan.table, &row);
+        let condition = self.scope(&[&columns], outer).condition(filter)?;
+        if condition.text.contains('?') {
+            return Err(Unsupported::new(
+                "a condition that may fail, on rows that are sorted, bounded or put into groups",
+            ));
+        }
+        self.line(format!("{rows}.retain(|&{}| {{", row.id));
+        self.records([&condition]);
+        self.line(format!("{} }});", condition.text));
+        Ok(())
     }
 
     /// A list with the rows that a scan finds, of which those may be in it that a filter leaves out.
@@ -346,7 +362,8 @@ impl<'a> Function<'a> {
         Ok(())
     }
 
-    fn sort(
+    /// Sorts the rows of a chain in a list by keys over what so many of its nodes deliver.
+    pub fn sort(
         &mut self,
         chain: &Chain<'a>,
         rows: &str,
@@ -364,12 +381,18 @@ impl<'a> Function<'a> {
         let right = side(self, "b", "right")?;
         let mut orders = Vec::new();
         for ((key, a), b) in keys.iter().zip(&left).zip(&right) {
-            if a.is_nullable || a.text.contains('?') || a.kind == Kind::Float {
-                return Err(Unsupported::new("an order by what may be null or fail"));
+            if a.text.contains('?') || a.kind == Kind::Float {
+                return Err(Unsupported::new("an order by what may fail, or by floats"));
             }
             let (first, second) = if key.descending { (b, a) } else { (a, b) };
+            // Rust has nulls before everything else.
+            let is_other = key.nulls_first == key.descending;
             let operand = |code: &Code| match code.kind {
-                Kind::Text => code.text.clone(),
+                _ if code.is_nullable && is_other => {
+                    let text = crate::expression::atom(&code.text);
+                    format!("&({text}.is_none(), {text})")
+                }
+                Kind::Text if !code.is_nullable => slice(&code.text),
                 _ => format!("&{}", crate::expression::atom(&code.text)),
             };
             orders.push(format!("Ord::cmp({}, {})", operand(first), operand(second)));

@@ -217,7 +217,9 @@ impl<'a> Function<'a> {
         let takes_first = matches!(&statement.kind, StatementKind::Sql { .. })
             && matches!(&sql.query, sql::query::Query::Select(_))
             && chain.filter_behind().is_none();
-        let is_wanted = is_found && planned.sub_plans.is_empty();
+        // Rows that others refer to may be changed by other rounds.
+        let is_wanted =
+            is_found && planned.sub_plans.is_empty() && !self.looks_for_any(&planned.root);
         is_wanted.then_some(Reading { statement: sql.number, changed, chain, takes_first })
     }
 }

@@ -4,7 +4,7 @@ use crate::code::Kind;
 use crate::names::{constant, identifier};
 use crate::needs::Need;
 use crate::node::index_name;
-use layout::{ColumnType, Place};
+use layout::Place;
 use sql::{Catalog, Table};
 use std::fmt::Write;
 
@@ -123,9 +123,7 @@ pub fn is_readable(table: &Table, column: usize) -> bool {
     let column_type = table.schema.columns()[column].column_type;
     let kind = Kind::of_column(column_type);
     match table.schema.place(column) {
-        Place::Key { .. } => {
-            kind.is_ok_and(|kind| kind.scale().is_some()) && column_type != ColumnType::Bool
-        }
+        Place::Key { .. } => kind.is_ok_and(|kind| kind != Kind::Float),
         Place::Payload { .. } => kind.is_ok(),
         Place::OutOfLine { .. } => false,
     }

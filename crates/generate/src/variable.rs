@@ -1,6 +1,6 @@
 //! The variables of a procedure in Rust.
 
-use crate::code::{Code, Kind};
+use crate::code::{Code, Kind, TEXT_BYTES_MAX};
 use crate::names::Names;
 use crate::needs::Need;
 use crate::unsupported::Unsupported;
@@ -111,7 +111,11 @@ impl Variables {
                     false => Kind::of(sql_type),
                 };
                 let typed = (kind, bytes_max(sql_type));
-                let (kind, bytes_max) = known.map_or(typed, |(kind, bytes)| (Ok(kind), bytes));
+                // What is assigned does not tell how long it may be, either.
+                let (kind, bytes_max) = known.map_or(typed, |(kind, bytes)| {
+                    let is_open = kind == Kind::Text && bytes.is_none();
+                    (Ok(kind), if is_open { Some(TEXT_BYTES_MAX) } else { bytes })
+                });
                 Variable {
                     name: names.fresh(name),
                     kind,

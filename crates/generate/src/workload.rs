@@ -200,7 +200,7 @@ fn imports(function: &Function<'_>, hint: &str) -> String {
     tables.extend(modules);
     let mut out = format!("use super::tables::{{{}}};\nuse fabric::Env;\n", tables.join(", "));
     out.push_str(&names("layout", &["KeyBuilder"]));
-    let locals = ["Text", "count", "duplicate", "element", "known", "number", "text"];
+    let locals = ["Text", "check", "count", "duplicate", "element", "known", "number", "text"];
     let is_local_text = !function.out.contains("Text") && locals_have_text(function);
     let mut used: Vec<&str> = locals.into_iter().filter(|name| is_used(text, name)).collect();
     if is_local_text {
@@ -223,7 +223,7 @@ fn locals_have_text(function: &Function<'_>) -> bool {
 
 /// Whether a text calls `name`, or names something in it.
 fn is_used(text: &str, name: &str) -> bool {
-    let is_part = |letter: char| letter.is_alphanumeric() || "_.".contains(letter);
+    let is_part = |letter: char| letter.is_alphanumeric() || "_.:".contains(letter);
     text.match_indices(name).any(|(at, _)| {
         let before = text[..at].chars().next_back();
         let after = &text[at + name.len()..];
@@ -261,6 +261,9 @@ fn arguments(inputs: &[&Variable]) -> Result<String> {
             Kind::Decimal(scale) => format!("decimal({scale})"),
             Kind::Bool => "bool()".to_owned(),
             Kind::Float => "float()".to_owned(),
+            Kind::Text if matches!(input.sql_type, sql::SqlType::Char(_)) => {
+                "characters()".to_owned()
+            }
             Kind::Text => "text()".to_owned(),
             Kind::List(element) => match **element {
                 Kind::Int => "ints()".to_owned(),

@@ -1,4 +1,4 @@
-//! The code that stands here of the procedures at the corners, and at the edges of types, is what they give. Tests beside the
+//! The code that stands here of the procedures at the corners, at the edges of types, and of a shop is what they give. Tests beside the
 //! executor run it.
 
 use generate::{folder, generate};
@@ -8,7 +8,7 @@ use std::path::Path;
 
 #[test]
 fn the_code_that_stands_here_is_what_the_procedures_give() {
-    for name in ["corners", "edges"] {
+    for name in ["corners", "edges", "shop"] {
         let of = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(name);
         let load = WorkloadFolder::read(&of).unwrap_or_else(|error| panic!("{error}")).load;
         let workload = Workload::read(&of).unwrap_or_else(|error| panic!("{error}"));

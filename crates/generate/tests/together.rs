@@ -7,7 +7,11 @@ use sql::{Load, WorkloadFolder};
 use std::path::PathBuf;
 
 fn workload(name: &str) -> (Workload, Load) {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../workloads").join(name);
+    let crates = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    let path = match name {
+        "shop" => crates.join("tests/shop"),
+        shipped => crates.join("../../workloads").join(shipped),
+    };
     let load = WorkloadFolder::read(&path).unwrap_or_else(|error| panic!("{error}")).load;
     (Workload::read(&path).unwrap_or_else(|error| panic!("{error}")), load)
 }
@@ -116,4 +120,34 @@ fn keys_that_are_there_already_are_told_of_where_they_are_numbers_at_hand() {
         text.contains("duplicate(error, \"call_forwarding_pkey\", \"s_id, sf_type, start_time\""),
         "{text}"
     );
+}
+
+#[test]
+fn rows_that_new_ones_refer_to_are_read_with_what_the_arguments_name() {
+    let (shop, load) = workload("shop");
+    let text = code(&shop, &load, "buy");
+    let text = text.split("pub fn prefetch").next().unwrap_or_default();
+    assert_eq!(text.matches("reads.push((tables.product,").count(), 1, "once a round: {text}");
+    assert_eq!(text.matches("(tables.customer,").count(), 2, "buyer, and who gets a gift: {text}");
+    assert!(text.contains("known(call.scratch.found[0])?;"), "{text}");
+    let text = code(&shop, &load, "enrol");
+    assert!(text.contains("read_many") && !text.contains("txn.read("), "{text}");
+}
+
+#[test]
+fn conditions_that_a_change_does_not_concern_are_left_out() {
+    let (shop, load) = workload("shop");
+    let text = code(&shop, &load, "reprice");
+    assert_eq!(text.matches("check(").count(), 1, "of five conditions one is about prices: {text}");
+    let text = code(&shop, &load, "regift");
+    assert!(!text.contains("tables.purchase"), "the purchase stays the same: {text}");
+}
+
+/// Were both inserted at once, the line would refer to a row that is there.
+#[test]
+fn rows_that_refer_to_later_ones_are_not_inserted_with_them() {
+    let (shop, load) = workload("shop");
+    assert!(code(&shop, &load, "buy").contains("inserts.push((tables.purchase,"));
+    let text = code(&shop, &load, "too_soon");
+    assert_eq!(text.matches("txn.insert(").count(), 2, "{text}");
 }

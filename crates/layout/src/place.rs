@@ -58,7 +58,11 @@ impl fmt::Display for Slot {
     /// The constant's expression, for code that is generated; of columns that have one.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.kind, self.is_text) {
-            (SlotKind::Key, _) => write!(formatter, "Slot::key({}, {})", self.at, self.width)?,
+            (SlotKind::Key, true) => {
+                write!(formatter, "Slot::key_text({}, {})", self.at, self.length_max)?;
+            }
+            (SlotKind::KeyBool, _) => write!(formatter, "Slot::key_bool({})", self.at)?,
+            (SlotKind::Key, false) => write!(formatter, "Slot::key({}, {})", self.at, self.width)?,
             (_, true) => write!(formatter, "Slot::text({}, {})", self.at, self.length_max)?,
             _ => write!(formatter, "Slot::number({}, {})", self.at, self.width)?,
         }
@@ -109,6 +113,16 @@ impl Slot {
     /// A number of `width` bytes at byte `at` of the key.
     pub const fn key(at: u32, width: u8) -> Self {
         Self { at, width, kind: SlotKind::Key, ..Self::EMPTY }
+    }
+
+    /// A text of at most `length_max` bytes at byte `at` of the key.
+    pub const fn key_text(at: u32, length_max: u32) -> Self {
+        Self { kind: SlotKind::Key, ..Self::text(at, length_max) }
+    }
+
+    /// A truth value at byte `at` of the key.
+    pub const fn key_bool(at: u32) -> Self {
+        Self { at, width: 1, kind: SlotKind::KeyBool, ..Self::EMPTY }
     }
 
     /// The same column, whose null flag is bit `null_bit` of the payload's byte `null_byte`.

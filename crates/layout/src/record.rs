@@ -164,6 +164,25 @@ impl<'a> RecordRef<'a> {
         read_text(self.key, at + null, length)
     }
 
+    /// Copies a text column of the key to the beginning of `into`, as far as that goes, and answers how many bytes it has. They
+    /// may be no UTF-8, see [`RecordRef::key_text`].
+    ///
+    /// # Panics
+    /// If the column with this slot is no text of the key.
+    #[inline]
+    pub fn copy_key_text(&self, slot: Slot, into: &mut [u8]) -> usize {
+        assert!(slot.kind == SlotKind::Key && slot.is_text, "the column is a text of the key");
+        let mut bytes = (slot.at..slot.at + slot.length_max)
+            .map(|at| read_unsigned(self.key, at, 1) as u8)
+            .take_while(|&byte| byte != 0);
+        let mut length = 0;
+        for (place, byte) in into.iter_mut().zip(&mut bytes) {
+            *place = byte;
+            length += 1;
+        }
+        length
+    }
+
     /// Where the value of a column kept out of line stands; none for other columns.
     pub fn out_of_line(&self, column: usize) -> Option<OutOfLine> {
         let word = self.schema.long_word(column)?;

@@ -97,6 +97,12 @@ impl<'a> Argument<'a> {
         }
     }
 
+    /// A `character`: a text without the blanks at its end, whether or not it is given with some.
+    #[inline]
+    pub fn characters(&self) -> Result<&'a [u8], Stop> {
+        self.text().map(crate::text::trimmed)
+    }
+
     /// An array of integers.
     #[inline]
     pub fn ints(&self) -> Result<&'a [i64], Stop> {
@@ -136,6 +142,7 @@ mod tests {
         assert!(matches!(Argument::Decimal(12, 1).decimal(2), Err(Stop::Deviates)));
         assert!(matches!(Argument::Int(40_000).int2(), Err(Stop::Deviates)));
         assert_eq!(Argument::Int(40_000).int4().expect("four bytes"), 40_000);
+        assert_eq!(Argument::Text(b"a b  ").characters().expect("a text"), b"a b");
         assert!(matches!(Argument::Null.int(), Err(Stop::Deviates)));
         let null = Argument::Null.or_null(|argument| argument.text()).expect("null is welcome");
         assert_eq!(null, None);

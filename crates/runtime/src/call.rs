@@ -2,9 +2,12 @@
 
 use crate::results::Results;
 use fabric::Env;
-use layout::Key;
+use layout::{Key, KeyBuilder};
 use std::cell::Cell;
 use txn::{RowId, Scan, TableId, Transaction};
+
+/// Low bits of drawn keys, which count.
+const DRAWN_COUNT_BITS: u32 = 32;
 
 /// A call under way.
 pub struct Call<'a, 'lane, E: Env> {
@@ -44,6 +47,21 @@ impl<'a, 'lane, E: Env> Call<'a, 'lane, E> {
     }
 }
 
+impl<E: Env> Call<'_, '_, E> {
+    /// The key of a new row of a table without a primary key: keys begin at a drawn place and count from there, so that lanes
+    /// do not meet. One that is there already deviates, and the executor draws another.
+    #[inline]
+    pub fn drawn_key(&mut self) -> Key {
+        let before = self.scratch.drawn_key;
+        let key = match before {
+            Some(before) => before.wrapping_add(1),
+            None => (self.txn.env().random() >> 1 >> DRAWN_COUNT_BITS << DRAWN_COUNT_BITS) as i64,
+        };
+        self.scratch.drawn_key = Some(key);
+        KeyBuilder::new().int8(key).key()
+    }
+}
+
 /// Memory that calls use again, so that they allocate nothing once it has grown.
 #[derive(Debug, Default)]
 pub struct Scratch {
@@ -57,6 +75,8 @@ pub struct Scratch {
     pub inserted: Vec<RowId>,
     /// Ranges to scan together.
     pub scans: Vec<Scan>,
+    /// The key that was drawn last for a row of a table without a primary key.
+    drawn_key: Option<i64>,
     rows: Vec<Vec<RowId>>,
     ranges: Vec<Vec<Vec<RowId>>>,
     lists_found: Vec<Vec<Option<RowId>>>,

@@ -10,7 +10,7 @@ use execute::{Attempts, CallError, Procedures, Retries, Settings};
 use fabric::Env;
 use procedure::node::Workload;
 use sql::{Field, SqlType};
-use txn::{Abort, Database, Lane, Outcome, TxnError};
+use txn::{Abort, Database, Isolation, Lane, Outcome, TxnError};
 use value::output::text;
 use value::{Decimal, Error, Value};
 
@@ -102,6 +102,8 @@ pub enum OpenError {
 pub struct ProcedureId {
     plans: execute::ProcedureId,
     generated: Option<usize>,
+    /// How its calls are kept apart, see [`Procedures::isolation`].
+    isolation: Isolation,
 }
 
 /// How calls went.
@@ -182,7 +184,8 @@ impl<G: Generated> Caller<G> {
     /// The procedure called `name`.
     pub fn find(&self, name: &str) -> Option<ProcedureId> {
         let generated = G::PROCEDURES.iter().position(|known| *known == name);
-        self.plans.find(name).map(|plans| ProcedureId { plans, generated })
+        let plans = self.plans.find(name)?;
+        Some(ProcedureId { plans, generated, isolation: self.plans.isolation(plans) })
     }
 
     /// The columns of the rows that a procedure gives.
@@ -233,7 +236,7 @@ impl<G: Generated> Caller<G> {
             return self.execute(lane, procedure, arguments).await;
         };
         loop {
-            match self.attempt(lane, generated, arguments).await {
+            match self.attempt(lane, (generated, procedure.isolation), arguments).await {
                 Ok(()) => {
                     self.counts.generated += 1;
                     return Ok(&self.results);
@@ -275,12 +278,12 @@ impl<G: Generated> Caller<G> {
     async fn attempt<E: Env>(
         &mut self,
         lane: &mut Lane<E>,
-        procedure: usize,
+        (procedure, isolation): (usize, Isolation),
         arguments: &[Argument<'_>],
     ) -> Result<(), Ended> {
         let Self { generated, plans, scratch, results, .. } = self;
         results.clear();
-        let Settings { isolation, epoch_us, .. } = plans.settings();
+        let Settings { epoch_us, .. } = plans.settings();
         let begun = lane.begin(isolation).await;
         let mut txn = begun.map_err(Ended::Aborted)?;
         let mut call = Call::new(&mut txn, scratch, results, epoch_us);

@@ -32,5 +32,5 @@ pub use bind::BindError;
 pub use call::{Call, Scratch};
 pub use caller::{Caller, Counts, Generated, NoCode, OpenError, ProcedureId};
 pub use results::{Cell, Column, Results};
-pub use stop::{Raised, Stop, count, duplicate, element, known};
+pub use stop::{Raised, Stop, check, count, duplicate, element, known};
 pub use text::Text;

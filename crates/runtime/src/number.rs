@@ -94,6 +94,24 @@ pub fn rescale(value: i64, from: u8, to: u8) -> Result<i64, Stop> {
     Ok(if rest.unsigned_abs() * 2 >= unit.unsigned_abs() { whole + rest.signum() } else { whole })
 }
 
+/// The greatest whole number that is not above a decimal.
+#[inline(always)]
+pub fn floor(value: i64, scale: u8) -> Result<i64, Stop> {
+    known(value.checked_div_euclid(POWERS[usize::from(scale)]))
+}
+
+/// The least whole number that is not below a decimal.
+#[inline(always)]
+pub fn ceil(value: i64, scale: u8) -> Result<i64, Stop> {
+    negate(floor(negate(value)?, scale)?)
+}
+
+/// A decimal without what is behind its point.
+#[inline(always)]
+pub fn trunc(value: i64, scale: u8) -> Result<i64, Stop> {
+    divide(value, POWERS[usize::from(scale)])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -106,6 +124,16 @@ mod tests {
             [123, 124, -123, -124, 1, -1, 0]
         );
         assert_eq!(rescale(15, 1, 3).expect("fits"), 1500);
+    }
+
+    #[test]
+    fn decimals_become_whole_in_three_ways() {
+        let whole = |of: fn(i64, u8) -> Result<i64, Stop>| {
+            [150, -150, 200, -1].map(|value| of(value, 2).expect("fits"))
+        };
+        assert_eq!(whole(floor), [1, -2, 2, -1]);
+        assert_eq!(whole(ceil), [2, -1, 2, 0]);
+        assert_eq!(whole(trunc), [1, -1, 2, 0]);
     }
 
     #[test]

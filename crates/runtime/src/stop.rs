@@ -88,6 +88,12 @@ pub fn known<T>(value: Option<T>) -> Result<T, Stop> {
     }
 }
 
+/// What a row has to satisfy; the executor tells which condition of SQL it is that a row does not.
+#[inline(always)]
+pub fn check(holds: bool) -> Result<(), Stop> {
+    if holds { Ok(()) } else { Err(Stop::Deviates) }
+}
+
 /// An element of an array, counted from 1; beyond its bounds there is null, which was not expected.
 #[inline(always)]
 pub fn element<T: Copy>(list: &[T], position: i64) -> Result<T, Stop> {

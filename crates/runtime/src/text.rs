@@ -1,6 +1,7 @@
 //! Texts of a known greatest length, which need no memory of their own.
 
 use crate::stop::{Stop, known};
+use layout::{RecordRef, Slot};
 use std::fmt;
 use std::ops::Deref;
 
@@ -90,6 +91,14 @@ pub(crate) fn copy(to: &mut [u8], from: &[u8]) {
     }
 }
 
+/// A text of a row's key.
+#[inline]
+pub fn of_key<const N: usize>(row: RecordRef<'_>, slot: Slot) -> Text<N> {
+    let mut text = Text::default();
+    text.length = row.copy_key_text(slot, &mut text.bytes) as u16;
+    text
+}
+
 /// Makes a variable the text `bytes`, see [`Text::set`].
 #[inline(always)]
 pub fn set<const N: usize>(variable: &mut Option<Text<N>>, bytes: &[u8]) -> Result<(), Stop> {
@@ -132,6 +141,118 @@ pub fn left(text: &[u8], count: i64) -> Result<&[u8], Stop> {
     let length = text.len() as i64;
     let count = if count < 0 { (length + count).max(0) } else { count.min(length) };
     Ok(&text[..count as usize])
+}
+
+/// The last `count` characters; of a negative number, all but the first.
+#[inline]
+pub fn right(text: &[u8], count: i64) -> Result<&[u8], Stop> {
+    if !text.is_ascii() {
+        return Err(Stop::Deviates);
+    }
+    let length = text.len() as i64;
+    let skipped = if count < 0 { count.saturating_neg() } else { length.saturating_sub(count) };
+    Ok(&text[skipped.clamp(0, length) as usize..])
+}
+
+/// The characters from one on, counted from 1.
+#[inline]
+pub fn from(text: &[u8], first: i64) -> Result<&[u8], Stop> {
+    if !text.is_ascii() {
+        return Err(Stop::Deviates);
+    }
+    Ok(&text[first.saturating_sub(1).clamp(0, text.len() as i64) as usize..])
+}
+
+/// So many characters from one on, counted from 1; what stands before the first one counts, too. A negative number deviates.
+#[inline]
+pub fn part(text: &[u8], first: i64, count: i64) -> Result<&[u8], Stop> {
+    let rest = from(text, first)?;
+    let wanted = first.saturating_add(count).saturating_sub(first.max(1));
+    match count < 0 {
+        true => Err(Stop::Deviates),
+        false => Ok(&rest[..wanted.clamp(0, rest.len() as i64) as usize]),
+    }
+}
+
+/// Characters.
+#[inline]
+pub fn length(text: &[u8]) -> i64 {
+    // All bytes but those behind the first of a character.
+    text.iter().filter(|&&byte| byte & 0xc0 != 0x80).count() as i64
+}
+
+/// Where `part` begins, counted from 1 in characters, or 0 if it is not there.
+#[inline]
+pub fn position(text: &[u8], part: &[u8]) -> i64 {
+    let mut places = 0..=text.len().saturating_sub(part.len());
+    match places.find(|&at| text[at..].starts_with(part)) {
+        Some(at) => length(&text[..at]) + 1,
+        None => 0,
+    }
+}
+
+/// Without the letters of `set`, which are ASCII, at the beginning.
+#[inline]
+pub fn without_first<'a>(text: &'a [u8], set: &[u8]) -> &'a [u8] {
+    let begin = text.iter().position(|byte| !set.contains(byte));
+    &text[begin.unwrap_or(text.len())..]
+}
+
+/// Without the letters of `set`, which are ASCII, at the end.
+#[inline]
+pub fn without_last<'a>(text: &'a [u8], set: &[u8]) -> &'a [u8] {
+    let last = text.iter().rposition(|byte| !set.contains(byte));
+    &text[..last.map_or(0, |last| last + 1)]
+}
+
+/// Without the letters of `set`, which are ASCII, at both ends.
+#[inline]
+pub fn without_ends<'a>(text: &'a [u8], set: &[u8]) -> &'a [u8] {
+    without_last(without_first(text, set), set)
+}
+
+/// Small letters; letters beyond ASCII have none, as with the collation `C`.
+#[inline]
+pub fn lower<const N: usize>(text: &[u8]) -> Result<Text<N>, Stop> {
+    let mut text = Text::new(text)?;
+    text.bytes.make_ascii_lowercase();
+    Ok(text)
+}
+
+/// Capitals, see [`lower`].
+#[inline]
+pub fn upper<const N: usize>(text: &[u8]) -> Result<Text<N>, Stop> {
+    let mut text = Text::new(text)?;
+    text.bytes.make_ascii_uppercase();
+    Ok(text)
+}
+
+/// Filled on the left up to `N` characters, or cut.
+#[inline]
+pub fn filled_left<const N: usize>(text: &[u8], fill: &[u8]) -> Result<Text<N>, Stop> {
+    let filling = filling::<N>(text, fill)?;
+    Text::of(&[&filling, left(text, N as i64)?])
+}
+
+/// Filled on the right up to `N` characters, or cut.
+#[inline]
+pub fn filled_right<const N: usize>(text: &[u8], fill: &[u8]) -> Result<Text<N>, Stop> {
+    let filling = filling::<N>(text, fill)?;
+    Text::of(&[left(text, N as i64)?, &filling])
+}
+
+/// What a text lacks of `N` characters.
+fn filling<const N: usize>(text: &[u8], fill: &[u8]) -> Result<Text<N>, Stop> {
+    if !fill.is_ascii() {
+        return Err(Stop::Deviates);
+    }
+    let mut filling = Text::default();
+    let missing = if fill.is_empty() { 0 } else { N.saturating_sub(text.len()) };
+    for (place, &byte) in filling.bytes.iter_mut().zip(fill.iter().cycle().take(missing)) {
+        *place = byte;
+        filling.length += 1;
+    }
+    Ok(filling)
 }
 
 /// A text that is stored as `character`: without the blanks at its end.
@@ -228,6 +349,41 @@ mod tests {
         assert_eq!(left(b"abcde", -9).expect("ASCII"), b"");
         assert!(left("\u{e4}".as_bytes(), 1).is_err());
         assert_eq!((trimmed(b" a  "), trimmed(b"   ")), (&b" a"[..], &b""[..]));
+    }
+
+    #[test]
+    fn texts_are_taken_apart_as_by_postgresql() {
+        let shown = |text: Result<&[u8], Stop>| {
+            String::from_utf8(text.expect("ASCII").to_vec()).expect("it is ASCII")
+        };
+        assert_eq!(
+            [-9, -2, 0, 2, 9].map(|count| shown(right(b"abcde", count))),
+            ["", "cde", "", "de", "abcde"]
+        );
+        assert_eq!(
+            [i64::MIN, 0, 1, 3, 9].map(|first| shown(from(b"abc", first))),
+            ["abc", "abc", "abc", "c", ""]
+        );
+        let cut = |first, count| shown(part(b"abcde", first, count));
+        assert_eq!([cut(2, 3), cut(0, 3), cut(-3, 2), cut(4, 9)], ["bcd", "ab", "", "de"]);
+        assert_eq!(cut(i64::MAX, i64::MAX), "");
+        assert!(part(b"abc", 1, -1).is_err() && from("\u{e4}".as_bytes(), 1).is_err());
+        assert_eq!((length("\u{e4}b".as_bytes()), length(b"")), (2, 0));
+        let place = |text: &str, part: &str| position(text.as_bytes(), part.as_bytes());
+        assert_eq!([place("\u{e4}bc", "c"), place("ab", "x"), place("a", "")], [3, 0, 1]);
+        assert_eq!((place("a", "abc"), place("", "")), (0, 1));
+        assert_eq!(without_first(b"  a ", b" "), b"a ");
+        assert_eq!(
+            (without_last(b"xyx", b"x"), without_ends(b"xyx", b"xy")),
+            (&b"xy"[..], &b""[..])
+        );
+        assert_eq!(&*upper::<4>(b"aB1").expect("fits"), b"AB1");
+        assert_eq!(&*lower::<4>(b"aB1").expect("fits"), b"ab1");
+        assert!(lower::<2>(b"aB1").is_err());
+        assert_eq!(&*filled_left::<5>(b"12", b"xy").expect("fits"), b"xyx12");
+        assert_eq!(&*filled_right::<5>(b"12", b" ").expect("fits"), b"12   ");
+        assert_eq!(&*filled_left::<2>(b"123", b"0").expect("fits"), b"12");
+        assert_eq!(&*filled_left::<4>(b"12", b"").expect("fits"), b"12");
     }
 
     #[test]

@@ -33,7 +33,7 @@ pub struct Table {
     pub indexes: Vec<Index>,
     /// What refers to other tables.
     pub foreign_keys: Vec<ForeignKey>,
-    /// What every row satisfies.
+    /// What every row satisfies, in the order of their names.
     pub checks: Vec<Check>,
 }
 

@@ -24,7 +24,7 @@ impl<'a> Arguments<'a> {
             return Err(Stop::Deviates);
         };
         Ok(Self {
-            subscriber_number: subscriber_number.text()?,
+            subscriber_number: subscriber_number.characters()?,
             facility_type: facility_type.int2()?,
             starts: starts.int2()?,
         })

@@ -28,11 +28,11 @@ impl<'a> Arguments<'a> {
             return Err(Stop::Deviates);
         };
         Ok(Self {
-            subscriber_number: subscriber_number.text()?,
+            subscriber_number: subscriber_number.characters()?,
             facility_type: facility_type.int2()?,
             starts: starts.int2()?,
             ends: ends.int2()?,
-            destination: destination.text()?,
+            destination: destination.characters()?,
         })
     }
 }
@@ -97,7 +97,7 @@ pub async fn insert_call_forwarding<E: Env>(
     if !has_facility {
         return Err(Stop::raised("P0001", "The subscriber has no special facility of this type"));
     }
-    let numberx = Text::<15>::new(text::trimmed(text::fitting(destination, 15)?))?;
+    let numberx = Text::<15>::new(text::fitting(destination, 15)?)?;
     let call_forwarding_row = call
         .txn
         .insert(

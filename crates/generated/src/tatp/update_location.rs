@@ -20,7 +20,7 @@ impl<'a> Arguments<'a> {
     pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
         let [subscriber_number, new_location] = arguments else { return Err(Stop::Deviates) };
         Ok(Self {
-            subscriber_number: subscriber_number.text()?,
+            subscriber_number: subscriber_number.characters()?,
             new_location: new_location.int4()?,
         })
     }

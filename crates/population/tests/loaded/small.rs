@@ -30,7 +30,7 @@ fn replacements(workload: &str) -> &'static [(&'static str, &'static str)] {
 pub fn path(workload: &str) -> PathBuf {
     let crates = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..");
     match workload {
-        "corners" | "edges" => crates.join("generate/tests").join(workload),
+        "corners" | "edges" | "shop" => crates.join("generate/tests").join(workload),
         shipped => crates.join("../workloads").join(shipped),
     }
 }

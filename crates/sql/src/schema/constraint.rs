@@ -47,7 +47,7 @@ impl SchemaReader<'_> {
         } else if self.cursor.accept_word("REFERENCES") {
             self.references(table, named, owner.into_iter().collect(), span)?;
         } else if self.cursor.accept_word("CHECK") {
-            self.check(table, named, owner, span)?;
+            self.check(table, named, span)?;
         } else {
             let advice = "write PRIMARY KEY, UNIQUE, FOREIGN KEY or CHECK";
             return Err(self.cursor.outside(span, "this constraint", advice));
@@ -237,13 +237,7 @@ impl SchemaReader<'_> {
         Ok(())
     }
 
-    fn check(
-        &mut self,
-        table: usize,
-        named: Option<(String, Span)>,
-        owner: Option<usize>,
-        span: Span,
-    ) -> Result<()> {
+    fn check(&mut self, table: usize, named: Option<(String, Span)>, span: Span) -> Result<()> {
         self.cursor.expect(&Token::LParen)?;
         let tokens = self.cursor.take_until(|token| *token == Token::RParen)?;
         self.cursor.expect(&Token::RParen)?;
@@ -263,10 +257,9 @@ impl SchemaReader<'_> {
         if condition.has_subquery() {
             return Err(self.cursor.error(span, ErrorKind::Type, "a CHECK has no sub-select"));
         }
-        let name = match (named, owner) {
-            (Some((name, _)), _) => name,
-            (None, Some(owner)) => format!("{}_{}_check", draft.name, draft.columns[owner].name),
-            (None, None) => format!("{}_check", draft.name),
+        let name = match named {
+            Some((name, _)) => name,
+            None => self.choose_check_name(table, &condition),
         };
         self.drafts[table].checks.push(Check { name, condition });
         Ok(())

@@ -38,7 +38,9 @@ impl Draft {
         primary || self.indexes.iter().any(|index| index.unique && same(&index.columns))
     }
 
-    pub(super) fn finish(self, source: &Source) -> Result<Table> {
+    pub(super) fn finish(mut self, source: &Source) -> Result<Table> {
+        // In this order PostgreSQL asks them, and tells of the first that does not hold.
+        self.checks.sort_by(|one, other| one.name.cmp(&other.name));
         let mut stored = Vec::new();
         for column in &self.columns {
             let Some(column_type) = column.sql_type.column_type() else {

@@ -1,6 +1,8 @@
 //! Names that PostgreSQL gives to keys and indexes that have none; plans use them.
 
 use super::SchemaReader;
+use crate::expression::{Expr, ExprKind};
+use std::collections::BTreeSet;
 
 /// Bytes of the longest name in PostgreSQL.
 const NAME_BYTES: usize = 63;
@@ -16,6 +18,38 @@ impl SchemaReader<'_> {
             let name = object_name(table, &columns, &suffix);
             if !self.relations.contains(&name) {
                 self.relations.push(name.clone());
+                return name;
+            }
+            number += 1;
+        }
+    }
+
+    /// The name of a condition that has none: after the column if it names exactly one, wherever it stands [PostgreSQL 15,
+    /// `AddRelationNewConstraints`, `ChooseConstraintName`].
+    pub(super) fn choose_check_name(&self, table: usize, condition: &Expr) -> String {
+        let mut named = BTreeSet::new();
+        condition.visit(&mut |part| {
+            if let ExprKind::Column(column) = &part.kind {
+                named.insert(column.column);
+            }
+        });
+        let draft = &self.drafts[table];
+        let column = match (named.first(), named.len()) {
+            (Some(&column), 1) => draft.columns[column].name.as_str(),
+            _ => "",
+        };
+        let is_taken = |name: &String| {
+            let mut checks = self.drafts.iter().flat_map(|draft| &draft.checks);
+            let mut references = self.drafts.iter().flat_map(|draft| &draft.foreign_keys);
+            checks.any(|check| check.name == *name)
+                || references.any(|reference| reference.name == *name)
+                || self.relations.contains(name)
+        };
+        let mut number = 0;
+        loop {
+            let suffix = if number == 0 { "check".to_owned() } else { format!("check{number}") };
+            let name = object_name(&draft.name, column, &suffix);
+            if !is_taken(&name) {
                 return name;
             }
             number += 1;

@@ -14,6 +14,9 @@ mod corners;
 #[path = "../../../generate/tests/edges/code/mod.rs"]
 #[allow(unused, clippy::all, reason = "a program has written it")]
 mod edges;
+#[path = "../../../generate/tests/shop/code/mod.rs"]
+#[allow(unused, clippy::all, reason = "a program has written it")]
+mod shop;
 #[path = "../../../population/tests/loaded/small.rs"]
 mod small;
 #[path = "../../../execute/tests/differential/strange.rs"]
@@ -217,4 +220,11 @@ fn corners_are_the_same_by_generated_code() {
 fn edges_are_the_same_by_generated_code() {
     let counts = compare::<edges::Tables>("edges", 20_000, 6);
     assert!(counts.generated > 0 && counts.deviated > 0, "{counts:?}");
+}
+
+/// A schema with references, checks and codes of fixed length.
+#[test]
+fn a_shop_is_the_same_by_generated_code() {
+    let counts = compare::<shop::Tables>("shop", 20_000, 7);
+    assert!(counts.generated > counts.deviated && counts.deviated > 0, "{counts:?}");
 }

@@ -34,7 +34,7 @@ pub async fn branches_that_fail<E: Env>(
     let y = arguments.y;
     let mut one: Option<i64> = None;
     let mut other: Option<i64> = None;
-    if (y != 0) && (number::int4(number::divide(x, y)?)? > 1) {
+    if y != 0 && number::int4(number::divide(x, y)?)? > 1 {
         if let Some(wide_row) = call
             .txn
             .read(
@@ -61,7 +61,7 @@ pub async fn branches_that_fail<E: Env>(
         } else {
             other = None;
         }
-    } else if (y == 0) || (number::int4(number::modulo(x, y)?)? == 1) {
+    } else if y == 0 || number::int4(number::modulo(x, y)?)? == 1 {
         if let Some(wide_row_3) =
             call.txn.read(tables.wide, &KeyBuilder::new().int4(x as i32).key()).await?
         {

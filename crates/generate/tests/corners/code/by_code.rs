@@ -19,7 +19,7 @@ impl<'a> Arguments<'a> {
     /// Takes the arguments of a call; others than expected deviate.
     pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
         let [of_w, wanted] = arguments else { return Err(Stop::Deviates) };
-        Ok(Self { of_w: of_w.int2()?, wanted: wanted.text()? })
+        Ok(Self { of_w: of_w.int2()?, wanted: wanted.characters()? })
     }
 }
 

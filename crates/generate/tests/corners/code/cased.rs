@@ -2,7 +2,7 @@
 
 use super::tables::Tables;
 use fabric::Env;
-use runtime::{Argument, Call, Stop, known};
+use runtime::{Argument, Call, Stop};
 
 /// The arguments.
 #[derive(Clone, Copy, Debug)]
@@ -31,9 +31,9 @@ pub async fn cased<E: Env>(
     let mut given: i64;
     let mut case: Option<i64> = None;
     case = x;
-    if (known(case)? == 1) || (known(case)? == 2) {
+    if case.is_some_and(|value| value == 1) || case.is_some_and(|value| value == 2) {
         given = 10;
-    } else if known(case)? == 3 {
+    } else if case.is_some_and(|value| value == 3) {
         given = 20;
     } else {
         return Err(Stop::Deviates);

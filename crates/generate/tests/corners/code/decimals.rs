@@ -36,16 +36,19 @@ pub async fn decimals<E: Env>(
     let x = arguments.x;
     let y = arguments.y;
     let mut one: Option<i64> = None;
-    let mut two: i64;
+    let mut two: Option<i64> = None;
     let mut three: i64;
     let mut four: i64;
     one = x;
-    two = number::int4(number::rescale(known(x)?, 3, 0)?)?;
+    two = match x {
+        Some(value) => Some(number::int4(number::rescale(value, 3, 0)?)?),
+        None => None,
+    };
     three = number::subtract(number::multiply(known(x)?, known(y)?)?, 500)?;
     four = number::int2(number::rescale(number::multiply(known(x)?, 10)?, 3, 0)?)?;
     call.results.row();
     call.results.decimal_or_null(one, 3);
-    call.results.int(two);
+    call.results.int_or_null(two);
     call.results.decimal(three, 3);
     call.results.int(four);
     Ok(())

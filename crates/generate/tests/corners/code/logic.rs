@@ -43,16 +43,23 @@ pub async fn logic<E: Env>(
     let mut two: Option<i64> = None;
     let mut three: bool;
     let mut four: Option<i64> = None;
-    one = if (known(x)? == 1 || known(x)? == known(y)? || known(x)? == 3) {
+    one = if x.is_some_and(|value| value == 1)
+        || x.zip(y).is_some_and(|(left, right)| left == right)
+        || x.is_some_and(|value| value == 3)
+    {
         1
-    } else if !(known(x)? == 5 || known(x)? == known(y)?) {
+    } else if x.is_some_and(|value| value != 5)
+        && x.zip(y).is_some_and(|(left, right)| left != right)
+    {
         2
     } else {
         3
     };
-    two = if (known(x)? >= known(y)? && known(x)? <= 4) {
+    two = if x.zip(y).is_some_and(|(left, right)| left >= right)
+        && x.is_some_and(|value| value <= 4)
+    {
         Some(1)
-    } else if !known(flag)? {
+    } else if !(flag != Some(false)) {
         Some(2)
     } else if flag != Some(false) {
         Some(3)
@@ -60,9 +67,9 @@ pub async fn logic<E: Env>(
         None
     };
     three = (known(flag)? || (known(x)? > known(y)?)) == ((known(x)? < 4) && (known(y)? > 1));
-    if known(flag)? && (known(x)? > 2) {
+    if flag == Some(true) && x.is_some_and(|value| value > 2) {
         four = Some(1);
-    } else if (!known(flag)?) || (known(x)? < known(y)?) {
+    } else if !(flag != Some(false)) || x.zip(y).is_some_and(|(left, right)| left < right) {
         four = Some(2);
     }
     call.results.row();

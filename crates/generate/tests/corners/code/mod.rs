@@ -4,11 +4,10 @@
 //!
 //! - `performed_decimal`: a value that nobody asks for, and that may be an error
 //! - `price_of`: a value of type numeric
-//! - `prices_above`: a condition that may fail, on rows that are sorted or bounded
+//! - `prices_above`: a condition that may fail, on rows that are sorted, bounded or put into groups
 //! - `rows_with_errors`: a loop that may end before its rows, of which some may fail
 //! - `rows_left_early`: a loop that may end before its rows, of which some may fail
 //! - `marked`: a unique key that may change more than once
-//! - `texts`: a text of unknown length in variable one
 //! - `joined`: a plan with an order of computed rows
 //! - `blanks`: LIKE with blanks that a text is kept without
 
@@ -85,6 +84,7 @@ pub mod swapped;
 pub mod tables;
 pub mod text_before;
 pub mod text_in_branches;
+pub mod texts;
 pub mod unread_column;
 pub mod unread_declared;
 pub mod unread_length;
@@ -156,6 +156,7 @@ impl Generated for Tables {
         "logic",
         "arithmetic",
         "decimals",
+        "texts",
         "elements",
         "strict_one",
         "cased",
@@ -440,13 +441,14 @@ impl Generated for Tables {
                 arithmetic::arithmetic(call, &self, &arithmetic::Arguments::bind(arguments)?).await
             }
             54 => decimals::decimals(call, &self, &decimals::Arguments::bind(arguments)?).await,
-            55 => elements::elements(call, &self, &elements::Arguments::bind(arguments)?).await,
-            56 => {
+            55 => texts::texts(call, &self, &texts::Arguments::bind(arguments)?).await,
+            56 => elements::elements(call, &self, &elements::Arguments::bind(arguments)?).await,
+            57 => {
                 strict_one::strict_one(call, &self, &strict_one::Arguments::bind(arguments)?).await
             }
-            57 => cased::cased(call, &self, &cased::Arguments::bind(arguments)?).await,
-            58 => shadowed::shadowed(call, &self, &shadowed::Arguments::bind(arguments)?).await,
-            59 => {
+            58 => cased::cased(call, &self, &cased::Arguments::bind(arguments)?).await,
+            59 => shadowed::shadowed(call, &self, &shadowed::Arguments::bind(arguments)?).await,
+            60 => {
                 found_of_loop::found_of_loop(
                     call,
                     &self,
@@ -454,11 +456,11 @@ impl Generated for Tables {
                 )
                 .await
             }
-            60 => swapped::swapped(call, &self, &swapped::Arguments::bind(arguments)?).await,
-            61 => {
+            61 => swapped::swapped(call, &self, &swapped::Arguments::bind(arguments)?).await,
+            62 => {
                 relabelled::relabelled(call, &self, &relabelled::Arguments::bind(arguments)?).await
             }
-            62 => {
+            63 => {
                 declared_again::declared_again(
                     call,
                     &self,
@@ -466,15 +468,15 @@ impl Generated for Tables {
                 )
                 .await
             }
-            63 => no_rows::no_rows(call, &self, &no_rows::Arguments::bind(arguments)?).await,
-            64 => {
+            64 => no_rows::no_rows(call, &self, &no_rows::Arguments::bind(arguments)?).await,
+            65 => {
                 no_elements::no_elements(call, &self, &no_elements::Arguments::bind(arguments)?)
                     .await
             }
-            65 => {
+            66 => {
                 never_null::never_null(call, &self, &never_null::Arguments::bind(arguments)?).await
             }
-            66 => {
+            67 => {
                 fewer_columns::fewer_columns(
                     call,
                     &self,
@@ -482,17 +484,17 @@ impl Generated for Tables {
                 )
                 .await
             }
-            67 => signs::signs(call, &self, &signs::Arguments::bind(arguments)?).await,
-            68 => quotients::quotients(call, &self, &quotients::Arguments::bind(arguments)?).await,
-            69 => {
+            68 => signs::signs(call, &self, &signs::Arguments::bind(arguments)?).await,
+            69 => quotients::quotients(call, &self, &quotients::Arguments::bind(arguments)?).await,
+            70 => {
                 sums_of_big::sums_of_big(call, &self, &sums_of_big::Arguments::bind(arguments)?)
                     .await
             }
-            70 => prices::prices(call, &self, &prices::Arguments::bind(arguments)?).await,
-            71 => {
+            71 => prices::prices(call, &self, &prices::Arguments::bind(arguments)?).await,
+            72 => {
                 set_blanks::set_blanks(call, &self, &set_blanks::Arguments::bind(arguments)?).await
             }
-            72 => {
+            73 => {
                 inserted_late::inserted_late(
                     call,
                     &self,
@@ -500,11 +502,11 @@ impl Generated for Tables {
                 )
                 .await
             }
-            73 => {
+            74 => {
                 deleted_all::deleted_all(call, &self, &deleted_all::Arguments::bind(arguments)?)
                     .await
             }
-            74 => {
+            75 => {
                 branches_that_fail::branches_that_fail(
                     call,
                     &self,
@@ -512,14 +514,14 @@ impl Generated for Tables {
                 )
                 .await
             }
-            75 => locked::locked(call, &self, &locked::Arguments::bind(arguments)?).await,
-            76 => names::names(call, &self, &names::Arguments::bind(arguments)?).await,
-            77 => least_sum::least_sum(call, &self, &least_sum::Arguments::bind(arguments)?).await,
-            78 => {
+            76 => locked::locked(call, &self, &locked::Arguments::bind(arguments)?).await,
+            77 => names::names(call, &self, &names::Arguments::bind(arguments)?).await,
+            78 => least_sum::least_sum(call, &self, &least_sum::Arguments::bind(arguments)?).await,
+            79 => {
                 most_of_rows::most_of_rows(call, &self, &most_of_rows::Arguments::bind(arguments)?)
                     .await
             }
-            79 => {
+            80 => {
                 most_of_a_row::most_of_a_row(
                     call,
                     &self,
@@ -585,15 +587,15 @@ impl Generated for Tables {
             46 => settled::prefetch(lane, self, &settled::Arguments::bind(arguments)?),
             50 => remarked::prefetch(lane, self, &remarked::Arguments::bind(arguments)?),
             51 => by_mark::prefetch(lane, self, &by_mark::Arguments::bind(arguments)?),
-            59 => found_of_loop::prefetch(lane, self, &found_of_loop::Arguments::bind(arguments)?),
-            60 => swapped::prefetch(lane, self, &swapped::Arguments::bind(arguments)?),
-            66 => fewer_columns::prefetch(lane, self, &fewer_columns::Arguments::bind(arguments)?),
-            70 => prices::prefetch(lane, self, &prices::Arguments::bind(arguments)?),
-            71 => set_blanks::prefetch(lane, self, &set_blanks::Arguments::bind(arguments)?),
-            72 => inserted_late::prefetch(lane, self, &inserted_late::Arguments::bind(arguments)?),
-            75 => locked::prefetch(lane, self, &locked::Arguments::bind(arguments)?),
-            78 => most_of_rows::prefetch(lane, self, &most_of_rows::Arguments::bind(arguments)?),
-            79 => most_of_a_row::prefetch(lane, self, &most_of_a_row::Arguments::bind(arguments)?),
+            60 => found_of_loop::prefetch(lane, self, &found_of_loop::Arguments::bind(arguments)?),
+            61 => swapped::prefetch(lane, self, &swapped::Arguments::bind(arguments)?),
+            67 => fewer_columns::prefetch(lane, self, &fewer_columns::Arguments::bind(arguments)?),
+            71 => prices::prefetch(lane, self, &prices::Arguments::bind(arguments)?),
+            72 => set_blanks::prefetch(lane, self, &set_blanks::Arguments::bind(arguments)?),
+            73 => inserted_late::prefetch(lane, self, &inserted_late::Arguments::bind(arguments)?),
+            76 => locked::prefetch(lane, self, &locked::Arguments::bind(arguments)?),
+            79 => most_of_rows::prefetch(lane, self, &most_of_rows::Arguments::bind(arguments)?),
+            80 => most_of_a_row::prefetch(lane, self, &most_of_a_row::Arguments::bind(arguments)?),
             _ => Ok(()),
         }
     }

@@ -2,7 +2,7 @@
 
 use super::tables::Tables;
 use fabric::Env;
-use runtime::{Argument, Call, Stop, known, number};
+use runtime::{Argument, Call, Stop, number};
 
 /// The arguments.
 #[derive(Clone, Copy, Debug)]
@@ -28,10 +28,7 @@ pub async fn null_of_cast<E: Env>(
     arguments: &Arguments<'_>,
 ) -> Result<(), Stop> {
     let x = arguments.x;
-    if {
-        let _ = number::int2(known(x)?)?;
-        false
-    } {
+    if (x.map(number::int2).transpose()?).is_none() {
         call.results.row();
         call.results.int(1);
         return Ok(());

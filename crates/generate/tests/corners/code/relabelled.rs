@@ -3,7 +3,7 @@
 use super::tables::{Tables, small};
 use fabric::Env;
 use layout::KeyBuilder;
-use runtime::{Argument, Call, Stop, Text, known, number, text};
+use runtime::{Argument, Call, Stop, Text, number, text};
 use txn::{Scan, ScanSource};
 
 /// The arguments.
@@ -64,9 +64,7 @@ pub async fn relabelled<E: Env>(
     call.txn.scan(&range, &mut small_rows_2).await?;
     for &small_row_2 in small_rows_2.iter() {
         let small_2 = call.txn.row(small_row_2);
-        if *known((!small_2.is_null_in(small::LABEL)).then(|| small_2.bytes_in(small::LABEL)))?
-            == *x
-        {
+        if !small_2.is_null_in(small::LABEL) && *small_2.bytes_in(small::LABEL) == *x {
             counted_2 += 1;
         }
     }

@@ -45,10 +45,6 @@ pub async fn rounds_behind<E: Env>(
             tables.cell,
             KeyBuilder::new().int4(of_g as i32).int4(number_value as i32).key(),
         ));
-        call.scratch.reads.push((
-            tables.cell,
-            KeyBuilder::new().int4(of_g as i32).int4(number_value as i32).key(),
-        ));
     }
     call.txn.read_many(&call.scratch.reads, &mut call.scratch.found).await?;
     if let Some(cell_row) = call.scratch.found[0] {
@@ -56,12 +52,12 @@ pub async fn rounds_behind<E: Env>(
         new_cell.set_int_in(cell::Q, y);
     }
     for number_value in 1..=3 {
-        let Some(cell_row_2) = call.scratch.found[1 + 2 * (number_value - 1) as usize] else {
+        let Some(cell_row_2) = call.scratch.found[1 + (number_value - 1) as usize] else {
             return Err(Stop::Deviates);
         };
         let cell_2 = call.txn.row(cell_row_2);
         one = cell_2.int_in(cell::Q);
-        if let Some(cell_row_3) = call.scratch.found[1 + 2 * (number_value - 1) as usize + 1] {
+        if let Some(cell_row_3) = call.scratch.found[1 + (number_value - 1) as usize] {
             let r = number::int4(number::add(one, 1)?)?;
             let mut new_cell_2 = call.txn.update(cell_row_3);
             new_cell_2.set_int_in(cell::R, r);

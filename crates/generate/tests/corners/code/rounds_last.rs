@@ -40,20 +40,16 @@ pub async fn rounds_last<E: Env>(
             tables.cell,
             KeyBuilder::new().int4(of_g as i32).int4(number_value as i32).key(),
         ));
-        call.scratch.reads.push((
-            tables.cell,
-            KeyBuilder::new().int4(of_g as i32).int4(number_value as i32).key(),
-        ));
     }
     call.txn.read_many(&call.scratch.reads, &mut call.scratch.found).await?;
     for number_value in 1..=3 {
-        if let Some(cell_row) = call.scratch.found[0 + 2 * (number_value - 1) as usize] {
+        if let Some(cell_row) = call.scratch.found[0 + (number_value - 1) as usize] {
             let cell = call.txn.row(cell_row);
             other = cell.int_in(cell::Q);
             one = other;
         } else {
         }
-        if let Some(cell_row_2) = call.scratch.found[0 + 2 * (number_value - 1) as usize + 1] {
+        if let Some(cell_row_2) = call.scratch.found[0 + (number_value - 1) as usize] {
             let mut new_cell = call.txn.update(cell_row_2);
             new_cell.set_int_in(cell::R, one);
         }

@@ -44,18 +44,15 @@ pub async fn rounds_meet<E: Env>(
         call.scratch
             .reads
             .push((tables.cell, KeyBuilder::new().int4(of_g as i32).int4(of_i as i32).key()));
-        call.scratch
-            .reads
-            .push((tables.cell, KeyBuilder::new().int4(of_g as i32).int4(of_i as i32).key()));
     }
     call.txn.read_many(&call.scratch.reads, &mut call.scratch.found).await?;
     for number_value in 1..=3 {
-        let Some(cell_row) = call.scratch.found[1 + 2 * (number_value - 1) as usize] else {
+        let Some(cell_row) = call.scratch.found[1 + (number_value - 1) as usize] else {
             return Err(Stop::Deviates);
         };
         let cell = call.txn.row(cell_row);
         one = cell.int_in(cell::Q);
-        if let Some(cell_row_2) = call.scratch.found[1 + 2 * (number_value - 1) as usize + 1] {
+        if let Some(cell_row_2) = call.scratch.found[1 + (number_value - 1) as usize] {
             let q = number::int4(number::modulo(
                 number::int4(number::add(one, number_value)?)?,
                 1000,

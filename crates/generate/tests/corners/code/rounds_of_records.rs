@@ -34,12 +34,12 @@ pub async fn rounds_of_records<E: Env>(
     let of_g = arguments.of_g;
     let y = arguments.y;
     let mut given: Option<i64> = None;
-    let mut again: Text<4> = Default::default();
+    let mut again: Option<Text<4>> = None;
     let mut third: Option<i64> = None;
     let mut one_q: i64;
     let mut one_r: Option<i64> = None;
     let mut one_label: Option<Text<12>> = None;
-    let mut part: Text<4> = Default::default();
+    let mut part: Option<Text<4>> = None;
     let mut other: Option<i64> = None;
     // What the arguments name is read together.
     call.scratch.reads.clear();
@@ -51,10 +51,6 @@ pub async fn rounds_of_records<E: Env>(
     }
     let begin = call.scratch.reads.len();
     for number_value_2 in 1..=3 {
-        call.scratch.reads.push((
-            tables.cell,
-            KeyBuilder::new().int4(of_g as i32).int4(number_value_2 as i32).key(),
-        ));
         call.scratch.reads.push((
             tables.cell,
             KeyBuilder::new().int4(of_g as i32).int4(number_value_2 as i32).key(),
@@ -79,40 +75,43 @@ pub async fn rounds_of_records<E: Env>(
             continue;
         }
         given = one_r;
-        again.set(text::left(known(one_label.as_deref())?, 3)?)?;
+        text::set(&mut again, text::left(known(one_label.as_deref())?, 3)?)?;
         call.results.row();
         call.results.int_or_null(given);
-        call.results.text(&again);
+        call.results.text_or_null(again.as_deref());
         call.results.null();
     }
     for number_value_2 in 1..=3 {
-        let Some(cell_row_2) = call.scratch.found[begin + 3 * (number_value_2 - 1) as usize] else {
-            return Err(Stop::Deviates);
-        };
-        let cell_2 = call.txn.row(cell_row_2);
-        part.set(text::fitting(
-            known((!cell_2.is_null_in(cell::LABEL)).then(|| cell_2.bytes_in(cell::LABEL)))?,
-            4,
-        )?)?;
-        other = (!cell_2.is_null_in(cell::R)).then(|| cell_2.int_in(cell::R));
-        if let Some(cell_row_3) = call.scratch.found[begin + 3 * (number_value_2 - 1) as usize + 1]
-        {
-            let label = Text::<4>::new(&Text::<4>::of(&[text::left(&part, 3)?, b"z"])?)?;
+        if let Some(cell_row_2) = call.scratch.found[begin + 2 * (number_value_2 - 1) as usize] {
+            let cell_2 = call.txn.row(cell_row_2);
+            part = (((!cell_2.is_null_in(cell::LABEL)).then(|| cell_2.bytes_in(cell::LABEL)))
+                .map(|value| text::fitting(value, 4))
+                .transpose()?)
+            .map(Text::new)
+            .transpose()?;
+            other = (!cell_2.is_null_in(cell::R)).then(|| cell_2.int_in(cell::R));
+        } else {
+            part = None;
+            other = None;
+        }
+        if let Some(cell_row_3) = call.scratch.found[begin + 2 * (number_value_2 - 1) as usize] {
+            let label =
+                Text::<4>::new(&Text::<4>::of(&[text::left(known(part.as_deref())?, 3)?, b"z"])?)?;
             let mut new_cell = call.txn.update(cell_row_3);
             new_cell.set_int_in(cell::R, y);
             new_cell.set_bytes_in(cell::LABEL, &label);
         }
-        if let Some(entry_row) = call.scratch.found[begin + 3 * (number_value_2 - 1) as usize + 2] {
+        if let Some(entry_row) = call.scratch.found[begin + 2 * (number_value_2 - 1) as usize + 1] {
             let entry = call.txn.row(entry_row);
             third = (!entry.is_null_in(entry::V)).then(|| entry.int_in(entry::V));
         } else {
             third = None;
         }
         given = other;
-        again.set(&part)?;
+        again = part.as_deref().map(Text::new).transpose()?;
         call.results.row();
         call.results.int_or_null(given);
-        call.results.text(&again);
+        call.results.text_or_null(again.as_deref());
         call.results.int_or_null(third);
     }
     Ok(())

@@ -52,10 +52,6 @@ pub async fn rounds_of_rows<E: Env>(
             tables.cell,
             KeyBuilder::new().int4(of_g as i32).int4(number_value as i32).key(),
         ));
-        call.scratch.reads.push((
-            tables.cell,
-            KeyBuilder::new().int4(of_g as i32).int4(number_value as i32).key(),
-        ));
     }
     call.txn.read_many(&call.scratch.reads, &mut call.scratch.found).await?;
     for number_value in 1..=4 {
@@ -92,14 +88,14 @@ pub async fn rounds_of_rows<E: Env>(
             sum_of = number::add(sum_of, one.unwrap_or(0))?;
         }
         call.scratch.give_rows(entry_rows);
-        if let Some(cell_row) = call.scratch.found[0 + 2 * (number_value - 1) as usize] {
+        if let Some(cell_row) = call.scratch.found[0 + (number_value - 1) as usize] {
             let cell = call.txn.row(cell_row);
             let q =
                 number::int4(number::modulo(number::add(cell.int_in(cell::Q), sum_of)?, 1000)?)?;
             let mut new_cell = call.txn.update(cell_row);
             new_cell.set_int_in(cell::Q, q);
         }
-        if let Some(cell_row_2) = call.scratch.found[0 + 2 * (number_value - 1) as usize + 1] {
+        if let Some(cell_row_2) = call.scratch.found[0 + (number_value - 1) as usize] {
             let cell_2 = call.txn.row(cell_row_2);
             one = Some(cell_2.int_in(cell::Q));
         } else {

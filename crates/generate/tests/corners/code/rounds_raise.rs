@@ -41,19 +41,15 @@ pub async fn rounds_raise<E: Env>(
             tables.cell,
             KeyBuilder::new().int4(of_g as i32).int4(number_value as i32).key(),
         ));
-        call.scratch.reads.push((
-            tables.cell,
-            KeyBuilder::new().int4(of_g as i32).int4(number_value as i32).key(),
-        ));
     }
     call.txn.read_many(&call.scratch.reads, &mut call.scratch.found).await?;
     for number_value in 1..=4 {
-        if let Some(cell_row) = call.scratch.found[0 + 2 * (number_value - 1) as usize] {
+        if let Some(cell_row) = call.scratch.found[0 + (number_value - 1) as usize] {
         } else {
         }
         part =
             number::int4(number::divide(100, number::int4(number::subtract(number_value, y)?)?)?)?;
-        let Some(cell_row_2) = call.scratch.found[0 + 2 * (number_value - 1) as usize + 1] else {
+        let Some(cell_row_2) = call.scratch.found[0 + (number_value - 1) as usize] else {
             return Err(Stop::raised("P0001", "round without a row"));
         };
         let mut new_cell = call.txn.update(cell_row_2);

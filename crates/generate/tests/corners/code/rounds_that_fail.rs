@@ -3,7 +3,7 @@
 use super::tables::{Tables, cell, entry};
 use fabric::Env;
 use layout::KeyBuilder;
-use runtime::{Argument, Call, Stop, count, known, number};
+use runtime::{Argument, Call, Stop, count, number};
 use txn::{Scan, ScanSource};
 
 /// The arguments.
@@ -77,7 +77,7 @@ pub async fn rounds_that_fail<E: Env>(
             10,
             number::int4(number::subtract(number_value, y)?)?,
         )?)?);
-        if known(kept)? == 5 {
+        if kept.is_some_and(|value| value == 5) {
             return Err(Stop::raised("P0001", "five"));
         }
         if let Some(entry_row_2) = call

@@ -161,11 +161,13 @@ pub mod big {
 pub mod named {
     use super::Slot;
 
+    /// Column `name`.
+    pub const NAME: Slot = Slot::key_text(0, 10);
     /// Column `v`.
     pub const V: Slot = Slot::number(0, 4);
 
     /// All of these, with their positions in the table.
-    pub const SLOTS: &[(usize, Slot)] = &[(1, V)];
+    pub const SLOTS: &[(usize, Slot)] = &[(0, NAME), (1, V)];
 }
 
 /// Columns of table `fresh`.

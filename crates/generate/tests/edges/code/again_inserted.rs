@@ -97,7 +97,7 @@ pub async fn again_inserted<E: Env>(
         .await?;
     for &pair_row_6 in pair_rows.iter() {
         let pair_6 = call.txn.row(pair_row_6);
-        if pair_6.int_in(pair::A) == known(x)? {
+        if x.is_some_and(|value| pair_6.int_in(pair::A) == value) {
             counted += 1;
         }
     }

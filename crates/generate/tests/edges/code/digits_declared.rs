@@ -38,7 +38,7 @@ pub async fn digits_declared<E: Env>(
     let y = arguments.y;
     let mut one: i64;
     let mut two: bool;
-    let mut three: i64;
+    let mut three: Option<i64> = None;
     let mut total: i64;
     let mut kept: i64;
     total = 0;
@@ -56,7 +56,7 @@ pub async fn digits_declared<E: Env>(
         )?,
         8,
     )?;
-    if known(y)? > 3 {
+    if y.is_some_and(|value| value > 3) {
         total = number::multiply(kept, 2)?;
     }
     if let Some(item_row_2) =
@@ -81,14 +81,21 @@ pub async fn digits_declared<E: Env>(
         let item_3 = call.txn.row(item_row_3);
         sum = Some(number::add(
             sum.unwrap_or(0),
-            if item_3.int_in(item::TAG) > known(y)? { item_3.int_in(item::RATE) } else { 0 },
+            if y.is_some_and(|value| item_3.int_in(item::TAG) > value) {
+                item_3.int_in(item::RATE)
+            } else {
+                0
+            },
         )?);
     }
     call.scratch.give_rows(item_rows);
-    three = number::int4(number::rescale(known(sum)?, 4, 0)?)?;
+    three = match sum {
+        Some(value) => Some(number::int4(number::rescale(value, 4, 0)?)?),
+        None => None,
+    };
     call.results.row();
     call.results.int(one);
     call.results.int(i64::from(two));
-    call.results.int(three);
+    call.results.int_or_null(three);
     Ok(())
 }

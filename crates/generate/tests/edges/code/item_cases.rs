@@ -51,7 +51,9 @@ pub async fn item_cases<E: Env>(
         kept = None;
     }
     case = kept;
-    if (known(case)? == 1) || (known(case)? == known(y)?) {
+    if case.is_some_and(|value| value == 1)
+        || case.zip(y).is_some_and(|(left, right)| left == right)
+    {
         if let Some(item_row_2) =
             call.txn.read(tables.item, &KeyBuilder::new().int4(known(x)? as i32).key()).await?
         {
@@ -61,12 +63,12 @@ pub async fn item_cases<E: Env>(
         } else {
             found = false;
         }
-    } else if known(case)? == 2 {
+    } else if case.is_some_and(|value| value == 2) {
         given = Some(number::int4(number::divide(
             100,
             number::int4(number::subtract(known(y)?, 2)?)?,
         )?)?);
-    } else if (known(case)? == 5) || (known(case)? == 6) {
+    } else if case.is_some_and(|value| value == 5) || case.is_some_and(|value| value == 6) {
     } else {
         if let Some(item_row_3) =
             call.txn.read(tables.item, &KeyBuilder::new().int4(-1 as i32).key()).await?
@@ -78,7 +80,7 @@ pub async fn item_cases<E: Env>(
         }
     }
     if found {
-        given = if known(y)? > 3 {
+        given = if y.is_some_and(|value| value > 3) {
             kept
         } else if number::int4(number::divide(known(kept)?, known(y)?)?)? > 0 {
             y
@@ -86,7 +88,7 @@ pub async fn item_cases<E: Env>(
             Some(-1)
         };
     }
-    if known(given)? > 2 {
+    if given.is_some_and(|value| value > 2) {
         given = Some(number::int4(number::add(known(given)?, 1)?)?);
     } else if given.is_none() {
         given = Some(-5);

@@ -38,7 +38,7 @@ pub async fn item_counted<E: Env>(
     let q = arguments.q;
     let mut one: i64;
     let mut two: i64;
-    let mut three: i64;
+    let mut three: Option<i64> = None;
     let mut four: i64;
     let Some(item_row) =
         call.txn.read(tables.item, &KeyBuilder::new().int4(known(x)? as i32).key()).await?
@@ -54,7 +54,7 @@ pub async fn item_counted<E: Env>(
         known((!item.is_null_in(item::QTY)).then(|| item.int_in(item::QTY)))?,
         known(q)?,
     )?;
-    three = number::int2(known(q)?)?;
+    three = q.map(number::int2).transpose()?;
     four = number::modulo(known(q)?, known(x)?)?;
     if let Some(item_row_2) =
         call.txn.read(tables.item, &KeyBuilder::new().int4(known(x)? as i32).key()).await?
@@ -75,7 +75,7 @@ pub async fn item_counted<E: Env>(
     call.results.row();
     call.results.int(one);
     call.results.int(two);
-    call.results.int(three);
+    call.results.int_or_null(three);
     call.results.int(four);
     Ok(())
 }

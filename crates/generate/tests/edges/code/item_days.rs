@@ -57,8 +57,12 @@ pub async fn item_days<E: Env>(
         .await?;
     for &item_row in item_rows.iter() {
         let item = call.txn.row(item_row);
-        if (known((!item.is_null_in(item::DAY)).then(|| item.int_in(item::DAY)))? >= known(d)?)
-            || (known((!item.is_null_in(item::DAY)).then(|| item.int_in(item::DAY)))? == known(e)?)
+        if ((!item.is_null_in(item::DAY)).then(|| item.int_in(item::DAY)))
+            .zip(d)
+            .is_some_and(|(left, right)| left >= right)
+            || ((!item.is_null_in(item::DAY)).then(|| item.int_in(item::DAY)))
+                .zip(e)
+                .is_some_and(|(left, right)| left == right)
         {
             counted += 1;
             let item = call.txn.row(item_row);
@@ -101,7 +105,10 @@ pub async fn item_days<E: Env>(
         call.txn.read(tables.item, &KeyBuilder::new().int4(known(x)? as i32).key()).await?
     {
         let item_4 = call.txn.row(item_row_4);
-        if known((!item_4.is_null_in(item::DAY)).then(|| item_4.int_in(item::DAY)))? > known(e)? {
+        if ((!item_4.is_null_in(item::DAY)).then(|| item_4.int_in(item::DAY)))
+            .zip(e)
+            .is_some_and(|(left, right)| left > right)
+        {
             let mut new_item_2 = call.txn.update(item_row_4);
             match e {
                 Some(value) => new_item_2.set_int_in(item::DAY, value),
@@ -114,7 +121,7 @@ pub async fn item_days<E: Env>(
     if !is_found {
         found = false;
     }
-    if found && (known(d)? > known(e)?) {
+    if found && d.zip(e).is_some_and(|(left, right)| left > right) {
         found_day = e;
     }
     call.results.row();

@@ -96,7 +96,7 @@ pub async fn item_firsts<E: Env>(
     call.results.int(one);
     call.results.int(two);
     call.results.int_or_null(three);
-    if known(three)? < 500 {
+    if three.is_some_and(|value| value < 500) {
         if let Some(item_row_4) =
             call.txn.read(tables.item, &KeyBuilder::new().int4(one as i32).key()).await?
         {

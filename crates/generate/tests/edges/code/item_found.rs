@@ -176,7 +176,7 @@ pub async fn item_found<E: Env>(
     call.results.row();
     call.results.int(step);
     call.results.int(i64::from(was));
-    while known(one)? < 3 {
+    while one.is_some_and(|value| value < 3) {
         one = Some(number::int4(number::add(known(one)?, 1)?)?);
     }
     step = 8;

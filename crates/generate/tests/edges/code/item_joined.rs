@@ -59,12 +59,12 @@ pub async fn item_joined<E: Env>(
         call.txn.read(tables.item, &KeyBuilder::new().int4(known(x)? as i32).key()).await?
     {
         let item_2 = call.txn.row(item_row_2);
-        if *known((!item_2.is_null_in(item::LABEL)).then(|| item_2.bytes_in(item::LABEL)))?
-            != *known(kept.as_deref())?
+        if ((!item_2.is_null_in(item::LABEL)).then(|| item_2.bytes_in(item::LABEL)))
+            .zip(kept.as_deref())
+            .is_some_and(|(left, right)| *left != *right)
         {
-            let label = kept.as_deref().map(Text::<8>::new).transpose()?;
             let mut new_item = call.txn.update(item_row_2);
-            match label.as_deref() {
+            match kept.as_deref() {
                 Some(value) => new_item.set_bytes_in(item::LABEL, value),
                 None => new_item.set_null_in(item::LABEL),
             }

@@ -23,7 +23,7 @@ impl<'a> Arguments<'a> {
         Ok(Self {
             x: x.or_null(|argument| argument.int4())?,
             t: t.or_null(|argument| argument.text())?,
-            c: c.or_null(|argument| argument.text())?,
+            c: c.or_null(|argument| argument.characters())?,
         })
     }
 }
@@ -47,7 +47,7 @@ pub async fn item_labelled<E: Env>(
         call.txn.read(tables.item, &KeyBuilder::new().int4(known(x)? as i32).key()).await?
     {
         let label = Text::<7>::new(text::left(known(t)?, 7)?)?;
-        let code = Text::<6>::new(text::trimmed(text::fitting(known(c)?, 6)?))?;
+        let code = Text::<6>::new(text::fitting(known(c)?, 6)?)?;
         let mut new_item = call.txn.update(item_row);
         new_item.set_bytes_in(item::LABEL, &label);
         new_item.set_bytes_in(item::CODE, &code);

@@ -49,8 +49,9 @@ pub async fn item_named<E: Env>(
         .await?;
     for &item_row in item_rows.iter() {
         let item = call.txn.row(item_row);
-        if *known((!item.is_null_in(item::LABEL)).then(|| item.bytes_in(item::LABEL)))?
-            == *known(t)?
+        if ((!item.is_null_in(item::LABEL)).then(|| item.bytes_in(item::LABEL)))
+            .zip(t)
+            .is_some_and(|(left, right)| *left == *right)
         {
             let item = call.txn.row(item_row);
             sum = Some(number::add(sum.unwrap_or(0), item.int_in(item::ID))?);
@@ -83,8 +84,8 @@ pub async fn item_named<E: Env>(
         .await?;
     for &item_row_2 in item_rows_2.iter() {
         let item_2 = call.txn.row(item_row_2);
-        if const { &text::Part::new(b"a") }
-            .is_in(known((!item_2.is_null_in(item::LABEL)).then(|| item_2.bytes_in(item::LABEL)))?)
+        if !item_2.is_null_in(item::LABEL)
+            && const { &text::Part::new(b"a") }.is_in(item_2.bytes_in(item::LABEL))
         {
             let item_2 = call.txn.row(item_row_2);
             sum_2 = Some(number::add(sum_2.unwrap_or(0), item_2.int_in(item::ID))?);
@@ -115,12 +116,11 @@ pub async fn item_named<E: Env>(
         .await?;
     for &item_row_3 in item_rows_3.iter() {
         let item_3 = call.txn.row(item_row_3);
-        if ((*known((!item_3.is_null_in(item::LABEL)).then(|| item_3.bytes_in(item::LABEL)))?
-            == b"a"[..])
-            || (*known((!item_3.is_null_in(item::LABEL)).then(|| item_3.bytes_in(item::LABEL)))?
-                == b"ab"[..]))
-            || (*known((!item_3.is_null_in(item::LABEL)).then(|| item_3.bytes_in(item::LABEL)))?
-                == *known(t)?)
+        if ((!item_3.is_null_in(item::LABEL) && *item_3.bytes_in(item::LABEL) == b"a"[..])
+            || (!item_3.is_null_in(item::LABEL) && *item_3.bytes_in(item::LABEL) == b"ab"[..]))
+            || ((!item_3.is_null_in(item::LABEL)).then(|| item_3.bytes_in(item::LABEL)))
+                .zip(t)
+                .is_some_and(|(left, right)| *left == *right)
         {
             let item_3 = call.txn.row(item_row_3);
             sum_3 = Some(number::add(sum_3.unwrap_or(0), item_3.int_in(item::ID))?);
@@ -155,7 +155,7 @@ pub async fn item_named<E: Env>(
         .await?;
     for &item_row_4 in item_rows_4.iter() {
         let item_4 = call.txn.row(item_row_4);
-        if ((!item_4.is_null_in(item::LABEL)).then(|| item_4.bytes_in(item::LABEL))).is_none() {
+        if item_4.is_null_in(item::LABEL) {
             let item_4 = call.txn.row(item_row_4);
             sum_4 = Some(number::add(sum_4.unwrap_or(0), item_4.int_in(item::ID))?);
             least_3 = Some(
@@ -185,9 +185,10 @@ pub async fn item_named<E: Env>(
         .await?;
     for &item_row_5 in item_rows_5.iter() {
         let item_5 = call.txn.row(item_row_5);
-        if (*item_5.bytes_in(item::CODE) == *text::trimmed(known(t)?))
-            || (*known((!item_5.is_null_in(item::LABEL)).then(|| item_5.bytes_in(item::LABEL)))?
-                > *known(t)?)
+        if t.map(text::trimmed).is_some_and(|value| *item_5.bytes_in(item::CODE) == *value)
+            || ((!item_5.is_null_in(item::LABEL)).then(|| item_5.bytes_in(item::LABEL)))
+                .zip(t)
+                .is_some_and(|(left, right)| *left > *right)
         {
             let item_5 = call.txn.row(item_row_5);
             sum_5 = Some(number::add(sum_5.unwrap_or(0), item_5.int_in(item::ID))?);
@@ -218,9 +219,8 @@ pub async fn item_named<E: Env>(
         .await?;
     for &item_row_6 in item_rows_6.iter() {
         let item_6 = call.txn.row(item_row_6);
-        if (*item_6.bytes_in(item::CODE) == b"ab"[..])
-            || (*known((!item_6.is_null_in(item::LABEL)).then(|| item_6.bytes_in(item::LABEL)))?
-                >= b"b"[..])
+        if *item_6.bytes_in(item::CODE) == b"ab"[..]
+            || (!item_6.is_null_in(item::LABEL) && *item_6.bytes_in(item::LABEL) >= b"b"[..])
         {
             let item_6 = call.txn.row(item_row_6);
             sum_6 = Some(number::add(sum_6.unwrap_or(0), item_6.int_in(item::ID))?);

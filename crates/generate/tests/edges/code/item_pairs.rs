@@ -47,18 +47,15 @@ pub async fn item_pairs<E: Env>(
         call.scratch
             .reads
             .push((tables.item, KeyBuilder::new().int4(element(known(list)?, i)? as i32).key()));
-        call.scratch
-            .reads
-            .push((tables.item, KeyBuilder::new().int4(element(known(list)?, i)? as i32).key()));
     }
     call.txn.read_many(&call.scratch.reads, &mut call.scratch.found).await?;
     for i in 1..=known(y)? {
-        let Some(item_row) = call.scratch.found[0 + 2 * (i - 1) as usize] else {
+        let Some(item_row) = call.scratch.found[0 + (i - 1) as usize] else {
             return Err(Stop::Deviates);
         };
         let item = call.txn.row(item_row);
         kept = item.int_in(item::TAG);
-        if let Some(item_row_2) = call.scratch.found[0 + 2 * (i - 1) as usize + 1] {
+        if let Some(item_row_2) = call.scratch.found[0 + (i - 1) as usize] {
             let tag = number::int2(element(known(other)?, i)?)?;
             let mut new_item = call.txn.update(item_row_2);
             new_item.set_int_in(item::TAG, tag);

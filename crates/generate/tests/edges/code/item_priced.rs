@@ -38,7 +38,7 @@ pub async fn item_priced<E: Env>(
     let y = arguments.y;
     let mut one: Option<i64> = None;
     let mut two: i64;
-    let mut three: i64;
+    let mut three: Option<i64> = None;
     let mut four: bool;
     // What the arguments name is read together.
     call.scratch.reads.clear();
@@ -83,7 +83,10 @@ pub async fn item_priced<E: Env>(
         known((!item.is_null_in(item::PRICE)).then(|| item.int_in(item::PRICE)))?,
         item.int_in(item::RATE),
     )?;
-    three = number::int4(number::rescale(known(one)?, 2, 0)?)?;
+    three = match one {
+        Some(value) => Some(number::int4(number::rescale(value, 2, 0)?)?),
+        None => None,
+    };
     let Some(item_row_2) =
         call.txn.read(tables.item, &KeyBuilder::new().int4(known(x)? as i32).key()).await?
     else {
@@ -128,7 +131,7 @@ pub async fn item_priced<E: Env>(
     call.results.row();
     call.results.decimal_or_null(one, 2);
     call.results.decimal(two, 6);
-    call.results.int(three);
+    call.results.int_or_null(three);
     call.results.int(i64::from(four));
     Ok(())
 }

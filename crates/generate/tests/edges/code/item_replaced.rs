@@ -92,10 +92,9 @@ pub async fn item_replaced<E: Env>(
         call.txn.read(tables.item, &KeyBuilder::new().int4(known(x)? as i32).key()).await?
     {
         let grp = number::int4(number::add(known(to_grp)?, 1)?)?;
-        let label = kept.as_deref().map(Text::<8>::new).transpose()?;
         let mut new_item_2 = call.txn.update(item_row_5);
         new_item_2.set_int_in(item::GRP, grp);
-        match label.as_deref() {
+        match kept.as_deref() {
             Some(value) => new_item_2.set_bytes_in(item::LABEL, value),
             None => new_item_2.set_null_in(item::LABEL),
         }

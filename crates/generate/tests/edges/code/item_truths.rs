@@ -52,8 +52,8 @@ pub async fn item_truths<E: Env>(
         .await?;
     for &item_row in item_rows.iter() {
         let item = call.txn.row(item_row);
-        if (((!item.is_null_in(item::STALE)).then(|| item.int_in(item::STALE) != 0)) != Some(true))
-            && ((item.int_in(item::ACTIVE) != 0) == known(t)?)
+        if ((!item.is_null_in(item::STALE)).then(|| item.int_in(item::STALE) != 0)) != Some(true)
+            && t.is_some_and(|value| (item.int_in(item::ACTIVE) != 0) == value)
         {
             counted += 1;
             let item = call.txn.row(item_row);
@@ -102,10 +102,7 @@ pub async fn item_truths<E: Env>(
         .await?;
     for &item_row_4 in item_rows_2.iter() {
         let item_4 = call.txn.row(item_row_4);
-        if ((((!item_4.is_null_in(item::STALE)).then(|| item_4.int_in(item::STALE) != 0))
-            .is_none())
-            || (item_4.int_in(item::ACTIVE) != 0))
-            || (!known(t)?)
+        if item_4.is_null_in(item::STALE) || item_4.int_in(item::ACTIVE) != 0 || !(t != Some(false))
         {
             let item_4 = call.txn.row(item_row_4);
             if let Some(value) =

@@ -53,7 +53,7 @@ pub async fn item_until<E: Env>(
             found = false;
             found_grp = None;
         }
-        if (!found) || (known(found_grp)? == known(y)?) {
+        if !found || found_grp.zip(y).is_some_and(|(left, right)| left == right) {
             break;
         }
         call.results.row();

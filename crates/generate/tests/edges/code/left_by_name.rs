@@ -82,7 +82,7 @@ pub async fn left_by_name<E: Env>(
             if total > 40 {
                 break 'outer_loop;
             }
-            if two == known(y)? {
+            if y.is_some_and(|value| two == value) {
                 break;
             }
         }

@@ -2,27 +2,25 @@
 //!
 //! Left to the executor of plans:
 //!
-//! - `found_after`: a loop over rows that changes tables
+//! - `found_after`: a loop over rows of a table that it changes
 //! - `counted_rows`: GET DIAGNOSTICS
 //! - `raised_values`: RAISE other than EXCEPTION
 //! - `again_by_index`: '2020-02-29 00:00:00' as timestamp without time zone
-//! - `changed_in_loop`: a loop over rows that changes tables
-//! - `nested_queries`: a loop over rows that changes tables
+//! - `changed_in_loop`: a loop over rows of a table that it changes
+//! - `nested_queries`: a loop over rows of a table that it changes
 //! - `returned_one`: division of decimals
 //! - `strictly`: INTO STRICT
 //! - `strictly_changed`: INTO STRICT
-//! - `mixed_results`: a loop over rows with EXIT or CONTINUE
+//! - `mixed_results`: a loop that may end before its rows, of which some may fail
 //! - `one_row`: RETURN of a row
-//! - `nulls_compared`: IS DISTINCT FROM
+//! - `nulls_compared`: the function Greatest of no numbers
 //! - `nulls_logic`: an assignment to a parameter that is given
 //! - `nulls_stored`: a value of type numeric
 //! - `stepped`: FOR with BY
-//! - `null_keys`: a CASE of nulls
-//! - `arrays`: the function ArrayLength
-//! - `array_rows`: the function ArrayLength
+//! - `arrays`: this kind of expression
 //! - `array_any`: this kind of expression
 //! - `array_changed`: a variable that is an array
-//! - `array_texts`: a text of unknown length in variable one
+//! - `array_texts`: this kind of expression
 //! - `casts`: a value of type numeric
 //! - `casts_of_double`: a conversion from double precision to bigint
 //! - `casts_of_text`: a conversion from text to numeric
@@ -36,10 +34,9 @@
 //! - `decimal_stored`: a value of type numeric
 //! - `decimal_keys`: a value of type numeric
 //! - `decimal_compared`: a value of type numeric
-//! - `padded`: the function Length
-//! - `padded_keys`: a text of a key, or one that is kept out of line
-//! - `text_functions`: the function Upper
-//! - `texts_ordered`: a condition that may fail, on rows that are sorted or bounded
+//! - `padded_keys`: an open end of a range of texts
+//! - `text_functions`: a text that is filled up to a computed length
+//! - `texts_ordered`: LIKE with a pattern that is computed
 //! - `dates`: arithmetic of times
 //! - `moments`: the function DateTrunc
 //! - `days_found`: a column that is computed in a way of its own
@@ -48,18 +45,17 @@
 //! - `averages`: the aggregate Avg
 //! - `truths`: a function in SQL that returns one row
 //! - `extremes`: an aggregate of what is no number
-//! - `grouped`: a plan with an order of computed rows
-//! - `distinct_ones`: a plan with DISTINCT
-//! - `ties`: an order by what may be null or fail
+//! - `grouped`: the aggregate Avg
+//! - `distinct_ones`: an order by what may fail, or by floats
 //! - `lists`: this kind of expression
 //! - `sub_selects`: an expression with a sub-select
-//! - `case_without_else`: a text of unknown length in variable two
-//! - `booleans`: ON CONFLICT
+//! - `case_without_else`: division of decimals
+//! - `booleans`: a scan of a whole table, or by several keys
 //! - `doubles`: a conversion from integer to double precision
 //! - `assigned_in_turn`: a row with values of variables that it goes into
-//! - `moved_keys`: a loop over rows that changes tables
+//! - `moved_keys`: a loop over rows of a table that it changes
 //! - `no_result`: an assignment to a parameter that is given
-//! - `with_defaults`: || of texts of unknown length
+//! - `with_defaults`: a block with a label
 //! - `set_twice`: division of decimals
 //! - `by_kind`: a value of type numeric
 //! - `item_unique`: a unique key that may change more than once
@@ -67,7 +63,6 @@
 //! - `item_rated`: a decimal with now more, now fewer digits behind the point
 //! - `item_tags`: a value of type numeric
 //! - `item_repriced`: a value of type numeric
-//! - `item_inserted`: this kind of expression
 //! - `item_assigned`: a row with values of variables that it goes into
 //! - `digits_of_case`: a decimal with now more, now fewer digits behind the point
 //! - `digits_of_loop`: a decimal with now more, now fewer digits behind the point
@@ -75,12 +70,14 @@
 //! - `digits_as_text`: a decimal with now more, now fewer digits behind the point
 
 pub mod again_inserted;
+pub mod array_rows;
 pub mod digits_declared;
 pub mod item_cases;
 pub mod item_counted;
 pub mod item_days;
 pub mod item_firsts;
 pub mod item_found;
+pub mod item_inserted;
 pub mod item_joined;
 pub mod item_labelled;
 pub mod item_list;
@@ -100,6 +97,8 @@ pub mod kept_of_last;
 pub mod left_by_name;
 pub mod limits;
 pub mod null_bounds;
+pub mod null_keys;
+pub mod padded;
 pub mod raised_behind;
 pub mod returned_many;
 pub mod returned_too_many;
@@ -107,6 +106,7 @@ pub mod tables;
 pub mod text_kept;
 pub mod text_of_loop;
 pub mod texts_stored;
+pub mod ties;
 pub mod whole_casts;
 pub mod whole_quotients;
 pub mod whole_signs;
@@ -125,9 +125,13 @@ impl Generated for Tables {
         "returned_many",
         "returned_too_many",
         "null_bounds",
+        "null_keys",
+        "array_rows",
         "whole_quotients",
+        "padded",
         "texts_stored",
         "limits",
+        "ties",
         "kept_of_last",
         "without_return",
         "item_moved",
@@ -149,6 +153,7 @@ impl Generated for Tables {
         "item_truths",
         "item_list",
         "item_pairs",
+        "item_inserted",
         "item_of_groups",
         "item_firsts",
         "item_cases",
@@ -209,7 +214,11 @@ impl Generated for Tables {
                 null_bounds::null_bounds(call, &self, &null_bounds::Arguments::bind(arguments)?)
                     .await
             }
-            6 => {
+            6 => null_keys::null_keys(call, &self, &null_keys::Arguments::bind(arguments)?).await,
+            7 => {
+                array_rows::array_rows(call, &self, &array_rows::Arguments::bind(arguments)?).await
+            }
+            8 => {
                 whole_quotients::whole_quotients(
                     call,
                     &self,
@@ -217,16 +226,18 @@ impl Generated for Tables {
                 )
                 .await
             }
-            7 => {
+            9 => padded::padded(call, &self, &padded::Arguments::bind(arguments)?).await,
+            10 => {
                 texts_stored::texts_stored(call, &self, &texts_stored::Arguments::bind(arguments)?)
                     .await
             }
-            8 => limits::limits(call, &self, &limits::Arguments::bind(arguments)?).await,
-            9 => {
+            11 => limits::limits(call, &self, &limits::Arguments::bind(arguments)?).await,
+            12 => ties::ties(call, &self, &ties::Arguments::bind(arguments)?).await,
+            13 => {
                 kept_of_last::kept_of_last(call, &self, &kept_of_last::Arguments::bind(arguments)?)
                     .await
             }
-            10 => {
+            14 => {
                 without_return::without_return(
                     call,
                     &self,
@@ -234,10 +245,10 @@ impl Generated for Tables {
                 )
                 .await
             }
-            11 => {
+            15 => {
                 item_moved::item_moved(call, &self, &item_moved::Arguments::bind(arguments)?).await
             }
-            12 => {
+            16 => {
                 item_replaced::item_replaced(
                     call,
                     &self,
@@ -245,41 +256,41 @@ impl Generated for Tables {
                 )
                 .await
             }
-            13 => {
+            17 => {
                 item_twice::item_twice(call, &self, &item_twice::Arguments::bind(arguments)?).await
             }
-            14 => {
+            18 => {
                 item_found::item_found(call, &self, &item_found::Arguments::bind(arguments)?).await
             }
-            15 => {
+            19 => {
                 item_nested::item_nested(call, &self, &item_nested::Arguments::bind(arguments)?)
                     .await
             }
-            16 => {
+            20 => {
                 item_until::item_until(call, &self, &item_until::Arguments::bind(arguments)?).await
             }
-            17 => {
+            21 => {
                 item_raised::item_raised(call, &self, &item_raised::Arguments::bind(arguments)?)
                     .await
             }
-            18 => {
+            22 => {
                 item_priced::item_priced(call, &self, &item_priced::Arguments::bind(arguments)?)
                     .await
             }
-            19 => item_sums::item_sums(call, &self, &item_sums::Arguments::bind(arguments)?).await,
-            20 => {
+            23 => item_sums::item_sums(call, &self, &item_sums::Arguments::bind(arguments)?).await,
+            24 => {
                 item_counted::item_counted(call, &self, &item_counted::Arguments::bind(arguments)?)
                     .await
             }
-            21 => {
+            25 => {
                 whole_casts::whole_casts(call, &self, &whole_casts::Arguments::bind(arguments)?)
                     .await
             }
-            22 => {
+            26 => {
                 whole_signs::whole_signs(call, &self, &whole_signs::Arguments::bind(arguments)?)
                     .await
             }
-            23 => {
+            27 => {
                 item_labelled::item_labelled(
                     call,
                     &self,
@@ -287,23 +298,31 @@ impl Generated for Tables {
                 )
                 .await
             }
-            24 => {
+            28 => {
                 item_named::item_named(call, &self, &item_named::Arguments::bind(arguments)?).await
             }
-            25 => {
+            29 => {
                 item_joined::item_joined(call, &self, &item_joined::Arguments::bind(arguments)?)
                     .await
             }
-            26 => item_days::item_days(call, &self, &item_days::Arguments::bind(arguments)?).await,
-            27 => {
+            30 => item_days::item_days(call, &self, &item_days::Arguments::bind(arguments)?).await,
+            31 => {
                 item_truths::item_truths(call, &self, &item_truths::Arguments::bind(arguments)?)
                     .await
             }
-            28 => item_list::item_list(call, &self, &item_list::Arguments::bind(arguments)?).await,
-            29 => {
+            32 => item_list::item_list(call, &self, &item_list::Arguments::bind(arguments)?).await,
+            33 => {
                 item_pairs::item_pairs(call, &self, &item_pairs::Arguments::bind(arguments)?).await
             }
-            30 => {
+            34 => {
+                item_inserted::item_inserted(
+                    call,
+                    &self,
+                    &item_inserted::Arguments::bind(arguments)?,
+                )
+                .await
+            }
+            35 => {
                 item_of_groups::item_of_groups(
                     call,
                     &self,
@@ -311,14 +330,14 @@ impl Generated for Tables {
                 )
                 .await
             }
-            31 => {
+            36 => {
                 item_firsts::item_firsts(call, &self, &item_firsts::Arguments::bind(arguments)?)
                     .await
             }
-            32 => {
+            37 => {
                 item_cases::item_cases(call, &self, &item_cases::Arguments::bind(arguments)?).await
             }
-            33 => {
+            38 => {
                 digits_declared::digits_declared(
                     call,
                     &self,
@@ -326,8 +345,8 @@ impl Generated for Tables {
                 )
                 .await
             }
-            34 => text_kept::text_kept(call, &self, &text_kept::Arguments::bind(arguments)?).await,
-            35 => {
+            39 => text_kept::text_kept(call, &self, &text_kept::Arguments::bind(arguments)?).await,
+            40 => {
                 text_of_loop::text_of_loop(call, &self, &text_of_loop::Arguments::bind(arguments)?)
                     .await
             }
@@ -342,7 +361,7 @@ impl Generated for Tables {
         arguments: &[Argument<'_>],
     ) -> Result<(), Stop> {
         match procedure {
-            31 => item_firsts::prefetch(lane, self, &item_firsts::Arguments::bind(arguments)?),
+            36 => item_firsts::prefetch(lane, self, &item_firsts::Arguments::bind(arguments)?),
             _ => Ok(()),
         }
     }

@@ -127,11 +127,15 @@ pub mod pair {
 pub mod txt {
     use super::Slot;
 
+    /// Column `c`.
+    pub const C: Slot = Slot::key_text(0, 4);
+    /// Column `v`.
+    pub const V: Slot = Slot::key_text(4, 6);
     /// Column `n`.
     pub const N: Slot = Slot::number(4, 4).nullable(0, 1);
 
     /// All of these, with their positions in the table.
-    pub const SLOTS: &[(usize, Slot)] = &[(2, N)];
+    pub const SLOTS: &[(usize, Slot)] = &[(0, C), (1, V), (2, N)];
 }
 
 /// Columns of table `days`.
@@ -187,13 +191,15 @@ pub mod edge {
 pub mod yes {
     use super::Slot;
 
+    /// Column `a`.
+    pub const A: Slot = Slot::key_bool(0);
     /// Column `k`.
     pub const K: Slot = Slot::key(1, 4);
     /// Column `b`.
     pub const B: Slot = Slot::number(1, 1).nullable(0, 1);
 
     /// All of these, with their positions in the table.
-    pub const SLOTS: &[(usize, Slot)] = &[(1, K), (2, B)];
+    pub const SLOTS: &[(usize, Slot)] = &[(0, A), (1, K), (2, B)];
 }
 
 /// Columns of table `item`.

@@ -89,9 +89,8 @@ pub async fn text_kept<E: Env>(
     call.results.text_or_null(two.as_deref());
     call.results.text(&three);
     if let Some(item_row_4) = call.scratch.found[0] {
-        let label = kept.as_deref().map(Text::<8>::new).transpose()?;
         let mut new_item_2 = call.txn.update(item_row_4);
-        match label.as_deref() {
+        match kept.as_deref() {
             Some(value) => new_item_2.set_bytes_in(item::LABEL, value),
             None => new_item_2.set_null_in(item::LABEL),
         }

@@ -96,9 +96,11 @@ pub async fn text_of_loop<E: Env>(
     if let Some(item_row_4) =
         call.txn.read(tables.item, &KeyBuilder::new().int4(known(y)? as i32).key()).await?
     {
-        let label = Text::<8>::new(known(two.as_deref())?)?;
         let mut new_item_2 = call.txn.update(item_row_4);
-        new_item_2.set_bytes_in(item::LABEL, &label);
+        match two.as_deref() {
+            Some(value) => new_item_2.set_bytes_in(item::LABEL, value),
+            None => new_item_2.set_null_in(item::LABEL),
+        }
     }
     if let Some(item_row_5) =
         call.txn.read(tables.item, &KeyBuilder::new().int4(known(y)? as i32).key()).await?

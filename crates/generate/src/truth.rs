@@ -1,0 +1,292 @@
+//! Conditions over values that may be null: SQL takes them for true, for false, or for neither.
+//!
+//! `WHERE` asks whether a condition is true, `CHECK` whether it is not false. Neither needs the third answer for itself: it is
+//! known of each part which of the two is asked, and a null stands for the other one there.
+
+use crate::cast::rescaled;
+use crate::code::{Code, Kind};
+use crate::expression::{Scope, atom, comparison};
+use crate::unsupported::Unsupported;
+use sql::expression::{BinaryOperator, Expr, ExprKind, UnaryOperator};
+
+type Result<T> = std::result::Result<T, Unsupported>;
+
+/// What is asked of a condition.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Asked {
+    /// Whether it is true.
+    True,
+    /// Whether it is true, or neither true nor false.
+    NotFalse,
+}
+
+impl Asked {
+    /// What is asked of a condition of which the negation is asked.
+    fn negated(self) -> Self {
+        match self {
+            Self::True => Self::NotFalse,
+            Self::NotFalse => Self::True,
+        }
+    }
+
+    /// The answer where a null decides.
+    fn of_null(self) -> Code {
+        Code::new((self == Self::NotFalse).to_string(), Kind::Bool)
+    }
+}
+
+impl Scope<'_> {
+    /// The answer of a condition, as a truth value that is never null. Where a part of it may fail, a null deviates, as it does
+    /// elsewhere: which parts are computed at all would depend on it.
+    pub fn truth(self, expr: &Expr, asked: Asked) -> Result<Code> {
+        let answer = self.answer(expr, asked).ok();
+        if let Some(code) = answer.as_ref().filter(|code| !code.can_stop()) {
+            return Ok(code.clone());
+        }
+        let code = self.code(expr)?;
+        // Without nulls both are the same.
+        let has_null = code.is_nullable || code.text.contains("known(");
+        if let Some(answer) = answer.filter(|_| !has_null) {
+            return Ok(answer);
+        }
+        match code.kind {
+            Kind::Bool => Ok(Code { text: code.known(), is_nullable: false, ..code }),
+            _ => Err(Unsupported::new("a condition that is not a truth value")),
+        }
+    }
+
+    fn answer(self, expr: &Expr, asked: Asked) -> Result<Code> {
+        match &expr.kind {
+            ExprKind::Binary { operator: BinaryOperator::And, left, right } => {
+                Ok(both(&self.answer(left, asked)?, &self.answer(right, asked)?))
+            }
+            ExprKind::Binary { operator: BinaryOperator::Or, left, right } => {
+                Ok(either(&self.answer(left, asked)?, &self.answer(right, asked)?))
+            }
+            ExprKind::Unary { operator: UnaryOperator::Not, operand } => {
+                Ok(negation(&self.answer(operand, asked.negated())?))
+            }
+            ExprKind::Binary { operator, left, right }
+                if operator.is_comparison()
+                    && !matches!(
+                        operator,
+                        BinaryOperator::Distinct | BinaryOperator::NotDistinct
+                    ) =>
+            {
+                compared(*operator, &self.code(left)?, &self.code(right)?, asked)
+            }
+            ExprKind::Between { operand, low, high, negated } => {
+                let (value, low, high) = (self.code(operand)?, self.code(low)?, self.code(high)?);
+                use BinaryOperator as B;
+                match negated {
+                    false => Ok(both(
+                        &compared(B::GreaterOrEqual, &value, &low, asked)?,
+                        &compared(B::LessOrEqual, &value, &high, asked)?,
+                    )),
+                    true => Ok(either(
+                        &compared(B::Less, &value, &low, asked)?,
+                        &compared(B::Greater, &value, &high, asked)?,
+                    )),
+                }
+            }
+            ExprKind::Like { operand, pattern, ignores_case: false, negated } => {
+                let value = self.code(operand)?;
+                if !value.is_nullable || value.text == "None" {
+                    return plain(self.code(expr)?, asked);
+                }
+                let of = &operand.sql_type;
+                let inner = |value: &Code| self.like_of(value, of, pattern, *negated);
+                let text = one_nullable(&value, asked, &|value| Ok(inner(value)?.text))?;
+                Ok(Code::from_parts(text, Kind::Bool, &[&value]))
+            }
+            ExprKind::InList { operand, list, negated } => {
+                self.in_list_answer(operand, list, *negated, asked)
+            }
+            _ => plain(self.code(expr)?, asked),
+        }
+    }
+
+    fn in_list_answer(
+        self,
+        operand: &Expr,
+        list: &[Expr],
+        negated: bool,
+        asked: Asked,
+    ) -> Result<Code> {
+        let value = self.code(operand)?;
+        let (equal, join): (_, fn(&Code, &Code) -> Code) = match negated {
+            false => (BinaryOperator::Equal, either),
+            true => (BinaryOperator::NotEqual, both),
+        };
+        let mut answers =
+            list.iter().map(|element| compared(equal, &value, &self.code(element)?, asked));
+        let first = answers.next().ok_or_else(|| Unsupported::new("an empty list"))??;
+        answers.try_fold(first, |all, answer| Ok(join(&all, &answer?)))
+    }
+}
+
+/// A truth value that is computed otherwise.
+fn plain(code: Code, asked: Asked) -> Result<Code> {
+    if code.kind != Kind::Bool {
+        return Err(Unsupported::new("a condition that is not a truth value"));
+    }
+    let text = match (code.is_nullable, asked) {
+        _ if code.text == "None" => return Ok(asked.of_null()),
+        (false, _) => return Ok(code),
+        _ if column_apart(&code.text).is_some() => {
+            one_nullable(&code, asked, &|value| Ok(value.text.clone()))?
+        }
+        (true, Asked::True) => format!("{} == Some(true)", atom(&code.text)),
+        (true, Asked::NotFalse) => format!("{} != Some(false)", atom(&code.text)),
+    };
+    Ok(Code { text, is_nullable: false, ..code })
+}
+
+/// Whether two values are not distinct, nulls being the same.
+pub fn same(a: &Code, b: &Code) -> Result<String> {
+    if a.is_nullable == b.is_nullable && a.is_nullable {
+        return match a.kind == b.kind {
+            true => Ok(format!("{} == {}", receiver(&a.text), receiver(&b.text))),
+            false => Err(Unsupported::new("a comparison of different kinds")),
+        };
+    }
+    comparison(BinaryOperator::Equal, a, b).map(|code| code.text)
+}
+
+/// `AND` of two answers.
+fn both(a: &Code, b: &Code) -> Code {
+    match (a.text.as_str(), b.text.as_str()) {
+        ("true", _) => b.clone(),
+        (_, "true") | ("false", _) => a.clone(),
+        (_, "false") => b.clone(),
+        _ => {
+            let text = format!("{} && {}", operand(&a.text, " || "), operand(&b.text, " || "));
+            Code::from_parts(text, Kind::Bool, &[a, b])
+        }
+    }
+}
+
+/// `OR` of two answers.
+fn either(a: &Code, b: &Code) -> Code {
+    match (a.text.as_str(), b.text.as_str()) {
+        ("false", _) => b.clone(),
+        (_, "false") | ("true", _) => a.clone(),
+        (_, "true") => b.clone(),
+        _ => {
+            let text = format!("{} || {}", operand(&a.text, " && "), operand(&b.text, " && "));
+            Code::from_parts(text, Kind::Bool, &[a, b])
+        }
+    }
+}
+
+/// An operand of `&&` or `||`, in parentheses if the other one may stand in it.
+fn operand(text: &str, other: &str) -> String {
+    if text.contains(other) { format!("({text})") } else { text.to_owned() }
+}
+
+fn negation(code: &Code) -> Code {
+    let text = match code.text.as_str() {
+        "true" => "false".to_owned(),
+        "false" => "true".to_owned(),
+        text => match text.strip_prefix('!') {
+            Some(plain) if atom(plain) == plain => plain.to_owned(),
+            _ => format!("!{}", atom(text)),
+        },
+    };
+    Code { text, ..code.clone() }
+}
+
+/// A comparison of values of which some may be null.
+fn compared(operator: BinaryOperator, a: &Code, b: &Code, asked: Asked) -> Result<Code> {
+    if a.text == "None" || b.text == "None" {
+        return Ok(asked.of_null());
+    }
+    if let Some(answer) = of_literals(operator, a, b) {
+        return Ok(Code::new(answer.to_string(), Kind::Bool));
+    }
+    let inner = |a: &Code, b: &Code| comparison(operator, a, b).map(|code| code.text);
+    let text = match (a.is_nullable, b.is_nullable) {
+        (false, false) => return comparison(operator, a, b),
+        (true, true) => {
+            let (left, right) = (named("left", a), named("right", b));
+            let pair = format!("{}.zip({})", receiver(&a.text), b.text);
+            asked_of(&pair, "(left, right)", &inner(&left, &right)?, asked)
+        }
+        (true, false) => one_nullable(a, asked, &|value| inner(value, b))?,
+        (false, true) => one_nullable(b, asked, &|value| inner(a, value))?,
+    };
+    Ok(Code::from_parts(text, Kind::Bool, &[a, b]))
+}
+
+/// The answer where one operand may be null, out of what is asked of its value.
+fn one_nullable(
+    code: &Code,
+    asked: Asked,
+    inner: &dyn Fn(&Code) -> Result<String>,
+) -> Result<String> {
+    // A column of a row is asked twice rather than put into an option.
+    if let Some((is_null, value)) = column_apart(&code.text) {
+        let value = Code { text: value.to_owned(), is_nullable: false, ..code.clone() };
+        let inner = inner(&value)?;
+        return Ok(match asked {
+            Asked::True => format!("!{is_null} && {inner}"),
+            Asked::NotFalse => format!("{is_null} || {inner}"),
+        });
+    }
+    let inner = inner(&named("value", code))?;
+    Ok(asked_of(&receiver(&code.text), "value", &inner, asked))
+}
+
+fn asked_of(option: &str, name: &str, inner: &str, asked: Asked) -> String {
+    match asked {
+        Asked::True => format!("{option}.is_some_and(|{name}| {inner})"),
+        Asked::NotFalse => format!("{option}.is_none_or(|{name}| {inner})"),
+    }
+}
+
+/// What a method is called on.
+pub fn receiver(text: &str) -> String {
+    match text.strip_prefix('&') {
+        Some(owned) if atom(owned) == owned => owned.to_owned(),
+        _ if text.ends_with(".as_deref()") => text.to_owned(),
+        _ => atom(text),
+    }
+}
+
+/// The value behind an option, by a name.
+fn named(name: &str, code: &Code) -> Code {
+    Code { text: name.to_owned(), is_nullable: false, ..code.clone() }
+}
+
+/// The test for null and the value of a column that may be null, see [`crate::function::Function::columns`].
+pub fn column_apart(text: &str) -> Option<(&str, &str)> {
+    let (is_null, value) = text.strip_prefix("(!")?.split_once(").then(|| ")?;
+    Some((is_null, value.strip_suffix(')')?))
+}
+
+/// The answer of a comparison of two literals.
+fn of_literals(operator: BinaryOperator, a: &Code, b: &Code) -> Option<bool> {
+    use BinaryOperator as B;
+    let is_literal = |code: &Code| code.text.starts_with("b\"");
+    if is_literal(a) && is_literal(b) {
+        return match operator {
+            B::Equal => Some(a.text == b.text),
+            B::NotEqual => Some(a.text != b.text),
+            _ => None,
+        };
+    }
+    let scale = a.kind.scale().max(b.kind.scale())?;
+    let number = |code: &Code| -> Option<i64> {
+        rescaled(code.text.clone(), code.kind.scale()?, scale).parse().ok()
+    };
+    let (left, right) = (number(a)?, number(b)?);
+    Some(match operator {
+        B::Equal => left == right,
+        B::NotEqual => left != right,
+        B::Less => left < right,
+        B::LessOrEqual => left <= right,
+        B::Greater => left > right,
+        B::GreaterOrEqual => left >= right,
+        _ => return None,
+    })
+}

@@ -272,7 +272,7 @@ impl Scope<'_> {
                 let text = in_type(text, &arguments[0].sql_type);
                 Ok(Code::from_parts(text, value.kind.clone(), &parts))
             }
-            _ => Err(Unsupported::new(format!("the function {function:?}"))),
+            _ => Err(Unsupported::function(function)),
         }
     }
 

@@ -36,6 +36,7 @@
 //! workload    all modules of a workload
 //! format      as rustfmt writes them
 //! folder      as files
+//! project     as a cargo project that links them
 //! ```
 #![forbid(unsafe_code)]
 
@@ -62,6 +63,7 @@ mod names;
 mod needs;
 mod node;
 mod nulls;
+pub mod project;
 mod results;
 mod rounds;
 mod steps;

@@ -61,6 +61,7 @@ impl COptions {
             sessions: if self.sessions > 0 { self.sessions } else { usual.sessions },
             seed: if self.seed > 0 { self.seed } else { usual.seed },
             plans_only: self.plans_only != 0,
+            code: Vec::new(),
             cluster: cluster.map(Into::into),
         })
     }

@@ -102,7 +102,10 @@ fn key_part(table: &Table, column: usize, value: &Code, may_leave: bool) -> Resu
             format!(".padded({text}, {length})")
         }
         ColumnType::Bool => format!(".unsigned(u64::from({known}), 1)"),
-        other => return Err(Unsupported::new(format!("a key with a column of type {other:?}"))),
+        _ => {
+            let name = &described.name;
+            return Err(Unsupported::new(format!("a column of this type in a key: {name}")));
+        }
     };
     Ok(format!("{flag}{call}"))
 }

@@ -119,7 +119,7 @@ impl<'a> Function<'a> {
             (Aggregate::Sum, false) => ("sum", "None::<i64>", false),
             (Aggregate::Min, _) => ("least", "None::<i64>", false),
             (Aggregate::Max, _) => ("greatest", "None::<i64>", false),
-            _ => return Err(Unsupported::new(format!("the aggregate {:?}", of.aggregate))),
+            _ => return Err(Unsupported::aggregate(of.aggregate, of.distinct)),
         };
         let name = self.names.fresh(wanted);
         self.line(format!("let mut {name} = {initial};"));

@@ -131,15 +131,16 @@ impl<'a> Function<'a> {
             }
             at += 1;
             self.note_again(statement, statements.get(at));
-            if let StatementKind::Sql { sql, into } = &statement.kind
+            let printed = if let StatementKind::Sql { sql, into } = &statement.kind
                 && let Some(test) =
                     statements.get(at).and_then(|next| found::test(&self.procedure.routine, next))
             {
                 at += 1;
-                self.sql(sql, into.as_ref(), Some(test))?;
+                self.sql(sql, into.as_ref(), Some(test))
             } else {
-                self.statement(statement)?;
-            }
+                self.statement(statement)
+            };
+            printed.map_err(|unsupported| unsupported.at(statement.line))?;
         }
         Ok(())
     }

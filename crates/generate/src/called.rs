@@ -62,7 +62,7 @@ fn of_any(function: Function, parts: &[&Code]) -> Result<Code> {
         (Function::Greatest | Function::Least, [first, rest @ ..]) => {
             extreme(function, first, rest)
         }
-        _ => Err(Unsupported::new(format!("the function {function:?}"))),
+        _ => Err(Unsupported::function(function)),
     }
 }
 

@@ -112,6 +112,6 @@ fn rust_files(folder: &Path) -> Result<Vec<PathBuf>, FolderError> {
     Ok(files)
 }
 
-fn failure(path: &Path, what: &'static str, error: io::Error) -> FolderError {
+pub(crate) fn failure(path: &Path, what: &'static str, error: io::Error) -> FolderError {
     FolderError::File { path: path.display().to_string(), what, error }
 }

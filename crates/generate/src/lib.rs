@@ -41,6 +41,7 @@
 //! workload    all modules of a workload
 //! format      as rustfmt writes them
 //! folder      as files
+//! project     as a cargo project that links them
 //! ```
 #![forbid(unsafe_code)]
 
@@ -70,6 +71,7 @@ mod needs;
 mod node;
 mod nulls;
 mod references;
+pub mod project;
 mod results;
 mod rounds;
 mod satisfied;

@@ -55,7 +55,7 @@ pub fn generate(workload: &Workload, load: &Load) -> Generated {
                 files.push(File { name: format!("{}.rs", identifier(name)), text });
                 generated.push((procedure, has_hint));
             }
-            Err(unsupported) => left.push((name.clone(), unsupported)),
+            Err(unsupported) => left.push((name.clone(), unsupported.at(procedure.routine.line))),
         }
     }
     let tables = tables::module(&workload.catalog, &needs);
@@ -391,7 +391,7 @@ fn module(
     left: &[(String, Unsupported)],
 ) -> String {
     let mut out = format!(
-        "//! Workload `{name}`, generated from `workloads/{name}` by `namdb spade generate`. Do not change it here.\n"
+        "//! Workload `{name}`, generated from its folder by `namdb spade generate`. Do not change it here.\n"
     );
     if !left.is_empty() {
         out.push_str("//!\n//! Left to the executor of plans:\n//!\n");
@@ -412,7 +412,7 @@ fn module(
         &mut out,
         format_args!(
             "use txn::{{Database{lane}}};\n\nimpl Generated for Tables {{\n\
-             const PROCEDURES: &'static [&'static str] = &[\n"
+             const WORKLOAD: &'static str = {name:?};\nconst PROCEDURES: &'static [&'static str] = &[\n"
         ),
     );
     for (procedure, _) in generated {

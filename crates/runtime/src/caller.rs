@@ -17,6 +17,8 @@ use value::{Decimal, Error, Value};
 /// The generated code of a workload, bound to the tables of a database.
 #[allow(async_fn_in_trait, reason = "lanes stay with their threads, and so do futures over them")]
 pub trait Generated: Copy {
+    /// The name of the workload that the code was generated for.
+    const WORKLOAD: &'static str;
     /// The procedures that there is code for.
     const PROCEDURES: &'static [&'static str];
     /// Of the workload that the code was generated for, see [`Workload::fingerprint`].
@@ -62,6 +64,7 @@ pub trait Generated: Copy {
 pub struct NoCode;
 
 impl Generated for NoCode {
+    const WORKLOAD: &'static str = "";
     const PROCEDURES: &'static [&'static str] = &[];
     const FINGERPRINT: u32 = 0;
 
@@ -92,7 +95,7 @@ pub enum OpenError {
     /// Its procedures, tables or plans have changed since.
     #[error(
         "the code was generated for other procedures, tables or plans than these; generate it again with \
-         `namdb spade generate`, or leave all calls to the executor of plans"
+         `namdb spade generate` and build what links it, or leave all calls to the executor of plans"
     )]
     OtherWorkload,
 }
@@ -196,6 +199,11 @@ impl<G: Generated> Caller<G> {
     /// Why attempts of the last call were aborted.
     pub fn aborts(&self) -> &[Abort] {
         &self.aborts
+    }
+
+    /// The rows of the last call that has committed.
+    pub fn results(&self) -> &Results {
+        &self.results
     }
 
     /// How calls went so far.

@@ -341,6 +341,22 @@ pub enum Aggregate {
     ArrayAgg,
 }
 
+impl Aggregate {
+    /// Its name in SQL.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Count => "count",
+            Self::Sum => "sum",
+            Self::Min => "min",
+            Self::Max => "max",
+            Self::Avg => "avg",
+            Self::BoolAnd => "bool_and",
+            Self::BoolOr => "bool_or",
+            Self::ArrayAgg => "array_agg",
+        }
+    }
+}
+
 impl Expr {
     pub(crate) fn new(kind: ExprKind, sql_type: SqlType) -> Self {
         Self { kind, sql_type }

@@ -222,6 +222,24 @@ pub(crate) const SIGNATURES: &[Signature] = &[
 pub(crate) const WITHOUT_PARENTHESES: [&str; 3] =
     ["current_timestamp", "localtimestamp", "current_date"];
 
+impl Function {
+    /// Its name in SQL, the first of several.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Coalesce => "coalesce",
+            Self::NullIf => "nullif",
+            Self::Greatest => "greatest",
+            Self::Least => "least",
+            Self::Concat => "concat",
+            Self::Extract => "extract",
+            _ => {
+                let known = SIGNATURES.iter().find(|known| known.function == self);
+                known.expect("all others have a signature").name
+            }
+        }
+    }
+}
+
 impl Takes {
     /// The type; `None` for arrays and their elements.
     pub(crate) fn sql_type(self) -> Option<SqlType> {

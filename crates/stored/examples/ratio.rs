@@ -106,6 +106,7 @@ fn main() {
     let options = Options {
         units: Some(units),
         wants_plans: which == "plans",
+        linked: &[],
         design: design.as_deref(),
         isolation: Isolation::Snapshot,
         seed: 1,

@@ -1,13 +1,14 @@
 //! Procedures by name, with arguments that a program binds.
 
-use crate::code::Shipped;
+use crate::code::{Code, Shipped};
+use crate::linked::{AnyCaller, Given, LinkedCode};
 use execute::{CallError, Retries, Settings};
 use fabric::Env;
 use procedure::node::Workload;
-use runtime::{Argument, Caller, Generated, NoCode, OpenError, ProcedureId, Results};
+use runtime::{Argument, Caller, Counts, NoCode, OpenError, ProcedureId, Results};
 use txn::{Abort, Database, Lane};
 
-/// The procedures of a workload in the hands of one thread: generated code where the shipped code fits, else the executor of plans.
+/// The procedures of a workload in the hands of one thread: generated code where some fits that is shipped or linked, else the executor of plans.
 pub enum Callers {
     /// Generated code.
     SmallBank(Caller<generated::smallbank::Tables>),
@@ -17,13 +18,18 @@ pub enum Callers {
     Tpcc(Caller<generated::tpcc::Tables>),
     /// Generated code.
     Ycsb(Caller<generated::ycsb::Tables>),
+    /// Generated code of a workload of one's own.
+    Linked(Linked),
     /// The executor.
     Plans(Caller<NoCode>),
 }
 
+/// Calls of code that the program links.
+pub struct Linked(Box<dyn AnyCaller>);
+
 impl Callers {
-    /// Makes the procedures of the workload called `name` ready for a database, which has its tables. Code that was generated for other
-    /// procedures or tables is left aside.
+    /// Makes the procedures of the workload called `name` ready for a database, which has its tables, by shipped code or by some of
+    /// `linked`. Code that was generated for other procedures or tables is left aside.
     ///
     /// # Errors
     ///
@@ -33,15 +39,32 @@ impl Callers {
         database: &Database<E>,
         workload: &Workload,
         settings: Settings,
+        linked: &[LinkedCode],
     ) -> Result<Self, OpenError> {
-        let fitting = match Shipped::find(name) {
-            Some(Shipped::SmallBank) => fitting(database, workload, settings)?.map(Self::SmallBank),
-            Some(Shipped::Tatp) => fitting(database, workload, settings)?.map(Self::Tatp),
-            Some(Shipped::Tpcc) => fitting(database, workload, settings)?.map(Self::Tpcc),
-            Some(Shipped::Ycsb) => fitting(database, workload, settings)?.map(Self::Ycsb),
-            None => None,
+        let opened = match Code::find(name, workload.fingerprint(), linked) {
+            Ok(Code::Generated(Shipped::SmallBank)) => {
+                Caller::open(database, workload, settings).map(Self::SmallBank)
+            }
+            Ok(Code::Generated(Shipped::Tatp)) => {
+                Caller::open(database, workload, settings).map(Self::Tatp)
+            }
+            Ok(Code::Generated(Shipped::Tpcc)) => {
+                Caller::open(database, workload, settings).map(Self::Tpcc)
+            }
+            Ok(Code::Generated(Shipped::Ycsb)) => {
+                Caller::open(database, workload, settings).map(Self::Ycsb)
+            }
+            Ok(Code::Linked(code)) => {
+                code.open(database, workload, settings).map(|caller| Self::Linked(Linked(caller)))
+            }
+            Ok(Code::Plans) | Err(_) => Self::of_plans(database, workload, settings),
         };
-        fitting.map_or_else(|| Self::of_plans(database, workload, settings), Ok)
+        match opened {
+            Err(OpenError::OtherWorkload | OpenError::Bind(_)) => {
+                Self::of_plans(database, workload, settings)
+            }
+            opened => opened,
+        }
     }
 
     /// The same by the executor of plans alone.
@@ -62,6 +85,18 @@ impl Callers {
         !matches!(self, Self::Plans(_))
     }
 
+    /// How calls went so far.
+    pub fn counts(&self) -> Counts {
+        match self {
+            Self::SmallBank(caller) => caller.counts(),
+            Self::Tatp(caller) => caller.counts(),
+            Self::Tpcc(caller) => caller.counts(),
+            Self::Ycsb(caller) => caller.counts(),
+            Self::Linked(caller) => caller.0.counts(),
+            Self::Plans(caller) => caller.counts(),
+        }
+    }
+
     /// The procedure called `name`.
     pub fn find(&self, name: &str) -> Option<ProcedureId> {
         match self {
@@ -69,6 +104,7 @@ impl Callers {
             Self::Tatp(caller) => caller.find(name),
             Self::Tpcc(caller) => caller.find(name),
             Self::Ycsb(caller) => caller.find(name),
+            Self::Linked(caller) => caller.0.find(name),
             Self::Plans(caller) => caller.find(name),
         }
     }
@@ -80,6 +116,7 @@ impl Callers {
             Self::Tatp(caller) => caller.set_retries(retries),
             Self::Tpcc(caller) => caller.set_retries(retries),
             Self::Ycsb(caller) => caller.set_retries(retries),
+            Self::Linked(caller) => caller.0.set_retries(retries),
             Self::Plans(caller) => caller.set_retries(retries),
         }
     }
@@ -91,6 +128,7 @@ impl Callers {
             Self::Tatp(caller) => caller.aborts(),
             Self::Tpcc(caller) => caller.aborts(),
             Self::Ycsb(caller) => caller.aborts(),
+            Self::Linked(caller) => caller.0.aborts(),
             Self::Plans(caller) => caller.aborts(),
         }
     }
@@ -111,20 +149,10 @@ impl Callers {
             Self::Tatp(caller) => caller.call(lane, procedure, arguments).await,
             Self::Tpcc(caller) => caller.call(lane, procedure, arguments).await,
             Self::Ycsb(caller) => caller.call(lane, procedure, arguments).await,
+            Self::Linked(caller) => {
+                caller.0.make(lane, procedure, Given::Arguments(arguments)).await
+            }
             Self::Plans(caller) => caller.call(lane, procedure, arguments).await,
         }
-    }
-}
-
-/// Generated code, if it is of this workload and of these tables.
-fn fitting<E: Env, G: Generated>(
-    database: &Database<E>,
-    workload: &Workload,
-    settings: Settings,
-) -> Result<Option<Caller<G>>, OpenError> {
-    match Caller::open(database, workload, settings) {
-        Ok(caller) => Ok(Some(caller)),
-        Err(OpenError::OtherWorkload | OpenError::Bind(_)) => Ok(None),
-        Err(error) => Err(error),
     }
 }

@@ -1,5 +1,7 @@
 //! Who carries out procedures.
 
+use crate::folder::FolderError;
+use crate::linked::{AnyCaller, Given, LinkedCode};
 use crate::prepared::Prepared;
 use execute::{CallError, Procedures, Settings};
 use fabric::Env;
@@ -9,12 +11,40 @@ use runtime::{Caller, Generated, OpenError};
 use txn::{Abort, Database, Lane};
 
 /// Who carries out procedures.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Code {
     /// Generated code of the shipped workload with this name, and the executor where that deviates.
     Generated(Shipped),
+    /// The same of a workload of one's own, whose code the program links.
+    Linked(LinkedCode),
     /// The executor of plans.
     Plans,
+}
+
+impl Code {
+    /// The generated code of the workload called `name`: of the shipped, or of those that are linked beside them.
+    ///
+    /// # Errors
+    ///
+    /// There is none, or none of these procedures, tables and plans.
+    pub(crate) fn find(
+        name: &str,
+        fingerprint: u32,
+        linked: &[LinkedCode],
+    ) -> Result<Self, FolderError> {
+        let shipped = Shipped::find(name);
+        let is_linked = linked.iter().any(|code| code.workload() == name);
+        if let Some(shipped) = shipped.filter(|code| code.fingerprint() == fingerprint) {
+            return Ok(Self::Generated(shipped));
+        }
+        let fits =
+            |code: &&LinkedCode| code.workload() == name && code.fingerprint() == fingerprint;
+        match linked.iter().find(fits) {
+            Some(code) => Ok(Self::Linked(code.clone())),
+            None if is_linked || shipped.is_some() => Err(FolderError::OtherCode(name.to_owned())),
+            None => Err(FolderError::NoCode(name.to_owned())),
+        }
+    }
 }
 
 /// The workloads that come with generated code.
@@ -68,6 +98,12 @@ impl Ready {
     pub(crate) fn prepare(&mut self) -> bool {
         self.is_prepared || self.prepared.prepare()
     }
+
+    /// Whether generated code is asked what the call will look for.
+    fn is_prefetched(&self) -> bool {
+        // Arrays name more rows than are asked for one by one.
+        self.is_prepared && self.prepared.is_plain()
+    }
 }
 
 /// The procedures of a workload, in the hands of one thread.
@@ -80,6 +116,8 @@ pub enum Crew {
     Tpcc(Hands<generated::tpcc::Tables>),
     /// Generated code.
     Ycsb(Hands<generated::ycsb::Tables>),
+    /// Generated code of a workload of one's own, with its procedures in order.
+    Linked(Box<dyn AnyCaller>, Vec<runtime::ProcedureId>),
     /// The executor.
     Plans(Procedures, Vec<execute::ProcedureId>),
 }
@@ -97,7 +135,7 @@ impl Crew {
     ///
     /// Tables are missing, or are not as generated code has them.
     pub fn open<E: Env>(
-        code: Code,
+        code: &Code,
         database: &Database<E>,
         workload: &Workload,
         settings: Settings,
@@ -109,10 +147,14 @@ impl Crew {
             Code::Generated(Shipped::Tatp) => Self::Tatp(hands(database, workload, settings)?),
             Code::Generated(Shipped::Tpcc) => Self::Tpcc(hands(database, workload, settings)?),
             Code::Generated(Shipped::Ycsb) => Self::Ycsb(hands(database, workload, settings)?),
+            Code::Linked(code) => {
+                let caller = code.open(database, workload, settings)?;
+                let ids = in_order(workload, |name| caller.find(name));
+                Self::Linked(caller, ids)
+            }
             Code::Plans => {
                 let procedures = Procedures::open(database, workload, settings)?;
-                let find = |name: &str| procedures.find(name).expect("it is one of the workload's");
-                let ids = workload.procedures.iter().map(|of| find(&of.routine.name)).collect();
+                let ids = in_order(workload, |name| procedures.find(name));
                 Self::Plans(procedures, ids)
             }
         })
@@ -136,6 +178,7 @@ impl Crew {
             Self::Tatp(hands) => hands.caller.aborts(),
             Self::Tpcc(hands) => hands.caller.aborts(),
             Self::Ycsb(hands) => hands.caller.aborts(),
+            Self::Linked(caller, _) => caller.aborts(),
             Self::Plans(procedures, _) => procedures.aborts(),
         }
     }
@@ -155,6 +198,17 @@ impl Crew {
             Self::Tatp(hands) => hands.call(lane, ready).await,
             Self::Tpcc(hands) => hands.call(lane, ready).await,
             Self::Ycsb(hands) => hands.call(lane, ready).await,
+            Self::Linked(caller, ids) => {
+                let procedure = ids[ready.procedure];
+                let results = if ready.is_prepared {
+                    let texts = ready.prepared.texts();
+                    let arguments = ready.prepared.arguments(&texts);
+                    caller.make(lane, procedure, Given::Arguments(&arguments)).await?
+                } else {
+                    caller.make(lane, procedure, Given::Values(ready.prepared.values())).await?
+                };
+                Ok(results.rows())
+            }
             Self::Plans(procedures, ids) => {
                 let outcome =
                     procedures.call(lane, ids[ready.procedure], ready.prepared.values()).await?;
@@ -170,11 +224,23 @@ impl Crew {
             Self::Tatp(hands) => hands.prefetch(lane, ready),
             Self::Tpcc(hands) => hands.prefetch(lane, ready),
             Self::Ycsb(hands) => hands.prefetch(lane, ready),
+            Self::Linked(caller, ids) => {
+                if ready.is_prefetched() {
+                    let arguments = ready.prepared.arguments(&[]);
+                    caller.prefetch(lane, ids[ready.procedure], &arguments);
+                }
+            }
             Self::Plans(procedures, ids) => {
                 procedures.prefetch(lane, ids[ready.procedure], ready.prepared.values());
             }
         }
     }
+}
+
+/// The procedures in the order of the file.
+fn in_order<Id>(workload: &Workload, find: impl Fn(&str) -> Option<Id>) -> Vec<Id> {
+    let find = |of: &procedure::Procedure| find(&of.routine.name).expect("the workload has it");
+    workload.procedures.iter().map(find).collect()
 }
 
 fn hands<E: Env, G: Generated>(
@@ -183,8 +249,7 @@ fn hands<E: Env, G: Generated>(
     settings: Settings,
 ) -> Result<Hands<G>, OpenError> {
     let caller = Caller::<G>::open(database, workload, settings)?;
-    let find = |name: &str| caller.find(name).expect("it is one of the workload's");
-    let procedures = workload.procedures.iter().map(|of| find(&of.routine.name)).collect();
+    let procedures = in_order(workload, |name| caller.find(name));
     Ok(Hands { caller, procedures })
 }
 
@@ -206,10 +271,52 @@ impl<G: Generated> Hands<G> {
     }
 
     fn prefetch<E: Env>(&self, lane: &Lane<E>, ready: &Ready) {
-        // Arrays name more rows than are asked for one by one.
-        if ready.is_prepared && ready.prepared.is_plain() {
+        if ready.is_prefetched() {
             let arguments = ready.prepared.arguments(&[]);
             self.caller.prefetch(lane, self.procedures[ready.procedure], &arguments);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use runtime::{Argument, BindError, Call, Stop};
+
+    /// Code of a workload that was TATP, and was changed.
+    #[derive(Clone, Copy)]
+    struct Changed;
+
+    impl Generated for Changed {
+        const WORKLOAD: &'static str = "tatp";
+        const PROCEDURES: &'static [&'static str] = &[];
+        const FINGERPRINT: u32 = 7;
+
+        fn find<E: Env>(_database: &Database<E>) -> Result<Self, BindError> {
+            Ok(Self)
+        }
+
+        async fn run<E: Env>(
+            self,
+            _call: &mut Call<'_, '_, E>,
+            _procedure: usize,
+            _arguments: &[Argument<'_>],
+        ) -> Result<(), Stop> {
+            Err(Stop::Deviates)
+        }
+    }
+
+    #[test]
+    fn code_is_found_by_name_and_fingerprint() {
+        let linked = [LinkedCode::of::<Changed>()];
+        let find = |name, fingerprint| Code::find(name, fingerprint, &linked);
+        assert_eq!(find("tatp", 7).ok(), Some(Code::Linked(linked[0].clone())));
+        let shipped = Shipped::Tatp.fingerprint();
+        assert_eq!(find("tatp", shipped).ok(), Some(Code::Generated(Shipped::Tatp)));
+        for (name, fingerprint) in [("tatp", 8), ("ycsb", 7)] {
+            assert!(matches!(find(name, fingerprint), Err(FolderError::OtherCode(_))));
+        }
+        assert!(matches!(find("mine", 7), Err(FolderError::NoCode(_))));
+        assert!(matches!(Code::find("tatp", 7, &[]), Err(FolderError::OtherCode(_))));
     }
 }

@@ -1,8 +1,9 @@
 //! A workload folder as a benchmark.
 
 use crate::check::Checks;
-use crate::code::{Code, Crew, Shipped};
+use crate::code::{Code, Crew};
 use crate::design::{self, Division, Home, Subject, Uses};
+use crate::linked::LinkedCode;
 use crate::rules::Rules;
 use crate::shipping::{Opening, Owners, Shipper};
 use crate::terminal::{Callee, Terminal};
@@ -48,12 +49,15 @@ pub enum FolderError {
     #[error(transparent)]
     Population(#[from] PopulationError),
     /// There is no generated code for it.
-    #[error("there is no generated code for the workload {0}; run it with `--code plans`")]
+    #[error(
+        "this program has no generated code for the workload {0}; `namdb spade generate DIR --crate PROJECT` writes one that has, \
+         or run it with `--code plans`"
+    )]
     NoCode(String),
     /// The generated code of this name is of other procedures.
     #[error(
-        "generated code of the workload {0} was made for other procedures, tables or plans than this folder has; run it with \
-         `--code plans`, or give the workload another name in workload.toml"
+        "this program's code for the workload {0} was generated for other procedures, tables or plans than the folder has; \
+         generate it again with `namdb spade generate DIR --crate PROJECT` and build that, or run it with `--code plans`"
     )]
     OtherCode(String),
     /// The file of a design cannot be read.
@@ -79,6 +83,8 @@ pub struct Options<'a> {
     pub units: Option<u64>,
     /// Whether the executor of plans carries out procedures even where there is generated code.
     pub wants_plans: bool,
+    /// Generated code beside that of the shipped workloads.
+    pub linked: &'a [LinkedCode],
     /// The file of the design; `design.json` of the folder, or a default design, if nothing is said.
     pub design: Option<&'a Path>,
     /// How much transactions are kept apart.
@@ -134,18 +140,22 @@ impl Stored {
         Self::of(folder, WorkloadFolder::read(folder)?, &options)
     }
 
-    /// The same by generated code if there is some for it and plans are not wanted, and else by the executor of plans.
+    /// The same by generated code if there is some for it and plans are not wanted, and else by the executor of plans. If there is
+    /// some of that name for other procedures, tables or plans, that is told beside it.
     ///
     /// # Errors
     ///
     /// See [`FolderError`].
-    pub fn read_any(folder: &Path, options: &Options<'_>) -> Result<Self, FolderError> {
-        match Self::read(folder, options) {
-            Err(FolderError::NoCode(_) | FolderError::OtherCode(_)) => {
-                Self::read(folder, &Options { wants_plans: true, ..options.clone() })
-            }
-            read => read,
-        }
+    pub fn read_any(
+        folder: &Path,
+        options: &Options<'_>,
+    ) -> Result<(Self, Option<FolderError>), FolderError> {
+        let why = match Self::read(folder, options) {
+            Err(FolderError::NoCode(_)) => None,
+            Err(error @ FolderError::OtherCode(_)) => Some(error),
+            read => return Ok((read?, None)),
+        };
+        Ok((Self::read(folder, &Options { wants_plans: true, ..options.clone() })?, why))
     }
 
     /// The same with what was read of it, whose load may be another than the folder's. Its design is the default one if the
@@ -190,13 +200,9 @@ impl Stored {
             };
             FolderError::Unfit { file, problems }
         })?;
-        let code = match (options.wants_plans, Shipped::find(&load.name)) {
-            (true, _) => Code::Plans,
-            (false, Some(shipped)) if shipped.fingerprint() != ready.fingerprint() => {
-                return Err(FolderError::OtherCode(load.name));
-            }
-            (false, Some(shipped)) => Code::Generated(shipped),
-            (false, None) => return Err(FolderError::NoCode(load.name)),
+        let code = match options.wants_plans {
+            true => Code::Plans,
+            false => Code::find(&load.name, ready.fingerprint(), options.linked)?,
         };
         let checks = Checks::new(checks, &load);
         Ok(Self {
@@ -320,7 +326,7 @@ impl Stored {
     ///
     /// Tables are missing, or are not as generated code has them.
     pub fn callee<E: Env>(&self, database: &Database<E>) -> Result<Callee, WorkloadError> {
-        let crew = Crew::open(self.code, database, &self.ready, self.settings).map_err(refused)?;
+        let crew = Crew::open(&self.code, database, &self.ready, self.settings).map_err(refused)?;
         let gives_rows = |of: &procedure::Procedure| matches!(of.routine.returns, Returns::Rows(_));
         let gives_rows = self.ready.procedures.iter().map(gives_rows).collect();
         Ok(Callee::new(crew, self.procedures, gives_rows, self.rules.clone()))
@@ -342,8 +348,8 @@ impl Stored {
     }
 
     /// Who carries out its procedures.
-    pub fn code(&self) -> Code {
-        self.code
+    pub fn code(&self) -> &Code {
+        &self.code
     }
 
     /// Units of scale.

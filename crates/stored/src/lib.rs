@@ -6,6 +6,7 @@
 //! design     how its tables are stored
 //! terminal   the calls of one thread
 //! code       who carries them out
+//! linked     code of workloads of one's own
 //! callers    procedures by name, for programs that bind arguments themselves
 //! check      what holds when nobody calls
 //! prepared   arguments as generated code takes them
@@ -19,6 +20,7 @@ mod check;
 mod code;
 mod design;
 mod folder;
+mod linked;
 mod prepared;
 mod rules;
 pub mod shipping;
@@ -28,6 +30,7 @@ pub use callers::Callers;
 pub use code::{Code, Ready};
 pub use design::{Division, Home};
 pub use folder::{DesignOrigin, FolderError, Options, Stored, default_design};
+pub use linked::LinkedCode;
 pub use prepared::{Arguments, Prepared};
 pub use rules::Rules;
 pub use terminal::{Callee, Terminal};

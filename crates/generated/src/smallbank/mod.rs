@@ -1,4 +1,4 @@
-//! Workload `smallbank`, generated from `workloads/smallbank` by `namdb spade generate`. Do not change it here.
+//! Workload `smallbank`, generated from its folder by `namdb spade generate`. Do not change it here.
 
 pub mod amalgamate;
 pub mod balance;
@@ -14,6 +14,7 @@ pub use tables::Tables;
 use txn::{Database, Lane};
 
 impl Generated for Tables {
+    const WORKLOAD: &'static str = "smallbank";
     const PROCEDURES: &'static [&'static str] = &[
         "amalgamate",
         "balance",

@@ -1,4 +1,4 @@
-//! Workload `tatp`, generated from `workloads/tatp` by `namdb spade generate`. Do not change it here.
+//! Workload `tatp`, generated from its folder by `namdb spade generate`. Do not change it here.
 
 pub mod delete_call_forwarding;
 pub mod get_access_data;
@@ -15,6 +15,7 @@ pub use tables::Tables;
 use txn::{Database, Lane};
 
 impl Generated for Tables {
+    const WORKLOAD: &'static str = "tatp";
     const PROCEDURES: &'static [&'static str] = &[
         "get_subscriber_data",
         "get_new_destination",

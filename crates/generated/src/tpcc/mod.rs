@@ -1,4 +1,4 @@
-//! Workload `tpcc`, generated from `workloads/tpcc` by `namdb spade generate`. Do not change it here.
+//! Workload `tpcc`, generated from its folder by `namdb spade generate`. Do not change it here.
 
 pub mod delivery;
 pub mod new_order;
@@ -13,6 +13,7 @@ pub use tables::Tables;
 use txn::{Database, Lane};
 
 impl Generated for Tables {
+    const WORKLOAD: &'static str = "tpcc";
     const PROCEDURES: &'static [&'static str] =
         &["new_order", "payment", "order_status", "delivery", "stock_level"];
     const FINGERPRINT: u32 = 0xbf45e039;

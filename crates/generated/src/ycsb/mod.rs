@@ -1,4 +1,4 @@
-//! Workload `ycsb`, generated from `workloads/ycsb` by `namdb spade generate`. Do not change it here.
+//! Workload `ycsb`, generated from its folder by `namdb spade generate`. Do not change it here.
 
 pub mod insert_record;
 pub mod multi_operation;
@@ -13,6 +13,7 @@ pub use tables::Tables;
 use txn::{Database, Lane};
 
 impl Generated for Tables {
+    const WORKLOAD: &'static str = "ycsb";
     const PROCEDURES: &'static [&'static str] =
         &["read_record", "update_record", "insert_record", "scan_records", "multi_operation"];
     const FINGERPRINT: u32 = 0xa37c7eae;

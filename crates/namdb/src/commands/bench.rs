@@ -1,6 +1,6 @@
 //! `namdb bench`: load, run, check, report.
 
-use super::choice::{Choice, Job};
+use super::choice::{Choice, CodeName, Job};
 use super::memory_server::parse_setting;
 use super::named;
 use super::simulated::{self, SimulatedArguments};
@@ -25,10 +25,11 @@ use crate::servers::health::Health;
 use crate::servers::keys::keys;
 use crate::servers::place::Place;
 use anyhow::{Context, Result, ensure};
-use clap::{Args, Parser};
+use clap::{Args, Parser, ValueEnum};
 use membership::{ClusterFile, Member};
 use metrics::Status;
 use namdb::host;
+use namdb::procedures::Code;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -36,6 +37,8 @@ use txn::{CatalogError, SlotSupply};
 
 /// The option that names a design.
 const DESIGN: &str = "--design";
+/// The option that says what carries out procedures.
+const CODE: &str = "--code";
 /// Lanes of a thread of this process where verbs take time.
 const LANES: u32 = 8;
 
@@ -117,8 +120,10 @@ struct AbroadArguments {
     loaded: bool,
 }
 
-/// Runs the benchmark.
-pub fn run(arguments: &BenchArguments) -> Result<Verdict> {
+/// Runs the benchmark, with generated code of these workloads beside that of the shipped ones.
+pub fn run(mut arguments: BenchArguments, code: &[Code]) -> Result<Verdict> {
+    arguments.choice.link(code);
+    let arguments = &arguments;
     if let Some(path) = &arguments.json {
         json::probe(path)?;
     }
@@ -285,8 +290,9 @@ impl<W> Errand<W> for RunAbroad<'_> {
             return self.measure.run_at(site, workload, self.parameters);
         };
         let (threads, lanes) = (self.measure.world.threads, self.arguments.lanes);
+        let ordered = ordered_arguments(CodeName::of(&self.parameters.options));
         self.measure.run_by(site, workload, self.parameters, self.threads, |stop, watcher| {
-            crew.run(&ordered_arguments(), threads, lanes, stop, watcher)
+            crew.run(&ordered, threads, lanes, stop, watcher)
         })
     }
 }
@@ -317,10 +323,18 @@ impl RunAbroad<'_> {
 }
 
 /// What this process was called with, as compute servers get it: a folder and its design have their whole paths, since they may
-/// run elsewhere.
-fn ordered_arguments() -> Vec<String> {
+/// run elsewhere, and what carries out its procedures here does so there, or they say that they do not have it.
+fn ordered_arguments(code: Option<CodeName>) -> Vec<String> {
     let given = named::with_folder(std::env::args_os().collect());
-    with_whole_paths(given.into_iter().skip(2).map(|word| word.to_string_lossy().into_owned()))
+    let words = given.into_iter().skip(2).map(|word| word.to_string_lossy().into_owned());
+    with_code(with_whole_paths(words), code)
+}
+
+fn with_code(mut words: Vec<String>, code: Option<CodeName>) -> Vec<String> {
+    let is_said = words.iter().any(|word| word.split('=').next() == Some(CODE));
+    let name = code.filter(|_| !is_said).and_then(|code| code.to_possible_value());
+    words.extend(name.map(|name| format!("{CODE}={}", name.get_name())));
+    words
 }
 
 fn with_whole_paths(words: impl Iterator<Item = String>) -> Vec<String> {
@@ -353,8 +367,9 @@ struct Ordered {
     bench: BenchArguments,
 }
 
-/// Runs a part of a benchmark for a compute server.
+/// Runs a part of a benchmark for a compute server that has this generated code beside that of the shipped workloads.
 pub fn carry_out(
+    code: &[Code],
     order: &Order,
     surroundings: &Surroundings,
     stop: &AtomicBool,
@@ -364,6 +379,7 @@ pub fn carry_out(
     let mut bench = Ordered::try_parse_from(words)?.bench;
     // Files are the business of the process that was asked for them.
     bench.choice.forget_files();
+    bench.choice.link(code);
     let world = &bench.world;
     let plan = RunPlan {
         threads: order.threads,
@@ -577,5 +593,23 @@ mod tests {
         assert_eq!(given(together), expected);
         assert_eq!(given("tpcc src --design Cargo.toml"), "tpcc src --design Cargo.toml");
         assert_eq!(given("folder nowhere"), "folder nowhere");
+    }
+
+    #[test]
+    fn compute_servers_are_told_what_carries_out_procedures() {
+        let ordered = |words: &str, code| {
+            with_code(words.split(' ').map(str::to_owned).collect(), code).join(" ")
+        };
+        let generated = Some(CodeName::Generated);
+        assert_eq!(ordered("folder mine", generated), "folder mine --code=generated");
+        assert_eq!(ordered("folder mine", Some(CodeName::Plans)), "folder mine --code=plans");
+        for said in ["folder mine --code generated", "folder --code=plans mine"] {
+            assert_eq!(ordered(said, generated), said);
+        }
+        assert_eq!(ordered("tpcc", None), "tpcc");
+        let options = |code: &str| serde_json::json!({ "code": code });
+        assert_eq!(CodeName::of(&options("generated code")), generated);
+        assert_eq!(CodeName::of(&options("the executor of plans")), Some(CodeName::Plans));
+        assert_eq!(CodeName::of(&serde_json::json!({ "records": 1 })), None);
     }
 }

@@ -4,13 +4,14 @@ use super::{parse_count, parse_units};
 use crate::bench::report::Parameters;
 use crate::bench::text::{counted, grouped};
 use crate::bench::{AnyWorkload, json};
+use crate::output;
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand, ValueEnum};
 use namdb::Isolation;
 use serde_json::json;
 use std::fs::File;
 use std::io::{BufWriter, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use stored::{Code, DesignOrigin, Options, Stored};
 use workload::append::AppendConfig;
 use workload::smallbank::SmallBankConfig;
@@ -57,14 +58,15 @@ Examples:
   namdb bench workloads/tpcc --code plans         the same by the executor of PostgreSQL's plans
   namdb bench workloads/tatp --units 10 --threads 1    a million subscribers
   namdb bench workloads/tatp --design mine.json   tables stored as a file says
-  namdb bench mine                                a workload of your own, by the executor of plans
+  namdb bench mine                                a workload of your own, by the executor of plans or, in a program that
+                                                  `namdb spade generate mine --crate DIR` has written, by its code
   namdb bench workloads/tatp --postgres --threads 2    the same in a PostgreSQL, and the ratio
 
 A workload is a folder with schema.sql, procedures.sql, workload.toml and, made by `namdb spade plan`, plans. Tables are
 made and loaded as workload.toml says, and procedures are called as it says. Generated code comes with the shipped
-workloads. Procedures that end by RAISE EXCEPTION, or since a row is not as the schema wants it (a key that is there already, a
-CHECK, a reference), are told as rolled back; those that give no row where they could, as having found nothing. docs/workload.md
-tells what workload.toml may have, docs/sql.md which SQL is taken.";
+workloads, and that of others is linked by programs of their own. Procedures that end by RAISE EXCEPTION, or since a row is not
+as the schema wants it (a key that is there already, a CHECK, a reference), are told as rolled back; those that give no row
+where they could, as having found nothing. docs/workload.md tells what workload.toml may have, docs/sql.md which SQL is taken.";
 
 const BANK_EXAMPLES: &str = "\
 Examples:
@@ -214,6 +216,9 @@ pub struct FolderArguments {
     /// How PostgreSQL keeps its transactions apart
     #[arg(long, value_enum, default_value = "repeatable-read", requires = "postgres")]
     pub postgres_isolation: PostgresIsolation,
+    /// Generated code that this program links beside that of the shipped workloads.
+    #[arg(skip)]
+    pub linked: Vec<namdb::procedures::Code>,
 }
 
 /// PostgreSQL's levels of isolation, by their names.
@@ -297,6 +302,13 @@ impl Choice {
     pub fn forget_files(&mut self) {
         if let Self::Append(arguments) = self {
             arguments.history = None;
+        }
+    }
+
+    /// Has procedures carried out by this generated code, where it is of theirs.
+    pub fn link(&mut self, code: &[namdb::procedures::Code]) {
+        if let Self::Folder(arguments) = self {
+            arguments.linked = code.to_vec();
         }
     }
 
@@ -386,21 +398,22 @@ impl AppendArguments {
 impl FolderArguments {
     /// Reads the folder.
     pub fn workload(&self, isolation: Isolation, seed: u64) -> Result<(Stored, Parameters)> {
-        let Self { folder, units, code, design, .. } = self;
+        let Self { folder, units, code, design, linked, .. } = self;
         let options = Options {
             units: *units,
             wants_plans: *code == Some(CodeName::Plans),
+            linked,
             design: design.as_deref(),
             isolation,
             seed,
         };
         let stored = match code {
-            None => Stored::read_any(folder, &options)?,
+            None => read_any(folder, &options)?,
             Some(_) => Stored::read(folder, &options)?,
         };
         let code = match stored.code() {
             Code::Plans => CodeName::Plans,
-            Code::Generated(_) => CodeName::Generated,
+            Code::Generated(_) | Code::Linked(_) => CodeName::Generated,
         };
         let units = counted(stored.units(), "unit");
         let design = match stored.origin() {
@@ -419,7 +432,22 @@ impl FolderArguments {
     }
 }
 
+/// Reads a folder, by generated code if there is some for it. Whoever has changed a workload learns that its code is left aside.
+pub fn read_any(folder: &Path, options: &Options<'_>) -> Result<Stored> {
+    let (stored, other) = Stored::read_any(folder, options)?;
+    if let Some(other) = other {
+        output::say(&format!("namdb: {other}; for now it is run by the executor of plans"));
+    }
+    Ok(stored)
+}
+
 impl CodeName {
+    /// What carries out procedures in a run with these parameters, as `--code` takes it; none of other workloads than folders.
+    pub fn of(options: &serde_json::Value) -> Option<Self> {
+        let said = options.get("code")?;
+        Self::value_variants().iter().copied().find(|code| *said == code.words())
+    }
+
     fn words(self) -> &'static str {
         match self {
             Self::Generated => "generated code",

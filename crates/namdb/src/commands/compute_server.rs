@@ -4,12 +4,13 @@ use super::bench::carry_out;
 use super::memory_server::ClusterArguments;
 use super::{catch_interrupts_with, interruption};
 use crate::Verdict;
-use crate::servers::compute::ComputeServer;
+use crate::servers::compute::{ComputeServer, Work};
 use crate::servers::die_of_panics;
 use crate::servers::log::{self, LogArguments};
 use anyhow::Result;
 use clap::Args;
 use membership::ClusterFile;
+use namdb::procedures::Code;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -34,13 +35,17 @@ pub struct ComputeServerArguments {
     log: LogArguments,
 }
 
-/// Runs the server until it is told to end.
-pub fn run(arguments: &ComputeServerArguments) -> Result<Verdict> {
+/// Runs the server until it is told to end, with generated code of these workloads beside that of the shipped ones.
+pub fn run(arguments: &ComputeServerArguments, code: &[Code]) -> Result<Verdict> {
     die_of_panics();
     let cluster = ClusterFile::load(&arguments.cluster.cluster, &arguments.cluster.set)?;
     log::start(&arguments.log, "compute", arguments.number, &cluster.name);
     catch_interrupts_with(|| tracing::info!("stopping; a second signal ends it at once"))?;
-    ComputeServer::start(cluster, arguments.number, Box::new(carry_out), interruption())?
+    let linked = code.to_vec();
+    let work: Box<Work> = Box::new(move |order, surroundings, stop, watcher| {
+        carry_out(&linked, order, surroundings, stop, watcher)
+    });
+    ComputeServer::start(cluster, arguments.number, (work, code.to_vec()), interruption())?
         .serve()?;
     Ok(Verdict::Sound)
 }

@@ -11,6 +11,7 @@ use crate::output;
 use anyhow::Result;
 use clap::Args;
 use fabric::{Counts, Fabric, run_now};
+use namdb::procedures::Code;
 use serde::Serialize;
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -43,8 +44,10 @@ pub struct TraceArguments {
     json: Option<PathBuf>,
 }
 
-/// Runs until every type was seen once, and prints the traces.
-pub fn run(arguments: &TraceArguments) -> Result<Verdict> {
+/// Runs until every type was seen once, and prints the traces. Generated code of these workloads is there beside that of the shipped
+/// ones.
+pub fn run(mut arguments: TraceArguments, code: &[Code]) -> Result<Verdict> {
+    arguments.choice.link(code);
     if let Some(path) = &arguments.json {
         json::probe(path)?;
     }

@@ -1,5 +1,6 @@
 //! Tables and procedures of a folder, opened.
 
+use super::code::Code;
 use super::error::{Misuse, OpenFailure};
 use super::open::{World, open};
 use super::session::Session;
@@ -32,6 +33,8 @@ pub struct Options {
     pub seed: u64,
     /// Leave all calls to the executor of plans, even where there is generated code. Default: no.
     pub plans_only: bool,
+    /// Generated code of workloads of one's own, see [`code()`](super::code()); that of the shipped ones is there. Default: none.
+    pub code: Vec<Code>,
     /// The file of a cluster, whose memory servers have the tables. Default: none, they are in this process.
     pub cluster: Option<PathBuf>,
 }
@@ -46,6 +49,7 @@ impl Default for Options {
             isolation: Isolation::Snapshot,
             seed: 1,
             plans_only: false,
+            code: Vec::new(),
             cluster: None,
         }
     }
@@ -74,6 +78,7 @@ pub(super) struct Shared {
     pub world: World,
     pub signatures: Vec<Arc<Signature>>,
     pub plans_only: bool,
+    pub code: Vec<Code>,
     /// Who carries out calls that are shipped, if any are.
     pub owners: Option<Arc<Owners>>,
 }
@@ -91,6 +96,7 @@ impl Database {
         let how = stored::Options {
             units: options.units,
             wants_plans: true,
+            linked: &[],
             design: None,
             isolation: options.isolation,
             seed: options.seed,
@@ -105,7 +111,8 @@ impl Database {
         let (plans_only, owners) = (options.plans_only, world.owners());
         let ships = owners.iter().any(Option::is_some);
         let owners = ships.then(|| stored.owners(owners, plans_only, true));
-        let shared = Shared { stored, world, signatures, plans_only, owners };
+        let code = options.code.clone();
+        let shared = Shared { stored, world, signatures, plans_only, code, owners };
         Ok(Self { shared: Arc::new(shared) })
     }
 

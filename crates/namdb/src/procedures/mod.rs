@@ -13,10 +13,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A call is a transaction, by generated code where the shipped code fits, else by the executor of plans. It is tried again while it meets
+//! A call is a transaction, by generated code where some fits that is shipped or linked ([`code()`]), else by the executor of plans. It is tried again while it meets
 //! others. If it does not commit, [`CallFailure`] says whether that was contention, its data, or cannot be known.
 //!
 //! ```text
+//! code       generated code of workloads of one's own
 //! database   tables and procedures of a folder, opened
 //! open       making tables and loading them
 //! cluster    tables that memory servers of a cluster have
@@ -31,6 +32,7 @@
 mod argument;
 mod call;
 mod cluster;
+mod code;
 mod database;
 mod error;
 mod open;
@@ -40,8 +42,10 @@ mod signature;
 
 pub use argument::{Argument, Decimal, Texts};
 pub use call::Call;
+pub use code::{Code, code};
 pub use database::{Database, Options, Tables};
 pub use error::{CallFailure, Misuse, OpenFailure};
 pub use rows::{At, Rows};
+pub use runtime::Counts;
 pub use session::Session;
 pub use signature::{Parameter, Signature};

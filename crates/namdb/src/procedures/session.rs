@@ -8,7 +8,7 @@ use super::open::World;
 use crate::database::Db;
 use execute::{CallError, Retries};
 use fabric::{Env, run_now};
-use runtime::{Argument, ProcedureId, Results};
+use runtime::{Argument, Counts, ProcedureId, Results};
 use std::cell::RefCell;
 use std::rc::Rc;
 use stored::shipping::{Shipped, Shipper};
@@ -83,6 +83,11 @@ impl Session {
         self.inner.borrow().callers.is_generated()
     }
 
+    /// By what its calls were carried out so far; those that the owners of their rows have carried out are not counted.
+    pub fn counts(&self) -> Counts {
+        self.inner.borrow().callers.counts()
+    }
+
     /// A call of the procedure with this name, to bind arguments to. It can be made any number of times.
     ///
     /// # Errors
@@ -103,7 +108,7 @@ fn callers<E: Env>(
     let name = <Stored as Workload<E>>::name(stored);
     match database.shared.plans_only {
         true => Callers::of_plans(handle, stored.ready(), settings),
-        false => Callers::open(name, handle, stored.ready(), settings),
+        false => Callers::open(name, handle, stored.ready(), settings, &database.shared.code),
     }
 }
 

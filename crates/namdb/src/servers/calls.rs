@@ -17,6 +17,7 @@ use measure::host::Host;
 use membership::{ClusterFile, ComputeSettings, FabricKind, Member};
 use metrics::{Registry, catalog, sources};
 use namdb::host::{Moment, sql_time_us};
+use namdb::procedures::Code;
 use owner::{Lanes, Ownership};
 use std::collections::BTreeMap;
 use std::net::TcpListener;
@@ -41,6 +42,8 @@ pub struct Calls {
     /// Whom it serves.
     pub admission: Arc<Admission>,
     lanes: u32,
+    /// Generated code beside that of the shipped workloads.
+    code: Vec<Code>,
     /// What is told of it.
     counts: sources::Calls,
     told: Registry,
@@ -61,7 +64,7 @@ impl Calls {
         cluster: &ClusterFile,
         settings: &ComputeSettings,
         member: &mut Member,
-        told: &Registry,
+        (told, code): (&Registry, Vec<Code>),
     ) -> Result<Self> {
         let admission = Arc::new(Admission {
             node: member.node(),
@@ -95,14 +98,14 @@ impl Calls {
         };
         let counted = [measure::host::SERVICES, shipping::SERVICES].concat();
         let counts = sources::Calls::enter(told, &counted);
-        Ok(Self { way, admission, lanes: settings.lanes, counts, told: told.clone() })
+        Ok(Self { way, admission, lanes: settings.lanes, code, counts, told: told.clone() })
     }
 
     /// Answers calls on this thread until the server ends.
     pub fn serve(self, place: &Place, health: &Arc<Health>) -> Result<()> {
-        let Self { way, admission, lanes, counts, told } = self;
-        let answering =
-            Answering { place, health, host: Hosting::new(lanes), admission, counts, told };
+        let Self { way, admission, lanes, code, counts, told } = self;
+        let host = Hosting::new(lanes, code);
+        let answering = Answering { place, health, host, admission, counts, told };
         match way {
             Way::Messages(listener) => answering.by_engine(listener),
             Way::Shared(port, world) => answering.by_shared_memory(*port, &world),
@@ -185,10 +188,10 @@ struct Hosting {
 }
 
 impl Hosting {
-    fn new(max: u32) -> Self {
+    fn new(max: u32, code: Vec<Code>) -> Self {
         let lanes = Lanes::new(max);
         let operations = Host::new(lanes.clone());
-        let procedures = shipping::Host::new(lanes.clone(), sql_time_us);
+        let procedures = shipping::Host::new(lanes.clone(), sql_time_us, code);
         Self { max, lanes, operations, procedures }
     }
 
@@ -284,7 +287,8 @@ mod tests {
             let cluster = ClusterFile::development("calls", fabric, &[1 << 24], 1);
             let mut member = Member::compute_server(0, Addresses::default());
             let told = tell::registry(&cluster, &member, &Arc::default());
-            let calls = Calls::open(&cluster, &cluster.compute[0], &mut member, &told);
+            let calls =
+                Calls::open(&cluster, &cluster.compute[0], &mut member, (&told, Vec::new()));
             let Way::Messages(listener) = calls.expect("a free port").way else {
                 panic!("a network has an address")
             };

@@ -14,6 +14,7 @@ use fabric::tcp::TlsKeys;
 use membership::{Addresses, ClusterFile, ComputeSettings, FabricKind, Member};
 use metrics::Endpoint;
 use namdb::host::{Moment, sleep_ms, spawn};
+use namdb::procedures::Code;
 use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
@@ -67,11 +68,12 @@ struct Shared {
 }
 
 impl ComputeServer {
-    /// Opens its addresses, joins the cluster, and tells how it fares.
+    /// Opens its addresses, joins the cluster, and tells how it fares. Procedures that are shipped to it are carried out by this generated
+    /// code, too.
     pub fn start(
         cluster: ClusterFile,
         number: u16,
-        work: Box<Work>,
+        (work, code): (Box<Work>, Vec<Code>),
         stop: &'static AtomicBool,
     ) -> Result<Self> {
         let count = cluster.compute.len();
@@ -91,7 +93,7 @@ impl ComputeServer {
         let mut member = Member::compute_server(number, addresses);
         let epoch = Arc::<AtomicU64>::default();
         let told = tell::registry(&cluster, &member, &epoch);
-        let calls = Calls::open(&cluster, &settings, &mut member, &told)?;
+        let calls = Calls::open(&cluster, &settings, &mut member, (&told, code))?;
         let telling = Telling::enter(&told);
         let threads = settings.threads;
         let state = move |told: &mut serde_json::Map<_, _>| {

@@ -3,6 +3,7 @@
 use crate::support::{namdb, temporary, text};
 use serde_json::Value;
 use std::path::Path;
+use std::process::Command;
 
 fn shipped(workload: &str) -> String {
     format!("{}/../../workloads/{workload}", env!("CARGO_MANIFEST_DIR"))
@@ -117,4 +118,67 @@ fn designs_are_written_changed_and_refused() {
     assert_eq!(refused.status.code(), Some(2), "{told}");
     assert!(told.contains("is a tree, whose keys have no dense placement"), "{told}");
     std::fs::remove_file(&file).expect("the file is ours");
+}
+
+/// What cargo says of the project in a folder, without asking anybody.
+fn cargo_tree(folder: &Path) -> std::process::Output {
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["tree", "--offline", "--prefix", "none", "--edges", "normal", "--manifest-path"]);
+    cargo.arg(folder.join("Cargo.toml")).output().expect("tests are built by cargo")
+}
+
+/// Cargo takes the project as it is written; what stands beside the code belongs to the user from then on.
+#[test]
+fn a_project_for_generated_code_is_written_once_and_its_code_anew() {
+    let workload = concat!(env!("CARGO_MANIFEST_DIR"), "/../generate/tests/edges");
+    let folder = temporary("project");
+    let place = folder.display();
+    let generate = |options: &str| {
+        let output = namdb(&format!("spade generate {workload} --crate {place} {options}"));
+        (output.status.code(), text(&output.stdout) + &text(&output.stderr))
+    };
+    let (code, told) = generate("--check");
+    assert_eq!((code, folder.exists()), (Some(1), false), "{told}");
+    assert!(told.contains(&format!("missing: {place}/Cargo.toml")), "{told}");
+    let (code, told) = generate("");
+    assert_eq!(code, Some(0), "{told}");
+    assert!(told.contains(&format!("{place}/target/release/edges bench {workload}")), "{told}");
+    let left: Vec<&str> = told.lines().filter(|line| line.contains("left to the exec")).collect();
+    let has_place = |line: &&str| line.contains(&format!("({workload}/procedures.sql:"));
+    assert!(!left.is_empty() && left.iter().all(has_place), "{told}");
+    let tree = cargo_tree(&folder);
+    assert!(tree.status.success(), "{}", text(&tree.stderr));
+    let used = text(&tree.stdout);
+    for name in ["edges v0.1.0", "namdb v", "runtime v", "txn v", "clap v"] {
+        assert!(used.lines().any(|line| line.starts_with(name)), "{name} in {used}");
+    }
+
+    let (main, module) = (folder.join("src/main.rs"), folder.join("src/edges/mod.rs"));
+    std::fs::write(&main, "fn main() {}\n").expect("it is ours");
+    let (code, told) = generate("--check");
+    assert_eq!(code, Some(0), "{told}");
+    std::fs::write(&module, "//! Workload `edges`, of yesterday\n").expect("it is ours");
+    let (code, told) = generate("--check");
+    assert_eq!(code, Some(1), "{told}");
+    assert!(told.contains(&format!("spade generate {workload} --crate {place}")), "{told}");
+    let (code, told) = generate("");
+    assert_eq!(code, Some(0), "{told}");
+    assert!(told.contains(&format!("yours, and as it was: {place}/src/main.rs")), "{told}");
+    assert_eq!(std::fs::read_to_string(&main).expect("it is there"), "fn main() {}\n");
+    assert!(std::fs::read_to_string(&module).expect("it is there").contains("FINGERPRINT"));
+    // A workload beside it gets a module, which the library has to be told of by its owner.
+    let ledger = concat!(env!("CARGO_MANIFEST_DIR"), "/../execute/tests/ledger");
+    let told = text(&namdb(&format!("spade generate {ledger} --crate {place}")).stdout);
+    assert!(told.contains("does not have the code yet: add `pub mod ledger;`"), "{told}");
+    assert!(folder.join("src/ledger/mod.rs").exists());
+    std::fs::remove_dir_all(&folder).expect("it is ours");
+
+    for (options, expected) in [
+        ("--namdb /nowhere", "/nowhere is no checkout of namdb"),
+        ("--into elsewhere", "cannot be used with"),
+    ] {
+        let (code, told) = generate(options);
+        assert_eq!((code, folder.exists()), (Some(2), false), "{told}");
+        assert!(told.contains(expected), "{told}");
+    }
 }

@@ -84,6 +84,7 @@ pub(crate) fn read(
     let options = Options {
         units: Some(units),
         wants_plans: false,
+        linked: &[],
         design: None,
         isolation: Isolation::Snapshot,
         seed,

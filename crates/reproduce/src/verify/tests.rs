@@ -22,6 +22,7 @@ fn small(name: &str) -> Stored {
     let options = Options {
         units: Some(1),
         wants_plans: false,
+        linked: &[],
         design: None,
         isolation: Isolation::Snapshot,
         seed: 1,

@@ -7,6 +7,7 @@
 use super::message::{self, Arrived};
 use super::shipper::Opening;
 use crate::callers::Callers;
+use crate::linked::LinkedCode;
 use execute::{CallError as CallFailure, Retries, Settings};
 use fabric::{CallError, Env, Reply, Service, ServiceId};
 use owner::{Lanes, Ownership, database, seats};
@@ -37,6 +38,7 @@ pub struct Host {
     lanes: Arc<Lanes>,
     /// Microseconds since 2000-01-01 UTC.
     time_us: fn() -> i64,
+    linked: Vec<LinkedCode>,
     folders: Mutex<Vec<Arc<Folder>>>,
 }
 
@@ -55,9 +57,10 @@ struct Procedures {
 }
 
 impl Host {
-    /// A host that works with these lanes, and asks `time_us` for the microseconds since 2000-01-01 UTC.
-    pub fn new(lanes: Arc<Lanes>, time_us: fn() -> i64) -> Arc<Self> {
-        Arc::new(Self { lanes, time_us, folders: Mutex::default() })
+    /// A host that works with these lanes, asks `time_us` for the microseconds since 2000-01-01 UTC, and has this generated code
+    /// beside that of the shipped workloads.
+    pub fn new(lanes: Arc<Lanes>, time_us: fn() -> i64, linked: Vec<LinkedCode>) -> Arc<Self> {
+        Arc::new(Self { lanes, time_us, linked, folders: Mutex::default() })
     }
 
     /// Its services, to be offered by a thread that has database and lanes.
@@ -105,7 +108,7 @@ impl Host {
         let seat = PROCEDURES + u64::from(call.folder);
         let opened = match seats::take::<Procedures>(seat) {
             Some(procedures) => Ok(procedures),
-            None => folder.open(&database, (self.time_us)()).await,
+            None => folder.open(&database, (self.time_us)(), &self.linked).await,
         };
         let mut procedures = match opened {
             Ok(procedures) => procedures,
@@ -156,6 +159,7 @@ impl Folder {
         &self,
         database: &Database<E>,
         time_us: i64,
+        linked: &[LinkedCode],
     ) -> Result<Procedures, CallError> {
         let refused = |error: &dyn ToString| CallError::Refused(error.to_string());
         database.refresh().await.map_err(|error| refused(&error))?;
@@ -171,7 +175,7 @@ impl Folder {
         let settings = Settings { isolation, epoch_us };
         let callers = match plans_only {
             true => Callers::of_plans(database, &self.procedures, settings),
-            false => Callers::open(name, database, &self.procedures, settings),
+            false => Callers::open(name, database, &self.procedures, settings, linked),
         };
         let callers = callers.map_err(|error| refused(&error))?;
         let find = |name: &str| callers.find(name).expect("it is one of the workload's");

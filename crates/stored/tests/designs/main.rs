@@ -32,6 +32,7 @@ fn read(workload: &str, units: u64, design: &Path) -> Result<Stored, FolderError
     let options = Options {
         units: Some(units),
         wants_plans: false,
+        linked: &[],
         design: Some(design),
         isolation: Isolation::Snapshot,
         seed: 1,
@@ -56,11 +57,12 @@ fn a_changed_copy_is_carried_out_by_plans() {
     let options = Options {
         units: None,
         wants_plans: false,
+        linked: &[],
         design: None,
         isolation: Isolation::Snapshot,
         seed: 1,
     };
-    let code = |stored: Stored| stored.code();
+    let code = |stored: Stored| stored.code().clone();
     let unchanged = Stored::read(&to, &options).map(code);
     assert!(matches!(unchanged, Ok(Code::Generated(_))), "{unchanged:?}");
     let file = to.join("procedures.sql");
@@ -69,7 +71,9 @@ fn a_changed_copy_is_carried_out_by_plans() {
     std::fs::write(&file, changed).expect("there is room");
     let refused = Stored::read(&to, &options).map(code).expect_err("it says other things");
     assert!(refused.to_string().contains("run it with `--code plans`"), "{refused}");
-    assert_eq!(Stored::read_any(&to, &options).map(code).ok(), Some(Code::Plans));
+    let (stored, why) = Stored::read_any(&to, &options).expect("plans are there");
+    assert_eq!(code(stored), Code::Plans);
+    assert!(matches!(why, Some(FolderError::OtherCode(_))), "{why:?}");
 }
 
 #[test]
@@ -203,6 +207,7 @@ fn shipped_designs_fit() {
         let options = Options {
             units: Some(units),
             wants_plans: false,
+            linked: &[],
             design: None,
             isolation: Isolation::Snapshot,
             seed: 1,

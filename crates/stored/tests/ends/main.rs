@@ -69,6 +69,7 @@ fn stored() -> Stored {
     let options = Options {
         units: None,
         wants_plans: true,
+        linked: &[],
         design: None,
         isolation: Isolation::Snapshot,
         seed: 1,

@@ -41,6 +41,7 @@ fn taken(workload: &str, units: u64, design: &Path) -> Vec<(String, u64)> {
     let options = Options {
         units: Some(units),
         wants_plans: true,
+        linked: &[],
         design: Some(design),
         isolation: Isolation::Snapshot,
         seed: 1,

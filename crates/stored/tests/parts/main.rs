@@ -27,6 +27,7 @@ fn stored(workload: &str, wants_plans: bool) -> Stored {
     let options = Options {
         units: Some(UNITS),
         wants_plans,
+        linked: &[],
         design: None,
         isolation: Isolation::Snapshot,
         seed: 1,

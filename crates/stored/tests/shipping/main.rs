@@ -36,6 +36,7 @@ fn stored(workload: &str, column: &str, argument: &str) -> Stored {
     let options = Options {
         units: Some(u64::from(SERVERS)),
         wants_plans: false,
+        linked: &[],
         design: None,
         isolation: Isolation::Snapshot,
         seed: 1,
@@ -78,7 +79,7 @@ impl Loaded {
         let mut lane = run_now(database.lane()).expect("lanes are free");
         run_now(stored.load_part(&database, &mut lane, 0, 1, &|_| ())).expect("there is room");
         let name = Workload::<LocalEnv>::name(stored);
-        let callers = Callers::open(name, &database, stored.ready(), Settings::default());
+        let callers = Callers::open(name, &database, stored.ready(), Settings::default(), &[]);
         let callers = callers.unwrap_or_else(|error| panic!("{error}"));
         Self { database, lane, callers }
     }
@@ -86,7 +87,7 @@ impl Loaded {
     /// The compute servers beside the memory servers, all of this thread.
     fn owned(&self) -> (Arc<Lanes>, [Ownership; 2]) {
         let (lanes, world) = (Lanes::new(2), self.database.env().world());
-        let host = Host::new(lanes.clone(), || 0);
+        let host = Host::new(lanes.clone(), || 0, Vec::new());
         for server in 0..SERVERS {
             host.services().into_iter().for_each(|(id, of)| world.register(node(server), id, of));
         }
@@ -197,7 +198,7 @@ fn a_host_keeps_so_many_folders() {
     let database = open(&OpenConfig { server_bytes: 16 << 20, ..OpenConfig::default() });
     let database = database.expect("little memory");
     let env = database.env();
-    let host = Host::new(Lanes::new(1), || 0);
+    let host = Host::new(Lanes::new(1), || 0, Vec::new());
     host.services().into_iter().for_each(|(id, of)| env.world().register(node(0), id, of));
     let named = |number: u32| Opening { name: number.to_string(), ..opening(&stored) };
     for number in 0..64_u32 {

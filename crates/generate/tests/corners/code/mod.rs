@@ -1,4 +1,4 @@
-//! Workload `corners`, generated from `workloads/corners` by `namdb spade generate`. Do not change it here.
+//! Workload `corners`, generated from its folder by `namdb spade generate`. Do not change it here.
 //!
 //! Left to the executor of plans:
 //!
@@ -100,6 +100,7 @@ pub use tables::Tables;
 use txn::{Database, Lane};
 
 impl Generated for Tables {
+    const WORKLOAD: &'static str = "corners";
     const PROCEDURES: &'static [&'static str] = &[
         "null_of_sum",
         "null_of_cast",

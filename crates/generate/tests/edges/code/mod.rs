@@ -1,4 +1,4 @@
-//! Workload `edges`, generated from `workloads/edges` by `namdb spade generate`. Do not change it here.
+//! Workload `edges`, generated from its folder by `namdb spade generate`. Do not change it here.
 //!
 //! Left to the executor of plans:
 //!
@@ -118,6 +118,7 @@ pub use tables::Tables;
 use txn::{Database, Lane};
 
 impl Generated for Tables {
+    const WORKLOAD: &'static str = "edges";
     const PROCEDURES: &'static [&'static str] = &[
         "left_by_name",
         "raised_behind",

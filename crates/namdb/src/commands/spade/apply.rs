@@ -109,6 +109,7 @@ pub fn run(arguments: &ApplyArguments) -> Result<Verdict> {
     let options = Options {
         units: arguments.units,
         wants_plans: true,
+        linked: &[],
         design: arguments.design.as_deref(),
         isolation: Isolation::Snapshot,
         seed: arguments.seed,

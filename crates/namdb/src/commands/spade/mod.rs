@@ -15,6 +15,7 @@ pub(super) use question::parse_percent;
 use crate::Verdict;
 use anyhow::Result;
 use clap::{Args, Subcommand};
+use namdb::procedures::Code;
 
 const EXAMPLES: &str = "\
 A workload of your own is a folder, and this is the way with it:
@@ -54,14 +55,14 @@ enum What {
     Apply(apply::ApplyArguments),
 }
 
-/// Runs the command.
-pub fn run(arguments: &SpadeArguments) -> Result<Verdict> {
+/// Runs the command, with generated code of these workloads beside that of the shipped ones.
+pub fn run(arguments: &SpadeArguments, code: &[Code]) -> Result<Verdict> {
     match &arguments.what {
         What::Measure(arguments) => measure::run(arguments),
         What::Plan(arguments) => plan::run(arguments),
         What::Tune(arguments) => tune::run(arguments),
         What::Forecast(arguments) => forecast::run(arguments),
-        What::Verify(arguments) => verify::run(arguments),
+        What::Verify(arguments) => verify::run(arguments, code),
         What::Generate(arguments) => generate::run(arguments),
         What::Design(arguments) => design::run(arguments),
         What::Apply(arguments) => apply::run(arguments),

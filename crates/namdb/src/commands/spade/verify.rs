@@ -1,7 +1,7 @@
 //! `namdb spade verify`: a design is built and measured, and stands beside its forecast.
 
 use super::super::bench::Measure;
-use super::super::choice::Job;
+use super::super::choice::{Job, read_any};
 use super::super::{WorldArguments, catch_interrupts, parse_count, parse_span};
 use super::question::Question;
 use crate::bench::json;
@@ -11,6 +11,7 @@ use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use namdb::Isolation;
 use namdb::host::Moment;
+use namdb::procedures::Code;
 use reproduce::verify::{self, Cluster};
 use spade::tune::{DesignForecast, Options, forecast};
 use spade::verify::{Measured, MeasuredProcedure, Verification};
@@ -58,19 +59,20 @@ pub struct VerifyArguments {
     json: Option<PathBuf>,
 }
 
-/// Runs the command.
-pub fn run(arguments: &VerifyArguments) -> Result<Verdict> {
+/// Runs the command, with generated code of these workloads beside that of the shipped ones.
+pub fn run(arguments: &VerifyArguments, code: &[Code]) -> Result<Verdict> {
     if let Some(path) = &arguments.json {
         json::probe(path)?;
     }
     let folder = &arguments.question.folder;
     let options = arguments.question.options();
     let read = arguments.question.read()?;
-    let stored = Stored::read_any(
+    let stored = read_any(
         folder,
         &stored::Options {
             units: options.units,
             wants_plans: arguments.plans,
+            linked: code,
             design: arguments.design.as_deref(),
             isolation: Isolation::Snapshot,
             seed: arguments.seed,

@@ -1,0 +1,257 @@
+//! A cargo project around generated code: a library of it, and the program `namdb` that links it.
+//!
+//! Its files are written once and belong to the user from then on; only the folder of the generated module is written anew. So a
+//! project may link several workloads, depend on other things, and do more in `main`.
+
+use crate::folder::{FolderError, failure};
+use crate::names::identifier;
+use std::path::{Path, PathBuf};
+
+/// The crates of namdb that a project depends on beside `namdb` itself: generated code names them.
+const USED: [&str; 4] = ["fabric", "layout", "runtime", "txn"];
+/// Names that cargo, or a project's own files and dependencies, have taken.
+const TAKEN: [&str; 8] =
+    ["build", "deps", "examples", "incremental", "lib", "main", "namdb", "test"];
+
+/// Where a project finds the crates of namdb.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Source {
+    /// In a checkout on this host.
+    Checkout(PathBuf),
+    /// In the repository at this address.
+    Repository(String),
+}
+
+/// A project for the code of a workload.
+#[derive(Clone, Debug)]
+pub struct Project {
+    folder: PathBuf,
+    /// Of the package, its library and program, and the module of the code.
+    name: String,
+    workload: String,
+}
+
+/// What became of a project's files.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Files {
+    /// Those that were not there.
+    pub written: Vec<String>,
+    /// Those that were there, and are as they were.
+    pub kept: Vec<String>,
+    /// Whether the library that was there does not have the module.
+    pub lacks_module: bool,
+}
+
+impl Project {
+    /// The project in `folder` for the code of a workload.
+    pub fn new(folder: &Path, workload: &str) -> Self {
+        let mut name = identifier(workload);
+        if TAKEN.contains(&name.as_str()) {
+            name.push_str("_workload");
+        }
+        Self { folder: folder.to_path_buf(), name, workload: workload.to_owned() }
+    }
+
+    /// Where it is.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// What package, program and module are called.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The folder of the generated module.
+    pub fn module(&self) -> PathBuf {
+        self.folder.join("src").join(&self.name)
+    }
+
+    /// Writes the files that are not there, or with `checks_only` tells which.
+    ///
+    /// # Errors
+    ///
+    /// A file or folder is out of reach.
+    pub fn write(&self, source: &Source, checks_only: bool) -> Result<Files, FolderError> {
+        let sources = self.folder.join("src");
+        if !checks_only {
+            std::fs::create_dir_all(&sources).map_err(|error| failure(&sources, "made", error))?;
+        }
+        let mut texts = vec![
+            ("Cargo.toml", self.manifest(source)),
+            ("src/lib.rs", self.library()),
+            ("src/main.rs", self.program()),
+        ];
+        if let Source::Checkout(root) = source
+            && !self.folder.join("Cargo.toml").exists()
+            && let Ok(lock) = std::fs::read_to_string(root.join("Cargo.lock"))
+        {
+            // A new project begins with the versions that this checkout is tested with.
+            texts.push(("Cargo.lock", lock));
+        }
+        let mut files = Files::default();
+        for (name, text) in texts {
+            let path = self.folder.join(name);
+            if path.exists() {
+                files.kept.push(name.to_owned());
+                continue;
+            }
+            files.written.push(name.to_owned());
+            if !checks_only {
+                std::fs::write(&path, text).map_err(|error| failure(&path, "written", error))?;
+            }
+        }
+        let library = std::fs::read_to_string(sources.join("lib.rs")).unwrap_or_default();
+        let module = format!("mod {};", self.name);
+        let is_kept = files.kept.iter().any(|name| name == "src/lib.rs");
+        files.lacks_module = is_kept && !library.contains(&module);
+        Ok(files)
+    }
+
+    fn manifest(&self, source: &Source) -> String {
+        let name = &self.name;
+        let used = USED.iter().map(|used| format!("{used} = {{ {} }}\n", self.place(source, used)));
+        let used: String = used.collect();
+        let namdb = self.place(source, "namdb");
+        format!(
+            r#"[package]
+name = "{name}"
+description = "The program namdb with the code of the workload {workload}"
+version = "0.1.0"
+edition = "2024"
+publish = false
+
+[features]
+default = ["program"]
+# Rust programs that only call procedures do without it.
+program = ["namdb/program"]
+
+[[bin]]
+name = "{name}"
+path = "src/main.rs"
+required-features = ["program"]
+
+[dependencies]
+namdb = {{ {namdb}, default-features = false, features = ["procedures"] }}
+# What generated code names.
+{used}
+# As namdb itself is built.
+[profile.release]
+codegen-units = 1
+debug = "line-tables-only"
+
+# Wherever this folder lies, it is a workspace of its own.
+[workspace]
+"#,
+            workload = self.workload,
+        )
+    }
+
+    /// Where a crate of namdb is, as a manifest says it.
+    fn place(&self, source: &Source, name: &str) -> String {
+        let root = match source {
+            Source::Repository(address) => return format!("git = {address:?}"),
+            Source::Checkout(root) => root,
+        };
+        let whole = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+        let (root, folder) = (whole(root), whole(&self.folder));
+        // A project inside of a checkout goes where that goes.
+        let root = match folder.strip_prefix(&root) {
+            Ok(inside) => inside.components().map(|_| "..").collect(),
+            Err(_) => root,
+        };
+        format!("path = {:?}", root.join("crates").join(name))
+    }
+
+    fn library(&self) -> String {
+        let Self { name, workload, .. } = self;
+        format!(
+            r#"//! The procedures of the workload `{workload}` as Rust, for programs to link.
+#![forbid(unsafe_code)]
+
+#[allow(
+    unused_mut,
+    unused_assignments,
+    unused_variables,
+    clippy::all,
+    reason = "a program has written it"
+)]
+pub mod {name};
+
+use namdb::procedures::Code;
+
+/// The code of each workload, as `namdb::program::run` and the options of `namdb::procedures::Database::open` take it.
+pub fn code() -> Vec<Code> {{
+    vec![namdb::procedures::code::<{name}::Tables>()]
+}}
+"#
+        )
+    }
+
+    fn program(&self) -> String {
+        let Self { name, workload, .. } = self;
+        format!(
+            r#"//! The program `namdb` with the code of the workload `{workload}`.
+#![forbid(unsafe_code)]
+
+fn main() -> std::process::ExitCode {{
+    namdb::program::run(&{name}::code())
+}}
+"#
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn project(folder: &Path) -> Project {
+        Project::new(folder, "Mine")
+    }
+
+    #[test]
+    fn what_is_there_stays_and_what_it_lacks_is_told() {
+        let folder = std::env::temp_dir().join(format!("namdb-project-{}", std::process::id()));
+        let checkout = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let source = Source::Checkout(checkout);
+        let all = ["Cargo.toml", "src/lib.rs", "src/main.rs", "Cargo.lock"].map(str::to_owned);
+        let missing = project(&folder).write(&source, true).expect("nothing is written");
+        assert_eq!((missing.written, folder.exists()), (all.to_vec(), false));
+        let first = project(&folder).write(&source, false).expect("there is room");
+        assert_eq!((first.written, first.kept.len(), first.lacks_module), (all.to_vec(), 0, false));
+        let main = folder.join("src/main.rs");
+        std::fs::write(&main, "fn main() {}\n").expect("it is ours");
+        let again = project(&folder).write(&source, false).expect("there is room");
+        assert_eq!(again, Files { kept: all[..3].to_vec(), ..Files::default() });
+        assert_eq!(std::fs::read_to_string(&main).expect("it is there"), "fn main() {}\n");
+        let other = Project::new(&folder, "other").write(&source, false).expect("there is room");
+        assert!(other.lacks_module, "the library was written for another workload");
+        std::fs::remove_dir_all(folder).expect("it is ours");
+    }
+
+    #[test]
+    fn crates_are_found_from_inside_of_a_checkout_and_from_elsewhere() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize();
+        let root = root.expect("it is a checkout");
+        let source = Source::Checkout(root.clone());
+        let inside = project(&root.join("crates/generate")).manifest(&source);
+        assert!(inside.contains(r#"txn = { path = "../../crates/txn" }"#), "{inside}");
+        let outside = project(&std::env::temp_dir()).manifest(&source);
+        let whole = format!("txn = {{ path = {:?} }}", root.join("crates/txn"));
+        assert!(outside.contains(&whole), "{outside}");
+        let address = "https://example.org/namdb.git";
+        let of_repository = project(&root).manifest(&Source::Repository(address.to_owned()));
+        assert!(of_repository.contains(&format!("txn = {{ git = \"{address}\" }}")));
+        assert!(of_repository.contains("namdb = { git = "), "{of_repository}");
+    }
+
+    #[test]
+    fn names_that_are_taken_are_not_used() {
+        let name = |workload| Project::new(Path::new("."), workload).name().to_owned();
+        assert_eq!(
+            ["namdb", "txn", "My Shop"].map(name),
+            ["namdb_workload", "txn_value", "my_shop"]
+        );
+    }
+}

@@ -1,0 +1,19 @@
+//! Generated code of workloads of one's own.
+
+use runtime::Generated;
+/// The generated code of a workload, to be handed to [`Options::code`](super::Options::code) or to `namdb::program::run`.
+pub use stored::LinkedCode as Code;
+
+/// The code that `namdb spade generate` has written, whose module has the type `Tables`.
+///
+/// ```text
+/// let code = vec![namdb::procedures::code::<mine::Tables>()];
+/// let database = Database::open("mine", &Options { code, ..Options::default() })?;
+/// ```
+pub fn code<G: Generated + 'static>() -> Code {
+    let code = Code::of::<G>();
+    // The program measures on simulated clusters, too.
+    #[cfg(feature = "program")]
+    let code = code.in_world::<G, measure::simulated::metered::Metered>();
+    code
+}

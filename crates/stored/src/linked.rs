@@ -1,0 +1,206 @@
+//! Generated code that a program links for workloads of its own.
+//!
+//! The shipped workloads' code is known where this crate is compiled, and is called without detour. That of others is handed on as
+//! a list: of each there is a function for every world, behind which nobody has to know its types. Where verbs complete before they return a
+//! call through it costs nothing else; where they do not, its future is in a box.
+
+use execute::{CallError, Retries, Settings};
+use fabric::{AnyTransport, Env, LocalEnv, RemoteEnv, run_now};
+use procedure::node::Workload;
+use runtime::{Argument, Caller, Generated, OpenError, ProcedureId, Results};
+use std::any::{Any, TypeId};
+use std::marker::PhantomData;
+use std::pin::Pin;
+use txn::{Abort, Database, Lane};
+use value::Value;
+
+/// The generated code of a workload, for the worlds that a program reaches.
+#[derive(Clone, Debug)]
+pub struct LinkedCode {
+    workload: &'static str,
+    fingerprint: u32,
+    worlds: Vec<Open>,
+}
+
+/// Opens the code for a database, if that is of its world.
+type Open = fn(&dyn Any, &Workload, Settings) -> Option<Result<Box<dyn AnyCaller>, OpenError>>;
+
+impl LinkedCode {
+    /// The code for databases of this process and of clusters.
+    pub fn of<G: Generated + 'static>() -> Self {
+        let (workload, fingerprint) = (G::WORKLOAD, G::FINGERPRINT);
+        let code = Self { workload, fingerprint, worlds: Vec::new() };
+        code.in_world::<G, LocalEnv>().in_world::<G, RemoteEnv<AnyTransport>>()
+    }
+
+    /// The same code `G` for databases of another world, too.
+    pub fn in_world<G: Generated + 'static, E: Env>(mut self) -> Self {
+        assert_eq!((G::WORKLOAD, G::FINGERPRINT), (self.workload, self.fingerprint));
+        self.worlds.push(open::<G, E>);
+        self
+    }
+
+    /// The name of the workload that it was generated for.
+    pub fn workload(&self) -> &'static str {
+        self.workload
+    }
+
+    /// What it was generated for, see [`Workload::fingerprint`].
+    pub fn fingerprint(&self) -> u32 {
+        self.fingerprint
+    }
+
+    pub(crate) fn open<E: Env>(
+        &self,
+        database: &Database<E>,
+        workload: &Workload,
+        settings: Settings,
+    ) -> Result<Box<dyn AnyCaller>, OpenError> {
+        let mut opened = self.worlds.iter().filter_map(|open| open(database, workload, settings));
+        opened.next().expect("code is linked for all worlds that a program reaches")
+    }
+}
+
+impl PartialEq for LinkedCode {
+    fn eq(&self, other: &Self) -> bool {
+        (self.workload, self.fingerprint) == (other.workload, other.fingerprint)
+    }
+}
+
+impl Eq for LinkedCode {}
+
+fn open<G: Generated + 'static, E: Env>(
+    database: &dyn Any,
+    workload: &Workload,
+    settings: Settings,
+) -> Option<Result<Box<dyn AnyCaller>, OpenError>> {
+    let database = database.downcast_ref::<Database<E>>()?;
+    let caller = Caller::<G>::open(database, workload, settings);
+    Some(
+        caller
+            .map(|caller| -> Box<dyn AnyCaller> { Box::new(InWorld::<G, E>(caller, PhantomData)) }),
+    )
+}
+
+/// What a procedure is called with.
+#[derive(Clone, Copy)]
+pub(crate) enum Given<'a> {
+    /// What generated code takes.
+    Arguments(&'a [Argument<'a>]),
+    /// What only the executor takes.
+    Values(&'a [Value]),
+}
+
+/// A call under way.
+type Calling<'a> = Pin<Box<dyn Future<Output = Result<(), CallError>> + 'a>>;
+
+/// A [`Caller`] of linked code. Lanes are of the world that it was opened for.
+pub(crate) trait AnyCaller {
+    /// See [`Caller::find`].
+    fn find(&self, procedure: &str) -> Option<ProcedureId>;
+    /// See [`Caller::set_retries`].
+    fn set_retries(&mut self, retries: Retries);
+    /// See [`Caller::aborts`].
+    fn aborts(&self) -> &[Abort];
+    /// See [`Caller::counts`].
+    fn counts(&self) -> runtime::Counts;
+    /// See [`Caller::prefetch`].
+    fn prefetch(&self, lane: &dyn Any, procedure: ProcedureId, arguments: &[Argument<'_>]);
+    /// See [`Caller::call`].
+    fn call<'a>(
+        &'a mut self,
+        lane: &'a mut dyn Any,
+        procedure: ProcedureId,
+        given: Given<'a>,
+    ) -> Calling<'a>;
+    /// The same where nothing waits.
+    fn call_now(
+        &mut self,
+        lane: &mut dyn Any,
+        procedure: ProcedureId,
+        given: Given<'_>,
+    ) -> Result<(), CallError>;
+    /// See [`Caller::results`].
+    fn results(&self) -> &Results;
+}
+
+impl dyn AnyCaller {
+    /// Makes a call.
+    pub async fn make<E: Env>(
+        &mut self,
+        lane: &mut Lane<E>,
+        procedure: ProcedureId,
+        given: Given<'_>,
+    ) -> Result<&Results, CallError> {
+        match TypeId::of::<E>() == TypeId::of::<LocalEnv>() {
+            true => self.call_now(lane, procedure, given)?,
+            false => self.call(lane, procedure, given).await?,
+        }
+        Ok(self.results())
+    }
+}
+
+/// A caller with lanes of one world.
+struct InWorld<G, E>(Caller<G>, PhantomData<fn(E)>);
+
+/// Why lanes are of the right type.
+const ONE_WORLD: &str = "calls are made on lanes of the database that was opened";
+
+impl<G: Generated + 'static, E: Env> AnyCaller for InWorld<G, E> {
+    fn find(&self, procedure: &str) -> Option<ProcedureId> {
+        self.0.find(procedure)
+    }
+
+    fn set_retries(&mut self, retries: Retries) {
+        self.0.set_retries(retries);
+    }
+
+    fn aborts(&self) -> &[Abort] {
+        self.0.aborts()
+    }
+
+    fn counts(&self) -> runtime::Counts {
+        self.0.counts()
+    }
+
+    fn prefetch(&self, lane: &dyn Any, procedure: ProcedureId, arguments: &[Argument<'_>]) {
+        let lane = lane.downcast_ref::<Lane<E>>().expect(ONE_WORLD);
+        self.0.prefetch(lane, procedure, arguments);
+    }
+
+    fn call<'a>(
+        &'a mut self,
+        lane: &'a mut dyn Any,
+        procedure: ProcedureId,
+        given: Given<'a>,
+    ) -> Calling<'a> {
+        let lane = lane.downcast_mut::<Lane<E>>().expect(ONE_WORLD);
+        Box::pin(call(&mut self.0, lane, procedure, given))
+    }
+
+    fn call_now(
+        &mut self,
+        lane: &mut dyn Any,
+        procedure: ProcedureId,
+        given: Given<'_>,
+    ) -> Result<(), CallError> {
+        let lane = lane.downcast_mut::<Lane<E>>().expect(ONE_WORLD);
+        run_now(call(&mut self.0, lane, procedure, given))
+    }
+
+    fn results(&self) -> &Results {
+        self.0.results()
+    }
+}
+
+async fn call<G: Generated, E: Env>(
+    caller: &mut Caller<G>,
+    lane: &mut Lane<E>,
+    procedure: ProcedureId,
+    given: Given<'_>,
+) -> Result<(), CallError> {
+    match given {
+        Given::Arguments(arguments) => caller.call(lane, procedure, arguments).await.map(|_| ()),
+        Given::Values(values) => caller.call_plans(lane, procedure, values).await.map(|_| ()),
+    }
+}

@@ -1,0 +1,57 @@
+//! Tables and indexes by their numbers, and columns by their places.
+
+use fabric::Env;
+use layout::Slot;
+use runtime::{BindError, bind};
+use txn::{Database, TableId};
+
+/// The tables and indexes in an open database.
+#[derive(Clone, Copy, Debug)]
+pub struct Tables {
+    /// Table `book`.
+    pub book: TableId,
+    /// Table `reader`.
+    pub reader: TableId,
+}
+
+impl Tables {
+    /// Finds all by name, and makes sure that columns are where this code was generated for.
+    pub fn find<E: Env>(database: &Database<E>) -> Result<Self, BindError> {
+        Ok(Self {
+            book: bind::table(database, "book", book::SLOTS)?,
+            reader: bind::table(database, "reader", reader::SLOTS)?,
+        })
+    }
+}
+
+/// Columns of table `book`.
+pub mod book {
+    use super::Slot;
+
+    /// Column `id`.
+    pub const ID: Slot = Slot::key(0, 4);
+    /// Column `title`.
+    pub const TITLE: Slot = Slot::text(8, 40);
+    /// Column `copies`.
+    pub const COPIES: Slot = Slot::number(0, 4);
+    /// Column `lent`.
+    pub const LENT: Slot = Slot::number(4, 4);
+
+    /// All of these, with their positions in the table.
+    pub const SLOTS: &[(usize, Slot)] = &[(0, ID), (1, TITLE), (2, COPIES), (3, LENT)];
+}
+
+/// Columns of table `reader`.
+pub mod reader {
+    use super::Slot;
+
+    /// Column `id`.
+    pub const ID: Slot = Slot::key(0, 4);
+    /// Column `name`.
+    pub const NAME: Slot = Slot::text(4, 24);
+    /// Column `books`.
+    pub const BOOKS: Slot = Slot::number(0, 4);
+
+    /// All of these, with their positions in the table.
+    pub const SLOTS: &[(usize, Slot)] = &[(0, ID), (1, NAME), (2, BOOKS)];
+}

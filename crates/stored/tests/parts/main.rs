@@ -133,7 +133,7 @@ fn behaves_alike(stored: &Stored) -> BTreeMap<String, u32> {
     parts.check();
     let usage = run_now(parts.database.memory_usage()).expect("the servers answer");
     let parts = TableMemory::of_whole_tables(usage).into_iter();
-    parts.filter(|(name, _)| name != "system").map(|(name, (_, parts))| (name, parts)).collect()
+    parts.filter(|(name, _)| name != "system").map(|(name, of)| (name, of.parts)).collect()
 }
 
 #[test]

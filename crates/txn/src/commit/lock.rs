@@ -30,7 +30,7 @@ impl<E: Env> LaneInner<E> {
         Ok(())
     }
 
-    /// What is no copy, and first copies; then the others, of which those that lock the same rows come one after the other.
+    /// What is no copy, and first copies; then the others, for which nobody competes who has not locked the first.
     async fn lock_copies(&mut self, timestamp: VersionWord) -> Result<(), Abort> {
         self.lock_those(timestamp, |lane, owner| !lane.is_later_copy(owner)).await?;
         self.lock_those(timestamp, |lane, owner| lane.is_later_copy(owner)).await

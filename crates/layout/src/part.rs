@@ -1,4 +1,5 @@
 //! Tables in parts: each part is a table of its own on one memory server, and the first part's name stands for all of them.
+//! Parts have some of the rows each, or are copies, and have all of them.
 
 use serde::{Deserialize, Serialize};
 
@@ -31,10 +32,17 @@ pub enum PartRule {
     },
     /// By the hash of all of the key.
     Hashed,
+    /// Not at all: each part has all rows.
+    Copied,
 }
 
 impl PartRule {
-    /// The values, counted from the smallest, that part `number` of `count` has; none if rows are hashed.
+    /// Whether the parts are copies of each other.
+    pub fn is_copied(&self) -> bool {
+        matches!(self, Self::Copied)
+    }
+
+    /// The values, counted from the smallest, that part `number` of `count` has; none without ranges.
     pub fn values(&self, number: u16, count: u16) -> Option<std::ops::Range<u64>> {
         let Self::Ranges { values, .. } = *self else { return None };
         let from = |number: u16| {
@@ -44,7 +52,7 @@ impl PartRule {
         Some(from(number)..from(number + 1))
     }
 
-    /// The part of `count` that has a value of the first column; none if rows are hashed.
+    /// The part of `count` that has a value of the first column; none without ranges.
     pub fn part_of(&self, value: i64, count: u16) -> Option<u16> {
         let Self::Ranges { smallest, values } = *self else { return None };
         let last = i128::from(values) - 1;
@@ -78,5 +86,6 @@ mod tests {
         let ranges: Vec<_> = (0..4).filter_map(|number| rule.values(number, 4)).collect();
         assert_eq!(ranges, [0..3, 3..5, 5..8, 8..10]);
         assert_eq!(PartRule::Hashed.values(0, 4), None);
+        assert_eq!(PartRule::Copied.values(0, 4), None);
     }
 }

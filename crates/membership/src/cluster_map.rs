@@ -51,6 +51,21 @@ impl ClusterMap {
         owners
     }
 
+    /// The number of the memory server that is nearest to a member: of those on its host, or of all where that has none, one
+    /// by turns. The first of whoever is no member.
+    pub fn nearest(&self, identity: u64) -> u16 {
+        let Some(member) = self.member(identity) else { return 0 };
+        let on_host = self.memory_servers().filter(|server| server.host == member.host);
+        let on_host: Vec<u16> = on_host.map(|server| server.number).collect();
+        if on_host.is_empty() {
+            let count = self.memory_servers().count().max(1);
+            return (usize::from(member.number) % count) as u16;
+        }
+        let beside = self.compute_servers().filter(|other| other.host == member.host);
+        let turn = beside.take_while(|other| other.identity != identity).count();
+        on_host[turn % on_host.len()]
+    }
+
     /// The memory server of a node.
     pub fn memory_server(&self, node: NodeId) -> Option<&Member> {
         self.memory_servers().find(|member| member.number == node.0)
@@ -124,5 +139,19 @@ mod tests {
         assert_eq!(owners(&["a", "b"], &[("a", false)]), [None, None]);
         let by_verbs = map(&["a"], &of_two);
         assert_eq!(by_verbs.owners(FabricKind::Verbs), [None]);
+    }
+
+    #[test]
+    fn compute_servers_are_near_memory_servers_of_their_hosts_by_turns() {
+        let nearest = |memory: &[&str], compute: &[(&str, bool)]| {
+            let map = map(memory, compute);
+            let of = |member: &Member| map.nearest(member.identity);
+            map.compute_servers().map(of).collect::<Vec<u16>>()
+        };
+        let of_two = [("a", true), ("a", false), ("b", true), ("a", true), ("b", true)];
+        assert_eq!(nearest(&["a", "b", "a", "b"], &of_two), [0, 2, 1, 0, 3]);
+        // None is near: they are shared.
+        assert_eq!(nearest(&["c", "c"], &of_two), [0, 1, 0, 1, 0]);
+        assert_eq!(map(&["a", "b"], &of_two).nearest(0), 0, "a visitor");
     }
 }

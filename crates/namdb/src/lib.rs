@@ -92,5 +92,5 @@ pub use layout::{
 };
 pub use txn::{
     Abort, CatalogError, Damage, Flaw, IndexId, Isolation, Oracle, Outcome, RowId, Scan,
-    ScanSource, TableId, TableMemory, TableSpec, TxnError, UniqueViolation,
+    ScanSource, TableId, TableMemory, TableSpec, TxnError, UniqueViolation, WholeMemory,
 };

@@ -12,7 +12,7 @@ use fabric::Env;
 use layout::NodeId;
 use population::{LoadError, Population, PopulationError, Scale, check_references, load_part};
 use procedure::node::Workload as Ready;
-use spade::design::{Design, DesignError};
+use spade::design::{Design, DesignError, Partition};
 use sql::procedure::Returns;
 use sql::{SqlType, WorkloadFolder};
 use std::collections::BTreeSet;
@@ -248,7 +248,7 @@ impl Stored {
         Subject { name, workload: &self.ready, population, uses }
     }
 
-    /// Makes the tables on these memory servers, which are positions: in parts, as the design partitions them, or as a whole on
+    /// Makes the tables on these memory servers, which are positions: in parts or copies, as the design says, or as a whole on
     /// one. If they are all that the database has, tables without trees and without partition are spread over them instead.
     ///
     /// # Errors
@@ -403,14 +403,16 @@ impl Stored {
         self.ready.procedures.iter().map(|procedure| of(&procedure.routine.returns)).collect()
     }
 
-    /// Bytes of memory that its tables take, with their indexes and what a run inserts, about.
-    pub fn memory_bytes(&self) -> u64 {
-        let tables = &self.ready.catalog.tables;
-        let raw =
-            tables.iter().zip(&self.rows).zip(&*self.designs).map(|((table, rows), design)| {
-                let slots = design::slots(&design.rows).max(*rows);
-                table.schema.raw_bytes().saturating_mul(slots)
-            });
+    /// Bytes of memory that its tables take on all of so many servers, with their indexes and what a run inserts, about.
+    pub fn memory_bytes(&self, servers: u16) -> u64 {
+        let tables = self.ready.catalog.tables.iter();
+        let raw = tables.zip(&self.rows).zip(&*self.designs).map(|((table, rows), design)| {
+            let slots = design::slots(&design.rows).max(*rows);
+            let of = self.design.tables.iter().find(|of| of.table == table.name);
+            let is_copied = of.is_some_and(|of| of.partition == Partition::Replicated);
+            let copies = if is_copied { u64::from(servers) } else { 1 };
+            table.schema.raw_bytes().saturating_mul(slots).saturating_mul(copies)
+        });
         let raw = raw.fold(0_u64, u64::saturating_add);
         BASE_BYTES.saturating_add(raw).saturating_add(raw / 100 * OVERHEAD_PERCENT)
     }
@@ -522,7 +524,11 @@ impl<E: Env> Workload<E> for Stored {
     }
 
     fn memory_bytes(&self) -> u64 {
-        Self::memory_bytes(self)
+        Self::memory_bytes(self, 1)
+    }
+
+    fn memory_bytes_on(&self, servers: u16) -> u64 {
+        Self::memory_bytes(self, servers)
     }
 
     fn notes(&self, servers: usize) -> Vec<String> {

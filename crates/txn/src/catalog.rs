@@ -68,21 +68,41 @@ pub struct TableMemory {
     pub name: String,
     /// The name of the whole table, which is that of its first part.
     pub of: String,
+    /// All rows of the table are in it, as they are in others.
+    pub is_copy: bool,
     /// Bytes handed out for it and its indexes: rows, buckets, nodes, old versions, values out of line, and
     /// free space in its extents.
     pub used_bytes: u64,
 }
 
 impl TableMemory {
-    /// Of each table, by the name of the whole, the bytes of all its parts, and how many there are.
-    pub fn of_whole_tables(parts: Vec<Self>) -> BTreeMap<String, (u64, u32)> {
-        let mut tables = BTreeMap::<String, (u64, u32)>::new();
+    /// Each table, by the name of the whole.
+    pub fn of_whole_tables(parts: Vec<Self>) -> BTreeMap<String, WholeMemory> {
+        let mut tables = BTreeMap::<String, WholeMemory>::new();
         for part in parts {
             let table = tables.entry(part.of).or_default();
-            *table = (table.0 + part.used_bytes, table.1 + 1);
+            table.used_bytes += part.used_bytes;
+            match part.is_copy {
+                true => table.copies += 1,
+                false => table.parts += 1,
+            }
+        }
+        for table in tables.values_mut() {
+            (table.parts, table.copies) = (table.parts.max(1), table.copies.max(1));
         }
         tables
     }
+}
+
+/// Memory that a table uses with all its parts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct WholeMemory {
+    /// Bytes handed out for all of it.
+    pub used_bytes: u64,
+    /// Parts that have some of the rows each; 1 if they are not divided.
+    pub parts: u32,
+    /// Parts that have all rows each; 1 if they are not copied.
+    pub copies: u32,
 }
 
 /// Why a definition was refused or could not be carried out.
@@ -304,20 +324,24 @@ pub struct Catalog {
     names: BTreeMap<String, u32>,
     /// Parts of tables of which others are missing: they are being made or dropped, or somebody was stopped at that.
     pub(crate) incomplete: BTreeSet<u32>,
+    /// Some table has parts that are copies.
+    pub(crate) has_copies: bool,
 }
 
 impl Catalog {
-    /// Builds the cache from the definitions that the catalog's shards keep.
+    /// Builds the cache from the definitions that the catalog's shards keep, for compute servers to whom memory server
+    /// `nearest`, a position, is nearest.
     pub fn build<'a>(
         epoch: u64,
         definitions: impl IntoIterator<Item = &'a TableDefinition> + Clone,
         checksummed: bool,
+        nearest: u16,
     ) -> Result<Self, CatalogError> {
         let mut catalog = Self { epoch, ..Self::default() };
         for definition in definitions.clone() {
             catalog.add(definition, checksummed)?;
         }
-        catalog.join_parts(definitions.into_iter())?;
+        catalog.join_parts(definitions.into_iter(), nearest)?;
         Ok(catalog)
     }
 

@@ -1,6 +1,7 @@
 //! The full structural check of a database: its hash tables, its trees, and the rows behind pointers.
 
 use crate::catalog::{CatalogError, IndexId, Primary, Secondary};
+use crate::copies::check_copies;
 use crate::database::Database;
 use crate::value::check_values;
 use fabric::{Batch, Env};
@@ -86,8 +87,16 @@ impl<E: Env> Database<E> {
             self.check_rows(&mut report, name, outside).await?;
             // The first part stands for all; parts without the others are no table that anybody reads.
             let is_first = info.design.part.as_ref().is_none_or(|part| part.number == 0);
-            if info.has_long_columns && is_first && catalog.table(name).is_some() {
-                report.add_values(name, check_values(self, table).await?);
+            if is_first && catalog.table(name).is_some() {
+                let parts = info.parts.as_ref();
+                let parts = parts.map_or(std::slice::from_ref(&table.0), |parts| parts.numbers());
+                if info.has_long_columns {
+                    report.add_values(name, check_values(self, parts).await?);
+                }
+                if info.parts.as_ref().is_some_and(|parts| parts.are_copies()) {
+                    let differing = check_copies(self, parts).await?;
+                    report.add(name, "", differing, Vec::new());
+                }
             }
             for &number in &info.indexes {
                 let Some(index) = catalog.index_info(IndexId(number)) else { continue };

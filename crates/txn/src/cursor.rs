@@ -311,7 +311,7 @@ impl<E: Env> LaneInner<E> {
     /// Whether the range's part of an index, if it is one, is the one that has this entry.
     fn has_entry(&self, range: &Range, key: &Key) -> bool {
         match (range.owner, &range.index) {
-            (Owner::Index(part), Some(info)) => self.index_part_of(part, info, key.words()) == part,
+            (Owner::Index(part), Some(info)) => self.entry_part_of(part, info, key.words()) == part,
             _ => true,
         }
     }
@@ -330,7 +330,7 @@ impl<E: Env> LaneInner<E> {
         if let Some(index) = &range.index {
             let batch = self.batch.as_ref().expect("the batch is here");
             let primary = self.primary_key(index, batch.words(key));
-            table = self.part_of(table, primary.words());
+            table = self.row_part_of(table, primary.words());
             key = self.batch().put(primary.words());
         }
         match sighting.row.is_null() {

@@ -21,7 +21,7 @@ use layout::oracle::VECTOR;
 use layout::{GlobalPtr, NodeId, OracleLayout, Schema, SlotId, WORD_BYTES};
 use memory::Label;
 use memory::extent::{allocate_extent, usage};
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Slots of the vector where nothing else is asked for, and most lanes of a compute server.
@@ -155,6 +155,8 @@ pub(crate) struct Shared<E: Env> {
     has_collector: AtomicBool,
     /// Where somebody fetches vectors for all lanes.
     pub fetched: Fetched,
+    /// The memory server whose copies of tables are read, by position.
+    nearest: AtomicU16,
     /// Whom changes of the catalog have waited for.
     pub silent_lanes: SilentLanes,
     /// Where nobody does.
@@ -203,6 +205,7 @@ impl<E: Env> Shared<E> {
             slot_count: AtomicU32::new(0),
             has_collector: AtomicBool::new(false),
             fetched: Fetched::default(),
+            nearest: AtomicU16::new(0),
             silent_lanes: SilentLanes::default(),
             freshness: Freshness::default(),
             published: (0..oracle_layout.slots).map(|_| AtomicU64::new(0)).collect(),
@@ -283,7 +286,8 @@ impl<E: Env> Shared<E> {
         }
         let definitions = self.definitions(env).await?;
         let definitions = definitions.iter().map(|(_, definition)| definition);
-        let catalog = Arc::new(Catalog::build(epoch, definitions, !env.is_coherent())?);
+        let (checksummed, nearest) = (!env.is_coherent(), self.nearest.load(Relaxed));
+        let catalog = Arc::new(Catalog::build(epoch, definitions, checksummed, nearest)?);
         let mut current = self.catalog.lock().expect("no holder panics");
         if current.epoch < epoch {
             let has = |label| catalog.tables.iter().flatten().any(|info| info.label == label);
@@ -453,6 +457,15 @@ impl<E: Env> Database<E> {
         Self { env, home: Arc::new(HomeKeeper(shared.clone())), shared }
     }
 
+    /// Says which memory server, by position, is nearest to this compute server: of tables that are copied, the copy there
+    /// is read. Nobody else has to agree. Before it is said it is the first; lanes that are there already go by it with the
+    /// next change of the catalog.
+    pub fn nearest_to(self, server: u16) -> Self {
+        self.shared.nearest.store(server, Relaxed);
+        *self.shared.catalog.lock().expect("no holder panics") = Arc::default();
+        self
+    }
+
     /// The endpoint of this handle.
     pub fn env(&self) -> &E {
         &self.env
@@ -516,7 +529,7 @@ impl<E: Env> Database<E> {
     }
 
     /// Whether [`Transaction::scan`](crate::Transaction::scan) goes through all of a table or index: whether it is a tree,
-    /// or trees in parts that have ranges. None if there is none such.
+    /// or trees in parts that have ranges or are copies. None if there is none such.
     pub fn is_ordered(&self, source: ScanSource) -> Option<bool> {
         let catalog = self.shared.cached_catalog();
         let (is_tree, parts) = match source {
@@ -529,7 +542,7 @@ impl<E: Env> Database<E> {
                 (matches!(info.storage, Secondary::Tree(_)), &info.parts)
             }
         };
-        Some(is_tree && parts.as_ref().is_none_or(|parts| parts.have_ranges()))
+        Some(is_tree && parts.as_ref().is_none_or(|parts| parts.are_in_order()))
     }
 
     /// Memory handed out per table, of one in parts for each part, and for the system itself.
@@ -549,11 +562,14 @@ impl<E: Env> Database<E> {
                 let labels = indexes.chain([table_label(table.0)]);
                 let used_bytes = labels.filter_map(|label| bytes.remove(&label.0)).sum();
                 let of = catalog.whole_name(name).to_owned();
-                TableMemory { name: name.to_owned(), of, used_bytes }
+                let part = catalog.info(table).and_then(|info| info.design.part.as_ref());
+                let is_copy = part.is_some_and(|part| part.rule.is_copied());
+                TableMemory { name: name.to_owned(), of, is_copy, used_bytes }
             })
             .collect();
         let (name, of) = ("system".to_owned(), "system".to_owned());
-        tables.push(TableMemory { name, of, used_bytes: bytes.values().sum() });
+        let used_bytes = bytes.values().sum();
+        tables.push(TableMemory { name, of, is_copy: false, used_bytes });
         Ok(tables)
     }
 

@@ -14,6 +14,7 @@ mod check;
 pub mod collect;
 mod collector;
 pub mod commit;
+mod copies;
 mod cursor;
 pub mod database;
 pub mod definition;
@@ -52,7 +53,7 @@ pub mod write;
 
 pub use abort::{Abort, Outcome, TxnError};
 pub use access::RowId;
-pub use catalog::{CatalogError, IndexId, TableId, TableMemory, TableSpec};
+pub use catalog::{CatalogError, IndexId, TableId, TableMemory, TableSpec, WholeMemory};
 pub use check::StructureReport;
 pub use database::{Database, DatabaseConfig, Oracle, Root};
 pub use index::{Damage, Flaw};

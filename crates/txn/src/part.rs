@@ -3,7 +3,7 @@
 //! Each part is a table with its own rows, trees and indexes; who names any of them names all. Operations go to the part
 //! that has their key, and scans through as many as their range touches, one after the other. An entry of an index is in
 //! the part of its row if the index begins with the column that divides the rows; else its own columns' hash chooses
-//! the part, so that one lookup finds it.
+//! the part, so that one lookup finds it. Parts that are copies are told of in `copies.rs`.
 
 use crate::catalog::{Catalog, CatalogError, IndexInfo, TableId, TableSpec};
 use crate::database::Database;
@@ -31,6 +31,8 @@ enum Choice {
     Ranges { bytes: u32, rule: PartRule },
     /// By the hash of so many first bytes.
     Hashed { bytes: u32 },
+    /// All parts have all keys, and who asks takes the one at this position: his nearest.
+    Nearest(u16),
 }
 
 impl Parts {
@@ -39,15 +41,34 @@ impl Parts {
         &self.numbers
     }
 
-    /// Whether each has a range of keys.
-    pub fn have_ranges(&self) -> bool {
-        matches!(self.choice, Choice::Ranges { .. })
+    /// Whether keys in order are so in each part, and in one part after the other.
+    pub fn are_in_order(&self) -> bool {
+        matches!(self.choice, Choice::Ranges { .. } | Choice::Nearest(_))
     }
 
-    /// The one that has a key.
+    /// Whether each has all rows.
+    pub fn are_copies(&self) -> bool {
+        matches!(self.choice, Choice::Nearest(_))
+    }
+
+    /// Those that have all rows together, each row once.
+    pub fn of_all_rows(&self) -> &[u32] {
+        match self.choice {
+            Choice::Nearest(nearest) => std::slice::from_ref(&self.numbers[usize::from(nearest)]),
+            _ => &self.numbers,
+        }
+    }
+
+    /// The one that has a key; of copies the nearest.
     #[inline]
     pub fn of(&self, key: &[u64]) -> u32 {
         self.numbers[self.position(key)]
+    }
+
+    /// The one that has a key which belongs to something in part `own`: copies have all of it themselves.
+    #[inline]
+    fn beside(&self, own: u32, key: &[u64]) -> u32 {
+        if self.are_copies() { own } else { self.of(key) }
     }
 
     fn position(&self, key: &[u64]) -> usize {
@@ -62,6 +83,7 @@ impl Parts {
                 let upper = hash_words(prefix(key, bytes).words()) >> 32;
                 ((upper * count as u64) >> 32) as usize
             }
+            Choice::Nearest(nearest) => usize::from(nearest),
         }
     }
 
@@ -96,6 +118,12 @@ fn range_bytes(schema: &Schema, column: usize) -> Option<u32> {
     (is_integer && !of.nullable).then(|| schema.key_part_bytes(column))
 }
 
+/// Which of these copies is nearest to whom memory server `nearest` is: the one there, or else one by turns.
+fn nearest_of(copies: &[&TableDefinition], nearest: u16) -> u16 {
+    let there = copies.iter().position(|copy| copy.design.server == Some(nearest));
+    there.unwrap_or(usize::from(nearest) % copies.len()) as u16
+}
+
 /// How keys that begin with these columns choose, where the table's own begin with column `divider`.
 fn choice(schema: &Schema, columns: &[usize], divider: usize, rule: PartRule) -> Choice {
     let begins = columns.first() == Some(&divider);
@@ -110,10 +138,11 @@ fn choice(schema: &Schema, columns: &[usize], divider: usize, rule: PartRule) ->
 
 impl Catalog {
     /// Joins the tables that are parts of one, as soon as all of them are there. Parts that somebody has left of another
-    /// division of a table with the same name belong to none.
+    /// division of a table with the same name belong to none. Of copies the one on memory server `nearest` is read.
     pub(crate) fn join_parts<'a>(
         &mut self,
         definitions: impl Iterator<Item = &'a TableDefinition>,
+        nearest: u16,
     ) -> Result<(), CatalogError> {
         let mut families: BTreeMap<&str, BTreeMap<u16, (&Part, &TableDefinition)>> =
             BTreeMap::new();
@@ -129,17 +158,27 @@ impl Catalog {
             let parts = family.values().filter(|(part, _)| is_of_it(part));
             let parts: Vec<&TableDefinition> = parts.map(|(_, definition)| *definition).collect();
             if parts.len() == usize::from(first.count) {
-                self.join(&parts, first.rule)?;
+                self.join(&parts, first.rule, nearest)?;
             }
         }
         Ok(())
     }
 
-    fn join(&mut self, parts: &[&TableDefinition], rule: PartRule) -> Result<(), CatalogError> {
+    fn join(
+        &mut self,
+        parts: &[&TableDefinition],
+        rule: PartRule,
+        nearest: u16,
+    ) -> Result<(), CatalogError> {
         let schema = parts[0].schema()?;
         let divider = schema.key()[0];
         let numbers = parts.iter().map(|part| part.number).collect();
-        let choice_of = |columns: &[usize]| choice(&schema, columns, divider, rule);
+        self.has_copies |= rule.is_copied();
+        let nearest = Choice::Nearest(nearest_of(parts, nearest));
+        let choice_of = |columns: &[usize]| match rule {
+            PartRule::Copied => nearest,
+            _ => choice(&schema, columns, divider, rule),
+        };
         let tables = Arc::new(Parts { numbers, choice: choice_of(schema.key()) });
         for &number in &tables.numbers {
             self.incomplete.remove(&number);
@@ -184,7 +223,8 @@ fn check_division(spec: &TableSpec, servers: &[u16], rule: PartRule) -> Result<(
 
 /// The specification of one part.
 fn part_spec(spec: &TableSpec, part: Part, server: u16) -> Result<TableSpec, CatalogError> {
-    let count = u64::from(part.count);
+    // A copy has as many rows as the table.
+    let count = if part.rule.is_copied() { 1 } else { u64::from(part.count) };
     let schema = match part.number {
         0 => spec.schema.clone(),
         number => {
@@ -216,6 +256,8 @@ fn part_spec(spec: &TableSpec, part: Part, server: u16) -> Result<TableSpec, Cat
 impl<E: Env> Database<E> {
     /// Makes a table with a part on each of these memory servers, which are positions; keys choose by `rule`. The table is
     /// there when all parts are; they have the names `table`, `table.1`, `table.2` and so on, and each of them stands for all.
+    /// By [`PartRule::Copied`] each part has all rows: who reads goes to the one on [the nearest](Database::nearest_to) of
+    /// these servers, and who writes changes all.
     ///
     /// # Errors
     /// As [`Database::create_table`]; parts that are there then are taken back, as far as memory servers answer. The division
@@ -273,22 +315,34 @@ pub(crate) fn parts_of(definitions: &[(u64, TableDefinition)], name: &str) -> Ve
 }
 
 impl<E: Env> LaneInner<E> {
-    /// The part of a table that has a key.
+    /// The part of a table that has a key; of copies the nearest.
     #[inline]
     pub(crate) fn part_of(&self, table: u32, key: &[u64]) -> u32 {
         self.info(table).parts.as_ref().map_or(table, |parts| parts.of(key))
     }
 
-    /// The part of an index that has an entry whose key begins so.
+    /// The part of an index that has an entry whose key begins so; of copies the nearest.
     #[inline]
     pub(crate) fn index_part_of(&self, index: u32, info: &IndexInfo, key: &[u64]) -> u32 {
         info.parts.as_ref().map_or(index, |parts| parts.of(key))
     }
 
-    /// Whether two tables are one, or parts of one.
+    /// The part of a table that has the row to which an entry of an index of part `table` leads.
+    #[inline]
+    pub(crate) fn row_part_of(&self, table: u32, key: &[u64]) -> u32 {
+        self.info(table).parts.as_ref().map_or(table, |parts| parts.beside(table, key))
+    }
+
+    /// The part of an index that has the entry of a row whose part of the table has part `index` of it.
+    #[inline]
+    pub(crate) fn entry_part_of(&self, index: u32, info: &IndexInfo, key: &[u64]) -> u32 {
+        info.parts.as_ref().map_or(index, |parts| parts.beside(index, key))
+    }
+
+    /// Whether two tables are one, or parts of one that have different rows of it.
     #[inline]
     pub(crate) fn is_same_table(&self, one: u32, other: u32) -> bool {
-        let parts = || self.info(one).parts.as_ref();
+        let parts = || self.info(one).parts.as_ref().filter(|parts| !parts.are_copies());
         one == other || parts().is_some_and(|parts| parts.numbers.contains(&other))
     }
 

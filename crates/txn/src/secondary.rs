@@ -99,7 +99,7 @@ impl<E: Env> LaneInner<E> {
                 if must_stand && self.entry_key(&index_info, entry.image) == key {
                     continue;
                 }
-                let index = self.index_part_of(index, &index_info, key.words());
+                let index = self.entry_part_of(index, &index_info, key.words());
                 entries.push(Entry { index, access, key });
             }
         }
@@ -231,7 +231,7 @@ impl<E: Env> LaneInner<E> {
             return Ok(());
         }
         let primary = self.primary_key(info, entry.words());
-        let table = self.part_of(info.table, primary.words());
+        let table = self.row_part_of(info.table, primary.words());
         if let Ok(own) = self.known_access(table, primary.words()) {
             let own = self.accesses[own as usize];
             if own.is_written() {

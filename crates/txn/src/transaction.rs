@@ -201,7 +201,7 @@ impl<E: Env> LaneInner<E> {
 
     /// Makes a copy of an access's row that the transaction may change; returns the payload's words.
     #[inline(always)]
-    fn make_fresh(&mut self, number: u32) -> Span {
+    pub(crate) fn make_fresh(&mut self, number: u32) -> Span {
         let access = self.accesses[number as usize];
         assert!(
             access.state != State::Deleted,
@@ -224,7 +224,7 @@ impl<E: Env> LaneInner<E> {
     }
 
     #[inline]
-    fn delete(&mut self, row: RowId) {
+    pub(crate) fn delete(&mut self, row: RowId) {
         let number = self.access(row);
         let words = self.info(self.accesses[number as usize].table).row.words();
         let access = &mut self.accesses[number as usize];

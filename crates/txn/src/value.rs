@@ -223,10 +223,10 @@ fn is_value(image: &[u64], reference: OutOfLine) -> bool {
             && image[BYTES as usize] == reference.bytes)
 }
 
-/// Follows every pointer to a value from a table at rest; answers how many there are, and what is wrong.
+/// Follows every pointer to a value from these parts of a table at rest; answers how many there are, and what is wrong.
 pub(crate) async fn check_values<E: Env>(
     database: &Database<E>,
-    table: TableId,
+    parts: &[u32],
 ) -> Result<(u64, Vec<String>), CatalogError> {
     let unreachable = |error: TxnError| CatalogError::Unreachable(error.to_string());
     let lane = database.lane().await;
@@ -235,7 +235,9 @@ pub(crate) async fn check_values<E: Env>(
         lane.begin(Isolation::Snapshot).await.map_err(|abort| unreachable(abort.into()))?;
     let mut references = Vec::new();
     let mut note = |row: RecordRef<'_>| note_references(row, &mut references);
-    txn.for_each(table, &mut note).await.map_err(unreachable)?;
+    for &part in parts {
+        txn.for_each_in(TableId(part), &mut note).await.map_err(unreachable)?;
+    }
     let (mut count, mut errors, mut known) = (0, Vec::new(), BTreeSet::new());
     let mut values = LongValues::default();
     for reference in references.into_iter().flatten() {

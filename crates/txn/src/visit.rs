@@ -46,6 +46,17 @@ impl<E: Env> Transaction<'_, E> {
         let visited = lane.visit_table(table, &mut Visitor::Plain(visit)).await;
         lane.end_statement(visited)
     }
+
+    /// As [`Transaction::for_each`], of a whole table, or of one part.
+    pub(crate) async fn for_each_in(
+        &mut self,
+        table: TableId,
+        visit: &mut dyn FnMut(RecordRef<'_>),
+    ) -> Result<(), TxnError> {
+        let lane = self.lane().begin_statement()?;
+        let visited = lane.visit_all_of(table, &mut Visitor::Plain(visit)).await;
+        lane.end_statement(visited)
+    }
 }
 
 impl<E: Env> LaneInner<E> {
@@ -57,13 +68,23 @@ impl<E: Env> LaneInner<E> {
     ) -> Result<(), TxnError> {
         self.open_table(table.0).await?;
         let parts = self.info(table.0).parts.clone();
-        let numbers = parts.as_ref().map_or(std::slice::from_ref(&table.0), |all| all.numbers());
+        let numbers =
+            parts.as_ref().map_or(std::slice::from_ref(&table.0), |all| all.of_all_rows());
         for &number in numbers {
-            let table = TableId(number);
-            let mut next = Some(self.first_part(table).await?);
-            while let Some(part) = next {
-                next = self.visit_part(table, part, visit).await?;
-            }
+            self.visit_all_of(TableId(number), visit).await?;
+        }
+        Ok(())
+    }
+
+    /// As [`Self::visit_table`], of a whole table, or of one part.
+    async fn visit_all_of(
+        &mut self,
+        table: TableId,
+        visit: &mut Visitor<'_>,
+    ) -> Result<(), TxnError> {
+        let mut next = Some(self.first_part(table).await?);
+        while let Some(part) = next {
+            next = self.visit_part(table, part, visit).await?;
         }
         Ok(())
     }

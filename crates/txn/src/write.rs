@@ -182,7 +182,7 @@ impl<E: Env> LaneInner<E> {
     }
 
     /// Turns an absent access into an inserted one.
-    fn insert_access(&mut self, access: u32) -> Result<(), TxnError> {
+    pub(crate) fn insert_access(&mut self, access: u32) -> Result<(), TxnError> {
         let entry = self.accesses[access as usize];
         match (entry.state, entry.absence) {
             (State::Read | State::Updated | State::Inserted, _) => {

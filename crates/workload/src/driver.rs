@@ -46,6 +46,11 @@ pub trait Workload<E: Env>: Sized {
     /// for the growth of a short run.
     fn memory_bytes(&self) -> u64;
 
+    /// The same of all of so many memory servers, of which each may have copies of tables.
+    fn memory_bytes_on(&self, _servers: u16) -> u64 {
+        self.memory_bytes()
+    }
+
     /// What of the asked-for design of its tables a database with so many memory servers does otherwise, a sentence each.
     fn notes(&self, _servers: usize) -> Vec<String> {
         Vec::new()

@@ -134,6 +134,7 @@ impl Ground {
         for machine in 0..self.shape.machines {
             for process in 0..self.shape.processes {
                 let home = database.elsewhere(self.endpoint(machine, process));
+                let home = home.nearest_to(Self::memory_node(machine).0);
                 self.world.load(home.env().endpoint(), home.refresh())?;
                 homes.push(home);
             }

@@ -6,7 +6,7 @@ use super::report::{CheckReport, TableReport, TablesReport};
 use super::site::{Seat, Site, SiteWorkload};
 use super::text::counted;
 use anyhow::{Context, Result};
-use namdb::{Isolation, TableMemory};
+use namdb::{Isolation, TableMemory, WholeMemory};
 use std::collections::BTreeMap;
 use workload::RunTotals;
 
@@ -64,12 +64,14 @@ fn memory<S: Site, W: SiteWorkload<S>>(site: &S, workload: &W) -> Result<TablesR
         seat.wait(transaction.abort());
         let schema = database.schema(table).with_context(|| format!("there is no table {name}"))?;
         let raw_bytes = rows * schema.raw_bytes();
-        let (used_bytes, parts) = used.get(name).copied().unwrap_or((0, 1));
-        per_table.insert(name.to_owned(), TableReport { rows, raw_bytes, used_bytes, parts });
+        let whole = WholeMemory { used_bytes: 0, parts: 1, copies: 1 };
+        let WholeMemory { used_bytes, parts, copies } = used.get(name).copied().unwrap_or(whole);
+        let report = TableReport { rows, raw_bytes, used_bytes, parts, copies };
+        per_table.insert(name.to_owned(), report);
     }
     Ok(TablesReport {
         raw_bytes: per_table.values().map(|table| table.raw_bytes).sum(),
-        used_bytes: used.values().map(|(bytes, _)| bytes).sum(),
+        used_bytes: used.values().map(|whole| whole.used_bytes).sum(),
         per_table,
     })
 }

@@ -240,6 +240,8 @@ pub struct TableReport {
     pub used_bytes: u64,
     /// Parts that it is in, each on a memory server of its own; 1 if it is whole.
     pub parts: u32,
+    /// Memory servers that have all of it; 1 if it is not copied.
+    pub copies: u32,
 }
 
 /// A verdict.

@@ -331,9 +331,10 @@ fn memory(text: &mut String, report: &Report) {
     for (name, table) in &now.per_table {
         let before = loaded.per_table.get(name);
         let before = before.map_or((0, 0), |table| (table.raw_bytes, table.used_bytes));
-        let name = match table.parts {
-            ..=1 => name.clone(),
-            parts => format!("{name} in {parts}"),
+        let name = match (table.parts, table.copies) {
+            (..=1, ..=1) => name.clone(),
+            (..=1, copies) => format!("{name} x {copies}"),
+            (parts, _) => format!("{name} in {parts}"),
         };
         line(&name, table.rows, (table.raw_bytes, table.used_bytes), before);
     }
@@ -342,6 +343,9 @@ fn memory(text: &mut String, report: &Report) {
     line("all, with system", rows, (now.raw_bytes, now.used_bytes), before);
     if now.per_table.values().any(|table| table.parts > 1) {
         line!(text, "  NAME in N: a table in N parts, each on a memory server of its own");
+    }
+    if now.per_table.values().any(|table| table.copies > 1) {
+        line!(text, "  NAME x N: a table that N memory servers have all of, each a copy");
     }
     rule(text);
     line!(text);

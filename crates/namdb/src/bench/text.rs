@@ -63,6 +63,15 @@ pub fn counted(count: u64, noun: &str) -> String {
     format!("{} {noun}{ending}", grouped(count))
 }
 
+/// How a table with so many parts, or so many copies, is divided; none if it is whole.
+pub fn parts(parts: u32, copies: u32) -> Option<String> {
+    match (parts, copies) {
+        (..=1, ..=1) => None,
+        (..=1, copies) => Some(format!("in {copies} copies")),
+        (parts, _) => Some(format!("in {parts} parts")),
+    }
+}
+
 /// Reads a size such as `512M`, `4G`, `4GiB` or plain bytes.
 pub fn parse_bytes(text: &str) -> Result<u64, String> {
     let digits = text.find(|character: char| !character.is_ascii_digit()).unwrap_or(text.len());

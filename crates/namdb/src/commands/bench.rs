@@ -464,7 +464,8 @@ impl Job for Measure<'_> {
 
 impl Measure<'_> {
     fn run_here<W: LocalWorkload>(&self, workload: W, parameters: Parameters) -> Result<Report> {
-        let db = world::open(&self.world.plan(), workload.memory_bytes())?;
+        let db =
+            world::open(&self.world.plan(), workload.memory_bytes_on(self.world.plan().servers))?;
         self.run_at(&db, &workload, parameters)
     }
 

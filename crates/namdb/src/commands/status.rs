@@ -4,7 +4,7 @@ use super::memory_server::ClusterArguments;
 use crate::Verdict;
 use crate::bench::json;
 use crate::bench::site::{Seat, Site};
-use crate::bench::text::{bytes, counted, rate};
+use crate::bench::text::{self, bytes, counted, rate};
 use crate::servers::abroad::Peers;
 use crate::servers::place::Place;
 use crate::servers::shm::ShmSite;
@@ -12,8 +12,8 @@ use crate::servers::{tcp, verbs};
 use anyhow::{Context, Result};
 use clap::Args;
 use membership::{ClusterFile, ClusterMap, FabricKind, Member, Registry, Role};
-use namdb::TableMemory;
 use namdb::host::sleep_ms;
+use namdb::{TableMemory, WholeMemory};
 use serde::Serialize;
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -84,6 +84,8 @@ struct TableStatus {
     used_bytes: u64,
     /// Parts that are there, each on a memory server of its own; 1 if it is whole.
     parts: u32,
+    /// Memory servers that have all of it; 1 if it is not copied.
+    copies: u32,
 }
 
 /// Shows the cluster.
@@ -232,8 +234,8 @@ fn tables_at<S: Site>(site: &S) -> Result<Vec<TableStatus>> {
     let mut used = TableMemory::of_whole_tables(tables);
     // A table in parts stands where its first part does, and is gone at the others.
     let status = |name: String| {
-        let (used_bytes, parts) = used.remove(&name)?;
-        Some(TableStatus { name, used_bytes, parts })
+        let WholeMemory { used_bytes, parts, copies } = used.remove(&name)?;
+        Some(TableStatus { name, used_bytes, parts, copies })
     };
     Ok(names.into_iter().filter_map(status).collect())
 }
@@ -264,8 +266,9 @@ fn draw(status: &ClusterStatus) -> String {
         (Some(tables), _) => {
             text += &format!("\n  {}\n", counted(tables.len() as u64 - 1, "table"));
             for table in tables {
-                let TableStatus { name, used_bytes, parts } = table;
-                let parts = if *parts > 1 { format!("  in {parts} parts") } else { String::new() };
+                let TableStatus { name, used_bytes, parts, copies } = table;
+                let parts = text::parts(*parts, *copies);
+                let parts = parts.map_or(String::new(), |said| format!("  {said}"));
                 text += &format!("  {name:<24} {:>12}{parts}\n", bytes(*used_bytes));
             }
         }

@@ -67,7 +67,7 @@ pub fn open(stored: &Stored, url: Option<&str>, clients: u32) -> Result<Server> 
         Some(url) => ServerChoice::Url(url.to_owned()),
         None => {
             let most = (available_memory_bytes() / BUFFERS_PART).max(BUFFERS_BYTES_MIN);
-            let buffers = stored.memory_bytes().clamp(BUFFERS_BYTES_MIN, most);
+            let buffers = stored.memory_bytes(1).clamp(BUFFERS_BYTES_MIN, most);
             let mut settings: Vec<String> = SETTINGS.map(str::to_owned).to_vec();
             settings.push(format!("shared_buffers={}MB", buffers >> 20));
             settings.push(format!("max_connections={}", clients + SPARE_CONNECTIONS));

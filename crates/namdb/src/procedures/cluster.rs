@@ -114,6 +114,11 @@ impl Place {
         owners.collect::<BTreeMap<u16, &Member>>().into_values()
     }
 
+    /// The memory server whose copies of tables this process reads.
+    fn nearest(&self) -> u16 {
+        self.map.nearest(self.identity)
+    }
+
     /// By what these servers are reached, as [`Place::owners`] has them.
     fn owner_nodes(&self) -> Vec<Option<NodeId>> {
         self.owners.iter().map(|owner| owner.as_ref().map(Member::node)).collect()
@@ -221,7 +226,7 @@ impl Mapped {
         let config = ConnectConfig::new(&place.cluster.directory, hellos);
         let peers = place.hellos(place.peers());
         let world = connect(&ConnectConfig { peers, needs_peers: false, ..config })?;
-        let database = Database::open(world.endpoint(), &place.root);
+        let database = Database::open(world.endpoint(), &place.root).nearest_to(place.nearest());
         run_now(database.refresh())?;
         Ok(Self { db: Db::of(database), place })
     }
@@ -311,7 +316,8 @@ impl Seat {
     pub fn open(remote: &Arc<Remote>) -> Result<Self, Fault> {
         let endpoint = remote.endpoints.fetch_add(1, Ordering::Relaxed);
         let engine = Engine::new(remote.network.connect(endpoint)?, Patience::default())?;
-        let database = Database::open(engine.endpoint(), &remote.place.root);
+        let Place { root, .. } = &remote.place;
+        let database = Database::open(engine.endpoint(), root).nearest_to(remote.place.nearest());
         engine.block_on(database.refresh())?;
         Ok(Self { lane: None, database, engine, _remote: remote.clone() })
     }

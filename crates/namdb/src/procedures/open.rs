@@ -109,7 +109,7 @@ fn make_remote(remote: &Arc<Remote>, stored: &Stored, options: &Options) -> Resu
 
 fn config(stored: &Stored, options: &Options) -> Result<Config, OpenFailure> {
     let available = host::available_memory_bytes();
-    let wanted = stored.memory_bytes() + u64::from(options.sessions) * SESSION_BYTES;
+    let wanted = stored.memory_bytes(1) + u64::from(options.sessions) * SESSION_BYTES;
     let wanted = options.memory_bytes.unwrap_or(wanted.max(SERVER_BYTES_MIN));
     let there = match options.memory_bytes {
         Some(_) => available,

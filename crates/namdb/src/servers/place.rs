@@ -149,6 +149,11 @@ impl Place {
         self.identity
     }
 
+    /// The memory server whose copies of tables this process reads.
+    pub fn nearest(&self) -> u16 {
+        self.map.nearest(self.identity)
+    }
+
     /// The cluster as it is now.
     pub fn current_map(&self) -> Result<ClusterMap> {
         Ok(self.registry.map()?)

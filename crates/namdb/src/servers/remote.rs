@@ -26,6 +26,8 @@ pub struct RemoteSite {
     /// Compute servers that are called.
     peers: Vec<NodeId>,
     root: Root,
+    /// The memory server whose copies of tables are read.
+    nearest: u16,
     facts: Facts,
     /// Those of the process.
     endpoints: Arc<AtomicU64>,
@@ -44,8 +46,8 @@ impl RemoteSite {
         };
         let (root, told) = (place.root.clone(), Arc::default());
         let endpoints = place.endpoints.clone();
-        let (connect, peers) = (Box::new(connect), Vec::new());
-        Self { connect, peers, root, facts, endpoints, told }
+        let (connect, peers, nearest) = (Box::new(connect), Vec::new(), place.nearest());
+        Self { connect, peers, root, nearest, facts, endpoints, told }
     }
 
     /// As [`RemoteSite::new`], where threads connect to compute servers, too, to call them.
@@ -61,7 +63,7 @@ impl Site for RemoteSite {
     fn seat(&self) -> Result<RemoteSeat> {
         let endpoint = self.endpoints.fetch_add(1, Ordering::Relaxed);
         let engine = Engine::new(self.connect.connect(endpoint)?, Patience::default())?;
-        let database = Database::open(engine.endpoint(), &self.root);
+        let database = Database::open(engine.endpoint(), &self.root).nearest_to(self.nearest);
         let (peers, told) = (self.peers.clone(), self.told.clone());
         let seat = RemoteSeat { database, engine, peers, told };
         seat.wait(seat.database.refresh())?;

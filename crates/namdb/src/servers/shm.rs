@@ -26,7 +26,7 @@ impl ShmSite {
         let hellos = place.hellos(place.map.memory_servers(), endpoint);
         let config = ConnectConfig::new(&place.cluster.directory, hellos);
         let world = connect(&ConnectConfig { peers, needs_peers, ..config })?;
-        let database = Database::open(world.endpoint(), &place.root);
+        let database = Database::open(world.endpoint(), &place.root).nearest_to(place.nearest());
         run_now(database.refresh())?;
         let facts = Facts {
             fabric: "shm",

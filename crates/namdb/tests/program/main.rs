@@ -4,6 +4,7 @@ mod arguments;
 mod bench;
 mod check;
 mod cluster;
+mod copies;
 mod counts;
 mod etcd;
 #[path = "../procedures/folder.rs"]

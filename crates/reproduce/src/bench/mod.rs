@@ -88,7 +88,7 @@ pub fn folder(
     cluster: &Cluster,
     tell: &dyn Fn(Phase),
 ) -> Result<Simulated, BenchError> {
-    let bytes = stored.memory_bytes();
+    let bytes = stored.memory_bytes(cluster.machines);
     let load = Folder::new(stored.clone(), cluster.machines, (cluster.seed, cluster.remote_calls));
     bench(stored, &load, (cluster, bytes), tell)
 }

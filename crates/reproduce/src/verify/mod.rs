@@ -91,7 +91,7 @@ pub(crate) fn measure_calls(
     calls: u64,
 ) -> Result<Measured, VerifyError> {
     let Cluster { machines, seed, remote_calls, .. } = *cluster;
-    let plan = Plan { calls_wanted: Some(calls), ..cluster.plan(stored.memory_bytes())? };
+    let plan = Plan { calls_wanted: Some(calls), ..cluster.plan(stored.memory_bytes(machines))? };
     let folder = Folder::new(stored.clone(), machines, (seed, remote_calls));
     let (alone, all) = Standing::loaded(&plan, &folder, &|_| ()).look(&folder);
     Ok(measured(stored, &alone, &all))

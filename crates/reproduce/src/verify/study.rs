@@ -102,8 +102,8 @@ pub(crate) fn study(
         units: Some(folder.load.units),
         ..Options::default()
     };
-    let tuned = as_built(tune(input, &options)?.design);
-    let all: Vec<Design> = sweep(input, &options)?.map(as_built).collect();
+    let tuned = tune(input, &options)?.design;
+    let all: Vec<Design> = sweep(input, &options)?.collect();
     let designs = picked(tuned, all, &stored, extent.designs);
     let lanes = measurements.points().first().map_or(1, |point| point.parameters.world.lanes);
     let measure = |stored: &Stored, design: &Design, seed: u64| -> Result<Measured, StudyError> {
@@ -150,13 +150,6 @@ fn picked(tuned: Design, all: Vec<Design>, stored: &Stored, most: usize) -> Vec<
     let count = fitting.len().min(most);
     let others = (0..count).map(|at| fitting[at * fitting.len() / count].clone());
     std::iter::once(tuned).chain(others).collect()
-}
-
-/// The design as simulated clusters have it: what is to be copied to all machines is divided among them.
-fn as_built(mut design: Design) -> Design {
-    let copied = design.tables.iter_mut().filter(|of| of.partition == Partition::Replicated);
-    copied.for_each(|of| of.partition = Partition::RoundRobin);
-    design
 }
 
 fn cluster(setting: &Setting, lanes: u32, seed: u64) -> Cluster {

@@ -5,6 +5,7 @@ use spade::design::{Access, Design, Partition};
 use std::path::{Path, PathBuf};
 use stored::Options;
 use txn::Isolation;
+use workload::driver::About;
 
 fn folder(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../workloads").join(name)
@@ -68,4 +69,29 @@ fn partitioned_tatp_is_at_home_and_what_is_shipped_is_one_call() {
     let alone = |measured: &Measured| measured.procedures[0].alone_ns.expect("it is called");
     assert!(alone(&verbs) < alone(&spread), "{verbs:?} {spread:?}");
     assert_eq!(with(Access::Shipped), shipped, "equal seeds measure the same");
+}
+
+/// A table that is copied is read where the call is, wherever that is; the load has filled all copies.
+#[test]
+fn calls_read_the_copy_of_their_machine() {
+    let stored = small("tatp");
+    let with = |partition: Partition| {
+        let mut design = stored.design().clone();
+        let read = design.tables.iter_mut().find(|table| table.table == "access_info");
+        read.expect("it is in the schema").partition = partition;
+        stored.with_design(design).expect("it fits")
+    };
+    let copied = with(Partition::Replicated);
+    let measured = |stored: &Stored| {
+        let measured = measure(stored, &cluster(4)).expect("it is sound");
+        let reading = measured.procedures.iter().find(|of| of.procedure == "get_access_data");
+        reading.and_then(|of| of.alone_ns).expect("it is called")
+    };
+    let (here, anywhere) = (measured(&copied), measured(&with(Partition::RoundRobin)));
+    // Two of three rows are on another machine where they are spread.
+    assert!(here < 0.6 * anywhere, "{here} {anywhere}");
+    let checked = crate::bench::folder(&copied, &cluster(4), &|_| ()).expect("it is sound");
+    let damaged = checked.checks.iter().find(|check| check.about == About::Data && !check.ok);
+    assert_eq!(damaged.map(|check| &check.detail), None);
+    assert!(!checked.checks.is_empty());
 }

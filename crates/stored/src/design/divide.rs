@@ -8,7 +8,7 @@ use spade::tune::leads;
 /// How a table is divided.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Division {
-    /// A part on each memory server.
+    /// A part on each memory server: with some of the rows, or a copy.
     Parts(PartRule),
     /// It is on one memory server as a whole: a procedure goes through more of it in order than a part has.
     Whole,
@@ -17,6 +17,7 @@ pub enum Division {
 /// The division of each table, in the order of the schema, among so many memory servers, if each is to be in parts that can
 /// be.
 ///
+/// - Tables that are to be copied are on each memory server.
 /// - Tables that are partitioned by the first column of their keys have ranges of its values, the same for all of a group.
 /// - Tables that are spread have ranges of that column, too: who calls does not know them. If it is all of the key, rows that
 ///   procedures add are beyond the load's, and all of them would go to the last range: such tables are divided by hash.
@@ -32,6 +33,9 @@ fn division(design: &Design, subject: &Subject<'_>, at: usize, servers: usize) -
     let Some(of) = design.tables.iter().find(|of| of.table == *name) else {
         return Division::Whole;
     };
+    if of.partition == Partition::Replicated {
+        return Division::Parts(PartRule::Copied);
+    }
     let uses = &subject.uses.tables[at];
     let divider = subject.workload.catalog.tables[at].primary_key.first();
     let indexes = subject.workload.catalog.tables[at].indexes.iter().zip(&uses.indexes);
@@ -68,7 +72,8 @@ pub(crate) fn is_spread(design: &Design, subject: &Subject<'_>, at: usize, serve
         let is_dense = matches!(of.placement, Placement::Dense { .. });
         let is_narrow = || leading_range(subject, at).is_none_or(|range| range.1 < servers as u64);
         let is_hash = of.storage != Storage::Tree && !is_led(of, subject, at);
-        is_hash && (are_hashed || (is_dense && is_narrow()))
+        let is_copied = of.partition == Partition::Replicated;
+        is_hash && !is_copied && (are_hashed || (is_dense && is_narrow()))
     })
 }
 

@@ -31,15 +31,12 @@ fn table_note(
         who.unwrap_or("a procedure")
     };
     match (&table.partition, division) {
-        (Partition::Replicated, _) => Some(format!(
-            "table {name} is there once, divided among the memory servers: tables are not copied"
-        )),
         (Partition::RoundRobin, Some(Division::Whole)) => Some(format!(
             "trees of table {name} are on one memory server each: {} goes through them in order, and their keys begin with \
              nothing that divides the table into as many parts as there are memory servers",
             in_order()
         )),
-        (Partition::RoundRobin, _) => None,
+        (Partition::RoundRobin | Partition::Replicated, _) => None,
         (Partition::By { columns, group }, division) => {
             let said = columns.join(", ");
             let because = match division {

@@ -120,7 +120,7 @@ impl Loaded {
     }
 }
 
-/// Makes equal calls on one server and on three; answers in how many parts each table is.
+/// Makes equal calls on one server and on three; answers in how many parts or copies each table is.
 fn behaves_alike(stored: &Stored) -> BTreeMap<String, u32> {
     let (mut one, mut parts) = (Loaded::new(stored, 1), Loaded::new(stored, SERVERS));
     let mut calls = Calls::new(stored.population().clone(), 0, 1, Mix::Deck);
@@ -134,7 +134,10 @@ fn behaves_alike(stored: &Stored) -> BTreeMap<String, u32> {
     parts.check();
     let usage = run_now(parts.database.memory_usage()).expect("the servers answer");
     let parts = TableMemory::of_whole_tables(usage).into_iter();
-    parts.filter(|(name, _)| name != "system").map(|(name, (_, parts))| (name, parts)).collect()
+    parts
+        .filter(|(name, _)| name != "system")
+        .map(|(name, of)| (name, of.parts.max(of.copies)))
+        .collect()
 }
 
 #[test]
@@ -147,6 +150,20 @@ fn partitioned_workloads_do_in_parts_what_they_do_as_a_whole() {
             parts.iter().filter(|(_, parts)| **parts == 1).map(|(name, _)| name.as_str()).collect();
         let expected: &[&str] = if workload == "tpcc" { &["item"] } else { &[] };
         assert_eq!(whole, expected, "{workload}");
+    }
+}
+
+/// What procedures change is changed in all copies; they are compared with the structures.
+#[test]
+fn copied_workloads_do_what_they_do_as_a_whole() {
+    for (workload, wants_plans) in
+        [("tpcc", false), ("tpcc", true), ("tatp", false), ("smallbank", false), ("ycsb", false)]
+    {
+        let stored = stored(workload, wants_plans);
+        let mut design = stored.design().clone();
+        design.tables.iter_mut().for_each(|table| table.partition = Partition::Replicated);
+        let copies = behaves_alike(&stored.with_design(design).expect("it fits"));
+        assert!(copies.values().all(|&copies| copies == u32::from(SERVERS)), "{copies:?}");
     }
 }
 

@@ -106,7 +106,7 @@ impl<E: Env> LaneInner<E> {
             if entry.state == State::Updated && self.entry_key(&index_info, entry.fresh) == old {
                 continue;
             }
-            let index = self.index_part_of(index, &index_info, old.words());
+            let index = self.entry_part_of(index, &index_info, old.words());
             let (table, row, what) = (entry.table, entry.row, Garbage::Entry(index, old));
             self.retired.push_back(Retired { table, row, successor, what });
         }

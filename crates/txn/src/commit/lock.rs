@@ -1,9 +1,11 @@
-//! Batch 1: one swap per row, bucket and leaf; what held is locked.
+//! Batch 1: one swap per row, bucket and leaf; what held is locked. Copies of rows come behind the first copy, in a batch of
+//! their own.
 
 use super::{Locks, Ring, RowLock};
 use crate::abort::Abort;
 use crate::access::Access;
 use crate::lane::LaneInner;
+use crate::write::Owner;
 use fabric::{Batch, Env, Span};
 use layout::row::{ChainWord, LINK};
 use layout::{VersionWord, leaf};
@@ -16,21 +18,39 @@ impl<E: Env> LaneInner<E> {
     /// so a row that was changed after it does not match.
     #[inline]
     pub(super) async fn lock_write_set(&mut self, timestamp: VersionWord) -> Result<(), Abort> {
+        self.scratch.locks.rows.clear();
+        self.scratch.locks.buckets.clear();
+        match self.writes_copies() {
+            false => self.lock_those(timestamp, |_, _| true).await?,
+            true => Box::pin(self.lock_copies(timestamp)).await?,
+        }
+        if !self.env.mutant("commit::chain_before_lock") {
+            self.adopt_chains().await?;
+        }
+        Ok(())
+    }
+
+    /// What is no copy, and first copies; then the others, for which nobody competes who has not locked the first.
+    async fn lock_copies(&mut self, timestamp: VersionWord) -> Result<(), Abort> {
+        self.lock_those(timestamp, |lane, owner| !lane.is_later_copy(owner)).await?;
+        self.lock_those(timestamp, |lane, owner| lane.is_later_copy(owner)).await
+    }
+
+    #[inline]
+    async fn lock_those(
+        &mut self,
+        timestamp: VersionWord,
+        is_wanted: impl Fn(&Self, Owner) -> bool,
+    ) -> Result<(), Abort> {
         let mut locks = std::mem::take(&mut self.scratch.locks);
-        locks.rows.clear();
-        locks.buckets.clear();
-        self.post_locks(&mut locks, timestamp);
+        self.post_locks(&mut locks, timestamp, is_wanted);
         self.post_journal(timestamp);
         self.scratch.locks = locks;
         self.execute().await.map_err(|_| {
             self.is_lost = true;
             Abort::Unreachable
         })?;
-        self.all_held()?;
-        if !self.env.mutant("commit::chain_before_lock") {
-            self.adopt_chains().await?;
-        }
-        Ok(())
+        self.all_held()
     }
 
     /// Takes over the chains as they are under the locks. Where rows give their buffers back, the version that a swap
@@ -65,13 +85,18 @@ impl<E: Env> LaneInner<E> {
     }
 
     #[inline]
-    fn post_locks(&mut self, locks: &mut Locks, timestamp: VersionWord) {
+    fn post_locks(
+        &mut self,
+        locks: &mut Locks,
+        timestamp: VersionWord,
+        is_wanted: impl Fn(&Self, Owner) -> bool,
+    ) {
         let locked = timestamp.locked().word();
         let mut batch = self.batch.take().unwrap_or_default();
         batch.clear_verbs();
         for &number in &self.written {
             let access = &self.accesses[number as usize];
-            if access.is_new() {
+            if access.is_new() || !is_wanted(self, Owner::Table(access.table)) {
                 continue;
             }
             let swap = batch.compare_and_swap(access.row, access.version.word(), locked);
@@ -79,13 +104,20 @@ impl<E: Env> LaneInner<E> {
             let ring = self.post_ring(&mut batch, access);
             locks.rows.push(RowLock { access: number, swap, chain, ring });
         }
-        for insert in &self.bucket_inserts {
+        for (number, insert) in self.bucket_inserts.iter().enumerate() {
+            if !is_wanted(self, insert.owner) {
+                continue;
+            }
             let skipped = self.env.mutant("commit::skip_insert_word");
             let desired = if skipped { insert.insert } else { locked };
-            locks.buckets.push(batch.compare_and_swap(insert.bucket, insert.insert, desired));
+            let swap = batch.compare_and_swap(insert.bucket, insert.insert, desired);
+            locks.buckets.push((number as u32, swap));
         }
         for lock in &mut locks.leaves {
             let seen = &self.leaves_seen[lock.seen as usize];
+            if !is_wanted(self, seen.owner) {
+                continue;
+            }
             lock.swap = Some(batch.compare_and_swap(seen.leaf, seen.insert.word(), locked));
             // The insert word may have been read later than the entries; with the lock held, the rewrite
             // counter tells whether they are still what was read. Of a kept leaf both are of one moment.
@@ -143,13 +175,14 @@ impl<E: Env> LaneInner<E> {
             return Err(Abort::WriteConflict);
         }
         let skip = self.env.mutant("commit::skip_insert_word");
-        let buckets = skip || locks.buckets.iter().all(|&swap| batch.swapped(swap));
+        let buckets = skip || locks.buckets.iter().all(|&(_, swap)| batch.swapped(swap));
         let leaves = locks.leaves.iter().all(|lock| {
+            // Without a swap it is another copy's, whose turn comes.
+            let Some(swap) = lock.swap else { return true };
             let read = self.leaves_seen[lock.seen as usize].span.at + leaf::VERSION;
             let unchanged = batch.words(lock.version) == [batch.word(read)]
                 || self.env.mutant("commit::skip_leaf_version");
-            let is_held = lock.swap.is_some_and(|swap| batch.swapped(swap))
-                || self.env.mutant("commit::skip_leaf_lock");
+            let is_held = batch.swapped(swap) || self.env.mutant("commit::skip_leaf_lock");
             unchanged && is_held
         });
         if buckets && leaves { Ok(()) } else { Err(Abort::InsertConflict) }

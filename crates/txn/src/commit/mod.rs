@@ -65,7 +65,8 @@ impl LeafLock {
 #[derive(Default)]
 pub struct Locks {
     rows: Vec<RowLock>,
-    buckets: Vec<Swap>,
+    /// By position among the buckets that are inserted into.
+    buckets: Vec<(u32, Swap)>,
     pub(crate) leaves: Vec<LeafLock>,
 }
 
@@ -232,9 +233,10 @@ impl<E: Env> LaneInner<E> {
                 batch.write_word(access.row, access.version.word());
             }
         }
-        for (&swap, insert) in locks.buckets.iter().zip(&self.bucket_inserts) {
+        for &(insert, swap) in &locks.buckets {
             if batch.swapped(swap) {
-                batch.write_word(insert.bucket, timestamp.word());
+                let bucket = self.bucket_inserts[insert as usize].bucket;
+                batch.write_word(bucket, timestamp.word());
             }
         }
         for lock in &locks.leaves {

@@ -11,21 +11,26 @@ use index::tree::LeafRead;
 use layout::row::{ChainWord, LINK};
 use layout::{GlobalPtr, Key, bucket};
 
+/// How a commit ends that could not be prepared.
+fn abort_of(error: TxnError) -> Abort {
+    error.abort().unwrap_or(match error {
+        TxnError::TooLarge(_) => Abort::TooLarge,
+        _ => Abort::CatalogChanged,
+    })
+}
+
 impl<E: Env> LaneInner<E> {
     /// Nothing here is visible to others but empty room.
     pub(super) async fn prepare(&mut self) -> Result<(), Abort> {
+        if self.catalog.has_copies {
+            Box::pin(self.write_to_copies()).await.map_err(abort_of)?;
+        }
         if self.written.iter().any(|&access| self.accesses[access as usize].is_old)
             && !self.env.mutant("commit::skip_snapshot_check")
         {
             return Err(Abort::WriteConflict);
         }
-        let prepared = self.prepare_all().await;
-        prepared.map_err(|error| {
-            error.abort().unwrap_or(match error {
-                TxnError::TooLarge(_) => Abort::TooLarge,
-                _ => Abort::CatalogChanged,
-            })
-        })
+        self.prepare_all().await.map_err(abort_of)
     }
 
     async fn prepare_all(&mut self) -> Result<(), TxnError> {

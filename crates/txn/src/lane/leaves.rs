@@ -51,7 +51,10 @@ impl<E: Env> Lane<E> {
             if !own.contains(owner) {
                 return Err(Abort::CatalogChanged.into());
             }
-            lane.leaf_cache(*owner).clone_from(leaves);
+            // Of copies that are far away nobody reads.
+            if lane.is_read(*owner) {
+                lane.leaf_cache(*owner).clone_from(leaves);
+            }
         }
         Ok(())
     }
@@ -72,6 +75,15 @@ impl<E: Env> LaneInner<E> {
             rows.into_iter().chain(indexes).collect::<Vec<_>>()
         };
         numbers.iter().flat_map(of_part).collect()
+    }
+
+    /// Whether lookups go there: not in copies that are not the nearest.
+    fn is_read(&self, owner: Owner) -> bool {
+        let (number, parts) = match owner {
+            Owner::Table(table) => (table, &self.info(table).parts),
+            Owner::Index(index) => (index, &self.index_info(index).parts),
+        };
+        parts.as_ref().is_none_or(|parts| parts.of_all_rows().contains(&number))
     }
 
     async fn read_leaves_of(&mut self, owner: Owner) -> Result<(), TxnError> {

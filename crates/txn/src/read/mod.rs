@@ -129,6 +129,24 @@ impl<E: Env> LaneInner<E> {
         self.settle_pending(pending).await
     }
 
+    /// Reads these rows, each in this very part of its table; answers the access of each. The tables are open.
+    pub(crate) async fn find_in_parts(
+        &mut self,
+        keys: &[(u32, Key)],
+    ) -> Result<Vec<u32>, TxnError> {
+        let mut pending = std::mem::take(&mut self.scratch.pending);
+        pending.clear();
+        self.batch().clear_verbs();
+        let mut post = |(part, key): &(u32, Key)| self.post_lookup(*part, key, WHOLE, &mut pending);
+        let posted = keys.iter().map(&mut post).collect::<Result<Vec<u32>, _>>();
+        let result = match posted {
+            Ok(accesses) => self.settle_pending(&mut pending).await.map(|()| accesses),
+            Err(error) => Err(error),
+        };
+        self.scratch.pending = pending;
+        result
+    }
+
     /// Carries out what was posted and settles every access of the list.
     #[inline]
     pub(crate) async fn settle_pending(&mut self, pending: &mut [Pending]) -> Result<(), TxnError> {

@@ -11,7 +11,7 @@ use txn::{
     TableSpec, TxnError,
 };
 
-const NAME: usize = 2;
+pub const NAME: usize = 2;
 const CITY: usize = 3;
 /// Towns that rows are divided by.
 const TOWNS: i32 = 10;
@@ -19,12 +19,12 @@ const TOWNS: i32 = 10;
 const TRIES_MAX: u32 = 100;
 const RULE: PartRule = PartRule::Ranges { smallest: 0, values: TOWNS as u64 };
 
-fn database() -> Database<LocalEnv> {
+pub fn database() -> Database<LocalEnv> {
     open(&OpenConfig { servers: 3, server_bytes: 64 << 20, ..OpenConfig::default() })
         .expect("memory")
 }
 
-fn spec(name: &str, storage: Storage, kind: IndexKind) -> TableSpec {
+pub fn spec(name: &str, storage: Storage, kind: IndexKind) -> TableSpec {
     let columns = vec![
         Column::new("town", ColumnType::Int4),
         Column::new("id", ColumnType::Int4),
@@ -51,7 +51,7 @@ struct Both {
     tables: [TableId; 2],
 }
 
-fn key(town: i32, id: i32) -> Key {
+pub fn key(town: i32, id: i32) -> Key {
     KeyBuilder::new().int4(town).int4(id).key()
 }
 
@@ -195,11 +195,30 @@ fn a_table_in_ranges_does_what_a_whole_one_does() {
     }
 }
 
+#[test]
+fn a_copied_table_does_what_a_whole_one_does() {
+    for storage in [Storage::HashInlined, Storage::HashOutside, Storage::Tree] {
+        for kind in [IndexKind::Hash, IndexKind::Tree] {
+            let mut both = exercise(storage, kind, PartRule::Copied);
+            both.compare(storage == Storage::Tree);
+            run_now(both.lane.rest()).expect("the oracle answers");
+            let report = run_now(both.database.check()).expect("readable");
+            assert_eq!(report.errors, Vec::<String>::new());
+        }
+    }
+}
+
 /// What a transaction has written itself is in no leaf yet: a scan that goes through several parts adds it where it belongs,
 /// and not once for each part.
 #[test]
 fn a_scan_finds_own_rows_of_each_part_once() {
-    let mut both = exercise(Storage::Tree, IndexKind::Tree, RULE);
+    for rule in [RULE, PartRule::Copied] {
+        finds_own_rows_once(rule);
+    }
+}
+
+fn finds_own_rows_once(rule: PartRule) {
+    let mut both = exercise(Storage::Tree, IndexKind::Tree, rule);
     for (reverse, limit) in [(false, usize::MAX), (true, usize::MAX), (false, 9), (true, 31)] {
         for (source, words) in [("", 1), ("by_town", 2)] {
             let found = [0, 1].map(|number| {
@@ -237,7 +256,7 @@ fn a_scan_finds_own_rows_of_each_part_once() {
 }
 
 /// Bytes that a part takes.
-fn used(database: &Database<LocalEnv>, part: &str) -> u64 {
+pub fn used(database: &Database<LocalEnv>, part: &str) -> u64 {
     let usage = run_now(database.memory_usage()).expect("readable");
     let of = usage.iter().find(|of| of.name == part);
     of.map(|of| of.used_bytes).expect("it is there")

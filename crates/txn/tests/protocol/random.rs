@@ -36,6 +36,8 @@ pub struct Mix {
     pub keeps_leaves: bool,
     /// Slots of a bucket, if they are not drawn.
     pub slots: Option<u32>,
+    /// Whether each memory server has a copy of the table, of which sessions read different ones.
+    pub is_copied: bool,
 }
 
 /// A generator of its own, so that programs do not depend on the world's.
@@ -103,7 +105,10 @@ impl Mix {
             spec.design.size_hint = 1;
         }
         spec.design.neighbourhood = self.slots.unwrap_or(spec.design.neighbourhood);
-        let tables = cluster.create(spec);
+        let tables = match self.is_copied {
+            true => cluster.create_copied(spec),
+            false => cluster.create(spec),
+        };
         (cluster, tables)
     }
 
@@ -115,7 +120,7 @@ impl Mix {
 
 pub fn run(config: SimConfig, mix: &Mix) -> (Vec<Execution>, Cluster) {
     let mut dice = Dice(config.seed ^ 0xd1ce);
-    let servers = 1 + (config.seed % 2) as u16;
+    let servers = 1 + (config.seed % 2) as u16 + u16::from(mix.is_copied);
     let (mut cluster, tables) = mix.open(config, servers, &mut dice);
     (cluster.has_collector, cluster.fetches) = (mix.has_collector, mix.fetches);
     let history = cluster.run(tables, &mix.setup(), &programs(&mut dice, mix));
@@ -133,7 +138,7 @@ fn check(carrier: Carrier, seed: u64, mix: &Mix) {
     cluster.check();
 }
 
-fn check_all(base: Mix, seeds: std::ops::Range<u64>) {
+pub fn check_all(base: Mix, seeds: std::ops::Range<u64>) {
     let offset: u64 =
         std::env::var("PROTOCOL_SEED").map_or(0, |seed| seed.parse().expect("a number"));
     let factor: u64 =
@@ -165,6 +170,7 @@ pub const SNAPSHOT: Mix = Mix {
     keeps_versions: false,
     keeps_leaves: false,
     slots: None,
+    is_copied: false,
 };
 /// Growth and collection all the time.
 pub const TIGHT: Mix = Mix { transactions: 12, keys: KEY_MAX + 1, is_tight: true, ..SNAPSHOT };
@@ -292,7 +298,7 @@ fn rows_that_keep_their_old_versions_show_the_right_ones() {
 }
 
 /// Rows, leaves and vectors as the fastest configuration has them.
-const FASTEST: Mix = Mix { keeps_versions: true, keeps_leaves: true, ..FETCHED };
+pub const FASTEST: Mix = Mix { keeps_versions: true, keeps_leaves: true, ..FETCHED };
 
 #[test]
 fn inserts_beside_kept_leaves_are_as_those_beside_leaves_that_were_read() {

@@ -2,11 +2,12 @@
 
 use super::history::Execution;
 use super::program::{Program, Tables, execute, execute_all};
+use layout::{PartRule, Storage};
 use sim::{Endpoint, SimConfig, World};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use txn::server::services;
-use txn::{Database, DatabaseConfig, Lane, TableSpec};
+use txn::{CatalogError, Database, DatabaseConfig, Lane, TableId, TableSpec};
 
 /// Words of each memory server.
 const SERVER_WORDS: u64 = 1 << 20;
@@ -38,10 +39,11 @@ impl Cluster {
         self.world.block_on(&self.admin, future)
     }
 
-    /// A handle from another compute server, on an endpoint of its own.
+    /// A handle from another compute server, on an endpoint of its own. Each has another memory server as its nearest.
     pub fn compute(&self, index: u16) -> Database<Endpoint> {
         let node = self.world.compute_node(index % 4);
-        self.database.elsewhere(self.world.endpoint(node))
+        let nearest = index % self.database.server_count() as u16;
+        self.database.elsewhere(self.world.endpoint(node)).nearest_to(nearest)
     }
 
     /// Freezes vectors beside the oracle for as long as sessions run; in a process of its own where it has to do with
@@ -70,11 +72,27 @@ impl Cluster {
 
     /// Makes a table.
     pub fn create(&self, spec: TableSpec) -> Tables {
-        let storage = spec.design.storage;
-        let name = spec.schema.name().to_owned();
+        let (storage, name) = (spec.design.storage, spec.schema.name().to_owned());
         let created = self.admin(self.database.create_table(spec));
+        self.created(storage, &name, created)
+    }
+
+    /// Makes a table of which each memory server has a copy.
+    pub fn create_copied(&self, spec: TableSpec) -> Tables {
+        let (storage, name) = (spec.design.storage, spec.schema.name().to_owned());
+        let servers: Vec<u16> = (0..self.database.server_count() as u16).collect();
+        let created = self.database.create_in_parts(spec, &servers, PartRule::Copied);
+        self.created(storage, &name, self.admin(created))
+    }
+
+    fn created(
+        &self,
+        storage: Storage,
+        name: &str,
+        created: Result<TableId, CatalogError>,
+    ) -> Tables {
         let table = created.unwrap_or_else(|error| panic!("{}: {error}", self.world.identity()));
-        let by_group = self.database.index(&name, "by_group");
+        let by_group = self.database.index(name, "by_group");
         let has_notes = !self.database.schema(table).expect("just made").long_columns().is_empty();
         let keeps_leaves = self.database.root().config.keeps_leaves;
         Tables { table, by_group, storage, has_notes, keeps_leaves }

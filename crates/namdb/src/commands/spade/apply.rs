@@ -96,6 +96,8 @@ struct TableMade {
     stored: String,
     /// Parts that it is in, one on each memory server; 1 if it is whole.
     parts: u32,
+    /// Memory servers that have all of it; 1 if it is not copied.
+    copies: u32,
     rows: u64,
     used_bytes: u64,
 }
@@ -176,6 +178,7 @@ fn made(design: &TableDesign, memory: &TablesReport) -> TableMade {
         table: design.table.clone(),
         stored: stored_as(design),
         parts: there.map_or(1, |table| table.parts),
+        copies: there.map_or(1, |table| table.copies),
         rows: there.map_or(0, |table| table.rows),
         used_bytes: there.map_or(0, |table| table.used_bytes),
     }
@@ -218,9 +221,9 @@ fn in_words(report: &Report) -> String {
         text::counted(u64::from(report.servers), "memory server"),
     );
     let width = report.tables.iter().map(|table| table.table.len()).max().unwrap_or(0);
-    for TableMade { table, stored, parts, rows, used_bytes } in &report.tables {
+    for TableMade { table, stored, parts, copies, rows, used_bytes } in &report.tables {
         let (rows, bytes) = (text::counted(*rows, "row"), text::bytes(*used_bytes));
-        let parts = if *parts > 1 { format!(", in {parts} parts") } else { String::new() };
+        let parts = text::parts(*parts, *copies).map_or(String::new(), |said| format!(", {said}"));
         said.push_str(&format!("  {table:width$}  {rows}, {bytes}: {stored}{parts}\n"));
     }
     report.problems.iter().for_each(|problem| said.push_str(&format!("  {problem}\n")));

@@ -159,11 +159,13 @@ impl<'a> Function<'a> {
             let Some(planned) = self.procedure.statements.get(number as usize - 1) else {
                 continue;
             };
-            planned.root.walk(&mut |node| match &node.operator {
-                Operator::Insert(insert) => drop(tables.insert(insert.table)),
-                Operator::Update(update) => drop(tables.insert(update.table)),
-                Operator::Delete(delete) => drop(tables.insert(delete.table)),
-                _ => {}
+            planned.root.walk(&mut |node| {
+                tables.extend(match &node.operator {
+                    Operator::Insert(insert) => Some(insert.table),
+                    Operator::Update(update) => Some(update.table),
+                    Operator::Delete(delete) => Some(delete.table),
+                    _ => None,
+                });
             });
         }
         tables

@@ -56,6 +56,7 @@ impl Scope<'_> {
     }
 
     fn answer(self, expr: &Expr, asked: Asked) -> Result<Code> {
+        use BinaryOperator as B;
         match &expr.kind {
             ExprKind::Binary { operator: BinaryOperator::And, left, right } => {
                 Ok(both(&self.answer(left, asked)?, &self.answer(right, asked)?))
@@ -77,7 +78,6 @@ impl Scope<'_> {
             }
             ExprKind::Between { operand, low, high, negated } => {
                 let (value, low, high) = (self.code(operand)?, self.code(low)?, self.code(high)?);
-                use BinaryOperator as B;
                 match negated {
                     false => Ok(both(
                         &compared(B::GreaterOrEqual, &value, &low, asked)?,

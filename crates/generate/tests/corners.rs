@@ -1,5 +1,5 @@
-//! The code that stands here of the procedures at the corners, at the edges of types, and of a shop is what they give. Tests beside the
-//! executor run it.
+//! The code that stands here of the procedures at the corners, at the edges of types, and of a shop is what they give. Tests
+//! beside the executor run it.
 
 use generate::{folder, generate};
 use procedure::Workload;

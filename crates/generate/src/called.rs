@@ -95,7 +95,12 @@ fn extreme(function: Function, first: &Code, rest: &[&Code]) -> Result<Code> {
     let kind = match scale.filter(|_| are_numbers) {
         Some(_) if all.iter().all(|code| code.kind == Kind::Int) => Kind::Int,
         Some(scale) => Kind::Decimal(scale),
-        None => return Err(Unsupported::new(format!("the function {}() of no numbers", function.name()))),
+        None => {
+            return Err(Unsupported::new(format!(
+                "the function {}() of no numbers",
+                function.name()
+            )));
+        }
     };
     let codes: Vec<Code> = all.iter().map(|code| in_scale(code, &kind)).collect::<Result<_>>()?;
     let mut values = codes.iter().map(|code| match code.text.parse::<i64>() {

@@ -6,6 +6,7 @@ use crate::figures::{
 };
 use crate::outcome::Outcome;
 use crate::symmetric;
+use std::path::PathBuf;
 
 /// Which of the protocols of NAM-DB an experiment runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -325,8 +326,21 @@ pub struct Run<'a> {
     pub seed: u64,
     /// Whether fewer points and shorter windows will do.
     pub is_quick: bool,
+    /// Threads that may work at once; what comes out does not depend on it.
+    pub threads: usize,
+    /// Where long experiments keep what they have measured, to go on with it when they were ended; nowhere if nothing is said.
+    pub keep: Option<Keep>,
     /// Told of each point: how many are done, of how many, and which comes next.
     pub progress: &'a mut dyn FnMut(u64, u64, &str),
+}
+
+/// A file for measurements while others are made.
+#[derive(Clone, Debug)]
+pub struct Keep {
+    /// The file.
+    pub file: PathBuf,
+    /// The program that measures: what another one has left is not gone on with.
+    pub program: String,
 }
 
 impl Run<'_> {
@@ -393,7 +407,8 @@ mod tests {
         let bytes = |experiment: &Experiment| {
             let mut told = Vec::new();
             let mut progress = |done, total, _: &str| told.push((done, total));
-            let mut run = Run { seed: 1, is_quick: true, progress: &mut progress };
+            let mut run =
+                Run { seed: 1, is_quick: true, threads: 1, keep: None, progress: &mut progress };
             let outcome = (experiment.run)(&mut run);
             let total = told.first().expect("there are points").1;
             assert!(told.iter().map(|told| told.0).eq(0..total), "{}: {told:?}", experiment.name);

@@ -26,6 +26,6 @@ mod tpcc;
 pub mod verify;
 mod world;
 
-pub use experiment::{EXPERIMENTS, Experiment, Protocol, Run, find};
+pub use experiment::{EXPERIMENTS, Experiment, Keep, Protocol, Run, find};
 pub use outcome::{Axis, Compared, Outcome, Role, Series, Table};
 pub use record::{MadeOf, Record};

@@ -45,7 +45,7 @@ pub struct MadeOf {
     pub seed: u64,
     /// Whether it has fewer points and shorter windows.
     pub is_quick: bool,
-    /// Seconds on the clock of the host, from beginning to end.
+    /// Seconds on the clock of the host, from beginning to end; of a run that was gone on with, since then.
     pub wall_time_s: f64,
 }
 

@@ -192,7 +192,8 @@ impl Design {
         self.seal.as_ref().is_some_and(|seal| *seal == self.clone().unsealed().checksum())
     }
 
-    fn checksum(&self) -> String {
+    /// A checksum of its text. Equal designs have equal ones.
+    pub fn checksum(&self) -> String {
         format!("{:08x}", crc32fast::hash(self.json().as_bytes()))
     }
 

@@ -155,7 +155,7 @@ mod tests {
     #[test]
     fn copies_take_load_off_the_machine_with_the_vector() {
         let mut none = |_: u64, _: u64, _: &str| ();
-        let run = Run { seed: 1, is_quick: true, progress: &mut none };
+        let run = Run { seed: 1, is_quick: true, threads: 1, keep: None, progress: &mut none };
         let share = |has_copies| {
             let plan = Plan { warm_ns: 200_000, window_ns: 200_000, ..plan(&run, 16, has_copies) };
             let seen = tpcc::run(&plan);

@@ -278,7 +278,7 @@ mod tests {
     #[test]
     fn verbs_beat_messages_and_the_faster_network_has_the_dearer_ones() {
         let mut progress = |_, _, _: &str| {};
-        let run = Run { seed: 1, is_quick: true, progress: &mut progress };
+        let run = Run { seed: 1, is_quick: true, threads: 1, keep: None, progress: &mut progress };
         let rsi = rsi_per_s(&run, 40, (true, 0)).0;
         let [ipoib, ethernet] =
             ["ipoib-fdr", "ethernet-1g"].map(|profile| trad_si_per_s(&run, profile, Some(1), 40).0);

@@ -4,13 +4,23 @@
 //! folder    a folder as a load of symmetric clusters
 //! message   its calls as bytes, where they are shipped
 //! small     the shipped workloads with few rows
-//! study     the tuner's design of one workload beside many, forecast and measured
+//! cell      one of them on a cluster, with the tuner's design and those of its sweep
+//! names     what these are called
+//! study     all of them measured, shortly and at length
+//! jobs      measurements by several threads at once
+//! kept      measurements that are kept for a run that goes on
+//! swept     what came out: regret, and errors of forecasts
 //! ```
 
+pub(crate) mod cell;
 pub(crate) mod folder;
+pub(crate) mod jobs;
+pub(crate) mod kept;
 mod message;
+mod names;
 pub(crate) mod small;
 pub(crate) mod study;
+pub(crate) mod swept;
 #[cfg(test)]
 mod tests;
 
@@ -33,10 +43,8 @@ const QUEUE_PAIRS: u32 = 8;
 const PRACTICE: u64 = 4;
 /// Virtual time in which the cluster comes to its pace.
 const WARM_NS: u64 = 60_000;
-/// Calls that are measured if the window is not longer than its most.
-const CALLS: u64 = 8_000;
-/// Calls of the lane that measures alone.
-const CALLS_ALONE: u64 = 400;
+/// Calls that are measured where nothing else is said.
+const COUNTED: Counted = Counted { calls: 8_000, alone: 400 };
 
 /// A simulated cluster.
 #[derive(Clone, PartialEq, Debug)]
@@ -53,6 +61,15 @@ pub struct Cluster {
     pub remote_calls: f64,
     /// Everything random follows from it.
     pub seed: u64,
+}
+
+/// How many calls are measured.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Counted {
+    /// Of all lanes, about, if the window is not longer than its most.
+    pub calls: u64,
+    /// Of the lane that measures alone.
+    pub alone: u64,
 }
 
 /// Why a design cannot be measured.
@@ -81,17 +98,19 @@ pub enum VerifyError {
 /// # Errors
 /// See [`VerifyError`].
 pub fn measure(stored: &Stored, cluster: &Cluster) -> Result<Measured, VerifyError> {
-    measure_calls(stored, cluster, CALLS)
+    measure_counted(stored, cluster, COUNTED)
 }
 
-/// The same, with about so many calls of all lanes.
-pub(crate) fn measure_calls(
+/// The same, with so many calls.
+pub(crate) fn measure_counted(
     stored: &Stored,
     cluster: &Cluster,
-    calls: u64,
+    counted: Counted,
 ) -> Result<Measured, VerifyError> {
     let Cluster { machines, seed, remote_calls, .. } = *cluster;
-    let plan = Plan { calls_wanted: Some(calls), ..cluster.plan(stored.memory_bytes(machines))? };
+    let Counted { calls, alone } = counted;
+    let plan = cluster.plan(stored.memory_bytes(machines))?;
+    let plan = Plan { calls_wanted: Some(calls), calls_alone: alone, ..plan };
     let folder = Folder::new(stored.clone(), machines, (seed, remote_calls));
     let (alone, all) = Standing::loaded(&plan, &folder, &|_| ()).look(&folder);
     Ok(measured(stored, &alone, &all))
@@ -117,8 +136,8 @@ impl Cluster {
             vector_copies: 0,
             practice: PRACTICE,
             warm_ns: WARM_NS,
-            calls_wanted: Some(CALLS),
-            calls_alone: CALLS_ALONE,
+            calls_wanted: Some(COUNTED.calls),
+            calls_alone: COUNTED.alone,
             server_words: server_words(bytes, machines),
             ..Plan::new(seed, machines)
         })

@@ -5,9 +5,9 @@
 
 use super::asked::{Ask, Kind};
 use super::candidate::Placing;
+use super::line::Setting;
 use super::model::{Model, Plan};
 use super::price::path_of;
-use super::surface::Setting;
 use crate::design::Access;
 use crate::measurement::{AccessPath, Operation, Place};
 use layout::Storage;

@@ -122,14 +122,16 @@ pub fn of_workload(model: &Model<'_>, plan: &Plan) -> Forecast {
     }
 }
 
-/// Transactions a second of a design, and nothing else.
+/// Transactions a second of a design, the stage that is full first, and nothing else.
 ///
 /// # Errors
 /// Operations of procedures that are called were not measured.
-pub fn throughput(model: &Model<'_>, given: &Given) -> Result<f64, TuneError> {
+pub fn throughput(model: &Model<'_>, given: &Given) -> Result<(f64, &'static str), TuneError> {
     let procedures = model.unmeasured(&given.plan);
     match model.workload(&given.plan) {
-        Some(load) if procedures.is_empty() => Ok(rounded(model.throughput(&load))),
+        Some(load) if procedures.is_empty() => {
+            Ok((rounded(model.throughput(&load)), model.bottleneck(&load).0))
+        }
         _ => Err(model.not_measured(procedures)),
     }
 }

@@ -5,6 +5,7 @@
 //! limit           how many rows of a range a statement wants
 //! asked           what a call of each procedure asks of each table, and how often
 //! group           which tables are together, by which columns [SPADE 4.2]
+//! line            settings of operations, and points measured that differ in the size of rows alone
 //! surface, cost   what an operation costs on any design, between and around the points measured
 //! chains          how full hashed buckets are, and what becomes of full ones
 //! candidate       what tables and indexes may be stored as, and how much memory that takes
@@ -49,6 +50,7 @@ mod group;
 mod html;
 mod interval;
 mod limit;
+mod line;
 mod made;
 mod meet;
 mod model;
@@ -311,11 +313,12 @@ impl<'a> Forecaster<'a> {
         foretell::foretell(&self.0, &model, &given)
     }
 
-    /// Transactions a second that a design is expected to reach: [`Self::forecast`] without intervals and details, for who compares many.
+    /// Transactions a second that a design is expected to reach, and the stage that is full first: [`Self::forecast`] without intervals and
+    /// details, for who compares many.
     ///
     /// # Errors
     /// As [`Self::forecast`].
-    pub fn throughput(&self, design: &Design) -> Result<f64, TuneError> {
+    pub fn throughput(&self, design: &Design) -> Result<(f64, &'static str), TuneError> {
         let given = Given::new(&self.0, design)?;
         let model = self.0.model_by(&given.grouping, &given.by);
         foretell::throughput(&model, &given)

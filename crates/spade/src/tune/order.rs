@@ -67,28 +67,15 @@ impl Order {
 
 #[cfg(test)]
 mod tests {
-    use super::super::cost::Cost;
-    use super::super::crowd::Crowd;
+    use super::super::pace::tests::part;
     use super::*;
-
-    fn part(latency_ns: f64, commit_ns: f64) -> Part<'static> {
-        let cost = Cost { latency_ns, commit_ns, ..Cost::default() };
-        Part {
-            share: 1.0,
-            cost,
-            of_procedure: 1.0,
-            meetings: &[],
-            crowd: Crowd::default(),
-            has_others: true,
-        }
-    }
 
     #[test]
     fn numbers_wait_for_longer_commits_before_them() {
-        let equal = [part(5_000.0, 4_000.0)];
+        let equal = [part(5_000.0, 4_000.0, 0.0)];
         let order = in_order(&equal, 1e-3, &[1.0], 0.0);
         assert_eq!((order.waits_ns, order.ends), (0.0, 1e-3));
-        let mut two = [part(5_000.0, 1_000.0), part(9_000.0, 5_000.0)];
+        let mut two = [part(5_000.0, 1_000.0, 0.0), part(9_000.0, 5_000.0, 0.0)];
         (two[0].share, two[1].share) = (0.5, 0.5);
         let seldom = in_order(&two, 1e-6, &[1.0; 2], 0.0).waits_ns;
         // One of the long ones began in the 4,000 ns before with a chance of 0.002, and lasts for 2,000 more; half are short.

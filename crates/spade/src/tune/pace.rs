@@ -418,7 +418,7 @@ fn waits_ns(first: f64, fails: f64) -> f64 {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use super::*;
 
     const CLOCK: Clock = Clock { trip_ns: 2_000.0, freeze_ns: 300.0 };
@@ -427,7 +427,8 @@ mod tests {
         Cluster { machines: 4.0, threads: 16.0, lanes, clock }
     }
 
-    fn part(latency_ns: f64, commit_ns: f64, engine_ns: f64) -> Part<'static> {
+    /// All calls, which meet no others.
+    pub fn part(latency_ns: f64, commit_ns: f64, engine_ns: f64) -> Part<'static> {
         let machines = Demand { engine_ns, ..Demand::default() };
         let cost = Cost { latency_ns, commit_ns, machines, ..Cost::default() };
         Part {

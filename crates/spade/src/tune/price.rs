@@ -11,8 +11,8 @@ use super::TuneError;
 use super::asked::{Ask, Kind};
 use super::candidate::{Choice, IndexChoice, Placing};
 use super::cost::{Cost, add, scaled};
+use super::line::{Setting, USUAL_LOAD, USUAL_NODE, USUAL_ROW, USUAL_SLOTS};
 use super::model::{Model, Plan, TablePlan};
-use super::surface::{Setting, USUAL_LOAD, USUAL_SLOTS};
 use crate::design::Access;
 use crate::measurement::{AccessPath, Demand, Operation, Place};
 use layout::leaf::LeafLayout;
@@ -20,9 +20,6 @@ use layout::{IndexKind, Storage};
 
 /// Rows of the lookups that tell what a further row in a batch costs.
 const BATCH_ROWS: f64 = 16.0;
-/// The row and node at which that was measured.
-const USUAL_ROW: f64 = 64.0;
-const USUAL_NODE: u32 = 512;
 /// Operations that are told of those that were not measured.
 const LACKING_TOLD: usize = 4;
 
@@ -389,7 +386,7 @@ impl Model<'_> {
     /// What a batch of lookups costs beside its rows: a lookup less what a further row in a batch costs.
     fn batch(&self, storage: Storage, place: Place) -> Option<Cost> {
         let (slots, load_percent) =
-            if storage == Storage::Tree { (0, None) } else { (8, Some(65)) };
+            if storage == Storage::Tree { (0, None) } else { (USUAL_SLOTS, Some(USUAL_LOAD)) };
         let setting = Setting {
             operation: Operation::Lookup,
             path: AccessPath::Primary,
@@ -407,8 +404,8 @@ impl Model<'_> {
         let setting = match storage {
             Storage::Tree => Setting {
                 storage: Storage::HashOutside,
-                slots: 8,
-                load_percent: Some(65),
+                slots: USUAL_SLOTS,
+                load_percent: Some(USUAL_LOAD),
                 node_bytes: 0,
                 ..setting
             },

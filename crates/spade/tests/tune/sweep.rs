@@ -21,7 +21,7 @@ fn a_sweep_is_bounded_always_the_same_and_has_no_design_that_is_much_better_than
         let forecaster = subject.forecaster(&measured, &options);
         let rate = |design: &Design| {
             let found = forecaster.throughput(design);
-            found.unwrap_or_else(|error| panic!("{name}: {error}"))
+            found.unwrap_or_else(|error| panic!("{name}: {error}")).0
         };
         let rates: Vec<f64> = designs.iter().map(rate).collect();
         let tuned = rate(&subject.tuned(&measured, &options).design);

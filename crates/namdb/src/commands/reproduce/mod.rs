@@ -11,7 +11,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use clap::{Args, ValueEnum};
 use left::Left;
 use namdb::host::Moment;
-use reproduce::{EXPERIMENTS, Experiment, MadeOf, Record, Run, find, picture, text};
+use reproduce::{EXPERIMENTS, Experiment, Keep, MadeOf, Record, Run, find, picture, text};
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 
@@ -31,7 +31,8 @@ Examples:
                                         the same with what earlier runs have left in ./reproduction
 
 Each writes NAME.csv, NAME.svg and NAME.json, and prints what the paper's text prints, what came out, and the
-error. Equal seeds write equal bytes of CSV and SVG, and of the document.";
+error. Equal seeds write equal bytes of CSV and SVG, and of the document. What spade-regret has measured stands in
+NAME.kept until then: the same command goes on with it after an end.";
 
 /// Options of `reproduce`.
 #[derive(Args)]
@@ -156,7 +157,15 @@ fn run_one(
         let progress = shown.get_or_init(|| Progress::begin(experiment.name, total));
         progress.show(done, &format!("{what}{}", left.sentence(done as f64 / total as f64)));
     };
-    let mut run = Run { seed: arguments.seed, is_quick: arguments.quick, progress: &mut progress };
+    let kept = arguments.out.join(format!("{}.kept", experiment.name));
+    let keep = Keep { file: kept.clone(), program: env!("NAMDB_COMMIT").to_owned() };
+    let mut run = Run {
+        seed: arguments.seed,
+        is_quick: arguments.quick,
+        threads: std::thread::available_parallelism().map_or(1, usize::from),
+        keep: Some(keep),
+        progress: &mut progress,
+    };
     let outcome = (experiment.run)(&mut run);
     if let Some(shown) = shown.into_inner() {
         shown.finish(experiment.figure);
@@ -174,6 +183,9 @@ fn run_one(
     write("csv", &text::csv(&record))?;
     write("svg", &drawn(&record)?)?;
     write("json", &record.json())?;
+    if kept.exists() {
+        std::fs::remove_file(&kept).with_context(|| format!("cannot remove {}", kept.display()))?;
+    }
     let head = format!("{}: {}\n", experiment.figure, experiment.shows);
     output::print(&format!("{head}{}\n", text::comparison(&record)))
 }

@@ -65,7 +65,8 @@ mod tests {
         make(&runs).expect("there is room");
         let experiment = find("ethernet-bound").expect("it is one of them");
         let mut progress = |_, _, _: &str| {};
-        let mut run = Run { seed: 1, is_quick: true, progress: &mut progress };
+        let mut run =
+            Run { seed: 1, is_quick: true, threads: 1, keep: None, progress: &mut progress };
         let made_of = MadeOf { commit: String::new(), seed: 1, is_quick: true, wall_time_s: 1.0 };
         let record = Record::new(experiment, made_of, (experiment.run)(&mut run));
         put(&file(&runs, experiment), &record.json()).expect("there is room");

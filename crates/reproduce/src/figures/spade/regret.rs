@@ -1,14 +1,18 @@
-//! Regret and errors of forecasts: how far SPADE's designs are from the best of many that were all built and measured, and
-//! how far forecasts are from what was measured, on simulated clusters.
+//! Regret and errors of forecasts: how far SPADE's designs are from the best of all designs of a sweep, which were all built and
+//! measured, and how far forecasts are from what was measured, on simulated clusters.
 //!
-//! For each workload and hardware there is the tuner's design, and beside it those of [`spade::tune::sweep`], evenly picked. Each is
-//! forecast and measured, on tables of its own and by several seeds, of which the mean is taken. Regret is what the tuner's design lacks of
-//! the best throughput.
+//! For each workload and hardware there is the tuner's design, and beside it all of [`spade::tune::sweep`]. Each is forecast and
+//! measured on tables of its own, those that may be the best by more calls and seeds ([`crate::verify::study`]). Regret is what the
+//! tuner's design lacks of the best throughput.
 
-use crate::experiment::{Run, Steps};
+use crate::experiment::Run;
 use crate::outcome::{Axis, Outcome, Series, Table};
-use crate::verify::small;
-use crate::verify::study::{self, Extent, Point, Setting, Swept};
+use crate::verify::cell::{Cell, Setting, StudyError};
+use crate::verify::jobs::Bench;
+use crate::verify::kept::Kept;
+use crate::verify::study::{Extent, study};
+use crate::verify::swept::{self, DEVIATIONS, DIFFERS, Swept, median};
+use crate::verify::{Counted, small};
 
 /// The hardware, with the measurements of it.
 const SETTINGS: [Setting; 3] = [
@@ -16,67 +20,88 @@ const SETTINGS: [Setting; 3] = [
     Setting { profile: "connectx5-100g", machines: 4, measurements: "connectx5-100g-4.json" },
     Setting { profile: "ethernet-10g", machines: 4, measurements: "ethernet-10g-4.json" },
 ];
-/// Designs beside the tuner's, of each workload and hardware; and when it is to be quick.
-const DESIGNS: usize = 16;
-const DESIGNS_QUICK: usize = 6;
-/// Seeds by which each is measured.
-const SEEDS: u64 = 3;
-/// Calls that are counted of each design, about; and when it is to be quick.
-const CALLS: u64 = 16_000;
-const CALLS_QUICK: u64 = 8_000;
+/// Designs of each sweep: all of them; and when it is to be quick.
+const DESIGNS: usize = usize::MAX;
+const DESIGNS_QUICK: usize = 12;
+
+/// How much is measured of each workload and hardware,
+fn extent(run: &Run<'_>) -> Extent {
+    Extent {
+        seed: run.seed,
+        screening: Counted { calls: 4_000, alone: 20 },
+        full: Counted { calls: run.quick_or(8_000, 16_000), alone: run.quick_or(100, 400) },
+        seeds: run.quick_or(1, 3),
+        spread: run.quick_or(4, 16),
+        near: run.quick_or(2, 24),
+        finalists: run.quick_or(2, 3),
+        seeds_last: run.quick_or(1, 5),
+    }
+}
 
 /// Runs all of them.
 pub fn run(run: &mut Run<'_>) -> Outcome {
     let settings = run.quick_or(&SETTINGS[..1], &SETTINGS[..]);
     let names = run.quick_or(&small::NAMES[..1], &small::NAMES[..]);
-    let mut steps = Steps::of(settings.len() * names.len());
-    let mut swept = Vec::new();
-    for setting in settings {
-        for &name in names {
-            steps.next(run, &format!("{name} on {}", setting.profile));
-            let extent = Extent {
-                designs: run.quick_or(DESIGNS_QUICK, DESIGNS),
-                seed: run.seed,
-                seeds: run.quick_or(1, SEEDS),
-                calls: run.quick_or(CALLS_QUICK, CALLS),
-            };
-            let found = study::study(name, setting, extent);
-            swept.push(found.expect("shipped workloads can be tuned by shipped measurements"));
-        }
-    }
-    let lanes = "calls under way on each machine";
+    let extent = extent(run);
+    let most = run.quick_or(DESIGNS_QUICK, DESIGNS);
+    let each = settings.iter().flat_map(|setting| names.iter().map(move |name| (*name, setting)));
+    let cells = each.map(|(name, setting)| {
+        Cell::new(name, setting, run.seed, most)
+            .expect("shipped workloads can be tuned by shipped measurements")
+    });
+    let cells: Vec<Cell> = cells.collect();
+    // Where nothing can be kept, everything is measured anew after an end.
+    let kept = run
+        .keep
+        .as_ref()
+        .map_or_else(Kept::default, |keep| Kept::of(&keep.file, &keep.program).unwrap_or_default());
+    let mut bench = Bench {
+        threads: run.threads,
+        kept,
+        progress: run.progress,
+        done: 0,
+        total: extent.steps_of(&cells),
+    };
+    let swept = cells.iter().map(|cell| study(cell, &extent, &mut bench));
+    let swept: Result<Vec<Swept>, StudyError> = swept.collect();
+    let swept = swept.expect("what can be tuned can be measured");
     Outcome {
-        parameters: vec![
-            ("machines", SETTINGS[0].machines.to_string()),
-            (
-                "calls that are counted of each design, about",
-                run.quick_or(CALLS_QUICK, CALLS).to_string(),
-            ),
-            (lanes, "as many as were measured with".to_owned()),
-            (
-                "designs beside the tuner's, at most",
-                run.quick_or(DESIGNS_QUICK, DESIGNS).to_string(),
-            ),
-            ("seeds of each", run.quick_or(1, SEEDS).to_string()),
-        ],
+        parameters: parameters(&extent),
         x: Axis { title: "forecast, calls per second", is_logarithmic: true },
         y: Axis { title: "measured, calls per second", is_logarithmic: true },
         series: swept.iter().map(series).collect(),
         compared: Vec::new(),
-        tables: vec![summary(&swept), designs(&swept)],
+        tables: vec![regrets(&swept), forecasts(&swept), designs(&swept)],
         notes: notes(&swept),
     }
 }
 
-fn series(swept: &Swept) -> Series {
-    let point = |point: &Point| (point.forecast_per_s, point.measured_per_s);
-    let mut points: Vec<(f64, f64)> = swept.points.iter().map(point).collect();
-    points.sort_by(|one, other| one.0.total_cmp(&other.0).then(one.1.total_cmp(&other.1)));
-    Series { name: swept.name(), points, is_published: false }
+fn parameters(extent: &Extent) -> Vec<(&'static str, String)> {
+    let counted = |of: Counted| format!("{} of one lane, about {} of all", of.alone, of.calls);
+    vec![
+        ("machines", SETTINGS[0].machines.to_string()),
+        ("calls under way on each machine", "as many as were measured with".to_owned()),
+        ("calls of each design that is screened", counted(extent.screening)),
+        ("calls in full", counted(extent.full)),
+        (
+            "seeds in full, and further ones at last",
+            format!("{} and {}", extent.seeds, extent.seeds_last),
+        ),
+        ("designs in full beside the tuner's, whatever screening says", extent.spread.to_string()),
+        ("near the best, at most", extent.near.to_string()),
+        ("at last beside the tuner's", extent.finalists.to_string()),
+    ]
 }
 
-/// A line for each workload and hardware.
-fn summary(swept: &[Swept]) -> Table {
+/// All designs, by screening.
+fn series(swept: &Swept) -> Series {
+    let mut points = swept.by_screening();
+    points.sort_by(|one, other| one.0.total_cmp(&other.0).then(one.1.total_cmp(&other.1)));
+    Series { name: swept.name.clone(), points, is_published: false }
+}
+
+/// What the tuner's design lacks of the best: a line for each workload and hardware.
+fn regrets(swept: &[Swept]) -> Table {
     let columns = [
         "workload and hardware",
         "designs",
@@ -84,93 +109,148 @@ fn summary(swept: &[Swept]) -> Table {
         "best, calls/s",
         "which is",
         "regret",
-        "noise over seeds",
+        "noise of it",
+        "in full",
+        "screening is off by",
+        "left out that may be the best",
+        "by at most",
+    ];
+    let row = |swept: &Swept| {
+        let best = swept.best();
+        let (left_out, most) = swept.left_out();
+        vec![
+            swept.name.clone(),
+            swept.candidates.len().to_string(),
+            format!("{:.0}", swept.at_last(0)),
+            format!("{:.0}", swept.at_last(best)),
+            swept.candidates[best].name.clone(),
+            percent(swept.regret()),
+            percent(swept.regret_noise()),
+            swept.full.len().to_string(),
+            percent(swept.screening().noise),
+            left_out.to_string(),
+            percent(most),
+        ]
+    };
+    table("Regret", &columns, swept.iter().map(row).collect())
+}
+
+/// How good forecasts were: a line for each workload and hardware.
+fn forecasts(swept: &[Swept]) -> Table {
+    let columns = [
+        "workload and hardware",
+        "designs in full",
+        "seeds differ by",
         "median error of forecasts",
+        "pairs in the right order",
+        "all designs, by screening",
+        "median error",
         "pairs in the right order",
     ];
     let row = |swept: &Swept| {
-        let (tuned, best) = (swept.tuned(), swept.best());
+        let (full, all) = (swept.in_full(), swept.by_screening());
         vec![
-            swept.name(),
-            swept.points.len().to_string(),
-            format!("{:.0}", tuned.measured_per_s),
-            format!("{:.0}", best.measured_per_s),
-            best.name.clone(),
-            percent(swept.regret()),
-            percent(swept.noise()),
-            percent(swept.median_error()),
-            format!("{} of {}", swept.pairs().0, swept.pairs().1),
+            swept.name.clone(),
+            full.len().to_string(),
+            percent(swept.seeds_differ()),
+            percent(median(&swept::errors(&full))),
+            told(swept::pairs(&full)),
+            all.len().to_string(),
+            percent(median(&swept::errors(&all))),
+            told(swept::pairs(&all)),
         ]
     };
-    Table {
-        shows: "Regret and errors of forecasts".to_owned(),
-        columns: columns.map(str::to_owned).to_vec(),
-        rows: swept.iter().map(row).collect(),
-    }
+    table("Errors of forecasts", &columns, swept.iter().map(row).collect())
 }
 
-/// A line for each design.
+/// A line for each design that was measured in full whatever screening says, or at last.
 fn designs(swept: &[Swept]) -> Table {
     let columns = [
         "workload and hardware",
         "design",
         "forecast, calls/s",
+        "screened, calls/s",
         "measured, calls/s",
         "error",
         "made again",
         "full first, forecast",
         "busiest, measured",
     ];
-    let row = |swept: &Swept, point: &Point| {
+    let row = |swept: &Swept, design: usize| {
+        let (candidate, rates) = (&swept.candidates[design], &swept.full[&design]);
+        let measured = swept::mean_rate(rates);
+        let retries = rates.iter().map(|rate| rate.retries_percent).sum::<f64>();
         vec![
-            swept.name(),
-            point.name.clone(),
-            format!("{:.0}", point.forecast_per_s),
-            format!("{:.0}", point.measured_per_s),
-            format!("{:+.1} %", 100.0 * point.error()),
-            format!("{:.1} %", point.retries_percent),
-            point.bottleneck.clone(),
-            point.busiest.clone(),
+            swept.name.clone(),
+            candidate.name.clone(),
+            format!("{:.0}", candidate.forecast_per_s),
+            format!("{:.0}", swept.screened[design] / swept.screening().scale),
+            format!("{measured:.0}"),
+            format!("{:+.1} %", 100.0 * (candidate.forecast_per_s / measured - 1.0)),
+            format!("{:.1} %", retries / rates.len() as f64),
+            candidate.bottleneck.to_owned(),
+            rates[0].busiest.clone(),
         ]
     };
-    let rows = swept.iter().flat_map(|swept| swept.points.iter().map(move |of| row(swept, of)));
-    Table {
-        shows: "All designs that were measured".to_owned(),
-        columns: columns.map(str::to_owned).to_vec(),
-        rows: rows.collect(),
-    }
+    let shown = |swept: &Swept| {
+        let is_shown = |at: &usize| swept.spread.contains(at) || swept.last.contains_key(at);
+        swept.full.keys().copied().filter(is_shown).collect::<Vec<_>>()
+    };
+    let rows = swept.iter().flat_map(|of| shown(of).into_iter().map(move |at| row(of, at)));
+    table("Designs that were measured in full", &columns, rows.collect())
+}
+
+fn table(shows: &str, columns: &[&str], rows: Vec<Vec<String>>) -> Table {
+    let columns = columns.iter().map(|&column| column.to_owned()).collect();
+    Table { shows: shows.to_owned(), columns, rows }
 }
 
 fn notes(swept: &[Swept]) -> Vec<String> {
-    let regrets: Vec<f64> = swept.iter().map(Swept::regret).collect();
-    let noise: Vec<f64> = swept.iter().map(Swept::noise).collect();
-    let worst = regrets.iter().copied().fold(0.0, f64::max);
-    let errors: Vec<f64> = swept.iter().flat_map(Swept::errors).collect();
-    let sum = |sum: (usize, usize), pairs: (usize, usize)| (sum.0 + pairs.0, sum.1 + pairs.1);
-    let (right, all) = swept.iter().map(Swept::pairs).fold((0, 0), sum);
+    let all = |of: fn(&Swept) -> f64| swept.iter().map(of).collect::<Vec<f64>>();
+    let most = |values: &[f64]| values.iter().copied().fold(0.0, f64::max);
+    let (regrets, noise) = (all(Swept::regret), all(Swept::regret_noise));
+    let designs: usize = swept.iter().map(|swept| swept.candidates.len()).sum();
+    let full: usize = swept.iter().map(|swept| swept.full.len()).sum();
+    let left_out: usize = swept.iter().map(|swept| swept.left_out().0).sum();
+    let missed = all(|swept| swept.left_out().1);
     vec![
         format!(
-            "Regret: {} in the median of {} workloads with hardware, {} at worst.",
-            percent(study::median(&regrets)),
+            "Regret: {} in the median of {} workloads with hardware, {} at worst. Noise of it, a standard error: {} in the median, {} at most.",
+            percent(median(&regrets)),
             swept.len(),
-            percent(worst)
+            percent(most(&regrets)),
+            percent(median(&noise)),
+            percent(most(&noise)),
         ),
         format!(
-            "Noise: seeds of the same design differ by {} in the median of these, by {} at most.",
-            percent(study::median(&noise)),
-            percent(noise.iter().copied().fold(0.0, f64::max))
+            "All {designs} designs were screened, and {full} measured in full. Of the others {left_out} may be better than the best, by {} at most, if \
+             screening is off by {DEVIATIONS} standard deviations.",
+            percent(most(&missed)),
         ),
-        format!(
-            "Forecasts of throughput are off by {} in the median of {} designs.",
-            percent(study::median(&errors)),
-            errors.len()
-        ),
-        format!(
-            "Of {all} pairs of designs that differ by more than {} in what was measured, {right} are forecast in the right \
-             order.",
-            percent(study::DIFFERS)
-        ),
+        forecast_note("measured in full, chosen evenly", swept, Swept::in_full),
+        forecast_note("screened", swept, Swept::by_screening),
     ]
+}
+
+/// How good forecasts of some designs of each cell are.
+fn forecast_note(which: &str, swept: &[Swept], of: fn(&Swept) -> Vec<(f64, f64)>) -> String {
+    let points: Vec<Vec<(f64, f64)>> = swept.iter().map(of).collect();
+    let errors: Vec<f64> = points.iter().flat_map(|of| swept::errors(of)).collect();
+    let sum = |sum: (usize, usize), pairs: (usize, usize)| (sum.0 + pairs.0, sum.1 + pairs.1);
+    let pairs = points.iter().map(|of| swept::pairs(of)).fold((0, 0), sum);
+    format!(
+        "Of designs {which}, {} in number, forecasts of throughput are off by {} in the median; of pairs of the same workload and hardware that differ \
+         by more than {} in what was measured, {} ({}) are forecast in the right order.",
+        errors.len(),
+        percent(median(&errors)),
+        percent(DIFFERS),
+        told(pairs),
+        percent(pairs.0 as f64 / pairs.1.max(1) as f64),
+    )
+}
+
+fn told((right, all): (usize, usize)) -> String {
+    format!("{right} of {all}")
 }
 
 fn percent(share: f64) -> String {

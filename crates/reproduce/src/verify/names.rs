@@ -1,0 +1,112 @@
+//! What a design is called beside the tuner's: what it has otherwise.
+
+use layout::{IndexKind, Storage};
+use spade::design::{
+    Access, Design, IndexDesign, Partition, Placement, ProcedureDesign, TableDesign,
+};
+
+/// The name of the design that the tuner has chosen.
+pub(super) const TUNED: &str = "tuned";
+/// Differences that a name tells.
+const TOLD_MAX: usize = 3;
+
+/// What a design has otherwise than the tuner's.
+pub(super) fn name_of(design: &Design, tuned: &Design) -> String {
+    let mut all = Vec::new();
+    if let Some(same) = same_in_all(design, tuned) {
+        all.push(format!("all {same}"));
+    } else {
+        let pairs = design.tables.iter().zip(&tuned.tables).filter(|(own, other)| own != other);
+        all.extend(pairs.map(|(own, other)| table_name(own, other)));
+    }
+    let mut shipped: Vec<&str> = Vec::new();
+    for of in design.procedures.iter().filter(|of| of.access == Access::Shipped) {
+        shipped.push(&of.procedure);
+    }
+    let is_other = |(own, other): (&ProcedureDesign, &ProcedureDesign)| own.access != other.access;
+    if design.procedures.iter().zip(&tuned.procedures).any(is_other) {
+        all.push(match shipped.is_empty() {
+            true => "nothing shipped".to_owned(),
+            false => format!("shipped {}", first(&shipped)),
+        });
+    }
+    if all.is_empty() {
+        TUNED.to_owned()
+    } else {
+        first(&all.iter().map(String::as_str).collect::<Vec<_>>())
+    }
+}
+
+/// Some words, and how many more there are.
+fn first(words: &[&str]) -> String {
+    let told = words[..words.len().min(TOLD_MAX)].join(", ");
+    match words.len().checked_sub(TOLD_MAX + 1) {
+        Some(more) => format!("{told} and {} more", more + 1),
+        None => told,
+    }
+}
+
+/// How all tables are stored or spread, if all are alike and not so in the tuner's.
+fn same_in_all(design: &Design, tuned: &Design) -> Option<String> {
+    let [first, .., _] = &design.tables[..] else { return None };
+    let stored = |of: &TableDesign| stored_as(of);
+    let is_alike = design.tables.iter().all(|of| stored(of) == stored(first));
+    let is_spread = |of: &TableDesign| of.partition == Partition::RoundRobin;
+    let is_new = design.tables != tuned.tables;
+    let spread = if design.tables.iter().all(is_spread) { ", spread" } else { "" };
+    (is_alike && is_new).then(|| format!("{}{spread}", stored(first)))
+}
+
+fn table_name(own: &TableDesign, other: &TableDesign) -> String {
+    let mut what = Vec::new();
+    if stored_as(own) != stored_as(other) {
+        what.push(stored_as(own));
+    }
+    if own.indexes != other.indexes {
+        let index = |of: &IndexDesign| match of.kind {
+            IndexKind::Tree => format!("index in nodes of {}", of.node_bytes),
+            IndexKind::Hash => "index hashed".to_owned(),
+        };
+        what.extend(own.indexes.iter().map(index));
+    }
+    if own.partition != other.partition {
+        what.push(match &own.partition {
+            Partition::By { columns, .. } => format!("by {}", columns.join(" and ")),
+            _ => "spread".to_owned(),
+        });
+    }
+    format!("{} {}", own.table, what.join(" "))
+}
+
+fn stored_as(of: &TableDesign) -> String {
+    let inlined = if of.storage == Storage::HashInlined { "inlined" } else { "outside" };
+    match (of.storage, &of.placement) {
+        (Storage::Tree, _) => format!("trees of {} bytes", of.node_bytes),
+        (_, Placement::Dense { .. }) => format!("{inlined}, dense"),
+        (_, Placement::Hashed { load_percent }) => {
+            format!("{inlined}, {} slots at {load_percent} %", of.neighbourhood)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::small;
+    use super::*;
+
+    #[test]
+    fn designs_are_named_by_what_differs() {
+        let (_, stored) = small::read("tatp", 4, 1).expect("it is in order");
+        let tuned = stored.default_design();
+        let mut outside = tuned.clone();
+        outside.tables[1].storage = Storage::HashOutside;
+        let mut shipped = tuned.clone();
+        shipped.procedures[0].access = Access::Shipped;
+        assert_eq!(name_of(&tuned, &tuned), TUNED);
+        assert_eq!(name_of(&outside, &tuned), "access_info outside, dense");
+        assert_eq!(
+            name_of(&shipped, &tuned),
+            format!("shipped {}", shipped.procedures[0].procedure)
+        );
+    }
+}

@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use txn::{Database, Lane};
 use workload::{
-    AbortCounts, Attempts, CheckResult, Finished, Random, RunTotals, TransactionResult, Workload,
-    WorkloadError,
+    AbortCounts, Attempts, CheckResult, Finished, Random, RunTotals, TransactionResult,
+    Whereabouts, Workload, WorkloadError,
 };
 
 /// What is measured, and what is done between that: positions in the list of types.
@@ -131,7 +131,8 @@ pub async fn carry_out<E: Env>(
         Err(CallError::Unreachable(_)) => (TransactionResult::Unknown, 0),
         Err(error) => return Err(refused(error)),
     };
-    Ok(Finished { kind, result, retries, skipped: 0, aborts: AbortCounts::default() })
+    let (aborts, whereabouts) = (AbortCounts::default(), Whereabouts::default());
+    Ok(Finished { kind, result, retries, skipped: 0, aborts, whereabouts })
 }
 
 impl<E: Env> Workload<E> for Micro {

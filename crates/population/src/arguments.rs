@@ -52,7 +52,7 @@ impl Arguments {
     }
 
     #[inline]
-    fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.values.clear();
         self.arrays.clear();
         self.integers.clear();
@@ -106,6 +106,7 @@ impl Way {
 
 impl Population {
     /// Draws the arguments of a call. What is drawn of the generator, and in which order, is as for values one by one.
+    #[inline]
     pub(crate) fn draw_arguments(
         &self,
         procedure: &Procedure,
@@ -114,7 +115,21 @@ impl Population {
         arguments: &mut Arguments,
     ) {
         arguments.clear();
-        for (way, distribution) in procedure.ways.iter().zip(&procedure.arguments) {
+        self.draw_further(procedure, procedure.arguments.len(), site, orders, arguments);
+    }
+
+    /// Draws those behind the arguments that are there, until there are so many.
+    pub(crate) fn draw_further(
+        &self,
+        procedure: &Procedure,
+        count: usize,
+        site: &mut Site<'_>,
+        orders: &mut Orders,
+        arguments: &mut Arguments,
+    ) {
+        let there = arguments.values.len();
+        let all = procedure.ways.iter().zip(&procedure.arguments);
+        for (way, distribution) in all.take(count).skip(there) {
             // Each kind of value is put in place by itself: one that is made elsewhere and moved is waited for.
             match way {
                 Way::Integer(integers) => {

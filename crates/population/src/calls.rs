@@ -37,6 +37,17 @@ pub struct Call {
     pub arguments: Vec<Value>,
 }
 
+/// What is said of a drawn argument.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Judgement {
+    /// It is wanted.
+    Wanted,
+    /// Another is to be drawn.
+    Another,
+    /// It is to stay although it is not wanted.
+    Stay,
+}
+
 /// The calls of one client, one after the other. They follow from the seed, the client and how many there are.
 pub struct Calls<P> {
     population: P,
@@ -136,20 +147,41 @@ impl<P: Deref<Target = Population>> Calls<P> {
             true => self.shares.draw(&mut random),
             false => self.next_card(),
         };
-        let mut site = Site {
-            random,
-            count: self.counts[procedure],
-            group: 0,
-            client: Some((self.client, self.clients)),
-            now_us,
-            parent: &[],
-        };
+        let client = (self.client, self.clients);
+        let mut site = site(random, self.counts[procedure], client, now_us);
         let population = &*self.population;
         let of = &population.procedures[procedure];
         population.draw_arguments(of, &mut site, &mut self.orders, arguments);
         self.number += 1;
         self.counts[procedure] += 1;
         procedure
+    }
+
+    /// Draws the arguments of the last call, which is of this procedure, again and again until `judge` leaves the one at
+    /// `position` as it is; answers whether it is wanted. What comes in sequences is as it was.
+    pub fn redraw_into(
+        &mut self,
+        now_us: i64,
+        (procedure, position): (usize, usize),
+        arguments: &mut Arguments,
+        mut judge: impl FnMut(&Value) -> Judgement,
+    ) -> bool {
+        let population = &*self.population;
+        let of = &population.procedures[procedure];
+        let (count, client) = (self.counts[procedure] - 1, (self.client, self.clients));
+        loop {
+            let mut site = site(self.generators.item(self.number), count, client, now_us);
+            self.number += 1;
+            arguments.clear();
+            population.draw_further(of, position + 1, &mut site, &mut self.orders, arguments);
+            let judgement = judge(&arguments.values()[position]);
+            // What comes behind it is drawn for those only that stay.
+            if judgement != Judgement::Another {
+                let all = of.arguments.len();
+                population.draw_further(of, all, &mut site, &mut self.orders, arguments);
+                return judgement == Judgement::Wanted;
+            }
+        }
     }
 
     /// The next procedure of the deck.
@@ -167,4 +199,10 @@ impl<P: Deref<Target = Population>> Calls<P> {
         self.card += 1;
         self.deck[self.card - 1] as usize
     }
+}
+
+/// Where the arguments of a client's call are drawn that comes behind so many others of its procedure.
+#[inline]
+fn site(random: Random, count: u64, client: (u64, u64), now_us: i64) -> Site<'static> {
+    Site { random, count, group: 0, client: Some(client), now_us, parent: &[] }
 }

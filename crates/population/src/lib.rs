@@ -39,7 +39,7 @@ mod sample;
 mod text;
 
 pub use arguments::Arguments;
-pub use calls::{Call, Calls, Mix};
+pub use calls::{Call, Calls, Judgement, Mix};
 pub use error::PopulationError;
 pub use loading::{LoadError, load_part, read_row};
 pub use population::{Population, Scale};

@@ -70,7 +70,7 @@ impl Kind {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use workload::AbortCounts;
+    use workload::{AbortCounts, Whereabouts};
 
     #[test]
     fn committed_transactions_are_counted_by_type() {
@@ -80,6 +80,7 @@ mod tests {
             retries: 0,
             skipped: 0,
             aborts: AbortCounts::default(),
+            whereabouts: Whereabouts::default(),
         };
         let moved = Counts { round_trips: 7, verbs: 30, bytes: 4000, ..Counts::default() };
         let mut kinds = Kinds::default();

@@ -15,7 +15,7 @@ use std::rc::Rc;
 use std::task::Poll;
 use txn::{Abort, CatalogError, Database, Lane, TxnError};
 use workload::driver::AbortCounts;
-use workload::{Finished, Random, RunTotals, TransactionResult, WorkloadError};
+use workload::{Finished, Random, RunTotals, TransactionResult, Whereabouts, WorkloadError};
 
 /// Stream of the clients' dice.
 const CLIENT_STREAM: u32 = 310;
@@ -111,6 +111,7 @@ impl Desk {
                 retries: 0,
                 skipped: 0,
                 aborts: AbortCounts::default(),
+                whereabouts: Whereabouts::default(),
             });
         }
     }

@@ -12,7 +12,7 @@ const NAME_WIDTH: usize = 24;
 /// What was measured of a design.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Measured {
-    /// Where: `simulated`, or the fabric of this process.
+    /// Where: `simulated`, or the fabric of this process or of the cluster.
     pub place: String,
     /// Calls a second that ended, whether they committed or ended by their own rules, of all machines.
     pub calls_per_s: f64,
@@ -26,6 +26,12 @@ pub struct Measured {
     pub procedures: Vec<MeasuredProcedure>,
     /// Calls that were counted.
     pub calls: u64,
+    /// Of 100 calls that tell where their rows are, those that were made elsewhere, where that was counted.
+    pub remote_percent: Option<f64>,
+    /// Of 100 calls, those that owners of their rows have carried out, where that was counted and the design ships any.
+    pub shipped_percent: Option<f64>,
+    /// What was not as forecasts have it, and what nobody has seen, in sentences.
+    pub notes: Vec<String>,
 }
 
 /// What was measured of a procedure.
@@ -87,6 +93,9 @@ impl Verification {
         self.head(&mut text);
         self.total(&mut text);
         self.procedures(&mut text);
+        for note in &self.measured.notes {
+            let _ = writeln!(text, "\n{note}");
+        }
         text
     }
 
@@ -94,17 +103,23 @@ impl Verification {
         let target = &self.forecast.target;
         let Target { workload, machines, lanes, world, .. } = target;
         let _ = writeln!(text, "{workload}, {}", target.scale());
+        let of = if *machines == 1 { "machine" } else { "machines" };
         let _ = writeln!(
             text,
-            "on {machines} machines of {} ({}; operations were measured with {}), {lanes} lanes each",
+            "on {machines} {of} of {} ({}; operations were measured with {}), {lanes} lanes each",
             world.hardware, self.measured.place, world.machines
         );
-        let remote = 100.0 * self.forecast.remote_calls;
-        let _ = writeln!(
+        let remote = self.measured.remote_percent.unwrap_or(100.0 * self.forecast.remote_calls);
+        let _ = write!(
             text,
-            "{} calls were counted; {remote:.0} of 100 came to another machine than that of their rows\n",
+            "{} calls were counted; {remote:.0} of 100 came to another machine than that of their rows",
             self.measured.calls
         );
+        if let Some(shipped) = self.measured.shipped_percent {
+            let _ =
+                write!(text, ", and {shipped:.0} of 100 were carried out by the owners of these");
+        }
+        text.push_str("\n\n");
     }
 
     fn total(&self, text: &mut String) {

@@ -9,6 +9,7 @@ use layout::NodeId;
 use procedure::node::Workload;
 use runtime::{Caller, Generated, OpenError};
 use txn::{Abort, Database, Lane};
+use workload::Whereabouts;
 
 /// Who carries out procedures.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -91,6 +92,8 @@ pub struct Ready {
     is_prepared: bool,
     /// Who carries it out, if that is not whoever calls.
     pub(crate) owner: Option<NodeId>,
+    /// Where its rows are.
+    pub(crate) whereabouts: Whereabouts,
 }
 
 impl Ready {

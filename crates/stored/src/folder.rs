@@ -4,6 +4,7 @@ use crate::check::Checks;
 use crate::code::{Code, Crew};
 use crate::design::{self, Division, Home, Subject, Uses};
 use crate::linked::LinkedCode;
+use crate::residence::{Residence, Resident};
 use crate::rules::Rules;
 use crate::shipping::{Opening, Owners, Shipper};
 use crate::terminal::{Callee, Terminal};
@@ -125,6 +126,8 @@ pub struct Stored {
     folder: PathBuf,
     /// Who carries out calls that are shipped; none if nobody does.
     owners: Option<Arc<Owners>>,
+    /// Where calls of this process have their rows; none if that is anywhere.
+    residence: Option<Arc<Residence>>,
     rules: Arc<Rules>,
 }
 
@@ -223,6 +226,7 @@ impl Stored {
             checks: Arc::new(checks),
             folder: folder.canonicalize().unwrap_or_else(|_| folder.to_path_buf()),
             owners: None,
+            residence: None,
         })
     }
 
@@ -595,7 +599,11 @@ impl<E: Env> Workload<E> for Stored {
     ) -> Result<Terminal, WorkloadError> {
         let client = (u64::from(thread), u64::from(threads));
         let shipper = self.owners.clone().map(Shipper::new);
-        Ok(Terminal::new(self.population.clone(), self.callee(database)?, client, shipper))
+        let seed = self.population.scale().seed;
+        let resident = self.residence.clone();
+        let resident = resident.map(|residence| Resident::new(residence, seed, client.0));
+        let callee = self.callee(database)?;
+        Ok(Terminal::new(self.population.clone(), callee, client, resident, shipper))
     }
 
     async fn run_one(
@@ -604,6 +612,14 @@ impl<E: Env> Workload<E> for Stored {
         terminal: &mut Terminal,
     ) -> Result<Finished, WorkloadError> {
         terminal.run_one(lane).await
+    }
+
+    fn has_homes(&self, servers: usize) -> bool {
+        servers > 1 && self.homes(servers).iter().any(Option::is_some)
+    }
+
+    fn settle(&mut self, own: &[u16], servers: usize, remote: f64) {
+        self.residence = Some(Arc::new(Residence::new(self.homes(servers), own, remote)));
     }
 
     fn is_shipping(&self, servers: usize) -> bool {

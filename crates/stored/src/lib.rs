@@ -10,6 +10,7 @@
 //! callers    procedures by name, for programs that bind arguments themselves
 //! check      what holds when nobody calls
 //! prepared   arguments as generated code takes them
+//! residence  calls that are made where their rows are
 //! rules      by which errors calls end as their procedures say
 //! shipping   calls that the owner of their rows carries out
 //! ```
@@ -22,6 +23,7 @@ mod design;
 mod folder;
 mod linked;
 mod prepared;
+mod residence;
 mod rules;
 pub mod shipping;
 mod terminal;

@@ -1,6 +1,7 @@
 //! The calls of one thread.
 
 use crate::code::{Crew, Ready};
+use crate::residence::Resident;
 use crate::rules::Rules;
 use crate::shipping::{Shipped, Shipper};
 use execute::{CallError, Retries};
@@ -31,6 +32,8 @@ pub struct Terminal {
     drawn: u64,
     /// How many were begun.
     begun: u64,
+    /// Who sees to it that calls are made where their rows are, if anybody does.
+    resident: Option<Resident>,
     /// Who sends calls to the owners of their rows, if anybody does.
     shipping: Option<Box<Shipping>>,
 }
@@ -58,12 +61,13 @@ impl Terminal {
         population: Arc<Population>,
         callee: Callee,
         client: (u64, u64),
+        resident: Option<Resident>,
         shipper: Option<Shipper>,
     ) -> Self {
         let calls = Calls::new(population, client.0, client.1, Mix::Deck);
         let shipping =
             shipper.map(|shipper| Box::new(Shipping { shipper, results: Default::default() }));
-        Self { calls, callee, queue: Default::default(), drawn: 0, begun: 0, shipping }
+        Self { calls, callee, queue: Default::default(), drawn: 0, begun: 0, resident, shipping }
     }
 
     /// Makes the next call. Calls that give no rows where they could are counted as skipped parts.
@@ -95,6 +99,10 @@ impl Terminal {
         for place in places.clone() {
             let call = &mut self.queue[(place % PLACES) as usize];
             call.procedure = self.calls.next_into(0, call.prepared.drawn());
+            if let Some(resident) = &mut self.resident {
+                let drawn = call.prepared.drawn();
+                call.whereabouts = resident.place(&mut self.calls, call.procedure, drawn);
+            }
             self.callee.crew.make_ready(call);
             if let Some(shipping) = &self.shipping {
                 shipping.make_ready(call);
@@ -217,6 +225,6 @@ impl Callee {
         reasons.iter().for_each(|&reason| aborts.add(reason));
         let is_given_up = matches!(result, TransactionResult::Aborted(_));
         let retries = reasons.len() as u32 - u32::from(is_given_up);
-        Ok(Finished { kind, result, retries, skipped, aborts })
+        Ok(Finished { kind, result, retries, skipped, aborts, whereabouts: ready.whereabouts })
     }
 }

@@ -1,6 +1,6 @@
 //! Attempts at one transaction: which failures deserve another, and how long to wait before it.
 
-use crate::driver::{AbortCounts, Finished, TransactionResult};
+use crate::driver::{AbortCounts, Finished, TransactionResult, Whereabouts};
 use crate::error::WorkloadError;
 use fabric::Env;
 use txn::insistence::{RETRIES_AT_ONCE, stand_back};
@@ -83,7 +83,8 @@ impl Attempts {
     /// The finished transaction.
     #[inline]
     pub fn finish(self, kind: usize, result: TransactionResult, skipped: u32) -> Finished {
-        Finished { kind, result, retries: self.retries, skipped, aborts: self.aborts }
+        let whereabouts = Whereabouts::default();
+        Finished { kind, result, retries: self.retries, skipped, aborts: self.aborts, whereabouts }
     }
 }
 

@@ -96,6 +96,15 @@ pub trait Workload<E: Env>: Sized {
         seed: u64,
     ) -> Result<Self::Terminal, WorkloadError>;
 
+    /// Whether it is known of some transactions, before they begin, on which of so many memory servers they have their rows.
+    fn has_homes(&self, _servers: usize) -> bool {
+        false
+    }
+
+    /// Has this process make those transactions whose rows are on its `own` of so many memory servers, but for a share of
+    /// `remote`, whose rows are on others. Before any terminal.
+    fn settle(&mut self, _own: &[u16], _servers: usize, _remote: f64) {}
+
     /// Whether transactions are carried out by the owners of their rows where there are so many memory servers, and compute
     /// servers that own what is there.
     fn is_shipping(&self, _servers: usize) -> bool {
@@ -173,6 +182,18 @@ pub enum TransactionResult {
     Unknown,
 }
 
+/// Where a transaction has its rows, for whoever makes it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Whereabouts {
+    /// Nothing tells before it begins.
+    #[default]
+    Anywhere,
+    /// On the memory servers that whoever makes it owns.
+    Home,
+    /// On others.
+    Elsewhere,
+}
+
 /// What [`Workload::run_one`] did.
 #[derive(Clone, Copy, Debug)]
 pub struct Finished {
@@ -186,6 +207,8 @@ pub struct Finished {
     pub skipped: u32,
     /// Aborted attempts by reason.
     pub aborts: AbortCounts,
+    /// Where it had its rows.
+    pub whereabouts: Whereabouts,
 }
 
 /// Numbers of one transaction's aborts, by reason. In bytes, since it is handed on with every transaction.
@@ -243,6 +266,10 @@ pub struct KindTotals {
     pub retries: u64,
     /// Skipped parts of committed transactions.
     pub skipped: u64,
+    /// Those of all that had their rows at home.
+    pub home: u64,
+    /// And those that had them elsewhere.
+    pub elsewhere: u64,
 }
 
 /// What became of all transactions, by type and abort reason.
@@ -266,6 +293,11 @@ impl RunTotals {
     #[inline]
     pub fn add(&mut self, finished: &Finished) {
         let kind = &mut self.kinds[finished.kind];
+        match finished.whereabouts {
+            Whereabouts::Anywhere => {}
+            Whereabouts::Home => kind.home += 1,
+            Whereabouts::Elsewhere => kind.elsewhere += 1,
+        }
         match finished.result {
             TransactionResult::Committed => {
                 kind.committed += 1;
@@ -295,6 +327,8 @@ impl RunTotals {
             mine.unknown += theirs.unknown;
             mine.retries += theirs.retries;
             mine.skipped += theirs.skipped;
+            mine.home += theirs.home;
+            mine.elsewhere += theirs.elsewhere;
         }
         for (mine, theirs) in self.aborts.iter_mut().zip(&other.aborts) {
             for (count, further) in mine.iter_mut().zip(theirs) {

@@ -38,7 +38,8 @@ pub use check::History;
 pub use churn::{Churn, ChurnConfig};
 pub use cycle::Cycle;
 pub use driver::{
-    AbortCounts, CheckResult, Finished, REASON_COUNT, RunTotals, TransactionResult, Workload,
+    AbortCounts, CheckResult, Finished, REASON_COUNT, RunTotals, TransactionResult, Whereabouts,
+    Workload,
 };
 pub use error::WorkloadError;
 pub use fabric::random::{self, Random};

@@ -41,6 +41,14 @@ struct Hand {
     done: Option<Done>,
 }
 
+/// What one of them is to do.
+struct Duty {
+    threads: u32,
+    /// Of each thread.
+    lanes: u32,
+    part: Part,
+}
+
 /// What one of them did.
 pub struct Share {
     /// The compute server's number.
@@ -58,19 +66,25 @@ pub struct Share {
 impl Crew {
     /// Asks all of `members` what they have. They do not wait for an order, which may be long in coming.
     pub fn gather(members: &[&Member], cluster: ClusterId, keys: Option<TlsKeys>) -> Result<Self> {
-        let members = members.iter().copied().cloned().collect();
+        let members: Vec<Member> = members.iter().copied().cloned().collect();
         let mut crew = Self { members, cluster, keys, ready: Vec::new() };
-        crew.ready = crew.greet_all()?.into_iter().map(|(_, ready)| ready).collect();
+        let all = crew.members.len();
+        crew.ready = crew.greet(all)?.into_iter().map(|(_, ready)| ready).collect();
         Ok(crew)
     }
 
-    /// Connects to all, and asks what they have.
-    fn greet_all(&self) -> Result<Vec<(Hand, Ready)>> {
+    /// Who they are.
+    pub fn members(&self) -> &[Member] {
+        &self.members
+    }
+
+    /// Connects to the first so many, and asks what they have.
+    fn greet(&self, count: usize) -> Result<Vec<(Hand, Ready)>> {
         let greet = |member: &Member| {
             Hand::greet(member, self.cluster, self.keys.as_ref())
                 .with_context(|| format!("compute server {} cannot be given work", member.number))
         };
-        self.members.iter().map(greet).collect()
+        self.members.iter().take(count).map(greet).collect()
     }
 
     /// Threads of all compute servers, where each has `threads` or, if there is none, what its configuration says.
@@ -107,26 +121,52 @@ impl Crew {
         stop: &AtomicBool,
         watcher: &mut dyn Watcher,
     ) -> Result<Vec<Share>> {
-        let threads_in_all = self.threads(threads);
         let (threads_of, lanes_of) = self.shape(threads, lanes);
-        let greeted = self.greet_all()?;
-        let mut hands = Hands(greeted.into_iter().map(|(hand, _)| hand).collect());
         let workers: Vec<u32> = threads_of.iter().zip(&lanes_of).map(|(a, b)| a * b).collect();
-        for (place, part) in Part::shares(&workers).into_iter().enumerate() {
-            let (arguments, threads, lanes) =
-                (arguments.to_vec(), threads_of[place], lanes_of[place]);
+        let shapes = threads_of.into_iter().zip(lanes_of);
+        let duties = shapes.zip(Part::shares(&workers));
+        let duties = duties.map(|((threads, lanes), part)| Duty { threads, lanes, part }).collect();
+        self.carry_out(arguments, duties, stop, watcher)
+    }
+
+    /// Has one lane of the first of them run `arguments` while no other does anything. Its worker is another one than the
+    /// `workers` of a run before: what these have counted on is theirs.
+    pub fn run_alone(
+        &self,
+        arguments: &[String],
+        workers: u32,
+        stop: &AtomicBool,
+        watcher: &mut dyn Watcher,
+    ) -> Result<Option<Share>> {
+        let part = Part { workers_before: workers, ..Part::WHOLE };
+        let duty = Duty { threads: 1, lanes: 1, part };
+        Ok(self.carry_out(arguments, vec![duty], stop, watcher)?.pop())
+    }
+
+    fn carry_out(
+        &self,
+        arguments: &[String],
+        duties: Vec<Duty>,
+        stop: &AtomicBool,
+        watcher: &mut dyn Watcher,
+    ) -> Result<Vec<Share>> {
+        let threads_in_all = duties.iter().map(|duty| duty.threads).sum();
+        let greeted = self.greet(duties.len())?;
+        let mut hands = Hands(greeted.into_iter().map(|(hand, _)| hand).collect());
+        for (hand, &Duty { threads, lanes, part }) in hands.0.iter_mut().zip(&duties) {
+            let arguments = arguments.to_vec();
             let order = Order { arguments, threads, threads_in_all, lanes, part };
-            let hand = &mut hands.0[place];
             hand.line.say(&Request::Order(Box::new(order)))?;
             hand.heard = Moment::now();
         }
         hands.wait(stop, watcher)?;
-        let share = |(hand, (threads, lanes)): (Hand, (u32, u32))| {
+        let share = |(hand, duty): (Hand, Duty)| {
             let done = hand.done.expect("it was waited for");
             let (run, testimony) = (done.run.into_run(), done.testimony);
+            let Duty { threads, lanes, .. } = duty;
             Share { number: hand.number, threads, lanes, run, testimony }
         };
-        Ok(hands.0.into_iter().zip(threads_of.into_iter().zip(lanes_of)).map(share).collect())
+        Ok(hands.0.into_iter().zip(duties).map(share).collect())
     }
 }
 

@@ -175,10 +175,11 @@ fn merge_statistics(sum: &mut LaneStatistics, more: &LaneStatistics) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use workload::AbortCounts;
+    use workload::{AbortCounts, Whereabouts};
 
     fn finished(kind: usize, result: TransactionResult) -> Finished {
-        Finished { kind, result, retries: 1, skipped: 0, aborts: AbortCounts::default() }
+        let (aborts, whereabouts) = (AbortCounts::default(), Whereabouts::default());
+        Finished { kind, result, retries: 1, skipped: 0, aborts, whereabouts }
     }
 
     #[test]

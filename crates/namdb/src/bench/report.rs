@@ -73,6 +73,9 @@ pub struct Report {
     pub succeeded_per_s: f64,
     /// Of 100 transactions, those that owners of their rows have carried out, where the design ships any.
     pub shipped_percent: Option<f64>,
+    /// Of 100 transactions whose arguments tell the place of their rows, those that a compute server made that does not own
+    /// it, where such transactions are made at home.
+    pub remote_percent: Option<f64>,
     /// Attempts beyond the first.
     pub retries: u64,
     /// Transactions given up after many attempts.
@@ -341,6 +344,7 @@ impl Report {
             found_nothing,
             succeeded_per_s: per_s(window.totals.committed() - found_nothing.unwrap_or(0)),
             shipped_percent: workload.is_shipping(facts.servers.into()).then(|| shipped(window)),
+            remote_percent: remote(totals(|kind| kind.home), totals(|kind| kind.elsewhere)),
             retries: totals(|kind| kind.retries),
             given_up: totals(|kind| kind.aborted),
             unknown: totals(|kind| kind.unknown),
@@ -400,6 +404,12 @@ fn by_reason(aborts: impl Iterator<Item = (Abort, u64)>) -> BTreeMap<String, u64
 
 fn ended(totals: &KindTotals) -> u64 {
     totals.committed + totals.rolled_back + totals.aborted + totals.unknown
+}
+
+/// Of 100 transactions, those that were made elsewhere; none if it is not known of any.
+fn remote(home: u64, elsewhere: u64) -> Option<f64> {
+    let all = home + elsewhere;
+    (all > 0).then(|| 100.0 * elsewhere as f64 / all as f64)
 }
 
 /// Of 100 transactions, those that owners of rows have carried out, each asked by a call.

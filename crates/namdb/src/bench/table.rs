@@ -126,6 +126,13 @@ fn throughput(text: &mut String, report: &Report) {
         let threads = counted(u64::from(report.threads), "thread");
         line!(text, "{:16}the machine was busy with other things: {threads} ran", "");
     }
+    if let Some(percent) = report.remote_percent {
+        let percent = format!("{percent:.1} %");
+        line!(
+            text,
+            "  {percent:>12}  made elsewhere than on the compute server that owns their rows"
+        );
+    }
     if let Some(percent) = report.shipped_percent {
         let percent = format!("{percent:.1} %");
         line!(text, "  {percent:>12}  carried out by compute servers that own their rows");

@@ -3,6 +3,7 @@
 use super::choice::{Choice, CodeName, Job};
 use super::memory_server::parse_setting;
 use super::named;
+use super::remote_calls::{RemoteCalls, parse_remote_calls};
 use super::simulated::{self, SimulatedArguments};
 use super::{WorldArguments, catch_interrupts, interruption, parse_rate, parse_span, parse_wait};
 use crate::Verdict;
@@ -42,6 +43,10 @@ const CODE: &str = "--code";
 /// Lanes of a thread of this process where verbs take time.
 const LANES: u32 = 8;
 
+/// What is said where --remote-calls changes nothing.
+const NOWHERE_AT_HOME: &str = "  --remote-calls changes nothing: calls are at home on compute servers that own memory servers, and where the design \
+                               partitions tables and tells by which argument (`by`) a procedure's rows are found";
+
 const EXAMPLES: &str = "\
 Examples:
   namdb bench tpcc --threads 4 --warehouses 4 --seconds 30
@@ -57,6 +62,8 @@ Examples:
   namdb bench workloads/tatp                    stored procedures of a folder, also of one of your own (docs/workload.md)
   namdb bench workloads/tatp --units 1 --profile connectx3-fdr --machines 4
                                                 on a simulated cluster, stored and partitioned as its design says
+  namdb bench mine --design tuned.json --cluster namdb.toml --remote-calls 30
+                                                calls are made where their rows are, but for 30 of 100
 
 Progress goes to the error stream, the result to the output. Ctrl-C ends the run early and still \
 reports. The exit code is 0 if every check holds, 1 if one fails, 2 if there is no result or it cannot be \
@@ -111,6 +118,10 @@ struct AbroadArguments {
     #[arg(long, global = true, value_name = "N", allow_negative_numbers = true,
           value_parser = clap::value_parser!(u32).range(1..=64))]
     lanes: Option<u32>,
+    /// Of a folder's calls whose arguments tell the place of their rows, how many in a hundred come to another compute server,
+    /// or simulated machine, than that of their rows; `anywhere` if nobody looks where rows are [default: 10]
+    #[arg(long, global = true, value_name = "PERCENT", allow_negative_numbers = true, value_parser = parse_remote_calls)]
+    remote_calls: Option<RemoteCalls>,
     /// Drop tables that an earlier run has left
     #[arg(long, global = true, requires = "cluster")]
     fresh: bool,
@@ -128,9 +139,14 @@ pub fn run(mut arguments: BenchArguments, code: &[Code]) -> Result<Verdict> {
         json::probe(path)?;
     }
     let world = &arguments.world;
-    let BenchArguments { abroad: AbroadArguments { lanes, cluster, .. }, simulated, .. } =
-        arguments;
-    if let Some(cluster) = simulated.cluster(*lanes, world.seed) {
+    let BenchArguments { abroad, simulated, .. } = arguments;
+    let AbroadArguments { lanes, cluster, remote_calls, .. } = abroad;
+    ensure!(
+        remote_calls.is_none() || matches!(arguments.choice, Choice::Folder(_)),
+        "--remote-calls is of the calls of a folder, whose design tells where rows are"
+    );
+    let share = remote_calls.unwrap_or_default();
+    if let Some(cluster) = simulated.cluster(*lanes, share, world.seed)? {
         // Nothing outside is left behind: Ctrl-C may end it at once.
         let (isolation, json) = (world.isolation.into(), arguments.json.as_deref());
         return simulated::run(&arguments.choice, isolation, cluster, json);
@@ -138,6 +154,10 @@ pub fn run(mut arguments: BenchArguments, code: &[Code]) -> Result<Verdict> {
     ensure!(
         lanes.is_none() || cluster.is_some(),
         "--lanes belongs to --cluster or --profile: in one process nothing waits"
+    );
+    ensure!(
+        remote_calls.is_none() || cluster.is_some(),
+        "--remote-calls belongs to --cluster or --profile: in one process all rows are near"
     );
     catch_interrupts()?;
     let abroad = match &arguments.abroad.cluster {
@@ -188,24 +208,28 @@ impl<'a> Abroad<'a> {
         let cluster = ClusterFile::load(file, &arguments.set)?;
         let health = Arc::new(Health::new(interruption()));
         let place = Place::join(cluster, Member::client(), &Arc::default(), &health)?;
-        let servers: Vec<&Member> = place.map.compute_servers().collect();
-        let servers: Vec<&Member> =
-            servers.into_iter().filter(|member| member.addresses.work.is_some()).collect();
-        let wanted = arguments.compute_servers.map_or(servers.len(), usize::from);
-        let there = servers.get(..wanted).with_context(|| {
-            format!(
-                "the cluster has {} compute servers, not {wanted}; `namdb compute-server` starts one",
-                servers.len()
-            )
-        })?;
-        let crew = match there {
-            [] => None,
-            members => Some(Crew::gather(members, place.cluster.id, keys(&place.cluster)?)?),
-        };
+        let crew = crew(&place, arguments.compute_servers)?;
         let threads =
             crew.as_ref().map_or(world.thread_count(), |crew| crew.threads(world.threads));
         Ok(Self { arguments, place, crew, threads })
     }
+}
+
+/// The compute servers of a cluster that take work, or so many of them; none if there is none, or none is wanted.
+pub fn crew(place: &Place, wanted: Option<u16>) -> Result<Option<Crew>> {
+    let servers: Vec<&Member> =
+        place.map.compute_servers().filter(|member| member.addresses.work.is_some()).collect();
+    let wanted = wanted.map_or(servers.len(), usize::from);
+    let there = servers.get(..wanted).with_context(|| {
+        format!(
+            "the cluster has {} compute servers, not {wanted}; `namdb compute-server` starts one",
+            servers.len()
+        )
+    })?;
+    Ok(match there {
+        [] => None,
+        members => Some(Crew::gather(members, place.cluster.id, keys(&place.cluster)?)?),
+    })
 }
 
 /// A run whose report is told as soon as it is there, before other files are written that were asked for.
@@ -227,14 +251,16 @@ impl Job for Deliver<'_> {
             return Ok(deliver(&self.measure.run(workload, parameters)?, self.json));
         };
         let (measure, lanes) = (&self.measure, arguments.lanes.unwrap_or(LANES));
-        let owned_lanes = match abroad::is_shipping(&place, &workload) {
-            true => place.cluster.compute.iter().map(|server| server.lanes).sum(),
-            false => 0,
-        };
+        if arguments.remote_calls.is_some()
+            && (crew.is_none() || !abroad::has_homes(&place, &workload))
+        {
+            output::say(NOWHERE_AT_HOME);
+        }
+        let owned_lanes = owned_lanes(&place, &workload);
         let is_here = crew.is_none();
         let run = RunAbroad { measure, arguments, crew, threads, owned_lanes, parameters };
         let report = match is_here {
-            true => abroad::run_shipping(&place, lanes, &mut workload, run),
+            true => abroad::run_at_home(&place, lanes, &mut workload, RemoteCalls::Anywhere, run),
             false => abroad::run(&place, lanes, &workload, run),
         };
         let delivered = report.map(|report| deliver(&report, self.json));
@@ -243,6 +269,14 @@ impl Job for Deliver<'_> {
             output::say(&format!("namdb: the cluster was not left in order: {error:#}"));
         }
         delivered
+    }
+}
+
+/// Lanes of compute servers for what is shipped to them, at most.
+pub fn owned_lanes<W: AnyWorkload>(place: &Place, workload: &W) -> u32 {
+    match abroad::is_shipping(place, workload) {
+        true => place.cluster.compute.iter().map(|server| server.lanes).sum(),
+        false => 0,
     }
 }
 
@@ -310,16 +344,24 @@ impl RunAbroad<'_> {
                 if facts.fabric == "shm" { loaders + lanes } else { loaders.max(lanes) }
             }
         };
-        let wanted = wanted + self.owned_lanes;
-        let seat = site.seat()?;
-        let SlotSupply { free, all } = seat.wait(seat.handle().slots())?;
-        ensure!(
-            wanted <= free,
-            "the run takes {wanted} slots of the timestamp vector, one for each lane of all threads, and {free} of the \
-             cluster's {all} are free; take fewer --threads, --lanes or --compute-servers"
-        );
-        Ok(())
+        ensure_free_slots(
+            site,
+            wanted + self.owned_lanes,
+            "--threads, --lanes or --compute-servers",
+        )
     }
+}
+
+/// Sees to it that so many slots of the vector are free; if not, what to take fewer of.
+pub fn ensure_free_slots<S: Site>(site: &S, wanted: u32, fewer: &str) -> Result<()> {
+    let seat = site.seat()?;
+    let SlotSupply { free, all } = seat.wait(seat.handle().slots())?;
+    ensure!(
+        wanted <= free,
+        "the run takes {wanted} slots of the timestamp vector, one for each lane of all threads, and {free} of the \
+         cluster's {all} are free; take fewer {fewer}"
+    );
+    Ok(())
 }
 
 /// What this process was called with, as compute servers get it: a folder and its design have their whole paths, since they may
@@ -354,7 +396,7 @@ fn with_whole_paths(words: impl Iterator<Item = String>) -> Vec<String> {
     words
 }
 
-fn whole_path(path: &str) -> String {
+pub fn whole_path(path: &str) -> String {
     let whole = Path::new(path).canonicalize();
     whole.map_or_else(|_| path.to_owned(), |whole| whole.display().to_string())
 }
@@ -391,7 +433,9 @@ pub fn carry_out(
         part: order.part,
         telling: Some(&surroundings.telling),
     };
-    let job = RunPart { place: &surroundings.place, lanes: order.lanes, plan, stop, watcher };
+    let remote_calls = bench.abroad.remote_calls.unwrap_or_default();
+    let (place, lanes) = (&surroundings.place, order.lanes);
+    let job = RunPart { place, lanes, remote_calls, plan, stop, watcher };
     bench.choice.run(world.isolation.into(), order.threads_in_all, world.seed, job)
 }
 
@@ -399,6 +443,7 @@ pub fn carry_out(
 struct RunPart<'a> {
     place: &'a Place,
     lanes: u32,
+    remote_calls: RemoteCalls,
     plan: RunPlan<'a>,
     stop: &'a AtomicBool,
     watcher: &'a mut dyn Watcher,
@@ -408,7 +453,8 @@ impl Job for RunPart<'_> {
     type Output = Done;
 
     fn run<W: AnyWorkload>(self, mut workload: W, _parameters: Parameters) -> Result<Done> {
-        abroad::run_shipping(self.place, self.lanes, &mut workload, self)
+        let remote_calls = self.remote_calls;
+        abroad::run_at_home(self.place, self.lanes, &mut workload, remote_calls, self)
     }
 }
 
@@ -497,7 +543,7 @@ impl Measure<'_> {
             telling: self.telling,
         };
         let before = BeforeRun::new(site, workload, loaded);
-        let run = with_progress(plan.window_s, |stop, watcher| {
+        let run = with_progress("running", plan.window_s, |stop, watcher| {
             let run = driver::run(site, workload, &plan, stop, watcher)?;
             let committed = run.totals.committed();
             Ok((run, committed))
@@ -516,7 +562,7 @@ impl Measure<'_> {
     ) -> Result<Report> {
         let loaded = self.load(site, workload)?;
         let before = BeforeRun::new(site, workload, loaded);
-        let (run, shares) = with_progress(self.seconds, |stop, watcher| {
+        let (run, shares) = with_progress("running", self.seconds, |stop, watcher| {
             let shares = run_parts(stop, watcher)?;
             let runs: Vec<Run> = shares.iter().map(|share| share.run.clone()).collect();
             let run = travel::merge(&runs).context("no compute server ran anything")?;
@@ -549,11 +595,12 @@ impl Measure<'_> {
 
 /// Runs something of so many seconds under a bar that tells rate and time left; it tells how many transactions
 /// have committed.
-fn with_progress<R>(
+pub fn with_progress<R>(
+    name: &'static str,
     seconds: f64,
     run: impl FnOnce(&AtomicBool, &mut dyn Watcher) -> Result<(R, u64)>,
 ) -> Result<R> {
-    let progress = Progress::begin("running", (seconds * 1e3) as u64);
+    let progress = Progress::begin(name, (seconds * 1e3) as u64);
     let (output, committed) = run(interruption(), &mut Bar(&progress))?;
     let transactions = text::counted(committed, "transaction");
     progress.finish(&format!("{transactions} committed, warm-up included"));

@@ -11,6 +11,7 @@ pub mod doctor;
 pub mod memory_server;
 pub mod named;
 pub mod postgres;
+pub mod remote_calls;
 pub mod reproduce;
 pub mod simulate;
 pub mod simulated;

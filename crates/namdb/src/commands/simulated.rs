@@ -1,19 +1,18 @@
 //! `namdb bench ... --profile NAME`: a workload on a simulated cluster, in virtual time.
 
 use super::choice::{Choice, Job};
-use super::spade::parse_percent;
+use super::remote_calls::RemoteCalls;
 use crate::Verdict;
 use crate::bench::progress::Progress;
 use crate::bench::report::Parameters;
 use crate::bench::simulated::SimulatedReport;
 use crate::bench::{AnyWorkload, json, text};
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::Args;
 use fabric::LocalEnv;
 use namdb::Isolation;
 use reproduce::bench::{self, Phase};
 use reproduce::verify::{Cluster, MACHINES_MAX};
-use spade::tune::REMOTE_CALLS;
 use std::cell::RefCell;
 use std::path::Path;
 use workload::Workload;
@@ -38,22 +37,30 @@ pub struct SimulatedArguments {
     #[arg(long, global = true, value_name = "N", requires = "profile", allow_negative_numbers = true,
           value_parser = clap::value_parser!(u32).range(1..=8))]
     replicas: Option<u32>,
-    /// Of a folder's calls, how many in a hundred come to another machine than that of their rows [default: 10]
-    #[arg(long, global = true, value_name = "PERCENT", requires = "profile", allow_negative_numbers = true, value_parser = parse_percent)]
-    remote_calls: Option<f64>,
 }
 
 impl SimulatedArguments {
     /// The cluster that is asked for; none if the run is a real one.
-    pub fn cluster(&self, lanes: Option<u32>, seed: u64) -> Option<Cluster> {
-        Some(Cluster {
-            profile: self.profile.clone()?,
+    pub fn cluster(
+        &self,
+        lanes: Option<u32>,
+        remote_calls: RemoteCalls,
+        seed: u64,
+    ) -> Result<Option<Cluster>> {
+        let Some(profile) = self.profile.clone() else { return Ok(None) };
+        let RemoteCalls::Share(remote_calls) = remote_calls else {
+            bail!(
+                "simulated clusters make calls at home but for a share; let --remote-calls be a number"
+            )
+        };
+        Ok(Some(Cluster {
+            profile,
             machines: self.machines.unwrap_or(4),
             lanes: lanes.unwrap_or(LANES),
             replicas: self.replicas.unwrap_or(1),
-            remote_calls: self.remote_calls.map_or(REMOTE_CALLS, |percent| percent / 100.0),
+            remote_calls,
             seed,
-        })
+        }))
     }
 }
 

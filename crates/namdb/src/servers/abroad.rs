@@ -5,6 +5,7 @@ use super::shm::ShmSite;
 use super::{tcp, verbs};
 use crate::bench::AnyWorkload;
 use crate::bench::site::{Site, SiteWorkload};
+use crate::commands::remote_calls::RemoteCalls;
 use anyhow::Result;
 use fabric::LocalEnv;
 use membership::{FabricKind, Member};
@@ -42,21 +43,32 @@ pub fn run<W: AnyWorkload, J: Errand<W>>(
     run_calling(place, lanes, &Peers::default(), workload, errand)
 }
 
-/// As [`run`], where the owners of rows carry out what the workload ships to them.
-pub fn run_shipping<W: AnyWorkload, J: Errand<W>>(
+/// As [`run`], where this process makes the calls whose rows are on memory servers that it owns, but for a share, and the
+/// owners of rows carry out what the workload ships to them.
+pub fn run_at_home<W: AnyWorkload, J: Errand<W>>(
     place: &Place,
     lanes: u32,
     workload: &mut W,
+    remote_calls: RemoteCalls,
     errand: J,
 ) -> Result<J::Output> {
-    if !is_shipping(place, workload) {
+    if !has_homes(place, workload) {
         return run(place, lanes, workload, errand);
     }
     // Who has joined since this process owns rows, too.
     let map = place.current_map()?;
     let mut owners = map.owners(place.cluster.fabric);
-    for owner in &mut owners {
-        owner.take_if(|owner| owner.identity == place.identity());
+    let mut own = Vec::new();
+    for (server, owner) in (0..).zip(&mut owners) {
+        if owner.take_if(|owner| owner.identity == place.identity()).is_some() {
+            own.push(server);
+        }
+    }
+    if let RemoteCalls::Share(remote) = remote_calls {
+        Workload::<LocalEnv>::settle(workload, &own, owners.len(), remote);
+    }
+    if !is_shipping(place, workload) {
+        return run(place, lanes, workload, errand);
     }
     Workload::<LocalEnv>::ship_to(
         workload,
@@ -67,6 +79,11 @@ pub fn run_shipping<W: AnyWorkload, J: Errand<W>>(
     let peers: Vec<&Member> = peers.into_values().collect();
     let peers = Peers { members: &peers, are_needed: false };
     run_calling(place, lanes, &peers, workload, errand)
+}
+
+/// Whether it is known of some transactions where their rows are.
+pub fn has_homes<W: AnyWorkload>(place: &Place, workload: &W) -> bool {
+    Workload::<LocalEnv>::has_homes(workload, place.root.servers.len())
 }
 
 /// Whether owners of rows carry out what the workload does at a place.

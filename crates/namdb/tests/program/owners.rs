@@ -17,7 +17,7 @@ const REFUSED: &str = "namdb_refused_calls_total{service=\"call\"}";
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A small bank whose tables are in parts, and all of whose procedures are shipped.
-fn shipped(test: &str) -> PathBuf {
+pub fn shipped(test: &str) -> PathBuf {
     let by = [("accounts", "customer_id"), ("checking", "customer_id"), ("savings", "customer_id")];
     let folder = partitioned("smallbank", test, &by);
     let file = folder.join("design.json");
@@ -49,9 +49,13 @@ fn are_carried_out_over(fabric: &str) {
     let bench = format!("bench {} --threads 1 --seconds 2 --warm-up 0", shipped(&test).display());
     let report = cluster.report(&bench);
     assert_sound(&report);
-    let percent = number(&report, "/shipped_percent");
-    // Most customers that are drawn are on the first memory server: who is at home there makes its calls faster.
-    assert!((0.1..99.9).contains(&percent), "some have their rows elsewhere: {percent}");
+    let percents = ["/remote_percent", "/shipped_percent"].map(|path| number(&report, path));
+    // Most customers that are drawn are on the first memory server, and each compute server calls where it is at home.
+    assert!(percents.iter().all(|percent| (7.0..13.0).contains(percent)), "{percents:?}");
+    let most = cluster.report(&format!("{bench} --loaded --remote-calls 75"));
+    assert_sound(&most);
+    let percents = ["/remote_percent", "/shipped_percent"].map(|path| number(&most, path));
+    assert!(percents.iter().all(|percent| (70.0..80.0).contains(percent)), "{percents:?}");
     let calls = number(&report, "/per_type/balance/calls");
     assert!((0.0..1.0).contains(&calls), "{calls}");
     let servers = tell(&cluster);
@@ -59,9 +63,16 @@ fn are_carried_out_over(fabric: &str) {
     let before = carried_out();
     assert!(before.iter().all(|&count| count > 0.0), "{before:?}");
 
+    let from_anywhere = cluster.report(&format!("{bench} --loaded --remote-calls anywhere"));
+    assert_eq!(from_anywhere["remote_percent"], Value::Null);
+    let percent = number(&from_anywhere, "/shipped_percent");
+    assert!((0.1..99.9).contains(&percent), "some have their rows elsewhere: {percent}");
+
+    let before = carried_out();
     let by_this_process = format!("{bench} --loaded --compute-servers 0");
     let report = cluster.report(&by_this_process);
     assert_sound(&report);
+    assert_eq!(report["remote_percent"], Value::Null, "it is nowhere at home");
     assert!(number(&report, "/shipped_percent") > 99.0, "{report:#}");
     let calls = number(&report, "/per_type/balance/calls");
     assert!((0.99..1.01).contains(&calls), "one message each: {calls}");
@@ -70,7 +81,9 @@ fn are_carried_out_over(fabric: &str) {
     for server in &servers {
         assert_eq!(metric(server, REFUSED), 0.0);
     }
-    let told = text(&cluster.run(&by_this_process).stdout);
+    let output = cluster.run(&format!("{by_this_process} --remote-calls 20"));
+    let (told, said) = (text(&output.stdout), text(&output.stderr));
+    assert!(said.contains("--remote-calls changes nothing"), "{said}");
     assert!(told.contains("carried out by compute servers that own their rows"), "{told}");
 }
 

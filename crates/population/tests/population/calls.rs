@@ -1,7 +1,7 @@
 //! The calls of clients.
 
 use crate::{WORKLOADS, assert_even, assert_share, int, population};
-use population::{Call, Mix, Population};
+use population::{Arguments, Call, Calls, Judgement, Mix, Population};
 use std::collections::{BTreeMap, BTreeSet};
 use value::Value;
 
@@ -41,6 +41,38 @@ fn sequences_of_clients_have_nothing_in_common() {
     }
     assert_eq!(keys.len(), count);
     assert!(keys.first().is_some_and(|least| *least >= 140_737_488_355_328));
+}
+
+/// Looking for another argument changes neither which call is the next nor what is counted on.
+#[test]
+fn arguments_are_drawn_again_until_one_is_wanted() {
+    let population = population("tpcc", 4, 7);
+    let mut calls = Calls::new(&population, 1, 20, Mix::Deck);
+    let mut plain = Calls::new(&population, 1, 20, Mix::Deck);
+    let mut arguments = Arguments::default();
+    let (mut keys, mut looked) = (Vec::new(), 0);
+    for _ in 0..2_000 {
+        let procedure = calls.next_into(0, &mut arguments);
+        assert_eq!(procedure, plain.next_call(0).procedure);
+        if population.procedure(procedure) != "payment" {
+            continue;
+        }
+        let before = int(&arguments.values()[0]);
+        let wanted = calls.redraw_into(0, (procedure, 1), &mut arguments, |warehouse| {
+            looked += 1;
+            if int(warehouse) == 3 { Judgement::Wanted } else { Judgement::Another }
+        });
+        assert!(wanted && int(&arguments.values()[1]) == 3);
+        assert_eq!((int(&arguments.values()[0]), arguments.values().len()), (before, 9));
+        keys.push(before);
+    }
+    assert!(keys.is_sorted_by(|left, right| *right == left + 1), "one after the other");
+    // One of four warehouses is wanted.
+    assert!((3.5..4.5).contains(&(f64::from(looked) / keys.len() as f64)), "{looked}");
+    let mut calls = Calls::new(&population, 1, 20, Mix::Deck);
+    let procedure = calls.next_into(0, &mut arguments);
+    let stays = calls.redraw_into(0, (procedure, 0), &mut arguments, |_| Judgement::Stay);
+    assert!(!stays && arguments.values().len() > 1, "all of them are there");
 }
 
 #[test]

@@ -160,7 +160,7 @@ impl Watch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use workload::AbortCounts;
+    use workload::{AbortCounts, Whereabouts};
 
     #[test]
     fn what_ends_within_the_window_is_counted() {
@@ -168,7 +168,8 @@ mod tests {
         let mut end = |now_ns, kind, result| {
             let mut aborts = AbortCounts::default();
             aborts.add(if kind == 2 { Abort::Contended } else { Abort::WriteConflict });
-            let finished = Finished { kind, result, retries: 1, skipped: 0, aborts };
+            let whereabouts = Whereabouts::default();
+            let finished = Finished { kind, result, retries: 1, skipped: 0, aborts, whereabouts };
             watch.add(now_ns, &finished, 50, Counts::default());
         };
         end(99, 0, TransactionResult::Committed);

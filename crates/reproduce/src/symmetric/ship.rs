@@ -9,7 +9,9 @@ use owner::seats;
 use sim::Endpoint;
 use std::cell::RefCell;
 use txn::Lane;
-use workload::{AbortCounts, Finished, REASON_COUNT, TransactionResult, WorkloadError};
+use workload::{
+    AbortCounts, Finished, REASON_COUNT, TransactionResult, Whereabouts, WorkloadError,
+};
 
 /// The service.
 pub(super) const SHIPPED: ServiceId = ServiceId(221);
@@ -88,7 +90,8 @@ fn decode(answer: &[u8]) -> Option<Finished> {
     };
     let retries = u32::from_le_bytes(*retries);
     let (kind, aborts) = (kind.into(), AbortCounts::from_bytes(aborts.try_into().ok()?));
-    Some(Finished { kind, result, retries, skipped: 0, aborts })
+    let whereabouts = Whereabouts::default();
+    Some(Finished { kind, result, retries, skipped: 0, aborts, whereabouts })
 }
 
 /// Has a transaction carried out by a compute server.
@@ -131,7 +134,8 @@ mod tests {
         let mut aborts = AbortCounts::default();
         aborts.add(Abort::User);
         let result = TransactionResult::RolledBack;
-        let finished = Finished { kind: 3, result, retries: 7, skipped: 0, aborts };
+        let whereabouts = Whereabouts::default();
+        let finished = Finished { kind: 3, result, retries: 7, skipped: 0, aborts, whereabouts };
         let mut answer = vec![9; 40];
         encode(&finished, &mut answer);
         let decoded = decode(&answer).expect("it is whole");

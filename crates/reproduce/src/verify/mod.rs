@@ -177,5 +177,8 @@ fn measured(stored: &Stored, alone: &Seen, loaded: &Seen) -> Measured {
         alone_ns: (all.count() > 0).then(|| all.total_ns() as f64 / all.count() as f64),
         procedures: procedures.collect(),
         calls: loaded.all().count() as u64,
+        remote_percent: None,
+        shipped_percent: None,
+        notes: Vec::new(),
     }
 }

@@ -9,6 +9,7 @@ use runtime::Argument;
 use spade::design::{Access, Design, Partition};
 use sql::Load;
 use sql::load::Draw;
+use std::ops::Range;
 use value::Value;
 
 /// Where the calls of a procedure have their rows.
@@ -27,13 +28,41 @@ pub struct Home {
 }
 
 impl Home {
+    /// Where this argument tells, of values that are divided among servers so.
+    #[cfg(test)]
+    pub(crate) fn of(argument: usize, rule: PartRule, servers: u16) -> Self {
+        Self { argument, rule, servers, is_told: true, is_shipped: false }
+    }
+
     /// The memory server, counted from 0; none if the argument is no number.
     pub fn server(&self, call: &Call) -> Option<u16> {
-        self.part_of(match call.arguments.get(self.argument)? {
+        self.server_of_value(call.arguments.get(self.argument)?)
+    }
+
+    /// The same of a call whose argument that tells is this.
+    pub(crate) fn server_of_value(&self, value: &Value) -> Option<u16> {
+        self.part_of(match value {
             Value::Int(number) => *number,
             Value::Text(digits) => number(digits)?,
             _ => return None,
         })
+    }
+
+    /// The argument that tells, by position.
+    pub(crate) fn argument(&self) -> usize {
+        self.argument
+    }
+
+    /// How many memory servers there are.
+    pub(crate) fn server_count(&self) -> u16 {
+        self.servers
+    }
+
+    /// Those that have values: of fewer values than servers, some have none.
+    pub(crate) fn servers(&self) -> impl Iterator<Item = u16> {
+        let has_values = |values: Range<u64>| !values.is_empty();
+        (0..self.servers)
+            .filter(move |at| self.rule.values(*at, self.servers).is_some_and(has_values))
     }
 
     /// The same of a call with these arguments.

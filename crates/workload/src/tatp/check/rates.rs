@@ -68,7 +68,7 @@ fn deviation(rate: f64, draws: u64, agreement: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::driver::{AbortCounts, Finished, TransactionResult};
+    use crate::driver::{AbortCounts, Finished, TransactionResult, Whereabouts};
 
     const STARTS: [u32; 3] = [0, 8, 16];
     const HOURS: u32 = 24;
@@ -107,7 +107,8 @@ mod tests {
         let mut totals = RunTotals::new(Kind::MIX.len());
         let mut add = |result| {
             let aborts = AbortCounts::default();
-            totals.add(&Finished { kind: kind as usize, result, retries: 0, skipped: 0, aborts });
+            let (kind, whereabouts) = (kind as usize, Whereabouts::default());
+            totals.add(&Finished { kind, result, retries: 0, skipped: 0, aborts, whereabouts });
         };
         (0..committed).for_each(|_| add(TransactionResult::Committed));
         (0..rolled_back).for_each(|_| add(TransactionResult::RolledBack));

@@ -1,11 +1,14 @@
 //! `namdb spade verify`: a design is built and measured, and stands beside its forecast.
 
-use super::super::bench::Measure;
-use super::super::choice::{Job, read_any};
-use super::super::{WorldArguments, catch_interrupts, parse_count, parse_span};
-use super::question::Question;
+mod cluster;
+
+use super::question::{Question, Read};
 use crate::bench::json;
 use crate::bench::report::{Parameters, Report};
+use crate::commands::bench::Measure;
+use crate::commands::choice::{Job, read_any};
+use crate::commands::memory_server::parse_setting;
+use crate::commands::{WorldArguments, catch_interrupts, parse_count, parse_span};
 use crate::{Verdict, output};
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
@@ -25,10 +28,14 @@ Examples:
   namdb spade verify mine --measurements m.json --machines 4 --json verified.json
   namdb spade verify mine --measurements local.json --seconds 10
                                                   in this process, if that was measured
+  namdb spade verify mine --measurements tcp.json --cluster namdb.toml --fresh
+                                                  on the cluster that was measured, by its compute servers
 
 The design, or design.json of the folder, or else the default design, is forecast by the measurements. Then it is built: \
 where they are of a simulated cluster, on one of as many machines, with its partitions, and with procedures that are shipped \
-or carried out by verbs as it says; where they are of this process (local), here. Both stand beside each other, with the \
+or carried out by verbs as it says; where they are of this process (local), here; where they are of a cluster over shm, tcp or verbs, on that one, as \
+namdb spade apply makes it and namdb bench calls it. Its tables stay there; those that an earlier run has left are dropped with \
+--fresh. Both stand beside each other, with the \
 error of the forecast. docs/spade.md tells what is measured, and how.
 
 The exit code is 0 if it was measured, 2 if it could not be.";
@@ -45,7 +52,7 @@ pub struct VerifyArguments {
     /// The design [default: the folder's design.json, or else the default design]
     #[arg(long, value_name = "FILE")]
     design: Option<PathBuf>,
-    /// Seconds to measure in this process
+    /// Seconds to measure in this process, or on a cluster
     #[arg(long, default_value = "5", value_parser = parse_span, allow_negative_numbers = true)]
     seconds: f64,
     /// Seed of all randomness
@@ -54,6 +61,15 @@ pub struct VerifyArguments {
     /// Carry out procedures by the executor of plans, also where there is generated code
     #[arg(long)]
     plans: bool,
+    /// The file of the cluster that was measured, for measurements of shm, tcp and verbs
+    #[arg(long, value_name = "FILE")]
+    cluster: Option<PathBuf>,
+    /// A setting in place of the file's
+    #[arg(long, value_name = "KEY=VALUE", value_parser = parse_setting, requires = "cluster")]
+    set: Vec<(String, String)>,
+    /// Drop tables that an earlier run has left in the cluster
+    #[arg(long, requires = "cluster")]
+    fresh: bool,
     /// Also write everything as JSON; `-` is the output, and the text then goes to the error stream
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -81,19 +97,34 @@ pub fn run(arguments: &VerifyArguments, code: &[Code]) -> Result<Verdict> {
     let forecast = forecast(read.input(), &options, stored.design())
         .with_context(|| format!("{} cannot be forecast", folder.display()))?;
     let start = Moment::now();
-    let measured = match &*forecast.target.world.fabric {
-        "sim" => simulated(&options, arguments.seed, &stored, &forecast)?,
-        "local" => here(arguments, stored, &forecast)?,
-        other => bail!(
-            "the measurements are of {other}; designs are built on simulated clusters and in this process (local). On a cluster, \
-             `namdb bench {} --design FILE --cluster FILE` measures one",
-            folder.display()
+    let (forecast, measured) = match (&arguments.cluster, &*forecast.target.world.fabric) {
+        (Some(file), _) => {
+            let asked = Asked { arguments, options: &options, read: &read };
+            cluster::run(&asked, file, stored, &forecast)?
+        }
+        (None, "sim") => {
+            let measured = simulated(&options, arguments.seed, &stored, &forecast)?;
+            (forecast, measured)
+        }
+        (None, "local") => {
+            let measured = here(arguments, stored, &forecast)?;
+            (forecast, measured)
+        }
+        (None, other) => bail!(
+            "the measurements are of a cluster over {other}; name its file with --cluster, so that the design is built and measured there"
         ),
     };
     output::say(&format!("  built and measured in {:.1} s", start.elapsed_s()));
     let verification = Verification::new(forecast, measured);
     json::deliver(&verification, arguments.json.as_deref(), &verification.text())?;
     Ok(Verdict::Sound)
+}
+
+/// What is to be verified.
+struct Asked<'a> {
+    arguments: &'a VerifyArguments,
+    options: &'a Options,
+    read: &'a Read,
 }
 
 fn simulated(
@@ -159,5 +190,8 @@ fn of_report(report: &Report, names: &[&str]) -> Measured {
         alone_ns: None,
         procedures: procedures.collect(),
         calls: ended as u64,
+        remote_percent: None,
+        shipped_percent: None,
+        notes: Vec::new(),
     }
 }

@@ -170,6 +170,7 @@ mod tests {
     fn stored(workload: &str, (column, argument): (&str, &str)) -> Stored {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../workloads").join(workload);
         let options = Options {
+            linked: &[],
             units: Some(1),
             wants_plans: true,
             design: None,

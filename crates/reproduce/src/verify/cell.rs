@@ -3,7 +3,7 @@
 use super::names::name_of;
 use super::{Cluster, VerifyError, small};
 use procedure::node::Workload;
-use spade::design::{Design, Partition};
+use spade::design::Design;
 use spade::measurement::Measurements;
 use spade::tune::{Forecaster, Input, Options, REMOTE_CALLS, TuneError, sweep, tune};
 use std::path::PathBuf;

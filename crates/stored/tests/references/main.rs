@@ -33,6 +33,7 @@ thread_local! {
 struct Held(shop::Tables);
 
 impl Generated for Held {
+    const WORKLOAD: &'static str = <shop::Tables as Generated>::WORKLOAD;
     const PROCEDURES: &'static [&'static str] = <shop::Tables as Generated>::PROCEDURES;
     const FINGERPRINT: u32 = <shop::Tables as Generated>::FINGERPRINT;
 

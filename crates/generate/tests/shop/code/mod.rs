@@ -45,6 +45,7 @@ pub use tables::Tables;
 use txn::{Database, Lane};
 
 impl Generated for Tables {
+    const WORKLOAD: &'static str = "shop";
     const PROCEDURES: &'static [&'static str] = &[
         "enrol",
         "deposit",

@@ -13,7 +13,7 @@
 //! - `strictly_changed`: INTO STRICT
 //! - `mixed_results`: a loop that may end before its rows, of which some may fail
 //! - `one_row`: RETURN of a row
-//! - `nulls_compared`: the function Greatest of no numbers
+//! - `nulls_compared`: the function greatest() of no numbers
 //! - `nulls_logic`: an assignment to a parameter that is given
 //! - `nulls_stored`: a value of type numeric
 //! - `stepped`: FOR with BY
@@ -38,14 +38,14 @@
 //! - `text_functions`: a text that is filled up to a computed length
 //! - `texts_ordered`: LIKE with a pattern that is computed
 //! - `dates`: arithmetic of times
-//! - `moments`: the function DateTrunc
+//! - `moments`: the function date_trunc()
 //! - `days_found`: a column that is computed in a way of its own
 //! - `oldest`: a function in SQL that returns one row
-//! - `sums_of_few`: the aggregate Avg
-//! - `averages`: the aggregate Avg
+//! - `sums_of_few`: the aggregate avg(...)
+//! - `averages`: the aggregate avg(...)
 //! - `truths`: a function in SQL that returns one row
 //! - `extremes`: an aggregate of what is no number
-//! - `grouped`: the aggregate Avg
+//! - `grouped`: the aggregate avg(...)
 //! - `distinct_ones`: an order by what may fail, or by floats
 //! - `lists`: this kind of expression
 //! - `sub_selects`: an expression with a sub-select

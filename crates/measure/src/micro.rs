@@ -132,7 +132,7 @@ pub async fn carry_out<E: Env>(
         Err(error) => return Err(refused(error)),
     };
     let (aborts, whereabouts) = (AbortCounts::default(), Whereabouts::default());
-    Ok(Finished { kind, result, retries, skipped: 0, aborts, whereabouts })
+    Ok(Finished { kind, result, retries, skipped: 0, aborts, whereabouts, is_shipped: false })
 }
 
 impl<E: Env> Workload<E> for Micro {

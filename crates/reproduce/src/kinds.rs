@@ -81,6 +81,7 @@ mod tests {
             skipped: 0,
             aborts: AbortCounts::default(),
             whereabouts: Whereabouts::default(),
+            is_shipped: false,
         };
         let moved = Counts { round_trips: 7, verbs: 30, bytes: 4000, ..Counts::default() };
         let mut kinds = Kinds::default();

@@ -112,6 +112,7 @@ impl Desk {
                 skipped: 0,
                 aborts: AbortCounts::default(),
                 whereabouts: Whereabouts::default(),
+                is_shipped: false,
             });
         }
     }

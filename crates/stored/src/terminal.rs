@@ -195,7 +195,8 @@ impl Callee {
         let shipped = shipper.ship(env, owner, what, &arguments, results).await;
         let Some(Shipped { failure, aborts }) = shipped else { return Ok(None) };
         let ended = failure.map_or(Ok(results.rows()), Err);
-        self.finished(ready, ended, &aborts).map(Some)
+        let finished = self.finished(ready, ended, &aborts)?;
+        Ok(Some(Finished { is_shipped: true, ..finished }))
     }
 
     /// What is counted of a call that has ended so, or given so many rows.
@@ -225,6 +226,7 @@ impl Callee {
         reasons.iter().for_each(|&reason| aborts.add(reason));
         let is_given_up = matches!(result, TransactionResult::Aborted(_));
         let retries = reasons.len() as u32 - u32::from(is_given_up);
-        Ok(Finished { kind, result, retries, skipped, aborts, whereabouts: ready.whereabouts })
+        let whereabouts = ready.whereabouts;
+        Ok(Finished { kind, result, retries, skipped, aborts, whereabouts, is_shipped: false })
     }
 }

@@ -84,7 +84,15 @@ impl Attempts {
     #[inline]
     pub fn finish(self, kind: usize, result: TransactionResult, skipped: u32) -> Finished {
         let whereabouts = Whereabouts::default();
-        Finished { kind, result, retries: self.retries, skipped, aborts: self.aborts, whereabouts }
+        Finished {
+            kind,
+            result,
+            retries: self.retries,
+            skipped,
+            aborts: self.aborts,
+            whereabouts,
+            is_shipped: false,
+        }
     }
 }
 

@@ -209,6 +209,8 @@ pub struct Finished {
     pub aborts: AbortCounts,
     /// Where it had its rows.
     pub whereabouts: Whereabouts,
+    /// Whether the owner of its rows has carried it out.
+    pub is_shipped: bool,
 }
 
 /// Numbers of one transaction's aborts, by reason. In bytes, since it is handed on with every transaction.
@@ -270,6 +272,8 @@ pub struct KindTotals {
     pub home: u64,
     /// And those that had them elsewhere.
     pub elsewhere: u64,
+    /// Those that owners of their rows have carried out.
+    pub shipped: u64,
 }
 
 /// What became of all transactions, by type and abort reason.
@@ -298,6 +302,7 @@ impl RunTotals {
             Whereabouts::Home => kind.home += 1,
             Whereabouts::Elsewhere => kind.elsewhere += 1,
         }
+        kind.shipped += u64::from(finished.is_shipped);
         match finished.result {
             TransactionResult::Committed => {
                 kind.committed += 1;
@@ -329,6 +334,7 @@ impl RunTotals {
             mine.skipped += theirs.skipped;
             mine.home += theirs.home;
             mine.elsewhere += theirs.elsewhere;
+            mine.shipped += theirs.shipped;
         }
         for (mine, theirs) in self.aborts.iter_mut().zip(&other.aborts) {
             for (count, further) in mine.iter_mut().zip(theirs) {

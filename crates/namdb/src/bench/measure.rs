@@ -179,7 +179,7 @@ mod tests {
 
     fn finished(kind: usize, result: TransactionResult) -> Finished {
         let (aborts, whereabouts) = (AbortCounts::default(), Whereabouts::default());
-        Finished { kind, result, retries: 1, skipped: 0, aborts, whereabouts }
+        Finished { kind, result, retries: 1, skipped: 0, aborts, whereabouts, is_shipped: false }
     }
 
     #[test]

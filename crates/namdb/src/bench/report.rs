@@ -412,11 +412,13 @@ fn remote(home: u64, elsewhere: u64) -> Option<f64> {
     (all > 0).then(|| 100.0 * elsewhere as f64 / all as f64)
 }
 
-/// Of 100 transactions, those that owners of rows have carried out, each asked by a call.
+/// Of 100 transactions, those that owners of rows have carried out.
 fn shipped(window: &Window) -> f64 {
-    let of_all = (0..window.kinds.len()).map(|kind| ended(&window.totals.kind(kind)));
-    let calls: u64 = window.kinds.iter().map(|kind| kind.counts.calls).sum();
-    100.0 * calls as f64 / of_all.sum::<u64>().max(1) as f64
+    let kinds = (0..window.kinds.len()).map(|kind| window.totals.kind(kind));
+    let count =
+        |(shipped, all): (u64, u64), kind: KindTotals| (shipped + kind.shipped, all + ended(&kind));
+    let (shipped, all) = kinds.fold((0, 0), count);
+    100.0 * shipped as f64 / all.max(1) as f64
 }
 
 fn type_report(window: &Window, kind: usize, seconds: f64) -> TypeReport {

@@ -112,7 +112,7 @@ fn is_measured_over(fabric: &str) {
     let found: Value = serde_json::from_slice(&output.stdout).expect("the output is JSON");
     let number = |path: &str| number(&found, path);
     let machines = if fabric == "shm" { 1.0 } else { 2.0 };
-    assert_eq!(number("/forecast/target/machines"), machines);
+    assert_eq!(number("/forecast/machines"), machines);
     assert_eq!(found["measured"]["place"], fabric);
     assert_eq!(found["measured"]["busiest"], Value::Null);
     assert!(number("/measured/calls") > 100.0 && number("/measured/calls_per_s") > 50.0, "{told}");

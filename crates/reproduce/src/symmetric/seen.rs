@@ -169,7 +169,15 @@ mod tests {
             let mut aborts = AbortCounts::default();
             aborts.add(if kind == 2 { Abort::Contended } else { Abort::WriteConflict });
             let whereabouts = Whereabouts::default();
-            let finished = Finished { kind, result, retries: 1, skipped: 0, aborts, whereabouts };
+            let finished = Finished {
+                kind,
+                result,
+                retries: 1,
+                skipped: 0,
+                aborts,
+                whereabouts,
+                is_shipped: false,
+            };
             watch.add(now_ns, &finished, 50, Counts::default());
         };
         end(99, 0, TransactionResult::Committed);

@@ -91,7 +91,7 @@ fn decode(answer: &[u8]) -> Option<Finished> {
     let retries = u32::from_le_bytes(*retries);
     let (kind, aborts) = (kind.into(), AbortCounts::from_bytes(aborts.try_into().ok()?));
     let whereabouts = Whereabouts::default();
-    Some(Finished { kind, result, retries, skipped: 0, aborts, whereabouts })
+    Some(Finished { kind, result, retries, skipped: 0, aborts, whereabouts, is_shipped: false })
 }
 
 /// Has a transaction carried out by a compute server.
@@ -135,7 +135,15 @@ mod tests {
         aborts.add(Abort::User);
         let result = TransactionResult::RolledBack;
         let whereabouts = Whereabouts::default();
-        let finished = Finished { kind: 3, result, retries: 7, skipped: 0, aborts, whereabouts };
+        let finished = Finished {
+            kind: 3,
+            result,
+            retries: 7,
+            skipped: 0,
+            aborts,
+            whereabouts,
+            is_shipped: false,
+        };
         let mut answer = vec![9; 40];
         encode(&finished, &mut answer);
         let decoded = decode(&answer).expect("it is whole");

@@ -108,7 +108,15 @@ mod tests {
         let mut add = |result| {
             let aborts = AbortCounts::default();
             let (kind, whereabouts) = (kind as usize, Whereabouts::default());
-            totals.add(&Finished { kind, result, retries: 0, skipped: 0, aborts, whereabouts });
+            totals.add(&Finished {
+                kind,
+                result,
+                retries: 0,
+                skipped: 0,
+                aborts,
+                whereabouts,
+                is_shipped: false,
+            });
         };
         (0..committed).for_each(|_| add(TransactionResult::Committed));
         (0..rolled_back).for_each(|_| add(TransactionResult::RolledBack));

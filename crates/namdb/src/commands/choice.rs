@@ -436,7 +436,7 @@ impl FolderArguments {
 pub fn read_any(folder: &Path, options: &Options<'_>) -> Result<Stored> {
     let (stored, other) = Stored::read_any(folder, options)?;
     if let Some(other) = other {
-        output::say(&format!("namdb: {other}; for now it is run by the executor of plans"));
+        output::say(&format!("namdb: {other}; until then it is run by the executor of plans"));
     }
     Ok(stored)
 }

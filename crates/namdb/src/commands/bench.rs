@@ -2,7 +2,7 @@
 
 use super::choice::{Choice, CodeName, Job};
 use super::memory_server::parse_setting;
-use super::named;
+use super::part_run::ordered_arguments;
 use super::remote_calls::{RemoteCalls, parse_remote_calls};
 use super::simulated::{self, SimulatedArguments};
 use super::{WorldArguments, catch_interrupts, interruption, parse_rate, parse_span, parse_wait};
@@ -11,22 +11,20 @@ use crate::bench::crew::{Crew, Share};
 use crate::bench::driver::{self, Phase, Run, RunPlan, Span, Standing, Watcher};
 use crate::bench::load::Loaded;
 use crate::bench::look::BeforeRun;
-use crate::bench::order::{Done, Order};
 use crate::bench::part::Part;
 use crate::bench::progress::Progress;
 use crate::bench::report::{Parameters, Report, Subject};
 use crate::bench::site::{Seat, Site, SiteWorkload};
 use crate::bench::telling::Telling;
-use crate::bench::travel::{self, RunRecord};
+use crate::bench::travel;
 use crate::bench::{AnyWorkload, LocalWorkload, json, load, table, text, world};
 use crate::output;
 use crate::servers::abroad::{self, Errand};
-use crate::servers::compute::Surroundings;
 use crate::servers::health::Health;
 use crate::servers::keys::keys;
 use crate::servers::place::Place;
 use anyhow::{Context, Result, ensure};
-use clap::{Args, Parser, ValueEnum};
+use clap::Args;
 use membership::{ClusterFile, Member};
 use metrics::Status;
 use namdb::host;
@@ -36,10 +34,6 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use txn::{CatalogError, SlotSupply};
 
-/// The option that names a design.
-const DESIGN: &str = "--design";
-/// The option that says what carries out procedures.
-const CODE: &str = "--code";
 /// Lanes of a thread of this process where verbs take time.
 const LANES: u32 = 8;
 
@@ -75,18 +69,18 @@ checks of data hold and transactions succeed more or less often than the workloa
 #[command(after_help = EXAMPLES)]
 pub struct BenchArguments {
     #[command(subcommand)]
-    choice: Choice,
+    pub(super) choice: Choice,
     #[command(flatten)]
-    world: WorldArguments,
+    pub(super) world: WorldArguments,
     /// Seconds to measure
     #[arg(long, global = true, default_value = "10", value_parser = parse_span, allow_negative_numbers = true)]
-    seconds: f64,
+    pub(super) seconds: f64,
     /// Seconds to run before measuring
     #[arg(long, global = true, default_value = "1", value_parser = parse_wait, allow_negative_numbers = true)]
-    warm_up: f64,
+    pub(super) warm_up: f64,
     /// Most transactions per second that all threads together start [default: as many as they can]
     #[arg(long, global = true, value_name = "N", value_parser = parse_rate, allow_negative_numbers = true)]
-    rate: Option<f64>,
+    pub(super) rate: Option<f64>,
     /// Also write the result as JSON; `-` is the output, and the text then goes to the error stream
     #[arg(long, global = true, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -94,7 +88,7 @@ pub struct BenchArguments {
     #[arg(long, global = true, value_name = "ADDRESS")]
     metrics: Option<String>,
     #[command(flatten)]
-    abroad: AbroadArguments,
+    pub(super) abroad: AbroadArguments,
     #[command(flatten)]
     simulated: SimulatedArguments,
 }
@@ -102,7 +96,7 @@ pub struct BenchArguments {
 /// A run on the memory servers of a cluster.
 #[derive(Args)]
 #[command(next_help_heading = "Cluster")]
-struct AbroadArguments {
+pub(super) struct AbroadArguments {
     /// Run on the memory servers of the cluster with this file, not on some of this process
     #[arg(long, global = true, value_name = "FILE", conflicts_with_all = ["servers", "memory", "oracle"])]
     cluster: Option<PathBuf>,
@@ -121,7 +115,7 @@ struct AbroadArguments {
     /// Of a folder's calls whose arguments tell the place of their rows, how many in a hundred come to another compute server,
     /// or simulated machine, than that of their rows; `anywhere` if nobody looks where rows are [default: 10]
     #[arg(long, global = true, value_name = "PERCENT", allow_negative_numbers = true, value_parser = parse_remote_calls)]
-    remote_calls: Option<RemoteCalls>,
+    pub(super) remote_calls: Option<RemoteCalls>,
     /// Drop tables that an earlier run has left
     #[arg(long, global = true, requires = "cluster")]
     fresh: bool,
@@ -364,113 +358,6 @@ pub fn ensure_free_slots<S: Site>(site: &S, wanted: u32, fewer: &str) -> Result<
     Ok(())
 }
 
-/// What this process was called with, as compute servers get it: a folder and its design have their whole paths, since they may
-/// run elsewhere, and what carries out its procedures here does so there, or they say that they do not have it.
-fn ordered_arguments(code: Option<CodeName>) -> Vec<String> {
-    let given = named::with_folder(std::env::args_os().collect());
-    let words = given.into_iter().skip(2).map(|word| word.to_string_lossy().into_owned());
-    with_code(with_whole_paths(words), code)
-}
-
-fn with_code(mut words: Vec<String>, code: Option<CodeName>) -> Vec<String> {
-    let is_said = words.iter().any(|word| word.split('=').next() == Some(CODE));
-    let name = code.filter(|_| !is_said).and_then(|code| code.to_possible_value());
-    words.extend(name.map(|name| format!("{CODE}={}", name.get_name())));
-    words
-}
-
-fn with_whole_paths(words: impl Iterator<Item = String>) -> Vec<String> {
-    let mut words: Vec<String> = words.collect();
-    if words.first().is_none_or(|folder| folder != named::FOLDER) {
-        return words;
-    }
-    let mut is_path = true;
-    for word in &mut words[1..] {
-        if std::mem::replace(&mut is_path, word == DESIGN) {
-            *word = whole_path(word);
-        } else if let Some(file) = word.strip_prefix(DESIGN).and_then(|rest| rest.strip_prefix('='))
-        {
-            *word = format!("{DESIGN}={}", whole_path(file));
-        }
-    }
-    words
-}
-
-pub fn whole_path(path: &str) -> String {
-    let whole = Path::new(path).canonicalize();
-    whole.map_or_else(|_| path.to_owned(), |whole| whole.display().to_string())
-}
-
-/// What a compute server is ordered to run.
-#[derive(Parser)]
-#[command(name = "namdb bench")]
-struct Ordered {
-    #[command(flatten)]
-    bench: BenchArguments,
-}
-
-/// Runs a part of a benchmark for a compute server that has this generated code beside that of the shipped workloads.
-pub fn carry_out(
-    code: &[Code],
-    order: &Order,
-    surroundings: &Surroundings,
-    stop: &AtomicBool,
-    watcher: &mut dyn Watcher,
-) -> Result<Done> {
-    let words = std::iter::once("namdb bench").chain(order.arguments.iter().map(String::as_str));
-    let mut bench = Ordered::try_parse_from(words)?.bench;
-    // Files are the business of the process that was asked for them.
-    bench.choice.forget_files();
-    bench.choice.link(code);
-    let world = &bench.world;
-    let plan = RunPlan {
-        threads: order.threads,
-        warm_up_s: bench.warm_up,
-        window_s: bench.seconds,
-        windows: 1,
-        seed: world.seed,
-        rate: bench.rate,
-        part: order.part,
-        telling: Some(&surroundings.telling),
-    };
-    let remote_calls = bench.abroad.remote_calls.unwrap_or_default();
-    let (place, lanes) = (&surroundings.place, order.lanes);
-    let job = RunPart { place, lanes, remote_calls, plan, stop, watcher };
-    bench.choice.run(world.isolation.into(), order.threads_in_all, world.seed, job)
-}
-
-/// A part of a run, on tables that are loaded.
-struct RunPart<'a> {
-    place: &'a Place,
-    lanes: u32,
-    remote_calls: RemoteCalls,
-    plan: RunPlan<'a>,
-    stop: &'a AtomicBool,
-    watcher: &'a mut dyn Watcher,
-}
-
-impl Job for RunPart<'_> {
-    type Output = Done;
-
-    fn run<W: AnyWorkload>(self, mut workload: W, _parameters: Parameters) -> Result<Done> {
-        let remote_calls = self.remote_calls;
-        abroad::run_at_home(self.place, self.lanes, &mut workload, remote_calls, self)
-    }
-}
-
-impl<W> Errand<W> for RunPart<'_> {
-    type Output = Done;
-
-    fn run<S: Site>(self, site: &S, workload: &W) -> Result<Done>
-    where
-        W: SiteWorkload<S>,
-    {
-        workload.take_part(self.plan.part.number, self.plan.part.of);
-        let run = driver::run(site, workload, &self.plan, self.stop, self.watcher)?;
-        Ok(Done { run: RunRecord::of(&run), testimony: workload.testimony() })
-    }
-}
-
 /// Drops the workload's tables, if they are there.
 pub fn drop_tables<S: Site, W: SiteWorkload<S>>(site: &S, workload: &W) -> Result<()> {
     let seat = site.seat()?;
@@ -623,41 +510,4 @@ impl Watcher for Bar<'_> {
     }
 
     fn span(&mut self, _span: &Span) {}
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn compute_servers_get_whole_paths_of_folder_and_design() {
-        let here = std::env::current_dir().expect("there is one").display().to_string();
-        let given = |words: &str| with_whole_paths(words.split(' ').map(str::to_owned)).join(" ");
-        let apart = "folder src --design Cargo.toml --code plans";
-        let expected = format!("folder {here}/src --design {here}/Cargo.toml --code plans");
-        assert_eq!(given(apart), expected);
-        let together = "folder src --threads 1 --design=Cargo.toml src";
-        let expected = format!("folder {here}/src --threads 1 --design={here}/Cargo.toml src");
-        assert_eq!(given(together), expected);
-        assert_eq!(given("tpcc src --design Cargo.toml"), "tpcc src --design Cargo.toml");
-        assert_eq!(given("folder nowhere"), "folder nowhere");
-    }
-
-    #[test]
-    fn compute_servers_are_told_what_carries_out_procedures() {
-        let ordered = |words: &str, code| {
-            with_code(words.split(' ').map(str::to_owned).collect(), code).join(" ")
-        };
-        let generated = Some(CodeName::Generated);
-        assert_eq!(ordered("folder mine", generated), "folder mine --code=generated");
-        assert_eq!(ordered("folder mine", Some(CodeName::Plans)), "folder mine --code=plans");
-        for said in ["folder mine --code generated", "folder --code=plans mine"] {
-            assert_eq!(ordered(said, generated), said);
-        }
-        assert_eq!(ordered("tpcc", None), "tpcc");
-        let options = |code: &str| serde_json::json!({ "code": code });
-        assert_eq!(CodeName::of(&options("generated code")), generated);
-        assert_eq!(CodeName::of(&options("the executor of plans")), Some(CodeName::Plans));
-        assert_eq!(CodeName::of(&serde_json::json!({ "records": 1 })), None);
-    }
 }

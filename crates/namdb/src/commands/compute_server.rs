@@ -1,7 +1,7 @@
 //! `namdb compute-server`: one compute server of a cluster, in the foreground.
 
-use super::bench::carry_out;
 use super::memory_server::ClusterArguments;
+use super::part_run::carry_out;
 use super::{catch_interrupts_with, interruption};
 use crate::Verdict;
 use crate::servers::compute::{ComputeServer, Work};

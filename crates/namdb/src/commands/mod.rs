@@ -10,6 +10,7 @@ pub mod demo;
 pub mod doctor;
 pub mod memory_server;
 pub mod named;
+pub mod part_run;
 pub mod postgres;
 pub mod remote_calls;
 pub mod reproduce;

@@ -11,9 +11,8 @@ use crate::bench::report::{Parameters, Report, Subject};
 use crate::bench::site::{Site, SiteWorkload};
 use crate::bench::world::THREADS_MAX;
 use crate::bench::{text, travel};
-use crate::commands::bench::{
-    crew, drop_tables, ensure_free_slots, owned_lanes, whole_path, with_progress,
-};
+use crate::commands::bench::{crew, drop_tables, ensure_free_slots, owned_lanes, with_progress};
+use crate::commands::part_run::whole_path;
 use crate::commands::{catch_interrupts, interruption, named};
 use crate::output;
 use crate::servers::abroad::{self, Errand};

@@ -20,6 +20,10 @@ use theirs::Theirs;
 
 /// Procedures whose queries leave the order of rows open.
 const UNORDERED: [&str; 2] = ["get_new_destination", "returned_many"];
+/// The only ones of the folder of queries that ask for an order, or keep that of a sub-select.
+const ORDERED_QUERIES: [&str; 4] = ["merged_first", "groups_having", "ordered_inside", "dividing"];
+/// The folder of queries.
+const QUERIES: &str = "../crates/execute/tests/queries";
 /// Procedures that give values of `character(n)`, which are kept without the blanks at their ends.
 const PADDED: [&str; 25] = [
     "whole_row",
@@ -66,7 +70,7 @@ pub enum Answer {
 
 impl Answer {
     /// Without times of the run, and without the order where there is none.
-    fn comparable(self, procedure: &str) -> Self {
+    fn comparable(self, workload: &str, procedure: &str) -> Self {
         let Self::Rows(mut rows) = self else { return self };
         rows.iter_mut().for_each(|row| *row = masked(row));
         if PADDED.contains(&procedure) {
@@ -78,7 +82,8 @@ impl Answer {
             };
             rows = rows.iter().map(trimmed).collect();
         }
-        if UNORDERED.contains(&procedure) {
+        let is_open = workload == QUERIES && !ORDERED_QUERIES.contains(&procedure);
+        if is_open || UNORDERED.contains(&procedure) {
             rows.sort_unstable();
         }
         Self::Rows(rows)
@@ -143,8 +148,8 @@ fn differences(
     for ((call, text), answer) in calls.iter().zip(&texts).zip(theirs.call(&texts)) {
         let procedure = &folder.program.procedures[call.procedure].name;
         errors += usize::from(matches!(answer, Answer::Error(..)));
-        let own = ours.call(procedure, &call.arguments).comparable(procedure);
-        let answer = answer.comparable(procedure);
+        let own = ours.call(procedure, &call.arguments).comparable(workload, procedure);
+        let answer = answer.comparable(workload, procedure);
         if own != answer {
             differences.push(format!("{text}\n  PostgreSQL: {answer:?}\n  namdb:      {own:?}"));
         }
@@ -217,6 +222,57 @@ fn edges_are_as_in_postgresql() {
 #[test]
 fn a_shop_is_as_in_postgresql() {
     compare("shop", 5_000, 7);
+}
+
+/// Queries of every shape that plans have, between changes of their tables. Limits inside of sub-selects stand for an incident: rows were
+/// the first of no order where the plan had the order from an index, and an aggregate or a join above did not ask for one.
+#[test]
+fn queries_are_as_in_postgresql() {
+    compare(QUERIES, 4_000, 8);
+}
+
+/// What is compared above has every kind of node that the reader knows and PostgreSQL makes of so small tables, and every kind of join.
+#[test]
+fn queries_have_plans_of_all_kinds() {
+    let plans = std::fs::read_dir(path(QUERIES).join("plans")).expect("they are checked in");
+    let texts = plans.map(|plan| std::fs::read_to_string(plan.expect("it is there").path()));
+    let all: String = texts.map(|text| text.expect("it is text")).collect();
+    let nodes = [
+        "Aggregate",
+        "Append",
+        "Bitmap Heap Scan",
+        "BitmapOr",
+        "Function Scan",
+        "Hash Join",
+        "Incremental Sort",
+        "Index Only Scan",
+        "Index Scan",
+        "Limit",
+        "Materialize",
+        "Merge Append",
+        "Merge Join",
+        "ModifyTable",
+        "Nested Loop",
+        "Result",
+        "Seq Scan",
+        "Sort",
+        "Subquery Scan",
+        "Unique",
+        "Values Scan",
+    ];
+    for node in nodes {
+        assert!(all.contains(&format!("<Node-Type>{node}</Node-Type>")), "no {node}");
+    }
+    for join in ["Anti", "Full", "Inner", "Left", "Right", "Semi"] {
+        assert!(all.contains(&format!("<Join-Type>{join}</Join-Type>")), "no {join} join");
+    }
+    assert!(all.contains("<Scan-Direction>Backward</Scan-Direction>"), "no scan goes backwards");
+    for part in ["InitPlan", "SubPlan"] {
+        assert!(
+            all.contains(&format!("<Parent-Relationship>{part}</Parent-Relationship>")),
+            "no {part}"
+        );
+    }
 }
 
 /// The tests above would see a single cent, in what is read and in what is left.

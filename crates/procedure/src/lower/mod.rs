@@ -111,7 +111,9 @@ impl<'a> Lowering<'a> {
             return self.error("the procedure has no statement of this number");
         };
         self.said = Said::of(planned);
-        let is_ordered = self.said.main.is_some_and(|select| !select.order.is_empty());
+        // Rows of a sub-select in an order come in it, as from PostgreSQL.
+        let is_ordered = self.said.has_inner_order()
+            || self.said.main.is_some_and(|select| !select.order.is_empty());
         let (mut root, row) = self.node(None, &plan.root, is_ordered)?;
         let fields = match planned {
             Planned::Query(query) => query.outputs(),

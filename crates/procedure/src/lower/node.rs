@@ -16,6 +16,14 @@ use sql::typing;
 /// A node that is ready, and what it delivers.
 pub(super) type Lowered = Result<(Node, Row), LowerError>;
 
+/// Which rows of its input a `LIMIT` lets through.
+struct Bounds {
+    limit: Option<Expr>,
+    offset: Option<Expr>,
+    /// Whether these are the first ones of an order.
+    is_ordered: bool,
+}
+
 impl<'a> Lowering<'a> {
     /// A node below `around`. `is_ordered` says whether somebody counts on the order of its rows.
     pub(super) fn node(
@@ -143,14 +151,15 @@ impl<'a> Lowering<'a> {
         input: &'a node::Node,
         is_ordered: bool,
     ) -> Lowered {
-        let (limit, offset) = self.bounds(node)?;
-        let (input, row) = self.node(around, input, is_ordered)?;
+        let Bounds { limit, offset, is_ordered: has_order } = self.bounds(node)?;
+        // Which rows are the first depends on the order that the query asks for, whatever becomes of them above.
+        let (input, row) = self.node(around, input, is_ordered || has_order)?;
         let scope = Scope { around, sources: &[row] };
         self.finish(&scope, node, Operator::Limit { limit, offset, input: Box::new(input) })
     }
 
-    /// The numbers behind `LIMIT` and `OFFSET`: of the main query, or of the query with the same tables.
-    fn bounds(&mut self, node: &node::Node) -> Result<(Option<Expr>, Option<Expr>), LowerError> {
+    /// What stands behind `LIMIT` and `OFFSET`: of the main query, or of the query with the same tables.
+    fn bounds(&mut self, node: &node::Node) -> Result<Bounds, LowerError> {
         let has_bounds = |select: &&&Select| select.limit.is_some() || select.offset.is_some();
         let is_inside = self.init_depth + self.asking > 0;
         let main = self.said.main.filter(|select| has_bounds(&select));
@@ -171,7 +180,7 @@ impl<'a> Lowering<'a> {
                     (Some(select), None) => *select,
                     (None, _) if self.init_depth > 0 && self.said.has_extreme => {
                         let one = Expr { kind: ExprKind::Integer(1), sql_type: SqlType::Int8 };
-                        return Ok((Some(one), None));
+                        return Ok(Bounds { limit: Some(one), offset: None, is_ordered: true });
                     }
                     _ => return self.error("the plan does not tell which LIMIT of the statement this is; write the queries as statements of their own"),
                 }
@@ -182,7 +191,9 @@ impl<'a> Lowering<'a> {
         if has_query(&limit) || has_query(&offset) {
             return self.error("LIMIT has a sub-select; compute it into a variable first");
         }
-        Ok((limit, offset))
+        // A query without an order of its own has that of a sub-select.
+        let is_ordered = !select.order.is_empty() || self.said.has_inner_order();
+        Ok(Bounds { limit, offset, is_ordered })
     }
 
     fn aggregate(

@@ -3,13 +3,13 @@
 use super::Lowering;
 use super::error::LowerError;
 use super::node::Lowered;
-use super::said::ListValue;
+use super::said::{Asked, ListValue};
 use super::scan::pass_on;
 use super::scope::{Row, Scope, Visible, column_of};
 use crate::node::Operator;
 use plan::Expression;
 use plan::node;
-use sql::expression::{Expr, ExprKind};
+use sql::expression::{Expr, ExprKind, SubqueryKind};
 use sql::query::{FromKind, Select, SelectBody};
 use sql::types::Field;
 use sql::{SqlType, typing};
@@ -211,10 +211,9 @@ impl<'a> Lowering<'a> {
                 && wanted.iter().all(|name| fields.iter().any(|field| field.name == **name))
         };
         let named = self.source_columns(alias, true).filter(has_all);
-        let unnamed = || {
-            let selects = self.said.main.iter().chain(&self.said.others);
+        let alike = |selects: Vec<&Select>| {
             let mut candidates: Vec<Vec<Field>> =
-                selects.flat_map(|select| leaves(select)).filter(has_all).collect();
+                selects.into_iter().flat_map(leaves).filter(has_all).collect();
             candidates.dedup();
             // Of several, only those whose columns have the same names in the same order.
             let first = candidates.first()?.clone();
@@ -223,7 +222,16 @@ impl<'a> Lowering<'a> {
             };
             candidates.iter().all(is_same).then_some(first)
         };
-        if alias.starts_with("*SELECT*") { unnamed() } else { named }
+        if alias.starts_with("*SELECT*") {
+            let selects = self.said.main.iter().chain(&self.said.others);
+            return alike(selects.copied().collect());
+        }
+        // Among whose rows a value is looked for: such a query has no name in the statement.
+        if alias.starts_with("ANY_subquery") && named.is_none() {
+            let is_in = |asked: &&Asked<'_>| matches!(asked.kind, SubqueryKind::In { .. });
+            return alike(self.said.asked.iter().filter(is_in).map(|asked| asked.query).collect());
+        }
+        named
     }
 
     /// The columns of what stands behind `FROM` under that name. Where a name stands twice, the plan has a number behind it.

@@ -137,7 +137,7 @@ pub fn make(
     for ((name, statement), plan) in names.into_iter().zip(all()).zip(&answer.plans) {
         let made_by = format!("by PostgreSQL {}", answer.server_version);
         let text = format!("{}{plan}\n", comment(statement, &made_by));
-        read(&text, &origin(folder, statement, &name))?;
+        read_of(statement, &text, &origin(folder, statement, &name))?;
         files.push(PlanFile { name, text });
     }
     Ok(Made { server_version: answer.server_version, files })
@@ -206,9 +206,17 @@ pub fn open(folder: &Path, statements: &[&EmbeddedStatement]) -> Result<Vec<Plan
                 let (file, statement) = (origin.file, origin.statement);
                 return Err(FolderError::Stale { folder, file, statement, line });
             }
-            Ok(read(&text, &origin)?)
+            Ok(read_of(statement, &text, &origin)?)
         })
         .collect()
+}
+
+/// Reads a statement's plan; what is wrong with it is told with the place of the statement, where it can be changed.
+fn read_of(statement: &EmbeddedStatement, text: &str, origin: &Origin) -> Result<Plan, PlanError> {
+    read(text, origin).map_err(|error| PlanError {
+        statement: format!("{} (line {} of its file)", error.statement, statement.line),
+        ..error
+    })
 }
 
 fn shown(path: &Path) -> String {

@@ -77,7 +77,7 @@ pub fn run(
             let (stored, parameters) = arguments.workload(isolation, seed)?;
             let showing = Showing::new(Workload::<LocalEnv>::load_rows(&stored));
             let simulated = bench::folder(&stored, &cluster, &|phase| showing.show(phase))?;
-            showing.finish();
+            showing.finish("the tables are looked at");
             let name = Workload::<LocalEnv>::name(&stored);
             SimulatedReport::new(name, parameters, isolation, (cluster, simulated))
         }
@@ -101,23 +101,25 @@ impl Job for Simulate {
         let name = Workload::<LocalEnv>::name(&workload);
         let showing = Showing::new(Workload::<LocalEnv>::load_rows(&workload));
         let simulated = bench::spread(workload, &cluster, &|phase| showing.show(phase))?;
-        showing.finish();
+        showing.finish("the tables are looked at");
         Ok(Ok(SimulatedReport::new(name, parameters, isolation, (cluster, simulated))))
     }
 }
 
 /// The progress of the phases.
-struct Showing {
+pub struct Showing {
     rows: u64,
     now: RefCell<(Progress, u64)>,
 }
 
 impl Showing {
-    fn new(rows: u64) -> Self {
+    /// Before so many rows are loaded.
+    pub fn new(rows: u64) -> Self {
         Self { rows, now: RefCell::new((Progress::begin("loading", rows), 0)) }
     }
 
-    fn show(&self, phase: Phase) {
+    /// Tells of a phase.
+    pub fn show(&self, phase: Phase) {
         let mut now = self.now.borrow_mut();
         match phase {
             Phase::Loading(rows) => {
@@ -137,7 +139,8 @@ impl Showing {
         before.finish(done);
     }
 
-    fn finish(self) {
-        self.now.into_inner().0.finish("the tables are looked at");
+    /// Ends the last phase with a sentence of what was done.
+    pub fn finish(self, done: &str) {
+        self.now.into_inner().0.finish(done);
     }
 }

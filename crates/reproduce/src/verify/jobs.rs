@@ -47,7 +47,7 @@ impl Job<'_> {
         let Self { cell, design, seed, counted } = *self;
         let (_, stored) = small::read(cell.workload, cell.setting.machines, seed)?;
         let stored = stored.with_design(cell.candidates[design].design.clone())?;
-        let measured = measure_counted(&stored, &cell.cluster(seed), counted)?;
+        let measured = measure_counted(&stored, &cell.cluster(seed), counted, &|_| ())?;
         Ok(Rate {
             per_s: measured.calls_per_s,
             retries_percent: measured.retries_percent,

@@ -24,6 +24,7 @@ pub(crate) mod swept;
 #[cfg(test)]
 mod tests;
 
+use crate::bench::Phase;
 use crate::symmetric::{self, Plan, Seen, Standing};
 use folder::Folder;
 use sim::Network;
@@ -97,8 +98,12 @@ pub enum VerifyError {
 ///
 /// # Errors
 /// See [`VerifyError`].
-pub fn measure(stored: &Stored, cluster: &Cluster) -> Result<Measured, VerifyError> {
-    measure_counted(stored, cluster, COUNTED)
+pub fn measure(
+    stored: &Stored,
+    cluster: &Cluster,
+    progress: &dyn Fn(Phase),
+) -> Result<Measured, VerifyError> {
+    measure_counted(stored, cluster, COUNTED, progress)
 }
 
 /// The same, with so many calls.
@@ -106,13 +111,16 @@ pub(crate) fn measure_counted(
     stored: &Stored,
     cluster: &Cluster,
     counted: Counted,
+    progress: &dyn Fn(Phase),
 ) -> Result<Measured, VerifyError> {
     let Cluster { machines, seed, remote_calls, .. } = *cluster;
     let Counted { calls, alone } = counted;
     let plan = cluster.plan(stored.memory_bytes(machines))?;
     let plan = Plan { calls_wanted: Some(calls), calls_alone: alone, ..plan };
     let folder = Folder::new(stored.clone(), machines, (seed, remote_calls));
-    let (alone, all) = Standing::loaded(&plan, &folder, &|_| ()).look(&folder);
+    let mut standing = Standing::loaded(&plan, &folder, &|rows| progress(Phase::Loading(rows)));
+    progress(Phase::Running);
+    let (alone, all) = standing.look(&folder);
     Ok(measured(stored, &alone, &all))
 }
 

@@ -55,10 +55,11 @@ fn partitioned(stored: &Stored, by: &str, access: Access) -> Design {
 #[test]
 fn partitioned_tatp_is_at_home_and_what_is_shipped_is_one_call() {
     let stored = small("tatp");
-    let spread = measure(&stored, &cluster(4)).expect("it is sound");
+    let spread = measure(&stored, &cluster(4), &|_| ()).expect("it is sound");
     let with = |access| {
         let design = partitioned(&stored, "subscriber_id", access);
-        measure(&stored.with_design(design).expect("it fits"), &cluster(4)).expect("it is sound")
+        measure(&stored.with_design(design).expect("it fits"), &cluster(4), &|_| ())
+            .expect("it is sound")
     };
     let (verbs, shipped) = (with(Access::OneSided), with(Access::Shipped));
     assert!(verbs.calls_per_s > 1.3 * spread.calls_per_s, "{verbs:?} {spread:?}");
@@ -83,7 +84,7 @@ fn calls_read_the_copy_of_their_machine() {
     };
     let copied = with(Partition::Replicated);
     let measured = |stored: &Stored| {
-        let measured = measure(stored, &cluster(4)).expect("it is sound");
+        let measured = measure(stored, &cluster(4), &|_| ()).expect("it is sound");
         let reading = measured.procedures.iter().find(|of| of.procedure == "get_access_data");
         reading.and_then(|of| of.alone_ns).expect("it is called")
     };

@@ -49,7 +49,10 @@ pub fn choose(all: &Measurements, load: &Load, options: &Options) -> Result<Chos
         }
         (None, _) => return Err(TuneError::WhichHardware { known: known() }),
     };
-    let wanted = options.machines.unwrap_or(load.machines.count).max(1);
+    let same = worlds.iter().filter(|world| world.hardware == hardware);
+    // Who says nothing means the cluster that was measured, of several the largest.
+    let largest = same.map(|world| u32::from(world.machines)).max().unwrap_or(1);
+    let wanted = options.machines.or(load.machines.count).unwrap_or(largest).max(1);
     // Of worlds as near the one with more lanes, which is the one that is measured if nothing else is said.
     let near = |world: &&&World| {
         (
@@ -71,7 +74,8 @@ pub fn choose(all: &Measurements, load: &Load, options: &Options) -> Result<Chos
             return Err(TuneError::OneMachine { world, machines });
         }
     };
-    let mut dropped = dropped(&worlds, &world, wanted, machines);
+    let said_count = load.machines.count.filter(|_| options.machines.is_none());
+    let mut dropped = dropped(&worlds, &world, said_count.unwrap_or(machines), machines);
     if let Some(said) = said.filter(|said| options.hardware.is_none() && **said != world.hardware) {
         dropped.push(format!(
             "workload.toml says {said}, and only {} was measured: the design is for that",
@@ -79,10 +83,11 @@ pub fn choose(all: &Measurements, load: &Load, options: &Options) -> Result<Chos
         ));
     }
     let threads = options.threads.unwrap_or(world.threads);
-    if options.threads.is_none() && world.threads != load.machines.threads {
+    let said_threads = load.machines.threads.filter(|said| *said != world.threads);
+    if let (None, Some(said)) = (options.threads, said_threads) {
         dropped.push(format!(
             "workload.toml says {} on each machine, and {threads} were measured: forecasts are of {threads}",
-            many(load.machines.threads, "thread")
+            many(said, "thread")
         ));
     }
     let lanes = options.lanes.unwrap_or(world.lanes);

@@ -56,6 +56,16 @@ fn one_machine_knows_nothing_of_several() {
     for told in ["workload.toml says 8 machines", "workload.toml says 16 threads"] {
         assert!(alone.warnings.iter().any(|what| what.starts_with(told)), "{:?}", alone.warnings);
     }
+    let mut unsaid = Subject::shipped("smallbank");
+    (unsaid.folder.load.machines.count, unsaid.folder.load.machines.threads) = (None, None);
+    let quiet = unsaid.tuned(&local, &Options { machines: None, ..options() });
+    assert!(
+        quiet.warnings.iter().all(|what| !what.starts_with("workload.toml")),
+        "{:?}",
+        quiet.warnings
+    );
+    let all = unsaid.tuned(&all, &Options { machines: None, ..options() });
+    assert_eq!(all.target.machines, 4, "as many as were measured, since nobody says otherwise");
     let mut both = local.clone();
     for point in local.points() {
         let mut point = point.clone();

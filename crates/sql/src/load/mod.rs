@@ -11,9 +11,9 @@
 //! unit = "branch"      # what the workload is scaled by
 //! units = 4            # how many, if nobody says otherwise
 //!
-//! [machines]           # may be left out; these are the defaults, but for the last two, which have none
-//! count = 1
-//! threads = 1          # of each machine
+//! [machines]           # may be left out, and so may each of these: then it is the cluster that was measured
+//! count = 4
+//! threads = 16         # of each machine
 //! memory_gib = 64.0    # of each machine, what the design may take
 //! profile = "connectx-3"
 //!
@@ -127,10 +127,10 @@ pub struct Load {
 /// The machines that a design is made for.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Machines {
-    /// How many.
-    pub count: u32,
-    /// Threads of each that run transactions.
-    pub threads: u32,
+    /// How many; as many as were measured if nothing is said.
+    pub count: Option<u32>,
+    /// Threads of each that run transactions; as many as were measured with if nothing is said.
+    pub threads: Option<u32>,
     /// Memory of each for tables and indexes, in GiB; as much as is needed if nothing is said.
     pub memory_gib: Option<f64>,
     /// A hardware profile by name.

@@ -24,20 +24,13 @@ pub(super) struct RawLoad {
     pub procedures: Spanned<Named<RawProcedure>>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct RawMachines {
-    pub count: Spanned<u32>,
-    pub threads: Spanned<u32>,
+    pub count: Option<Spanned<u32>>,
+    pub threads: Option<Spanned<u32>>,
     pub memory_gib: Option<Spanned<f64>>,
     pub profile: Option<String>,
-}
-
-impl Default for RawMachines {
-    fn default() -> Self {
-        let one = || Spanned::new(0..0, 1);
-        Self { count: one(), threads: one(), memory_gib: None, profile: None }
-    }
 }
 
 #[derive(Deserialize)]

@@ -110,7 +110,7 @@ impl LoadReader<'_> {
     }
 
     fn machines(&self, raw: &RawMachines) -> Result<Machines> {
-        for number in [&raw.count, &raw.threads] {
+        for number in raw.count.iter().chain(&raw.threads) {
             if *number.get_ref() == 0 {
                 return Err(self.error(number.span(), "this is at least 1"));
             }
@@ -121,7 +121,8 @@ impl LoadReader<'_> {
         {
             return Err(self.error(raw.span(), "memory is more than 0 GiB"));
         }
-        let (count, threads) = (*raw.count.get_ref(), *raw.threads.get_ref());
+        let said = |number: &Option<Spanned<u32>>| number.as_ref().map(|number| *number.get_ref());
+        let (count, threads) = (said(&raw.count), said(&raw.threads));
         Ok(Machines { count, threads, memory_gib, profile: raw.profile.clone() })
     }
 

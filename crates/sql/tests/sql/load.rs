@@ -81,7 +81,7 @@ fn assert_told(cases: &[(&str, &str, &str, &str)]) {
 #[test]
 fn a_load_is_read() {
     let load = read(LOAD).expect("it is right");
-    assert_eq!((load.units, load.machines.count, load.machines.threads), (4, 2, 1));
+    assert_eq!((load.units, load.machines.count, load.machines.threads), (4, Some(2), None));
     let names: Vec<&str> = load.procedures.iter().map(|one| &*one.procedure).collect();
     assert_eq!(names, ["pay", "audit"]);
     let pay = &load.procedures[0].arguments;

@@ -7,6 +7,7 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use plan::ServerChoice;
 use plan::folder::{self, Changes, Made};
+use procedure::node::Workload;
 use serde::Serialize;
 use sql::{EmbeddedStatement, WorkloadFolder};
 use std::path::PathBuf;
@@ -26,7 +27,10 @@ Without --server, the programs postgres and initdb are looked for in the path an
 lives in a folder for temporary files and is stopped in the end. With --server, a database is made there and dropped, which
 takes a superuser.
 
-The exit code is 0 if the plans are made, or are as they were; 1 if --check finds others; 2 if there is none to be had.";
+What cannot be carried out of a plan is told at once, with its line.
+
+The exit code is 0 if the plans are made, or are as they were; 1 if --check finds others; 2 if there is none to be had, or one that \
+cannot be carried out.";
 
 /// Version of the JSON.
 const FORMAT: u32 = 1;
@@ -121,6 +125,11 @@ pub fn run(arguments: &PlanArguments) -> Result<Verdict> {
     let text = in_words(&name, &made, &changes, arguments.check);
     json::deliver(&report, arguments.json.as_deref(), &text)
         .context("cannot tell what was done")?;
+    if !arguments.check {
+        let refused = "the plans are made, and cannot all be carried out";
+        Workload::read(folder).context(refused)?;
+        Workload::read_checks(folder).context(refused)?;
+    }
     let is_sound = !arguments.check || changes.is_empty();
     Ok(if is_sound { Verdict::Sound } else { Verdict::Damaged })
 }

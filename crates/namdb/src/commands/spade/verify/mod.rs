@@ -8,10 +8,12 @@ use crate::bench::report::{Parameters, Report};
 use crate::commands::bench::Measure;
 use crate::commands::choice::{Job, read_any};
 use crate::commands::memory_server::parse_setting;
+use crate::commands::simulated::Showing;
 use crate::commands::{WorldArguments, catch_interrupts, parse_count, parse_span};
 use crate::{Verdict, output};
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
+use fabric::LocalEnv;
 use namdb::Isolation;
 use namdb::host::Moment;
 use namdb::procedures::Code;
@@ -20,6 +22,7 @@ use spade::tune::{DesignForecast, Options, forecast};
 use spade::verify::{Measured, MeasuredProcedure, Verification};
 use std::path::PathBuf;
 use stored::Stored;
+use workload::Workload;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -142,7 +145,10 @@ fn simulated(
         remote_calls: options.remote_calls,
         seed,
     };
-    Ok(verify::measure(stored, &cluster)?)
+    let showing = Showing::new(Workload::<LocalEnv>::load_rows(stored));
+    let measured = verify::measure(stored, &cluster, &|phase| showing.show(phase))?;
+    showing.finish("calls have ended");
+    Ok(measured)
 }
 
 /// In this process, with as many threads as are forecast.

@@ -22,6 +22,7 @@ pub mod query;
 mod reserved;
 mod resolve;
 mod routine;
+mod row_changes;
 mod schema;
 pub mod source;
 mod token;

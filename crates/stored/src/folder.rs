@@ -5,6 +5,7 @@ use crate::code::{Code, Crew};
 use crate::design::{self, Division, Home, Subject, Uses};
 use crate::linked::LinkedCode;
 use crate::residence::{Residence, Resident};
+use crate::rows::RowCounts;
 use crate::rules::Rules;
 use crate::shipping::{Opening, Owners, Shipper};
 use crate::terminal::{Callee, Terminal};
@@ -122,6 +123,7 @@ pub struct Stored {
     code: Code,
     settings: Settings,
     checks: Arc<Checks>,
+    row_counts: Arc<RowCounts>,
     /// Where it was read, as a whole path.
     folder: PathBuf,
     /// Who carries out calls that are shipped; none if nobody does.
@@ -214,6 +216,7 @@ impl Stored {
             procedures: kept_all(program.procedures.iter().map(|of| of.name.as_str())),
             uses: Arc::new(uses),
             rules: Arc::new(Rules::new(&ready)),
+            row_counts: Arc::new(RowCounts::new(&ready, &load)),
             ready: Arc::new(ready),
             load: Arc::new(load),
             population: Arc::new(population),
@@ -286,6 +289,25 @@ impl Stored {
             }
         }
         Ok(())
+    }
+
+    /// Loads a part of so many of a table, which is a position. Calls `progress` with the number of rows inserted since the last
+    /// call.
+    ///
+    /// # Errors
+    ///
+    /// Rows are not as the schema wants them, or memory servers have no room for them.
+    pub async fn load_table<E: Env>(
+        &self,
+        database: &Database<E>,
+        lane: &mut Lane<E>,
+        table: usize,
+        part: (u64, u64),
+        progress: &dyn Fn(u64),
+    ) -> Result<(), WorkloadError> {
+        let population = &self.population;
+        let loaded = load_part(population, database, lane, table, part, LOAD_BATCH, progress);
+        loaded.await.map_err(not_loaded)
     }
 
     /// How its tables are divided among so many memory servers, in the order of the schema, where they are in parts.
@@ -559,17 +581,9 @@ impl<E: Env> Workload<E> for Stored {
         parts: u64,
         progress: &dyn Fn(u64),
     ) -> Result<(), WorkloadError> {
+        let part = (part, parts);
         for table in 0..self.tables.len() {
-            let loaded = load_part(
-                &self.population,
-                database,
-                lane,
-                table,
-                (part, parts),
-                LOAD_BATCH,
-                progress,
-            );
-            loaded.await.map_err(not_loaded)?;
+            self.load_table(database, lane, table, part, progress).await?;
         }
         Ok(())
     }
@@ -650,6 +664,10 @@ impl<E: Env> Workload<E> for Stored {
         _after_load: bool,
     ) -> Result<Vec<CheckResult>, WorkloadError> {
         self.checks.judge(database, lane, totals).await
+    }
+
+    fn check_rows(&self, before: &[u64], now: &[u64], totals: &RunTotals) -> Vec<CheckResult> {
+        self.row_counts.judge(before, now, totals)
     }
 }
 

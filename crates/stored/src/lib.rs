@@ -11,6 +11,7 @@
 //! check      what holds when nobody calls
 //! prepared   arguments as generated code takes them
 //! residence  calls that are made where their rows are
+//! rows       whether tables have as many rows as calls have left them
 //! rules      by which errors calls end as their procedures say
 //! shipping   calls that the owner of their rows carries out
 //! ```
@@ -24,6 +25,7 @@ mod folder;
 mod linked;
 mod prepared;
 mod residence;
+mod rows;
 mod rules;
 pub mod shipping;
 mod terminal;

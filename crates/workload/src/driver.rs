@@ -7,6 +7,7 @@
 //! terminal(thread)                   one per thread
 //! run_one, run_one, ...              until the driver's deadline; add each result to a RunTotals
 //! check(totals)                      when all threads have stopped
+//! check_rows(before, now, totals)    behind it, with the rows of each table by whoever has counted them
 //! ```
 //! Latency, verbs, bytes and round trips are measured around [`Workload::run_one`], from the lane's
 //! environment: its clock and its counters.
@@ -167,6 +168,12 @@ pub trait Workload<E: Env>: Sized {
         totals: &RunTotals,
         after_load: bool,
     ) -> impl Future<Output = Result<Vec<CheckResult>, WorkloadError>>;
+
+    /// Checks how many rows tables have, in the order of [`Workload::table_names`]: `before` the transactions of `totals`, and
+    /// `now`. Whoever counts them anyway does so on behalf of the workload; most workloads count in [`Workload::check`].
+    fn check_rows(&self, _before: &[u64], _now: &[u64], _totals: &RunTotals) -> Vec<CheckResult> {
+        Vec::new()
+    }
 }
 
 /// How a transaction ended for its user.

@@ -12,6 +12,7 @@ pub mod attempts;
 pub mod bank;
 pub mod catch_up;
 pub mod churn;
+pub mod count;
 pub mod cycle;
 pub mod driver;
 pub mod error;

@@ -6,9 +6,10 @@ use super::report::{CheckReport, TableReport, TablesReport};
 use super::site::{Seat, Site, SiteWorkload};
 use super::text::counted;
 use anyhow::{Context, Result};
-use namdb::{Isolation, TableMemory, WholeMemory};
+use fabric::Env;
+use namdb::{TableMemory, WholeMemory};
 use std::collections::BTreeMap;
-use workload::RunTotals;
+use workload::{RunTotals, Workload, count};
 
 /// What is known of the database between load and run.
 #[derive(Clone, Debug)]
@@ -54,14 +55,10 @@ fn memory<S: Site, W: SiteWorkload<S>>(site: &S, workload: &W) -> Result<TablesR
     let mut per_table = BTreeMap::new();
     let used = TableMemory::of_whole_tables(seat.wait(database.memory_usage())?);
     let mut lane = seat.wait(database.lane())?;
-    for &name in workload.table_names() {
+    let names = workload.table_names();
+    let counts = seat.wait(count::rows(&database, &mut lane, names))?;
+    for (&name, rows) in names.iter().zip(counts) {
         let table = database.table(name).with_context(|| format!("there is no table {name}"))?;
-        let mut rows = 0;
-        let mut transaction = seat
-            .wait(lane.begin(Isolation::Snapshot))
-            .map_err(|abort| anyhow::anyhow!("no snapshot to count with: {abort}"))?;
-        seat.wait(transaction.for_each(table, &mut |_| rows += 1))?;
-        seat.wait(transaction.abort());
         let schema = database.schema(table).with_context(|| format!("there is no table {name}"))?;
         let raw_bytes = rows * schema.raw_bytes();
         let whole = WholeMemory { used_bytes: 0, parts: 1, copies: 1 };
@@ -81,7 +78,7 @@ pub fn look<S: Site, W: SiteWorkload<S>>(
     site: &S,
     workload: &W,
     run: &Run,
-    before: Vec<CheckReport>,
+    (before, rows_before): (Vec<CheckReport>, &TablesReport),
     problems: &mut Vec<String>,
 ) -> (Vec<CheckReport>, TablesReport) {
     let checked = check_workload(site, workload, &run.totals, false);
@@ -93,11 +90,27 @@ pub fn look<S: Site, W: SiteWorkload<S>>(
         return (checks, TablesReport::default());
     }
     let structure = check_structure(site, workload);
-    checks.extend(kept(structure, problems, "the structures could not be checked"));
-    // After the checks: they catch up with the run, and leave a lane that has.
+    let structure = kept(structure, problems, "the structures could not be checked");
     let tables = memory(site, workload);
     let now = kept(tables, problems, "the memory of the tables could not be measured");
+    checks.extend(check_rows::<S::Env, W>(workload, rows_before, &now, &run.totals));
+    checks.extend(structure);
     (checks, now)
+}
+
+/// What the workload says of the rows that were counted for the report; nothing where they could not be, which is told.
+fn check_rows<E: Env, W: Workload<E>>(
+    workload: &W,
+    before: &TablesReport,
+    now: &TablesReport,
+    totals: &RunTotals,
+) -> Vec<CheckReport> {
+    let rows = |report: &TablesReport| -> Option<Vec<u64>> {
+        let names = workload.table_names().iter();
+        names.map(|&name| report.per_table.get(name).map(|table| table.rows)).collect()
+    };
+    let (Some(before), Some(now)) = (rows(before), rows(now)) else { return Vec::new() };
+    workload.check_rows(&before, &now, totals).into_iter().map(CheckReport::from).collect()
 }
 
 /// Of the checks before the run, those that hold only there are listed, and those that failed.
@@ -157,7 +170,7 @@ mod tests {
     use layout::NodeId;
     use memory::Label;
     use memory::extent::allocate_extent;
-    use namdb::Db;
+    use namdb::{Db, Isolation};
 
     /// Takes what larger extents have left over: whoever wants the smallest finds no memory either.
     fn take_the_rest(db: &Db) {

@@ -303,7 +303,8 @@ impl Report {
         shares: &[Share],
     ) -> Self {
         let mut problems = before.problems;
-        let (checks, now) = look(site, workload, run, before.checks, &mut problems);
+        let (checks, now) =
+            look(site, workload, run, (before.checks, &before.memory), &mut problems);
         let process_bytes = host::resident_bytes();
         let facts = site.facts();
         let Span { elapsed, window, .. } = &run.measured;

@@ -10,18 +10,25 @@ use std::path::{Path, PathBuf};
 /// Accounts, and transfers between them, which have no primary key.
 const LEDGER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../execute/tests/ledger");
 
+/// Visitors who come alone or in pairs, and leave.
+const VISITS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../stored/tests/rows/visits");
+
 /// The ledger with another text in its `workload.toml`.
 fn changed(name: &str, from: &str, to: &str) -> PathBuf {
+    changed_copy(Path::new(LEDGER), name, from, to)
+}
+
+fn changed_copy(original: &Path, name: &str, from: &str, to: &str) -> PathBuf {
     let folder = temporary(name);
     fs::create_dir_all(folder.join("plans")).expect("there is a place for temporary files");
     for file in ["schema.sql", "procedures.sql"] {
-        fs::copy(Path::new(LEDGER).join(file), folder.join(file)).expect("the ledger has it");
+        fs::copy(original.join(file), folder.join(file)).expect("it is there");
     }
-    for plan in fs::read_dir(Path::new(LEDGER).join("plans")).expect("the ledger has plans") {
+    for plan in fs::read_dir(original.join("plans")).expect("there are plans") {
         let plan = plan.expect("it can be read");
         fs::copy(plan.path(), folder.join("plans").join(plan.file_name())).expect("there is room");
     }
-    let load = fs::read_to_string(Path::new(LEDGER).join("workload.toml")).expect("it is there");
+    let load = fs::read_to_string(original.join("workload.toml")).expect("it is there");
     assert!(load.contains(from), "{from}");
     fs::write(folder.join("workload.toml"), load.replacen(from, to, 1)).expect("there is room");
     folder
@@ -122,4 +129,30 @@ fn a_rate_that_is_not_as_expected_is_no_damage() {
     let failed: Vec<&Value> = checks.iter().filter(|check| check["ok"] == false).collect();
     assert!(failed.len() == 1 && failed[0]["is_rate"] == true, "{failed:?}");
     fs::remove_dir_all(folder.parent().expect("it is in a folder")).expect("it is ours");
+}
+
+#[test]
+fn rows_that_calls_do_not_leave_are_damage() {
+    let named = |report: &Value, ok: bool| {
+        let checks = report["checks"].as_array().expect("a list").iter();
+        let of_rows = checks.filter(|check| check["name"] == "rows of visit add up");
+        of_rows.map(|check| check["ok"] == ok).collect::<Vec<bool>>()
+    };
+    let (code, told, report) = bench(Path::new(VISITS), "");
+    assert_eq!((code, named(&report, true)), (Some(0), vec![true]), "{told}");
+    assert!(told.contains("tables without INSERT and DELETE keep their rows"), "{told}");
+    assert!(told.lines().all(|line| line.len() <= 80), "too long for a terminal:\n{told}");
+
+    let changed = |name: &str, from: &str, to: &str| {
+        let folder = changed_copy(Path::new(VISITS), name, from, to);
+        let ended = bench(&folder, "");
+        fs::remove_dir_all(&folder).expect("the folder is ours");
+        ended
+    };
+    let (code, told, report) = changed("rows-of-pairs", "rows.visit = 2", "rows.visit = 1");
+    assert_eq!((code, named(&report, false)), (Some(1), vec![true]), "{told}");
+    assert!(told.contains("THE DATABASE IS DAMAGED: 1 of "), "{told}");
+    let (code, told, _) = changed("rows-of-visits", "rows.visit = 2", "rows.visits = 2");
+    assert_eq!(code, Some(2), "{told}");
+    assert!(told.contains("workload.toml:") && told.contains("is `visit` meant?"), "{told}");
 }

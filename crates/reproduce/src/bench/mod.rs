@@ -15,7 +15,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 use stored::Stored;
 use txn::{Abort, Database, Lane};
-use workload::{CheckResult, RunTotals, Workload, WorkloadError};
+use workload::{CheckResult, RunTotals, Workload, WorkloadError, count};
 
 /// What has come of a workload on a simulated cluster.
 #[derive(Clone, PartialEq, Debug)]
@@ -90,7 +90,7 @@ pub fn folder(
 ) -> Result<Simulated, BenchError> {
     let bytes = stored.memory_bytes(cluster.machines);
     let load = Folder::new(stored.clone(), cluster.machines, (cluster.seed, cluster.remote_calls));
-    bench(stored, &load, (cluster, bytes), tell)
+    bench(stored, &load, (cluster, bytes), tell, &|| load.loaded())
 }
 
 /// Spreads the tables of a workload over the machines of a simulated cluster, runs its transactions by verbs, and checks its
@@ -110,14 +110,16 @@ where
     let workload = Arc::new(workload);
     let bytes = workload.memory_bytes();
     let load = Spread::new(workload.clone(), cluster.machines, cluster.seed);
-    bench(&*workload, &load, (cluster, bytes), tell)
+    bench(&*workload, &load, (cluster, bytes), tell, &Vec::new)
 }
 
+/// `loaded` has the rows of each table behind the load; none if nobody has counted them apart.
 fn bench<W: Workload<Metered>, L: Load>(
     workload: &W,
     load: &L,
     (cluster, bytes): (&Cluster, u64),
     tell: &dyn Fn(Phase),
+    loaded: &dyn Fn() -> Vec<u64>,
 ) -> Result<Simulated, BenchError> {
     let plan = cluster.plan(bytes)?;
     let rows = Cell::new(0);
@@ -131,7 +133,13 @@ fn bench<W: Workload<Metered>, L: Load>(
     tell(Phase::Checking);
     let check =
         async |database: &Database<Metered>, lane: &mut Lane<Metered>, totals: &RunTotals| {
-            workload.check(database, lane, totals, false).await
+            let mut checks = workload.check(database, lane, totals, false).await?;
+            let before = loaded();
+            if !before.is_empty() {
+                let now = count::rows(database, lane, workload.table_names()).await?;
+                checks.extend(workload.check_rows(&before, &now, totals));
+            }
+            Ok(checks)
         };
     let checks = standing.check(check).map_err(BenchError::Check)?;
     Ok(Simulated { checks, ..simulated(workload.transaction_types(), &alone, &seen) })
@@ -164,7 +172,10 @@ fn simulated(names: &[&'static str], alone: &Seen, seen: &Seen) -> Simulated {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::verify::small;
     use std::cell::RefCell;
+    use stored::Options;
+    use txn::Isolation;
     use workload::tatp::TatpConfig;
     use workload::{Bank, Tatp};
 
@@ -210,6 +221,47 @@ mod tests {
         assert!(
             seen.retries_percent > 0.0 && !seen.aborts.is_empty(),
             "eight lanes on 50 accounts"
+        );
+    }
+
+    /// What is said of the rows of a folder's tables.
+    fn of_rows(stored: &Stored) -> Vec<CheckResult> {
+        let seen = folder(stored, &cluster(), &|_| ()).expect("it runs");
+        let is_of_rows = |check: &CheckResult| {
+            check.name.starts_with("rows of ") || check.name.starts_with("tables without ")
+        };
+        seen.checks.into_iter().filter(is_of_rows).collect()
+    }
+
+    /// Rows are those of the load and of all calls behind it, of which the first ones take no time.
+    #[test]
+    fn folders_have_the_rows_that_their_calls_leave() {
+        for (name, count) in [("smallbank", 1), ("tatp", 2), ("tpcc", 3), ("ycsb", 1)] {
+            let (_, stored) = small::read(name, 2, 1).expect("it is shipped");
+            let checks = of_rows(&stored);
+            assert_eq!(checks.len(), count, "{name}: {checks:?}");
+            assert!(checks.iter().all(|check| check.ok), "{name}: {checks:?}");
+        }
+    }
+
+    #[test]
+    fn rows_that_calls_do_not_leave_are_told() {
+        let (mut read, _) = small::read("tatp", 2, 1).expect("it is shipped");
+        let insert = read.load.procedures.iter_mut().find(|of| of.procedure.starts_with("insert_"));
+        insert.expect("there is one").rows = vec![("call_forwarding".to_owned(), 2)];
+        let options = Options {
+            units: None,
+            wants_plans: false,
+            linked: &[],
+            design: None,
+            isolation: Isolation::Snapshot,
+            seed: 1,
+        };
+        let stored = Stored::of(&small::folder("tatp"), read, &options).expect("it fits");
+        let failed: Vec<_> = of_rows(&stored).into_iter().filter(|check| !check.ok).collect();
+        assert!(
+            matches!(&failed[..], [one] if one.name == "rows of call_forwarding add up"),
+            "{failed:?}"
         );
     }
 

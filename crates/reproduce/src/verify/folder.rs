@@ -10,6 +10,7 @@ use measure::simulated::ground::Ground;
 use measure::simulated::metered::Metered;
 use population::{Call, Calls, Mix, Population};
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use stored::{Callee, Home, Stored};
 use txn::{Database, KnownLeaves, Lane, TableId};
@@ -37,6 +38,8 @@ pub(crate) struct Folder {
     /// Of each procedure, the bytes of a row that it gives.
     answers: Arc<[usize]>,
     known: Known,
+    /// Of each table, the rows that the load has inserted.
+    loaded: Arc<[AtomicU64]>,
 }
 
 /// What the first lane has learned of the tables, for all others.
@@ -82,7 +85,13 @@ impl Folder {
         let homes = stored.homes(machines.into()).into();
         let answers = stored.answer_bytes().into();
         let known = Known::default();
-        Self { stored, machines, seed, remote_calls, homes, answers, known }
+        let loaded = (0..stored.table_count()).map(|_| AtomicU64::new(0)).collect();
+        Self { stored, machines, seed, remote_calls, homes, answers, known, loaded }
+    }
+
+    /// Of each table, the rows that the load has inserted.
+    pub fn loaded(&self) -> Vec<u64> {
+        self.loaded.iter().map(|rows| rows.load(Relaxed)).collect()
     }
 
     /// The next call, and the machine that has its rows if it is another one's.
@@ -148,7 +157,14 @@ impl Load for Folder {
         let servers: Vec<u16> = (0..self.machines).map(|at| Ground::memory_node(at).0).collect();
         self.stored.create_in_parts(database, &servers).await?;
         let mut lane = database.lane().await?;
-        self.stored.load_part(database, &mut lane, 0, 1, progress).await
+        for (table, loaded) in self.loaded.iter().enumerate() {
+            let count = |rows| {
+                loaded.fetch_add(rows, Relaxed);
+                progress(rows);
+            };
+            self.stored.load_table(database, &mut lane, table, (0, 1), &count).await?;
+        }
+        Ok(())
     }
 
     fn terminal(

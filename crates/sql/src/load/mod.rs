@@ -43,6 +43,7 @@
 //! [procedures.buy]
 //! frequency = 45       # relative to the others; 0: only called by hand, and needs no arguments
 //! succeeds = 0.99      # share of the calls that give rows, if they may, and raise nothing; or [0.98, 1.0]. Checked after a run
+//! rows.basket = -1     # rows that each of these adds to a table; it takes some if this is negative. Checked after a run
 //! [procedures.buy.arguments]
 //! branch = { uniform = [1, "units"] }
 //! customer = { nurand = { a = 1023, c = 259, range = [1, 3000] } }
@@ -101,6 +102,7 @@ mod distribution;
 mod expectation;
 mod raw;
 mod read;
+mod rows;
 
 pub use amount::Amount;
 pub use distribution::{Alphabet, ArrayLength, Condition, Distribution, Draw, Literal, Range};
@@ -186,6 +188,8 @@ pub struct ProcedureLoad {
     /// The share of calls that find what they look for: give rows if they may give any, and are not ended by an
     /// exception of their own. From the least to the most that is expected; nothing if nobody expects anything.
     pub succeeds: Option<(f64, f64)>,
+    /// Of tables, how many rows each call that succeeds adds; it takes some if that is negative.
+    pub rows: Vec<(String, i64)>,
     /// One for each `IN` parameter, in order; none if the frequency is 0.
     pub arguments: Vec<(String, Distribution)>,
 }

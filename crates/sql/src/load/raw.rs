@@ -85,6 +85,8 @@ pub(super) struct RawProcedure {
     pub frequency: Spanned<f64>,
     pub succeeds: Option<Spanned<RawSuccess>>,
     #[serde(default)]
+    pub rows: Named<Spanned<i64>>,
+    #[serde(default)]
     pub arguments: Named<Spanned<RawDistribution>>,
 }
 

@@ -248,6 +248,7 @@ impl LoadReader<'_> {
             sum += frequency;
             let mut load = self.procedure(procedure, one, name.span(), frequency)?;
             load.succeeds = self.share(one)?;
+            load.rows = self.row_changes(procedure, &one.rows)?;
             procedures.push(load);
         }
         if sum <= 0.0 {
@@ -289,7 +290,8 @@ impl LoadReader<'_> {
         let inputs = inputs.collect();
         let arguments = self.drawn(&raw.arguments, inputs, "parameter", needed, converter)?;
         let procedure = procedure.name.clone();
-        Ok(ProcedureLoad { procedure, frequency, succeeds: None, arguments })
+        let (succeeds, rows) = (None, Vec::new());
+        Ok(ProcedureLoad { procedure, frequency, succeeds, rows, arguments })
     }
 
     /// The draws of arguments or columns in their order. `needed` is where to say that one is missing.

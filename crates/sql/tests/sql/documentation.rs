@@ -12,7 +12,8 @@ const SCHEMA: &str = "
     CREATE TABLE special (account integer, kind integer, colour varchar(5));";
 const PROCEDURES: &str = "
     CREATE FUNCTION deposit(number integer, amount bigint) RETURNS void LANGUAGE plpgsql AS $$ BEGIN END $$;
-    CREATE FUNCTION transfer(payer integer, payee integer, amount bigint) RETURNS void LANGUAGE plpgsql AS $$ BEGIN END $$;
+    CREATE FUNCTION transfer(payer integer, payee integer, amount bigint) RETURNS void LANGUAGE plpgsql AS $$
+        BEGIN INSERT INTO transfer VALUES (payer, payee, 1, amount); END $$;
     CREATE FUNCTION numbers(a integer, b numeric, c integer, d integer, e integer, f integer, g integer, h integer) RETURNS void
         LANGUAGE plpgsql AS $$ BEGIN END $$;
     CREATE FUNCTION values(a integer, b timestamp, c varchar, d boolean, e timestamp, f integer) RETURNS void
@@ -113,7 +114,7 @@ fn every_key_is_told() {
         ("unknown = 1\n".to_owned(), 6),
         (format!("{head}[machines]\nunknown = 1\n"), 4),
         (format!("{head}[tables.account]\nunknown = 1\n"), 3),
-        (format!("{head}[tables.account]\nrows = 1\n[procedures.deposit]\nunknown = 1\n"), 3),
+        (format!("{head}[tables.account]\nrows = 1\n[procedures.deposit]\nunknown = 1\n"), 4),
         (format!("{head}[tables.account]\nrows = 1\ncolumns.id = {{ unknown = 1 }}\n"), 29),
         (
             format!(

@@ -290,7 +290,7 @@ fn the_documented_example_is_read() {
             PRIMARY KEY (b_branch, b_customer, b_number));";
     let procedures = "
         CREATE FUNCTION buy(branch integer, customer integer, items integer[], quantities smallint[]) RETURNS void
-            LANGUAGE plpgsql AS $$ BEGIN END $$;
+            LANGUAGE plpgsql AS $$ BEGIN DELETE FROM basket WHERE b_customer = customer AND b_number = 1; END $$;
         CREATE FUNCTION pay(branch integer, amount numeric, by_name boolean, customer integer, name varchar) RETURNS void
             LANGUAGE plpgsql AS $$ BEGIN END $$;";
     let program = Program::parse(
@@ -314,4 +314,56 @@ fn shares_of_success_are_numbers_or_bounds() {
     assert_eq!(share(""), None);
     assert_eq!(share("succeeds = 0.5\n"), Some((0.5, 0.5)));
     assert_eq!(share("succeeds = [0.25, 1.0]\n"), Some((0.25, 1.0)));
+}
+
+/// A bank whose procedures open accounts and close them.
+fn with_accounts(rows: &str) -> Result<Load, String> {
+    let procedures = "
+        CREATE FUNCTION open(b integer, n integer) RETURNS void LANGUAGE plpgsql AS $$
+            BEGIN INSERT INTO account (branch, id) VALUES (b, n); END $$;
+        CREATE FUNCTION close(b integer, n integer) RETURNS void LANGUAGE plpgsql AS $$
+            BEGIN IF n > 0 THEN DELETE FROM account WHERE branch = b AND id = n; END IF; END $$;
+        CREATE FUNCTION replace(b integer, n integer) RETURNS void LANGUAGE sql AS $$
+            DELETE FROM account WHERE branch = b AND id = n; INSERT INTO account (branch, id) VALUES (b, n + 1) $$;";
+    let tables =
+        ["branch", "account", "card", "entry"].map(|table| format!("[tables.{table}]\nrows = 1\n"));
+    let text = format!(
+        "name = \"bank\"\nunit = \"branch\"\nunits = 1\n{}[procedures.open]\nfrequency = 1\n\
+         arguments.b = {{ constant = 1 }}\narguments.n = {{ constant = 1 }}\n[procedures.close]\nfrequency = 0\n\
+         [procedures.replace]\nfrequency = 0\n",
+        tables.concat()
+    );
+    let (procedure, keys) = rows.split_once(": ").expect("it says of which procedure");
+    let section = format!("[procedures.{procedure}]\n");
+    let text = text.replace(&section, &format!("{section}{keys}\n"));
+    let sources = [Source::new("schema.sql", SCHEMA), Source::new("procedures.sql", procedures)];
+    let program = Program::parse(&sources[0], &sources[1]).expect("it is right");
+    let load = sql::read_load(&Source::new("workload.toml", &text), &program);
+    load.map_err(|error| error.to_string())
+}
+
+#[test]
+fn rows_that_calls_add_are_of_tables_that_they_can_change() {
+    let rows = |text: &str| {
+        let procedures = with_accounts(text).unwrap_or_else(|error| panic!("{error}")).procedures;
+        procedures.into_iter().flat_map(|one| one.rows).collect::<Vec<_>>()
+    };
+    assert_eq!(rows("open: rows.account = 1"), [("account".to_owned(), 1)]);
+    assert_eq!(rows("close: rows = { account = -2 }"), [("account".to_owned(), -2)]);
+    assert_eq!(rows("replace: rows.account = 0"), [("account".to_owned(), 0)]);
+    for (text, expected) in [
+        (
+            "open: rows.acount = 1",
+            "at `acount`: schema.sql has no table `acount`; is `account` meant?",
+        ),
+        ("open: rows.card = 1", "at `1`: `open` has no INSERT into `card`"),
+        ("open: rows.account = -1", "at `-1`: `open` has no DELETE from `account`"),
+        ("close: rows.account = 1", "at `1`: `close` has no INSERT into `account`"),
+        ("close: rows.card = 0", "at `0`: `close` has neither INSERT into nor DELETE from `card`"),
+        ("open: rows.account = 1.5", "at `1.5`: invalid type: floating point `1.5`, expected i64"),
+        ("open: row.account = 1", "is `rows` meant?"),
+    ] {
+        let said = with_accounts(text).expect_err("it is wrong");
+        assert!(said.starts_with("workload.toml:") && said.contains(expected), "{text}: {said}");
+    }
 }

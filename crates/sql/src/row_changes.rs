@@ -1,0 +1,98 @@
+//! Which tables a procedure adds rows to, and which it takes rows from.
+
+use crate::procedure::{Body, Over, Procedure, Sql, Statement, StatementKind};
+use crate::query::Query;
+
+impl Procedure {
+    /// Whether it has an `INSERT` into this table, which is a position in the catalog.
+    pub fn inserts_into(&self, table: usize) -> bool {
+        self.has_query(&|query| matches!(query, Query::Insert(insert) if insert.table == table))
+    }
+
+    /// Whether it has a `DELETE` from it. No row goes because another one does: `ON DELETE CASCADE` is not taken.
+    pub fn deletes_from(&self, table: usize) -> bool {
+        self.has_query(&|query| matches!(query, Query::Delete(delete) if delete.table == table))
+    }
+
+    /// Whether a statement of it is such a one, wherever it stands; sub-selects change nothing.
+    fn has_query(&self, test: &dyn Fn(&Query) -> bool) -> bool {
+        match &self.body {
+            Body::Block(block) => any(&block.statements, test),
+            Body::Statements { statements, .. } => statements.iter().any(|sql| test(&sql.query)),
+        }
+    }
+}
+
+fn any(statements: &[Statement], test: &dyn Fn(&Query) -> bool) -> bool {
+    let is_one = |sql: &Sql| test(&sql.query);
+    statements.iter().any(|statement| match &statement.kind {
+        StatementKind::Sql { sql, .. }
+        | StatementKind::Perform(sql)
+        | StatementKind::ReturnQuery(sql, _) => is_one(sql),
+        StatementKind::Block(block) => any(&block.statements, test),
+        StatementKind::If { branches, otherwise } => {
+            branches.iter().any(|(_, statements)| any(statements, test)) || any(otherwise, test)
+        }
+        StatementKind::Case { branches, otherwise, .. } => {
+            let mut all = branches.iter().map(|(_, statements)| statements).chain(otherwise);
+            all.any(|statements| any(statements, test))
+        }
+        StatementKind::Loop { over, body, .. } => {
+            matches!(over, Over::Rows { sql, .. } if is_one(sql)) || any(body, test)
+        }
+        StatementKind::Assign { .. }
+        | StatementKind::Leave { .. }
+        | StatementKind::Return(_)
+        | StatementKind::ReturnNext(_)
+        | StatementKind::Raise(_)
+        | StatementKind::GetRowCount(_)
+        | StatementKind::Nothing => false,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Program, Source};
+
+    const SCHEMA: &str =
+        "CREATE TABLE a (id integer PRIMARY KEY); CREATE TABLE b (id integer PRIMARY KEY);";
+
+    /// What the only procedure with this body does: `+a` for an INSERT into `a`, `-b` for a DELETE from `b`.
+    fn changes(body: &str) -> String {
+        let text = format!("CREATE FUNCTION f(n integer) RETURNS SETOF integer {body};");
+        let sources = [Source::new("schema.sql", SCHEMA), Source::new("procedures.sql", &text)];
+        let program = Program::parse(&sources[0], &sources[1]);
+        let program = program.unwrap_or_else(|error| panic!("{error}"));
+        let (procedure, mut found) = (&program.procedures[0], Vec::new());
+        for (table, name) in ["a", "b"].iter().enumerate() {
+            found.extend(procedure.inserts_into(table).then(|| format!("+{name}")));
+            found.extend(procedure.deletes_from(table).then(|| format!("-{name}")));
+        }
+        found.join(" ")
+    }
+
+    #[test]
+    fn statements_are_found_wherever_they_stand() {
+        let sql = |text: &str| changes(&format!("LANGUAGE sql AS $$ {text} $$"));
+        let block =
+            |text: &str| changes(&format!("LANGUAGE plpgsql AS $$ BEGIN {text} RETURN; END $$"));
+        assert_eq!(sql("SELECT id FROM a WHERE id = n"), "");
+        assert_eq!(
+            sql("DELETE FROM a WHERE id = n; INSERT INTO b VALUES (n) RETURNING id"),
+            "-a +b"
+        );
+        assert_eq!(block("UPDATE a SET id = 2 WHERE id = n;"), "");
+        assert_eq!(block("INSERT INTO a SELECT id FROM b;"), "+a");
+        assert_eq!(block("BEGIN DELETE FROM b; END;"), "-b");
+        assert_eq!(
+            block("IF n = 1 THEN INSERT INTO a VALUES (n); ELSE DELETE FROM b; END IF;"),
+            "+a -b"
+        );
+        assert_eq!(
+            block("CASE n WHEN 1 THEN NULL; ELSE INSERT INTO b VALUES (n); END CASE;"),
+            "+b"
+        );
+        assert_eq!(block("FOR i IN 1..n LOOP INSERT INTO a VALUES (i); END LOOP;"), "+a");
+        assert_eq!(block("RETURN QUERY SELECT id FROM a;"), "");
+    }
+}

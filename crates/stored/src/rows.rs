@@ -1,0 +1,160 @@
+//! Whether tables have as many rows behind a run as calls have left them.
+//!
+//! ```text
+//! rows behind the run = rows before it + the sum over procedures of (rows of a call that succeeds) x (calls that have)
+//! ```
+//! That is asked of tables of which some procedure says in `workload.toml` what its calls add; the others add nothing to
+//! them. Where no procedure has an `INSERT` into a table or a `DELETE` from it, that is known without being said.
+
+use crate::folder::kept;
+use procedure::node::Workload as Ready;
+use sql::Load;
+use workload::{CheckResult, RunTotals};
+
+/// The name of the check of all tables that no procedure can change so.
+const UNCHANGED: &str = "tables without INSERT and DELETE keep their rows";
+
+/// What is known of how tables grow and shrink.
+pub(crate) struct RowCounts {
+    /// The tables by name, in the order of the schema.
+    tables: Vec<&'static str>,
+    /// Those that no procedure inserts into or deletes from.
+    unchanged: Vec<usize>,
+    /// Those of which is said what calls add.
+    counted: Vec<Counted>,
+}
+
+/// A table of which is said what calls add.
+struct Counted {
+    table: usize,
+    /// What the check is called.
+    name: &'static str,
+    /// Procedures that can change how many rows it has.
+    changes: Vec<Change>,
+}
+
+/// What calls of a procedure do to a table.
+struct Change {
+    procedure: usize,
+    name: &'static str,
+    /// Rows that a call adds which succeeds; none if nothing is said, and then it should add none.
+    rows: Option<i64>,
+}
+
+/// What calls have done to a table, by what was counted of them.
+#[derive(Default)]
+struct Sum {
+    /// Rows that they have added.
+    added: i128,
+    /// How many fewer these may be, and how many more, since it is not known of some calls whether they took effect.
+    spread: (i128, i128),
+    /// How many such calls there are.
+    unknown: u64,
+    /// Who has added how much, in words.
+    terms: Vec<String>,
+    /// Procedures with calls that succeeded, of which nothing is said.
+    unsaid: Vec<&'static str>,
+}
+
+impl RowCounts {
+    /// What these procedures and this load tell.
+    pub fn new(ready: &Ready, load: &Load) -> Self {
+        let tables = &ready.catalog.tables;
+        let of_table = |(table, name): (usize, &str)| {
+            let mut changes = Vec::new();
+            for (procedure, of) in ready.procedures.iter().enumerate() {
+                let of = &of.routine;
+                if of.inserts_into(table) || of.deletes_from(table) {
+                    let said = load.procedures.iter().find(|said| said.procedure == of.name);
+                    let said = said.and_then(|said| said.rows.iter().find(|(of, _)| of == name));
+                    let rows = said.map(|(_, rows)| *rows);
+                    changes.push(Change { procedure, name: kept(&of.name), rows });
+                }
+            }
+            let name = kept(&format!("rows of {name} add up"));
+            Counted { table, name, changes }
+        };
+        let all = tables.iter().map(|table| table.name.as_str()).enumerate().map(of_table);
+        let (unchanged, changed): (Vec<_>, Vec<_>) = all.partition(|of| of.changes.is_empty());
+        let is_said = |of: &Counted| of.changes.iter().any(|change| change.rows.is_some());
+        Self {
+            tables: tables.iter().map(|table| kept(&table.name)).collect(),
+            unchanged: unchanged.into_iter().map(|of| of.table).collect(),
+            counted: changed.into_iter().filter(is_said).collect(),
+        }
+    }
+
+    /// Judges the rows of all tables, in the order of the schema, before calls were made and behind them.
+    pub fn judge(&self, before: &[u64], now: &[u64], totals: &RunTotals) -> Vec<CheckResult> {
+        assert_eq!((before.len(), now.len()), (self.tables.len(), self.tables.len()));
+        let unchanged = (!self.unchanged.is_empty()).then(|| self.judge_unchanged(before, now));
+        let counted =
+            self.counted.iter().map(|of| of.judge(before[of.table], now[of.table], totals));
+        unchanged.into_iter().chain(counted).collect()
+    }
+
+    fn judge_unchanged(&self, before: &[u64], now: &[u64]) -> CheckResult {
+        let differs = |&&table: &&usize| before[table] != now[table];
+        match self.unchanged.iter().find(differs) {
+            Some(&table) => {
+                let (name, before, now) = (self.tables[table], before[table], now[table]);
+                CheckResult::fails(UNCHANGED, format!("{name} has {now} rows, and had {before}"))
+            }
+            None => {
+                let rows: u64 = self.unchanged.iter().map(|&table| now[table]).sum();
+                let tables = match self.unchanged.len() {
+                    1 => "1 table".to_owned(),
+                    several => format!("{several} tables"),
+                };
+                CheckResult::holds(UNCHANGED, format!("{tables}, {rows} rows"))
+            }
+        }
+    }
+}
+
+impl Counted {
+    fn judge(&self, before: u64, now: u64, totals: &RunTotals) -> CheckResult {
+        let sum = self.sum(totals);
+        let expected = i128::from(before) + sum.added;
+        let (least, most) = (expected + sum.spread.0, expected + sum.spread.1);
+        let holds = (least..=most).contains(&i128::from(now));
+        let mut detail = format!("{before} before the run");
+        sum.terms.iter().for_each(|term| detail += &format!(", {term}"));
+        detail += &match holds && expected == i128::from(now) {
+            true => format!(": {now}"),
+            false => format!(": {expected}, and {now} are there"),
+        };
+        if sum.unknown > 0 {
+            let calls = if sum.unknown == 1 { "call" } else { "calls" };
+            let unknown = sum.unknown;
+            detail += &format!("; {unknown} {calls} of unknown outcome allow {least} to {most}");
+        }
+        if holds {
+            return CheckResult::holds(self.name, detail);
+        }
+        for name in sum.unsaid {
+            detail += &format!("; `rows` of {name} in workload.toml does not say what it changes");
+        }
+        CheckResult::fails(self.name, detail)
+    }
+
+    fn sum(&self, totals: &RunTotals) -> Sum {
+        let mut sum = Sum::default();
+        for Change { procedure, name, rows } in &self.changes {
+            let seen = totals.kind(*procedure);
+            let successes = seen.committed - seen.skipped;
+            let each = rows.unwrap_or(0);
+            sum.added += i128::from(each) * i128::from(successes);
+            // Each of them may have taken effect, or not.
+            let unknown = i128::from(each) * i128::from(seen.unknown);
+            sum.spread = (sum.spread.0 + unknown.min(0), sum.spread.1 + unknown.max(0));
+            sum.unknown += if each == 0 { 0 } else { seen.unknown };
+            if successes > 0 && rows.is_none() {
+                sum.unsaid.push(name);
+            } else if successes > 0 {
+                sum.terms.push(format!("{successes} times {each:+} by {name}"));
+            }
+        }
+        sum
+    }
+}

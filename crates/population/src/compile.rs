@@ -3,7 +3,7 @@
 use crate::arguments::Way;
 use crate::draw::{Condition, Distribution, Draw, Length, Ordered, Range, Reference, Shares};
 use crate::error::PopulationError;
-use crate::number::Form;
+use crate::number::{self, Form};
 use crate::population::{Count, Population, Procedure, Scale, Table};
 use crate::rules::Rules;
 use crate::sample::Integers;
@@ -31,6 +31,8 @@ pub(crate) struct Compiler<'a> {
 struct Place<'a> {
     /// For messages.
     name: String,
+    /// Whether this is a column, whose decimals have a precision; those of arguments have none, whatever is declared.
+    is_column: bool,
     own: Vec<(&'a str, &'a SqlType)>,
     /// The parent's table and columns.
     parent: Option<(&'a str, Vec<(&'a str, &'a SqlType)>)>,
@@ -95,6 +97,7 @@ impl<'a> Compiler<'a> {
         };
         let mut place = Place {
             name: format!("the number of rows of {}", table.table),
+            is_column: true,
             own: Vec::new(),
             parent,
         };
@@ -187,7 +190,8 @@ impl<'a> Compiler<'a> {
     fn procedure(&mut self, load: &'a load::ProcedureLoad) -> Result<Procedure> {
         let procedure = self.program.procedure(&load.procedure);
         let inputs = procedure.into_iter().flat_map(|procedure| procedure.inputs());
-        let mut place = Place { name: String::new(), own: Vec::new(), parent: None };
+        let mut place =
+            Place { name: String::new(), is_column: false, own: Vec::new(), parent: None };
         let mut arguments = Vec::new();
         for ((_, variable), (name, draw)) in inputs.zip(&load.arguments) {
             place.name = format!("{}.{name}", load.procedure);
@@ -372,7 +376,10 @@ impl<'a> Compiler<'a> {
             SqlType::Int4 => (i64::from(i32::MIN), i64::from(i32::MAX)),
             _ => (i64::MIN, i64::MAX),
         };
-        if low < least || high > most {
+        let largest = i128::from(low).abs().max(i128::from(high).abs());
+        let units = form.units(largest).unsigned_abs();
+        let is_beyond = number::beyond(sql_type).is_some_and(|beyond| units >= beyond);
+        if low < least || high > most || place.is_column && is_beyond {
             let problem = format!("{low} to {high} is beyond {sql_type} at this scale");
             return Err(place.error(problem));
         }

@@ -37,11 +37,18 @@ impl Form {
     pub fn value(self, number: i64) -> Value {
         match self {
             Self::Int => Value::Int(number),
-            Self::Numeric { decimals, scale } => {
-                let units = i128::from(number) * power(scale - decimals);
-                Value::Numeric(Decimal { units, scale })
+            Self::Numeric { scale, .. } => {
+                Value::Numeric(Decimal { units: self.units(i128::from(number)), scale })
             }
             Self::Float { decimals } => Value::Float(number as f64 / power(decimals) as f64),
+        }
+    }
+
+    /// The units of a drawn number in this form.
+    pub fn units(self, number: i128) -> i128 {
+        match self {
+            Self::Numeric { decimals, scale } => number.saturating_mul(power(scale - decimals)),
+            _ => number,
         }
     }
 
@@ -82,6 +89,14 @@ fn rounded(number: Decimal, scale: u8) -> Decimal {
 /// Ten to the power of `exponent`, which is at most 38.
 fn power(exponent: u8) -> i128 {
     10_i128.checked_pow(u32::from(exponent)).unwrap_or(i128::MAX)
+}
+
+/// The first number of units that has more digits than a decimal type; none for other types.
+pub(crate) fn beyond(sql_type: &SqlType) -> Option<u128> {
+    match sql_type {
+        SqlType::Numeric(Numeric::Declared { precision, .. }) => Some(power(*precision) as u128),
+        _ => None,
+    }
 }
 
 /// Whether a number is less than a whole one; what is no number is not.

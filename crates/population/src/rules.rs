@@ -1,5 +1,6 @@
 //! What each row has to satisfy: NOT NULL, CHECK, keys and references, as the schema says.
 
+use crate::number;
 use crate::population::Population;
 use sql::expression::{ColumnRef, Expr, ExprKind};
 use sql::{Catalog, Table};
@@ -12,6 +13,8 @@ const SHOWN_MAX: usize = 64;
 #[derive(Debug)]
 pub(crate) struct Rules {
     is_nullable: Vec<bool>,
+    /// Columns with a precision, and the first number of units that is beyond it.
+    precise: Vec<(usize, u128)>,
     checks: Vec<Check>,
     /// What a row is known by: the primary key, or all columns where there is none.
     known_by: Vec<usize>,
@@ -69,8 +72,12 @@ impl Rules {
             }
         };
         let unique = table.indexes.iter().filter(|index| index.unique);
+        let columns = table.columns.iter().enumerate();
+        let precise =
+            columns.filter_map(|(at, column)| Some((at, number::beyond(&column.sql_type)?)));
         Self {
             is_nullable: table.columns.iter().map(|column| column.nullable).collect(),
+            precise: precise.collect(),
             checks: table.checks.iter().map(check).collect(),
             known_by: match table.has_hidden_key() {
                 true => (0..table.columns.len()).collect(),
@@ -145,6 +152,16 @@ impl Population {
             let name = &self.tables[table].names[at];
             let change = self.change(table, &[at]);
             return Some(format!("its {name} is null, and the column is NOT NULL; {change}"));
+        }
+        // A row keeps the units of a decimal, whatever its precision is, so that nobody else would notice.
+        let is_beyond = |&&(at, beyond): &&(usize, u128)| match row.get(at) {
+            Some(Value::Numeric(number)) => number.units.unsigned_abs() >= beyond,
+            _ => false,
+        };
+        if let Some(&(at, _)) = rules.precise.iter().find(is_beyond) {
+            let (shown, change) = (self.shown(table, &[at], row), self.change(table, &[at]));
+            let sql_type = &self.tables[table].types[at];
+            return Some(format!("its {shown} is beyond {sql_type}; {change}"));
         }
         let scope = OneRow { values: row, nothing: Nothing { now: self.scale.now_us } };
         rules.checks.iter().find_map(|check| {

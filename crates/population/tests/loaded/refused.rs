@@ -102,6 +102,12 @@ fn rows_that_the_schema_does_not_take_are_refused() {
              (balance) = (0.00); let workload.toml draw `columns.balance` of [tables.account] otherwise",
         ),
         (
+            "{ constant = \"3\" }",
+            "{ constant = \"-100.00004\" }",
+            "its (share) = (-100.0000) is beyond numeric(6,4); let workload.toml draw `columns.share` of [tables.account] \
+             otherwise",
+        ),
+        (
             "[1001, 2000]",
             "[1, 1000]",
             "its check named_or_rich does not hold for (balance, name) = (",

@@ -5,7 +5,7 @@ use population::Population;
 use sql::{Program, Source};
 
 const SCHEMA: &str = "CREATE TABLE a (id smallint PRIMARY KEY, other integer, name varchar(5));
-    CREATE TABLE b (id integer PRIMARY KEY, other integer);";
+    CREATE TABLE b (id integer PRIMARY KEY, other integer, price numeric(4, 2));";
 const PROCEDURES: &str =
     "CREATE FUNCTION f(n smallint) RETURNS void LANGUAGE plpgsql AS $$ BEGIN END $$;";
 
@@ -53,6 +53,15 @@ fn what_cannot_be_drawn_is_told_with_its_place() {
     assert!(said.starts_with("a.name of workload.toml") && said.contains("6 characters"), "{said}");
     let said = problem("columns.id = { sequence = [1, \"a.rows\"] }", id, 10_000);
     assert!(said.starts_with("a.id") && said.contains("beyond smallint"), "{said}");
+    let price = |range: &str| {
+        let price = format!("columns.price = {{ uniform = {range}, decimals = 1 }}");
+        problem(id, &format!("{id}\n{price}"), 1)
+    };
+    assert_eq!(price("[-999, 999]"), "");
+    for range in ["[0, 1000]", "[-1000, 0]", "[1, 9223372036854775807]"] {
+        let said = price(range);
+        assert!(said.starts_with("b.price") && said.contains("beyond numeric(4,2)"), "{said}");
+    }
     let said = problem(id, id, 10_000);
     assert!(said.starts_with("f.n") && said.contains("beyond smallint"), "{said}");
     let said = problem(

@@ -4,9 +4,10 @@ use super::amount::Amount;
 use super::distribution::{Alphabet, Literal};
 use serde::Deserialize;
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
-use serde::de::{self, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{self, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::collections::BTreeMap;
 use std::fmt;
+use std::marker::PhantomData;
 use toml::Spanned;
 
 /// Names in the order of the alphabet, each with its place in the file.
@@ -25,7 +26,7 @@ pub(super) struct RawLoad {
 }
 
 #[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields, default, expecting = "a section such as { count = 8, threads = 16 }")]
 pub(super) struct RawMachines {
     pub count: Option<Spanned<u32>>,
     pub threads: Option<Spanned<u32>>,
@@ -34,7 +35,7 @@ pub(super) struct RawMachines {
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a section with `rows` and `columns`")]
 pub(super) struct RawTable {
     pub rows: Spanned<RawRows>,
     pub for_each: Option<Spanned<String>>,
@@ -80,7 +81,7 @@ impl<'de> Visitor<'de> for RowsVisitor {
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a section with `frequency` and `arguments`")]
 pub(super) struct RawProcedure {
     pub frequency: Spanned<f64>,
     pub succeeds: Option<Spanned<RawSuccess>>,
@@ -123,22 +124,24 @@ impl<'de> Visitor<'de> for SuccessVisitor {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, bounds: A) -> Result<RawSuccess, A::Error> {
-        <[f64; 2]>::deserialize(SeqAccessDeserializer::new(bounds)).map(RawSuccess::Between)
+        two(SeqAccessDeserializer::new(bounds)).map(RawSuccess::Between)
     }
 }
 
 /// A table with the name of one draw, and what goes with it.
 #[derive(Clone, Deserialize, Default)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields, default, expecting = "a draw such as { uniform = [1, 10] }")]
 pub(super) struct RawDistribution {
     pub null: Option<f64>,
 
+    #[serde(deserialize_with = "pair")]
     pub uniform: Option<[Amount; 2]>,
     pub decimals: Option<u8>,
     pub except: Option<String>,
 
     pub nurand: Option<RawNurand>,
     pub zipf: Option<RawZipf>,
+    #[serde(deserialize_with = "pair")]
     pub sequence: Option<[Amount; 2]>,
     pub each: Option<Amount>,
 
@@ -147,6 +150,7 @@ pub(super) struct RawDistribution {
     pub weights: Option<Vec<f64>>,
     pub chance: Option<f64>,
 
+    #[serde(deserialize_with = "pair")]
     pub text: Option<[u32; 2]>,
     pub alphabet: Option<Alphabet>,
     pub containing: Option<String>,
@@ -172,17 +176,19 @@ pub(super) struct RawDistribution {
 }
 
 #[derive(Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table such as { a = 255, c = 223, range = [0, 999] }")]
 pub(super) struct RawNurand {
     pub a: i64,
     #[serde(default)]
     pub c: i64,
+    #[serde(deserialize_with = "two")]
     pub range: [Amount; 2],
 }
 
 #[derive(Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table such as { range = [1, 10], theta = 0.9 }")]
 pub(super) struct RawZipf {
+    #[serde(deserialize_with = "two")]
     pub range: [Amount; 2],
     pub theta: f64,
     #[serde(default)]
@@ -190,16 +196,57 @@ pub(super) struct RawZipf {
 }
 
 #[derive(Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table such as { weight = 1, draw = { constant = 0 } }")]
 pub(super) struct RawShare {
     pub weight: f64,
     pub draw: Spanned<RawDistribution>,
 }
 
 #[derive(Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table such as { is = 1, draw = { constant = 0 } }")]
 pub(super) struct RawCase {
     pub is: Option<Literal>,
     pub below: Option<Amount>,
     pub draw: Spanned<RawDistribution>,
+}
+
+/// Two values, and no more: what follows a pair is left out by serde itself.
+struct PairVisitor<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for PairVisitor<T> {
+    type Value = [T; 2];
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("two bounds, such as [1, 10]")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut values: A) -> Result<[T; 2], A::Error> {
+        let mut next = |at| {
+            let value = values.next_element()?;
+            value.ok_or_else(|| de::Error::invalid_length(at, &"two bounds, such as [1, 10]"))
+        };
+        let pair = [next(0)?, next(1)?];
+        let mut count = 2;
+        while values.next_element::<IgnoredAny>()?.is_some() {
+            count += 1;
+        }
+        match count {
+            2 => Ok(pair),
+            _ => Err(de::Error::invalid_length(count, &self)),
+        }
+    }
+}
+
+fn two<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    deserializer: D,
+) -> Result<[T; 2], D::Error> {
+    deserializer.deserialize_seq(PairVisitor(PhantomData))
+}
+
+fn pair<'de, D, T>(deserializer: D) -> Result<Option<[T; 2]>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    two(deserializer).map(Some)
 }

@@ -198,6 +198,20 @@ fn names_that_are_near_are_told() {
             "a share of calls from 0 to 1, such as 0.98",
         ),
         ("= 10\n[pro", "= 10\nsucceeds = [0.5]\n[pro", "workload.toml:35:12", "invalid length 1"),
+        (
+            "= 10\n[pro",
+            "= 10\nsucceeds = [0.5, 0.6, 0.7]\n[pro",
+            "workload.toml:35:12",
+            "invalid length 3, expected two bounds, such as [1, 10]",
+        ),
+        ("chance = 0.6", "uniform = [1, 2, 3, 4]", "workload.toml:38:", "invalid length 4"),
+        (
+            "range = [1, \"account.rows\"]",
+            "range = [1, \"account.rows\", 5]",
+            "workload.toml:40:",
+            "invalid length 3",
+        ),
+        ("{ chance = 0.6 }", "5", "workload.toml:38:11", "expected a draw such as { uniform"),
         ("count = 2", "cuont = 2", "workload.toml:6:1", "is `count` meant?"),
         ("[tables.account]", "[tables.acount]", "workload.toml:12:9", "is `account` meant?"),
         (

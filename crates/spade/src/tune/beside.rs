@@ -1,7 +1,7 @@
 //! Forecasts of designs as text: of one, or of several side by side.
 
-use super::explain::bytes;
 use super::foretell::{DesignForecast, ProcedureForecast, TableForecast};
+use super::reason::bytes;
 use super::show::{access, count, partition, put};
 use std::fmt::Write;
 

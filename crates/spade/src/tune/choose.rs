@@ -1,22 +1,21 @@
 //! The search: one decision after the other is taken anew with all others as they are, until none changes; then memory is saved
-//! where that costs least, if there is too little.
+//! where that costs least, if there is too little. What is left at the end is beaten by nothing that differs in one decision.
 
+use super::average::Average;
 use super::candidate::VERSIONS_BESIDE;
 use super::model::{Model, Plan, TablePlan};
+use super::prefer::{self, Figures, RESOLUTION};
+use super::whole::Load;
 use super::{Goal, Objective, TuneError};
 use crate::design::Access;
+use crate::measurement::rounded;
 
 /// Rounds over all decisions, at most. Two or three are enough for what is shipped.
 const ROUNDS_MAX: u32 = 8;
-/// The share by which forecasts of equally fast designs may differ. Waits depend on each other: what makes a call slower lets it meet fewer others, so
-/// that forecasts differ by a little which way ever; the interval of most measurements is wider.
-const RESOLUTION: f64 = 0.005;
-/// What all stages together count where designs are put in a row.
-const REST_WEIGHT: f64 = 1e-3;
-/// Improvements below this share are none.
-const STEP_MIN: f64 = 1e-9;
 /// Steps that save memory, at most.
 const SAVINGS_MAX: u32 = 1_000;
+/// Steps to what beats the design that was found, at most: each is better in something and worse in nothing, so that none comes twice.
+const BEATEN_MAX: u32 = 1_000;
 /// The share of a procedure's operations whose machine an argument has to tell before it is shipped there.
 pub const TOLD_MIN: f64 = 0.5;
 
@@ -31,15 +30,6 @@ pub enum Decision {
     Procedure(usize),
 }
 
-/// What designs are compared by: the smaller, the better.
-#[derive(Clone, Copy, Debug)]
-struct Figures {
-    /// What is wanted: time between two calls, or latency.
-    first: f64,
-    /// All stages together.
-    rest: f64,
-}
-
 /// What makes a design better than another.
 #[derive(Clone, Copy)]
 pub struct Judge<'m, 'a> {
@@ -49,45 +39,53 @@ pub struct Judge<'m, 'a> {
     pub objective: Objective,
     /// By what designs are compared.
     pub goal: Goal,
+    /// Bytes that are allowed on each machine.
+    pub budget: Option<u64>,
 }
 
 impl Judge<'_, '_> {
-    /// The smaller, the better, in one figure; none if it was not measured.
-    pub fn score(&self, plan: &Plan, decision: Decision) -> Option<f64> {
-        self.figures(plan, decision).map(|of| of.first + REST_WEIGHT * of.rest)
+    /// What a plan is compared by; none if it was not measured.
+    pub fn figures(&self, plan: &Plan, decision: Decision) -> Option<Figures> {
+        let bytes_each = self.model.bytes_each(plan);
+        let (rate, latency_ns, of_load) = if self.goal == Goal::WeightedAverages {
+            let average = self.average(plan, decision)?;
+            (average.throughput, average.latency_ns, None)
+        } else {
+            let load = self.load(plan, decision)?;
+            (self.model.throughput(&load), load.cost.latency_ns, Some(load))
+        };
+        let first = match (self.objective, of_load) {
+            (Objective::Latency, _) => latency_ns,
+            (Objective::Throughput, Some(load)) => load.pace.between_ns,
+            (Objective::Throughput, None) => -rate,
+        };
+        let rest = of_load.map_or(0.0, |load| self.model.stages(&load).iter().sum());
+        let (rate, latency_us) = (rounded(rate), rounded(latency_ns / 1e3));
+        Some(Figures { first, rest, rate, latency_us, bytes_each })
     }
 
-    /// What a plan is compared by; none if it was not measured.
-    fn figures(&self, plan: &Plan, decision: Decision) -> Option<Figures> {
-        if self.goal == Goal::WeightedAverages {
-            let average = match decision {
-                Decision::Table(table) | Decision::Index(table, _) => {
-                    self.model.table_average(plan, table)?
-                }
-                Decision::Procedure(number) => {
-                    self.model.procedure_average(plan, number, plan.access[number])?
-                }
-            };
-            let first = match self.objective {
-                Objective::Throughput => -average.throughput,
-                Objective::Latency => average.latency_ns,
-            };
-            return Some(Figures { first, rest: 0.0 });
+    /// The paper's average of what a decision is about.
+    pub fn average(&self, plan: &Plan, decision: Decision) -> Option<Average> {
+        match decision {
+            Decision::Table(table) | Decision::Index(table, _) => {
+                self.model.table_average(plan, table)
+            }
+            Decision::Procedure(number) => {
+                self.model.procedure_average(plan, number, plan.access[number])
+            }
         }
-        let load = match decision {
-            // What is never called makes no difference to the workload, and is decided for itself.
+    }
+
+    /// What calls do by which a decision is taken: all of the workload, or those of a procedure that is never called, which makes no
+    /// difference to the workload, and is decided for itself.
+    pub fn load(&self, plan: &Plan, decision: Decision) -> Option<Load> {
+        match decision {
             Decision::Procedure(number) if self.model.asked[number].share == 0.0 => {
                 let costs = self.model.procedure(plan, number)?;
-                self.model.alone(plan, &costs, plan.access[number], number)?
+                self.model.alone(plan, &costs, plan.access[number], number)
             }
-            _ => self.model.workload(plan)?,
-        };
-        let rest: f64 = self.model.stages(&load).iter().sum();
-        let first = match self.objective {
-            Objective::Throughput => load.pace.between_ns,
-            Objective::Latency => load.cost.latency_ns,
-        };
-        Some(Figures { first, rest })
+            _ => self.model.workload(plan),
+        }
     }
 
     /// All plans that differ in one decision from this one, which is among them.
@@ -121,31 +119,39 @@ impl Judge<'_, '_> {
         }
     }
 
-    /// The best plan, with so many bytes on each machine at most.
+    /// The best plan that memory allows.
     ///
     /// # Errors
     /// Operations of the workload were not measured, or there is too little memory for any design.
-    pub fn best(&self, budget: Option<u64>) -> Result<Plan, TuneError> {
-        let mut plan = self.usual();
-        let decisions = self.decisions();
-        let unmeasured = self.unmeasured(&plan);
+    pub fn best(&self) -> Result<Plan, TuneError> {
+        let usual = self.usual();
+        let unmeasured = self.unmeasured(&usual);
         if !unmeasured.is_empty() {
             return Err(self.model.not_measured(unmeasured));
         }
+        let plan = self.settled(usual, None);
+        let plan = match self.budget.filter(|budget| self.model.bytes_each(&plan) > *budget) {
+            // Where a step has saved more than it had to, something else may be as it was.
+            Some(budget) => self.settled(self.within(plan, budget)?, Some(budget)),
+            None => plan,
+        };
+        Ok(self.unbeaten(plan))
+    }
+
+    /// The plan of which no decision is taken otherwise, within so many bytes.
+    fn settled(&self, mut plan: Plan, budget: Option<u64>) -> Plan {
+        let decisions = self.decisions();
         let mut least = f64::INFINITY;
         for _ in 0..ROUNDS_MAX {
             let before = plan.clone();
             for &decision in &decisions {
-                plan = self.decided(plan, decision, &mut least);
+                plan = self.decided(plan, decision, budget, &mut least);
             }
             if plan == before {
                 break;
             }
         }
-        match budget {
-            Some(budget) => self.within(plan, budget),
-            None => Ok(plan),
-        }
+        plan
     }
 
     /// The design of a workload that nobody has tuned.
@@ -170,32 +176,64 @@ impl Judge<'_, '_> {
         tables.chain((0..self.model.asked.len()).map(Decision::Procedure)).collect()
     }
 
-    /// The plan with the best alternative: of those that are as fast as the fastest of all plans that were looked at, that which takes least of all stages
-    /// together, then that which takes least memory.
-    fn decided(&self, plan: Plan, decision: Decision, least: &mut f64) -> Plan {
-        let Some(own) = self.figures(&plan, decision) else { return plan };
-        let others = self.alternatives(&plan, decision).into_iter();
-        let others = others.filter_map(|other| Some((self.figures(&other, decision)?, other)));
-        let others: Vec<(Figures, Plan)> = others.collect();
-        let fastest = others.iter().fold(own.first, |least, (of, _)| least.min(of.first));
-        let enough = match self.is_whole(decision) {
+    /// The plan with the best alternative within so many bytes. As fast is what comes near the fastest of all plans that were looked at.
+    fn decided(
+        &self,
+        plan: Plan,
+        decision: Decision,
+        budget: Option<u64>,
+        least: &mut f64,
+    ) -> Plan {
+        let (figures, mut plans) =
+            self.compared(plan, decision, |of| budget.is_none_or(|budget| of.bytes_each <= budget));
+        let best = prefer::best(&figures, |fastest| match self.is_whole(decision) {
             true => {
                 *least = least.min(fastest);
                 fastest.max(*least * (1.0 + RESOLUTION))
             }
             false => fastest,
-        };
-        let mut best = (own, plan);
-        for other in others.into_iter().filter(|(of, _)| of.first <= enough) {
-            let step = STEP_MIN * best.0.rest.abs();
-            let saves = || self.model.bytes_each(&other.1) < self.model.bytes_each(&best.1);
-            let is_cheaper =
-                other.0.rest < best.0.rest - step || (other.0.rest <= best.0.rest && saves());
-            if best.0.first > enough || is_cheaper {
-                best = other;
+        });
+        plans.swap_remove(best.unwrap_or_default())
+    }
+
+    /// The plan and those alternatives to one of its decisions that are meant, with their figures; the plan alone if it was not measured.
+    fn compared(
+        &self,
+        plan: Plan,
+        decision: Decision,
+        is_meant: impl Fn(&Figures) -> bool,
+    ) -> (Vec<Figures>, Vec<Plan>) {
+        let mut others = self.alternatives(&plan, decision);
+        others.retain(|other| *other != plan);
+        let Some(own) = self.figures(&plan, decision) else { return (Vec::new(), vec![plan]) };
+        let (mut figures, mut plans) = (vec![own], vec![plan]);
+        for other in others {
+            let Some(of) = self.figures(&other, decision).filter(&is_meant) else { continue };
+            figures.push(of);
+            plans.push(other);
+        }
+        (figures, plans)
+    }
+
+    /// The plan, or what it is led to by steps to plans that beat it: decisions that were taken one after the other may have left such
+    /// ones, each looking at what others had given away already.
+    fn unbeaten(&self, mut plan: Plan) -> Plan {
+        for _ in 0..BEATEN_MAX {
+            let each = self.decisions().into_iter();
+            match each.map(|decision| self.beating(&plan, decision)).find(Option::is_some) {
+                Some(Some(better)) => plan = better,
+                _ => break,
             }
         }
-        best.1
+        plan
+    }
+
+    /// The best of the plans that beat this one, and differ in this decision alone.
+    fn beating(&self, plan: &Plan, decision: Decision) -> Option<Plan> {
+        let own = self.figures(plan, decision)?;
+        let (figures, mut plans) = self.compared(plan.clone(), decision, |of| of.beats(&own));
+        let best = prefer::best(&figures, |fastest| fastest + RESOLUTION * fastest.abs())?;
+        (best > 0).then(|| plans.swap_remove(best))
     }
 
     /// Whether a decision is taken by what the whole workload does.
@@ -221,13 +259,15 @@ impl Judge<'_, '_> {
             }
             let mut best: Option<(f64, Plan)> = None;
             for &decision in &saving {
-                let Some(score) = self.score(&plan, decision) else { continue };
+                let Some(score) = self.figures(&plan, decision).map(|of| of.score()) else {
+                    continue;
+                };
                 for other in self.alternatives(&plan, decision) {
                     let saved = bytes.saturating_sub(self.model.bytes_each(&other));
-                    let Some(price) = self.score(&other, decision).filter(|_| saved > 0) else {
+                    let Some(price) = self.figures(&other, decision).filter(|_| saved > 0) else {
                         continue;
                     };
-                    let each = (price - score) / saved as f64;
+                    let each = (price.score() - score) / saved as f64;
                     if best.as_ref().is_none_or(|(least, _)| each < *least) {
                         best = Some((each, other));
                     }

@@ -6,21 +6,17 @@ use super::choose::{Decision, Judge, TOLD_MIN};
 use super::cost::Cost;
 use super::facts::Facts;
 use super::model::{Model, Plan};
+use super::prefer::Figures;
 use super::price::Costs;
+use super::reason::Side;
 use super::report::*;
-use super::show::{count, many};
-use super::whole::{Load, STAGES};
-use super::{Goal, Objective};
-use super::{caveats, foretell, made};
+use super::show::many;
+use super::{Goal, caveats, foretell, made};
 use crate::design::Access;
 use crate::measurement::{rounded, storage_name};
 use layout::IndexKind;
 use sql::Catalog;
 
-/// Forecasts closer than this share count as equal.
-const NOISE: f64 = 0.005;
-/// Scores closer than this share are the same.
-const STEP: f64 = 1e-6;
 /// What is explained.
 struct Explainer<'j, 'm, 'a> {
     judge: &'j Judge<'m, 'a>,
@@ -106,30 +102,36 @@ impl Explainer<'_, '_, '_> {
         all: Vec<(String, Plan, Option<String>)>,
         decision: Decision,
     ) -> Vec<Alternative> {
-        let own = self.model.workload(self.plan).unwrap_or_default();
-        let score = |plan: &Plan| self.judge.score(plan, decision);
-        let own_score = score(self.plan).unwrap_or_default();
+        let figures = |(_, plan, refusal): &(String, Plan, Option<String>)| {
+            let figures = refusal.is_none().then(|| self.judge.figures(plan, decision));
+            figures.flatten()
+        };
+        let figures: Vec<Option<Figures>> = all.iter().map(figures).collect();
+        let beating = |of: &Figures| {
+            let is_better = |at: &usize| figures[*at].is_some_and(|other| other.beats(of));
+            (0..all.len()).find(is_better).map(|at| &*all[at].0)
+        };
+        let own = self.judge.figures(self.plan, decision);
+        let own = own.map(|figures| Side { plan: self.plan, figures });
         let mut scored: Vec<(f64, bool, Alternative)> = Vec::new();
-        for (what, plan, refusal) in all {
-            let is_own = plan == *self.plan;
-            let cost = self.model.workload(&plan).filter(|_| refusal.is_none());
-            let forecast = cost.map(|cost| self.brief(&plan, &cost, decision));
-            let points = score(&plan).filter(|_| refusal.is_none());
-            let bytes_each = if refusal.is_some() { 0 } else { self.model.bytes_each(&plan) };
-            let reason = match (&refusal, cost, points) {
+        for ((what, plan, refusal), figures) in all.iter().zip(&figures) {
+            let is_own = plan == self.plan;
+            let forecast = figures.and_then(|_| self.brief(plan, decision));
+            let reason = match (refusal, figures, &own) {
                 (Some(refusal), ..) => refusal.clone(),
-                (None, Some(_), _) if is_own => String::new(),
-                (None, Some(_), Some(points)) if self.judge.goal == Goal::WeightedAverages => {
-                    self.against_average(own_score, points)
-                }
-                (None, Some(cost), Some(points)) => {
-                    self.against(&own, &cost, points / own_score, bytes_each)
+                _ if is_own => String::new(),
+                (None, Some(figures), Some(own)) => {
+                    let other = Side { plan, figures: *figures };
+                    self.judge.against(own, &other, decision, beating(figures))
                 }
                 _ => "nothing like it was measured".to_owned(),
             };
             let verdict = if is_own { Verdict::Chosen } else { Verdict::Rejected };
-            let alternative = Alternative { what, forecast, bytes_each, verdict, reason };
-            scored.push((points.unwrap_or(f64::INFINITY), is_own, alternative));
+            let bytes_each = if refusal.is_some() { 0 } else { self.model.bytes_each(plan) };
+            let alternative =
+                Alternative { what: what.clone(), forecast, bytes_each, verdict, reason };
+            let score = figures.map_or(f64::INFINITY, |of| of.score());
+            scored.push((score, is_own, alternative));
         }
         // The chosen one first: a budget may have preferred it to faster ones.
         scored.sort_by(|one, other| other.1.cmp(&one.1).then(one.0.total_cmp(&other.0)));
@@ -143,101 +145,16 @@ impl Explainer<'_, '_, '_> {
         all
     }
 
-    fn brief(&self, plan: &Plan, load: &Load, decision: Decision) -> Brief {
-        let average = (self.judge.goal == Goal::WeightedAverages).then(|| match decision {
-            Decision::Table(table) | Decision::Index(table, _) => {
-                self.model.table_average(plan, table)
-            }
-            Decision::Procedure(number) => {
-                self.model.procedure_average(plan, number, plan.access[number])
-            }
-        });
-        Brief {
-            transactions_per_s: rounded(self.model.throughput(load)),
+    fn brief(&self, plan: &Plan, decision: Decision) -> Option<Brief> {
+        let load = self.model.workload(plan)?;
+        let is_average = self.judge.goal == Goal::WeightedAverages;
+        let average = is_average.then(|| self.judge.average(plan, decision)).flatten();
+        Some(Brief {
+            transactions_per_s: rounded(self.model.throughput(&load)),
             latency_us: rounded(load.cost.latency_ns / 1e3),
-            bottleneck: self.model.bottleneck(load).0.to_owned(),
-            average: average
-                .flatten()
-                .map(|of| (rounded(of.throughput), rounded(of.latency_ns / 1e3))),
-        }
-    }
-
-    /// What speaks against a plan by which calls go as `load` says.
-    fn against(&self, own: &Load, load: &Load, score: f64, bytes_each: u64) -> String {
-        let own_bytes = self.model.bytes_each(self.plan);
-        let rate = self.model.throughput(load) / self.model.throughput(own) - 1.0;
-        let latency = load.cost.latency_ns / own.cost.latency_ns - 1.0;
-        if self.judge.goal == Goal::ServiceTimes && score < 1.0 - 2.0 * NOISE {
-            return format!(
-                "faster, but takes {} more of each machine",
-                bytes(bytes_each - own_bytes.min(bytes_each))
-            );
-        }
-        match self.judge.objective {
-            Objective::Throughput if rate < -NOISE => {
-                let (stage, ns) = self.grown(own, load);
-                let at = STAGES.iter().position(|one| *one == stage).unwrap_or_default();
-                let was = self.model.stages(own)[at];
-                format!(
-                    "{:.1} % fewer: {stage} {} ns, not {}",
-                    -100.0 * rate,
-                    brief(ns),
-                    brief(was)
-                )
-            }
-            Objective::Latency if latency > NOISE => {
-                format!("{:.1} % more latency", 100.0 * latency)
-            }
-            _ => {
-                let (own_all, all) = (self.model.stages(own), self.model.stages(load));
-                let more = |at: usize| all[at] - own_all[at];
-                let worst =
-                    (0..STAGES.len()).max_by(|one, other| more(*one).total_cmp(&more(*other)));
-                match worst.filter(|at| more(*at) > NOISE * own_all[*at]) {
-                    Some(at) => format!(
-                        "as fast, {} {} ns, not {}",
-                        STAGES[at],
-                        brief(all[at]),
-                        brief(own_all[at])
-                    ),
-                    None if bytes_each > own_bytes => {
-                        format!("as fast, but takes {} more", bytes(bytes_each - own_bytes))
-                    }
-                    // Stages count together, too, and differences of each may be too small to be told.
-                    None if score > 1.0 + STEP => {
-                        let [all, own_all] = apart(all.iter().sum(), own_all.iter().sum());
-                        format!("as fast, all stages together {all} ns, not {own_all}")
-                    }
-                    None => "no difference".to_owned(),
-                }
-            }
-        }
-    }
-
-    /// The stage that is fullest, or if that takes no more than before the one that takes most more, with its nanoseconds.
-    fn grown(&self, own: &Load, load: &Load) -> (&'static str, f64) {
-        let (own, all) = (self.model.stages(own), self.model.stages(load));
-        let fullest = self.model.bottleneck(load);
-        let more = |at: &usize| all[*at] - own[*at];
-        let places = 0..STAGES.len();
-        let is_grown = |at: &usize| STAGES[*at] == fullest.0 && more(at) > NOISE * own[*at];
-        if places.clone().any(|at| is_grown(&at)) {
-            return fullest;
-        }
-        let most = places.max_by(|one, other| more(one).total_cmp(&more(other)));
-        most.map_or(fullest, |at| (STAGES[at], all[at]))
-    }
-
-    /// What speaks against an average.
-    fn against_average(&self, own: f64, other: f64) -> String {
-        match self.judge.objective {
-            Objective::Throughput => {
-                format!("{} operations/s on the average instead of {}", count(-other), count(-own))
-            }
-            Objective::Latency => {
-                format!("{:.2} us on the average instead of {:.2} us", other / 1e3, own / 1e3)
-            }
-        }
+            bottleneck: self.model.bottleneck(&load).0.to_owned(),
+            average: average.map(|of| (rounded(of.throughput), rounded(of.latency_ns / 1e3))),
+        })
     }
 
     fn writes(&self, table: usize) -> WriteCost {
@@ -362,15 +279,17 @@ impl Explainer<'_, '_, '_> {
     /// What speaks against another access: for the workload if it is called, else for itself.
     fn against_access(&self, number: usize, plan: &Plan) -> String {
         let decision = Decision::Procedure(number);
-        let score = |plan: &Plan| self.judge.score(plan, decision).unwrap_or_default();
-        if self.judge.goal == Goal::WeightedAverages {
-            return self.against_average(score(self.plan), score(plan));
-        }
-        match (self.model.workload(self.plan), self.model.workload(plan)) {
-            (Some(own), Some(cost)) if self.model.asked[number].share > 0.0 => {
-                self.against(&own, &cost, 1.0, self.model.bytes_each(plan))
-            }
-            _ => "it is never called; for itself it would take more".to_owned(),
+        let side = |plan| {
+            let figures = self.judge.figures(plan, decision)?;
+            Some(Side { plan, figures })
+        };
+        let Some((own, other)) = side(self.plan).zip(side(plan)) else {
+            return "nothing like it was measured".to_owned();
+        };
+        let against = self.judge.against(&own, &other, decision, None);
+        match self.model.asked[number].share > 0.0 {
+            true => against,
+            false => format!("it is never called; for itself {against}"),
         }
     }
 
@@ -415,26 +334,5 @@ pub fn index_name(choice: IndexChoice) -> String {
     match choice.kind {
         IndexKind::Hash => "hash".to_owned(),
         IndexKind::Tree => format!("tree, nodes of {} bytes", choice.node_bytes),
-    }
-}
-
-/// Two numbers of nanoseconds with as many digits as show that they are not the same.
-fn apart(one: f64, other: f64) -> [String; 2] {
-    let shown = |digits: usize| [one, other].map(|ns| format!("{ns:.digits$}"));
-    let found = (0..4).map(shown).find(|[one, other]| one != other);
-    found.unwrap_or_else(|| shown(4))
-}
-
-/// Nanoseconds with the digits that matter.
-fn brief(ns: f64) -> String {
-    if ns < 100.0 { format!("{ns:.1}") } else { format!("{ns:.0}") }
-}
-
-/// Bytes in words.
-pub fn bytes(count: u64) -> String {
-    let units = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
-    match units.into_iter().find(|(size, _)| count >= *size) {
-        Some((size, unit)) => format!("{:.1} {unit}", count as f64 / size as f64),
-        None => format!("{count} bytes"),
     }
 }

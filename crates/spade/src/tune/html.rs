@@ -1,6 +1,6 @@
 //! A report as one HTML page with its pictures in it, which needs nothing from elsewhere.
 
-use super::explain::bytes;
+use super::reason::bytes;
 use super::report::*;
 use super::show::{access, count, many, partition};
 use std::fmt::Write;

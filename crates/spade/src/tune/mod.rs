@@ -18,6 +18,7 @@
 //! order           how commits of a machine follow each other
 //! pace            how fast it goes when all lanes are busy
 //! average         the paper's weighted averages, to compare with [SPADE 4.1]
+//! prefer          which of several designs is better
 //! choose          the search
 //! world           which of the measured clusters is tuned for
 //! facts           all that is known before anything is decided
@@ -25,6 +26,7 @@
 //! given, foretell a design that somebody else has made, and its forecast
 //! made            designs as files say them
 //! sweep           designs to compare the tuner's with
+//! explain, reason from a plan to what is told of it, and what speaks against others
 //! report          what was decided, with forecasts, runners-up and reasons
 //! show, html      that as text, and as a page with pictures
 //! beside          forecasts of several designs side by side, as text
@@ -56,7 +58,9 @@ mod meet;
 mod model;
 mod order;
 mod pace;
+mod prefer;
 mod price;
+mod reason;
 mod report;
 mod show;
 mod skew;
@@ -250,8 +254,8 @@ pub enum TuneError {
     #[error(
         "the smallest design takes {} on each machine ({needed} bytes), and only {} are allowed ({budget} bytes); allow more \
          memory, more machines, or fewer units",
-        explain::bytes(*needed),
-        explain::bytes(*budget)
+        reason::bytes(*needed),
+        reason::bytes(*budget)
     )]
     Memory {
         /// Bytes of the smallest design.
@@ -269,8 +273,13 @@ pub fn tune(input: Input<'_>, options: &Options) -> Result<Tuning, TuneError> {
     let facts = Facts::new(input, options)?;
     let grouping = facts.grouping();
     let model = facts.model(&grouping);
-    let judge = Judge { model: &model, objective: options.objective, goal: options.goal };
-    let plan = judge.best(facts.chosen.budget)?;
+    let judge = Judge {
+        model: &model,
+        objective: options.objective,
+        goal: options.goal,
+        budget: facts.chosen.budget,
+    };
+    let plan = judge.best()?;
     Ok(explain::explain(&facts, &judge, &plan))
 }
 

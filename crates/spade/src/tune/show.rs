@@ -1,6 +1,6 @@
 //! A report as text.
 
-use super::explain::bytes;
+use super::reason::bytes;
 use super::report::*;
 use super::{Goal, Objective};
 use crate::design::{Access, Partition};

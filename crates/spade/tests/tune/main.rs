@@ -8,6 +8,7 @@ mod local;
 mod memory;
 mod nearness;
 mod partitions;
+mod reasons;
 mod refusals;
 mod shipped;
 mod storage;

@@ -9,8 +9,13 @@ fn less_memory_is_kept_to_and_costs_something() {
     let free = subject.tuned(&measured, &options());
     let mut last = free.memory.bytes_each;
     let mut rate = free.forecast.transactions_per_s[1];
-    for percent in [98, 95] {
-        let budget = free.memory.bytes_each / 100 * percent;
+    // Half of it is too little, and still enough that the same is copied to all machines.
+    let half = Options { memory_budget: Some(free.memory.bytes_each / 2), ..options() };
+    let Err(TuneError::Memory { needed, .. }) = subject.tune(&measured, &half) else {
+        panic!("no design takes that little");
+    };
+    for percent in [60, 20] {
+        let budget = needed + (free.memory.bytes_each - needed) / 100 * percent;
         let options = Options { memory_budget: Some(budget), ..options() };
         let tight = subject.tuned(&measured, &options);
         assert!(

@@ -72,9 +72,15 @@ impl Subject {
     }
 }
 
-/// The measurements that are shipped.
+/// The measurements that designs are shipped for.
 pub fn shipped_measurements() -> Measurements {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("measurements/connectx3-fdr.json");
+    measurements("connectx3-fdr")
+}
+
+/// Shipped measurements by their name.
+pub fn measurements(name: &str) -> Measurements {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("measurements");
+    let file = folder.join(format!("{name}.json"));
     let text = std::fs::read_to_string(&file).expect("the measurements are shipped");
     Measurements::parse(&text).expect("this program has written them")
 }

@@ -1,0 +1,136 @@
+//! What is chosen, and what is said of the rest: the figures beside it say the same.
+
+use crate::support::{Subject, measurements};
+use spade::tune::{Alternative, Objective, Options, Tuning, Verdict};
+
+/// The share by which designs differ that are as fast as each other.
+const RESOLUTION: f64 = 0.005;
+/// Figures are told with six digits.
+const DIGITS: f64 = 1e-5;
+
+const SHIPPED: [&str; 4] =
+    ["connectx3-fdr", "connectx3-fdr-4", "connectx5-100g-4", "ethernet-10g-4"];
+
+/// Throughput, latency and bytes of what can be chosen.
+fn figures(of: &Alternative) -> Option<(f64, f64, u64)> {
+    let forecast = of.forecast.as_ref()?;
+    Some((forecast.transactions_per_s, forecast.latency_us, of.bytes_each))
+}
+
+fn beats(one: (f64, f64, u64), other: (f64, f64, u64)) -> bool {
+    one.0 >= other.0 && one.1 <= other.1 && one.2 <= other.2 && one != other
+}
+
+/// The number in front of a unit, and what follows.
+fn number<'r>(reason: &'r str, unit: &str) -> Option<(f64, &'r str)> {
+    let (number, rest) = reason.split_once(unit)?;
+    Some((number.trim().parse().ok()?, rest))
+}
+
+/// Whether a reason says how a figure differs: by such a share, which is told in percent.
+fn is_share(told: f64, share: f64) -> bool {
+    share > 0.0 && (told - 100.0 * share).abs() <= 0.051_f64.max(100.0 * DIGITS)
+}
+
+/// Whether what a reason says behind its beginning is so.
+fn is_against(rest: &str, own: (f64, f64, u64), of: (f64, f64, u64), all: &[Alternative]) -> bool {
+    let rest = rest.trim_start_matches(", ");
+    if rest.starts_with("but takes ") {
+        return of.2 > own.2;
+    }
+    if let Some(name) = rest.strip_prefix("but in nothing better than ") {
+        let better = all.iter().find(|one| one.what == name).and_then(figures);
+        return better.is_some_and(|better| beats(better, of));
+    }
+    // A stage, or all of them.
+    let Some((before, was)) = rest.split_once(" ns, not ") else { return false };
+    let is: Option<f64> = before.rsplit(' ').next().and_then(|number| number.parse().ok());
+    is.zip(was.parse().ok()).is_some_and(|(is, was): (f64, f64)| is > was)
+}
+
+/// Whether a reason agrees with the figures beside it.
+fn agrees(
+    objective: Objective,
+    own: (f64, f64, u64),
+    of: (f64, f64, u64),
+    reason: &str,
+    all: &[Alternative],
+) -> bool {
+    let (fewer, later) = (1.0 - of.0 / own.0, of.1 / own.1 - 1.0);
+    let worse = if objective == Objective::Throughput { fewer } else { later };
+    if let Some(rest) = reason.strip_prefix("as fast").or(reason.strip_prefix("as soon")) {
+        return worse.abs() <= RESOLUTION + 2.0 * DIGITS && is_against(rest, own, of, all);
+    }
+    if reason.ends_with(" are allowed") {
+        return of.2 > own.2;
+    }
+    if reason == "the same in all that is forecast, and one of them is enough" {
+        return own == of;
+    }
+    let Some((told, rest)) = number(reason, " % ") else { return false };
+    match rest {
+        rest if rest.starts_with("fewer: ") => {
+            is_share(told, fewer) && is_against(&rest["fewer: ".len()..], own, of, all)
+        }
+        "fewer" => is_share(told, fewer),
+        "more latency" => is_share(told, later),
+        rest if rest.starts_with("more, ") => {
+            is_share(told, of.0 / own.0 - 1.0) && is_against(&rest["more".len()..], own, of, all)
+        }
+        rest if rest.starts_with("less latency, ") => {
+            is_share(told, -later) && is_against(&rest["less latency".len()..], own, of, all)
+        }
+        _ => false,
+    }
+}
+
+/// That nothing beats what is chosen, and all reasons agree with their figures.
+fn check(tuning: &Tuning, what: &str) {
+    for table in &tuning.tables {
+        let indexes = table.indexes.iter().map(|index| (&*index.index, &index.candidates));
+        for (name, all) in indexes.chain([("rows", &table.candidates)]) {
+            let own = figures(&all[0]).expect("what is chosen is forecast");
+            for of in &all[1..] {
+                let told = format!("{what}, {} {name}: {of:?} beside {:?}", table.table, all[0]);
+                let Some(other) = figures(of) else {
+                    assert!(of.verdict == Verdict::Rejected && !of.reason.is_empty(), "{told}");
+                    continue;
+                };
+                assert!(!beats(other, own), "{told}");
+                assert!(agrees(tuning.objective, own, other, &of.reason, all), "{told}");
+            }
+        }
+    }
+}
+
+#[test]
+fn nothing_beats_what_is_chosen_and_reasons_say_what_figures_do() {
+    for file in SHIPPED {
+        let measured = measurements(file);
+        for name in ["tatp", "smallbank", "tpcc", "ycsb"] {
+            let machines = file.ends_with("-4").then_some(4);
+            let options = Options { machines, ..Options::default() };
+            check(&Subject::shipped(name).tuned(&measured, &options), &format!("{name}, {file}"));
+        }
+    }
+}
+
+#[test]
+fn the_same_holds_for_latency_and_where_memory_is_short() {
+    let measured = measurements("connectx3-fdr");
+    for name in ["tatp", "smallbank"] {
+        let subject = Subject::shipped(name);
+        let soon = Options { objective: Objective::Latency, ..Options::default() };
+        check(&subject.tuned(&measured, &soon), &format!("{name} for latency"));
+    }
+    // What has room, and was given up for a design that saved more than it had to, is taken back.
+    let subject = Subject::shipped("tatp");
+    let free = subject.tuned(&measured, &Options::default()).memory.bytes_each;
+    let budget = Some(free / 100 * 97);
+    let tight = subject.tuned(&measured, &Options { memory_budget: budget, ..Options::default() });
+    check(&tight, "tatp with less memory");
+    let all = tight.tables.iter().flat_map(|table| &table.candidates[1..]);
+    let refused: Vec<&Alternative> = all.filter(|of| of.reason.ends_with(" are allowed")).collect();
+    assert!(!refused.is_empty());
+    assert!(refused.iter().all(|of| Some(of.bytes_each) > budget), "{refused:?}");
+}

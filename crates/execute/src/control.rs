@@ -372,7 +372,10 @@ impl<E: Env> Machine<'_, '_, E> {
     }
 
     async fn start_rows(&mut self, number: usize) -> Result<Loop> {
+        // The rows of a loop do not count as those of a statement: `ROW_COUNT` stays what it was before.
+        let processed = self.frame.processed;
         self.carry_out(number, ALL).await?;
+        self.frame.processed = processed;
         let others = self.frame.scratch.input(0);
         Ok(Loop::Rows { rows: std::mem::replace(self.rows, others), at: 0 })
     }

@@ -130,7 +130,7 @@ pub(crate) enum Access {
     Lookup { index: IndexId, columns: Vec<usize>, key: Vec<Term> },
     Range(Range),
     Any(Vec<Access>),
-    Each { array: Term, access: Box<Access> },
+    Each { array: Term, access: Box<Access>, is_backward: bool },
     All,
 }
 

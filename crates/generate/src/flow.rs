@@ -370,7 +370,7 @@ fn access(of: &Access, visit: &mut dyn FnMut(&Expr)) {
             low.iter().chain(high).for_each(|bound| visit(&bound.value));
         }
         Access::Any(accesses) => accesses.iter().for_each(|one| access(one, visit)),
-        Access::Each { array, access: inner } => {
+        Access::Each { array, access: inner, .. } => {
             visit(array);
             access(inner, visit);
         }

@@ -212,6 +212,8 @@ pub enum Access {
         array: Expr,
         /// The access.
         access: Box<Access>,
+        /// From the greatest element to the least, which a key by itself does not tell.
+        is_backward: bool,
     },
     /// All rows.
     All,

@@ -100,7 +100,7 @@ impl Access {
                 equal.iter().chain(bounds).for_each(visit);
             }
             Self::Any(accesses) => accesses.iter().for_each(|access| access.for_each_expr(visit)),
-            Self::Each { array, access } => {
+            Self::Each { array, access, .. } => {
                 visit(array);
                 access.for_each_expr(visit);
             }

@@ -157,13 +157,20 @@ enum IndexKindName {
 pub enum DesignError {
     /// It is no JSON, or has other fields.
     #[error("this is no design: {0}")]
-    Malformed(#[from] serde_json::Error),
+    Malformed(serde_json::Error),
     /// It is of another version of the schema.
     #[error("the design has format {found}, this program reads {FORMAT}; tune again")]
     Format {
         /// The version it has.
         found: u64,
     },
+}
+
+// The cause is in the sentence, so that it is no source as well: who tells all sources would tell it twice.
+impl From<serde_json::Error> for DesignError {
+    fn from(error: serde_json::Error) -> Self {
+        Self::Malformed(error)
+    }
 }
 
 impl Design {

@@ -344,9 +344,10 @@ impl Compiler<'_> {
                 let accesses = accesses.iter().map(|access| self.access(table, access));
                 plan::Access::Any(accesses.collect::<Result<_, _>>()?)
             }
-            node::Access::Each { array, access } => plan::Access::Each {
+            node::Access::Each { array, access, is_backward } => plan::Access::Each {
                 array: term(array),
                 access: Box::new(self.access(table, access)?),
+                is_backward: *is_backward,
             },
             node::Access::All => {
                 self.tables[table].is_read_whole = true;

@@ -243,10 +243,14 @@ impl<E: Env> Run<'_, '_, E> {
                     keep_first(&all, ids);
                     Ok(())
                 }
-                Access::Each { array, access } => {
+                Access::Each { array, access, is_backward } => {
                     let array = self.key_value(array, around).await?;
+                    let mut elements = distinct_elements(array);
+                    if *is_backward {
+                        elements.reverse();
+                    }
                     let mut all = Vec::new();
-                    for element in distinct_elements(array) {
+                    for element in elements {
                         let around = Around { element: &element, ..around };
                         self.find(table, access, around, &mut all).await?;
                     }

@@ -196,6 +196,12 @@ fn a_ledger_is_as_in_postgresql() {
     compare("../crates/execute/tests/ledger", 4000, 5);
 }
 
+/// Queries that are put together, and keys of arrays backwards.
+#[test]
+fn unions_are_as_in_postgresql() {
+    compare("../crates/execute/tests/unions", 1000, 8);
+}
+
 #[test]
 fn tpcc_is_as_in_postgresql() {
     compare("tpcc", 3000, 3);

@@ -98,6 +98,14 @@ fn rows_go_into_variables_and_records() {
              RETURN NEXT coalesce(names[1], '-') || names[3] || cardinality(names);
              RETURN QUERY SELECT t.name FROM thing t WHERE t.name IS NOT NULL ORDER BY 1;
          END $$;
+         CREATE FUNCTION counted_before(n integer) RETURNS bigint LANGUAGE plpgsql AS $$
+         DECLARE counted bigint; other record;
+         BEGIN
+             UPDATE thing SET amount = amount WHERE id < 3;
+             FOR other IN SELECT t.id FROM thing t WHERE t.id >= n LOOP NULL; END LOOP;
+             GET DIAGNOSTICS counted = ROW_COUNT;
+             RETURN counted;
+         END $$;
          CREATE FUNCTION strictly(n integer) RETURNS integer LANGUAGE plpgsql AS $$
          DECLARE found_id integer;
          BEGIN
@@ -117,6 +125,10 @@ fn rows_go_into_variables_and_records() {
     assert_eq!(rows, texts.map(|text| vec![Value::from(text)]));
     let rows = calls.call("show", &ints(&[9])).expect("no error");
     assert_eq!(rows[0], [Value::from("none false")]);
+    // As in PostgreSQL, the rows of a loop are not counted, whether there are some or none.
+    for n in [1, 9] {
+        assert_eq!(calls.value("counted_before", &ints(&[n])), Value::Int(2));
+    }
     assert_eq!(calls.value("strictly", &ints(&[3])), Value::Int(3));
     assert_eq!(calls.error("strictly", &ints(&[4])).0, "P0002");
     let (code, message) = calls.error("strictly", &ints(&[2]));

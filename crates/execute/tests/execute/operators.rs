@@ -195,10 +195,22 @@ fn ranges_go_both_ways_and_stop_early() {
         let elements = [3, 1, 3, 7].map(integer).to_vec();
         let array = expr(ExprKind::Array(elements), SqlType::Array(Box::new(SqlType::Int4)));
         let element = expr(ExprKind::Element, SqlType::Int4);
-        let each = Access::Each { array, access: Box::new(Access::Key(vec![element])) };
+        let access = Box::new(Access::Key(vec![element]));
+        let each = Access::Each { array, access, is_backward: false };
         scan(1, tables, Access::Any(vec![each, Access::Key(vec![integer(1)])]))
     };
     assert_eq!(planned(by_elements, 9), [1, 3]);
+    let by_elements_of_key = |is_backward| {
+        move |tables: &[Table]| {
+            let elements = [3, 1, 4, 3, 2].map(integer).to_vec();
+            let array = expr(ExprKind::Array(elements), SqlType::Array(Box::new(SqlType::Int4)));
+            let element = expr(ExprKind::Element, SqlType::Int4);
+            let access = Box::new(Access::Key(vec![element]));
+            scan(1, tables, Access::Each { array, access, is_backward })
+        }
+    };
+    assert_eq!(planned(by_elements_of_key(false), 3), [1, 2, 3]);
+    assert_eq!(planned(by_elements_of_key(true), 3), [4, 3, 2]);
 }
 
 #[test]

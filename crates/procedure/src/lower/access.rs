@@ -121,7 +121,9 @@ impl Lowering<'_> {
         };
         let access = match array {
             None => access,
-            Some(array) => Access::Each { array, access: Box::new(access) },
+            Some(array) => {
+                Access::Each { array, access: Box::new(access), is_backward: wanted.is_backward }
+            }
         };
         Ok(Taken { access, rest })
     }

@@ -4,13 +4,13 @@ use super::Lowering;
 use super::error::{LowerError, title};
 use super::said::tables_of;
 use super::scan::pass_on;
-use super::scope::{Row, Scope, Visible, is_system, plain};
+use super::scope::{Row, Scope, Visible, hidden, is_system, passes_on, plain};
 use crate::node::{Node, Operator, SortKey};
 use plan::Expression;
 use plan::node::{self, Strategy};
 use sql::SqlType;
 use sql::expression::{Expr, ExprKind};
-use sql::query::Select;
+use sql::query::{OrderBy, OrderKey, Select, SelectBody};
 use sql::typing;
 
 /// A node that is ready, and what it delivers.
@@ -61,7 +61,7 @@ impl<'a> Lowering<'a> {
                 let sources = [row];
                 let scope = Scope { around, sources: &sources };
                 let keys = self.sort_keys(&scope, keys)?;
-                self.finish(&scope, node, Operator::Sort { keys, input: Box::new(input) })
+                self.finish_passing(&scope, node, Operator::Sort { keys, input: Box::new(input) })
             }
             Plan::Limit { input } => self.limit(around, node, input, is_ordered),
             Plan::Aggregate { strategy, keys, filter, input } => {
@@ -74,7 +74,7 @@ impl<'a> Lowering<'a> {
             Plan::Unique { input } => {
                 let (input, row) = self.node(around, input, true)?;
                 let scope = Scope { around, sources: &[row] };
-                self.finish(&scope, node, Operator::Unique { input: Box::new(input) })
+                self.finish_passing(&scope, node, Operator::Unique { input: Box::new(input) })
             }
             Plan::Result { .. } => self.result(around, node, is_ordered),
             Plan::ProjectSet { .. } => self
@@ -107,6 +107,23 @@ impl<'a> Lowering<'a> {
         Ok((Node { operator, outputs, rows: node.estimate.rows }, row))
     }
 
+    /// The same of a node that delivers what its input does: its columns are known by their places.
+    fn finish_passing(
+        &mut self,
+        scope: &Scope<'_>,
+        node: &node::Node,
+        operator: Operator,
+    ) -> Lowered {
+        let shown = node.output.iter().filter(|shown| !is_system(shown));
+        match scope.sources {
+            [row] if passes_on(row, shown) => {
+                let outputs = pass_on(row);
+                Ok((Node { operator, outputs, rows: node.estimate.rows }, row.clone()))
+            }
+            _ => self.finish(scope, node, operator),
+        }
+    }
+
     pub(super) fn outputs(
         &mut self,
         scope: &Scope<'_>,
@@ -128,20 +145,60 @@ impl<'a> Lowering<'a> {
         keys: &[plan::SortKey],
     ) -> Result<Vec<SortKey>, LowerError> {
         let mut sort_keys = Vec::with_capacity(keys.len());
-        for key in keys {
-            let value = self.key(scope, &key.value)?;
+        let told = match keys.iter().any(|key| scope.is_ambiguous(&key.value)) {
+            true => self.keys_of_union(scope, keys),
+            false => None,
+        };
+        for (at, key) in keys.iter().enumerate() {
+            let value = match &told {
+                Some(told) => told[at].clone(),
+                None => self.key(scope, &key.value)?,
+            };
             let (descending, nulls_first) = (key.descending, key.nulls_first);
             sort_keys.push(SortKey { value, descending, nulls_first });
         }
         Ok(sort_keys)
     }
 
+    /// What a union is sorted by as the statement has it: where it has no order, by all columns, one after the other, to find
+    /// equal rows.
+    fn keys_of_union(&self, scope: &Scope<'_>, keys: &[plan::SortKey]) -> Option<Vec<Expr>> {
+        let [row] = scope.sources else { return None };
+        let select =
+            self.said.main.filter(|select| matches!(select.body, SelectBody::Union { .. }))?;
+        let columns: Vec<usize> = match select.order.is_empty() {
+            true => (0..row.len()).collect(),
+            false => {
+                let column = |key: &OrderKey| match key.by {
+                    OrderBy::Output(column) => Some(column),
+                    OrderBy::Expr(_) => None,
+                };
+                select.order.iter().map(column).collect::<Option<_>>()?
+            }
+        };
+        let all = pass_on(row);
+        let is_shown = |(key, &column): (&plan::SortKey, &usize)| {
+            row.get(column).is_some_and(|visible| plain(&visible.shown) == plain(&key.value))
+        };
+        let is_told = columns.len() == keys.len() && keys.iter().zip(&columns).all(is_shown);
+        is_told.then(|| columns.iter().map(|&column| all[column].clone()).collect())
+    }
+
     /// What rows are sorted or grouped by, which is printed without the marks of what the input computes.
     fn key(&mut self, scope: &Scope<'_>, shown: &Expression) -> Result<Expr, LowerError> {
         match scope.find(shown) {
             Some(found) => Ok(found),
+            None if scope.is_ambiguous(shown) => self.ambiguous(),
             None => self.typed(scope, shown),
         }
+    }
+
+    /// That a plan names a column of a union as it names another one: it calls them as the first query does.
+    pub(super) fn ambiguous<T>(&self) -> Result<T, LowerError> {
+        self.error(
+            "the first query of a UNION has the same value in two columns, and the plan does not tell them apart; begin with \
+             another query, or write one of the two otherwise",
+        )
     }
 
     fn limit(
@@ -155,7 +212,7 @@ impl<'a> Lowering<'a> {
         // Which rows are the first depends on the order that the query asks for, whatever becomes of them above.
         let (input, row) = self.node(around, input, is_ordered || has_order)?;
         let scope = Scope { around, sources: &[row] };
-        self.finish(&scope, node, Operator::Limit { limit, offset, input: Box::new(input) })
+        self.finish_passing(&scope, node, Operator::Limit { limit, offset, input: Box::new(input) })
     }
 
     /// What stands behind `LIMIT` and `OFFSET`: of the main query, or of the query with the same tables.
@@ -219,10 +276,19 @@ impl<'a> Lowering<'a> {
         let (input, row) = self.node(around, input, is_ordered)?;
         let sources = [row];
         let scope = Scope { around, sources: &sources };
-        let keys = keys.iter().map(|key| self.key(&scope, key)).collect::<Result<_, _>>()?;
+        let [row] = &sources;
+        // A union without equal rows is grouped by all its columns.
+        let is_whole = passes_on(row, keys.iter()) && passes_on(row, node.output.iter());
+        let keys = match is_whole {
+            true => pass_on(row),
+            false => keys.iter().map(|key| self.key(&scope, key)).collect::<Result<_, _>>()?,
+        };
         let filter = self.condition(&scope, filter)?;
         let operator = Operator::Aggregate { keys, is_sorted, filter, input: Box::new(input) };
-        self.finish(&scope, node, operator)
+        match is_whole {
+            true => self.finish_passing(&scope, node, operator),
+            false => self.finish(&scope, node, operator),
+        }
     }
 
     fn result(
@@ -317,6 +383,18 @@ impl<'a> Lowering<'a> {
                 }
             }
             united.push(Visible { shown: visible.shown.clone(), sql_type: common });
+        }
+        // The first query has the names. Where it has one value in several columns, they are not the same in others.
+        let is_same = |one: usize, other: usize| {
+            nodes.iter().all(|node| node.outputs.get(one) == node.outputs.get(other))
+        };
+        let is_ambiguous = |at: usize| {
+            (0..first.len())
+                .any(|other| first[other].shown == first[at].shown && !is_same(at, other))
+        };
+        let ambiguous: Vec<usize> = (0..first.len()).filter(|&at| is_ambiguous(at)).collect();
+        for at in ambiguous {
+            united[at].shown = hidden(&plain(&first[at].shown));
         }
         Ok(united)
     }

@@ -48,6 +48,23 @@ impl<'s> Scope<'s> {
         }
         None
     }
+
+    /// Whether `shown` is printed for several columns that are not the same, so that nobody can tell which one is meant.
+    pub(super) fn is_ambiguous(&self, shown: &Expression) -> bool {
+        let hidden = hidden(&plain(shown));
+        let mut scopes = std::iter::successors(Some(self), |scope| scope.around);
+        scopes.any(|scope| scope.sources.iter().flatten().any(|visible| visible.shown == hidden))
+    }
+}
+
+/// A name that [`Scope::find`] does not find.
+pub(super) fn hidden(shown: &Expression) -> Expression {
+    Expression::Computed(Box::new(shown.clone()))
+}
+
+/// Whether a node prints, column by column, what its input does.
+pub(super) fn passes_on<'e>(row: &Row, shown: impl Iterator<Item = &'e Expression>) -> bool {
+    shown.map(plain).eq(row.iter().map(|visible| plain(&visible.shown)))
 }
 
 /// `shown` without the marks of values that are computed elsewhere.

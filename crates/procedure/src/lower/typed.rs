@@ -19,6 +19,9 @@ impl Lowering<'_> {
         shown: &Expression,
     ) -> Result<Expr, LowerError> {
         match shown {
+            Expression::Column { .. } | Expression::Computed(_) if scope.is_ambiguous(shown) => {
+                self.ambiguous()
+            }
             Expression::Column { column, .. } => match scope.find(shown) {
                 Some(found) => Ok(found),
                 None => self.error(format!("none of its inputs delivers `{column}`, and it refers to it; write the statement in two")),

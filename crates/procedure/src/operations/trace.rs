@@ -259,7 +259,7 @@ impl<'p> Trace<'p, '_> {
                 }
                 return;
             }
-            Access::Each { array, access } => {
+            Access::Each { array, access, .. } => {
                 return self.access(scan, access, Some(array), levels, rows);
             }
             Access::All => (Path::All, Vec::new()),

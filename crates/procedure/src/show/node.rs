@@ -263,8 +263,10 @@ fn access(table: &Table, shown: &Access, text: &Text<'_>) -> String {
                 accesses.iter().map(|part| access(table, part, text)).collect();
             format!("any of [{}]", parts.join("; "))
         }
-        Access::Each { array, access: each } => {
-            format!("for each element of {} {}", text.expr(array), access(table, each, text))
+        Access::Each { array, access: each, is_backward } => {
+            let backward = if *is_backward { " backward" } else { "" };
+            let (array, each) = (text.expr(array), access(table, each, text));
+            format!("for each element of {array}{backward} {each}")
         }
         Access::All => "all".to_owned(),
     }

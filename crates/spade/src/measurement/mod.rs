@@ -80,7 +80,7 @@ pub enum Effort {
 pub enum MeasurementError {
     /// It is no JSON, or has other fields.
     #[error("these are no measurements: {0}")]
-    Malformed(#[from] serde_json::Error),
+    Malformed(serde_json::Error),
     /// It is of another version of the schema.
     #[error(
         "the measurements have format {found}, this program reads {FORMAT}; measure again, into another file"
@@ -89,6 +89,13 @@ pub enum MeasurementError {
         /// The version it has.
         found: u64,
     },
+}
+
+// The cause is in the sentence, so that it is no source as well: who tells all sources would tell it twice.
+impl From<serde_json::Error> for MeasurementError {
+    fn from(error: serde_json::Error) -> Self {
+        Self::Malformed(error)
+    }
 }
 
 impl Default for Measurements {
@@ -108,7 +115,13 @@ impl Measurements {
         match found {
             Some(found) if found != u64::from(FORMAT) => Err(MeasurementError::Format { found }),
             _ if value.get("columns").is_some() => table::read(value),
-            _ => Ok(serde_json::from_value(value)?),
+            _ => {
+                // Whoever puts files together by hand need not keep the order of points, by which they are found.
+                let read: Self = serde_json::from_value(value)?;
+                let mut all = Self::default();
+                read.points.into_iter().for_each(|point| all.put(point));
+                Ok(all)
+            }
         }
     }
 

@@ -68,6 +68,13 @@ fn what_was_written_is_read_and_written_again_with_the_same_bytes() {
     let read = Measurements::parse(&text).expect("it was written by this program");
     assert_eq!(read, written);
     assert_eq!(read.json(), text);
+    let backwards: Vec<&str> = text.lines().skip(1).take(2).collect();
+    let backwards = format!(
+        "{{\"format\":1,\"points\":[{},{}]}}",
+        backwards[1],
+        backwards[0].trim_end_matches(',')
+    );
+    assert_eq!(Measurements::parse(&backwards).expect("any order will do"), written);
     for name in ["\"secondary-tree\"", "\"one-sided\"", "\"hash-outside\"", "\"full\""] {
         assert!(text.contains(name), "{name} in {text}");
     }
@@ -115,6 +122,8 @@ fn texts_of_other_formats_are_refused_with_a_sentence() {
     let newer = refused(r#"{"format": 2, "points": [], "colours": []}"#);
     assert!(newer.contains("have format 2, this program reads 1"), "{newer}");
     assert!(refused("[").starts_with("these are no measurements"));
+    let malformed = Measurements::parse("[").expect_err("it is wrong");
+    assert!(std::error::Error::source(&malformed).is_none(), "the sentence has the cause already");
     assert!(refused(r#"{"format": 1}"#).contains("missing field `points`"));
     assert!(refused(r#"{"format": 1, "points": [], "x": 1}"#).contains("unknown field `x`"));
 }

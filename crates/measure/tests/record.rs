@@ -60,6 +60,26 @@ fn a_run_that_is_ended_goes_on_to_the_same_file() {
     assert_eq!(Record::open(&whole).expect("it is one").measurements().points().len(), all);
 }
 
+/// Two runs that have the file open at the same time, each with points of its own.
+#[test]
+fn what_another_run_adds_meanwhile_stays() {
+    let (whole, shared) = (file("alone.json"), file("shared.json"));
+    let mut points = Vec::new();
+    let mut take = |point: Point| {
+        points.push(point);
+        true
+    };
+    simulated::measure(PLAN, &groups()[0], &mut take).expect("the points can be");
+    let mut record = Record::open(&whole).expect("it can be written");
+    record.keep(points.iter().cloned()).expect("it can be written");
+    let mut runs = [0, 1].map(|_| Record::open(&shared).expect("it can be written"));
+    for (number, point) in points.iter().enumerate() {
+        runs[number % 2].keep([point.clone()]).expect("it can be written");
+    }
+    let text = |path: &Path| std::fs::read_to_string(path).expect("it was written");
+    assert_eq!(text(&shared), text(&whole));
+}
+
 #[test]
 fn other_files_are_left_alone() {
     let path = file("other.json");

@@ -90,7 +90,7 @@ impl Population {
             Count::ForEach { parent, .. } => {
                 let parents = self.row_count(*parent);
                 let parts = parents.div_ceil(PARENTS_LOOKED_AT).max(1);
-                self.rows(table, 0, parts).count() as u64 * parts
+                (self.rows(table, 0, parts).count() as u64).saturating_mul(parts)
             }
         }
     }

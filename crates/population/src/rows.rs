@@ -82,12 +82,12 @@ impl Rows<'_> {
             if !self.advance(above) {
                 return false;
             }
-            self.levels[level].left = 0..self.count(level);
+            self.levels[level].left = 0..self.children(level);
         }
     }
 
     /// How many rows the present row of the level above has.
-    fn count(&mut self, level: usize) -> u64 {
+    fn children(&mut self, level: usize) -> u64 {
         let table = self.levels[level].table;
         let Count::ForEach { count, .. } = &self.population.tables[table].count else { return 0 };
         let parent = &self.levels[level - 1];
@@ -130,5 +130,21 @@ impl Iterator for Rows<'_> {
     fn next(&mut self) -> Option<Vec<Value>> {
         let last = self.levels.len() - 1;
         self.advance(last).then(|| std::mem::take(&mut self.levels[last].values))
+    }
+
+    /// Draws no rows of the last level: there may be more than anybody could wait for.
+    fn count(mut self) -> usize {
+        let last = self.levels.len() - 1;
+        let begun = &self.levels[last].left;
+        let mut all = begun.end - begun.start;
+        match last {
+            0 => all = self.left.end - self.left.start,
+            _ => {
+                while self.advance(last - 1) {
+                    all = all.saturating_add(self.children(last));
+                }
+            }
+        }
+        usize::try_from(all).unwrap_or(usize::MAX)
     }
 }

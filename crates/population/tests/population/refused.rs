@@ -83,3 +83,22 @@ fn tables_that_need_each_other_are_refused() {
     assert!(problem(&other("a"), id, 1).contains("is drawn from rows of a"));
     assert_eq!(problem(&other("b"), id, 1), "");
 }
+
+/// More rows than anybody could draw are counted all the same, so that the memory that they take can be told.
+#[test]
+fn rows_without_number_are_counted_without_drawing_them() {
+    let text = "name = \"x\"\nunit = \"row\"\nunits = 1\n[tables.a]\nrows = 10\ncolumns.id = { sequence = [1, 10] }\n[tables.b]\nfor_each = \"a\"\n\
+                rows = { uniform = [1000000000000, 1000000000002] }\ncolumns.id = { sequence = [1, 10] }\n\
+                [procedures.f]\nfrequency = 1\narguments.n = { constant = 1 }\n";
+    let program = Program::parse(
+        &Source::new("schema.sql", SCHEMA),
+        &Source::new("procedures.sql", PROCEDURES),
+    );
+    let program = program.expect("it is right");
+    let load = sql::read_load(&Source::new("workload.toml", text), &program);
+    let load = load.unwrap_or_else(|error| panic!("{error}"));
+    let population = Population::new(&program, &load, scale(1, 1)).expect("it can be drawn");
+    let counted = population.row_count(population.table("b").expect("it is there"));
+    assert!((10_000_000_000_000..=10_000_000_000_020).contains(&counted), "{counted}");
+    assert_eq!(population.row_count(population.table("a").expect("it is there")), 10);
+}

@@ -25,7 +25,7 @@ impl Model<'_> {
     /// Over all operations on a table, of all procedures: local rows and remote ones as often as they are.
     pub fn table_average(&self, plan: &Plan, table: usize) -> Option<Average> {
         let mut sum = Sum::default();
-        for (asked, call) in self.asked.iter().zip(&self.calls) {
+        for (asked, call) in self.asked.iter().zip(self.calls.iter()) {
             for (at, ask) in asked.asks.iter().enumerate().filter(|(_, ask)| ask.table == table) {
                 let is_elsewhere = self.machines > 1 && call.home.source.is_some();
                 let home = if is_elsewhere { 1.0 - self.remote_calls } else { 1.0 };

@@ -80,7 +80,7 @@ pub fn warnings(facts: &Facts<'_>, model: &Model<'_>) -> Vec<String> {
 
 /// Procedures many of whose calls have the same home.
 fn hot(model: &Model<'_>, drawn: &[Drawn<'_>]) -> Vec<String> {
-    let each = model.asked.iter().zip(&model.calls).zip(drawn);
+    let each = model.asked.iter().zip(model.calls.iter()).zip(drawn);
     let hot = each.filter_map(|((asked, call), drawn)| {
         let Some(Source::Given(origin)) = &call.home.source else { return None };
         let (different, most) = concentration(&drawn.values(origin)?)?;

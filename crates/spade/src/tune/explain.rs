@@ -5,6 +5,7 @@ use super::candidate::{Choice, IndexChoice, Placing};
 use super::choose::{Decision, Judge, TOLD_MIN};
 use super::cost::Cost;
 use super::facts::Facts;
+use super::interval::{self, Around};
 use super::model::{Model, Plan};
 use super::prefer::Figures;
 use super::price::Costs;
@@ -16,6 +17,7 @@ use crate::design::Access;
 use crate::measurement::{rounded, storage_name};
 use layout::IndexKind;
 use sql::Catalog;
+use std::cell::RefCell;
 
 /// What is explained.
 struct Explainer<'j, 'm, 'a> {
@@ -23,16 +25,21 @@ struct Explainer<'j, 'm, 'a> {
     model: &'m Model<'a>,
     plan: &'j Plan,
     catalog: &'j Catalog,
+    /// What comes next, by decision.
+    nexts: RefCell<Vec<(Decision, Plan)>>,
 }
 
 /// The report of a plan.
 pub fn explain(facts: &Facts<'_>, judge: &Judge<'_, '_>, plan: &Plan) -> Tuning {
     let model = judge.model;
     let catalog = facts.catalog();
-    let explainer = Explainer { judge, model, plan, catalog };
-    let tables = 0..catalog.tables.len();
-    let procedures = 0..model.asked.len();
-    Tuning {
+    let explainer = Explainer { judge, model, plan, catalog, nexts: RefCell::default() };
+    let tables = (0..catalog.tables.len()).map(|table| explainer.table(table)).collect();
+    let procedures = (0..model.asked.len()).map(|number| explainer.procedure(number)).collect();
+    let nexts = explainer.nexts.borrow();
+    let plans = std::iter::once(plan).chain(nexts.iter().map(|(_, next)| next));
+    let around = interval::around(model, &plans.collect::<Vec<_>>());
+    let mut tuning = Tuning {
         format: FORMAT,
         target: facts.target(),
         objective: judge.objective,
@@ -40,14 +47,37 @@ pub fn explain(facts: &Facts<'_>, judge: &Judge<'_, '_>, plan: &Plan) -> Tuning 
         remote_calls: model.remote_calls,
         replicas: model.replicas,
         memory: Memory { bytes_each: model.bytes_each(plan), budget: facts.chosen.budget },
-        forecast: foretell::of_workload(model, plan),
+        forecast: foretell::forecast_of(model, plan, &around[0]),
         baseline: explainer.baseline(facts),
-        tables: tables.clone().map(|table| explainer.table(table)).collect(),
-        procedures: procedures.clone().map(|number| explainer.procedure(number)).collect(),
+        tables,
+        procedures,
         attributes: explainer.attributes(),
         assumptions: caveats::assumptions(model),
         warnings: caveats::warnings(facts, model),
         design: made::design(facts, model, plan),
+    };
+    for ((decision, _), next) in nexts.iter().zip(&around[1..]) {
+        put_intervals(&mut tuning, *decision, [&around[0], next]);
+    }
+    tuning
+}
+
+/// Adds the intervals of what is chosen and of what comes next.
+fn put_intervals(tuning: &mut Tuning, decision: Decision, around: [&Around; 2]) {
+    let ends = |of: [f64; 3]| [rounded(of[0]), rounded(of[2])];
+    let interval = |of: &Around| Interval {
+        transactions_per_s: ends(of.transactions_per_s),
+        latency_us: ends(of.latency_us),
+    };
+    let all = match decision {
+        Decision::Table(table) => &mut tuning.tables[table].candidates,
+        Decision::Index(table, index) => &mut tuning.tables[table].indexes[index].candidates,
+        Decision::Procedure(_) => return,
+    };
+    for (one, around) in all.iter_mut().zip(around) {
+        if let Some(forecast) = &mut one.forecast {
+            forecast.interval = Some(interval(around));
+        }
     }
 }
 
@@ -113,7 +143,7 @@ impl Explainer<'_, '_, '_> {
         };
         let own = self.judge.figures(self.plan, decision);
         let own = own.map(|figures| Side { plan: self.plan, figures });
-        let mut scored: Vec<(f64, bool, Alternative)> = Vec::new();
+        let mut scored: Vec<(f64, bool, Alternative, &Plan)> = Vec::new();
         for ((what, plan, refusal), figures) in all.iter().zip(&figures) {
             let is_own = plan == self.plan;
             let forecast = figures.and_then(|_| self.brief(plan, decision));
@@ -131,11 +161,15 @@ impl Explainer<'_, '_, '_> {
             let alternative =
                 Alternative { what: what.clone(), forecast, bytes_each, verdict, reason };
             let score = figures.map_or(f64::INFINITY, |of| of.score());
-            scored.push((score, is_own, alternative));
+            scored.push((score, is_own, alternative, plan));
         }
         // The chosen one first: a budget may have preferred it to faster ones.
         scored.sort_by(|one, other| other.1.cmp(&one.1).then(one.0.total_cmp(&other.0)));
-        let mut all: Vec<Alternative> = scored.into_iter().map(|(.., one)| one).collect();
+        // What stands alone is its own next one, so that it has an interval.
+        let next = scored.get(1).filter(|(_, _, of, _)| of.forecast.is_some());
+        let plan = next.map_or(self.plan, |(.., plan)| plan);
+        self.nexts.borrow_mut().push((decision, plan.clone()));
+        let mut all: Vec<Alternative> = scored.into_iter().map(|(_, _, one, _)| one).collect();
         if let Some(next) = all.get_mut(1).filter(|next| next.forecast.is_some()) {
             next.verdict = Verdict::RunnerUp;
         }
@@ -154,6 +188,7 @@ impl Explainer<'_, '_, '_> {
             latency_us: rounded(load.cost.latency_ns / 1e3),
             bottleneck: self.model.bottleneck(&load).0.to_owned(),
             average: average.map(|of| (rounded(of.throughput), rounded(of.latency_ns / 1e3))),
+            interval: None,
         })
     }
 

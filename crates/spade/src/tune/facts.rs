@@ -5,6 +5,7 @@ use super::candidate::Shape;
 use super::crowd::Crowds;
 use super::draws::{Drawn, Draws};
 use super::group::{self, Grouping, Question, Source};
+use super::kept::Kept;
 use super::meet::{self, Group};
 use super::model::{Call, Model};
 use super::report::Target;
@@ -44,7 +45,7 @@ pub struct Facts<'a> {
 type Homes = Vec<Option<Source>>;
 
 /// How calls meet in rows that they change, and where they add rows.
-type Met = (Vec<Group>, Rc<Crowds>);
+type Met = (Rc<Vec<Group>>, Rc<Crowds>);
 
 impl<'a> Facts<'a> {
     /// Of a workload on a cluster.
@@ -171,9 +172,9 @@ impl<'a> Facts<'a> {
             surface: &self.surface,
             asked: &self.asked,
             shapes: &self.shapes,
-            declared: catalog.tables.iter().map(kinds).collect(),
+            declared: Rc::new(catalog.tables.iter().map(kinds).collect()),
             grouping,
-            calls,
+            calls: Rc::new(calls),
             meetings,
             crowds,
             machines: self.chosen.machines,
@@ -181,7 +182,8 @@ impl<'a> Facts<'a> {
             replicas: self.options.replicas,
             threads: self.chosen.threads,
             lanes: self.chosen.lanes,
-            known: RefCell::default(),
+            known: Kept::new(),
+            priced: Kept::new(),
         }
     }
 
@@ -227,7 +229,7 @@ impl<'a> Facts<'a> {
         let groups = meet::groups(&each, self.chosen.machines.max(1) as usize);
         let lanes = f64::from(self.chosen.lanes.max(1));
         let crowds = Crowds::new(&each, places, &self.draws.rows, lanes);
-        let found = (groups, Rc::new(crowds));
+        let found = (Rc::new(groups), Rc::new(crowds));
         self.met.borrow_mut().push((homes, found.clone()));
         found
     }

@@ -3,7 +3,7 @@
 use super::explain::{choice_name, index_name};
 use super::facts::Facts;
 use super::given::Given;
-use super::interval::intervals;
+use super::interval::{self, Around, intervals};
 use super::model::{Model, Plan};
 use super::price::Costs;
 use super::report::{Forecast, Memory, Target};
@@ -106,17 +106,18 @@ pub struct StageDemand {
 
 /// The forecast of a workload.
 pub fn of_workload(model: &Model<'_>, plan: &Plan) -> Forecast {
-    let figures = |model: &Model<'_>| {
-        let load = model.workload(plan).unwrap_or_default();
-        vec![model.throughput(&load), load.cost.latency_ns / 1e3]
-    };
-    let around = intervals(model, &figures);
+    let around = interval::around(model, &[plan]);
+    forecast_of(model, plan, &around[0])
+}
+
+/// The same where its intervals are known.
+pub fn forecast_of(model: &Model<'_>, plan: &Plan, around: &Around) -> Forecast {
     let load = model.workload(plan).unwrap_or_default();
     let between_ns = load.pace.between_ns.max(f64::MIN_POSITIVE);
     let shares = STAGES.iter().zip(model.stages(&load));
     Forecast {
-        transactions_per_s: around[0].map(rounded),
-        latency_us: around[1].map(rounded),
+        transactions_per_s: around.transactions_per_s.map(rounded),
+        latency_us: around.latency_us.map(rounded),
         bottleneck: model.bottleneck(&load).0.to_owned(),
         stages: shares.map(|(stage, ns)| ((*stage).to_owned(), rounded(ns / between_ns))).collect(),
     }

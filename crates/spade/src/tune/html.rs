@@ -2,7 +2,7 @@
 
 use super::reason::bytes;
 use super::report::*;
-use super::show::{access, count, many, partition};
+use super::show::{access, count, interval, many, partition};
 use std::fmt::Write;
 
 /// Width of a picture, of its names, and of its figures.
@@ -214,7 +214,7 @@ fn draw_candidates(page: &mut String, title: &str, candidates: &[Alternative]) {
     let bars = forecast.take(SHOWN).map(|(one, of)| Bar {
         name: one.what.clone(),
         value: of.transactions_per_s,
-        interval: None,
+        interval: of.interval.map(|of| (of.transactions_per_s[0], of.transactions_per_s[1])),
         figure: format!("{}/s, {:.2} us", count(of.transactions_per_s), of.latency_us),
         colour: match one.verdict {
             Verdict::Chosen => CHOSEN,
@@ -223,9 +223,20 @@ fn draw_candidates(page: &mut String, title: &str, candidates: &[Alternative]) {
         },
     });
     picture(page, title, &bars.collect::<Vec<_>>());
+    for one in candidates {
+        let Some(of) = one.forecast.as_ref() else { continue };
+        let Some(between) = &of.interval else { continue };
+        let name = if one.verdict == Verdict::Chosen { "Chosen" } else { "Next best" };
+        let memory = bytes(one.bytes_each);
+        paragraph(
+            page,
+            &format!("{name}: {}, {}, {memory} on each machine.", one.what, interval(between)),
+        );
+    }
     page.push_str("<details><summary>why not the others</summary><table>\n");
     for one in candidates.iter().filter(|one| one.verdict != Verdict::Chosen) {
-        row(page, &[&one.what, &one.reason]);
+        let memory = if one.forecast.is_some() { bytes(one.bytes_each) } else { String::new() };
+        row(page, &[&one.what, &memory, &one.reason]);
     }
     page.push_str("</table></details>\n");
 }

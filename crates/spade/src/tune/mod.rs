@@ -7,6 +7,7 @@
 //! group           which tables are together, by which columns [SPADE 4.2]
 //! line            settings of operations, and points measured that differ in the size of rows alone
 //! surface, cost   what an operation costs on any design, between and around the points measured
+//! kept            what was found before, and by which measurements
 //! chains          how full hashed buckets are, and what becomes of full ones
 //! candidate       what tables and indexes may be stored as, and how much memory that takes
 //! model           everything that costs depend on, and memory
@@ -51,6 +52,7 @@ mod given;
 mod group;
 mod html;
 mod interval;
+mod kept;
 mod limit;
 mod line;
 mod made;
@@ -83,8 +85,8 @@ pub use beside::{Named, beside};
 pub use foretell::{DesignForecast, ProcedureForecast, StageDemand, TableForecast};
 pub use group::leads;
 pub use report::{
-    AccessReport, Alternative, AttributeReport, Brief, Driver, Forecast, IndexReport, Memory,
-    ProcedureReport, TableReport, Target, Tuning, Verdict, WriteCost,
+    AccessReport, Alternative, AttributeReport, Brief, Driver, Forecast, IndexReport, Interval,
+    Memory, ProcedureReport, TableReport, Target, Tuning, Verdict, WriteCost,
 };
 
 /// The share of calls that come to another machine than that of their rows, if nobody says otherwise: what the paper has set for TATP

@@ -5,13 +5,13 @@ use super::candidate::{Choice, IndexChoice, Placing, Shape};
 use super::crowd::Crowds;
 use super::draws::Drawn;
 use super::group::{Grouping, Home, Key, Source, source};
+use super::kept::Kept;
 use super::meet::Group;
-use super::surface::Surface;
-use super::whole::Load;
+use super::price::Costs;
+use super::surface::{Surface, Sway};
+use super::whole::Reached;
 use crate::design::{Access, Partition};
 use layout::IndexKind;
-use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// How all tables are stored, and where procedures are carried out.
@@ -38,24 +38,29 @@ impl Plan {
     /// All of it as numbers: plans with equal keys are equal.
     pub fn key(&self) -> Vec<u64> {
         let mut key = Vec::with_capacity(8 * self.tables.len());
-        for of in &self.tables {
-            let Choice { storage, slots, placing, node_bytes } = &of.choice;
-            let sizes = [*slots, *node_bytes, of.versions_beside, of.indexes.len() as u32];
-            key.push(*storage as u64);
-            key.extend(sizes.map(u64::from));
-            match placing {
-                Placing::Ordered => key.push(0),
-                Placing::Hashed(load) => key.extend([1, u64::from(*load)]),
-                Placing::Dense(columns) => {
-                    key.extend([2, columns.len() as u64]);
-                    key.extend(columns.iter().flat_map(|(low, count)| [*low as u64, *count]));
-                }
-            }
-            let indexes = of.indexes.iter();
-            key.extend(indexes.flat_map(|of| [of.kind as u64, u64::from(of.node_bytes)]));
-        }
+        self.tables.iter().for_each(|of| of.put_key(&mut key));
         key.extend(self.access.iter().map(|of| *of as u64));
         key
+    }
+}
+
+impl TablePlan {
+    /// Adds all of it as numbers.
+    pub fn put_key(&self, key: &mut Vec<u64>) {
+        let Choice { storage, slots, placing, node_bytes } = &self.choice;
+        let sizes = [*slots, *node_bytes, self.versions_beside, self.indexes.len() as u32];
+        key.push(*storage as u64);
+        key.extend(sizes.map(u64::from));
+        match placing {
+            Placing::Ordered => key.push(0),
+            Placing::Hashed(load) => key.extend([1, u64::from(*load)]),
+            Placing::Dense(columns) => {
+                key.extend([2, columns.len() as u64]);
+                key.extend(columns.iter().flat_map(|(low, count)| [*low as u64, *count]));
+            }
+        }
+        let indexes = self.indexes.iter();
+        key.extend(indexes.flat_map(|of| [of.kind as u64, u64::from(of.node_bytes)]));
     }
 }
 
@@ -68,13 +73,13 @@ pub struct Model<'a> {
     /// The tables.
     pub shapes: &'a [Shape],
     /// The kind that the schema declares of each table's indexes.
-    pub declared: Vec<Vec<IndexKind>>,
+    pub declared: Rc<Vec<Vec<IndexKind>>>,
     /// Where rows are.
     pub grouping: &'a Grouping,
     /// The procedures as they find their rows.
-    pub calls: Vec<Call>,
+    pub calls: Rc<Vec<Call>>,
     /// How calls of each procedure meet others in the rows that they change, on groups of machines.
-    pub meetings: Vec<Group>,
+    pub meetings: Rc<Vec<Group>>,
     /// How they meet where they add rows.
     pub crowds: Rc<Crowds>,
     /// Machines of the cluster.
@@ -88,8 +93,13 @@ pub struct Model<'a> {
     /// Lanes of each machine.
     pub lanes: u32,
     /// What plans come to that were asked for, by their keys: who compares plans asks for each more than once.
-    pub known: RefCell<BTreeMap<Vec<u64>, Load>>,
+    pub known: Kept<Vec<u64>, Reached>,
+    /// What procedures cost, by what that depends on: plans that are compared differ in one table.
+    pub priced: Kept<Priced, Costs>,
 }
+
+/// A procedure, the machines that its calls are at home on, and how its tables are stored.
+pub type Priced = (usize, Vec<usize>, Vec<u64>);
 
 /// Where a procedure finds its rows.
 #[derive(Clone, PartialEq, Debug)]
@@ -181,7 +191,24 @@ impl Call {
     }
 }
 
-impl Model<'_> {
+impl<'a> Model<'a> {
+    /// The same by measurements of which something is off.
+    pub fn swayed<'s>(&'s self, surface: &'s Surface, sway: Sway) -> Model<'s>
+    where
+        'a: 's,
+    {
+        Model {
+            surface,
+            declared: Rc::clone(&self.declared),
+            calls: Rc::clone(&self.calls),
+            meetings: Rc::clone(&self.meetings),
+            crowds: Rc::clone(&self.crowds),
+            known: self.known.off_by(sway.line()),
+            priced: self.priced.off_by(sway.line()),
+            ..*self
+        }
+    }
+
     /// The share of a procedure's rows on the machine that the call is at home on.
     pub fn at_home(&self, number: usize) -> f64 {
         let (asked, call) = (&self.asked[number], &self.calls[number]);

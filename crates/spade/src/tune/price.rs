@@ -65,6 +65,22 @@ impl Model<'_> {
 
     /// The same where its calls at home are on one of these machines, of which all are meant if none is named.
     pub fn procedure_on(&self, plan: &Plan, number: usize, machines: &[usize]) -> Option<Costs> {
+        let mut tables: Vec<usize> = self.asked[number].asks.iter().map(|ask| ask.table).collect();
+        tables.sort_unstable();
+        tables.dedup();
+        let mut stored = Vec::new();
+        tables.iter().for_each(|table| plan.tables[*table].put_key(&mut stored));
+        let key = (number, machines.to_vec(), stored);
+        if let Some(costs) = self.priced.get(&key, self.surface.used()) {
+            return Some(costs);
+        }
+        let (found, lines) = self.surface.recorded(|| self.price(plan, number, machines));
+        let costs = found?;
+        self.priced.put(key, costs, lines);
+        Some(costs)
+    }
+
+    fn price(&self, plan: &Plan, number: usize, machines: &[usize]) -> Option<Costs> {
         let call = &self.calls[number];
         let at_home = |at: usize| call.near(at, machines);
         let home = self.call(plan, number, &at_home)?;
@@ -90,8 +106,9 @@ impl Model<'_> {
     pub fn unmeasured(&self, plan: &Plan) -> Vec<String> {
         self.surface.take_lacking();
         let each = self.asked.iter().enumerate().filter(|(_, asked)| asked.share > 0.0);
+        // Anew, since what is lacking is told while it is looked for.
         let cost =
-            |number: usize| self.average(&self.procedure(plan, number)?, plan.access[number]);
+            |number: usize| self.average(&self.price(plan, number, &[])?, plan.access[number]);
         let missing = each.filter(|(number, _)| cost(*number).is_none());
         missing.map(|(_, asked)| asked.name.clone()).collect()
     }

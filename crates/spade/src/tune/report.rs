@@ -133,6 +133,17 @@ pub struct Brief {
     pub bottleneck: String,
     /// By the paper's averages: operations per second and latency in microseconds of this decision alone.
     pub average: Option<(f64, f64)>,
+    /// Between what the measurements' repetitions have both, of what is chosen and of what comes next.
+    pub interval: Option<Interval>,
+}
+
+/// Least and most of a forecast.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct Interval {
+    /// Of transactions per second.
+    pub transactions_per_s: [f64; 2],
+    /// Of latency in microseconds.
+    pub latency_us: [f64; 2],
 }
 
 /// What became of a possibility.

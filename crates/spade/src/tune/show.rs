@@ -188,14 +188,17 @@ fn draw_candidates(text: &mut String, name: &str, candidates: &[Alternative], al
                     format!(", averages {} and {latency:.2} us", count(rate))
                 });
                 let (rate, latency) = (count(of.transactions_per_s), of.latency_us);
-                format!("{rate}/s, {latency:.2} us{average}")
+                format!("{rate}/s, {latency:.2} us{average}, {}", bytes(one.bytes_each))
             },
         );
         let reason = match one.verdict {
             Verdict::Chosen => "",
             _ => &*one.reason,
         };
-        put(text, &format!("    {name:20}{mark} {:34}{figures:22} {reason}", one.what));
+        put(text, &format!("    {name:20}{mark} {:34}{figures:32} {reason}", one.what));
+        if let Some(between) = one.forecast.as_ref().and_then(|of| of.interval.as_ref()) {
+            put(text, &format!("    {:22}{:34}{}", "", "", interval(between)));
+        }
     }
     let refused: Vec<&Alternative> =
         candidates.iter().filter(|one| one.forecast.is_none()).collect();
@@ -203,6 +206,12 @@ fn draw_candidates(text: &mut String, name: &str, candidates: &[Alternative], al
         let count = refused.len();
         put(text, &format!("    {:22}{count} more cannot be chosen: {}", "", first.reason));
     }
+}
+
+/// An interval in words.
+pub fn interval(of: &Interval) -> String {
+    let ([least, most], [soon, late]) = (of.transactions_per_s.map(count), of.latency_us);
+    format!("{least} to {most}, {soon:.2} to {late:.2} us")
 }
 
 /// Adds a line, or several if it is long: what goes on stands further to the right.

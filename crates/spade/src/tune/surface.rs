@@ -6,6 +6,7 @@
 
 use super::chains::chain_blocks;
 use super::cost::{Cost, Noise, add, scaled};
+use super::kept::{Kept, Lines};
 use super::line::{
     Known, Line, Setting, USUAL_LOAD, USUAL_NODE, USUAL_ROW, USUAL_SLOTS, carried_out, hash_shape,
     is_read, line_at, line_within,
@@ -13,8 +14,9 @@ use super::line::{
 use crate::measurement::{AccessPath, Demand, Effort, Measurements, Operation, Place, World};
 use layout::Storage;
 use layout::bucket::{SLOTS_MAX, overflow_slots};
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 /// The fabric of simulated clusters.
 const SIMULATED: &str = "sim";
@@ -31,9 +33,7 @@ pub struct Clock {
 /// All that was measured of one world.
 #[derive(Clone, Debug)]
 pub struct Surface {
-    lines: BTreeMap<Line, Vec<(f64, Cost)>>,
-    /// How far repetitions of each point were apart, in the same order.
-    noise: BTreeMap<Line, Vec<Noise>>,
+    lines: BTreeMap<Line, Rc<Points>>,
     is_quick: bool,
     is_simulated: bool,
     places: BTreeSet<Place>,
@@ -41,28 +41,44 @@ pub struct Surface {
     published: Demand,
     /// How far repetitions of that were apart.
     published_noise: f64,
-    /// What was asked for before: the search asks for the same again and again.
-    known: RefCell<BTreeMap<Known, Found>>,
-    /// The lines that the cost being found goes by.
-    used: RefCell<BTreeSet<Line>>,
+    /// How snapshots come to machines, with the lines that tell it.
+    clock: OnceCell<(Option<Clock>, Lines)>,
+    /// What was asked for before.
+    known: Kept<Known, Option<Cost>>,
+    /// The lines that what is being found goes by.
+    used: RefCell<Lines>,
     /// What was asked for and not measured.
     lacking: RefCell<BTreeSet<Line>>,
 }
 
-/// A cost with the lines that it comes from.
+/// The points of a line.
 #[derive(Clone, Debug)]
-struct Found {
-    cost: Option<Cost>,
-    lines: BTreeSet<Line>,
+struct Points {
+    /// The line's number.
+    number: usize,
+    /// By the size of rows.
+    costs: Vec<(f64, Cost)>,
+    /// How far repetitions of each point were apart, in the same order.
+    noise: Vec<Noise>,
 }
 
 /// Something measured that may be off.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Sway {
-    /// A point by position in its line.
-    Point(Line, usize),
+    /// A point by position in its line, which has this number.
+    Point(Line, usize, usize),
     /// What a commit takes of the oracle.
     Published,
+}
+
+impl Sway {
+    /// The number of the line that is off; none where all that is written is.
+    pub fn line(&self) -> Option<usize> {
+        match self {
+            Self::Point(_, number, _) => Some(*number),
+            Self::Published => None,
+        }
+    }
 }
 
 impl Surface {
@@ -78,45 +94,48 @@ impl Surface {
             line.push((row, Cost::measured(point), Noise::measured(point)));
         }
         measured.values_mut().for_each(|line| line.sort_by(|one, other| one.0.total_cmp(&other.0)));
-        let (mut lines, mut noise) = (BTreeMap::new(), BTreeMap::new());
-        for (line, points) in measured {
+        let mut lines = BTreeMap::new();
+        for (number, (line, points)) in measured.into_iter().enumerate() {
             let split = points.into_iter().map(|(row, cost, noise)| ((row, cost), noise)).unzip();
-            let (points, of_points): (Vec<(f64, Cost)>, Vec<Noise>) = split;
-            lines.insert(line, points);
-            noise.insert(line, of_points);
+            let (costs, noise): (Vec<(f64, Cost)>, Vec<Noise>) = split;
+            lines.insert(line, Rc::new(Points { number, costs, noise }));
         }
         let places = lines.keys().map(|line| line.place).collect();
-        let (published, published_noise) = (published(&lines), published_noise(&noise));
+        let (published, published_noise) = (published(&lines), published_noise(&lines));
         Self {
             lines,
-            noise,
             is_quick,
             is_simulated: world.fabric == SIMULATED,
             places,
             published,
             published_noise,
-            known: RefCell::default(),
+            clock: OnceCell::new(),
+            known: Kept::new(),
             used: RefCell::default(),
             lacking: RefCell::default(),
         }
     }
 
-    /// The same, with nothing asked for yet.
-    pub fn forgetful(&self) -> Self {
-        let (known, used) = (RefCell::default(), RefCell::default());
-        Self { known, used, lacking: RefCell::default(), ..self.clone() }
+    /// What something comes to, with the lines that it goes by.
+    pub fn recorded<T>(&self, find: impl FnOnce() -> T) -> (T, Lines) {
+        let outer = self.used.take();
+        let found = find();
+        let own = self.used.replace(outer);
+        self.used.borrow_mut().put_all(&own);
+        (found, own)
     }
 
-    /// Everything that may be off of what was asked for up to now.
-    pub fn sways(&self) -> Vec<Sway> {
-        let known = self.known.borrow();
-        let lines: BTreeSet<Line> =
-            known.values().flat_map(|found| &found.lines).copied().collect();
+    /// The lines that what is being found goes by.
+    pub fn used(&self) -> &RefCell<Lines> {
+        &self.used
+    }
+
+    /// Everything that may be off of these lines.
+    pub fn sways(&self, lines: &Lines) -> Vec<Sway> {
         let mut all = Vec::new();
-        for line in lines {
-            let noise = self.noise.get(&line).map_or(&[][..], Vec::as_slice);
-            let noisy = noise.iter().enumerate().filter(|(_, noise)| !noise.is_none());
-            all.extend(noisy.map(|(at, _)| Sway::Point(line, at)));
+        for (line, points) in self.lines.iter().filter(|(_, points)| lines.has(points.number)) {
+            let noisy = points.noise.iter().enumerate().filter(|(_, noise)| !noise.is_none());
+            all.extend(noisy.map(|(at, _)| Sway::Point(*line, points.number, at)));
         }
         if self.published_noise > 0.0 {
             all.push(Sway::Published);
@@ -126,22 +145,28 @@ impl Surface {
 
     /// The same, with something of it off by its noise. What does not depend on it need not be found anew.
     pub fn swayed(&self, sway: Sway) -> Self {
-        let mut all = self.clone();
+        let mut lines = self.lines.clone();
+        let mut published = self.published;
         match sway {
-            Sway::Point(line, at) => {
-                let noise = self.noise.get(&line).and_then(|line| line.get(at)).copied();
-                let point = all.lines.get_mut(&line).and_then(|line| line.get_mut(at));
-                if let Some((noise, point)) = noise.zip(point) {
-                    point.1 = point.1.off_by(noise);
+            Sway::Point(line, _, at) => {
+                let points = lines.get_mut(&line).map(Rc::make_mut);
+                let noise = points.as_ref().and_then(|of| of.noise.get(at)).copied();
+                if let Some((points, noise)) = points.zip(noise) {
+                    points.costs[at].1 = points.costs[at].1.off_by(noise);
                 }
-                all.known.get_mut().retain(|_, found| !found.lines.contains(&line));
             }
-            Sway::Published => {
-                all.published = scaled(self.published, 1.0 + self.published_noise);
-                all.known.get_mut().clear();
-            }
+            Sway::Published => published = scaled(self.published, 1.0 + self.published_noise),
         }
-        all
+        Self {
+            lines,
+            published,
+            places: self.places.clone(),
+            clock: OnceCell::new(),
+            known: self.known.off_by(sway.line()),
+            used: RefCell::default(),
+            lacking: RefCell::default(),
+            ..*self
+        }
     }
 
     /// Whether points were measured for a first look only.
@@ -153,17 +178,32 @@ impl Surface {
     /// freezing a vector, which is reading and writing words of the own machine, takes what a local row does. None elsewhere: there each lane
     /// gets its own snapshot, and that is part of what operations take alone.
     pub fn clock(&self) -> Option<Clock> {
-        let least = |place: Place| {
-            let is_meant = |line: &Line| {
-                (line.operation, line.path, line.place)
-                    == (Operation::Lookup, AccessPath::Primary, place)
-                    && line.rows == 1
-            };
-            let lines = self.lines.iter().filter(|(line, _)| is_meant(line));
-            lines.flat_map(|(_, points)| points).map(|(_, cost)| cost.latency_ns).reduce(f64::min)
+        let (clock, lines) = self.clock.get_or_init(|| {
+            let (local, remote) = (self.soonest(Place::Local), self.soonest(Place::OneSided));
+            let mut lines = Lines::default();
+            let numbers = [local, remote].into_iter().flatten().map(|(_, number)| number);
+            numbers.for_each(|number| lines.put(number));
+            let clock = local.zip(remote).filter(|_| self.is_simulated);
+            let clock = clock.map(|((local, _), (remote, _))| Clock {
+                trip_ns: (remote - local).max(1.0),
+                freeze_ns: local,
+            });
+            (clock, lines)
+        });
+        self.used.borrow_mut().put_all(lines);
+        *clock
+    }
+
+    /// The shortest latency of a lookup at a place, and the number of its line: points that are off take longer, so that others stay behind it.
+    fn soonest(&self, place: Place) -> Option<(f64, usize)> {
+        let is_meant = |line: &Line| {
+            let of = (line.operation, line.path, line.place, line.rows);
+            of == (Operation::Lookup, AccessPath::Primary, place, 1)
         };
-        let (local, remote) = (least(Place::Local)?, least(Place::OneSided)?);
-        self.is_simulated.then(|| Clock { trip_ns: (remote - local).max(1.0), freeze_ns: local })
+        let lines = self.lines.iter().filter(|(line, _)| is_meant(line));
+        let all =
+            lines.flat_map(|(_, of)| of.costs.iter().map(|(_, cost)| (cost.latency_ns, of.number)));
+        all.reduce(|least, one| if one.0 < least.0 { one } else { least })
     }
 
     /// The numbers of slots that lookups were measured with.
@@ -213,16 +253,14 @@ impl Surface {
 
     fn found(&self, setting: &Setting) -> Option<Cost> {
         let known = setting.known();
-        if let Some(found) = self.known.borrow().get(&known) {
-            return found.cost;
+        if let Some(cost) = self.known.get(&known, &self.used) {
+            return cost;
         }
-        self.used.borrow_mut().clear();
-        let cost = match self.instead(setting) {
+        let (cost, lines) = self.recorded(|| match self.instead(setting) {
             Some(instead) => self.through_index(setting, &instead),
             None => self.computed(setting),
-        };
-        let lines = std::mem::take(&mut *self.used.borrow_mut());
-        self.known.borrow_mut().insert(known, Found { cost, lines });
+        });
+        self.known.put(known, cost, lines);
         cost
     }
 
@@ -323,9 +361,9 @@ impl Surface {
     }
 
     fn points(&self, line: &Line) -> Option<&[(f64, Cost)]> {
-        let (line, points) = self.lines.get_key_value(line)?;
-        self.used.borrow_mut().insert(*line);
-        Some(points)
+        let points = self.lines.get(line)?;
+        self.used.borrow_mut().put(points.number);
+        Some(&points.costs)
     }
 
     /// All lines of a family with their points.
@@ -430,10 +468,10 @@ impl Surface {
 
 /// What a commit takes of the oracle: the median of all writes, since a number is published whatever is written, and wherever. What reads
 /// seem to take is what is left of fetchers.
-fn published(lines: &BTreeMap<Line, Vec<(f64, Cost)>>) -> Demand {
+fn published(lines: &BTreeMap<Line, Rc<Points>>) -> Demand {
     let writes = lines.iter().filter(|(line, _)| !is_read(line.operation) && line.replicas == 1);
     let others: Vec<Demand> =
-        writes.flat_map(|(_, points)| points).map(|(_, cost)| cost.others).collect();
+        writes.flat_map(|(_, of)| &of.costs).map(|(_, cost)| cost.others).collect();
     let median = |figure: fn(&Demand) -> f64| {
         let mut all: Vec<f64> = others.iter().map(figure).collect();
         all.sort_by(f64::total_cmp);
@@ -451,9 +489,9 @@ fn published(lines: &BTreeMap<Line, Vec<(f64, Cost)>>) -> Demand {
 }
 
 /// How far repetitions of writes were apart: the median over them.
-fn published_noise(noise: &BTreeMap<Line, Vec<Noise>>) -> f64 {
-    let writes = noise.iter().filter(|(line, _)| !is_read(line.operation) && line.replicas == 1);
-    let mut all: Vec<f64> = writes.flat_map(|(_, line)| line).map(|of| of.rate).collect();
+fn published_noise(lines: &BTreeMap<Line, Rc<Points>>) -> f64 {
+    let writes = lines.iter().filter(|(line, _)| !is_read(line.operation) && line.replicas == 1);
+    let mut all: Vec<f64> = writes.flat_map(|(_, of)| &of.noise).map(|of| of.rate).collect();
     all.sort_by(f64::total_cmp);
     all.get(all.len() / 2).copied().unwrap_or_default()
 }

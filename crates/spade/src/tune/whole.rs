@@ -4,9 +4,10 @@ use super::cost::{Cost, add};
 use super::crowd::Crowd;
 use super::meet::{Group, Meeting};
 use super::model::{Model, Plan};
-use super::pace::{self, Cluster, Pace, Part, demands};
+use super::pace::{self, Cluster, Pace, Part, Start, demands};
 use super::price::Costs;
 use crate::design::Access;
+use std::rc::Rc;
 
 /// What calls cost on the average, and how fast they go.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
@@ -15,6 +16,15 @@ pub struct Load {
     pub cost: Cost,
     /// What all of them do together.
     pub pace: Pace,
+}
+
+/// What a plan comes to, and where each group of machines was found to be.
+#[derive(Clone, Debug)]
+pub struct Reached {
+    /// What it comes to.
+    pub load: Load,
+    /// Of each group.
+    pub starts: Rc<[Start]>,
 }
 
 /// The stages that can be full.
@@ -34,15 +44,20 @@ impl Model<'_> {
     /// What calls of the workload cost on the average, and how fast they go.
     pub fn workload(&self, plan: &Plan) -> Option<Load> {
         let key = plan.key();
-        if let Some(known) = self.known.borrow().get(&key) {
-            return Some(*known);
+        if let Some(known) = self.known.get(&key, self.surface.used()) {
+            return Some(known.load);
         }
-        let load = self.found(plan)?;
-        self.known.borrow_mut().insert(key, load);
+        // By measurements that are a little off it goes nearly as fast.
+        let before = self.known.before(&key);
+        let near = before.as_ref().map(|reached| &*reached.starts);
+        let (found, lines) = self.surface.recorded(|| self.found(plan, near));
+        let found = found?;
+        let load = found.load;
+        self.known.put(key, found, lines);
         Some(load)
     }
 
-    fn found(&self, plan: &Plan) -> Option<Load> {
+    fn found(&self, plan: &Plan, near: Option<&[Start]>) -> Option<Reached> {
         let called = (0..self.asked.len()).filter(|number| self.asked[*number].share > 0.0);
         let called: Vec<(usize, Crowd)> =
             called.map(|number| (number, self.crowd(plan, number))).collect();
@@ -51,8 +66,12 @@ impl Model<'_> {
         };
         let are_alike = called.iter().all(|(number, _)| self.calls[*number].is_alike_on_all());
         let anywhere = if are_alike { Some(on(&[])?) } else { None };
-        self.load(&|group| {
-            let costs = anywhere.clone().or_else(|| on(&group.machines))?;
+        let parts = |group: &'_ Group| {
+            let on_these = if are_alike { None } else { Some(on(&group.machines)?) };
+            on_these.or_else(|| anywhere.clone())
+        };
+        self.load(near, &|group| {
+            let costs = parts(group)?;
             let each = costs.iter().zip(&called).map(|(costs, (number, crowd))| {
                 let of_procedure = self.asked[*number].share;
                 let met = (&*group.meetings[*number], *crowd);
@@ -100,12 +119,13 @@ impl Model<'_> {
     /// The same of one procedure, as if nothing else were called.
     pub fn alone(&self, plan: &Plan, costs: &Costs, access: Access, number: usize) -> Option<Load> {
         let crowd = self.crowd(plan, number);
-        self.load(&|group| {
+        let found = self.load(None, &|group| {
             let met = (&*group.meetings[number], crowd);
             let mut parts = self.kinds(costs, access, met, 1.0)?;
             parts.iter_mut().for_each(|part| part.has_others = false);
             Some(parts)
-        })
+        });
+        Some(found?.load)
     }
 
     /// The calls of a procedure that come to the machine of its rows, and the others.
@@ -133,8 +153,12 @@ impl Model<'_> {
         Some(there.map(|(share, cost)| part(share, cost)).collect())
     }
 
-    /// What calls do, on all groups of machines.
-    fn load<'p>(&'p self, parts: &dyn Fn(&'p Group) -> Option<Vec<Part<'p>>>) -> Option<Load> {
+    /// What calls do, on all groups of machines; where it is known how fast they go nearly, that is begun with.
+    fn load<'p>(
+        &'p self,
+        near: Option<&[Start]>,
+        parts: &dyn Fn(&'p Group) -> Option<Vec<Part<'p>>>,
+    ) -> Option<Reached> {
         let cluster = Cluster {
             machines: f64::from(self.machines.max(1)),
             threads: f64::from(self.threads.max(1)),
@@ -142,17 +166,20 @@ impl Model<'_> {
             clock: self.surface.clock(),
         };
         let mut load = Load::default();
-        let mut paces = Vec::new();
-        for group in &self.meetings {
+        let (mut paces, mut starts) = (Vec::new(), Vec::new());
+        for (at, group) in self.meetings.iter().enumerate() {
             let parts = parts(group)?;
             let sum = |sum: Cost, part: &Part<'_>| sum.plus(&part.cost.times(part.share));
             let machines = group.machines.len() as f64;
             let cost = parts.iter().fold(Cost::default(), sum);
             load.cost = load.cost.plus(&cost.times(machines / cluster.machines));
-            paces.push((machines, pace::pace(&parts, &cluster)));
+            let start = near.and_then(|near| near.get(at)).copied();
+            let (pace, start) = pace::pace(&parts, &cluster, start);
+            paces.push((machines, pace));
+            starts.push(start);
         }
         load.pace = Pace::of_all(&paces);
-        Some(load)
+        Some(Reached { load, starts: starts.into() })
     }
 
     /// Nanoseconds that a call takes of each stage of a machine, each as if there were one of it.

@@ -188,11 +188,12 @@ fn draw_table(page: &mut String, table: &TableReport) {
     paragraph(
         page,
         &format!(
-            "{} of {} bytes, {} on each machine; {:.3} writes a call, each {:.0} ns of cores and {:.0} ns of engines.",
+            "{} of {} bytes, {} on each machine; {:.3} writes a call, each {:.1} verbs, {:.0} ns of cores and {:.0} ns of engines.",
             many(count(table.rows as f64), "row"),
             table.row_bytes,
             bytes(table.bytes_each),
             table.writes.per_call,
+            table.writes.verbs,
             table.writes.core_ns,
             table.writes.engine_ns
         ),
@@ -212,7 +213,11 @@ fn draw_table(page: &mut String, table: &TableReport) {
 fn draw_candidates(page: &mut String, title: &str, candidates: &[Alternative]) {
     let forecast = candidates.iter().filter_map(|one| Some((one, one.forecast.as_ref()?)));
     let bars = forecast.take(SHOWN).map(|(one, of)| Bar {
-        name: one.what.clone(),
+        name: match one.verdict {
+            Verdict::Chosen => format!("chosen: {}", one.what),
+            Verdict::RunnerUp => format!("next: {}", one.what),
+            Verdict::Rejected => one.what.clone(),
+        },
         value: of.transactions_per_s,
         interval: of.interval.map(|of| (of.transactions_per_s[0], of.transactions_per_s[1])),
         figure: format!("{}/s, {:.2} us", count(of.transactions_per_s), of.latency_us),

@@ -203,6 +203,10 @@ fn the_same_input_gives_the_same_bytes() {
         assert!(page.contains("Designed for throughput, by service times; "), "{page}");
         assert!(page.contains("; one copy of each row.") && page.contains("is chosen, or full"));
         assert!(tuning.text(true).lines().all(|line| line.len() <= 120), "it fits a terminal");
+        // Colours alone tell nothing to who does not see them.
+        let marked = |mark: &str| page.matches(&format!("text-anchor=\"end\">{mark}: ")).count();
+        assert!(marked("chosen") >= 5 && marked("next") >= 5, "{page}");
+        assert!(page.contains(" verbs, ") && page.contains("<p>Next best: "), "{page}");
         assert!(page.contains("<svg") && !page.contains("http"), "pictures are in the page");
         assert_eq!(page.matches("<h3>").count(), page.matches("</h3>").count());
         (serde_json::to_string(&tuning).expect("it can be written"), tuning.text(true), page)

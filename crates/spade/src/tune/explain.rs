@@ -12,7 +12,7 @@ use super::price::Costs;
 use super::reason::Side;
 use super::report::*;
 use super::show::many;
-use super::{Goal, caveats, foretell, made};
+use super::{Goal, caveats, foretell, made, partition};
 use crate::design::Access;
 use crate::measurement::{rounded, storage_name};
 use layout::IndexKind;
@@ -39,6 +39,7 @@ pub fn explain(facts: &Facts<'_>, judge: &Judge<'_, '_>, plan: &Plan) -> Tuning 
     let nexts = explainer.nexts.borrow();
     let plans = std::iter::once(plan).chain(nexts.iter().map(|(_, next)| next));
     let around = interval::around(model, &plans.collect::<Vec<_>>());
+    let (baseline, partitions) = partition::compared(facts, judge, plan, &around[0]);
     let mut tuning = Tuning {
         format: FORMAT,
         target: facts.target(),
@@ -48,10 +49,11 @@ pub fn explain(facts: &Facts<'_>, judge: &Judge<'_, '_>, plan: &Plan) -> Tuning 
         replicas: model.replicas,
         memory: Memory { bytes_each: model.bytes_each(plan), budget: facts.chosen.budget },
         forecast: foretell::forecast_of(model, plan, &around[0]),
-        baseline: explainer.baseline(facts),
+        baseline,
         tables,
         procedures,
         attributes: explainer.attributes(),
+        partitions,
         assumptions: caveats::assumptions(model),
         warnings: caveats::warnings(facts, model),
         design: made::design(facts, model, plan),
@@ -64,30 +66,28 @@ pub fn explain(facts: &Facts<'_>, judge: &Judge<'_, '_>, plan: &Plan) -> Tuning 
 
 /// Adds the intervals of what is chosen and of what comes next.
 fn put_intervals(tuning: &mut Tuning, decision: Decision, around: [&Around; 2]) {
-    let ends = |of: [f64; 3]| [rounded(of[0]), rounded(of[2])];
-    let interval = |of: &Around| Interval {
-        transactions_per_s: ends(of.transactions_per_s),
-        latency_us: ends(of.latency_us),
+    let forecasts: Vec<&mut Option<Brief>> = match decision {
+        Decision::Table(table) => {
+            tuning.tables[table].candidates.iter_mut().map(|of| &mut of.forecast).collect()
+        }
+        Decision::Index(table, index) => {
+            let index = &mut tuning.tables[table].indexes[index];
+            index.candidates.iter_mut().map(|of| &mut of.forecast).collect()
+        }
+        Decision::Procedure(number) => {
+            let mut all: Vec<_> = tuning.procedures[number].candidates.iter_mut().collect();
+            all.sort_by_key(|of| of.verdict != Verdict::Chosen);
+            all.into_iter().map(|of| &mut of.forecast).collect()
+        }
     };
-    let all = match decision {
-        Decision::Table(table) => &mut tuning.tables[table].candidates,
-        Decision::Index(table, index) => &mut tuning.tables[table].indexes[index].candidates,
-        Decision::Procedure(_) => return,
-    };
-    for (one, around) in all.iter_mut().zip(around) {
-        if let Some(forecast) = &mut one.forecast {
-            forecast.interval = Some(interval(around));
+    for (forecast, around) in forecasts.into_iter().zip(around) {
+        if let Some(forecast) = forecast {
+            forecast.interval = Some(around.interval());
         }
     }
 }
 
 impl Explainer<'_, '_, '_> {
-    /// The usual design, rows spread over all machines and reached by verbs [SPADE 5.3].
-    fn baseline(&self, facts: &Facts<'_>) -> Forecast {
-        let grouping = self.model.grouping.spread();
-        foretell::of_workload(&facts.model(&grouping), &self.judge.usual())
-    }
-
     fn table(&self, table: usize) -> TableReport {
         let of = &self.catalog.tables[table];
         let shape = &self.model.shapes[table];
@@ -193,23 +193,23 @@ impl Explainer<'_, '_, '_> {
     }
 
     fn writes(&self, table: usize) -> WriteCost {
-        let (mut all, mut count) = (Cost::default(), 0.0);
-        for (number, asked) in self.model.asked.iter().enumerate() {
-            let own = |ask: &&Ask| ask.table == table && ask.kind >= Kind::Update;
-            for ask in asked.asks.iter().filter(own) {
-                let weight = asked.share * ask.times;
-                let Some(cost) = self.model.write(self.plan, number, ask) else { continue };
-                all = all.plus(&cost.times(weight));
-                count += weight;
-            }
-        }
-        let each = |sum: f64| rounded(if count > 0.0 { sum / count } else { 0.0 });
-        WriteCost {
-            per_call: rounded(count),
-            verbs: each(all.verbs),
-            core_ns: each(all.machines.core_ns),
-            engine_ns: each(all.machines.engine_ns),
-        }
+        let all = self.model.asked.iter().enumerate().flat_map(|(number, asked)| {
+            let own = asked.asks.iter().filter(move |ask| ask.table == table);
+            own.map(move |ask| (asked.share, ask, self.model.write(self.plan, number, ask)))
+        });
+        written(all)
+    }
+
+    /// What writes of a procedure take that is called from another machine.
+    fn writes_by(&self, number: usize, access: Access) -> WriteCost {
+        let all = self.model.asked[number].asks.iter().map(|ask| {
+            let cost = match access {
+                Access::OneSided => self.model.write_away(self.plan, ask),
+                Access::Shipped => self.model.write(self.plan, number, ask),
+            };
+            (1.0, ask, cost)
+        });
+        written(all)
     }
 
     /// Statements with what they ask, by weight or as they stand.
@@ -265,50 +265,75 @@ impl Explainer<'_, '_, '_> {
 
     fn accesses(&self, number: usize) -> Vec<AccessReport> {
         let Some(costs) = self.model.procedure(self.plan, number) else { return Vec::new() };
-        let told = self.model.calls[number].told;
         let each = [(Access::OneSided, costs.one_sided), (Access::Shipped, costs.shipped)];
-        let each = each.into_iter().map(|(access, cost)| {
-            let is_own = self.plan.access[number] == access;
-            let mut plan = self.plan.clone();
-            plan.access[number] = access;
-            // As if all calls came from another machine.
-            let alone = |of: Cost| {
-                self.model.alone(
-                    self.plan,
-                    &Costs { home: of, one_sided: None, shipped: None },
-                    access,
-                    number,
-                )
-            };
-            let load = cost.and_then(alone);
-            let full = load.as_ref().map(|load| self.model.bottleneck(load).0.to_owned());
-            let reason = match (access, told) {
-                _ if self.model.machines < 2 => {
-                    "there is no other machine whose rows it would reach".to_owned()
-                }
-                _ if self.model.calls[number].home.source.is_none() => {
-                    "its rows are not on one machine, wherever it is called".to_owned()
-                }
-                _ if cost.is_none() => "nothing like it was measured".to_owned(),
-                (Access::Shipped, None) => {
-                    "no argument tells the owner of its rows before it begins".to_owned()
-                }
-                (Access::Shipped, Some(told)) if told < TOLD_MIN => {
-                    format!("an argument tells the owner of {:.0} of 100 rows only", 100.0 * told)
-                }
-                _ if is_own => String::new(),
-                _ => self.against_access(number, &plan),
-            };
-            AccessReport {
-                access,
-                latency_us: cost.as_ref().map(|cost| rounded(cost.latency_ns / 1e3)),
-                calls_per_s: load.as_ref().map(|load| rounded(self.model.throughput(load))),
-                bottleneck: full,
-                verdict: if is_own { Verdict::Chosen } else { Verdict::RunnerUp },
-                reason,
+        let all = each.map(|(access, cost)| self.access(number, access, cost));
+        if all.iter().all(|of| of.verdict != Verdict::RunnerUp) {
+            // What stands alone is its own next one, so that it has an interval.
+            self.nexts.borrow_mut().push((Decision::Procedure(number), self.plan.clone()));
+        }
+        all.into()
+    }
+
+    fn access(&self, number: usize, access: Access, cost: Option<Cost>) -> AccessReport {
+        let decision = Decision::Procedure(number);
+        let is_own = self.plan.access[number] == access;
+        let mut plan = self.plan.clone();
+        plan.access[number] = access;
+        // As if all calls came from another machine.
+        let alone = |home: Cost| {
+            let costs = Costs { home, one_sided: None, shipped: None };
+            self.model.alone(self.plan, &costs, access, number)
+        };
+        let load = cost.and_then(alone);
+        let refusal = self.no_access(number, access, cost.is_some());
+        let forecast = match refusal {
+            Some(_) if !is_own => None,
+            _ => self.brief(&plan, decision),
+        };
+        let verdict = match &forecast {
+            _ if is_own => Verdict::Chosen,
+            Some(_) => Verdict::RunnerUp,
+            None => Verdict::Rejected,
+        };
+        if verdict == Verdict::RunnerUp {
+            self.nexts.borrow_mut().push((decision, plan.clone()));
+        }
+        AccessReport {
+            access,
+            latency_us: cost.as_ref().map(|cost| rounded(cost.latency_ns / 1e3)),
+            calls_per_s: load.as_ref().map(|load| rounded(self.model.throughput(load))),
+            bottleneck: load.as_ref().map(|load| self.model.bottleneck(load).0.to_owned()),
+            forecast,
+            bytes_each: self.model.bytes_each(&plan),
+            writes: self.writes_by(number, access),
+            verdict,
+            reason: refusal.unwrap_or_else(|| match is_own {
+                true => String::new(),
+                false => self.against_access(number, &plan),
+            }),
+        }
+    }
+
+    /// Why a procedure cannot be called with an access.
+    fn no_access(&self, number: usize, access: Access, is_measured: bool) -> Option<String> {
+        let call = &self.model.calls[number];
+        let refusal = match (access, call.told) {
+            _ if self.model.machines < 2 => {
+                "there is no other machine whose rows it would reach".to_owned()
             }
-        });
-        each.collect()
+            _ if call.home.source.is_none() => {
+                "its rows are not on one machine, wherever it is called".to_owned()
+            }
+            _ if !is_measured => "nothing like it was measured".to_owned(),
+            (Access::Shipped, None) => {
+                "no argument tells the owner of its rows before it begins".to_owned()
+            }
+            (Access::Shipped, Some(told)) if told < TOLD_MIN => {
+                format!("an argument tells the owner of {:.0} of 100 rows only", 100.0 * told)
+            }
+            _ => return None,
+        };
+        Some(refusal)
     }
 
     /// What speaks against another access: for the workload if it is called, else for itself.
@@ -352,6 +377,24 @@ impl Explainer<'_, '_, '_> {
             }
         };
         grouping.attributes.iter().map(report).collect()
+    }
+}
+
+/// What writes take on the average, each of a call that is so many of all.
+fn written<'k>(all: impl Iterator<Item = (f64, &'k Ask, Option<Cost>)>) -> WriteCost {
+    let (mut sum, mut count) = (Cost::default(), 0.0);
+    for (share, ask, cost) in all.filter(|(_, ask, _)| ask.kind >= Kind::Update) {
+        let Some(cost) = cost else { continue };
+        let weight = share * ask.times;
+        sum = sum.plus(&cost.times(weight));
+        count += weight;
+    }
+    let each = |sum: f64| rounded(if count > 0.0 { sum / count } else { 0.0 });
+    WriteCost {
+        per_call: rounded(count),
+        verbs: each(sum.verbs),
+        core_ns: each(sum.machines.core_ns),
+        engine_ns: each(sum.machines.engine_ns),
     }
 }
 

@@ -2,12 +2,12 @@
 
 use super::reason::bytes;
 use super::report::*;
-use super::show::{access, count, interval, many, partition};
+use super::show::{access, count, interval, many, partition, workload_of};
 use std::fmt::Write;
 
 /// Width of a picture, of its names, and of its figures.
 const WIDTH: f64 = 860.0;
-const NAMES: f64 = 260.0;
+const NAMES: f64 = 300.0;
 const FIGURES: f64 = 170.0;
 /// Height of a bar with its gap.
 const BAR: f64 = 22.0;
@@ -127,7 +127,14 @@ impl Tuning {
                 ],
             );
         }
-        page.push_str("</table>\n<h3>Attributes, by the share of operations that find their rows at home</h3>\n");
+        page.push_str("</table>\n");
+        if !self.partitions.is_empty() {
+            page.push_str("<h3>The workload with other partitions</h3>\n");
+            draw_candidates(page, "partitions", &self.partitions);
+        }
+        page.push_str(
+            "<h3>Attributes, by the share of operations that find their rows at home</h3>\n",
+        );
         let bars = self.attributes.iter().take(SHOWN).map(|of| Bar {
             name: of.columns.first().cloned().unwrap_or_default(),
             value: of.local,
@@ -168,7 +175,11 @@ impl Tuning {
             let bars = of.candidates.iter().filter_map(|one| {
                 let (rate, latency) = (one.calls_per_s?, one.latency_us?);
                 Some(Bar {
-                    name: access(one.access).to_owned(),
+                    name: match one.verdict {
+                        Verdict::Chosen => format!("chosen: {}", access(one.access)),
+                        Verdict::RunnerUp => format!("next: {}", access(one.access)),
+                        Verdict::Rejected => access(one.access).to_owned(),
+                    },
                     value: rate,
                     interval: None,
                     figure: format!("{}/s, {latency:.1} us", count(rate)),
@@ -176,6 +187,11 @@ impl Tuning {
                 })
             });
             picture(page, "calls per second", &bars.collect::<Vec<_>>());
+            for one in &of.candidates {
+                let Some(forecast) = &one.forecast else { continue };
+                let figures = workload_of(forecast, &one.writes);
+                paragraph(page, &format!("With {}: {figures}.", access(one.access)));
+            }
             for one in of.candidates.iter().filter(|one| !one.reason.is_empty()) {
                 paragraph(page, &format!("Not {}: {}.", access(one.access), one.reason));
             }

@@ -5,6 +5,8 @@
 //! of those of another. What one point changes wherever it is used adds up as it stands, and so does what cancels out where it is subtracted again.
 
 use super::model::{Model, Plan};
+use super::report::Interval;
+use crate::measurement::rounded;
 
 /// Figures with their intervals: least, middle, most of each. `figures` gives as many of every model.
 pub fn intervals(model: &Model<'_>, figures: &dyn Fn(&Model<'_>) -> Vec<f64>) -> Vec<[f64; 3]> {
@@ -31,6 +33,17 @@ pub struct Around {
     pub transactions_per_s: [f64; 3],
     /// Latency of a call in microseconds.
     pub latency_us: [f64; 3],
+}
+
+impl Around {
+    /// The ends of both.
+    pub fn interval(&self) -> Interval {
+        let ends = |of: [f64; 3]| [rounded(of[0]), rounded(of[2])];
+        Interval {
+            transactions_per_s: ends(self.transactions_per_s),
+            latency_us: ends(self.latency_us),
+        }
+    }
 }
 
 /// The intervals of several plans, which are found together: most of what a point changes they have in common.

@@ -24,6 +24,7 @@
 //! world           which of the measured clusters is tuned for
 //! facts           all that is known before anything is decided
 //! interval        how far a forecast may be off
+//! partition       what the workload would do with rows partitioned otherwise
 //! given, foretell a design that somebody else has made, and its forecast
 //! made            designs as files say them
 //! sweep           designs to compare the tuner's with
@@ -60,6 +61,7 @@ mod meet;
 mod model;
 mod order;
 mod pace;
+mod partition;
 mod prefer;
 mod price;
 mod reason;

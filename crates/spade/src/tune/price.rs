@@ -133,6 +133,12 @@ impl Model<'_> {
         Some(self.mixed(plan, ask, rows, entries)?.write)
     }
 
+    /// The same of a call from another machine, by verbs.
+    pub fn write_away(&self, plan: &Plan, ask: &Ask) -> Option<Cost> {
+        let (rows, entries) = self.near((0.0, 0.0));
+        Some(self.mixed(plan, ask, rows, entries)?.write)
+    }
+
     /// A call of a procedure whose rows, and entries of indexes, are local with such shares.
     fn call(
         &self,

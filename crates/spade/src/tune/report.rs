@@ -37,6 +37,8 @@ pub struct Tuning {
     pub procedures: Vec<ProcedureReport>,
     /// What rows could be partitioned by.
     pub attributes: Vec<AttributeReport>,
+    /// How rows are partitioned, and how they could be: spread over all machines, and by the next attribute first. Attributes are chosen by rows at home.
+    pub partitions: Vec<Alternative>,
     /// What had to be assumed.
     pub assumptions: Vec<String>,
     /// What to look at.
@@ -203,10 +205,10 @@ pub struct Driver {
     pub per_call: f64,
 }
 
-/// What the writes to a table take.
+/// What the writes to a table, or those of a procedure, take.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct WriteCost {
-    /// Writes for each call of the workload, on the average.
+    /// Writes for each call, on the average: of the workload, or of the procedure.
     pub per_call: f64,
     /// Requests of cards and memory that one takes.
     pub verbs: f64,
@@ -248,7 +250,13 @@ pub struct AccessReport {
     pub calls_per_s: Option<f64>,
     /// The stage that is full first then.
     pub bottleneck: Option<String>,
-    /// Whether it is chosen.
+    /// What the whole workload should reach with it, all else as decided; nothing where that cannot be.
+    pub forecast: Option<Brief>,
+    /// Bytes on each machine, of which an access takes none.
+    pub bytes_each: u64,
+    /// What writes of the procedure take of such a call, the message that ships them left out.
+    pub writes: WriteCost,
+    /// Whether it is chosen, comes next, or cannot be.
     pub verdict: Verdict,
     /// Why.
     pub reason: String,

@@ -22,7 +22,8 @@ impl Tuning {
     pub fn text(&self, all: bool) -> String {
         let mut text = String::new();
         self.head(&mut text);
-        self.partitions(&mut text);
+        self.located(&mut text);
+        self.placed(&mut text);
         text.push_str("\nTables (forecasts of the workload with each choice; of stages, what an average call takes)\n");
         self.tables.iter().for_each(|table| draw_table(&mut text, table, all));
         self.procedures(&mut text);
@@ -70,7 +71,7 @@ impl Tuning {
         put(text, &format!("  {:NAME_WIDTH$}{memory}", "memory"));
     }
 
-    fn partitions(&self, text: &mut String) {
+    fn located(&self, text: &mut String) {
         text.push_str("\nPartitions\n");
         for table in &self.tables {
             let place = partition(&table.partition, &table.table);
@@ -91,6 +92,13 @@ impl Tuning {
                     attribute.reason
                 ),
             );
+        }
+    }
+
+    /// What the workload would do with other partitions.
+    fn placed(&self, text: &mut String) {
+        if !self.partitions.is_empty() {
+            draw_candidates(text, "forecast", &self.partitions, true);
         }
     }
 
@@ -119,9 +127,23 @@ impl Tuning {
                 let reason =
                     if one.reason.is_empty() { "chosen".to_owned() } else { one.reason.clone() };
                 put(text, &format!("    {:22}{figures:40} {reason}", self::access(one.access)));
+                if let Some(workload) = &one.forecast {
+                    put(text, &format!("    {:22}{}", "", workload_of(workload, &one.writes)));
+                }
             }
         }
     }
+}
+
+/// What the whole workload does, and what writes take.
+pub fn workload_of(of: &Brief, writes: &WriteCost) -> String {
+    let between = of.interval.as_ref().map_or(String::new(), |of| format!(" ({})", interval(of)));
+    let written = match writes.per_call > 0.0 {
+        true => format!("; a write {:.1} verbs, {:.0} ns of cores", writes.verbs, writes.core_ns),
+        false => String::new(),
+    };
+    let (rate, latency) = (count(of.transactions_per_s), of.latency_us);
+    format!("all calls {rate}/s, {latency:.2} us{between}{written}")
 }
 
 fn draw_forecast(text: &mut String, name: &str, of: &Forecast) {

@@ -101,6 +101,56 @@ fn check(tuning: &Tuning, what: &str) {
             }
         }
     }
+    for of in &tuning.procedures {
+        let figures = |at: usize| {
+            let forecast = of.candidates[at].forecast.as_ref()?;
+            Some((forecast.transactions_per_s, forecast.latency_us, of.candidates[at].bytes_each))
+        };
+        let Some((first, second)) = figures(0).zip(figures(1)) else { continue };
+        let is_first = of.candidates[0].verdict == Verdict::Chosen;
+        let (own, other) = if is_first { (first, second) } else { (second, first) };
+        let reason = &of.candidates[usize::from(is_first)].reason;
+        if of.share > 0.0 {
+            assert!(!beats(other, own), "{what}: {of:?}");
+            assert!(agrees(tuning.objective, own, other, reason, &[]), "{what}: {of:?}");
+        }
+    }
+}
+
+/// Programs that read a report find an interval beside what is chosen and what comes next, and the alternative to each access.
+#[test]
+fn what_is_chosen_and_what_comes_next_have_intervals() {
+    let measured = measurements("connectx3-fdr-4");
+    let options = Options { machines: Some(4), ..Options::default() };
+    for name in ["tatp", "tpcc"] {
+        let tuning = Subject::shipped(name).tuned(&measured, &options);
+        let all = tuning.tables.iter().flat_map(|table| {
+            let indexes = table.indexes.iter().map(|index| &index.candidates);
+            indexes.chain([&table.candidates])
+        });
+        for all in all.chain([&tuning.partitions]) {
+            for of in &all[..2] {
+                let forecast = of.forecast.as_ref().expect("it can be chosen");
+                let [least, most] = forecast.interval.expect("it has one").transactions_per_s;
+                let rate = forecast.transactions_per_s;
+                assert!(least < rate && rate < most, "{name}: {of:?}");
+            }
+            let own = all[0].forecast.as_ref().and_then(|of| of.interval);
+            let ends = own.map(|of| of.transactions_per_s);
+            let [least, _, most] = tuning.forecast.transactions_per_s;
+            assert_eq!((ends, all[0].verdict), (Some([least, most]), Verdict::Chosen), "{name}");
+            assert_eq!(all[1].verdict, Verdict::RunnerUp, "{name}");
+            assert!(all[2..].iter().all(|of| of.verdict == Verdict::Rejected), "{name}");
+        }
+        for of in tuning.procedures.iter().flat_map(|of| &of.candidates) {
+            let interval = of.forecast.as_ref().and_then(|of| of.interval);
+            assert_eq!(interval.is_some(), of.verdict != Verdict::Rejected, "{name}: {of:?}");
+        }
+        // Rows that are anywhere are worth less than rows where calls are.
+        let spread = tuning.partitions.iter().find(|of| of.what.starts_with("spread"));
+        let spread = spread.and_then(|of| of.forecast.as_ref()).expect("it is forecast");
+        assert!(spread.transactions_per_s < tuning.forecast.transactions_per_s[1], "{name}");
+    }
 }
 
 #[test]

@@ -95,8 +95,8 @@ pub enum RegistryError {
     NoNumber(u16),
     /// Not enough memory servers have joined in time.
     #[error(
-        "{}there are {found} of {wanted} memory servers, {missing} not; start them, or see why they stopped",
-        waited(*.after)
+        "{}there are {found} of {wanted} memory servers, without {}; start what is missing, or see why it stopped",
+        waited(*.after), numbered(missing)
     )]
     TooFewServers {
         /// How many there are.
@@ -150,6 +150,12 @@ pub enum RegistryError {
         /// Whose.
         member: String,
     },
+}
+
+/// Numbers with what they are, since one alone reads like a count.
+fn numbered(numbers: &str) -> String {
+    let what = if numbers.contains(',') { "numbers" } else { "number" };
+    format!("{what} {numbers}")
 }
 
 /// How a sentence begins about what is not there after some time.

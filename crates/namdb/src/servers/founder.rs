@@ -167,7 +167,7 @@ mod tests {
         let _zero = world.join(0);
         let (mut founding, made) = world.founding(4096);
         let refused = founding.announce(SHORT).expect_err("one is missing").to_string();
-        assert!(refused.contains("there are 1 of 2 memory servers, 1 not"), "{refused}");
+        assert!(refused.contains("there are 1 of 2 memory servers, without number 1"), "{refused}");
         let never = AtomicBool::new(false);
         std::thread::scope(|scope| {
             let late = scope.spawn(|| {

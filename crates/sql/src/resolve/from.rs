@@ -6,6 +6,7 @@ use super::scope::{Scope, Visible};
 use super::{Resolver, ident_name, object_parts, object_span};
 use crate::error::{ErrorKind, Result};
 use crate::expression::{BinaryOperator, ColumnRef, Expr, ExprKind};
+use crate::near::meant;
 use crate::query::{From, FromKind, Join, JoinKind, field};
 use crate::types::{Field, SqlType};
 use sqlparser::ast::{
@@ -244,7 +245,8 @@ impl Resolver<'_> {
         self.reads_tables = true;
         self.catalog.position(own).ok_or_else(|| {
             let sentence = format!("there is no table `{own}` in the schema");
-            self.error(span, ErrorKind::Name, sentence)
+            let tables = self.catalog.tables.iter().map(|table| &*table.name);
+            self.error(span, ErrorKind::Name, sentence).advise(meant(own, tables))
         })
     }
 

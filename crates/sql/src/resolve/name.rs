@@ -4,6 +4,7 @@ use super::scope::{Found, Scope};
 use super::{Reference, Resolver, ident_name};
 use crate::error::{Error, ErrorKind, Result};
 use crate::expression::{ColumnRef, Expr, ExprKind};
+use crate::near::meant;
 use crate::types::SqlType;
 use sqlparser::ast::Ident;
 use sqlparser::tokenizer::Span;
@@ -16,7 +17,7 @@ impl Resolver<'_> {
         let name = ident_name(ident);
         let found = scope.find(&name);
         let variable = self.names.find(&name).map(|variable| (variable, None));
-        self.choose(&name, ident.span, found, variable)
+        self.choose(scope, &name, ident.span, found, variable)
     }
 
     /// `alias.column`, `record.field`, `label.variable` or `label.record.field`.
@@ -47,7 +48,7 @@ impl Resolver<'_> {
             (Some(variable), _) => variable.ok(),
             (None, _) => None,
         };
-        self.choose(&shown, span, found, variable)
+        self.choose(scope, &shown, span, found, variable)
     }
 
     /// `$1`: a parameter by position.
@@ -97,6 +98,7 @@ impl Resolver<'_> {
 
     fn choose(
         &mut self,
+        scope: &Scope<'_>,
         name: &str,
         span: Span,
         found: Found,
@@ -115,7 +117,13 @@ impl Resolver<'_> {
             (Found::Nothing, Some((variable, field))) => Ok(self.variable(variable, field, span)),
             (Found::Nothing, None) => {
                 let sentence = format!("there is no column or variable `{name}` here");
-                Err(self.error(span, ErrorKind::Name, sentence))
+                let columns = scope.names();
+                let variables = self.variables.iter().map(|variable| &*variable.name);
+                let names = columns.iter().map(|column| &**column).chain(variables);
+                // A point is no slip: with it a column of some source is meant, without it any name.
+                let alike = names.filter(|other| other.contains('.') == name.contains('.'));
+                let advice = meant(name, alike);
+                Err(self.error(span, ErrorKind::Name, sentence).advise(advice))
             }
         }
     }

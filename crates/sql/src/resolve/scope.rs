@@ -51,6 +51,22 @@ impl<'p> Scope<'p> {
         })
     }
 
+    /// The columns that can be named here, each with the alias of its source and without, the nearest query's first.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let mut names = Vec::new();
+        let mut scope = Some(self);
+        while let Some(here) = scope {
+            for visible in &here.sources {
+                for field in &visible.columns {
+                    names.push(field.name.clone());
+                    names.push(format!("{}.{}", visible.alias, field.name));
+                }
+            }
+            scope = here.parent;
+        }
+        names
+    }
+
     /// The position of the source called `alias` in this query.
     pub(crate) fn source(&self, alias: &str) -> Option<usize> {
         self.sources.iter().position(|visible| visible.alias == alias)

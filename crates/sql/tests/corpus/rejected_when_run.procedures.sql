@@ -2,6 +2,10 @@
 CREATE FUNCTION f() RETURNS void LANGUAGE plpgsql AS $$ BEGIN DELETE FROM nowhere; END $$;
 -- case: an unknown column
 CREATE FUNCTION f() RETURNS void LANGUAGE plpgsql AS $$ BEGIN DELETE FROM item WHERE colour = 1; END $$;
+-- case: a table with letters that have changed places
+CREATE FUNCTION f() RETURNS void LANGUAGE plpgsql AS $$ BEGIN DELETE FROM itme; END $$;
+-- case: a column with a letter too many
+CREATE FUNCTION f() RETURNS void LANGUAGE plpgsql AS $$ BEGIN DELETE FROM item WHERE stockk = 1; END $$;
 -- case: a column and a variable of one name
 CREATE FUNCTION f() RETURNS void LANGUAGE plpgsql AS $$ DECLARE stock integer := 1; BEGIN UPDATE item SET stock = stock + 1; END $$;
 -- case: a column and a column of the result

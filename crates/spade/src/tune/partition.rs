@@ -8,7 +8,7 @@ use super::interval::{self, Around};
 use super::model::{Model, Plan};
 use super::reason::percent;
 use super::report::{Alternative, Brief, Forecast, Verdict};
-use crate::design::{Access, Partition};
+use crate::design::Access;
 use crate::measurement::rounded;
 
 /// What the usual design without partitions should reach, whose rows are reached by verbs [SPADE 5.3], and a plan with its partitions and with
@@ -35,7 +35,8 @@ pub fn compared(
         let next_model = facts.model(next);
         let next_plan = able(&next_model, plan);
         let around = interval::around(&next_model, &[&next_plan]);
-        others.push((name(facts, next), next_model, next_plan, around[0]));
+        let what = format!("{} first", name(facts, next));
+        others.push((what, next_model, next_plan, around[0]));
     }
     let mut all = vec![alternative(name(facts, model.grouping), model, plan, own)];
     all[0].verdict = Verdict::Chosen;
@@ -64,16 +65,19 @@ fn able(model: &Model<'_>, plan: &Plan) -> Plan {
     able
 }
 
-/// Partitions by the columns of their first attribute.
+/// Partitions by a column of the first attribute that they go by.
 fn name(facts: &Facts<'_>, grouping: &Grouping) -> String {
-    let tables = grouping.tables.iter().zip(&facts.catalog().tables);
-    let mut by = tables.filter_map(|(of, table)| match &of.partition {
-        Partition::By { columns, group } if *group == table.name => {
-            Some(format!("by {}.{}", table.name, columns.join(", ")))
-        }
-        _ => None,
-    });
-    by.next().unwrap_or_else(|| "spread over all machines".to_owned())
+    let first = grouping.attributes.iter().find(|of| of.refusal.is_none());
+    let is_key =
+        |(table, column): &&(usize, usize)| grouping.tables[*table].column == Some(*column);
+    let key = first.and_then(|first| first.columns.iter().find(is_key));
+    key.map_or_else(
+        || "spread over all machines".to_owned(),
+        |(table, column)| {
+            let table = &facts.catalog().tables[*table];
+            format!("by {}.{}", table.name, table.columns[*column].name)
+        },
+    )
 }
 
 fn alternative(what: String, model: &Model<'_>, plan: &Plan, around: &Around) -> Alternative {

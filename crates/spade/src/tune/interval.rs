@@ -4,6 +4,7 @@
 //! time, and the forecast is made anew, from where it was. What several points change adds up in quadrature, since repetitions of one know nothing
 //! of those of another. What one point changes wherever it is used adds up as it stands, and so does what cancels out where it is subtracted again.
 
+use super::kept::Lines;
 use super::model::{Model, Plan};
 use super::report::Interval;
 use crate::measurement::rounded;
@@ -46,15 +47,45 @@ impl Around {
     }
 }
 
-/// The intervals of several plans, which are found together: most of what a point changes they have in common.
+/// The intervals of several plans that are nearly alike. A point that a plan goes by together with the first one changes it by the same share as
+/// that one; what only the plan itself goes by is found for it.
 pub fn around(model: &Model<'_>, plans: &[&Plan]) -> Vec<Around> {
-    let figures = |model: &Model<'_>| {
-        let of = |plan: &&Plan| {
-            let load = model.workload(plan).unwrap_or_default();
-            [model.throughput(&load), load.cost.latency_ns / 1e3]
-        };
-        plans.iter().flat_map(of).collect()
+    let figures = |model: &Model<'_>, plan: &Plan| {
+        let load = model.workload(plan).unwrap_or_default();
+        [model.throughput(&load), load.cost.latency_ns / 1e3]
     };
-    let pair = |pair: &[[f64; 3]]| Around { transactions_per_s: pair[0], latency_us: pair[1] };
-    intervals(model, &figures).chunks(2).map(pair).collect()
+    let found = plans.iter().map(|plan| model.surface.recorded(|| figures(model, plan)));
+    let found: Vec<([f64; 2], Lines)> = found.collect();
+    let Some((first, first_lines)) = found.first() else { return Vec::new() };
+    let mut all = Lines::default();
+    found.iter().for_each(|(_, lines)| all.put_all(lines));
+    let mut squares = vec![[0.0; 2]; plans.len()];
+    for sway in model.surface.sways(&all) {
+        let surface = model.surface.swayed(sway);
+        let off = model.swayed(&surface, sway);
+        let goes_by = |lines: &Lines| sway.line().is_none_or(|line| lines.has(line));
+        let shares = goes_by(first_lines).then(|| {
+            let changed = figures(&off, plans[0]);
+            [0, 1].map(|of| changed[of] / first[of].max(f64::MIN_POSITIVE) - 1.0)
+        });
+        for (at, (middle, _)) in found.iter().enumerate().filter(|(_, of)| goes_by(&of.1)) {
+            let change = match shares {
+                Some(shares) => [0, 1].map(|of| middle[of] * shares[of]),
+                None => {
+                    let changed = figures(&off, plans[at]);
+                    [0, 1].map(|of| changed[of] - middle[of])
+                }
+            };
+            squares[at].iter_mut().zip(change).for_each(|(square, by)| *square += by * by);
+        }
+    }
+    let ends = |middle: f64, square: f64| {
+        let by = libm::sqrt(square);
+        [(middle - by).max(0.0), middle, middle + by]
+    };
+    let each = found.iter().zip(&squares).map(|((middle, _), squares)| Around {
+        transactions_per_s: ends(middle[0], squares[0]),
+        latency_us: ends(middle[1], squares[1]),
+    });
+    each.collect()
 }

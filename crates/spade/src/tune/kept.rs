@@ -43,12 +43,14 @@ struct Found<V> {
 /// All that was found of a kind.
 type All<K, V> = BTreeMap<K, Found<V>>;
 
+/// All that was found before, and the line that is off since; none means that all is.
+type Before<K, V> = (Rc<All<K, V>>, Option<usize>);
+
 /// What was found, by what was asked for.
 #[derive(Clone, Debug)]
 pub struct Kept<K, V> {
     own: RefCell<Rc<All<K, V>>>,
-    /// What was found before a line was taken to be off, and that line; none means that all is.
-    before: Option<(Rc<All<K, V>>, Option<usize>)>,
+    before: Option<Before<K, V>>,
 }
 
 impl<K: Ord + Clone, V: Clone> Kept<K, V> {

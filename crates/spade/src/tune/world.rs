@@ -84,11 +84,8 @@ pub fn choose(all: &Measurements, load: &Load, options: &Options) -> Result<Chos
     }
     let threads = options.threads.unwrap_or(world.threads);
     let said_threads = load.machines.threads.filter(|said| *said != world.threads);
-    if let (None, Some(said)) = (options.threads, said_threads) {
-        dropped.push(format!(
-            "workload.toml says {} on each machine, and {threads} were measured: forecasts are of {threads}",
-            many(said, "thread")
-        ));
+    if options.threads.is_none() {
+        dropped.extend(said_threads.map(|said| other_threads(said, threads)));
     }
     let lanes = options.lanes.unwrap_or(world.lanes);
     if (threads, lanes) != (world.threads, world.lanes) {
@@ -102,6 +99,13 @@ pub fn choose(all: &Measurements, load: &Load, options: &Options) -> Result<Chos
     let said = load.machines.memory_gib.map(|gib| (gib * GIB) as u64);
     let budget = options.memory_budget.or(said);
     Ok(Chosen { world, machines, threads, lanes, budget, dropped })
+}
+
+fn other_threads(said: u32, measured: u32) -> String {
+    format!(
+        "workload.toml says {} on each machine, and {measured} were measured: forecasts are of {measured}",
+        many(said, "thread")
+    )
 }
 
 /// What of the wishes does not hold of the world that is tuned for.

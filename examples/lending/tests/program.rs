@@ -82,7 +82,7 @@ fn the_program_runs_the_workload_by_its_code() {
     for (code, expected) in [("", "generated code"), ("--code plans", "the executor of plans")] {
         let (report, told) = bench(Path::new(FOLDER), &format!("{options} {code}"));
         assert_eq!(report["options"]["code"], expected, "{told}");
-        assert!(told.contains("The database is consistent: all 3 checks hold"), "{told}");
+        assert!(told.contains("The database is consistent: all 4 checks hold"), "{told}");
         assert!(report["per_type"]["lend"]["count"].as_f64() > Some(100.0), "{report:#}");
     }
     let help = said(&run("bench --help").stdout);

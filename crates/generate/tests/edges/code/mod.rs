@@ -162,7 +162,7 @@ impl Generated for Tables {
         "text_kept",
         "text_of_loop",
     ];
-    const FINGERPRINT: u32 = 0x07a5c95f;
+    const FINGERPRINT: u32 = 0xbea9b3fd;
 
     fn find<E: Env>(database: &Database<E>) -> Result<Self, BindError> {
         Self::find(database)

@@ -1,6 +1,6 @@
 //! What a folder says of its tables and of its calls, when nobody calls any more.
 
-use crate::folder::kept;
+use crate::names::kept;
 use execute::{CallError, Procedures, Settings};
 use fabric::Env;
 use procedure::node::Workload as Ready;

@@ -9,6 +9,7 @@
 //! linked     code of workloads of one's own
 //! callers    procedures by name, for programs that bind arguments themselves
 //! check      what holds when nobody calls
+//! names      names that last as long as the process
 //! prepared   arguments as generated code takes them
 //! residence  calls that are made where their rows are
 //! rows       whether tables have as many rows as calls have left them
@@ -23,6 +24,7 @@ mod code;
 mod design;
 mod folder;
 mod linked;
+mod names;
 mod prepared;
 mod residence;
 mod rows;

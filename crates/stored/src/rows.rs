@@ -6,7 +6,7 @@
 //! That is asked of tables of which some procedure says in `workload.toml` what its calls add; the others add nothing to
 //! them. Where no procedure has an `INSERT` into a table or a `DELETE` from it, that is known without being said.
 
-use crate::folder::kept;
+use crate::names::kept;
 use procedure::node::Workload as Ready;
 use sql::Load;
 use workload::{CheckResult, RunTotals};

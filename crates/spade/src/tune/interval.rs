@@ -20,11 +20,13 @@ pub fn intervals(model: &Model<'_>, figures: &dyn Fn(&Model<'_>) -> Vec<f64>) ->
             *square += (off - middle) * (off - middle);
         }
     }
-    let around = |(middle, square): (f64, f64)| {
-        let by = libm::sqrt(square);
-        [(middle - by).max(0.0), middle, middle + by]
-    };
-    middle.into_iter().zip(squares).map(around).collect()
+    middle.into_iter().zip(squares).map(|(middle, square)| ends(middle, square)).collect()
+}
+
+/// Least, middle and most of a figure, by the sum of the squares of what points change.
+fn ends(middle: f64, square: f64) -> [f64; 3] {
+    let by = libm::sqrt(square);
+    [(middle - by).max(0.0), middle, middle + by]
 }
 
 /// What the workload does with a plan, each with its interval.
@@ -79,10 +81,6 @@ pub fn around(model: &Model<'_>, plans: &[&Plan]) -> Vec<Around> {
             squares[at].iter_mut().zip(change).for_each(|(square, by)| *square += by * by);
         }
     }
-    let ends = |middle: f64, square: f64| {
-        let by = libm::sqrt(square);
-        [(middle - by).max(0.0), middle, middle + by]
-    };
     let each = found.iter().zip(&squares).map(|((middle, _), squares)| Around {
         transactions_per_s: ends(middle[0], squares[0]),
         latency_us: ends(middle[1], squares[1]),

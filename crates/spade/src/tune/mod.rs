@@ -17,7 +17,7 @@
 //! crowd           how often they meet where they add rows: at leaves and buckets
 //! skew            which machine has more of the rows than others
 //! order           how commits of a machine follow each other
-//! pace            how fast it goes when all lanes are busy
+//! pace, settle    how fast it goes when all lanes are busy, and where that is found
 //! average         the paper's weighted averages, to compare with [SPADE 4.1]
 //! prefer          which of several designs is better
 //! choose          the search
@@ -66,6 +66,7 @@ mod prefer;
 mod price;
 mod reason;
 mod report;
+mod settle;
 mod show;
 mod skew;
 mod surface;

@@ -4,8 +4,9 @@ use super::cost::{Cost, add};
 use super::crowd::Crowd;
 use super::meet::{Group, Meeting};
 use super::model::{Model, Plan};
-use super::pace::{self, Cluster, Pace, Part, Start, demands};
+use super::pace::{Cluster, Pace, Part, demands};
 use super::price::Costs;
+use super::settle::{self, Start};
 use crate::design::Access;
 use std::rc::Rc;
 
@@ -174,7 +175,7 @@ impl Model<'_> {
             let cost = parts.iter().fold(Cost::default(), sum);
             load.cost = load.cost.plus(&cost.times(machines / cluster.machines));
             let start = near.and_then(|near| near.get(at)).copied();
-            let (pace, start) = pace::pace(&parts, &cluster, start);
+            let (pace, start) = settle::pace(&parts, &cluster, start);
             paces.push((machines, pace));
             starts.push(start);
         }

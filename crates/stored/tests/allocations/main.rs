@@ -1,12 +1,15 @@
 //! Calls of generated code take no memory of the process: what they need is kept from call to call.
 
-use fabric::{LocalEnv, run_now};
+#[path = "../support/loaded.rs"]
+mod loaded;
+
+use fabric::run_now;
+use loaded::loaded;
 use population::Mix;
 use std::path::PathBuf;
 use stored::{Options, Stored};
 use txn::Isolation;
-use txn::local::{OpenConfig, open};
-use workload::{TransactionResult, Workload};
+use workload::TransactionResult;
 
 /// Bytes of memory.
 const SERVER_BYTES: u64 = 3 << 30;
@@ -41,13 +44,7 @@ fn allocations(name: &str) -> Vec<(&'static str, u64, u64)> {
         seed: 1,
     };
     let stored = Stored::read(&folder, &options).unwrap_or_else(|error| panic!("{error}"));
-    let config = OpenConfig { servers: 1, server_bytes: SERVER_BYTES, ..OpenConfig::default() };
-    let database = open(&config).expect("memory can be mapped");
-    let made = Workload::<LocalEnv>::create_tables(&stored, &database);
-    run_now(made).unwrap_or_else(|error| panic!("{error}"));
-    let mut lane = run_now(database.lane()).expect("lanes are free");
-    let loaded = stored.load_part(&database, &mut lane, 0, 1, &|_| ());
-    run_now(loaded).unwrap_or_else(|error| panic!("{error}"));
+    let (database, mut lane) = loaded(&stored, SERVER_BYTES);
     let mut callee = stored.callee(&database).unwrap_or_else(|error| panic!("{error}"));
     let mut calls = stored.population().calls(0, 1, Mix::Deck);
     let names = stored.procedure_names().iter();

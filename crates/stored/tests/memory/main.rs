@@ -1,6 +1,10 @@
 //! The memory that a forecast tells is the memory that tables take when they are made and loaded.
 
-use fabric::{LocalEnv, run_now};
+#[path = "../support/loaded.rs"]
+mod loaded;
+
+use fabric::run_now;
+use loaded::loaded;
 use spade::design::Design;
 use spade::measurement::Measurements;
 use spade::tune::{Forecaster, Input, Options as Asked, TableForecast};
@@ -8,8 +12,6 @@ use sql::WorkloadFolder;
 use std::path::{Path, PathBuf};
 use stored::{Options, Stored, default_design};
 use txn::Isolation;
-use txn::local::{OpenConfig, open};
-use workload::Workload;
 
 /// Bytes of memory.
 const SERVER_BYTES: u64 = 3 << 30;
@@ -48,13 +50,7 @@ fn taken(workload: &str, units: u64, design: &Path) -> Vec<(String, u64)> {
     };
     let stored =
         Stored::read(&folder(workload), &options).unwrap_or_else(|error| panic!("{error}"));
-    let config = OpenConfig { servers: 1, server_bytes: SERVER_BYTES, ..OpenConfig::default() };
-    let database = open(&config).expect("memory can be mapped");
-    let made = Workload::<LocalEnv>::create_tables(&stored, &database);
-    run_now(made).unwrap_or_else(|error| panic!("{error}"));
-    let mut lane = run_now(database.lane()).expect("lanes are free");
-    let loaded = stored.load_part(&database, &mut lane, 0, 1, &|_| ());
-    run_now(loaded).unwrap_or_else(|error| panic!("{error}"));
+    let (database, _) = loaded(&stored, SERVER_BYTES);
     let usage = run_now(database.memory_usage()).expect("the server answers");
     usage.into_iter().map(|of| (of.name, of.used_bytes)).collect()
 }

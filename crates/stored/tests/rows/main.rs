@@ -3,13 +3,16 @@
 #[path = "../../../population/tests/loaded/small.rs"]
 mod small;
 
+#[path = "../support/loaded.rs"]
+mod loaded;
+
 use fabric::{LocalEnv, run_now};
 use layout::{Key, RecordRef};
+use loaded::loaded;
 use small::small;
 use sql::{Source, WorkloadFolder};
 use std::path::{Path, PathBuf};
 use stored::{Options, Stored};
-use txn::local::{OpenConfig, open};
 use txn::{Database, Isolation, Lane, Outcome};
 use workload::{
     AbortCounts, CheckResult, Finished, RunTotals, TransactionResult, Whereabouts, Workload, count,
@@ -42,13 +45,7 @@ impl Run {
             seed: 1,
         };
         let stored = Stored::of(folder, read, &options).unwrap_or_else(|error| panic!("{error}"));
-        let config = OpenConfig { servers: 1, server_bytes: SERVER_BYTES, ..OpenConfig::default() };
-        let database = open(&config).expect("memory can be mapped");
-        let made = Workload::<LocalEnv>::create_tables(&stored, &database);
-        run_now(made).unwrap_or_else(|error| panic!("{error}"));
-        let mut lane = run_now(database.lane()).expect("lanes are free");
-        let loaded = stored.load_part(&database, &mut lane, 0, 1, &|_| ());
-        run_now(loaded).unwrap_or_else(|error| panic!("{error}"));
+        let (database, mut lane) = loaded(&stored, SERVER_BYTES);
         let before = Self::count(&stored, &database, &mut lane);
         let mut terminal = stored.terminal(&database, 0, 1, 1).expect("the tables are there");
         let mut totals = RunTotals::new(stored.procedure_names().len());

@@ -1,0 +1,304 @@
+//! What all handles and lanes of a compute server share, and where its idle lanes are at home.
+
+use super::{DatabaseConfig, Root};
+use crate::catalog::{Catalog, CatalogError};
+use crate::change::SilentLanes;
+use crate::collect::SharedHorizon;
+use crate::definition::TableDefinition;
+use crate::fetch::Fetched;
+use crate::freshness::Freshness;
+use crate::lane::LaneInner;
+use crate::release::Released;
+use crate::shared_slot::SharedSlot;
+use crate::value_pool::SharedPieces;
+use fabric::{Batch, Env};
+use layout::{GlobalPtr, NodeId, OracleLayout, SlotId};
+use memory::Label;
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+/// Closes the home of idle lanes with the last handle. Idle lanes hold what they share, and that holds
+/// them: left alone, the circle would keep the whole world.
+pub(super) struct HomeKeeper<E: Env>(pub(super) Arc<Shared<E>>);
+
+impl<E: Env> Drop for HomeKeeper<E> {
+    fn drop(&mut self) {
+        let idle = {
+            let mut home = self.0.home();
+            home.is_closed = true;
+            std::mem::take(&mut home.idle)
+        };
+        drop(idle);
+    }
+}
+
+/// A table or index, and the memory server that has all of it, if it is one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Placed {
+    pub label: Label,
+    pub server: Option<u16>,
+}
+
+/// What all handles and lanes share on a compute server. Nothing here is touched on the data path but
+/// the two numbers.
+pub(crate) struct Shared<E: Env> {
+    pub oracle: GlobalPtr,
+    pub oracle_layout: OracleLayout,
+    /// Copies of frozen vectors.
+    pub copies: Vec<GlobalPtr>,
+    pub servers: Vec<NodeId>,
+    pub config: DatabaseConfig,
+    slot_count: AtomicU32,
+    has_collector: AtomicBool,
+    /// Where somebody fetches vectors for all lanes.
+    pub fetched: Fetched,
+    /// The memory server whose copies of tables are read, by position.
+    pub(super) nearest: AtomicU16,
+    /// Whom changes of the catalog have waited for.
+    pub silent_lanes: SilentLanes,
+    /// Where nobody does.
+    pub freshness: Freshness,
+    published: Vec<AtomicU64>,
+    pub(super) catalog: Mutex<Arc<Catalog>>,
+    /// Memory of dropped tables and indexes that lanes may still use.
+    pub released: Mutex<Vec<Released>>,
+    /// Free memory for values out of line.
+    pub pieces: SharedPieces,
+    shared_slot: Mutex<Option<Arc<SharedSlot>>>,
+    /// One of the first lanes takes the slots that all share.
+    pub is_taking_slot: AtomicBool,
+    /// Where lanes share a slot, they share the horizon.
+    pub horizon: SharedHorizon,
+    home: Mutex<Home<E>>,
+}
+
+/// Lanes that nobody uses at the moment.
+pub(super) struct Home<E: Env> {
+    idle: Vec<Box<LaneInner<E>>>,
+    pub(super) made: u32,
+    /// Lanes whose announcement is being withdrawn.
+    returning: u32,
+    /// No handle is left that could give out a lane.
+    is_closed: bool,
+}
+
+impl<E: Env> Default for Home<E> {
+    fn default() -> Self {
+        Self { idle: Vec::new(), made: 0, returning: 0, is_closed: false }
+    }
+}
+
+impl<E: Env> Shared<E> {
+    /// What the lanes of one compute server share; nothing is known yet of catalog and other lanes.
+    pub(super) fn new(root: Root) -> Self {
+        let Root { oracle, slots, copies, servers, config } = root;
+        let oracle_layout = OracleLayout { slots };
+        Self {
+            oracle,
+            oracle_layout,
+            copies,
+            servers,
+            config,
+            slot_count: AtomicU32::new(0),
+            has_collector: AtomicBool::new(false),
+            fetched: Fetched::default(),
+            nearest: AtomicU16::new(0),
+            silent_lanes: SilentLanes::default(),
+            freshness: Freshness::default(),
+            published: (0..oracle_layout.slots).map(|_| AtomicU64::new(0)).collect(),
+            catalog: Mutex::default(),
+            released: Mutex::default(),
+            pieces: SharedPieces::default(),
+            shared_slot: Mutex::default(),
+            is_taking_slot: AtomicBool::new(false),
+            horizon: SharedHorizon::default(),
+            home: Mutex::default(),
+        }
+    }
+
+    /// How many slots the vector may have.
+    #[inline]
+    pub fn slots(&self) -> u32 {
+        self.oracle_layout.slots
+    }
+
+    /// How many slots the vector has, as far as this compute server knows.
+    #[inline]
+    pub fn slots_in_use(&self) -> u32 {
+        self.slot_count.load(Relaxed)
+    }
+
+    /// Whether somebody freezes vectors all the time.
+    pub fn has_collector(&self) -> bool {
+        self.has_collector.load(Relaxed)
+    }
+
+    /// Notes that somebody does.
+    pub fn rely_on_collector(&self) {
+        self.has_collector.store(true, Relaxed);
+    }
+
+    /// Notes that the vector has become longer.
+    pub fn note_slots(&self, count: u32) {
+        self.slot_count.fetch_max(count.min(self.slots()), Relaxed);
+    }
+
+    /// The last number that this compute server published for `slot`.
+    pub fn published(&self, slot: SlotId) -> u64 {
+        self.published[usize::from(slot.0)].load(Relaxed)
+    }
+
+    /// Notes what was published.
+    #[inline]
+    pub fn note_published(&self, slot: SlotId, counter: u64) {
+        self.published[usize::from(slot.0)].store(counter, Relaxed);
+    }
+
+    /// The memory servers of a table or index: the one that has all of it, or all, starting with another one for
+    /// each.
+    pub fn nodes(&self, owner: Placed) -> Vec<NodeId> {
+        let Placed { label, server } = owner;
+        if let Some(server) = server {
+            return vec![self.servers[usize::from(server)]];
+        }
+        let mut nodes = self.servers.clone();
+        nodes.rotate_left((label.0 % self.servers.len() as u64) as usize);
+        nodes
+    }
+
+    /// The catalog as it was last read.
+    pub fn cached_catalog(&self) -> Arc<Catalog> {
+        self.catalog.lock().expect("no holder panics").clone()
+    }
+
+    /// The catalog of `epoch` or a later one.
+    pub async fn catalog_at_least(
+        &self,
+        env: &E,
+        epoch: u64,
+    ) -> Result<Arc<Catalog>, CatalogError> {
+        let cached = self.cached_catalog();
+        if cached.epoch >= epoch {
+            return Ok(cached);
+        }
+        let definitions = self.definitions(env).await?;
+        let definitions = definitions.iter().map(|(_, definition)| definition);
+        let (checksummed, nearest) = (!env.is_coherent(), self.nearest.load(Relaxed));
+        let catalog = Arc::new(Catalog::build(epoch, definitions, checksummed, nearest)?);
+        let mut current = self.catalog.lock().expect("no holder panics");
+        if current.epoch < epoch {
+            let has = |label| catalog.tables.iter().flatten().any(|info| info.label == label);
+            self.pieces.retain(has);
+            *current = catalog;
+        }
+        Ok(current.clone())
+    }
+
+    /// All definitions, from all shards, with the versions that these gave them.
+    pub async fn definitions(&self, env: &E) -> Result<Vec<(u64, TableDefinition)>, CatalogError> {
+        let mut definitions = Vec::new();
+        for &server in &self.servers {
+            for kept in memory::catalog::list(env, server).await? {
+                definitions.push((kept.version, TableDefinition::decode(&kept.definition)?));
+            }
+        }
+        Ok(definitions)
+    }
+
+    /// A lane comes home. If its announcement still stands it is withdrawn first, in a task of its own:
+    /// collection and catalog changes would wait for a lane that nobody uses.
+    pub fn take_back(self: &Arc<Self>, mut inner: Box<LaneInner<E>>) {
+        if inner.drawn.is_some() {
+            // A thread panicked in the middle of a commit.
+            inner.lose_number();
+        }
+        if inner.is_lost {
+            return;
+        }
+        inner.batch.get_or_insert_with(Batch::new).reset();
+        if inner.is_announced {
+            self.bring_to_rest(inner);
+        } else {
+            self.put_home(inner);
+        }
+    }
+
+    #[cold]
+    fn bring_to_rest(self: &Arc<Self>, inner: Box<LaneInner<E>>) {
+        self.home().returning += 1;
+        let env = inner.env.clone();
+        let mut returning = Returning { shared: self.clone(), inner: Some(inner) };
+        env.spawn(async move {
+            let inner = returning.inner.as_mut().expect("it is on its way until it is dropped");
+            // A memory server that cannot be reached stops waiting for the lane after E.
+            let _ = inner.rest().await;
+        });
+    }
+
+    fn put_home(&self, inner: Box<LaneInner<E>>) {
+        let mut home = self.home();
+        if !home.is_closed {
+            home.idle.push(inner);
+        }
+    }
+
+    /// The slot that all lanes share, if they share one.
+    pub fn shared_slot(&self) -> MutexGuard<'_, Option<Arc<SharedSlot>>> {
+        self.shared_slot.lock().expect("no holder panics")
+    }
+
+    pub(super) fn home(&self) -> MutexGuard<'_, Home<E>> {
+        self.home.lock().expect("no holder panics")
+    }
+
+    /// A lane that nobody uses, for good.
+    pub fn claim_idle(&self) -> Option<Box<LaneInner<E>>> {
+        let mut home = self.home();
+        let inner = home.idle.pop()?;
+        home.made -= 1;
+        Some(inner)
+    }
+
+    /// Whether a lane is on its way home.
+    pub fn is_any_returning(&self) -> bool {
+        self.home().returning > 0
+    }
+
+    /// What there is for somebody who wants a lane.
+    pub(super) fn claim_lane(&self) -> Claim<E> {
+        let mut home = self.home();
+        if let Some(inner) = home.idle.pop() {
+            return Claim::Idle(inner);
+        }
+        if home.made < self.config.lanes {
+            home.made += 1;
+            return Claim::New;
+        }
+        if home.returning > 0 { Claim::Wait } else { Claim::Exhausted }
+    }
+}
+
+/// What there is for somebody who wants a lane.
+pub(super) enum Claim<E: Env> {
+    Idle(Box<LaneInner<E>>),
+    /// One more may be made; it is counted already.
+    New,
+    /// One is on its way home.
+    Wait,
+    Exhausted,
+}
+
+/// A lane on its way home. It arrives even if the task that brings it is killed.
+struct Returning<E: Env> {
+    shared: Arc<Shared<E>>,
+    inner: Option<Box<LaneInner<E>>>,
+}
+
+impl<E: Env> Drop for Returning<E> {
+    fn drop(&mut self) {
+        self.shared.home().returning -= 1;
+        if let Some(inner) = self.inner.take() {
+            self.shared.put_home(inner);
+        }
+    }
+}

@@ -82,7 +82,8 @@ fn stored_as(of: &TableDesign) -> String {
     let inlined = if of.storage == Storage::HashInlined { "inlined" } else { "outside" };
     match (of.storage, &of.placement) {
         (Storage::Tree, _) => format!("trees of {} bytes", of.node_bytes),
-        (_, Placement::Dense { .. }) => format!("{inlined}, dense"),
+        (_, Placement::Dense { .. }) if of.neighbourhood == 1 => format!("{inlined}, dense"),
+        (_, Placement::Dense { .. }) => format!("{inlined}, dense, {} slots", of.neighbourhood),
         (_, Placement::Hashed { load_percent }) => {
             format!("{inlined}, {} slots at {load_percent} %", of.neighbourhood)
         }
@@ -100,10 +101,13 @@ mod tests {
         let tuned = stored.default_design();
         let mut outside = tuned.clone();
         outside.tables[1].storage = Storage::HashOutside;
+        let mut larger = tuned.clone();
+        larger.tables[1].neighbourhood = 4;
         let mut shipped = tuned.clone();
         shipped.procedures[0].access = Access::Shipped;
         assert_eq!(name_of(&tuned, &tuned), TUNED);
         assert_eq!(name_of(&outside, &tuned), "access_info outside, dense");
+        assert_eq!(name_of(&larger, &tuned), "access_info inlined, dense, 4 slots");
         assert_eq!(
             name_of(&shipped, &tuned),
             format!("shipped {}", shipped.procedures[0].procedure)

@@ -7,7 +7,7 @@ use super::draws::{Drawn, Draws};
 use super::group::{self, Grouping, Question, Source};
 use super::kept::Kept;
 use super::meet::{self, Group};
-use super::model::{Call, Model};
+use super::model::{By, Call, Model};
 use super::report::Target;
 use super::skew::Places;
 use super::surface::Surface;
@@ -142,17 +142,15 @@ impl<'a> Facts<'a> {
 
     /// What designs cost where rows are so.
     pub fn model<'m>(&'m self, grouping: &'m Grouping) -> Model<'m> {
-        self.model_by(grouping, &[])
+        self.model_by(grouping, |_| By::Best)
     }
 
-    /// The same where variables are named, by procedure, that tell where a call is at home.
-    pub fn model_by<'m>(&'m self, grouping: &'m Grouping, by: &[Option<usize>]) -> Model<'m> {
+    /// The same where it is known of each procedure, by position, what tells where its calls are at home.
+    pub fn model_by<'m>(&'m self, grouping: &'m Grouping, by: impl Fn(usize) -> By) -> Model<'m> {
         let (catalog, machines) = (self.catalog(), self.chosen.machines);
         let calls = self.asked.iter().zip(self.drawn()).enumerate();
-        let calls = calls.map(|(at, (of, drawn))| {
-            let by = by.get(at).copied().flatten();
-            Call::new(of, drawn, catalog, grouping, machines, by)
-        });
+        let calls = calls
+            .map(|(at, (of, drawn))| Call::new(of, drawn, catalog, grouping, machines, by(at)));
         let mut calls: Vec<Call> = calls.collect();
         let places = Places {
             catalog,

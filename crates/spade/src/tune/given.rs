@@ -4,7 +4,8 @@ use super::TuneError;
 use super::candidate::{Choice, IndexChoice, Placing, Shape};
 use super::facts::Facts;
 use super::group::{Grouped, Grouping, Home, leads};
-use super::model::{Plan, TablePlan};
+use super::model::{By, Plan, TablePlan};
+use super::ranges;
 use crate::design::{Access, Design, IndexDesign, Partition, Placement, TableDesign};
 use crate::tune::asked::Kind;
 use layout::{IndexKind, Storage};
@@ -27,8 +28,8 @@ pub struct Given {
     pub plan: Plan,
     /// Where rows are.
     pub grouping: Grouping,
-    /// The variable of each procedure that tells where its calls are at home, if the design names one that does.
-    pub by: Vec<Option<usize>>,
+    /// What tells where the calls of each procedure are at home.
+    pub by: Vec<By>,
     /// What to look at.
     pub warnings: Vec<String>,
 }
@@ -56,10 +57,12 @@ impl Given {
             Some((at, table, design.tables.iter().find(|of| of.table == table.name)?))
         });
         let found: Vec<(usize, &Table, &TableDesign)> = found.collect();
-        let tables = found.iter().map(|(at, table, of)| reader.table(*at, table, of)).collect();
+        let tables = found.iter().map(|(at, table, of)| reader.table(*at, table, of));
+        let tables: Vec<TablePlan> = tables.collect();
         let grouped = found.iter().map(|(at, table, of)| reader.grouped(*at, table, of));
-        let grouping = Grouping { tables: grouped.collect(), attributes: Vec::new() };
+        let mut grouping = Grouping { tables: grouped.collect(), attributes: Vec::new() };
         let (access, by) = reader.procedures(design, &grouping);
+        ranges::join(facts, &tables, &mut grouping);
         if !reader.problems.is_empty() {
             return Err(TuneError::Design { problems: reader.problems });
         }
@@ -234,6 +237,10 @@ impl Reader<'_, '_> {
 
     fn grouped(&mut self, at: usize, table: &Table, of: &TableDesign) -> Grouped {
         let name = &table.name;
+        let group = match &of.partition {
+            Partition::By { group, .. } => Some(group.clone()),
+            _ => None,
+        };
         let column = match &of.partition {
             Partition::RoundRobin => None,
             Partition::Replicated => {
@@ -272,15 +279,11 @@ impl Reader<'_, '_> {
                 }
             },
         };
-        Grouped { partition: of.partition.clone(), column, reason: String::new() }
+        Grouped { partition: of.partition.clone(), column, group, reason: String::new() }
     }
 
     /// Where procedures are carried out, and the variables that tell where their calls are at home.
-    fn procedures(
-        &mut self,
-        design: &Design,
-        grouping: &Grouping,
-    ) -> (Vec<Access>, Vec<Option<usize>>) {
+    fn procedures(&mut self, design: &Design, grouping: &Grouping) -> (Vec<Access>, Vec<By>) {
         let key = |table: usize| grouping.key(table);
         let mut all = (Vec::new(), Vec::new());
         for asked in &self.facts.asked {
@@ -304,7 +307,7 @@ impl Reader<'_, '_> {
                 ));
             }
             all.0.push(access);
-            all.1.push(tells);
+            all.1.push(tells.map_or(By::Nothing, By::Named));
         }
         all
     }

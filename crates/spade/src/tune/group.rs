@@ -78,20 +78,16 @@ impl Grouping {
     pub fn spread(&self) -> Self {
         let spread = |of: &Grouped| {
             let (partition, reason) = (Partition::RoundRobin, of.reason.clone());
-            Grouped { partition, column: None, reason }
+            Grouped { partition, column: None, group: None, reason }
         };
         Self { tables: self.tables.iter().map(spread).collect(), attributes: Vec::new() }
     }
 
     /// By what a table's rows are found on their machine, if they are partitioned.
     pub fn key(&self, table: usize) -> Option<Key> {
-        let name = |of: &'_ Grouped| match &of.partition {
-            Partition::By { group, .. } => Some(group.clone()),
-            _ => None,
-        };
-        let column = self.tables[table].column?;
-        let own = name(&self.tables[table])?;
-        let group = self.tables.iter().position(|of| name(of).as_ref() == Some(&own))?;
+        let Grouped { column, group, .. } = &self.tables[table];
+        let (column, own) = ((*column)?, group.as_ref()?);
+        let group = self.tables.iter().position(|of| of.group.as_ref() == Some(own))?;
         Some(Key { column, group })
     }
 }
@@ -103,6 +99,9 @@ pub struct Grouped {
     pub partition: Partition,
     /// The column that decides, by position.
     pub column: Option<usize>,
+    /// The tables that have rows with equal values of their columns on the same machine, by name: those partitioned with it, and those
+    /// that are spread in the same ranges.
+    pub group: Option<String>,
     /// Why, in a sentence.
     pub reason: String,
 }
@@ -357,7 +356,7 @@ impl Question<'_> {
             100.0 * of.covered,
             100.0 * of.local
         );
-        Grouped { partition, column: Some(column), reason }
+        Grouped { partition, column: Some(column), group: Some(name.to_owned()), reason }
     }
 
     /// A table that is in no group.
@@ -375,7 +374,7 @@ impl Question<'_> {
                 "no procedure changes it, but it is too large for a copy on each machine",
             ),
         };
-        Grouped { partition, column: None, reason: reason.to_owned() }
+        Grouped { partition, column: None, group: None, reason: reason.to_owned() }
     }
 
     /// Whether nothing changes a table, and it is small.

@@ -25,6 +25,7 @@
 //! facts           all that is known before anything is decided
 //! interval        how far a forecast may be off
 //! partition       what the workload would do with rows partitioned otherwise
+//! ranges          which spread tables are in the ranges of a group
 //! given, foretell a design that somebody else has made, and its forecast
 //! made            designs as files say them
 //! sweep           designs to compare the tuner's with
@@ -64,6 +65,7 @@ mod pace;
 mod partition;
 mod prefer;
 mod price;
+mod ranges;
 mod reason;
 mod report;
 mod settle;
@@ -323,7 +325,7 @@ impl<'a> Forecaster<'a> {
     /// was not measured.
     pub fn forecast(&self, design: &Design) -> Result<DesignForecast, TuneError> {
         let given = Given::new(&self.0, design)?;
-        let model = self.0.model_by(&given.grouping, &given.by);
+        let model = self.0.model_by(&given.grouping, |procedure| given.by[procedure]);
         foretell::foretell(&self.0, &model, &given)
     }
 
@@ -334,7 +336,7 @@ impl<'a> Forecaster<'a> {
     /// As [`Self::forecast`].
     pub fn throughput(&self, design: &Design) -> Result<(f64, &'static str), TuneError> {
         let given = Given::new(&self.0, design)?;
-        let model = self.0.model_by(&given.grouping, &given.by);
+        let model = self.0.model_by(&given.grouping, |procedure| given.by[procedure]);
         foretell::throughput(&model, &given)
     }
 }

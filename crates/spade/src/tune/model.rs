@@ -120,20 +120,45 @@ pub struct Call {
     pub told: Option<f64>,
 }
 
+/// Which argument tells where a procedure's calls are at home.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum By {
+    /// Whichever tells most rows: what is designed is going to name it.
+    Best,
+    /// The variable that a design names.
+    Named(usize),
+    /// None: calls come to any machine, unless a row of a partitioned table tells that is found without knowing its machine.
+    Nothing,
+}
+
 impl Call {
-    /// Of a procedure under a grouping; calls come to the home that an argument tells, if one is named, and else to that of most rows.
+    /// Of a procedure under a grouping.
     pub fn new(
         asked: &Asked,
         drawn: Drawn<'_>,
         catalog: &sql::Catalog,
         grouping: &Grouping,
         machines: u32,
-        by: Option<usize>,
+        by: By,
     ) -> Self {
         let keys: Vec<Option<Key>> = (0..catalog.tables.len()).map(|at| grouping.key(at)).collect();
         let key = |table: usize| keys[table].map(|key| key.column);
-        let named = by.and_then(|by| Home::by_argument(asked, by, &|table| keys[table]));
-        let home = named.unwrap_or_else(|| Home::of(asked, drawn, machines, &|table| keys[table]));
+        let named = match by {
+            By::Named(variable) => Home::by_argument(asked, variable, &|table| keys[table]),
+            By::Best | By::Nothing => None,
+        };
+        let mut home =
+            named.unwrap_or_else(|| Home::of(asked, drawn, machines, &|table| keys[table]));
+        let is_told = match home.source {
+            Some(Source::Row(at)) => {
+                let table = asked.operations[at].table;
+                matches!(grouping.tables[table].partition, Partition::By { .. })
+            }
+            _ => false,
+        };
+        if by == By::Nothing && !is_told {
+            home = Home { source: None, ..home };
+        }
         let anywhere = 1.0 / f64::from(machines.max(1));
         let (mut local, mut entries, mut copied) = (Vec::new(), Vec::new(), Vec::new());
         let skew = vec![0.0; asked.asks.len()];

@@ -201,7 +201,7 @@ fn groupings(facts: &Facts<'_>, own: &Grouping) -> Vec<Grouping> {
 }
 
 fn spread(of: &mut Grouped) {
-    (of.partition, of.column) = (Partition::RoundRobin, None);
+    (of.partition, of.column, of.group) = (Partition::RoundRobin, None, None);
 }
 
 /// All tables in a style.

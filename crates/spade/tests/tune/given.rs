@@ -161,30 +161,33 @@ fn what_cannot_be_built_is_forecast_as_it_is_built() {
 #[test]
 fn spread_rows_in_the_ranges_of_a_group_are_with_it() {
     let changes = Changes::new("smallbank");
-    let savings = |placement: Option<Placement>, partition: Option<Partition>, is_called: bool| {
+    let savings = |stored: &(Storage, Placement), is_spread: bool, is_called: bool| {
         let forecast = changes.forecast(|design| {
             let table = &mut design.tables[1];
             assert_eq!(table.table, "savings");
-            table.storage = if placement.is_some() { Storage::HashInlined } else { Storage::Tree };
-            table.placement = placement.clone().unwrap_or_else(|| table.placement.clone());
-            table.partition = partition.clone().unwrap_or_else(|| table.partition.clone());
+            (table.storage, table.placement) = stored.clone();
+            if is_spread {
+                table.partition = Partition::RoundRobin;
+            }
             for of in design.procedures.iter_mut().filter(|_| !is_called) {
                 (of.access, of.by) = (Access::OneSided, None);
             }
         });
         (rate(&forecast), forecast.procedures.iter().map(|of| of.local).sum::<f64>())
     };
-    let accounts = changes.design.tables[0].rows;
-    let dense = || Some(Placement::Dense { columns: vec![(0, accounts)] });
-    let hashed = || Some(Placement::Hashed { load_percent: 65 });
-    let spread = || Some(Partition::RoundRobin);
-    assert_eq!(savings(dense(), spread(), true), savings(dense(), None, true));
-    assert_eq!(savings(None, spread(), true), savings(None, None, true));
-    assert!(savings(hashed(), spread(), true).0 < savings(hashed(), None, true).0);
-    // Calls that come to any machine find a quarter of all rows there, however they are divided.
-    let anywhere = savings(dense(), None, false);
-    assert_eq!(savings(dense(), spread(), false), anywhere);
-    assert!(anywhere.0 < savings(dense(), None, true).0 && anywhere.1 < 0.26 * 6.0, "{anywhere:?}");
+    let columns = vec![(0, changes.design.tables[0].rows)];
+    let dense = (Storage::HashInlined, Placement::Dense { columns });
+    let hashed = (Storage::HashInlined, Placement::Hashed { load_percent: 65 });
+    let tree = (Storage::Tree, Placement::Hashed { load_percent: 65 });
+    for ordered in [&dense, &tree] {
+        assert_eq!(savings(ordered, true, true), savings(ordered, false, true));
+    }
+    assert!(savings(&hashed, true, true).0 < savings(&hashed, false, true).0);
+    // Calls that come to any machine find as few rows there, however these are divided.
+    let anywhere = savings(&dense, false, false);
+    assert_eq!(savings(&dense, true, false), anywhere);
+    assert!(anywhere.0 < savings(&dense, false, true).0, "{anywhere:?}");
+    assert!(anywhere.1 < 0.26 * changes.design.procedures.len() as f64, "{anywhere:?}");
 }
 
 /// The entry is on another machine in both designs, and the row is at home.

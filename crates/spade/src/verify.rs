@@ -109,12 +109,15 @@ impl Verification {
             "on {machines} {of} of {} ({}; operations were measured with {}), {lanes} lanes each",
             world.hardware, self.measured.place, world.machines
         );
-        let remote = self.measured.remote_percent.unwrap_or(100.0 * self.forecast.remote_calls);
-        let _ = write!(
-            text,
-            "{} calls were counted; {remote:.0} of 100 came to another machine than that of their rows",
-            self.measured.calls
-        );
+        let _ = write!(text, "{} calls were counted", self.measured.calls);
+        // Of a single machine none is another one's.
+        let wanted = (*machines > 1).then_some(100.0 * self.forecast.remote_calls);
+        if let Some(remote) = self.measured.remote_percent.or(wanted) {
+            let _ = write!(
+                text,
+                "; {remote:.0} of 100 came to another machine than that of their rows"
+            );
+        }
         if let Some(shipped) = self.measured.shipped_percent {
             let _ =
                 write!(text, ", and {shipped:.0} of 100 were carried out by the owners of these");

@@ -44,6 +44,21 @@ fn a_shipped_workload_is_tuned_into_its_shipped_design() {
     std::fs::remove_dir_all(&folder).expect("it is ours");
 }
 
+#[test]
+fn a_file_that_is_named_twice_is_refused() {
+    let file = temporary("named-twice");
+    let name = file.display();
+    let output = namdb(&format!(
+        "spade tune {} --measurements {} --out {name} --html {name}",
+        shipped("smallbank"),
+        measured()
+    ));
+    let told = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{told}");
+    assert!(told.contains("--out and --html both name"), "{told}");
+    assert!(!file.exists(), "nothing was written");
+}
+
 /// What somebody has changed stays, unless tuning is told to write over it; what tuning wrote itself does not count as changed.
 #[test]
 fn a_design_that_was_changed_by_hand_stays() {

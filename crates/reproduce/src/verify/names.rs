@@ -13,10 +13,13 @@ const TOLD_MAX: usize = 3;
 /// What a design has otherwise than the tuner's.
 pub(super) fn name_of(design: &Design, tuned: &Design) -> String {
     let mut all = Vec::new();
+    let pairs = design.tables.iter().zip(&tuned.tables).filter(|(own, other)| own != other);
     if let Some(same) = same_in_all(design, tuned) {
         all.push(format!("all {same}"));
+        let moved = pairs.filter(|(own, other)| own.partition != other.partition);
+        let moved = moved.filter(|_| !is_spread(design));
+        all.extend(moved.map(|(own, _)| format!("{} {}", own.table, placed(own))));
     } else {
-        let pairs = design.tables.iter().zip(&tuned.tables).filter(|(own, other)| own != other);
         all.extend(pairs.map(|(own, other)| table_name(own, other)));
     }
     let mut shipped: Vec<&str> = Vec::new();
@@ -51,9 +54,8 @@ fn same_in_all(design: &Design, tuned: &Design) -> Option<String> {
     let [first, .., _] = &design.tables[..] else { return None };
     let stored = |of: &TableDesign| stored_as(of);
     let is_alike = design.tables.iter().all(|of| stored(of) == stored(first));
-    let is_spread = |of: &TableDesign| of.partition == Partition::RoundRobin;
     let is_new = design.tables != tuned.tables;
-    let spread = if design.tables.iter().all(is_spread) { ", spread" } else { "" };
+    let spread = if is_spread(design) { ", spread" } else { "" };
     (is_alike && is_new).then(|| format!("{}{spread}", stored(first)))
 }
 
@@ -70,12 +72,23 @@ fn table_name(own: &TableDesign, other: &TableDesign) -> String {
         what.extend(own.indexes.iter().map(index));
     }
     if own.partition != other.partition {
-        what.push(match &own.partition {
-            Partition::By { columns, .. } => format!("by {}", columns.join(" and ")),
-            _ => "spread".to_owned(),
-        });
+        what.push(placed(own));
     }
     format!("{} {}", own.table, what.join(" "))
+}
+
+/// Where the rows of a table are.
+fn placed(of: &TableDesign) -> String {
+    match &of.partition {
+        Partition::By { columns, .. } => format!("by {}", columns.join(" and ")),
+        Partition::Replicated => "copied".to_owned(),
+        Partition::RoundRobin => "spread".to_owned(),
+    }
+}
+
+/// Whether all tables are spread.
+fn is_spread(design: &Design) -> bool {
+    design.tables.iter().all(|of| of.partition == Partition::RoundRobin)
 }
 
 fn stored_as(of: &TableDesign) -> String {

@@ -19,6 +19,7 @@
 
 mod measured;
 mod parameters;
+mod sound;
 mod table;
 
 pub use measured::{Alone, Demand, Loaded, Measured, Service, Spread, rounded};
@@ -88,6 +89,14 @@ pub enum MeasurementError {
     Format {
         /// The version it has.
         found: u64,
+    },
+    /// A point has figures that cannot have been measured.
+    #[error("the point {point} has {what}; measure it again, or take it out of the file")]
+    Damaged {
+        /// The point in a few words.
+        point: String,
+        /// What is wrong with it.
+        what: &'static str,
     },
 }
 

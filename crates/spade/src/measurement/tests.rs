@@ -129,6 +129,30 @@ fn texts_of_other_formats_are_refused_with_a_sentence() {
 }
 
 #[test]
+fn points_that_cannot_have_been_measured_are_told() {
+    let with = |change: &dyn Fn(&mut Point)| {
+        let mut point = point(Operation::Lookup, 1);
+        change(&mut point);
+        let mut all = Measurements::default();
+        all.put(point);
+        all.sound().map(|_| ()).map_err(|error| error.to_string())
+    };
+    assert_eq!(with(&|_| ()), Ok(()));
+    let told = |change: &dyn Fn(&mut Point), what: &str| {
+        let told = with(change).expect_err(what);
+        let named = "the point lookup, secondary-tree, one-sided, rows of 64 bytes, on";
+        assert!(told.starts_with(named) && told.contains(what), "{told}");
+    };
+    told(&|point| point.parameters.world.machines = 0, "has 0 machines");
+    told(&|point| point.parameters.rows = 0, "has 0 rows");
+    told(&|point| point.measured.loaded.operations_per_s.median = -3.0, "a throughput of 0");
+    told(&|point| point.measured.alone.median_ns.median = 0.0, "a median latency alone of 0 ns");
+    told(&|point| point.measured.loaded.p99_ns.min = 1e15, "not between its least and its most");
+    told(&|point| point.measured.service.requester.core_ns = -1.0, "a service figure below");
+    told(&|point| point.measured.service.card_requests = Some(-1.0), "a service figure below");
+}
+
+#[test]
 fn spreads_have_the_middle_and_both_ends() {
     assert_eq!(Spread::of(&[3.0, 1.0, 2.0]), Spread { median: 2.0, min: 1.0, max: 3.0 });
     assert_eq!(Spread::of(&[4.0, 1.0]).median, 2.5);

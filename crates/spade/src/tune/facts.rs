@@ -14,7 +14,8 @@ use super::surface::Surface;
 use super::world::{self, Chosen};
 use super::{Input, Options, TuneError};
 use procedure::node::Procedure;
-use sql::load::Expectation;
+use procedure::operations::{Action, Operation};
+use sql::load::{Draw, Expectation};
 use sql::{Catalog, Load, WorkloadFolder};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -149,8 +150,12 @@ impl<'a> Facts<'a> {
     pub fn model_by<'m>(&'m self, grouping: &'m Grouping, by: impl Fn(usize) -> By) -> Model<'m> {
         let (catalog, machines) = (self.catalog(), self.chosen.machines);
         let calls = self.asked.iter().zip(self.drawn()).enumerate();
-        let calls = calls
-            .map(|(at, (of, drawn))| Call::new(of, drawn, catalog, grouping, machines, by(at)));
+        let calls = calls.map(|(at, (of, drawn))| {
+            let tells = |operation: usize, column: usize| {
+                is_written_out(catalog, self.load(), &of.operations[operation], column)
+            };
+            Call::new(of, drawn, catalog, grouping, machines, (by(at), &tells))
+        });
         let mut calls: Vec<Call> = calls.collect();
         let places = Places {
             catalog,
@@ -231,4 +236,18 @@ impl<'a> Facts<'a> {
         self.met.borrow_mut().push((homes, found.clone()));
         found
     }
+}
+
+/// Whether the load makes the values of a column that a row is found by of the digits of another column of its table.
+fn is_written_out(catalog: &Catalog, load: &Load, operation: &Operation, from: usize) -> bool {
+    let (table, Action::Read { keys, .. }) = (&catalog.tables[operation.table], &operation.action)
+    else {
+        return false;
+    };
+    keys.iter().filter(|key| key.is_equal).any(|key| {
+        let drawn =
+            load.table(&table.name).and_then(|of| of.column(&table.columns[key.column].name));
+        let Some(Draw::Digits { of, .. }) = drawn.map(|drawn| &drawn.draw) else { return false };
+        matches!(&of.draw, Draw::Same(name) if *name == table.columns[from].name)
+    })
 }

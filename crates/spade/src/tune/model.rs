@@ -127,19 +127,20 @@ pub enum By {
     Best,
     /// The variable that a design names.
     Named(usize),
-    /// None: calls come to any machine, unless a row of a partitioned table tells that is found without knowing its machine.
+    /// None.
     Nothing,
 }
 
 impl Call {
-    /// Of a procedure under a grouping.
+    /// Of a procedure under a grouping. `tells` says of the row that an operation finds, by position, whether what it is found by is
+    /// written out from the column, by position, that divides its table.
     pub fn new(
         asked: &Asked,
         drawn: Drawn<'_>,
         catalog: &sql::Catalog,
         grouping: &Grouping,
         machines: u32,
-        by: By,
+        (by, tells): (By, &dyn Fn(usize, usize) -> bool),
     ) -> Self {
         let keys: Vec<Option<Key>> = (0..catalog.tables.len()).map(|at| grouping.key(at)).collect();
         let key = |table: usize| keys[table].map(|key| key.column);
@@ -149,14 +150,16 @@ impl Call {
         };
         let mut home =
             named.unwrap_or_else(|| Home::of(asked, drawn, machines, &|table| keys[table]));
+        // Calls come to any machine where nothing tells it before their first row is read.
         let is_told = match home.source {
             Some(Source::Row(at)) => {
                 let table = asked.operations[at].table;
-                matches!(grouping.tables[table].partition, Partition::By { .. })
+                let is_divided = matches!(grouping.tables[table].partition, Partition::By { .. });
+                is_divided && keys[table].is_some_and(|key| tells(at, key.column))
             }
-            _ => false,
+            _ => by != By::Nothing,
         };
-        if by == By::Nothing && !is_told {
+        if !is_told {
             home = Home { source: None, ..home };
         }
         let anywhere = 1.0 / f64::from(machines.max(1));

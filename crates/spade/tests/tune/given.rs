@@ -3,7 +3,9 @@
 use crate::support::{PRICES, Subject, options, shipped_measurements};
 use layout::{IndexKind, Storage};
 use spade::design::{Access, Design, Partition, Placement};
+use spade::measurement::Measurements;
 use spade::tune::{DesignForecast, Options};
+use sql::load::{Draw, Literal};
 
 const WORKLOADS: [&str; 4] = ["smallbank", "tatp", "tpcc", "ycsb"];
 
@@ -40,20 +42,30 @@ fn what_the_tuner_chose_is_forecast_as_it_has_forecast_it() {
 /// A workload with its tuned design and forecasts of changed ones.
 struct Changes {
     subject: Subject,
+    measured: Measurements,
     design: Design,
 }
 
 impl Changes {
     fn new(name: &str) -> Self {
-        let subject = Subject::shipped(name);
-        let design = subject.tuned(&PRICES.measured(), &options()).design;
-        Self { subject, design }
+        Self::of(Subject::shipped(name), PRICES.measured())
+    }
+
+    /// The same by measurements of hosts.
+    fn on_hosts(name: &str) -> Self {
+        let hosts = PRICES.measured().json().replace("\"sim\"", "\"verbs\"");
+        Self::of(Subject::shipped(name), Measurements::parse(&hosts).expect("it is as before"))
+    }
+
+    fn of(subject: Subject, measured: Measurements) -> Self {
+        let design = subject.tuned(&measured, &options()).design;
+        Self { subject, measured, design }
     }
 
     fn with(&self, change: impl Fn(&mut Design)) -> Result<DesignForecast, String> {
         let mut design = self.design.clone();
         change(&mut design);
-        let found = self.subject.forecast(&PRICES.measured(), &options(), &design);
+        let found = self.subject.forecast(&self.measured, &options(), &design);
         found.map_err(|error| error.to_string())
     }
 
@@ -150,44 +162,78 @@ fn what_cannot_be_built_is_forecast_as_it_is_built() {
     };
     let by_type = Partition::By { columns: vec!["sf_type".to_owned()], group: "types".to_owned() };
     let (by_type, spread) = (by(by_type), by(Partition::RoundRobin));
-    assert_eq!(rate(&by_type), rate(&spread));
+    // Spread, its rows are in the ranges of the group.
+    let local = |of: &DesignForecast| of.procedures[1].local;
+    assert!(local(&by_type) < 0.7 && local(&spread) == local(&changes.forecast(|_| {})));
+    assert!(rate(&by_type) < rate(&spread));
     let is_told = |of: &DesignForecast| {
         of.warnings.iter().any(|one| one.contains("with which its primary key does not begin"))
     };
     assert!(is_told(&by_type) && !is_told(&spread), "{:?}", by_type.warnings);
 }
 
-/// Tables that keep an order are in ranges, spread or not: where these are a group's, rows are with it, for calls that come there.
+/// Savings stored and spread so, in calls that come to the machine of their rows or to any: calls per second, and the shares of rows
+/// that are at home.
+fn savings(
+    changes: &Changes,
+    (storage, placement): &(Storage, Placement),
+    is_spread: bool,
+    is_at_home: bool,
+) -> (f64, f64) {
+    let forecast = changes.forecast(|design| {
+        let table = &mut design.tables[1];
+        assert_eq!(table.table, "savings");
+        (table.storage, table.placement) = (*storage, placement.clone());
+        if is_spread {
+            table.partition = Partition::RoundRobin;
+        }
+        for of in design.procedures.iter_mut().filter(|_| !is_at_home) {
+            (of.access, of.by) = (Access::OneSided, None);
+        }
+    });
+    (rate(&forecast), forecast.procedures.iter().map(|of| of.local).sum::<f64>())
+}
+
+/// Tables that keep an order are in ranges, spread or not, and on simulated clusters all are: where these are a group's, rows are with it.
 #[test]
 fn spread_rows_in_the_ranges_of_a_group_are_with_it() {
-    let changes = Changes::new("smallbank");
-    let savings = |stored: &(Storage, Placement), is_spread: bool, is_called: bool| {
-        let forecast = changes.forecast(|design| {
-            let table = &mut design.tables[1];
-            assert_eq!(table.table, "savings");
-            (table.storage, table.placement) = stored.clone();
-            if is_spread {
-                table.partition = Partition::RoundRobin;
-            }
-            for of in design.procedures.iter_mut().filter(|_| !is_called) {
-                (of.access, of.by) = (Access::OneSided, None);
-            }
-        });
-        (rate(&forecast), forecast.procedures.iter().map(|of| of.local).sum::<f64>())
-    };
-    let columns = vec![(0, changes.design.tables[0].rows)];
+    let (simulated, hosts) = (Changes::new("smallbank"), Changes::on_hosts("smallbank"));
+    let columns = vec![(0, simulated.design.tables[0].rows)];
     let dense = (Storage::HashInlined, Placement::Dense { columns });
     let hashed = (Storage::HashInlined, Placement::Hashed { load_percent: 65 });
     let tree = (Storage::Tree, Placement::Hashed { load_percent: 65 });
-    for ordered in [&dense, &tree] {
-        assert_eq!(savings(ordered, true, true), savings(ordered, false, true));
+    let cases = [(&simulated, &dense), (&simulated, &tree), (&simulated, &hashed)];
+    for (changes, stored) in cases.into_iter().chain([(&hosts, &dense), (&hosts, &tree)]) {
+        let [spread, partitioned] = [true, false].map(|is| savings(changes, stored, is, true));
+        assert_eq!(spread, partitioned, "{stored:?}");
     }
-    assert!(savings(&hashed, true, true).0 < savings(&hashed, false, true).0);
+    let [spread, partitioned] = [true, false].map(|is| savings(&hosts, &hashed, is, true));
+    assert!(spread.0 < partitioned.0 && spread.1 < partitioned.1, "buckets are on all hosts");
     // Calls that come to any machine find as few rows there, however these are divided.
-    let anywhere = savings(&dense, false, false);
-    assert_eq!(savings(&dense, true, false), anywhere);
-    assert!(anywhere.0 < savings(&dense, false, true).0, "{anywhere:?}");
-    assert!(anywhere.1 < 0.26 * changes.design.procedures.len() as f64, "{anywhere:?}");
+    let anywhere = savings(&simulated, &dense, false, false);
+    assert_eq!(savings(&simulated, &dense, true, false), anywhere);
+    assert!(anywhere.0 < savings(&simulated, &dense, false, true).0, "{anywhere:?}");
+    assert!(anywhere.1 < 0.26 * simulated.design.procedures.len() as f64, "{anywhere:?}");
+}
+
+/// Who looks for a subscriber by another number knows the machine if that is written out from the one that divides subscribers.
+#[test]
+fn calls_that_find_their_first_row_by_another_column_are_at_home_if_that_tells() {
+    let local = |is_written_out: bool| {
+        let mut subject = Subject::shipped("tatp");
+        let mut tables = subject.folder.load.tables.iter_mut();
+        let of = tables.find(|of| of.table == "subscriber").expect("it is loaded");
+        let (_, number) =
+            of.columns.iter_mut().find(|(name, _)| name == "sub_nbr").expect("it is drawn");
+        let Draw::Digits { of, .. } = &mut number.draw else { panic!("digits of its subscriber") };
+        if !is_written_out {
+            of.draw = Draw::Constant(Literal::Integer(7));
+        }
+        let forecast = Changes::of(subject, PRICES.measured()).forecast(|_| {});
+        let update = forecast.procedures.into_iter().find(|of| of.procedure == "update_location");
+        update.expect("it is called").local
+    };
+    assert!(local(true) > 0.49 && local(false) < 0.26, "{} {}", local(true), local(false));
 }
 
 /// The entry is on another machine in both designs, and the row is at home.

@@ -92,7 +92,8 @@ fn read_measurements(path: &Path) -> Result<Measurements> {
         ),
         Err(error) => return Err(error).with_context(|| format!("cannot read {name}")),
     };
-    Measurements::parse(&text).with_context(|| format!("{name} cannot be tuned by"))
+    let measured = Measurements::parse(&text).and_then(Measurements::sound);
+    measured.with_context(|| format!("{name} cannot be tuned by"))
 }
 
 /// A number of bytes, with or without a unit.

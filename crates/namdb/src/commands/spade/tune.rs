@@ -56,6 +56,23 @@ pub struct TuneArguments {
     json: Option<PathBuf>,
 }
 
+impl TuneArguments {
+    /// What is written last would be all that is left of a file that is named twice.
+    fn refuse_one_file_twice(&self) -> Result<()> {
+        let named = [("--out", &self.out), ("--html", &self.html), ("--json", &self.json)];
+        for (at, (one, first)) in named.iter().enumerate() {
+            let other = named[at + 1..].iter().find(|(_, path)| path.is_some() && path == first);
+            if let (Some((other, _)), Some(path)) = (other, first) {
+                bail!(
+                    "{one} and {other} both name {}: give each a file of its own",
+                    path.display()
+                );
+            }
+        }
+        Ok(())
+    }
+}
+
 #[derive(Clone, Copy, ValueEnum)]
 enum Wanted {
     Throughput,
@@ -70,6 +87,7 @@ enum By {
 
 /// Runs the command.
 pub fn run(arguments: &TuneArguments) -> Result<Verdict> {
+    arguments.refuse_one_file_twice()?;
     if let Some(path) = &arguments.json {
         json::probe(path)?;
     }

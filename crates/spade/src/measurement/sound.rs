@@ -1,0 +1,74 @@
+//! Points that no measurement can have given: files are put together by hand, or damaged.
+
+use super::{Demand, Measured, MeasurementError, Measurements, Parameters, Point, Service, Spread};
+
+impl Measurements {
+    /// The same, if a cluster can be tuned for by them. Who measures goes on with others, too.
+    ///
+    /// # Errors
+    /// A point has times or rates that are nothing or less, or is of a cluster of nothing.
+    pub fn sound(self) -> Result<Self, MeasurementError> {
+        match self.points().iter().find_map(|point| Some((point, damage(point)?))) {
+            Some((point, what)) => Err(MeasurementError::Damaged { point: name(point), what }),
+            None => Ok(self),
+        }
+    }
+}
+
+fn damage(point: &Point) -> Option<&'static str> {
+    let Parameters { world, rows, replicas, .. } = &point.parameters;
+    let Measured { alone, loaded, service } = &point.measured;
+    let counts = [
+        (u32::from(world.machines), "0 machines"),
+        (world.threads, "0 threads"),
+        (world.lanes, "0 lanes"),
+        (*rows, "0 rows"),
+        (*replicas, "0 replicas"),
+    ];
+    let positive = [
+        (alone.median_ns, "a median latency alone of 0 ns or less"),
+        (alone.p99_ns, "a 99th percentile alone of 0 ns or less"),
+        (loaded.operations_per_s, "a throughput of 0 operations/s or less"),
+        (loaded.median_ns, "a median latency under load of 0 ns or less"),
+        (loaded.p99_ns, "a 99th percentile under load of 0 ns or less"),
+    ];
+    let is_spread = |of: &Spread| of.min <= of.median && of.median <= of.max;
+    let missing = counts.into_iter().find(|(count, _)| *count == 0).map(|(_, what)| what);
+    missing
+        .or_else(|| positive.iter().find(|(of, _)| of.median <= 0.0).map(|(_, what)| *what))
+        .or_else(|| {
+            let is_mixed = positive.iter().any(|(of, _)| !is_spread(of));
+            is_mixed.then_some("a median that is not between its least and its most")
+        })
+        .or_else(|| {
+            taken(service).any(|figure| figure < 0.0).then_some("a service figure below nothing")
+        })
+}
+
+/// All that an operation takes.
+fn taken(service: &Service) -> impl Iterator<Item = f64> {
+    let counts = [service.verbs, service.bytes, service.round_trips, service.calls];
+    let parties = [Some(service.requester), service.owner, service.others];
+    let times = parties.into_iter().flatten().flat_map(|of: Demand| {
+        let Demand { core_ns, engine_ns, atomics_ns, link_out_ns, link_in_ns, .. } = of;
+        [
+            core_ns,
+            engine_ns,
+            atomics_ns,
+            link_out_ns,
+            link_in_ns,
+            of.from_memory_ns,
+            of.to_memory_ns,
+        ]
+    });
+    counts.into_iter().chain(service.card_requests).chain(times)
+}
+
+/// A point in a few words.
+fn name(point: &Point) -> String {
+    let Parameters { world, operation, path, place, row_bytes, .. } = &point.parameters;
+    format!(
+        "{operation}, {path}, {place}, rows of {row_bytes} bytes, on {} machines of {} ({})",
+        world.machines, world.hardware, world.fabric
+    )
+}

@@ -76,12 +76,11 @@ fn are_carried_out_over(fabric: &str) {
     assert!(number(&report, "/shipped_percent") > 99.0, "{report:#}");
     let of_balance = |what: &str| number(&report, &format!("/per_type/balance/{what}"));
     let (calls, ended) = (of_balance("calls"), of_balance("count") + of_balance("given_up"));
-    // What is under way at the end has made its call, and is not counted.
-    let under_way = number(&report, "/lanes");
-    assert!(
-        (0.0..=under_way).contains(&((calls - 1.0) * ended).round()),
-        "one message each: {calls}"
-    );
+    // What is under way at the end has made its call and is not counted, and who met others calls again: of few calls on a crowded host that
+    // is more than one of a hundred.
+    let most = number(&report, "/lanes") + of_balance("retries") + 0.01 * ended;
+    let further = (calls - 1.0) * ended;
+    assert!(further.abs() < most + 0.5, "one message each: {calls} of {ended}");
     let after = carried_out();
     assert!(after.iter().zip(&before).all(|(after, before)| after > before), "{after:?}");
     for server in &servers {

@@ -68,7 +68,7 @@ fn taken(service: &Service) -> impl Iterator<Item = f64> {
 fn name(point: &Point) -> String {
     let Parameters { world, operation, path, place, row_bytes, .. } = &point.parameters;
     format!(
-        "{operation}, {path}, {place}, rows of {row_bytes} bytes, on {} machines of {} ({})",
-        world.machines, world.hardware, world.fabric
+        "{operation}, {path}, {place}, rows of {row_bytes} bytes, on {} ({}, machines: {})",
+        world.hardware, world.fabric, world.machines
     )
 }

@@ -15,7 +15,7 @@ use super::world::{self, Chosen};
 use super::{Input, Options, TuneError};
 use procedure::node::Procedure;
 use procedure::operations::{Action, Operation};
-use sql::load::{Draw, Expectation};
+use sql::load::Expectation;
 use sql::{Catalog, Load, WorkloadFolder};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -152,7 +152,13 @@ impl<'a> Facts<'a> {
         let calls = self.asked.iter().zip(self.drawn()).enumerate();
         let calls = calls.map(|(at, (of, drawn))| {
             let tells = |operation: usize, column: usize| {
-                is_written_out(catalog, self.load(), &of.operations[operation], column)
+                let Operation { table, action, .. } = &of.operations[operation];
+                let (table, Action::Read { keys, .. }) = (&catalog.tables[*table], action) else {
+                    return false;
+                };
+                let from = &table.columns[column].name;
+                let mut equal = keys.iter().filter(|key| key.is_equal);
+                equal.any(|key| group::is_written_out(self.load(), table, key.column, from))
             };
             Call::new(of, drawn, catalog, grouping, machines, (by(at), &tells))
         });
@@ -236,18 +242,4 @@ impl<'a> Facts<'a> {
         self.met.borrow_mut().push((homes, found.clone()));
         found
     }
-}
-
-/// Whether the load makes the values of a column that a row is found by of the digits of another column of its table.
-fn is_written_out(catalog: &Catalog, load: &Load, operation: &Operation, from: usize) -> bool {
-    let (table, Action::Read { keys, .. }) = (&catalog.tables[operation.table], &operation.action)
-    else {
-        return false;
-    };
-    keys.iter().filter(|key| key.is_equal).any(|key| {
-        let drawn =
-            load.table(&table.name).and_then(|of| of.column(&table.columns[key.column].name));
-        let Some(Draw::Digits { of, .. }) = drawn.map(|drawn| &drawn.draw) else { return false };
-        matches!(&of.draw, Draw::Same(name) if *name == table.columns[from].name)
-    })
 }

@@ -73,6 +73,13 @@ pub fn leads(table: &Table, column: usize) -> bool {
     table.primary_key.first() == Some(&column)
 }
 
+/// Whether the load makes the values of a column, by position, of the digits of another one's of its table.
+pub fn is_written_out(load: &Load, table: &Table, column: usize, from: &str) -> bool {
+    let drawn = load.table(&table.name).and_then(|of| of.column(&table.columns[column].name));
+    let Some(Draw::Digits { of, .. }) = drawn.map(|drawn| &drawn.draw) else { return false };
+    matches!(&of.draw, Draw::Same(name) if name == from)
+}
+
 impl Grouping {
     /// The same with the rows of all tables spread over all machines.
     pub fn spread(&self) -> Self {

@@ -7,8 +7,8 @@ use population::Call;
 use procedure::operations::{Action, Operation, Origin};
 use runtime::Argument;
 use spade::design::{Access, Design, Partition};
+use spade::tune::is_written_out;
 use sql::Load;
-use sql::load::Draw;
 use std::ops::Range;
 use value::Value;
 
@@ -160,18 +160,9 @@ impl Finding<'_> {
             let mut inputs = self.routine.inputs();
             let argument = inputs.position(|(parameter, _)| parameter.variable == *variable)?;
             let is_divider = of.columns.get(column)?.name == *divider;
-            let tells = is_divider || self.is_written_out(table, column, divider);
+            let tells = is_divider || is_written_out(self.load, of, column, divider);
             tells.then_some(Key { table, argument, is_divider })
         };
         compared.into_iter().filter_map(key).collect()
-    }
-
-    /// Whether the load makes the values of a column of the digits of another one's.
-    fn is_written_out(&self, table: usize, column: usize, from: &str) -> bool {
-        let of = &self.subject.workload.catalog.tables[table];
-        let drawn = self.load.table(&of.name);
-        let drawn = drawn.and_then(|load| load.column(&of.columns[column].name));
-        let Some(Draw::Digits { of, .. }) = drawn.map(|drawn| &drawn.draw) else { return false };
-        matches!(&of.draw, Draw::Same(name) if name == from)
     }
 }

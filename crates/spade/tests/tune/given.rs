@@ -216,6 +216,26 @@ fn spread_rows_in_the_ranges_of_a_group_are_with_it() {
     assert!(anywhere.1 < 0.26 * simulated.design.procedures.len() as f64, "{anywhere:?}");
 }
 
+#[test]
+fn a_group_with_a_table_of_unknown_values_is_in_no_ranges() {
+    let spread_and_not = |is_known: bool| {
+        let mut subject = Subject::shipped("smallbank");
+        let mut tables = subject.folder.load.tables.iter_mut();
+        let of = tables.find(|of| of.table == "checking").expect("it is loaded");
+        let (_, number) = &mut of.columns[0];
+        if !is_known {
+            number.draw = Draw::Digits { of: Box::new(number.clone()), width: 1 };
+        }
+        let changes = Changes::of(subject, PRICES.measured());
+        let tree = (Storage::Tree, Placement::Hashed { load_percent: 65 });
+        [true, false].map(|is_spread| savings(&changes, &tree, is_spread, true).1)
+    };
+    let ([spread, own], [spread_unknown, own_unknown]) =
+        (spread_and_not(true), spread_and_not(false));
+    assert_eq!(spread, own);
+    assert!(spread_unknown < own_unknown, "{spread_unknown} {own_unknown}");
+}
+
 /// Who looks for a subscriber by another number knows the machine if that is written out from the one that divides subscribers.
 #[test]
 fn calls_that_find_their_first_row_by_another_column_are_at_home_if_that_tells() {

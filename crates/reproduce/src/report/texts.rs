@@ -38,6 +38,7 @@ const TEXTS: &[(&str, &str)] = &[
     ("spade-update-large", include_str!("../../text/spade-update-large.md")),
     ("spade-tatp", include_str!("../../text/spade-tatp.md")),
     ("spade-tatp-latency", include_str!("../../text/spade-tatp-latency.md")),
+    ("spade-tatp-access", include_str!("../../text/spade-tatp-access.md")),
     ("spade-tatp-procedures", include_str!("../../text/spade-tatp-procedures.md")),
     ("spade-tpcc", include_str!("../../text/spade-tpcc.md")),
     ("spade-regret", include_str!("../../text/spade-regret.md")),

@@ -13,16 +13,19 @@
 //! node size x row size           256 to 4,096 x 64, 256 bytes                a leaf is fetched whole
 //! rows of lookup and scan        1, 4, 16, 64                                how much a round trip carries
 //! replicas x row size            3 x 16, 64, 256 bytes                       [SPADE 4.2, Fig. 6]
+//! versions beside, kept or not   1 to 8 x rows changed by turns, 1 to 128    when a row is changed again, its old version may be needed
 //! ```
 //! Neighbourhoods beyond what the engine has ([`layout::bucket::SLOTS_MAX`]) are left out. What is most telling comes first,
 //! so that a run that is ended early has it.
 
 use layout::Storage;
 use layout::bucket::SLOTS_MAX;
-use spade::measurement::{AccessPath, Effort, Operation, Parameters, Place, Version, World};
+use spade::measurement::{
+    AccessPath, Effort, Operation, Parameters, Place, Version, Versions, World,
+};
 
 /// Version of the method: what the same parameters mean.
-pub const METHOD: u32 = 2;
+pub const METHOD: u32 = 3;
 
 /// Sizes of rows, in bytes; in the order in which they are measured.
 const ROW_BYTES: [u32; 8] = [64, 256, 16, 1024, 8, 128, 512, 32];
@@ -38,6 +41,20 @@ const LOOKUP_ROWS: [u32; 2] = [4, 16];
 const SCAN_ROWS: [u32; 3] = [1, 4, 64];
 /// Rows of a scan where nothing else is said.
 const SCANNED: u32 = 16;
+
+/// Versions beside rows that a lane changes again soon.
+const BESIDE: [u32; 2] = [1, 8];
+/// Rows that a lane of a simulated cluster changes by turns: of the last number, nobody needs old versions any more.
+const AMONG: [u32; 8] = [1, 4, 8, 16, 24, 32, 48, 128];
+/// The same of a lane on a real fabric, where a turn may take much less than a microsecond.
+const AMONG_REAL: [u32; 7] = [1, 8, 32, 128, 512, 2048, 8192];
+/// So many rows by turns with more than one version beside.
+const AMONG_FEW: u32 = 8;
+/// Rows of another size that old versions are moved away from, in bytes.
+const MOVED_BYTES: u32 = 512;
+
+/// The fabric of simulated clusters.
+const SIMULATED: &str = "sim";
 
 /// What is asked for.
 #[derive(Clone, Debug)]
@@ -67,6 +84,8 @@ struct Setting {
     load_percent: u32,
     node_bytes: u32,
     replicas: u32,
+    /// Versions beside a row, and whether their memory stays, where that is varied.
+    versions: Option<(u32, bool)>,
 }
 
 const STORAGES: [Storage; 3] = [Storage::HashInlined, Storage::HashOutside, Storage::Tree];
@@ -81,6 +100,7 @@ impl Setting {
             load_percent: LOAD_PERCENTS[0],
             node_bytes: NODE_BYTES[0],
             replicas: 1,
+            versions: None,
         }
     }
 
@@ -136,6 +156,10 @@ impl Choice {
             all.extend(LOAD_PERCENTS.map(|load_percent| Setting { load_percent, ..beside }));
             all.push(Setting { neighbourhood, ..Setting::usual(Storage::HashOutside) });
         }
+        let old = |beside: u32, keeps: bool| Setting { versions: Some((beside, keeps)), ..inlined };
+        all.extend(BESIDE.map(|beside| old(beside, true)));
+        all.push(old(1, false));
+        all.push(Setting { row_bytes: MOVED_BYTES, ..old(1, true) });
         for node_bytes in NODE_BYTES {
             let tree = Setting { node_bytes, ..Setting::usual(Storage::Tree) };
             all.extend([64, 256].map(|row_bytes| Setting { row_bytes, ..tree }));
@@ -144,7 +168,37 @@ impl Choice {
         all
     }
 
+    /// Changes of few rows by turns. How long old versions are needed, those of rows at home tell for all.
+    fn changes(&self, setting: &Setting, (beside, keeps): (u32, bool)) -> Vec<Parameters> {
+        let all: &[u32] = if self.world.fabric == SIMULATED { &AMONG } else { &AMONG_REAL };
+        let most = all[all.len() - 1];
+        let is_usual = *setting
+            == Setting { versions: Some((1, true)), ..Setting::usual(Storage::HashInlined) };
+        let among: &[u32] = match (is_usual, keeps) {
+            (true, _) => all,
+            (false, true) if beside == 1 => &all[..1],
+            (false, true) => &[AMONG_FEW],
+            (false, false) => &all[all.len() - 1..],
+        };
+        let home = self.places.iter().find(|place| **place == Place::Local);
+        let home = home.or(self.places.first());
+        let is_meant =
+            |among: u32, place: &Place| among == 1 || among == most || Some(place) == home;
+        let point = |among: u32, place: Place| Parameters {
+            versions: Some(Versions { beside, keeps, among }),
+            ..self.parameters(setting, Operation::Update, 1, place)
+        };
+        let each = among.iter().flat_map(|&among| {
+            let places = self.places.iter().filter(move |place| is_meant(among, place));
+            places.map(move |&place| point(among, place))
+        });
+        each.collect()
+    }
+
     fn points(&self, setting: &Setting) -> Vec<Parameters> {
+        if let Some(versions) = setting.versions {
+            return self.changes(setting, versions);
+        }
         let scans = match setting.path {
             AccessPath::Primary => setting.storage == Storage::Tree,
             AccessPath::SecondaryHash => false,
@@ -194,6 +248,7 @@ impl Choice {
             load_percent: of_hash(setting.load_percent),
             node_bytes: if has_nodes { setting.node_bytes } else { 0 },
             replicas: setting.replicas,
+            versions: None,
         }
     }
 }
@@ -223,7 +278,9 @@ mod tests {
             for group in groups {
                 let table = |point: &Parameters| {
                     let p = point;
-                    (p.path, p.row_bytes, p.neighbourhood, p.load_percent, p.node_bytes, p.replicas)
+                    let versions = p.versions.map(|of| (of.beside, of.keeps));
+                    let shape = (p.path, p.row_bytes, p.neighbourhood, p.load_percent);
+                    (shape, p.node_bytes, p.replicas, versions)
                 };
                 assert!(group.iter().all(|point| table(point) == table(&group[0])));
             }
@@ -246,6 +303,12 @@ mod tests {
         assert_eq!(replicas, [1, 2, 3]);
         let nodes: Vec<u32> = values(|point| point.node_bytes);
         assert_eq!(nodes, [0, 256, 512, 1024, 2048, 4096]);
+        let old = |of: fn(&Versions) -> u32| -> BTreeSet<u32> {
+            points.iter().filter_map(|point| point.versions.as_ref()).map(of).collect()
+        };
+        assert_eq!(old(|of| of.beside), BTreeSet::from(BESIDE));
+        assert_eq!(old(|of| of.among), BTreeSet::from(AMONG));
+        assert_eq!(old(|of| u32::from(of.keeps)), BTreeSet::from([0, 1]));
         for operation in Operation::ALL {
             for path in AccessPath::ALL {
                 for place in Place::ALL {

@@ -2,7 +2,7 @@
 
 use crate::operation::Task;
 use crate::subject::Subject;
-use spade::measurement::{AccessPath, Operation, Parameters};
+use spade::measurement::{AccessPath, Operation, Parameters, Versions};
 use std::collections::VecDeque;
 use std::ops::Range;
 use workload::Random;
@@ -24,6 +24,8 @@ pub struct Hand {
     /// and how far it is from one to the next: so that all have their turn before one comes again, and no two are beside
     /// each other.
     stride: u64,
+    /// How often rows were changed by turns.
+    turns: u64,
     next_free: i64,
     /// What it has inserted and not deleted, oldest first.
     stock: VecDeque<i64>,
@@ -51,6 +53,7 @@ impl Hand {
             next_row: random.below(all),
             stride: stride(all),
             drawn,
+            turns: 0,
             next_free: subject.free_key(range),
             stock: VecDeque::new(),
             buffer: Vec::new(),
@@ -84,7 +87,10 @@ impl Hand {
                 keys.extend((0..count).map(|step| self.key(subject, first + step)));
             }
             Operation::Update => {
-                let number = self.next_row(subject);
+                let number = match parameters.versions {
+                    Some(Versions { among, .. }) => self.row_by_turns(subject, among),
+                    None => self.next_row(subject),
+                };
                 keys.push(self.key(subject, number));
             }
             Operation::Scan => {
@@ -146,6 +152,13 @@ impl Hand {
         number
     }
 
+    /// The number of the row whose turn it is of so many, which are the next ones.
+    fn row_by_turns(&mut self, subject: &Subject, among: u32) -> u64 {
+        let turn = self.turns % u64::from(among.max(1));
+        self.turns += 1;
+        (self.next_row + turn * self.stride) % self.all(subject)
+    }
+
     /// The key of a row of its ranges, beginning again behind the last.
     fn key(&self, subject: &Subject, number: u64) -> i64 {
         subject.loaded_key(self.drawn.start * subject.rows_each + number % self.all(subject))
@@ -183,6 +196,7 @@ mod tests {
             load_percent: 0,
             node_bytes: 512,
             replicas: 1,
+            versions: None,
         }
     }
 
@@ -201,6 +215,17 @@ mod tests {
         keys.sort_unstable();
         let expected: Vec<i64> = (10..30).map(|number| subject.loaded_key(number)).collect();
         assert_eq!(keys, expected);
+    }
+
+    #[test]
+    fn few_rows_have_their_turns_one_after_the_other() {
+        let (subject, mut hand) = hand();
+        let versions = Some(Versions { beside: 1, keeps: true, among: 3 });
+        let point = Parameters { versions, ..parameters(Operation::Update, 1) };
+        let keys: Vec<i64> = (0..9).map(|_| hand.next(&subject, &point).task.keys[0]).collect();
+        let different: std::collections::BTreeSet<_> = keys.iter().collect();
+        assert_eq!(different.len(), 3);
+        assert_eq!((&keys[..3], &keys[..3]), (&keys[3..6], &keys[6..]));
     }
 
     #[test]

@@ -78,6 +78,11 @@ impl<L: Env> Owner<L> {
         let task = decode(request).ok_or(CallError::Malformed(FOR))?;
         let mut seat = self.seat(env).await?;
         let done = carry_out(&mut seat.lane, seat.table, &task).await;
+        if !E::IMMEDIATE {
+            // A seat may be free for long, and old versions would be kept for it.
+            let rested = seat.lane.rest().await;
+            rested.map_err(|error| CallError::Refused(error.to_string()))?;
+        }
         Self::give(self.number, seat);
         if !E::IMMEDIATE {
             // In simulated worlds the answer leaves when the core has done all that was asked.

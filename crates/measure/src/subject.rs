@@ -36,6 +36,8 @@ pub struct Subject {
     neighbourhood: u32,
     load_percent: u32,
     node_bytes: u32,
+    versions_beside: u32,
+    keeps_versions: bool,
     /// Ranges of keys.
     pub ranges: u64,
     /// Rows that are loaded into each.
@@ -77,7 +79,10 @@ impl Subject {
     /// The table that a point is about, with so many ranges of keys and rows in each.
     pub fn of(parameters: &Parameters, ranges: u64, rows_each: u64) -> Self {
         let Parameters { storage, path, row_bytes, .. } = *parameters;
-        let Parameters { neighbourhood, load_percent, node_bytes, .. } = *parameters;
+        let Parameters { neighbourhood, load_percent, node_bytes, versions, .. } = *parameters;
+        let usual = PhysicalDesign::default().versions_beside;
+        let (versions_beside, keeps_versions) =
+            versions.map_or((usual, true), |of| (of.beside, of.keeps));
         Self {
             storage,
             path,
@@ -85,6 +90,8 @@ impl Subject {
             neighbourhood,
             load_percent,
             node_bytes,
+            versions_beside,
+            keeps_versions,
             ranges,
             rows_each,
         }
@@ -114,7 +121,8 @@ impl Subject {
     /// Bytes that the table takes when it is loaded, roughly, with old versions and room to grow.
     pub fn memory_bytes(&self) -> u64 {
         const AROUND_A_ROW: u64 = 128;
-        2 * self.rows() * (u64::from(self.row_bytes) + AROUND_A_ROW)
+        let copies = 1 + u64::from(self.versions_beside);
+        copies * self.rows() * (u64::from(self.row_bytes) + AROUND_A_ROW)
     }
 
     /// Whether leaves lead to its rows.
@@ -153,7 +161,8 @@ impl Subject {
             storage: self.storage,
             server,
             size_hint: self.planned_rows(),
-            keeps_versions: true,
+            versions_beside: self.versions_beside,
+            keeps_versions: self.keeps_versions,
             ..self.design()
         };
         let indexes = self.index_kind().map(|kind| IndexDesign {

@@ -10,7 +10,7 @@ use crate::ship::{Owner, SHIPPED, Seat};
 use crate::subject::{Subject, Table};
 use owner::seats::Ownership;
 use sim::Network;
-use spade::measurement::{Effort, Measured, Operation, Parameters};
+use spade::measurement::{Effort, Loaded, Measured, Operation, Parameters};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -21,6 +21,8 @@ use workload::{Random, WorkloadError};
 const SERVER_WORDS: u64 = 1 << 24;
 /// Rows that are loaded for each lane that works on a table.
 const ROWS_EACH: u64 = 48;
+/// The same where old versions are measured: by the time that all have had their turn, nobody needs those of the first.
+const ROWS_EACH_BY_TURNS: u64 = 192;
 /// Machines beside its own on which a lane works: enough that lanes together reach all.
 const PARTNERS: u32 = 2;
 /// Most lanes of a compute server.
@@ -111,9 +113,10 @@ impl Cluster {
             replicas: point.replicas,
         };
         let ranges = u64::from(lanes * (1 + PARTNERS));
+        let rows_each = if point.versions.is_some() { ROWS_EACH_BY_TURNS } else { ROWS_EACH };
         let mut cluster = Self {
             ground: Ground::new(shape, "measure"),
-            subject: Subject::of(point, ranges, ROWS_EACH),
+            subject: Subject::of(point, ranges, rows_each),
             machines,
             lanes,
             threads: point.world.threads,
@@ -225,17 +228,25 @@ impl Cluster {
         let lone = if self.is_quick { QUICK } else { FULL };
         let writes = !matches!(parameters.operation, Operation::Lookup | Operation::Scan);
         let pause_ns = if writes { self.pause_ns } else { 0 };
-        let extent = Extent { workers: 1, enough: lone, stock: ALONE_STOCK, pause_ns };
+        // Rows that have their turns have had one before anything counts, and two in each repetition.
+        let turns = parameters.versions.map_or(0, |of| u64::from(of.among));
+        let extent =
+            Extent { workers: 1, enough: lone.max(2 * turns), stock: ALONE_STOCK, pause_ns };
         let alone = self.run(parameters, &extent);
         let owners = self.workers[0].owners(parameters.place);
         let service = alone.service(&owners, &self.helpers(&owners, parameters.replicas));
         let workers = self.workers.len();
         let fewest = lone * WINDOW_FACTOR;
-        let enough = fewest.max(workers as u64 * if self.is_quick { 1 } else { 2 });
+        let each = if self.is_quick { 1 } else { 2 };
+        let enough = fewest.max(workers as u64 * each.max(2 * turns));
         let extent = Extent { workers, enough, stock: LOADED_STOCK, pause_ns: 0 };
         let loaded = self.run(parameters, &extent);
         let threads = u64::from(self.machines) * u64::from(self.threads);
-        Measured { alone: alone.alone(), loaded: loaded.loaded(threads), service }
+        // Each lane has its turns on each of its other machines.
+        let turns = turns * owners.len().max(1) as u64;
+        let moved = parameters.versions.map(|_| loaded.moved(workers as u64, turns));
+        let loaded = Loaded { moved, ..loaded.loaded(threads) };
+        Measured { alone: alone.alone(), loaded, service }
     }
 
     /// Machines that have a part in what the first one does, beside it and the owners of rows: those with copies.

@@ -4,7 +4,7 @@ use super::worker::Window;
 use fabric::Counts;
 use layout::NodeId;
 use sim::{Usage, World};
-use spade::measurement::{Alone, Demand, Loaded, Service, Spread, rounded};
+use spade::measurement::{Alone, Demand, Loaded, Moved, Service, Spread, rounded};
 
 /// Of a hundred.
 const MEDIAN: usize = 50;
@@ -134,11 +134,23 @@ impl Sample {
             p99_ns: self.latency(TAIL),
             aborts: rounded(aborts as f64 / self.operations()),
             busiest: busiest.map(|(stage, share)| ((*stage).to_owned(), rounded(*share))),
+            moved: None,
         }
     }
 
     fn operations(&self) -> f64 {
         self.seen.iter().map(|seen| seen.window.latencies_ns.len()).sum::<usize>() as f64
+    }
+
+    /// What became of old versions where each of so many lanes changes so many rows by turns.
+    pub(super) fn moved(&self, workers: u64, turns: u64) -> Moved {
+        let passed_ns: f64 = self.seen.iter().map(|seen| seen.spent.passed_ns).sum();
+        let calls: u64 = self.seen.iter().map(|seen| seen.window.counts.calls).sum();
+        let operations = self.operations();
+        Moved {
+            share: rounded((calls as f64 / operations).min(1.0)),
+            again_ns: rounded(passed_ns / operations * (workers * turns) as f64),
+        }
     }
 
     /// What one operation of the first machine takes, whose rows are on `owners` and their copies on `helpers`.

@@ -3,7 +3,7 @@
 use super::*;
 use crate::experiment::Choice;
 use layout::Storage;
-use spade::measurement::{AccessPath, Measured, Measurements, Operation, Place};
+use spade::measurement::{AccessPath, Measured, Measurements, Operation, Place, Versions};
 
 const PLAN: Plan = Plan { effort: Effort::Quick, seed: 1 };
 
@@ -150,4 +150,26 @@ fn what_cannot_be_is_refused_with_a_sentence() {
     assert!(row.starts_with("a row of 12 bytes cannot be measured"), "{row}");
     let slots = refused(Parameters { neighbourhood: 99, ..lookup() });
     assert!(slots.contains("neighbourhood is 99"), "{slots}");
+}
+
+/// Lanes that have nothing to do, owners' seats among them, are waited for by nobody: else old versions would be needed for ever.
+#[test]
+fn old_versions_are_moved_where_rows_are_changed_again_soon_and_only_there() {
+    let update = |among: u32, beside: u32, keeps: bool| Parameters {
+        operation: Operation::Update,
+        place: Place::Local,
+        versions: Some(Versions { beside, keeps, among }),
+        ..lookup()
+    };
+    let [soon, late] = measured([update(1, 1, true), update(128, 1, true)]);
+    let [roomy] = measured([update(8, 8, true)]);
+    let [given_back] = measured([update(128, 1, false)]);
+    let share = |of: &Measured| of.loaded.moved.expect("it is what is measured").share;
+    assert!(share(&soon) > 0.9, "{}", share(&soon));
+    assert!([&late, &roomy, &given_back].into_iter().all(|of| share(of) < 0.1), "{late:?}");
+    let alone_ns = |of: &Measured| of.alone.median_ns.median;
+    assert!(alone_ns(&soon) > 1.3 * alone_ns(&late), "a call under the row's lock");
+    // Giving back takes swaps and writes of upkeep.
+    let atomics_ns = |of: &Measured| of.service.requester.atomics_ns;
+    assert!(atomics_ns(&given_back) > 1.5 * atomics_ns(&late));
 }

@@ -150,6 +150,8 @@ impl Worker {
         watch.borrow_mut().prepared += 1;
         for at in (first..=last).cycle() {
             if watch.borrow().is_over {
+                // Old versions are kept for lanes that may still ask for them.
+                self.lane.rest().await.expect("the oracle answers");
                 return;
             }
             if pause_ns > 0 {
@@ -245,5 +247,6 @@ pub(super) async fn look_everywhere(
     let known = if subject.has_tree() { 0..subject.ranges } else { 0..1 };
     look(lane, table, subject, known).await?;
     let (range, number) = (u64::from(number) % subject.ranges, 1 + i64::from(number));
-    insert_and_update(lane, table, subject, range, number).await
+    insert_and_update(lane, table, subject, range, number).await?;
+    Ok(lane.rest().await?)
 }

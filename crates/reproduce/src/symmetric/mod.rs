@@ -369,6 +369,7 @@ fn alone<L: Load>(
             one(&load, &mut client, &env, (&seen, &totals)).await;
             env.sleep_ns(pause_ns).await;
         }
+        rest(&mut client).await;
         at.borrow_mut().insert(0, client);
     });
     clients.insert(0, come_back(world, &back, 1).remove(0));
@@ -424,6 +425,7 @@ async fn worker<L: Load>(
         let finished = load.carry_out(&mut lane, &mut terminal, &input, &mut answer).await?;
         totals.borrow_mut().add(&finished);
     }
+    lane.rest().await?;
     Ok(Seat { lane, terminal })
 }
 
@@ -437,7 +439,13 @@ async fn serve<L: Load>(
     while !watch.borrow().is_over(env.endpoint()) {
         one(&load, &mut client, &env, (watch, totals)).await;
     }
+    rest(&mut client).await;
     client
+}
+
+/// Says that the client's lane has nothing to do: old versions are kept for lanes that may still ask for them.
+async fn rest<L: Load>(client: &mut Seat<L>) {
+    client.lane.rest().await.expect("the oracle answers");
 }
 
 /// One transaction.

@@ -69,6 +69,7 @@ impl Rows {
             load_percent: LOAD_PERCENT,
             node_bytes: 0,
             replicas: super::REPLICAS,
+            versions: None,
         };
         // One table for all machines has a range for each; a table of one machine has one.
         let ranges = if matches!(work, Work::Updates { .. }) { 1 } else { u64::from(machines) };

@@ -40,10 +40,14 @@ impl<L: Load> Owner<L> {
         let mut answer = Vec::new();
         let Seat { lane, terminal } = &mut seat;
         let done = self.load.carry_out(lane, terminal, &input, &mut answer).await;
+        // A seat may be free for long, and old versions would be kept for it.
+        let rested = lane.rest().await;
         seats::give(self.number, seat);
         // The answer leaves when the core has done all that was asked.
         env.sleep_ns(0).await;
-        let finished = done.map_err(|error| CallError::Refused(error.to_string()))?;
+        let refused = |error: &dyn ToString| CallError::Refused(error.to_string());
+        let finished = done.map_err(|error| refused(&error))?;
+        rested.map_err(|error| refused(&error))?;
         encode(&finished, &mut answer);
         Ok(answer)
     }

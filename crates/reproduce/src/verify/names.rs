@@ -74,6 +74,11 @@ fn table_name(own: &TableDesign, other: &TableDesign) -> String {
     if own.partition != other.partition {
         what.push(placed(own));
     }
+    let versions = |of: &TableDesign| (of.versions_beside, of.keeps_versions);
+    if what.is_empty() && versions(own) != versions(other) {
+        let kept = if own.keeps_versions { "" } else { ", given back" };
+        what.push(format!("{} beside{kept}", own.versions_beside));
+    }
     format!("{} {}", own.table, what.join(" "))
 }
 
@@ -121,6 +126,9 @@ mod tests {
         assert_eq!(name_of(&tuned, &tuned), TUNED);
         assert_eq!(name_of(&outside, &tuned), "access_info outside, dense");
         assert_eq!(name_of(&larger, &tuned), "access_info inlined, dense, 4 slots");
+        let mut older = tuned.clone();
+        (older.tables[1].versions_beside, older.tables[1].keeps_versions) = (4, false);
+        assert_eq!(name_of(&older, &tuned), "access_info 4 beside, given back");
         assert_eq!(
             name_of(&shipped, &tuned),
             format!("shipped {}", shipped.procedures[0].procedure)

@@ -44,6 +44,19 @@ pub struct Loaded {
     pub aborts: f64,
     /// The stage of a simulated machine that is busiest, with the share of the time; nothing elsewhere.
     pub busiest: Option<(String, f64)>,
+    /// What became of old versions, where lanes change few rows by turns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moved: Option<Moved>,
+}
+
+/// What becomes of old versions where rows are changed again and again.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Moved {
+    /// The share of changes that had to move an old version away first, since somebody may still need it.
+    pub share: f64,
+    /// Nanoseconds from one change of a row to its next.
+    pub again_ns: f64,
 }
 
 /// What one operation takes, measured while it is alone: what it takes of a party is the same under load, as long as it

@@ -22,9 +22,9 @@ mod parameters;
 mod sound;
 mod table;
 
-pub use measured::{Alone, Demand, Loaded, Measured, Service, Spread, rounded};
+pub use measured::{Alone, Demand, Loaded, Measured, Moved, Service, Spread, rounded};
 pub(crate) use parameters::StorageName;
-pub use parameters::{AccessPath, Operation, Parameters, Place, World, storage_name};
+pub use parameters::{AccessPath, Operation, Parameters, Place, Versions, World, storage_name};
 
 use serde::{Deserialize, Serialize};
 

@@ -87,6 +87,22 @@ pub struct Parameters {
     pub node_bytes: u32,
     /// Copies of each row. More than one are modelled, see `docs/spade.md`.
     pub replicas: u32,
+    /// What becomes of old versions, where that is what is measured. Elsewhere one is beside each row, its memory stays, and
+    /// nobody needs it any more when the row is changed again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub versions: Option<Versions>,
+}
+
+/// What becomes of old versions.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Versions {
+    /// How many are beside a row.
+    pub beside: u32,
+    /// Whether their memory stays with the row.
+    pub keeps: bool,
+    /// Rows that each lane changes by turns: of few, the old versions are still needed when their turn comes again.
+    pub among: u32,
 }
 
 /// [`Storage`] as it stands in files.

@@ -1,6 +1,8 @@
 //! Points that no measurement can have given: files are put together by hand, or damaged.
 
-use super::{Demand, Measured, MeasurementError, Measurements, Parameters, Point, Service, Spread};
+use super::{
+    Demand, Measured, MeasurementError, Measurements, Moved, Parameters, Point, Service, Spread,
+};
 
 impl Measurements {
     /// The same, if a cluster can be tuned for by them. Who measures goes on with others, too.
@@ -42,6 +44,10 @@ fn damage(point: &Point) -> Option<&'static str> {
         })
         .or_else(|| {
             taken(service).any(|figure| figure < 0.0).then_some("a service figure below nothing")
+        })
+        .or_else(|| {
+            let is_no_share = |of: Moved| !(0.0..=1.0).contains(&of.share) || of.again_ns <= 0.0;
+            loaded.moved.is_some_and(is_no_share).then_some("no share of old versions moved")
         })
 }
 

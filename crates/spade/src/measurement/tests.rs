@@ -22,6 +22,7 @@ pub fn parameters(operation: Operation) -> Parameters {
         load_percent: 65,
         node_bytes: 512,
         replicas: 1,
+        versions: None,
     }
 }
 
@@ -44,6 +45,7 @@ fn point(operation: Operation, method: u32) -> Point {
                 p99_ns: spread,
                 aborts: rounded(0.1 + 0.2),
                 busiest: Some(("engine".to_owned(), 0.97)),
+                moved: None,
             },
             service: Service {
                 verbs: 3.0,

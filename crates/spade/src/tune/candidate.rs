@@ -35,7 +35,7 @@ const LEAF_FILL: f64 = 0.7;
 const DENSE_FILL_MIN: f64 = 0.5;
 /// How far a column is followed to others that it takes its values from.
 const STEPS_MAX: u32 = 8;
-/// Old versions beside a row that is changed.
+/// Old versions beside a row of which nothing is known.
 pub const VERSIONS_BESIDE: u32 = 1;
 
 /// How a table's rows are stored.
@@ -240,13 +240,13 @@ impl Shape {
         bytes as u64
     }
 
-    /// Bytes of so many old versions beside each row, once all rows of a table that is changed have been.
-    pub fn version_bytes(&self, slots: u32) -> u64 {
+    /// Bytes of so many old versions beside so many rows, of a table that is changed.
+    pub fn version_bytes(&self, slots: u32, rows: u64) -> u64 {
         if !self.is_updated {
             return 0;
         }
         let words = u64::from(BufferLayout { row: self.row, slots }.words());
-        self.rows.saturating_mul(8 * words)
+        rows.min(self.rows).saturating_mul(8 * words)
     }
 
     /// Entries of a leaf on the average, of the rows or of an index; none where there are buckets.

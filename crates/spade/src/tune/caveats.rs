@@ -55,6 +55,13 @@ pub fn warnings(facts: &Facts<'_>, model: &Model<'_>) -> Vec<String> {
             model.replicas
         ));
     }
+    if model.surface.aging().is_none() && model.shapes.iter().any(|shape| shape.is_updated) {
+        all.push(
+            "what old versions take was not measured: one is beside each row, its memory stays there, and making room for it is taken to \
+             cost nothing"
+                .to_owned(),
+        );
+    }
     if !model.surface.has(Place::Local) {
         all.push(
             "no local rows were measured there: those of the own machine are taken to cost what others do, so that partitions \

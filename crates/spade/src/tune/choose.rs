@@ -1,6 +1,7 @@
 //! The search: one decision after the other is taken anew with all others as they are, until none changes; then memory is saved
 //! where that costs least, if there is too little. What is left at the end is beaten by nothing that differs in one decision.
 
+use super::aging;
 use super::average::Average;
 use super::candidate::VERSIONS_BESIDE;
 use super::model::{Model, Plan, TablePlan};
@@ -26,6 +27,8 @@ pub enum Decision {
     Table(usize),
     /// How an index of a table is stored.
     Index(usize, usize),
+    /// How many old versions are beside a table's rows, and whether their memory stays there.
+    Versions(usize),
     /// Where a procedure is carried out.
     Procedure(usize),
 }
@@ -67,7 +70,7 @@ impl Judge<'_, '_> {
     /// The paper's average of what a decision is about.
     pub fn average(&self, plan: &Plan, decision: Decision) -> Option<Average> {
         match decision {
-            Decision::Table(table) | Decision::Index(table, _) => {
+            Decision::Table(table) | Decision::Index(table, _) | Decision::Versions(table) => {
                 self.model.table_average(plan, table)
             }
             Decision::Procedure(number) => {
@@ -107,6 +110,15 @@ impl Judge<'_, '_> {
                 let all = all.filter(|(_, refusal)| refusal.is_none());
                 all.map(|(choice, _)| with(&|plan| plan.tables[table].indexes[index] = choice))
                     .collect()
+            }
+            Decision::Versions(table) => {
+                let choice = |(versions_beside, keeps_versions)| {
+                    with(&|plan| {
+                        let of = &mut plan.tables[table];
+                        (of.versions_beside, of.keeps_versions) = (versions_beside, keeps_versions);
+                    })
+                };
+                aging::CHOICES.map(choice).to_vec()
             }
             Decision::Procedure(number) => {
                 let is_told = self.model.calls[number].told.is_some_and(|told| told >= TOLD_MIN);
@@ -162,16 +174,25 @@ impl Judge<'_, '_> {
                 .map(|index| shape.usual_index(index, self.model.declared[number][index]))
                 .collect(),
             versions_beside: VERSIONS_BESIDE,
+            keeps_versions: true,
         };
         let tables = self.model.shapes.iter().enumerate().map(table).collect();
         Plan { tables, access: vec![Access::OneSided; self.model.asked.len()] }
+    }
+
+    /// Whether old versions of a table's rows are decided about: if there are any, and it is known what they cost. The paper's averages
+    /// know nothing of them.
+    pub fn decides_versions(&self, table: usize) -> bool {
+        let is_known = self.model.surface.aging().is_some() && self.goal == Goal::ServiceTimes;
+        is_known && self.model.shapes[table].is_updated
     }
 
     /// Everything that is to be decided.
     pub fn decisions(&self) -> Vec<Decision> {
         let tables = self.model.shapes.iter().enumerate().flat_map(|(table, shape)| {
             let indexes = (0..shape.index_words.len()).map(move |at| Decision::Index(table, at));
-            std::iter::once(Decision::Table(table)).chain(indexes)
+            let versions = self.decides_versions(table).then_some(Decision::Versions(table));
+            std::iter::once(Decision::Table(table)).chain(indexes).chain(versions)
         });
         tables.chain((0..self.model.asked.len()).map(Decision::Procedure)).collect()
     }

@@ -12,7 +12,7 @@ use super::price::Costs;
 use super::reason::Side;
 use super::report::*;
 use super::show::many;
-use super::{Goal, caveats, foretell, made, partition};
+use super::{Goal, aging, caveats, foretell, made, partition};
 use crate::design::Access;
 use crate::measurement::{rounded, storage_name};
 use layout::IndexKind;
@@ -74,6 +74,9 @@ fn put_intervals(tuning: &mut Tuning, decision: Decision, around: [&Around; 2]) 
             let index = &mut tuning.tables[table].indexes[index];
             index.candidates.iter_mut().map(|of| &mut of.forecast).collect()
         }
+        Decision::Versions(table) => {
+            tuning.tables[table].versions.iter_mut().map(|of| &mut of.forecast).collect()
+        }
         Decision::Procedure(number) => {
             let mut all: Vec<_> = tuning.procedures[number].candidates.iter_mut().collect();
             all.sort_by_key(|of| of.verdict != Verdict::Chosen);
@@ -121,9 +124,24 @@ impl Explainer<'_, '_, '_> {
             partition_reason: grouped.reason.clone(),
             candidates: self.compared(candidates.collect(), Decision::Table(table)),
             indexes: indexes.collect(),
+            versions: self.versions(table),
             drivers: self.drivers(|_, ask| ask.table == table, true),
             writes: self.writes(table),
         }
+    }
+
+    /// How many old versions could be beside a table's rows.
+    fn versions(&self, table: usize) -> Vec<Alternative> {
+        if !self.judge.decides_versions(table) {
+            return Vec::new();
+        }
+        let candidate = |(beside, keeps)| {
+            let mut plan = self.plan.clone();
+            let of = &mut plan.tables[table];
+            (of.versions_beside, of.keeps_versions) = (beside, keeps);
+            (versions_name(beside, keeps), plan, None)
+        };
+        self.compared(aging::CHOICES.map(candidate).to_vec(), Decision::Versions(table))
     }
 
     /// Forecasts of all alternatives to a decision, the best first, with the reason against each that is not chosen.
@@ -406,6 +424,11 @@ pub fn choice_name(choice: &Choice) -> String {
         Placing::Hashed(load) => format!("{storage}, {slots}, {load} % full"),
         Placing::Dense(_) => format!("{storage}, {slots}, dense"),
     }
+}
+
+/// Old versions beside a row in a few words.
+pub fn versions_name(beside: u32, keeps: bool) -> String {
+    format!("{beside} beside, {}", if keeps { "kept" } else { "given back" })
 }
 
 pub fn index_name(choice: IndexChoice) -> String {

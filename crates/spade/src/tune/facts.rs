@@ -1,5 +1,6 @@
 //! What is known before anything is decided: the cluster, the load, what procedures ask, and what tables may be.
 
+use super::aging::Again;
 use super::asked::Asked;
 use super::candidate::Shape;
 use super::crowd::Crowds;
@@ -18,6 +19,7 @@ use procedure::operations::{Action, Operation};
 use sql::load::Expectation;
 use sql::{Catalog, Load, WorkloadFolder};
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// Everything that designs are compared by.
@@ -45,8 +47,8 @@ pub struct Facts<'a> {
 /// What tells where each procedure's calls are at home.
 type Homes = Vec<Option<Source>>;
 
-/// How calls meet in rows that they change, and where they add rows.
-type Met = (Rc<Vec<Group>>, Rc<Crowds>);
+/// How calls meet in rows that they change, where they add rows, and how often rows of each table are changed again.
+type Met = (Rc<Vec<Group>>, Rc<Crowds>, Rc<Vec<BTreeMap<usize, Rc<Again>>>>);
 
 impl<'a> Facts<'a> {
     /// Of a workload on a cluster.
@@ -175,7 +177,7 @@ impl<'a> Facts<'a> {
             let each = asked.asks.iter().map(|ask| places.local(asked, ask, call, drawn));
             call.local_on = each.map(Option::unwrap_or_default).collect();
         }
-        let (meetings, crowds) = self.meetings(&places, &calls);
+        let (meetings, crowds, changes) = self.meetings(&places, &calls);
         let kinds = |table: &sql::Table| table.indexes.iter().map(|index| index.kind).collect();
         Model {
             surface: &self.surface,
@@ -186,6 +188,7 @@ impl<'a> Facts<'a> {
             calls: Rc::new(calls),
             meetings,
             crowds,
+            changes,
             machines: self.chosen.machines,
             remote_calls: self.options.remote_calls,
             replicas: self.options.replicas,
@@ -238,7 +241,16 @@ impl<'a> Facts<'a> {
         let groups = meet::groups(&each, self.chosen.machines.max(1) as usize);
         let lanes = f64::from(self.chosen.lanes.max(1));
         let crowds = Crowds::new(&each, places, &self.draws.rows, lanes);
-        let found = (Rc::new(groups), Rc::new(crowds));
+        let changes = match self.surface.aging() {
+            Some(_) => meet::changes(&each, self.chosen.machines.max(1) as usize),
+            None => Vec::new(),
+        };
+        let changes = changes.into_iter().zip(&self.asked).map(|(tables, asked)| {
+            let again = |meetings: Vec<_>| Rc::new(Again::new(&meetings, asked.share));
+            tables.into_iter().map(|(table, of)| (table, again(of))).collect()
+        });
+        let changes: Vec<BTreeMap<usize, Rc<Again>>> = changes.collect();
+        let found = (Rc::new(groups), Rc::new(crowds), Rc::new(changes));
         self.met.borrow_mut().push((homes, found.clone()));
         found
     }

@@ -139,6 +139,7 @@ impl Reader<'_, '_> {
             },
             indexes: self.indexes(at, table, of),
             versions_beside: of.versions_beside,
+            keeps_versions: of.keeps_versions,
         }
     }
 

@@ -219,6 +219,10 @@ fn draw_table(page: &mut String, table: &TableReport) {
         paragraph(page, &format!("Index {}", index.index));
         draw_candidates(page, &index.index, &index.candidates);
     }
+    if !table.versions.is_empty() {
+        paragraph(page, "Old versions");
+        draw_candidates(page, "old versions", &table.versions);
+    }
     page.push_str("<details><summary>what asks for it</summary><table>\n");
     for driver in &table.drivers {
         row(page, &[&driver.statement, &driver.what, &format!("{:.4} a call", driver.per_call)]);

@@ -67,7 +67,7 @@ fn table(facts: &Facts<'_>, model: &Model<'_>, plan: &Plan, at: usize) -> TableD
         },
         node_bytes: or(plan.choice.node_bytes, UNUSED_NODE),
         versions_beside: plan.versions_beside,
-        keeps_versions: shape.is_updated,
+        keeps_versions: shape.is_updated && plan.keeps_versions,
         rows: shape.rows,
         partition: model.grouping.tables[at].partition.clone(),
         indexes: of.indexes.iter().enumerate().map(index).collect(),

@@ -69,26 +69,38 @@ struct Counts<'a> {
     rows: BTreeMap<&'a Row, Vec<Vec<f64>>>,
 }
 
-/// How calls meet on so many machines: on the one where they meet most, on the next one, and then on twice as many each time.
-pub fn groups(calls: &[Calls<'_>], machines: usize) -> Vec<Group> {
-    let changed: Vec<Vec<BTreeMap<Row, f64>>> =
-        calls.iter().map(|of| changed(of.asked, of.drawn)).collect();
-    let place = |number: usize, call: usize| calls[number].places.as_ref().map_or(0, |of| of[call]);
-    let none = vec![vec![0.0; machines]; calls.len()];
-    let mut counts = Counts { calls, machines, drawn: none.clone(), rows: BTreeMap::new() };
-    for (number, changed) in changed.iter().enumerate() {
+/// How often others change the rows that calls of each procedure change, by table: of all machines together. Each row counts for itself.
+pub fn changes(calls: &[Calls<'_>], machines: usize) -> Vec<BTreeMap<usize, Vec<Meeting>>> {
+    let changed = changed_by(calls);
+    let counts = Counts::new(calls, &changed, machines);
+    let of = |(number, changed): (usize, &Vec<BTreeMap<Row, f64>>)| {
+        let mut tables: BTreeMap<usize, Vec<Met>> = BTreeMap::new();
         for (call, rows) in changed.iter().enumerate() {
-            counts.drawn[number][place(number, call)] += 1.0;
             for (row, times) in rows {
-                let of = counts.rows.entry(row).or_insert_with(|| none.clone());
-                of[number][place(number, call)] += times;
+                let once = BTreeMap::from([(row.clone(), 1.0_f64.min(*times))]);
+                let met = counts.met(number, counts.place(number, call), &once);
+                tables.entry(row.0).or_default().push(met);
             }
         }
-    }
+        let tables = tables.into_iter().map(|(table, met)| (table, classes(met.into_iter())));
+        tables.collect()
+    };
+    changed.iter().enumerate().map(of).collect()
+}
+
+/// The rows that each drawn call of each procedure changes.
+fn changed_by(calls: &[Calls<'_>]) -> Vec<Vec<BTreeMap<Row, f64>>> {
+    calls.iter().map(|of| changed(of.asked, of.drawn)).collect()
+}
+
+/// How calls meet on so many machines: on the one where they meet most, on the next one, and then on twice as many each time.
+pub fn groups(calls: &[Calls<'_>], machines: usize) -> Vec<Group> {
+    let changed = changed_by(calls);
+    let counts = Counts::new(calls, &changed, machines);
     let mut met: Vec<Vec<(usize, Met)>> = Vec::new();
     for (number, changed) in changed.iter().enumerate() {
         let each = changed.iter().enumerate().map(|(call, rows)| {
-            let at = place(number, call);
+            let at = counts.place(number, call);
             (at, counts.met(number, at, rows))
         });
         met.push(each.collect());
@@ -126,7 +138,32 @@ pub fn groups(calls: &[Calls<'_>], machines: usize) -> Vec<Group> {
     found
 }
 
-impl Counts<'_> {
+impl<'a> Counts<'a> {
+    fn new(
+        calls: &'a [Calls<'a>],
+        changed: &'a [Vec<BTreeMap<Row, f64>>],
+        machines: usize,
+    ) -> Self {
+        let none = vec![vec![0.0; machines]; calls.len()];
+        let mut counts = Self { calls, machines, drawn: none.clone(), rows: BTreeMap::new() };
+        for (number, changed) in changed.iter().enumerate() {
+            for (call, rows) in changed.iter().enumerate() {
+                let at = counts.place(number, call);
+                counts.drawn[number][at] += 1.0;
+                for (row, times) in rows {
+                    let of = counts.rows.entry(row).or_insert_with(|| none.clone());
+                    of[number][at] += times;
+                }
+            }
+        }
+        counts
+    }
+
+    /// The machine of a call; the first where it is made anywhere.
+    fn place(&self, number: usize, call: usize) -> usize {
+        self.calls[number].places.as_ref().map_or(0, |of| of[call])
+    }
+
     fn met(&self, number: usize, place: usize, rows: &BTreeMap<Row, f64>) -> Met {
         let mut met = Met::default();
         for (row, times) in rows {

@@ -36,6 +36,7 @@
 //! ```
 //! The same input gives the same bytes: there is no clock here, no I/O and no order of hashes, and drawn calls have a seed.
 
+mod aging;
 mod asked;
 mod average;
 mod beside;

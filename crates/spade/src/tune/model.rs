@@ -1,5 +1,6 @@
 //! A workload with a design on a cluster: everything that what it costs depends on, and how much memory it takes.
 
+use super::aging::Again;
 use super::asked::{Asked, Kind};
 use super::candidate::{Choice, IndexChoice, Placing, Shape};
 use super::crowd::Crowds;
@@ -12,6 +13,7 @@ use super::surface::{Surface, Sway};
 use super::whole::Reached;
 use crate::design::{Access, Partition};
 use layout::IndexKind;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// How all tables are stored, and where procedures are carried out.
@@ -32,25 +34,29 @@ pub struct TablePlan {
     pub indexes: Vec<IndexChoice>,
     /// Old versions beside each row that is changed.
     pub versions_beside: u32,
+    /// Whether their memory stays with the row.
+    pub keeps_versions: bool,
 }
 
 impl Plan {
     /// All of it as numbers: plans with equal keys are equal.
     pub fn key(&self) -> Vec<u64> {
         let mut key = Vec::with_capacity(8 * self.tables.len());
-        self.tables.iter().for_each(|of| of.put_key(&mut key));
+        for of in &self.tables {
+            of.put_key(&mut key);
+            key.extend([u64::from(of.versions_beside), u64::from(of.keeps_versions)]);
+        }
         key.extend(self.access.iter().map(|of| *of as u64));
         key
     }
 }
 
 impl TablePlan {
-    /// Adds all of it as numbers.
+    /// Adds all of it as numbers but for old versions, which cost what they do whatever else is so.
     pub fn put_key(&self, key: &mut Vec<u64>) {
         let Choice { storage, slots, placing, node_bytes } = &self.choice;
-        let sizes = [*slots, *node_bytes, self.versions_beside, self.indexes.len() as u32];
         key.push(*storage as u64);
-        key.extend(sizes.map(u64::from));
+        key.extend([*slots, *node_bytes, self.indexes.len() as u32].map(u64::from));
         match placing {
             Placing::Ordered => key.push(0),
             Placing::Hashed(load) => key.extend([1, u64::from(*load)]),
@@ -82,6 +88,8 @@ pub struct Model<'a> {
     pub meetings: Rc<Vec<Group>>,
     /// How they meet where they add rows.
     pub crowds: Rc<Crowds>,
+    /// How often others change the rows that calls of each procedure change, by table.
+    pub changes: Rc<Vec<BTreeMap<usize, Rc<Again>>>>,
     /// Machines of the cluster.
     pub machines: u32,
     /// The share of calls that come to another machine than that of their rows.
@@ -231,6 +239,7 @@ impl<'a> Model<'a> {
             calls: Rc::clone(&self.calls),
             meetings: Rc::clone(&self.meetings),
             crowds: Rc::clone(&self.crowds),
+            changes: Rc::clone(&self.changes),
             known: self.known.off_by(sway.line()),
             priced: self.priced.off_by(sway.line()),
             ..*self
@@ -257,14 +266,22 @@ impl<'a> Model<'a> {
         let (shape, of) = (&self.shapes[table], &plan.tables[table]);
         let indexes = of.indexes.iter().enumerate();
         let indexes = indexes.map(|(index, choice)| shape.index_bytes(index, *choice));
-        let versions = shape.version_bytes(of.versions_beside);
         let bytes = indexes.fold(shape.bytes(&of.choice), u64::saturating_add);
-        self.each(table, bytes.saturating_add(versions))
+        self.each(table, bytes).saturating_add(self.version_bytes_each(plan, table))
     }
 
     /// Bytes of old versions on each machine, of those of a table.
     pub fn version_bytes_each(&self, plan: &Plan, table: usize) -> u64 {
-        self.each(table, self.shapes[table].version_bytes(plan.tables[table].versions_beside))
+        let (shape, of) = (&self.shapes[table], &plan.tables[table]);
+        let bytes = |rows: u64| self.each(table, shape.version_bytes(of.versions_beside, rows));
+        match self.surface.aging().filter(|_| !of.keeps_versions) {
+            // What is given back was with a row for as long as it was needed.
+            Some(aging) => {
+                let lanes = f64::from(self.lanes) * f64::from(self.machines);
+                bytes(libm::ceil(lanes * aging.changes) as u64)
+            }
+            None => bytes(shape.rows),
+        }
     }
 
     /// Of a table's bytes those on each machine.

@@ -12,12 +12,14 @@
 //! since services of a kind take equal times. All of that depends on the throughput, and the lanes' time from call to call grows with
 //! it: [`super::settle`] finds the throughput at which lanes are busy all the time.
 
+use super::aging::{More, Old};
 use super::cost::{Cost, add, scaled};
 use super::crowd::Crowd;
 use super::meet::Meeting;
 use super::order::{Order, in_order};
 use super::surface::Clock;
 use crate::measurement::Demand;
+use std::rc::Rc;
 
 /// Rounds in which waits, repetitions and what both take of the stages are found from each other.
 const ROUNDS: u32 = 2;
@@ -46,8 +48,31 @@ pub struct Part<'a> {
     pub meetings: &'a [Meeting],
     /// How they meet where they add rows.
     pub crowd: Crowd,
+    /// Old versions of the rows that they change.
+    pub old: Rc<[Old]>,
     /// Whether calls of other procedures are there at all.
     pub has_others: bool,
+}
+
+impl Part<'_> {
+    /// The same with what old versions cost when each machine makes so many calls in a nanosecond.
+    fn aged(&self, rate: f64, needed_ns: f64) -> Self {
+        let all = self.old.iter().fold(More::default(), |sum, old| {
+            sum.plus(&old.cost(rate, needed_ns, !self.has_others), 1.0)
+        });
+        let cost = &self.cost;
+        Self {
+            cost: Cost {
+                latency_ns: cost.latency_ns + all.latency_ns,
+                // They are moved away while the row is locked.
+                commit_ns: cost.commit_ns + all.latency_ns,
+                machines: add(cost.machines, all.machines),
+                ..*cost
+            },
+            old: Rc::clone(&self.old),
+            ..*self
+        }
+    }
 }
 
 /// The machines, and what they do beside calls.
@@ -61,6 +86,8 @@ pub struct Cluster {
     pub lanes: f64,
     /// How snapshots come to machines; none where each lane gets its own, and that is part of what it takes alone.
     pub clock: Option<Clock>,
+    /// For how long old versions are needed.
+    pub needed_ns: f64,
 }
 
 /// How fast it goes.
@@ -110,6 +137,14 @@ pub struct Seen {
 
 /// What lanes do when each machine makes so many calls in a nanosecond.
 pub fn seen(parts: &[Part<'_>], cluster: &Cluster, rate: f64) -> Seen {
+    if parts.iter().all(|part| part.old.is_empty()) {
+        return seen_of(parts, cluster, rate);
+    }
+    let aged: Vec<Part<'_>> = parts.iter().map(|part| part.aged(rate, cluster.needed_ns)).collect();
+    seen_of(&aged, cluster, rate)
+}
+
+fn seen_of(parts: &[Part<'_>], cluster: &Cluster, rate: f64) -> Seen {
     let mean =
         |of: &dyn Fn(&Part<'_>) -> f64| parts.iter().map(|part| part.share * of(part)).sum::<f64>();
     let commits = mean(&|part| f64::from(u8::from(part.cost.commit_ns > 0.0)));
@@ -385,7 +420,7 @@ pub mod tests {
     const CLOCK: Clock = Clock { trip_ns: 2_000.0, freeze_ns: 300.0 };
 
     fn cluster(lanes: f64, clock: Option<Clock>) -> Cluster {
-        Cluster { machines: 4.0, threads: 16.0, lanes, clock }
+        Cluster { machines: 4.0, threads: 16.0, lanes, clock, needed_ns: 0.0 }
     }
 
     fn pace(parts: &[Part<'_>], cluster: &Cluster) -> Pace {
@@ -418,6 +453,7 @@ pub mod tests {
             of_procedure: 1.0,
             meetings: &[],
             crowd: Crowd::default(),
+            old: Rc::new([]),
             has_others: true,
         }
     }

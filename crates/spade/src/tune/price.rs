@@ -202,7 +202,7 @@ impl Model<'_> {
 
     /// Shares of rows and entries that are local: none where memory servers are apart from all that compute, since the own
     /// machine's rows are as far as others'.
-    fn near(&self, shares: (f64, f64)) -> (f64, f64) {
+    pub fn near(&self, shares: (f64, f64)) -> (f64, f64) {
         if self.surface.has(Place::Local) { shares } else { (0.0, 0.0) }
     }
 

@@ -179,6 +179,8 @@ pub struct TableReport {
     pub candidates: Vec<Alternative>,
     /// Its indexes.
     pub indexes: Vec<IndexReport>,
+    /// How many old versions could be beside its rows, the best first; none where that was not decided.
+    pub versions: Vec<Alternative>,
     /// What is asked of it, the most frequent first.
     pub drivers: Vec<Driver>,
     /// What writing it takes of an average call.

@@ -173,6 +173,9 @@ fn draw_table(text: &mut String, table: &TableReport, all: bool) {
     for index in &table.indexes {
         draw_candidates(text, &index.index, &index.candidates, all);
     }
+    if !table.versions.is_empty() {
+        draw_candidates(text, "old versions", &table.versions, all);
+    }
     let drivers = table.drivers.iter().filter(|driver| driver.per_call > 0.0);
     let drivers: Vec<String> = drivers
         .take(if all { usize::MAX } else { DRIVERS_SHOWN })

@@ -4,6 +4,7 @@
 //! the row's size, plus what each other choice was seen to change: differences add up where ratios of small numbers would not.
 //! Between two measured sizes it is a straight line, beyond them the line goes on.
 
+use super::aging::Aging;
 use super::chains::chain_blocks;
 use super::cost::{Cost, Noise, add, scaled};
 use super::kept::{Kept, Lines};
@@ -43,6 +44,8 @@ pub struct Surface {
     published_noise: f64,
     /// How snapshots come to machines, with the lines that tell it.
     clock: OnceCell<(Option<Clock>, Lines)>,
+    /// What old versions cost, if that was measured.
+    aging: Option<Rc<Aging>>,
     /// What was asked for before.
     known: Kept<Known, Option<Cost>>,
     /// The lines that what is being found goes by.
@@ -85,9 +88,9 @@ impl Surface {
     /// What was measured of a world.
     pub fn new(all: &Measurements, world: &World) -> Self {
         let mut measured: BTreeMap<Line, Vec<(f64, Cost, Noise)>> = BTreeMap::new();
-        let points = all.points().iter().filter(|point| point.parameters.world == *world);
+        let points = || all.points().iter().filter(|point| point.parameters.world == *world);
         let mut is_quick = false;
-        for point in points {
+        for point in points().filter(|point| point.parameters.versions.is_none()) {
             is_quick |= point.version.effort == Effort::Quick;
             let line = measured.entry(Line::of(&point.parameters)).or_default();
             let row = f64::from(point.parameters.row_bytes);
@@ -109,6 +112,7 @@ impl Surface {
             places,
             published,
             published_noise,
+            aging: Aging::new(points()).map(Rc::new),
             clock: OnceCell::new(),
             known: Kept::new(),
             used: RefCell::default(),
@@ -161,12 +165,18 @@ impl Surface {
             lines,
             published,
             places: self.places.clone(),
+            aging: self.aging.clone(),
             clock: OnceCell::new(),
             known: self.known.off_by(sway.line()),
             used: RefCell::default(),
             lacking: RefCell::default(),
             ..*self
         }
+    }
+
+    /// What old versions cost, if that was measured.
+    pub fn aging(&self) -> Option<&Aging> {
+        self.aging.as_deref()
     }
 
     /// Whether points were measured for a first look only.

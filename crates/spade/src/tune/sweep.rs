@@ -10,14 +10,14 @@
 //!               six procedures or fewer can be shipped; else none, all, each alone, and all but each)
 //! partitions    each partitioning, with nothing shipped and with all that can be, on each style of tables: the tuner's, none, each
 //!               other attribute first, and the tuner's with nothing copied
-//! tables        each other choice for one table or one index, or that table spread over all machines, on one base after the other, as
-//!               long as all of a base's fit: a style of tables, with nothing shipped or all that can be
+//! tables        each other choice for one table or one index, its old versions otherwise, or that table spread over all machines, on one
+//!               base after the other, as long as all of a base's fit: a style of tables, with nothing shipped or all that can be
 //! ```
 //! in this order, each design once; with everything there, nothing follows. Styles are what somebody would do to all tables alike: inlined in small buckets, or placed by counting;
 //! the usual buckets of eight; rows outside of small buckets; trees. Bases differ in what is full first, so that a choice that only pays
 //! where cards or cores are is seen on one of them.
 
-use super::candidate::{Choice, IndexChoice, Placing, Shape, VERSIONS_BESIDE};
+use super::candidate::{Choice, IndexChoice, Placing, Shape};
 use super::facts::Facts;
 use super::group::{Grouped, Grouping};
 use super::made;
@@ -35,6 +35,9 @@ const NODES: [u32; 4] = [256, 512, 1024, 4096];
 const NODES_OF_HASHED: [u32; 2] = [512, 2048];
 /// Slots and planned load of hashed buckets that are tried.
 const BUCKETS: [(u32, u32); 2] = [(2, 40), (8, 65)];
+
+/// Old versions beside rows, and whether their memory stays: those of all tables, and what else is tried of one that is changed.
+const VERSIONS: [(u32, bool); 3] = [(8, true), (1, true), (8, false)];
 
 /// What is done to all tables alike.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -218,7 +221,8 @@ fn tables(facts: &Facts<'_>, style: Style) -> Vec<TablePlan> {
                     _ => IndexChoice { kind: IndexKind::Hash, node_bytes: 0 },
                 })
                 .collect(),
-            versions_beside: VERSIONS_BESIDE,
+            versions_beside: VERSIONS[0].0,
+            keeps_versions: VERSIONS[0].1,
         }
     };
     facts.shapes.iter().enumerate().map(table).collect()
@@ -271,6 +275,9 @@ fn changes(
         for index in 0..shape.index_ranges.len() {
             let kinds = index_choices(shape, index).into_iter();
             all.extend(kinds.map(|choice| with(&|table| table.indexes[index] = choice)));
+        }
+        for versions in VERSIONS[1..].iter().filter(|_| shape.is_updated) {
+            all.push(with(&|table| (table.versions_beside, table.keeps_versions) = *versions));
         }
         if facts.chosen.machines > 1 && own.tables[at].partition != Partition::RoundRobin {
             let mut grouping = own.clone();

@@ -1,5 +1,6 @@
 //! What the whole workload does: calls by frequency, and how fast they go; each stage of a machine has so many nanoseconds in a second.
 
+use super::aging::Old;
 use super::cost::{Cost, add};
 use super::crowd::Crowd;
 use super::meet::{Group, Meeting};
@@ -17,6 +18,12 @@ pub struct Load {
     pub cost: Cost,
     /// What all of them do together.
     pub pace: Pace,
+}
+
+/// Old versions of what a procedure's calls change.
+struct OldOf {
+    home: Rc<[Old]>,
+    away: Rc<[Old]>,
 }
 
 /// What a plan comes to, and where each group of machines was found to be.
@@ -76,7 +83,8 @@ impl Model<'_> {
             let each = costs.iter().zip(&called).map(|(costs, (number, crowd))| {
                 let of_procedure = self.asked[*number].share;
                 let met = (&*group.meetings[*number], *crowd);
-                self.kinds(costs, plan.access[*number], met, of_procedure)
+                let old = self.old_of(plan, *number, &group.machines);
+                self.kinds(costs, plan.access[*number], (met, &old), of_procedure)
             });
             Some(each.collect::<Option<Vec<_>>>()?.concat())
         })
@@ -122,7 +130,8 @@ impl Model<'_> {
         let crowd = self.crowd(plan, number);
         let found = self.load(None, &|group| {
             let met = (&*group.meetings[number], crowd);
-            let mut parts = self.kinds(costs, access, met, 1.0)?;
+            let old = self.old_of(plan, number, &group.machines);
+            let mut parts = self.kinds(costs, access, (met, &old), 1.0)?;
             parts.iter_mut().for_each(|part| part.has_others = false);
             Some(parts)
         });
@@ -134,24 +143,37 @@ impl Model<'_> {
         &self,
         costs: &Costs,
         access: Access,
-        (meetings, crowd): (&'p [Meeting], Crowd),
+        ((meetings, crowd), old): ((&'p [Meeting], Crowd), &OldOf),
         of_procedure: f64,
     ) -> Option<Vec<Part<'p>>> {
-        let part = |share: f64, cost: Cost| Part {
+        let part = |share: f64, cost: Cost, old: &Rc<[Old]>| Part {
             share: of_procedure * share,
             cost,
             of_procedure,
             meetings,
             crowd,
+            old: Rc::clone(old),
             has_others: true,
         };
         if costs.one_sided.is_none() && costs.shipped.is_none() {
-            return Some(vec![part(1.0, costs.home)]);
+            return Some(vec![part(1.0, costs.home, &old.home)]);
         }
         let away = costs.away(access)?;
-        let both = [(1.0 - self.remote_calls, costs.home), (self.remote_calls, away)];
-        let there = both.into_iter().filter(|(share, _)| *share > 0.0);
-        Some(there.map(|(share, cost)| part(share, cost)).collect())
+        let from = if access == Access::Shipped { &old.home } else { &old.away };
+        let both =
+            [(1.0 - self.remote_calls, costs.home, &old.home), (self.remote_calls, away, from)];
+        let there = both.into_iter().filter(|(share, ..)| *share > 0.0);
+        Some(there.map(|(share, cost, old)| part(share, cost, old)).collect())
+    }
+
+    /// Old versions of what a procedure's calls change at home on one of these machines, and from elsewhere by verbs.
+    fn old_of(&self, plan: &Plan, number: usize, machines: &[usize]) -> OldOf {
+        let call = &self.calls[number];
+        let away = |at: usize| if call.copied[at] { (1.0, 1.0) } else { (0.0, 0.0) };
+        OldOf {
+            home: self.old(plan, number, &|at| call.near(at, machines)).into(),
+            away: self.old(plan, number, &away).into(),
+        }
     }
 
     /// What calls do, on all groups of machines; where it is known how fast they go nearly, that is begun with.
@@ -165,6 +187,7 @@ impl Model<'_> {
             threads: f64::from(self.threads.max(1)),
             lanes: f64::from(self.lanes.max(1)),
             clock: self.surface.clock(),
+            needed_ns: self.surface.aging().map_or(0.0, |aging| aging.needed_ns),
         };
         let mut load = Load::default();
         let (mut paces, mut starts) = (Vec::new(), Vec::new());

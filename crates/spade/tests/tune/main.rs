@@ -14,3 +14,4 @@ mod shipped;
 mod storage;
 mod support;
 mod sweep;
+mod versions;

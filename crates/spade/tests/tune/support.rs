@@ -92,6 +92,7 @@ pub fn quick(all: &Measurements) -> Measurements {
         let of = &point.parameters;
         let is_usual = of.row_bytes == 64
             && of.replicas == 1
+            && of.versions.is_none()
             && matches!(of.neighbourhood, 0 | 8)
             && matches!(of.load_percent, 0 | 65)
             && matches!(of.node_bytes, 0 | 512);
@@ -167,6 +168,44 @@ impl Prices {
         all
     }
 
+    /// All points, and changes of few rows by turns: of a row that is changed again within `needed_ns`, an old version has to be moved,
+    /// which takes a call; memory that is given back takes as much as a lock and a verb.
+    pub fn aged(&self, needed_ns: f64) -> Measurements {
+        let mut all = self.measured();
+        let places = [Place::Local, Place::OneSided];
+        let turns = [1, 10, 100].map(|among| Versions { beside: 1, keeps: true, among });
+        let others = [(8, true, 10), (1, false, 100)].map(|(beside, keeps, among)| Versions {
+            beside,
+            keeps,
+            among,
+        });
+        for (place, versions) in places
+            .into_iter()
+            .flat_map(|place| turns.into_iter().chain(others).map(move |of| (place, of)))
+        {
+            let usual = usual(Storage::HashInlined, AccessPath::Primary, place);
+            let operation = Operation::Update;
+            let mut point = self.point(Parameters { operation, versions: Some(versions), ..usual });
+            let again_ns = needed_ns / 10.0 * 0.999 * f64::from(versions.among);
+            let is_moved = versions.beside == 1 && again_ns < needed_ns;
+            let Measured { alone, loaded, service } = &mut point.measured;
+            loaded.moved = Some(Moved { share: f64::from(u8::from(is_moved)), again_ns });
+            let mut more = 0.0;
+            if is_moved {
+                more += self.trip;
+                service.requester.core_ns += self.call;
+            }
+            if !versions.keeps {
+                more += self.trip;
+                service.requester.engine_ns += self.verb;
+                service.requester.core_ns += self.call;
+            }
+            alone.median_ns = Spread::of(&[alone.median_ns.median + more]);
+            all.put(point);
+        }
+        all
+    }
+
     pub fn quick(&self) -> Measurements {
         quick(&self.measured())
     }
@@ -202,6 +241,7 @@ impl Prices {
                     p99_ns,
                     aborts: 0.0,
                     busiest: Some((stage.to_owned(), 1.0)),
+                    moved: None,
                 },
                 service,
             },
@@ -310,6 +350,7 @@ fn usual(storage: Storage, path: AccessPath, place: Place) -> Parameters {
         load_percent: if is_hash { 65 } else { 0 },
         node_bytes: if has_nodes { 512 } else { 0 },
         replicas: 1,
+        versions: None,
     }
 }
 

@@ -22,7 +22,7 @@ use layout::NodeId;
 use membership::{ClusterFile, FabricKind, Member};
 use namdb::{Db, Oracle, host};
 use spade::measurement::{
-    Alone, Demand, Loaded, Measured, Parameters, Place, Service, Spread, World, rounded,
+    Alone, Demand, Loaded, Measured, Moved, Parameters, Place, Service, Spread, World, rounded,
 };
 use std::sync::{Arc, Mutex};
 use txn::CatalogError;
@@ -320,24 +320,32 @@ fn measure_point<S: Site>(
     (point_s, seed): (f64, u64),
 ) -> Result<Tried<Measured>> {
     let one = OneLane(site);
+    let among = point.versions.map(|of| of.among);
     let threads = point.world.threads;
     let lanes = threads * site.facts().lanes_per_thread;
     let alone = persist(ALONE_SHARE * point_s, |span_s| seen(&one, micro, (1, seed), span_s))?;
     alone.and_then(|alone| {
         let all = |span_s| seen(site, micro, (threads, seed), span_s);
         let loaded = persist((1.0 - ALONE_SHARE) * point_s, all)?;
-        loaded.and_then(|loaded| Ok(Tried::Seen(measured(&alone, &loaded, (threads, lanes)))))
+        loaded
+            .and_then(|loaded| Ok(Tried::Seen(measured(&alone, &loaded, (threads, lanes), among))))
     })
 }
 
 /// What the repetitions of one lane alone, and of all of them, say of an operation.
-fn measured(alone: &[Seen], loaded: &[Seen], (threads, lanes): (u32, u32)) -> Measured {
+fn measured(
+    alone: &[Seen],
+    loaded: &[Seen],
+    (threads, lanes): (u32, u32),
+    among: Option<u32>,
+) -> Measured {
     let rate = |seen: &Seen| seen.operations as f64 / seen.measured_s;
     let lanes = f64::from(lanes);
     let spread = |all: &[Seen], of: &dyn Fn(&Seen) -> f64| {
         Spread::of(&all.iter().map(of).collect::<Vec<f64>>())
     };
     let all_operations: u64 = loaded.iter().map(|seen| seen.operations).sum();
+    let calls: u64 = loaded.iter().map(|seen| seen.counts.calls).sum();
     let aborts: u64 = loaded.iter().map(|seen| seen.retries).sum();
     Measured {
         alone: Alone {
@@ -351,6 +359,14 @@ fn measured(alone: &[Seen], loaded: &[Seen], (threads, lanes): (u32, u32)) -> Me
             p99_ns: spread(loaded, &|seen| seen.p99_ns),
             aborts: rounded(aborts as f64 / all_operations as f64),
             busiest: None,
+            moved: among.map(|among| Moved {
+                share: rounded((calls as f64 / all_operations as f64).min(1.0)),
+                // `measured_s` is the time of all lanes together.
+                again_ns: rounded(
+                    1e9 * f64::from(among) * loaded.iter().map(|seen| seen.measured_s).sum::<f64>()
+                        / all_operations as f64,
+                ),
+            }),
         },
         service: service(alone, loaded),
     }

@@ -3,10 +3,13 @@
 use crate::bench::text::{duration_us, rate};
 use ::measure::experiment::Choice;
 use spade::measurement::{
-    AccessPath, Measurements, Operation, Parameters, Place, Point, storage_name,
+    AccessPath, Measurements, Operation, Parameters, Place, Point, Versions, storage_name,
 };
 use std::fmt::Write;
 use std::path::Path;
+
+/// Updates of one row alone, each of which moves an old version away.
+const MOVING: Versions = Versions { beside: 1, keeps: true, among: 1 };
 
 /// What became of all points that are asked for.
 pub struct Kept<'a> {
@@ -64,6 +67,7 @@ fn draw(text: &mut String, all: &Measurements, choice: &Choice) {
             && point.replicas == 1
             && [0, usual.neighbourhood].contains(&point.neighbourhood)
             && [0, usual.load_percent].contains(&point.load_percent)
+            && point.versions.is_none_or(|of| of == MOVING)
     };
     let mut lines: Vec<Parameters> = Vec::new();
     for point in groups.iter().flatten().filter(is_shown) {
@@ -84,6 +88,7 @@ fn draw(text: &mut String, all: &Measurements, choice: &Choice) {
             let _ = writeln!(text, "{}, {}", storage_name(line.storage), line.path);
         }
         let rows = match (line.operation, line.rows) {
+            _ if line.versions.is_some() => ", old one moved".to_owned(),
             (Operation::Lookup | Operation::Scan, rows) if rows > 1 => format!(" of {rows} rows"),
             _ => String::new(),
         };

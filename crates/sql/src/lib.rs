@@ -12,6 +12,7 @@ pub mod embedded;
 pub mod error;
 pub mod expression;
 pub mod function;
+mod lenient;
 pub mod load;
 pub mod near;
 mod parse;

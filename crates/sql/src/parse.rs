@@ -2,6 +2,7 @@
 
 use crate::depth::check_depth;
 use crate::error::{Error, ErrorKind, Result};
+use crate::lenient::refuse_lenient;
 use crate::source::Source;
 use crate::token::token_is_word;
 use sqlparser::ast::{Expr, Statement};
@@ -23,6 +24,7 @@ pub(crate) fn statement(
     place: Span,
 ) -> Result<Statement> {
     check_depth(source, tokens)?;
+    refuse_lenient(source, tokens)?;
     let mut parser = parser(tokens);
     let statement = parser.parse_statement().map_err(|error| located(source, &error, place))?;
     expect_end(source, &parser, place)?;
@@ -35,6 +37,7 @@ pub(crate) fn expression(source: &Source, tokens: &[TokenWithSpan], place: Span)
         return Err(Error::at(source, place, ErrorKind::Syntax, "an expression is missing here"));
     }
     check_depth(source, tokens)?;
+    refuse_lenient(source, tokens)?;
     let mut parser = parser(tokens);
     let expression = parser.parse_expr().map_err(|error| located(source, &error, place))?;
     let next = parser.peek_token();

@@ -32,8 +32,8 @@ const COLUMNS_ONLY: [&str; 40] = [
     "treat", "trim", "values", "varchar",
 ];
 
-/// Whether `name`, in small letters and without quotes, is no name of a parameter.
-pub(crate) fn is_no_parameter(name: &str) -> bool {
+/// Whether `name`, in small letters and without quotes, is no name of a function or parameter.
+pub(crate) fn is_no_routine(name: &str) -> bool {
     is_reserved(name) || COLUMNS_ONLY.binary_search(&name).is_ok()
 }
 
@@ -44,7 +44,7 @@ mod tests {
     #[test]
     fn words_are_in_order() {
         assert!(RESERVED.is_sorted() && COLUMNS_ONLY.is_sorted());
-        assert!(is_no_parameter("timestamp") && !is_reserved("timestamp"));
+        assert!(is_no_routine("timestamp") && !is_reserved("timestamp"));
         assert!(is_reserved("where") && !is_reserved("value"));
     }
 }

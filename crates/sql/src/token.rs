@@ -1,7 +1,7 @@
 //! Tokens of a file with their places, and a cursor over them.
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::reserved::is_reserved;
+use crate::reserved::{is_no_routine, is_reserved};
 use crate::source::Source;
 use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::tokenizer::{Location, Span, Token, TokenWithSpan, Tokenizer, Word};
@@ -11,6 +11,7 @@ pub(crate) const STATEMENT_TOKENS_MAX: usize = 4000;
 
 /// Splits the part of `source` that begins at byte `start` and has `text`, without blanks and comments.
 pub(crate) fn tokenize(source: &Source, start: usize, text: &str) -> Result<Vec<TokenWithSpan>> {
+    refuse_zero_bytes(source, start, text)?;
     let first = source.location(start);
     let shift = |location: Location| {
         let column =
@@ -40,6 +41,14 @@ pub(crate) fn tokenize(source: &Source, start: usize, text: &str) -> Result<Vec<
         }
     }
     Ok(kept)
+}
+
+/// PostgreSQL's texts end at one; the tokenizer takes it for a letter, also of comments.
+fn refuse_zero_bytes(source: &Source, start: usize, text: &str) -> Result<()> {
+    let Some(at) = text.find('\0') else { return Ok(()) };
+    let place = source.location(start + at);
+    let sentence = "a text of PostgreSQL has no zero byte";
+    Err(Error::at(source, Span::new(place, place), ErrorKind::Syntax, sentence))
 }
 
 /// `1..10` is a range in PL/pgSQL; the tokenizer makes `1.` and `.10` of it, or a point and `.10`.
@@ -245,12 +254,27 @@ impl<'s> Cursor<'s> {
 
     /// Takes a name that may not be a reserved word, which `what` says the meaning of.
     pub(crate) fn identifier(&mut self, what: &str) -> Result<(String, Span)> {
-        let reserved = matches!(self.peek(), Some(Token::Word(word))
-            if word.quote_style.is_none() && is_reserved(&word.value.to_lowercase()));
-        if reserved {
+        if self.is_bare(is_reserved) {
             return Err(self.expected(what));
         }
         self.name(what)
+    }
+
+    /// Takes the name of a function, a parameter or a column of its result, which `what` says the meaning of.
+    pub(crate) fn routine_identifier(&mut self, what: &str) -> Result<(String, Span)> {
+        let refused = self.is_bare(is_no_routine);
+        let (name, span) = self.identifier(what)?;
+        if refused {
+            let sentence = format!("`{name}` is no name of {what}");
+            return Err(self.error(span, ErrorKind::Syntax, sentence));
+        }
+        Ok((name, span))
+    }
+
+    /// Whether a word comes next that is without quotes and one of `words`, in small letters.
+    pub(crate) fn is_bare(&self, words: impl Fn(&str) -> bool) -> bool {
+        matches!(self.peek(), Some(Token::Word(word))
+            if word.quote_style.is_none() && words(&word.value.to_lowercase()))
     }
 
     /// A syntax error at the next token.
@@ -343,6 +367,13 @@ mod tests {
         let tokens = tokenize(&source, 5, "a\n  b").expect("it has tokens");
         assert_eq!(tokens[0].span.start, Location::new(2, 4));
         assert_eq!(tokens[1].span.start, Location::new(3, 3));
+    }
+
+    #[test]
+    fn zero_bytes_are_refused_also_in_comments() {
+        let source = Source::new("f", "a\n-- \0\n");
+        let error = tokenize(&source, 2, "-- \0\n").expect_err("it has a zero byte");
+        assert_eq!((error.line, error.column), (2, 4));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use super::Compiler;
 use crate::error::{ErrorKind, Result};
 use crate::procedure::{StatementKind, Target};
+use crate::reserved::is_reserved;
 use crate::token::name_of;
 use crate::types::SqlType;
 use sqlparser::tokenizer::{Span, Token};
@@ -30,6 +31,10 @@ impl Compiler<'_> {
     }
 
     pub(super) fn assignment(&mut self) -> Result<StatementKind> {
+        if self.cursor.is_bare(is_reserved) {
+            let error = self.cursor.expected("a variable");
+            return Err(error.advise("write its name between double quotes"));
+        }
         let (target, sql_type) = self.target()?;
         if !self.cursor.accept(&Token::Assignment) && !self.cursor.accept(&Token::Eq) {
             return Err(self.cursor.expected("`:=`"));

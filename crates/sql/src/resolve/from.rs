@@ -324,6 +324,7 @@ impl Resolver<'_> {
                     "a type in an alias",
                     "write the name alone",
                 )?;
+                self.check_name(&named.name)?;
                 column.name = ident_name(&named.name);
             }
         }

@@ -183,7 +183,19 @@ impl<'a> Resolver<'a> {
             let error = self.error(ident.span, ErrorKind::Syntax, sentence);
             return Err(error.advise("write it between double quotes if it is a name"));
         }
-        Ok(())
+        self.check_quotes(ident)
+    }
+
+    /// Refuses texts, which the parser takes as names.
+    fn check_quotes(&self, ident: &Ident) -> Result<()> {
+        if ident.quote_style != Some('\'') {
+            return Ok(());
+        }
+        // The parser forgets where such a name stands.
+        let span = if ident.span.start.line == 0 { self.place } else { ident.span };
+        let sentence = format!("the text '{}' is no name", ident.value);
+        let error = self.error(span, ErrorKind::Syntax, sentence);
+        Err(error.advise("write it between double quotes if it is a name"))
     }
 
     /// A truth value.

@@ -216,6 +216,7 @@ impl Resolver<'_> {
                     outputs.push(Output { name: name_of(node), expr });
                 }
                 SelectItem::ExprWithAlias { expr, alias } => {
+                    self.check_quotes(alias)?;
                     outputs
                         .push(Output { name: ident_name(alias), expr: self.output(scope, expr)? });
                 }

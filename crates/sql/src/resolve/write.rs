@@ -79,9 +79,22 @@ impl Resolver<'_> {
         };
         let columns = columns[..given.min(columns.len())].to_vec();
         let on_conflict = self.on_conflict(table, insert.on.as_ref(), span)?;
-        let alias = insert.table_alias.as_ref().map(|alias| ident_name(&alias.alias));
+        let alias = self.insert_alias(insert)?;
         let returning = self.returning_of(table, alias, insert.returning.as_deref(), span)?;
         Ok(Insert { table, columns, source, on_conflict, returning })
+    }
+
+    /// The other name of the table, which only `AS` gives it: without that PostgreSQL takes it for the list of columns.
+    fn insert_alias(&self, insert: &ast::Insert) -> Result<Option<String>> {
+        let Some(alias) = &insert.table_alias else { return Ok(None) };
+        self.check_name(&alias.alias)?;
+        if !alias.explicit {
+            let name = &alias.alias.value;
+            let sentence = format!("`{name}` does not continue INSERT INTO");
+            let error = self.error(alias.alias.span, ErrorKind::Syntax, sentence);
+            return Err(error.advise(format!("write AS {name} if it is the table's other name")));
+        }
+        Ok(Some(ident_name(&alias.alias)))
     }
 
     fn insert_columns(&self, table: usize, names: &[ObjectName]) -> Result<Vec<usize>> {

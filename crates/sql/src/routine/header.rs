@@ -84,10 +84,11 @@ impl Compiler<'_> {
     }
 
     fn routine_name(&mut self) -> Result<String> {
-        let (name, span) = self.cursor.identifier("the procedure's name")?;
-        if !self.cursor.accept(&Token::Period) {
-            return Ok(name);
+        if self.cursor.peek_at(1) != Some(&Token::Period) {
+            return self.cursor.routine_identifier("a procedure").map(|(name, _)| name);
         }
+        let (name, span) = self.cursor.identifier("the procedure's name")?;
+        self.cursor.expect(&Token::Period)?;
         if name != "public" {
             return Err(self.cursor.outside(span, "another schema", "write the name alone"));
         }

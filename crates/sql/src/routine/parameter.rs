@@ -5,7 +5,6 @@ use crate::expression::Expr;
 use crate::parse;
 use crate::plpgsql::Compiler;
 use crate::procedure::{Parameter, ParameterMode};
-use crate::reserved::is_no_parameter;
 use crate::resolve::coerce::Context;
 use crate::resolve::scope::Scope;
 use crate::types::SqlType;
@@ -102,14 +101,7 @@ impl Compiler<'_> {
         if two || !follows {
             return Ok(None);
         }
-        let quoted =
-            matches!(self.cursor.peek(), Some(Token::Word(word)) if word.quote_style.is_some());
-        let (name, span) = self.cursor.identifier("a parameter's name")?;
-        if !quoted && is_no_parameter(&name) {
-            let sentence = format!("`{name}` is no name of a parameter");
-            return Err(self.cursor.error(span, ErrorKind::Syntax, sentence));
-        }
-        Ok(Some((name, span)))
+        self.cursor.routine_identifier("a parameter").map(Some)
     }
 
     /// Lengths and digits of parameters mean nothing in PostgreSQL.

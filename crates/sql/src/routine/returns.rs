@@ -99,7 +99,7 @@ impl Compiler<'_> {
         }
         self.cursor.expect(&Token::LParen)?;
         loop {
-            let (name, place) = self.cursor.identifier("a column's name")?;
+            let (name, place) = self.cursor.routine_identifier("a column of the result")?;
             let sql_type = self.declared_type()?;
             if matches!(sql_type, SqlType::Record(_) | SqlType::Void) {
                 return Err(self.cursor.outside(place, "a row as a column", "name its columns"));

@@ -105,8 +105,8 @@ impl SchemaReader<'_> {
         if self.cursor.accept_word("CONCURRENTLY") {
             return Err(self.cursor.outside(span, "CONCURRENTLY", "leave it out"));
         }
-        self.if_not_exists();
-        let named = if self.cursor.is_word("ON") {
+        let wants_name = self.if_not_exists();
+        let named = if self.cursor.is_word("ON") && !wants_name {
             None
         } else {
             Some(self.cursor.identifier("the index's name")?)
@@ -210,8 +210,8 @@ impl SchemaReader<'_> {
         }
     }
 
-    fn if_not_exists(&mut self) {
-        self.cursor.accept_words(&["IF", "NOT", "EXISTS"]);
+    fn if_not_exists(&mut self) -> bool {
+        self.cursor.accept_words(&["IF", "NOT", "EXISTS"])
     }
 
     /// The name of a table, with or without `public` in front.

@@ -128,3 +128,21 @@ CREATE FUNCTION f() RETURNS void LANGUAGE sql AS $$ INSERT IGNORE INTO note (abo
 CREATE FUNCTION f() RETURNS void LANGUAGE sql AS $$ REPLACE INTO note (about) VALUES (1) $$;
 -- case: a parameter with the name of a type
 CREATE FUNCTION f(timestamp integer) RETURNS void LANGUAGE plpgsql AS $$ BEGIN END $$;
+-- case: a procedure with the name of a type
+CREATE FUNCTION timestamp(a integer) RETURNS void LANGUAGE plpgsql AS $$ BEGIN END $$;
+-- case: a table called by a text
+CREATE FUNCTION f() RETURNS void LANGUAGE plpgsql AS $$ BEGIN PERFORM 1 FROM item 'i'; END $$;
+-- case: a column called by a text
+CREATE FUNCTION f() RETURNS void LANGUAGE plpgsql AS $$ BEGIN PERFORM 1 AS 'one' FROM item; END $$;
+-- case: a column of a text
+CREATE FUNCTION f() RETURNS void LANGUAGE sql AS $$ UPDATE item SET 'stock' = 1 $$;
+-- case: another name of a table without as
+CREATE FUNCTION f() RETURNS void LANGUAGE sql AS $$ INSERT INTO note n (about, said) VALUES (1, 'x') $$;
+-- case: a star in brackets
+CREATE FUNCTION f() RETURNS void LANGUAGE plpgsql AS $$ BEGIN PERFORM id, (*) FROM item; END $$;
+-- case: not null behind a value
+CREATE FUNCTION f() RETURNS void LANGUAGE plpgsql AS $$ BEGIN PERFORM 1 FROM item WHERE name NOT NULL; END $$;
+-- case: a column of the result with the name of a type
+CREATE FUNCTION f() RETURNS TABLE (a integer, varchar varchar) LANGUAGE plpgsql AS $$ BEGIN END $$;
+-- case: a reserved word assigned
+CREATE FUNCTION f() RETURNS void LANGUAGE plpgsql AS $$ DECLARE "select" integer; BEGIN select := 5; END $$;

@@ -74,3 +74,5 @@ CREATE TABLE t (a integer PRIMARY KEY b integer);
 CREATE TABLE t (a integer DEFAULT 1 DEFAULT 2);
 -- case: a word right behind a number
 CREATE TABLE t (a integer DEFAULT 1NOT NULL);
+-- case: an index without a name that may exist
+CREATE TABLE t (a integer); CREATE INDEX IF NOT EXISTS ON t (a);

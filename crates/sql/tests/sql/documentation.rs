@@ -16,7 +16,7 @@ const PROCEDURES: &str = "
         BEGIN INSERT INTO transfer VALUES (payer, payee, 1, amount); END $$;
     CREATE FUNCTION numbers(a integer, b numeric, c integer, d integer, e integer, f integer, g integer, h integer) RETURNS void
         LANGUAGE plpgsql AS $$ BEGIN END $$;
-    CREATE FUNCTION values(a integer, b timestamp, c varchar, d boolean, e timestamp, f integer) RETURNS void
+    CREATE FUNCTION constants(a integer, b timestamp, c varchar, d boolean, e timestamp, f integer) RETURNS void
         LANGUAGE plpgsql AS $$ BEGIN END $$;
     CREATE FUNCTION texts(a varchar, b varchar, c varchar, d varchar, e varchar, f varchar) RETURNS void
         LANGUAGE plpgsql AS $$ BEGIN END $$;
@@ -25,7 +25,7 @@ const PROCEDURES: &str = "
     CREATE FUNCTION audit() RETURNS void LANGUAGE plpgsql AS $$ BEGIN END $$;
     CREATE FUNCTION arrays(items integer[], amounts integer[]) RETURNS void LANGUAGE plpgsql AS $$ BEGIN END $$;";
 const PROCEDURE_NAMES: [&str; 7] =
-    ["deposit", "transfer", "numbers", "values", "texts", "others", "arrays"];
+    ["deposit", "transfer", "numbers", "constants", "texts", "others", "arrays"];
 
 fn page(name: &str) -> String {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name);

@@ -1,0 +1,88 @@
+//! What the parser of `sqlparser` takes from other databases, and leaves no trace of in its trees.
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::reserved::is_reserved;
+use crate::source::Source;
+use crate::token::token_is_word;
+use sqlparser::tokenizer::{Span, Token, TokenWithSpan};
+
+/// Reserved words that are values or end one.
+const VALUES: [&str; 4] = ["NULL", "TRUE", "FALSE", "END"];
+
+/// Refuses a star in brackets that is no argument, and `NOT NULL` behind a value.
+pub(crate) fn refuse_lenient(source: &Source, tokens: &[TokenWithSpan]) -> Result<()> {
+    for (at, part) in tokens.windows(3).enumerate() {
+        let [first, second, third] = part else { continue };
+        let before = at.checked_sub(1).map(|at| &tokens[at].token);
+        let star = first.token == Token::LParen
+            && second.token == Token::Mul
+            && third.token == Token::RParen;
+        if star && !before.is_some_and(is_name) {
+            let sentence = "a star in brackets stands only behind a function's name";
+            let error = Error::at(source, second.span, ErrorKind::Syntax, sentence);
+            return Err(error.advise("write it without brackets"));
+        }
+        let test = token_is_word(&second.token, "NOT") && token_is_word(&third.token, "NULL");
+        if test && is_value(&first.token) {
+            let span = Span::new(second.span.start, third.span.end);
+            let sentence = "NOT NULL does not follow a value";
+            let error = Error::at(source, span, ErrorKind::Syntax, sentence);
+            return Err(error.advise("write IS NOT NULL"));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a function may be called so.
+fn is_name(token: &Token) -> bool {
+    let Token::Word(word) = token else { return false };
+    word.quote_style.is_some() || !is_reserved(&word.value.to_lowercase())
+}
+
+/// Whether a value may end with it.
+fn is_value(token: &Token) -> bool {
+    match token {
+        // The one word of these that begins an expression, in ORDER BY and its like.
+        Token::Word(_) if token_is_word(token, "BY") => false,
+        Token::Word(_) => is_name(token) || VALUES.iter().any(|word| token_is_word(token, word)),
+        Token::Number(..)
+        | Token::SingleQuotedString(_)
+        | Token::EscapedStringLiteral(_)
+        | Token::DollarQuotedString(_)
+        | Token::Placeholder(_)
+        | Token::RParen
+        | Token::RBracket => true,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::token::tokenize;
+
+    fn refused(text: &str) -> bool {
+        let source = Source::new("f", text);
+        let tokens = tokenize(&source, 0, text).expect("it has tokens");
+        refuse_lenient(&source, &tokens).is_err()
+    }
+
+    #[test]
+    fn stars_in_brackets_are_arguments() {
+        assert!(!refused("SELECT count(*), \"Count\" (*), 2 * (3) FROM t"));
+        for text in ["SELECT (*) FROM t", "SELECT a, (*) FROM t", "SELECT DISTINCT (*)", "(*)"] {
+            assert!(refused(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn no_value_stands_before_not_null() {
+        for text in ["a IS NOT NULL", "NOT NULL", "a AND NOT NULL", "SELECT a ORDER BY NOT NULL"] {
+            assert!(!refused(text), "{text}");
+        }
+        for text in ["a NOT NULL", "(a) NOT NULL", "a[1] NOT NULL", "'x' NOT NULL", "$1 NOT NULL"] {
+            assert!(refused(text), "{text}");
+        }
+        assert!(refused("1 NOT NULL") && refused("CASE WHEN a THEN b END NOT NULL"));
+    }
+}

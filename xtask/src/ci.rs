@@ -4,6 +4,7 @@
 //! carries the tests' output unchanged and ends with `N passed, 0 failed`; all else goes to
 //! standard error.
 
+mod grammar;
 mod test_programs;
 mod test_results;
 
@@ -40,6 +41,7 @@ enum Step {
     Layout,
     Metrics,
     Tests,
+    Grammar,
     Doc,
     SoftRoce,
     Hosts,
@@ -47,13 +49,14 @@ enum Step {
     Counts,
 }
 
-const STEPS: [Step; 11] = [
+const STEPS: [Step; 12] = [
     Step::Fmt,
     Step::Clippy,
     Step::Tidy,
     Step::Layout,
     Step::Metrics,
     Step::Tests,
+    Step::Grammar,
     Step::Doc,
     Step::SoftRoce,
     Step::Hosts,
@@ -90,6 +93,7 @@ impl Step {
             Step::Layout => "layout",
             Step::Metrics => "metrics",
             Step::Tests => "tests",
+            Step::Grammar => "grammar",
             Step::Doc => "doc",
             Step::SoftRoce => "soft-roce",
             Step::Hosts => "hosts",
@@ -106,6 +110,7 @@ impl Step {
             Step::Layout => "cargo xtask layout --check".to_string(),
             Step::Metrics => "cargo xtask metrics --check".to_string(),
             Step::Tests => "cargo test --release --workspace".to_string(),
+            Step::Grammar => format!("cargo {}", grammar::TESTS.join(" ")),
             Step::Doc => format!("RUSTDOCFLAGS='-D warnings' cargo {}", DOC.join(" ")),
             Step::SoftRoce => "cargo xtask soft-roce".to_string(),
             Step::Hosts => "cargo xtask hosts".to_string(),
@@ -177,18 +182,24 @@ fn run_step(root: &Path, step: Step, results: &mut Option<TestResults>) -> Resul
             let mut output = test_programs::run(root, TESTS)?;
             let examples = &mut process::cargo(root, EXAMPLES);
             output.push_str(&process::tee(examples, &mut std::io::stdout().lock())?);
-            let sum = TestResults::read(&output);
-            ensure!(sum.failed == 0, "{sum}, though cargo test itself reported success");
-            ensure!(sum.passed > 0, "no test ran, so nothing is known to work");
-            *results = Some(sum);
-            Ok(())
+            add(results, TestResults::read(&output))
         }
+        Step::Grammar => grammar::run(root)?.map_or(Ok(()), |sum| add(results, sum)),
         Step::Doc => process::run(process::cargo(root, DOC).env("RUSTDOCFLAGS", "-D warnings")),
         Step::SoftRoce => soft_roce::run(root, &soft_roce::Options::tests()),
         Step::Hosts => hosts::run(root, &hosts::Options::all()),
         Step::Figures => figures::run(root, &figures::Options::default()),
         Step::Counts => counts::run(root, &counts::Options::default()),
     }
+}
+
+/// Adds what a step's tests said to what is known of those before.
+fn add(results: &mut Option<TestResults>, sum: TestResults) -> Result<()> {
+    ensure!(sum.failed == 0, "{sum}, though cargo test itself reported success");
+    ensure!(sum.passed > 0, "no test ran, so nothing is known to work");
+    let before = results.take().unwrap_or_default();
+    *results = Some(before + sum);
+    Ok(())
 }
 
 fn print_times(times: &[(Step, Duration)]) {
@@ -220,6 +231,7 @@ mod tests {
                 "layout",
                 "metrics",
                 "tests",
+                "grammar",
                 "doc",
                 "soft-roce",
                 "hosts",
@@ -230,7 +242,7 @@ mod tests {
         assert_eq!(names(Some(Step::Tidy), None), ["tidy"]);
         assert_eq!(
             names(None, Some(Step::Tests)),
-            ["tests", "doc", "soft-roce", "hosts", "figures", "counts"]
+            ["tests", "grammar", "doc", "soft-roce", "hosts", "figures", "counts"]
         );
     }
 }

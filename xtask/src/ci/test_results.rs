@@ -1,6 +1,7 @@
 //! Sums the `test result:` lines that every test binary prints.
 
 use std::fmt;
+use std::ops::Add;
 
 /// How many tests of a whole `cargo test` passed and failed.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -22,6 +23,15 @@ impl TestResults {
             sum.failed += count(counts, " failed");
         }
         sum
+    }
+}
+
+impl Add for TestResults {
+    type Output = TestResults;
+
+    fn add(self, other: TestResults) -> TestResults {
+        let TestResults { passed, failed } = other;
+        TestResults { passed: self.passed + passed, failed: self.failed + failed }
     }
 }
 
@@ -51,6 +61,7 @@ mod tests {
             test result: FAILED. 40 passed; 3 failed; 0 ignored; 0 measured; 0 filtered out\n";
         let sum = TestResults::read(output);
         assert_eq!(sum, TestResults { passed: 42, failed: 3 });
-        assert_eq!(sum.to_string(), "42 passed, 3 failed");
+        let sum = sum + TestResults { passed: 8, failed: 0 };
+        assert_eq!(sum.to_string(), "50 passed, 3 failed");
     }
 }

@@ -5,7 +5,7 @@ use super::manifest::{self, Dependency, Manifest};
 use super::tree::Tree;
 
 /// The crates by folder, lowest first.
-const LAYERS: [&str; 33] = [
+const LAYERS: [&str; 34] = [
     "layout",
     "fabric",
     "membership",
@@ -19,6 +19,7 @@ const LAYERS: [&str; 33] = [
     "metrics",
     "recovery",
     "sql",
+    "grammar",
     "plan",
     "value",
     "procedure",

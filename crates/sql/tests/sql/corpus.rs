@@ -1,4 +1,5 @@
-//! Files of `tests/corpus`: cases, each behind a line `-- case: what it is about`.
+//! Files of `tests/corpus`: cases, each behind a line `-- case: what it is about`. The tests of `crates/grammar` include
+//! this, too.
 
 use sql::{Catalog, Error, Procedure, Program, Source};
 use std::path::PathBuf;
@@ -20,9 +21,9 @@ pub struct Case {
     pub kind: Kind,
 }
 
-/// A file beside this one's folder.
+/// A file beside this one's folder, whatever crate includes it.
 pub fn path(file: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/corpus").join(file)
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../sql/tests/corpus").join(file)
 }
 
 /// The text of a file of the corpus.

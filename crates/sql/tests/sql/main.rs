@@ -1,6 +1,7 @@
 //! The corpus of accepted and rejected files: against what is recorded, against PostgreSQL, and changed at random.
 
 mod agreement;
+mod changes;
 mod corpus;
 mod documentation;
 mod expressions;

@@ -7,6 +7,7 @@
 //! Design
 //!   format                          version of this schema
 //!   workload                        the name in workload.toml
+//!   units                           units of scale that it is for, 1 or more; those of workload.toml if it is missing
 //!   tables: TableDesign
 //!     table                         its name
 //!     storage                       hash-inlined, hash-outside, tree
@@ -23,6 +24,7 @@
 //! ```
 
 use layout::{IndexKind, Storage};
+use population::PopulationError;
 use serde::{Deserialize, Serialize};
 
 /// Version of the schema. Raised when a field changes its meaning or goes; files of other versions are refused.
@@ -35,6 +37,10 @@ pub struct Design {
     format: u32,
     /// The workload it is for.
     pub workload: String,
+    /// The units of scale that rows and ranges of keys are of; left out where they are those of `workload.toml`, so that a
+    /// design that is written by hand need not say them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    units: Option<u64>,
     /// Its tables, in the order of the schema.
     pub tables: Vec<TableDesign>,
     /// Its procedures, in the order of the file.
@@ -164,6 +170,26 @@ pub enum DesignError {
         /// The version it has.
         found: u64,
     },
+    /// Its units of scale are none.
+    #[error(
+        "the design has units {found}; they are a whole number from 1 on, as it was made for, or left out if those are the units of \
+         workload.toml"
+    )]
+    Units {
+        /// What stands there.
+        found: String,
+    },
+    /// It cannot be brought to other units from its own.
+    #[error(
+        "the design is for {units} units of scale, at which the workload cannot be drawn: {problem}; write the units into it that it \
+         was made for"
+    )]
+    Scale {
+        /// Its units.
+        units: u64,
+        /// What is wrong.
+        problem: PopulationError,
+    },
 }
 
 // The cause is in the sentence, so that it is no source as well: who tells all sources would tell it twice.
@@ -174,13 +200,23 @@ impl From<serde_json::Error> for DesignError {
 }
 
 impl Design {
-    /// A design of this workload.
+    /// A design of this workload, for the units of `workload.toml`.
     pub fn new(
         workload: String,
         tables: Vec<TableDesign>,
         procedures: Vec<ProcedureDesign>,
     ) -> Self {
-        Self { format: FORMAT, workload, tables, procedures, seal: None }
+        Self { format: FORMAT, workload, units: None, tables, procedures, seal: None }
+    }
+
+    /// The same for so many units of scale, where `usual` are those of `workload.toml`.
+    pub fn for_units(self, units: u64, usual: u64) -> Self {
+        Self { units: Some(units).filter(|units| *units != usual), ..self }
+    }
+
+    /// The units of scale that it is for, where `usual` are those of `workload.toml`.
+    pub fn units(&self, usual: u64) -> u64 {
+        self.units.unwrap_or(usual)
     }
 
     /// The same without a seal: two designs are compared so.
@@ -207,12 +243,18 @@ impl Design {
     /// Reads a file's text.
     ///
     /// # Errors
-    /// The text is of another format, or no design at all.
+    /// The text is of another format, has units that are none, or is no design at all.
     pub fn parse(text: &str) -> Result<Self, DesignError> {
         let value: serde_json::Value = serde_json::from_str(text)?;
         match value.get("format").and_then(serde_json::Value::as_u64) {
-            Some(found) if found != u64::from(FORMAT) => Err(DesignError::Format { found }),
-            _ => Ok(serde_json::from_value(value)?),
+            Some(found) if found != u64::from(FORMAT) => return Err(DesignError::Format { found }),
+            _ => {}
+        }
+        // Zero would be divided by, and a null would be taken for units that are left out.
+        let units = value.get("units");
+        match units.filter(|units| units.as_u64().is_none_or(|units| units == 0)) {
+            Some(found) => Err(DesignError::Units { found: found.to_string() }),
+            None => Ok(serde_json::from_value(value)?),
         }
     }
 
@@ -220,5 +262,38 @@ impl Design {
     pub fn json(&self) -> String {
         let text = serde_json::to_string_pretty(self).expect("names and numbers can be written");
         format!("{text}\n")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn design() -> Design {
+        Design::new("shop".to_owned(), Vec::new(), Vec::new())
+    }
+
+    #[test]
+    fn units_are_said_where_they_are_not_the_usual_ones() {
+        let text = design().for_units(10, 10).json();
+        assert!(!text.contains("units"), "{text}");
+        assert_eq!(Design::parse(&text).map(|design| design.units(10)).ok(), Some(10));
+        let other = design().for_units(1, 10).sealed();
+        let read = Design::parse(&other.json()).expect("it is a design");
+        assert_eq!((read.units(10), read.is_as_sealed()), (1, true));
+        let changed = other.json().replace("\"units\": 1,", "\"units\": 2,");
+        let changed = Design::parse(&changed).expect("it is a design, too");
+        assert_eq!((changed.units(10), changed.is_as_sealed()), (2, false));
+    }
+
+    #[test]
+    fn units_that_are_none_are_refused() {
+        let text = design().for_units(7, 10).json();
+        for nonsense in ["0", "-1", "1.5", "\"7\"", "null", "1e30", "[7]"] {
+            let said = text.replace("\"units\": 7", &format!("\"units\": {nonsense}"));
+            let told = Design::parse(&said).expect_err("it is nonsense").to_string();
+            assert!(told.starts_with("the design has units "), "{nonsense}: {told}");
+            assert!(told.contains("a whole number from 1 on"), "{nonsense}: {told}");
+        }
     }
 }

@@ -19,6 +19,7 @@ use layout::NodeId;
 use population::{Population, PopulationError, Scale};
 use procedure::node::Workload as Ready;
 use spade::design::{Design, DesignError, Partition};
+use spade::scale::rescale;
 use sql::procedure::Returns;
 use sql::{SqlType, WorkloadFolder};
 use std::io;
@@ -176,24 +177,26 @@ impl Stored {
         let WorkloadFolder { program, load, .. } = read;
         let ready = Ready::read(folder)?;
         let checks = Ready::read_checks(folder)?;
-        let drawn = |units| {
-            let scale = Scale { units, seed: options.seed, now_us: 0 };
-            Population::new(&program, &load, scale)
-        };
-        let population = drawn(options.units.unwrap_or(load.units))?;
+        let units = options.units.unwrap_or(load.units);
+        let scale = Scale { units, seed: options.seed, now_us: 0 };
+        let population = Population::new(&program, &load, scale)?;
         let rows: Vec<u64> =
             (0..program.catalog.tables.len()).map(|table| population.row_count(table)).collect();
         let mut uses = Uses::new(&ready, &load);
         uses.note_checks(&checks);
-        let subject =
-            Subject { name: &load.name, workload: &ready, population: &population, uses: &uses };
+        let subject = Subject {
+            name: &load.name,
+            workload: &ready,
+            population: &population,
+            uses: &uses,
+            usual_units: load.units,
+        };
         let (design, origin) = match options.design {
             None => (design::default_design(&subject), DesignOrigin::Default),
             Some(path) => {
-                let design = read_design(path)?;
-                let usual = drawn(load.units)?;
-                let usual = Subject { population: &usual, ..subject };
-                (design::rescale(design, &usual, &subject), DesignOrigin::File(path.to_path_buf()))
+                let design = rescale(read_design(path)?, &program, &load, units);
+                let design = design.map_err(|of| FolderError::Design(path.to_path_buf(), of))?;
+                (design, DesignOrigin::File(path.to_path_buf()))
             }
         };
         let tables = design::fit(&design, &subject).map_err(|problems| {
@@ -232,7 +235,7 @@ impl Stored {
         })
     }
 
-    /// The same with another design, for the same units of scale.
+    /// The same with another design, for the same units of scale, whichever it says.
     ///
     /// # Errors
     ///
@@ -240,6 +243,7 @@ impl Stored {
     pub fn with_design(&self, design: Design) -> Result<Self, FolderError> {
         let tables = design::fit(&design, &self.subject())
             .map_err(|problems| FolderError::Unfit { file: GIVEN.to_owned(), problems })?;
+        let design = design.for_units(self.units(), self.load.units);
         let (design, designs) = (Arc::new(design), Arc::new(tables));
         Ok(Self { design, designs, origin: DesignOrigin::Given, ..self.clone() })
     }
@@ -251,7 +255,8 @@ impl Stored {
 
     fn subject(&self) -> Subject<'_> {
         let (name, population, uses) = (self.name, &*self.population, &*self.uses);
-        Subject { name, workload: &self.ready, population, uses }
+        let usual_units = self.load.units;
+        Subject { name, workload: &self.ready, population, uses, usual_units }
     }
 
     /// Makes the tables on these memory servers, which are positions: in parts or copies, as the design says, or as a whole on
@@ -441,8 +446,13 @@ pub fn default_design(folder: &Path, units: Option<u64>) -> Result<Design, Folde
     let scale = Scale { units: units.unwrap_or(load.units), seed: 0, now_us: 0 };
     let population = Population::new(&program, &load, scale)?;
     let uses = Uses::new(&ready, &load);
-    let subject =
-        Subject { name: &load.name, workload: &ready, population: &population, uses: &uses };
+    let subject = Subject {
+        name: &load.name,
+        workload: &ready,
+        population: &population,
+        uses: &uses,
+        usual_units: load.units,
+    };
     Ok(design::default_design(&subject))
 }
 

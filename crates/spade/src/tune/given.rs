@@ -7,6 +7,7 @@ use super::group::{Grouped, Grouping, Home, leads};
 use super::model::{By, Plan, TablePlan};
 use super::ranges;
 use crate::design::{Access, Design, IndexDesign, Partition, Placement, TableDesign};
+use crate::scale::rescale;
 use crate::tune::asked::Kind;
 use layout::{IndexKind, Storage};
 use sql::Table;
@@ -42,11 +43,14 @@ struct Reader<'f, 'a> {
 }
 
 impl Given {
-    /// Reads a design.
+    /// Reads a design, which is brought to the units that are forecast if it is for others.
     ///
     /// # Errors
     /// All that does not fit, a sentence each.
     pub fn new(facts: &Facts<'_>, design: &Design) -> Result<Self, TuneError> {
+        let (program, load) = (&facts.input.folder.program, facts.load());
+        let design = &rescale(design.clone(), program, load, facts.units)
+            .map_err(|error| TuneError::Design { problems: vec![error.to_string()] })?;
         let mut reader = Reader { facts, problems: Vec::new(), warnings: Vec::new() };
         reader.names(design);
         if !reader.problems.is_empty() {
@@ -173,19 +177,13 @@ impl Reader<'_, '_> {
                         "table {name} is dense, and {why}: keys outside their range cannot be stored"
                     ));
                 }
-                Placing::Dense(match &shape.dense {
-                    Ok(columns) if self.is_rescaled() => columns.clone(),
-                    _ => columns.clone(),
-                })
+                Placing::Dense(columns.clone())
             }
         }
     }
 
     /// How full buckets are that were planned for so many rows, in percent.
     fn load(&mut self, name: &str, shape: &Shape, planned: u32, rows: u64) -> u32 {
-        if self.is_rescaled() {
-            return planned;
-        }
         let full = u128::from(planned) * u128::from(shape.rows) / u128::from(rows.max(1));
         let full = u64::try_from(full).unwrap_or(u64::MAX);
         if full > LOAD_TOLD {
@@ -195,11 +193,6 @@ impl Reader<'_, '_> {
             ));
         }
         u32::try_from(full.clamp(1, LOAD_MAX)).unwrap_or(planned)
-    }
-
-    /// Whether the design is of other units than are forecast.
-    fn is_rescaled(&self) -> bool {
-        self.facts.units != self.facts.load().units
     }
 
     fn indexes(&mut self, at: usize, table: &Table, of: &TableDesign) -> Vec<IndexChoice> {

@@ -22,7 +22,8 @@ pub fn design(facts: &Facts<'_>, model: &Model<'_>, plan: &Plan) -> Design {
         by: by(model, number),
     });
     let tables = (0..plan.tables.len()).map(|at| table(facts, model, plan, at));
-    Design::new(facts.load().name.clone(), tables.collect(), procedures.collect())
+    let design = Design::new(facts.load().name.clone(), tables.collect(), procedures.collect());
+    design.for_units(facts.units, facts.load().units)
 }
 
 /// The argument that tells where most rows of a procedure are.

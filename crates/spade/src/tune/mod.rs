@@ -306,8 +306,8 @@ pub fn forecast(
 /// Forecasts designs of one workload on one cluster.
 ///
 /// The forecast of what [`tune`] has decided is the tuner's own. Options say what it would be tuned for: hardware, machines, units,
-/// calls that come elsewhere and copies; what is wanted makes no difference, and a memory budget is only compared with. Where units are
-/// others than `workload.toml`'s, expected rows and dense ranges of keys are taken to grow with them, as `bench` has it.
+/// calls that come elsewhere and copies; what is wanted makes no difference, and a memory budget is only compared with. A design that
+/// is for other units is brought to these first, as `bench` has it ([`rescale`](crate::scale::rescale)).
 pub struct Forecaster<'a>(Facts<'a>);
 
 impl<'a> Forecaster<'a> {

@@ -4,6 +4,7 @@ use crate::support::{PRICES, Subject, options, shipped_measurements};
 use layout::{IndexKind, Storage};
 use spade::design::{Access, Design, Partition, Placement};
 use spade::measurement::Measurements;
+use spade::scale::rescale;
 use spade::tune::{DesignForecast, Options};
 use sql::load::{Draw, Literal};
 
@@ -37,6 +38,61 @@ fn what_the_tuner_chose_is_forecast_as_it_has_forecast_it() {
             assert_eq!(given.elsewhere_latency_us, elsewhere, "{name}, {}", given.procedure);
         }
     }
+}
+
+/// A design says the units that it was made for, so that it is forecast as it was tuned, and scaled from these alone.
+#[test]
+fn a_design_for_other_units_is_forecast_as_it_was_tuned_for_them() {
+    let measured = shipped_measurements();
+    let at = |units: u64| Options { units: Some(units), ..Options::default() };
+    for name in WORKLOADS {
+        let subject = Subject::shipped(name);
+        let (program, load) = (&subject.folder.program, &subject.folder.load);
+        let units = if load.units == 1 { 2 } else { 1 };
+        let tuning = subject.tuned(&measured, &at(units));
+        let text = tuning.design.clone().sealed().json();
+        let design = Design::parse(&text).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(design.units(load.units), units, "{name}");
+        let forecast = |design: &Design, units: u64| {
+            let found = subject.forecast(&measured, &at(units), design);
+            found.unwrap_or_else(|error| panic!("{name}, {units} units: {error}"))
+        };
+        let own = forecast(&design, units);
+        assert_eq!(own.forecast, tuning.forecast, "{name}");
+        assert_eq!((own.memory, &own.warnings), (tuning.memory, &tuning.warnings), "{name}");
+        // The same at the usual units, where nothing is to be said of them, and back.
+        let usual = rescale(design.clone(), program, load, load.units).expect("it can be drawn");
+        assert!(!usual.json().contains("units"), "{name}");
+        assert_eq!(forecast(&usual, units), own, "{name}");
+        assert_eq!(forecast(&design, load.units), forecast(&usual, load.units), "{name}");
+        assert_eq!(forecast(&design, 3), forecast(&usual, 3), "{name}");
+    }
+}
+
+/// What is planned for fewer rows is as full at any units.
+#[test]
+fn buckets_are_as_full_at_other_units() {
+    let changes = Changes::new("tatp");
+    let mut design = changes.design.clone();
+    let table = &mut design.tables[1];
+    table.placement = Placement::Hashed { load_percent: 40 };
+    (table.storage, table.rows) = (Storage::HashInlined, table.rows / 4);
+    let options = Options { units: Some(1), ..options() };
+    let found = changes.subject.forecast(&changes.measured, &options, &design);
+    let warnings = found.unwrap_or_else(|error| panic!("{error}")).warnings;
+    assert!(
+        warnings.iter().any(|what| what.contains("its buckets are 160 % full")),
+        "{warnings:?}"
+    );
+}
+
+/// Units at which there are no rows to compare with are refused before anything is forecast.
+#[test]
+fn a_design_for_units_at_which_nothing_can_be_drawn_is_refused() {
+    let told = Changes::new("tatp").refused(|design| {
+        *design = design.clone().for_units(u64::MAX, 10);
+    });
+    assert!(told.contains("the design is for 18446744073709551615 units of scale"), "{told}");
 }
 
 /// A workload with its tuned design and forecasts of changed ones.

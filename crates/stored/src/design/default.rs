@@ -50,7 +50,8 @@ pub(crate) fn default_design(subject: &Subject<'_>) -> Design {
         access: Access::OneSided,
         by: None,
     });
-    Design::new(subject.name.to_owned(), tables.collect(), procedures.collect())
+    let design = Design::new(subject.name.to_owned(), tables.collect(), procedures.collect());
+    design.for_units(subject.population.scale().units, subject.usual_units)
 }
 
 fn table_design(subject: &Subject<'_>, at: usize) -> TableDesign {

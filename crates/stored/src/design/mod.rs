@@ -6,7 +6,6 @@
 //! divide    how tables are divided among memory servers
 //! home      where the rows of a call are
 //! default   the design where no file is
-//! scale     a design at other units of scale
 //! fit       whether a design fits the workload, and what the engine is told
 //! notes     what the engine does otherwise than a design says
 //! ```
@@ -16,7 +15,6 @@ mod divide;
 mod fit;
 mod home;
 mod notes;
-mod scale;
 mod uses;
 
 pub(crate) use default::default_design;
@@ -26,7 +24,6 @@ pub(crate) use fit::fit;
 pub use home::Home;
 pub(crate) use home::homes;
 pub(crate) use notes::notes;
-pub(crate) use scale::rescale;
 pub(crate) use uses::Uses;
 
 use layout::{PhysicalDesign, Storage};
@@ -44,6 +41,8 @@ pub(crate) struct Subject<'a> {
     pub population: &'a Population,
     /// What is done with them.
     pub uses: &'a Uses,
+    /// The units of scale that `workload.toml` says; its rows may be of others.
+    pub usual_units: u64,
 }
 
 impl Subject<'_> {

@@ -3,6 +3,8 @@
 
 use layout::{PartRule, Storage};
 use spade::design::{Design, Partition, Placement, TableDesign};
+use spade::measurement::Measurements;
+use sql::WorkloadFolder;
 use std::path::{Path, PathBuf};
 use stored::{Code, DesignOrigin, Division, FolderError, Options, Stored, default_design};
 use txn::Isolation;
@@ -157,7 +159,7 @@ fn files_that_are_no_designs_are_told() {
     assert!(nowhere.contains("the design /nowhere/design.json cannot be read"), "{nowhere}");
 }
 
-/// A file is for the units that `workload.toml` says; a place that it has beyond the load's stays.
+/// A file that says no units is for those of `workload.toml`; a place that it has beyond the load's stays.
 #[test]
 fn a_design_grows_and_shrinks_with_the_load() {
     let mut design = default_design(&folder("tpcc"), None).expect("the folder is fine");
@@ -171,6 +173,76 @@ fn a_design_grows_and_shrinks_with_the_load() {
     assert_eq!(stock.placement, Placement::Dense { columns: vec![(1, 3), (1, 100_001)] });
     assert_eq!(stock.rows, 300_000);
     assert_eq!(table(&mut scaled, "orders").indexes[0].entries, 90_000);
+}
+
+/// A design that was made for other units says so: at these it is taken as it is, and at others it grows from these.
+#[test]
+fn a_design_that_says_its_units_grows_from_these() {
+    let stock_at = |units: u64, design: &Design| {
+        let stored = run("tpcc", units, design, "units.json");
+        let mut own = stored.unwrap_or_else(|error| panic!("{error}")).design().clone();
+        assert_eq!(own.units(10), units);
+        let stock = table(&mut own, "stock");
+        (stock.rows, stock.placement.clone())
+    };
+    let dense = |warehouses: u64| Placement::Dense { columns: vec![(1, warehouses), (1, 100_000)] };
+    let one = default_design(&folder("tpcc"), Some(1)).expect("the folder is fine");
+    assert_eq!(stock_at(1, &one), (100_000, dense(1)));
+    assert_eq!(stock_at(3, &one), (300_000, dense(3)));
+    assert_eq!(stock_at(10, &one), (1_000_000, dense(10)));
+    let usual = default_design(&folder("tpcc"), None).expect("the folder is fine");
+    assert!(!usual.json().contains("units"), "it is for those of workload.toml");
+    assert_eq!(stock_at(1, &usual), (100_000, dense(1)));
+    // What a program makes of it is for its own units, too, whatever it was made for.
+    let stored = run("tpcc", 3, &one, "units.json").unwrap_or_else(|error| panic!("{error}"));
+    let given = stored.with_design(stored.design().clone().for_units(10, 10));
+    assert_eq!(given.map(|stored| stored.design().units(10)).ok(), Some(3));
+    assert_eq!(stored.default_design().units(10), 3);
+}
+
+/// What was tuned for other units is built as it was tuned, and forecast so.
+#[test]
+fn a_design_tuned_for_other_units_is_built_for_them() {
+    use spade::tune::{Input, Options, forecast, tune};
+    for workload in ["tpcc", "tatp"] {
+        let file = "../spade/measurements/connectx3-fdr.json";
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
+        let text = std::fs::read_to_string(file).expect("the measurements are shipped");
+        let measurements = &Measurements::parse(&text).expect("this program has written them");
+        let read = WorkloadFolder::read(&folder(workload)).expect("the folder is fine");
+        let ready = procedure::Workload::read(&folder(workload)).expect("the folder is fine");
+        let input = Input { folder: &read, workload: &ready, measurements };
+        let at = |units: u64| Options { units: Some(units), ..Options::default() };
+        let tuning = tune(input, &at(1)).unwrap_or_else(|error| panic!("{workload}: {error}"));
+        let sealed = tuning.design.clone().sealed();
+        let built = |units: u64| {
+            let stored = run(workload, units, &sealed, &format!("tuned-{workload}.json"));
+            stored.unwrap_or_else(|error| panic!("{workload}: {error}")).design().clone()
+        };
+        assert_eq!(built(1), sealed, "{workload}");
+        let found = forecast(input, &at(1), &built(1)).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(found.forecast, tuning.forecast, "{workload}");
+        // Built for other units it is forecast as the file is.
+        let [file, built] = [&sealed, &built(3)].map(|design| forecast(input, &at(3), design));
+        assert_eq!(file.expect("it fits"), built.expect("it fits"), "{workload}");
+    }
+}
+
+#[test]
+fn a_design_whose_units_are_none_is_refused() {
+    let one = default_design(&folder("tpcc"), Some(1)).expect("the folder is fine");
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("no-units.json");
+    let told = |units: &str| {
+        let text = one.json().replace("\"units\": 1,", &format!("\"units\": {units},"));
+        std::fs::write(&path, text).expect("the folder is cargo's");
+        read("tpcc", 1, &path).map(|_| ()).expect_err("it is nonsense").to_string()
+    };
+    for nonsense in ["0", "-3", "\"many\""] {
+        let told = told(nonsense);
+        assert!(told.contains(&format!("the design has units {nonsense}; they are")), "{told}");
+    }
+    let endless = told("18446744073709551615");
+    assert!(endless.contains("at which the workload cannot be drawn"), "{endless}");
 }
 
 #[test]

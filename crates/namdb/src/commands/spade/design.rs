@@ -18,7 +18,8 @@ Examples:
 A design says of each table where its rows are (hash-inlined, hash-outside, tree), how keys choose their bucket, slots of
 buckets and bytes of nodes, how many old versions a row keeps beside it, and how indexes are stored. The default one follows
 from procedures and load alone. `namdb bench FOLDER` takes design.json of the folder, or what --design says. A design is made
-for the units that workload.toml says: run with other --units, its rows and ranges of keys grow as those of the load do.
+for the units that it says, or else for those of workload.toml: run with other --units, its rows and ranges of keys grow as
+those of the load do.
 
 The exit code is 0 if it is written, 2 if there is none to be had.";
 

@@ -88,7 +88,7 @@ fn designs(arguments: &ForecastArguments) -> Result<Vec<(String, Design)>> {
         all.push((name, design));
     }
     if arguments.default_design {
-        // Its rows grow with the units as those of a file do: it is made for those of workload.toml.
+        // Its rows grow with the units as those of a file do.
         all.push(("the default design".to_owned(), default_design(folder, None)?));
     }
     ensure!(

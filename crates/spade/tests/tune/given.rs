@@ -292,6 +292,63 @@ fn a_group_with_a_table_of_unknown_values_is_in_no_ranges() {
     assert!(spread_unknown < own_unknown, "{spread_unknown} {own_unknown}");
 }
 
+/// The shares of rows that calls of a procedure find at home where a table is partitioned with its group, and where it is spread.
+fn near(subject: Subject, table: &str, procedure: &str) -> [f64; 2] {
+    let changes = Changes::of(subject, PRICES.measured());
+    [false, true].map(|is_spread| {
+        let forecast = changes.forecast(|design| {
+            let of = design.tables.iter_mut().find(|of| of.table == table).expect("it is there");
+            of.storage = Storage::Tree;
+            of.placement = Placement::Hashed { load_percent: 65 };
+            if is_spread {
+                of.partition = Partition::RoundRobin;
+            }
+            design.procedures.iter_mut().for_each(|of| of.access = Access::OneSided);
+        });
+        let found = forecast.procedures.iter().find(|of| of.procedure == procedure);
+        found.expect("it is called").local
+    })
+}
+
+/// An index is cut where its table is. One that a procedure goes through in another order has to be whole, and so has its table.
+#[test]
+fn a_spread_table_with_an_index_in_another_order_is_in_no_ranges() {
+    let near = |begins_with_the_key: bool| {
+        let mut subject = Subject::shipped("tpcc");
+        let orders = subject.workload.catalog.position("orders").expect("it is there");
+        let columns = &mut subject.workload.catalog.tables[orders].indexes[0].columns;
+        if !begins_with_the_key {
+            columns.rotate_left(1);
+        }
+        near(subject, "orders", "delivery")
+    };
+    let [partitioned, spread] = near(true);
+    assert_eq!(partitioned, spread);
+    let [partitioned, spread] = near(false);
+    assert!(spread < partitioned, "{spread} {partitioned}");
+}
+
+/// Rows whose whole key is the dividing column, and that procedures add behind the load's, would all be on the last machine.
+#[test]
+fn a_spread_table_that_grows_behind_its_range_is_in_no_ranges() {
+    let near = |has_more_key: bool| {
+        let mut subject = Subject::shipped("tatp");
+        let at = subject.workload.catalog.position("call_forwarding").expect("it is there");
+        if !has_more_key {
+            subject.workload.catalog.tables[at].primary_key.truncate(1);
+        }
+        // Who goes through the rows in their order would keep them in ranges.
+        let mut procedures = subject.workload.procedures.iter_mut();
+        let scanning = procedures.find(|of| of.routine.name == "get_new_destination");
+        scanning.expect("it is there").statements.clear();
+        near(subject, "call_forwarding", "insert_call_forwarding")
+    };
+    let [partitioned, spread] = near(true);
+    assert_eq!(partitioned, spread);
+    let [partitioned, spread] = near(false);
+    assert!(spread < partitioned, "{spread} {partitioned}");
+}
+
 /// Who looks for a subscriber by another number knows the machine if that is written out from the one that divides subscribers.
 #[test]
 fn calls_that_find_their_first_row_by_another_column_are_at_home_if_that_tells() {

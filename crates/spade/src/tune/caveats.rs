@@ -24,7 +24,9 @@ pub fn assumptions(model: &Model<'_>) -> Vec<String> {
                 .to_owned(),
         );
     }
-    if model.machines > 1 {
+    let mut called = model.asked.iter().zip(model.calls.iter()).filter(|(of, _)| of.share > 0.0);
+    // Where no call has a home, none comes to another machine than that.
+    if model.machines > 1 && called.any(|(_, call)| call.home.source.is_some()) {
         all.push(format!(
             "{:.0} of 100 calls come to another machine than that of their rows",
             100.0 * model.remote_calls

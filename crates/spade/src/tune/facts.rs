@@ -3,6 +3,7 @@
 use super::aging::Again;
 use super::asked::Asked;
 use super::candidate::Shape;
+use super::choose::TOLD_MIN;
 use super::crowd::Crowds;
 use super::draws::{Drawn, Draws};
 use super::group::{self, Grouping, Question, Source};
@@ -143,13 +144,30 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// What designs cost where rows are so.
+    /// What designs cost where rows are so, and an argument tells where calls are at home wherever one does.
     pub fn model<'m>(&'m self, grouping: &'m Grouping) -> Model<'m> {
         self.model_by(grouping, |_| By::Best)
     }
 
+    /// The same as it comes to be once the tuner has written it down: what tells too little is not named, so that these calls come to any
+    /// machine.
+    pub fn model_as_written<'m>(&'m self, grouping: &'m Grouping) -> Model<'m> {
+        let calls = self.calls(grouping, &|_| By::Best);
+        let nameless = self.calls(grouping, &|_| By::Nothing).into_iter();
+        let calls = calls.into_iter().zip(nameless).map(|(best, nameless)| match best.told {
+            Some(told) if told >= TOLD_MIN => best,
+            told => Call { told, ..nameless },
+        });
+        self.model_of(grouping, calls.collect())
+    }
+
     /// The same where it is known of each procedure, by position, what tells where its calls are at home.
     pub fn model_by<'m>(&'m self, grouping: &'m Grouping, by: impl Fn(usize) -> By) -> Model<'m> {
+        self.model_of(grouping, self.calls(grouping, &by))
+    }
+
+    /// Where procedures find their rows, without what machines differ in.
+    fn calls(&self, grouping: &Grouping, by: &dyn Fn(usize) -> By) -> Vec<Call> {
         let (catalog, machines) = (self.catalog(), self.chosen.machines);
         let calls = self.asked.iter().zip(self.drawn()).enumerate();
         let calls = calls.map(|(at, (of, drawn))| {
@@ -164,7 +182,11 @@ impl<'a> Facts<'a> {
             };
             Call::new(of, drawn, catalog, grouping, machines, (by(at), &tells))
         });
-        let mut calls: Vec<Call> = calls.collect();
+        calls.collect()
+    }
+
+    fn model_of<'m>(&'m self, grouping: &'m Grouping, mut calls: Vec<Call>) -> Model<'m> {
+        let (catalog, machines) = (self.catalog(), self.chosen.machines);
         let places = Places {
             catalog,
             load: self.load(),

@@ -280,7 +280,7 @@ pub enum TuneError {
 pub fn tune(input: Input<'_>, options: &Options) -> Result<Tuning, TuneError> {
     let facts = Facts::new(input, options)?;
     let grouping = facts.grouping();
-    let model = facts.model(&grouping);
+    let model = facts.model_as_written(&grouping);
     let judge = Judge {
         model: &model,
         objective: options.objective,

@@ -32,7 +32,7 @@ pub fn compared(
         vec![("spread over all machines".to_owned(), spread_model, plan.clone(), around[1])];
     let next = facts.other_groupings().into_iter().next();
     if let Some(next) = &next {
-        let next_model = facts.model(next);
+        let next_model = facts.model_as_written(next);
         let next_plan = able(&next_model, plan);
         let around = interval::around(&next_model, &[&next_plan]);
         let what = format!("{} first", name(facts, next));

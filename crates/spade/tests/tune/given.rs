@@ -95,6 +95,38 @@ fn a_design_for_units_at_which_nothing_can_be_drawn_is_refused() {
     assert!(told.contains("the design is for 18446744073709551615 units of scale"), "{told}");
 }
 
+/// An argument that tells the machine of few rows is not named in the design, so that calls come to any machine: in the tuner's forecast, too.
+#[test]
+fn what_tells_too_little_to_be_named_is_forecast_as_it_is_written() {
+    let (measured, options) = (
+        shipped_measurements(),
+        Options { machines: Some(50), units: Some(100), ..Options::default() },
+    );
+    let mut subject = Subject::shipped("tpcc");
+    let mut procedures = subject.folder.load.procedures.iter_mut();
+    let order = procedures.find(|of| of.procedure == "new_order").expect("it is called");
+    let (_, supply) = order
+        .arguments
+        .iter_mut()
+        .find(|(name, _)| name == "supply_warehouses")
+        .expect("it is an argument");
+    let Draw::Array { of, .. } = &mut supply.draw else { panic!("a warehouse for each item") };
+    let Draw::Mixture(of) = &mut of.draw else { panic!("most are at home") };
+    (of[0].0, of[1].0) = (of[1].0, of[0].0);
+    let tuning = subject.tuned(&measured, &options);
+    let design = &tuning.design;
+    let order = design.procedures.iter().find(|of| of.procedure == "new_order");
+    assert_eq!(order.expect("it is there").by, None);
+    let given = subject.forecast(&measured, &options, design);
+    let given = given.unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(given.forecast, tuning.forecast);
+    assert_eq!(given.assumptions, tuning.assumptions);
+    for (given, tuned) in given.procedures.iter().zip(&tuning.procedures) {
+        assert_eq!(given.local, tuned.local, "{}", given.procedure);
+        assert_eq!(given.home_latency_us, tuned.home_latency_us, "{}", given.procedure);
+    }
+}
+
 /// A workload with its tuned design and forecasts of changed ones.
 struct Changes {
     subject: Subject,
@@ -152,6 +184,10 @@ fn a_design_that_is_worse_is_forecast_to_be_worse() {
     assert!(spread.forecast.latency_us[1] > tuned.forecast.latency_us[1]);
     assert!(spread.procedures.iter().all(|of| of.elsewhere_latency_us.is_none()));
     assert!(spread.procedures.iter().all(|of| of.local < 0.26), "a quarter of all rows is near");
+    let tells_of_others = |of: &DesignForecast| {
+        of.assumptions.iter().any(|what| what.contains("of 100 calls come to another machine"))
+    };
+    assert!(tells_of_others(&tuned) && !tells_of_others(&spread), "{:?}", spread.assumptions);
     // One table away from the others makes its procedures slower, and no others.
     let apart = changes.forecast(|design| {
         design.tables[1].partition = Partition::RoundRobin;

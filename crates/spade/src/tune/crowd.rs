@@ -13,7 +13,6 @@
 //! many share one is n (1 + 1/2 + .. + 1/n) / n, about `ln n`.
 
 use super::asked::{Ask, Asked, Kind};
-use super::candidate::value_range;
 use super::meet::{self, Calls};
 use super::skew::{Places, origin};
 use procedure::operations::Origin;
@@ -323,10 +322,7 @@ impl Places<'_> {
         from: &Origin,
         of: &Calls<'_>,
     ) -> Option<(Vec<f64>, f64)> {
-        let table = &self.catalog.tables[table];
-        let column = &table.columns[column].name;
-        let drawn = self.load.table(&table.name)?.column(column)?;
-        let (low, high) = value_range(&self.expectation, &table.name, drawn)?;
+        let (low, high) = self.draws.range(&self.catalog.tables[table], column)?;
         let values = (i128::from(high) - i128::from(low) + 1) as f64;
         if *from == Origin::Constant {
             return Some((vec![0.0; of.drawn.calls.len()], values));

@@ -21,6 +21,7 @@ pub struct Draws {
     calls: Vec<Vec<Vec<Value>>>,
     /// The rows of each table, in the order of the schema.
     pub rows: Vec<u64>,
+    population: Population,
 }
 
 /// One procedure with its calls.
@@ -56,7 +57,16 @@ impl Draws {
                 missing -= usize::from(of.len() == CALLS_EACH);
             }
         }
-        Ok(Self { calls, rows })
+        Ok(Self { calls, rows, population })
+    }
+
+    /// The least and the greatest value of a column by position, if the load tells: as crate `stored` asks for them, which divides tables
+    /// by such columns. What a table is dense by is asked for elsewhere, and is less: draws of which rows need not fill their range
+    /// are no reason to count places.
+    pub fn range(&self, table: &sql::Table, column: usize) -> Option<(i64, i64)> {
+        let number = self.population.table(&table.name)?;
+        let (low, count) = self.population.column_range(number, column)?;
+        Some((low, low.checked_add_unsigned(count.checked_sub(1)?)?))
     }
 
     /// The calls of a procedure by number.

@@ -187,13 +187,7 @@ impl<'a> Facts<'a> {
 
     fn model_of<'m>(&'m self, grouping: &'m Grouping, mut calls: Vec<Call>) -> Model<'m> {
         let (catalog, machines) = (self.catalog(), self.chosen.machines);
-        let places = Places {
-            catalog,
-            load: self.load(),
-            expectation: Expectation::new(self.load(), self.units),
-            grouping,
-            machines,
-        };
+        let places = Places { catalog, load: self.load(), draws: &self.draws, grouping, machines };
         self.skew(&places, &mut calls);
         for ((asked, call), drawn) in self.asked.iter().zip(&mut calls).zip(self.drawn()) {
             let each = asked.asks.iter().map(|ask| places.local(asked, ask, call, drawn));

@@ -5,13 +5,12 @@
 //! spread table are on the machines of the group's rows, as crate `stored` divides them.
 
 use super::asked::Kind;
-use super::candidate::{Placing, value_range};
+use super::candidate::Placing;
 use super::facts::Facts;
 use super::group::{Grouped, Grouping};
 use super::model::TablePlan;
 use crate::design::Partition;
 use layout::{IndexKind, Storage};
-use sql::load::Expectation;
 use std::collections::BTreeMap;
 
 /// Least and greatest value.
@@ -19,7 +18,7 @@ type Range = (i64, i64);
 
 /// Puts spread tables into the groups whose ranges they have.
 pub fn join(facts: &Facts<'_>, tables: &[TablePlan], grouping: &mut Grouping) {
-    let ranges = Ranges { facts, expectation: Expectation::new(facts.load(), facts.units) };
+    let ranges = Ranges { facts };
     let groups = ranges.of_groups(grouping);
     for (at, (of, plan)) in grouping.tables.iter_mut().zip(tables).enumerate() {
         if of.partition != Partition::RoundRobin {
@@ -35,7 +34,6 @@ pub fn join(facts: &Facts<'_>, tables: &[TablePlan], grouping: &mut Grouping) {
 
 struct Ranges<'f, 'a> {
     facts: &'f Facts<'a>,
-    expectation: Expectation<'f>,
 }
 
 impl Ranges<'_, '_> {
@@ -78,8 +76,6 @@ impl Ranges<'_, '_> {
     }
 
     fn of_column(&self, at: usize, column: usize) -> Option<Range> {
-        let table = &self.facts.catalog().tables[at];
-        let drawn = self.facts.load().table(&table.name)?.column(&table.columns[column].name)?;
-        value_range(&self.expectation, &table.name, drawn)
+        self.facts.draws.range(&self.facts.catalog().tables[at], column)
     }
 }

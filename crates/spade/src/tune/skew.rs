@@ -4,12 +4,10 @@
 //! rows that arguments name, drawn calls tell how many are where.
 
 use super::asked::{Ask, Asked};
-use super::candidate::value_range;
-use super::draws::Drawn;
+use super::draws::{Drawn, Draws};
 use super::group::{Grouping, Source};
 use super::model::Call;
 use procedure::operations::{Action, Operation, Origin};
-use sql::load::Expectation;
 use sql::{Catalog, Load};
 use value::Value;
 
@@ -22,8 +20,8 @@ pub struct Places<'a> {
     pub catalog: &'a Catalog,
     /// The load.
     pub load: &'a Load,
-    /// Its averages at the scale.
-    pub expectation: Expectation<'a>,
+    /// What is drawn of it at the scale.
+    pub draws: &'a Draws,
     /// Which column divides a table.
     pub grouping: &'a Grouping,
     /// Machines that rows are on.
@@ -94,9 +92,7 @@ impl Places<'_> {
 
     /// Which machine has the rows with a value of a column that divides a table, if its range is known.
     fn machine(&self, table: usize, column: usize) -> Option<impl Fn(&Value) -> Option<usize>> {
-        let table = &self.catalog.tables[table];
-        let of = self.load.table(&table.name)?.column(&table.columns[column].name)?;
-        let (low, high) = value_range(&self.expectation, &table.name, of)?;
+        let (low, high) = self.draws.range(&self.catalog.tables[table], column)?;
         let count = i128::from(high) - i128::from(low) + 1;
         let machines = i128::from(self.machines);
         (count >= machines).then_some(move |value: &Value| {

@@ -6,7 +6,7 @@ use spade::design::{Access, Design, Partition, Placement};
 use spade::measurement::Measurements;
 use spade::scale::rescale;
 use spade::tune::{DesignForecast, Options};
-use sql::load::{Draw, Literal};
+use sql::load::{Distribution, Draw, Literal};
 
 const WORKLOADS: [&str; 4] = ["smallbank", "tatp", "tpcc", "ycsb"];
 
@@ -310,22 +310,24 @@ fn spread_rows_in_the_ranges_of_a_group_are_with_it() {
 
 #[test]
 fn a_group_with_a_table_of_unknown_values_is_in_no_ranges() {
-    let spread_and_not = |is_known: bool| {
+    let spread_and_not = |draw: fn(&Distribution) -> Draw| {
         let mut subject = Subject::shipped("smallbank");
         let mut tables = subject.folder.load.tables.iter_mut();
         let of = tables.find(|of| of.table == "checking").expect("it is loaded");
         let (_, number) = &mut of.columns[0];
-        if !is_known {
-            number.draw = Draw::Digits { of: Box::new(number.clone()), width: 1 };
-        }
+        number.draw = draw(number);
         let changes = Changes::of(subject, PRICES.measured());
         let tree = (Storage::Tree, Placement::Hashed { load_percent: 65 });
         [true, false].map(|is_spread| savings(&changes, &tree, is_spread, true).1)
     };
-    let ([spread, own], [spread_unknown, own_unknown]) =
-        (spread_and_not(true), spread_and_not(false));
+    let [spread, own] = spread_and_not(|number| number.draw.clone());
     assert_eq!(spread, own);
-    assert!(spread_unknown < own_unknown, "{spread_unknown} {own_unknown}");
+    let [spread, own] =
+        spread_and_not(|number| Draw::Digits { of: Box::new(number.clone()), width: 1 });
+    assert!(spread < own, "{spread} {own}");
+    // What is built has ranges wherever the load has them, so that forecasts have them there, too.
+    let [spread, own] = spread_and_not(|number| Draw::Mixture(vec![(1.0, number.clone())]));
+    assert_eq!(spread, own);
 }
 
 /// The shares of rows that calls of a procedure find at home where a table is partitioned with its group, and where it is spread.

@@ -91,6 +91,37 @@ fn a_design_that_was_changed_by_hand_stays() {
     std::fs::remove_file(&file).expect("the file is ours");
 }
 
+/// What is tuned for other units than those of the folder says so, and whoever takes it takes it for these.
+#[test]
+fn a_design_for_other_units_is_taken_for_these() {
+    let (design, workload) = (temporary("one-unit.json"), shipped("tatp"));
+    let (file, measured) = (design.display(), measured());
+    let output = namdb(&format!(
+        "spade tune {workload} --measurements {measured} --units 1 --out {file} --json -"
+    ));
+    let told = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{told}");
+    let tuned: Value = serde_json::from_slice(&output.stdout).expect("the output is JSON");
+    let forecast = |units: u32| -> Value {
+        let output = namdb(&format!(
+            "spade forecast {workload} --measurements {measured} --units {units} --design {file} --json -"
+        ));
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        serde_json::from_slice(&output.stdout).expect("the output is JSON")
+    };
+    assert_eq!(forecast(1)[0]["forecast"]["forecast"], tuned["forecast"]);
+    assert_eq!(forecast(3)[0]["forecast"]["units"], 3);
+    let run = namdb(&format!("bench {workload} --units 1 --design {file} --seconds 0.2"));
+    assert_eq!(run.status.code(), Some(0), "{}", text(&run.stderr));
+    let written = std::fs::read_to_string(&design).expect("it was written");
+    let none = written.replacen("\"units\": 1,", "\"units\": 0,", 1);
+    std::fs::write(&design, none).expect("the file is ours");
+    let run = namdb(&format!("bench {workload} --units 1 --design {file} --seconds 0.2"));
+    let told = text(&run.stderr);
+    assert!(run.status.code() == Some(2) && told.contains("the design has units 0;"), "{told}");
+    std::fs::remove_file(&design).expect("the file is ours");
+}
+
 #[test]
 fn designs_are_forecast_side_by_side() {
     let (tuned, measured) = (format!("{}/designs/connectx3-fdr.json", shipped("tatp")), measured());

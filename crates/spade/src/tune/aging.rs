@@ -19,8 +19,8 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// Numbers of old versions beside a row that are tried, and whether their memory stays with the row.
-pub const CHOICES: [(u32, bool); 8] =
-    [(1, true), (2, true), (4, true), (8, true), (1, false), (2, false), (4, false), (8, false)];
+pub const CHOICES: [(u32, bool); 6] =
+    [(1, true), (2, true), (4, true), (8, true), (1, false), (8, false)];
 /// Where half of the changes have to move an old version, it is needed for as long as a row is left alone there.
 const HALF: f64 = 0.5;
 /// So few come on the average that chances are as exact by the first terms of their series.

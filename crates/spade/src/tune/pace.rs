@@ -12,7 +12,7 @@
 //! since services of a kind take equal times. All of that depends on the throughput, and the lanes' time from call to call grows with
 //! it: [`super::settle`] finds the throughput at which lanes are busy all the time.
 
-use super::aging::{More, Old};
+use super::aging::{Aged, Old};
 use super::cost::{Cost, add, scaled};
 use super::crowd::Crowd;
 use super::meet::Meeting;
@@ -55,11 +55,9 @@ pub struct Part<'a> {
 }
 
 impl Part<'_> {
-    /// The same with what old versions cost when each machine makes so many calls in a nanosecond.
-    fn aged(&self, rate: f64, needed_ns: f64) -> Self {
-        let all = self.old.iter().fold(More::default(), |sum, old| {
-            sum.plus(&old.cost(rate, needed_ns, !self.has_others), 1.0)
-        });
+    /// The same with what old versions cost.
+    fn aged<'o>(&'o self, aged: &mut Aged<'o>) -> Self {
+        let all = aged.cost(&self.old, !self.has_others);
         let cost = &self.cost;
         Self {
             cost: Cost {
@@ -140,8 +138,9 @@ pub fn seen(parts: &[Part<'_>], cluster: &Cluster, rate: f64) -> Seen {
     if parts.iter().all(|part| part.old.is_empty()) {
         return seen_of(parts, cluster, rate);
     }
-    let aged: Vec<Part<'_>> = parts.iter().map(|part| part.aged(rate, cluster.needed_ns)).collect();
-    seen_of(&aged, cluster, rate)
+    let mut aged = Aged::new(rate, cluster.needed_ns);
+    let parts: Vec<Part<'_>> = parts.iter().map(|part| part.aged(&mut aged)).collect();
+    seen_of(&parts, cluster, rate)
 }
 
 fn seen_of(parts: &[Part<'_>], cluster: &Cluster, rate: f64) -> Seen {

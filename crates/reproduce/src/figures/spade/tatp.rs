@@ -245,9 +245,9 @@ pub fn access(run: &mut Run<'_>) -> Outcome {
     let points = points(run, &mut steps);
     let mut series = Vec::new();
     for (percent, title) in [(50, "median"), (99, "99th percentile")] {
-        for version in 1..VERSIONS.len() {
+        for (version, name) in VERSIONS.iter().enumerate().skip(1) {
             let us = move |seen: &Seen| seen.kind_us(ACCESS, percent);
-            series.push(curve(&points, format!("{}, {title}", VERSIONS[version]), version, us));
+            series.push(curve(&points, format!("{name}, {title}"), version, us));
         }
     }
     let (_, last) = points.last().expect("there are sizes");

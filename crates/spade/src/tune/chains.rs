@@ -5,8 +5,9 @@ use layout::bucket::overflow_slots;
 
 /// Parts in which rows are inserted when growth is followed.
 const GROWTH_STEPS: u32 = 32;
-/// Rows in a bucket beyond which nobody counts chains.
+/// Rows in a bucket beyond which nobody counts chains, and how unlikely numbers of them are that nobody counts, either.
 const BUCKET_ROWS_MAX: u32 = 64;
+const UNLIKELY: f64 = 1e-12;
 
 /// Blocks of chains that a lookup reads on the average, where keys are hashed into buckets of so many slots with this load.
 pub fn chain_blocks(slots: u32, load_percent: u32) -> f64 {
@@ -66,11 +67,12 @@ fn chance_full(slots: u32, mean: f64) -> f64 {
 fn filled(slots: u32, mean: f64) -> impl Iterator<Item = (f64, f64, f64)> {
     let block = f64::from(overflow_slots(slots));
     let mut likely = libm::exp(-mean);
-    (1..=BUCKET_ROWS_MAX).map(move |count| {
+    let each = (1..=BUCKET_ROWS_MAX).map(move |count| {
         likely *= mean / f64::from(count);
         let blocks = libm::ceil(f64::from(count.saturating_sub(slots)) / block);
         (f64::from(count), likely, blocks)
-    })
+    });
+    each.take_while(move |(count, likely, _)| *count < mean || *likely > UNLIKELY)
 }
 
 #[cfg(test)]

@@ -211,6 +211,7 @@ impl<'a> Facts<'a> {
             threads: self.chosen.threads,
             lanes: self.chosen.lanes,
             known: Kept::new(),
+            last: RefCell::default(),
             priced: Kept::new(),
         }
     }

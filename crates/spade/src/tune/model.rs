@@ -9,10 +9,12 @@ use super::group::{Grouping, Home, Key, Source, source};
 use super::kept::Kept;
 use super::meet::Group;
 use super::price::Costs;
+use super::settle::Start;
 use super::surface::{Surface, Sway};
 use super::whole::Reached;
 use crate::design::{Access, Partition};
 use layout::IndexKind;
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -102,6 +104,8 @@ pub struct Model<'a> {
     pub lanes: u32,
     /// What plans come to that were asked for, by their keys: who compares plans asks for each more than once.
     pub known: Kept<Vec<u64>, Reached>,
+    /// Where machines were found to be by the plan that was asked for last.
+    pub last: RefCell<Option<Rc<[Start]>>>,
     /// What procedures cost, by what that depends on: plans that are compared differ in one table.
     pub priced: Kept<Priced, Costs>,
 }
@@ -241,6 +245,7 @@ impl<'a> Model<'a> {
             crowds: Rc::clone(&self.crowds),
             changes: Rc::clone(&self.changes),
             known: self.known.off_by(sway.line()),
+            last: RefCell::default(),
             priced: self.priced.off_by(sway.line()),
             ..*self
         }

@@ -6,9 +6,8 @@ use super::pace::{Cluster, Pace, Part, Seen, seen};
 /// Steps in which the throughput is found, at most, and how exactly: to more digits than are told.
 const STEPS_MAX: u32 = 60;
 const PRECISION: f64 = 1e-9;
-/// Steps from a throughput that is known to one near it, at most, and the share of it up to which a step along a straight line is the last.
+/// Steps from a throughput that is known to one near it, at most.
 const NEAR_STEPS_MAX: u32 = 6;
-const NEAR_STEP: f64 = 1e-4;
 /// The share by which two throughputs differ that tell a slope.
 const SLOPE_MIN: f64 = 1e-6;
 
@@ -79,7 +78,7 @@ fn near(parts: &[Part<'_>], cluster: &Cluster, start: Start) -> Option<(Pace, St
         }
         last = Some((rate, at));
         rate -= at / slope;
-        if (at / slope).abs() <= NEAR_STEP * rate {
+        if (at / slope).abs() <= PRECISION * rate {
             return Some((paced(rate, &now), Start { rate, slope }));
         }
     }
@@ -90,11 +89,9 @@ fn paced(rate: f64, seen: &Seen) -> Pace {
     Pace { between_ns: 1.0 / rate.max(f64::MIN_POSITIVE), ..seen.pace }
 }
 
-/// By how much more calls a machine is taken to make than its lanes do where they wait as long as they then have to: all of them where a
-/// stage has more to do than it can, so that nobody gets anywhere.
+/// By how much more calls a machine is taken to make than its lanes do where they wait as long as they then have to, or than its fullest
+/// stage can serve, if that is more.
 fn beyond(seen: &Seen, cluster: &Cluster, rate: f64) -> f64 {
-    match seen.cycle_ns.is_finite() {
-        true => rate - cluster.lanes / seen.cycle_ns.max(f64::MIN_POSITIVE),
-        false => rate,
-    }
+    let by_lanes = rate - cluster.lanes / seen.cycle_ns.max(f64::MIN_POSITIVE);
+    if seen.full > 0.0 { by_lanes.max(rate - rate / seen.full) } else { by_lanes }
 }

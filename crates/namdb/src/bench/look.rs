@@ -2,12 +2,14 @@
 
 use super::driver::Run;
 use super::load::Loaded;
+use super::progress::Progress;
 use super::report::{CheckReport, TableReport, TablesReport};
 use super::site::{Seat, Site, SiteWorkload};
 use super::text::counted;
 use anyhow::{Context, Result};
 use fabric::Env;
 use namdb::{TableMemory, WholeMemory};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use workload::{RunTotals, Workload, count};
 
@@ -34,7 +36,7 @@ impl BeforeRun {
             let results = check_workload(site, workload, &totals, true);
             checks = kept(results, &mut problems, "the loaded database could not be checked");
         }
-        let tables = memory(site, workload);
+        let tables = memory(site, workload, &|_| ());
         let memory = kept(tables, &mut problems, "its memory could not be measured");
         Self { loaded, memory, checks, problems }
     }
@@ -48,7 +50,12 @@ fn kept<T: Default>(value: Result<T>, problems: &mut Vec<String>, sentence: &str
     })
 }
 
-fn memory<S: Site, W: SiteWorkload<S>>(site: &S, workload: &W) -> Result<TablesReport> {
+/// Memory and rows of the workload's tables, each of which is told of when its turn comes.
+fn memory<S: Site, W: SiteWorkload<S>>(
+    site: &S,
+    workload: &W,
+    tell: &dyn Fn(&str),
+) -> Result<TablesReport> {
     let seat = site.seat()?;
     let database = seat.handle();
     seat.wait(database.refresh())?;
@@ -56,8 +63,9 @@ fn memory<S: Site, W: SiteWorkload<S>>(site: &S, workload: &W) -> Result<TablesR
     let used = TableMemory::of_whole_tables(seat.wait(database.memory_usage())?);
     let mut lane = seat.wait(database.lane())?;
     let names = workload.table_names();
-    let counts = seat.wait(count::rows(&database, &mut lane, names))?;
-    for (&name, rows) in names.iter().zip(counts) {
+    for &name in names {
+        tell(name);
+        let rows = seat.wait(count::rows(&database, &mut lane, &[name]))?.into_iter().sum();
         let table = database.table(name).with_context(|| format!("there is no table {name}"))?;
         let schema = database.schema(table).with_context(|| format!("there is no table {name}"))?;
         let raw_bytes = rows * schema.raw_bytes();
@@ -81,6 +89,7 @@ pub fn look<S: Site, W: SiteWorkload<S>>(
     (before, rows_before): (Vec<CheckReport>, &TablesReport),
     problems: &mut Vec<String>,
 ) -> (Vec<CheckReport>, TablesReport) {
+    let looked = Looked::begin(rows_before);
     let checked = check_workload(site, workload, &run.totals, false);
     // Each further attempt would wait for the lost server as long as this one did.
     let is_lost = run.is_unreachable && checked.is_err();
@@ -89,13 +98,45 @@ pub fn look<S: Site, W: SiteWorkload<S>>(
     if is_lost {
         return (checks, TablesReport::default());
     }
-    let structure = check_structure(site, workload);
+    let structure = check_structure(site, workload, &|name| looked.at(name, "structure"));
     let structure = kept(structure, problems, "the structures could not be checked");
-    let tables = memory(site, workload);
+    let tables = memory(site, workload, &|name| looked.at(name, "rows"));
     let now = kept(tables, problems, "the memory of the tables could not be measured");
     checks.extend(check_rows::<S::Env, W>(workload, rows_before, &now, &run.totals));
     checks.extend(structure);
+    looked.progress.finish(&counted(checks.len() as u64, "check"));
     (checks, now)
+}
+
+/// How far checking is, in rows: all of them are looked at for the structure of their tables, and counted. What the workload asks of them comes
+/// first, and takes nobody knows how long.
+struct Looked<'t> {
+    progress: Progress,
+    tables: &'t TablesReport,
+    /// Rows that are done, and what is looked at of which table.
+    standing: RefCell<(u64, Option<(&'static str, String)>)>,
+}
+
+impl<'t> Looked<'t> {
+    fn begin(tables: &'t TablesReport) -> Self {
+        let rows: u64 = tables.per_table.values().map(|of| of.rows).sum();
+        let progress = Progress::begin("checking", (2 * rows).max(1));
+        progress.announce("what must hold of the workload");
+        Self { progress, tables, standing: RefCell::default() }
+    }
+
+    /// Goes on with a table, which is named again for each of its parts.
+    fn at(&self, name: &str, what: &'static str) {
+        let (done, at) = &mut *self.standing.borrow_mut();
+        let now = Some((what, name.to_owned()));
+        if *at == now {
+            return;
+        }
+        let before =
+            std::mem::replace(at, now).and_then(|(_, name)| self.tables.per_table.get(&name));
+        *done += before.map_or(0, |of| of.rows);
+        self.progress.show(*done, &format!("{what} of {name}"));
+    }
 }
 
 /// What the workload says of the rows that were counted for the report; nothing where they could not be, which is told.
@@ -139,10 +180,17 @@ fn check_workload<S: Site, W: SiteWorkload<S>>(
 fn check_structure<S: Site, W: SiteWorkload<S>>(
     site: &S,
     workload: &W,
+    tell: &dyn Fn(&str),
 ) -> Result<Option<CheckReport>> {
     let seat = site.seat()?;
     let database = seat.handle();
-    let is_own = |name: &str| workload.table_names().contains(&name);
+    let is_own = |name: &str| {
+        let is_own = workload.table_names().contains(&name);
+        if is_own {
+            tell(name);
+        }
+        is_own
+    };
     let structure = seat.wait(database.check_tables(&is_own))?;
     let locked = structure.locked.first().map(|first| match structure.locked.len() {
         1 => format!("{first} is locked"),

@@ -12,6 +12,9 @@ use std::io::IsTerminal;
 const FIRST_LINE_S: f64 = 2.0;
 /// and then one every so often.
 const LINE_S: f64 = 10.0;
+/// From such a share of all steps on the pace tells the time that is left, or after so long.
+const TELLING: f64 = 0.01;
+const TELLING_S: f64 = 10.0;
 
 /// The progress of one phase. The thread that owns it draws it; there is no thread behind it.
 pub struct Progress {
@@ -108,7 +111,12 @@ impl Progress {
         if step <= first_step || step >= self.length {
             return String::new();
         }
-        let left = since.elapsed_s() * (self.length - step) as f64 / (step - first_step) as f64;
+        // A first step that was long in coming tells nothing of the others.
+        let (done, took_s) = ((step - first_step) as f64, since.elapsed_s());
+        if done < TELLING * self.length as f64 && took_s < TELLING_S {
+            return String::new();
+        }
+        let left = took_s * (self.length - step) as f64 / done;
         format!(", {:.0} s left", left.ceil())
     }
 

@@ -473,10 +473,7 @@ impl Measure<'_> {
         let isolation = self.world.isolation.into();
         let (rate, seed) = (self.rate, self.world.seed);
         let subject = Subject { parameters, isolation, threads, rate, seed };
-        let progress = Progress::begin("checking", 1);
-        let report = Report::new(site, workload, &subject, before, run, shares);
-        progress.finish(&text::counted(report.checks.len() as u64, "check"));
-        report
+        Report::new(site, workload, &subject, before, run, shares)
     }
 }
 

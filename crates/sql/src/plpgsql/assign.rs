@@ -4,6 +4,7 @@ use super::Compiler;
 use crate::error::{ErrorKind, Result};
 use crate::procedure::{StatementKind, Target};
 use crate::reserved::is_reserved;
+use crate::resolve::Reference;
 use crate::token::name_of;
 use crate::types::SqlType;
 use sqlparser::tokenizer::{Span, Token};
@@ -123,9 +124,11 @@ impl Compiler<'_> {
             {
                 self.cursor.next();
                 let (field, place) = self.cursor.name("a field")?;
-                return self
-                    .resolve(place, |resolver| resolver.field(record, &field, place))
-                    .map(|(found, _)| found);
+                let (found, _) =
+                    self.resolve(place, |resolver| resolver.field(record, &field, place))?;
+                let (variable, field) = found;
+                self.check_assigned(&[Reference { span: place, variable, field }])?;
+                return Ok(found);
             }
             Some(variable) if !dotted => Some(variable),
             _ if dotted => {
@@ -156,13 +159,14 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// Gives a record variable the columns of a row, which are those of all rows that it ever has.
+    /// Gives a record variable a row, whose columns are those of all rows that it ever has.
     pub(super) fn shape_record(
         &mut self,
         variable: usize,
         fields: &[crate::types::Field],
         span: Span,
     ) -> Result<()> {
+        self.assigned.put(variable);
         let record = &mut self.variables[variable];
         if record.sql_type == SqlType::Record(Vec::new()) {
             record.sql_type = SqlType::Record(fields.to_vec());

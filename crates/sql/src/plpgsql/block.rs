@@ -32,9 +32,10 @@ impl Compiler<'_> {
             self.declarations(&mut declarations)?;
         }
         self.cursor.expect_word("BEGIN")?;
-        self.enclosing.push(Enclosing { label: label.clone(), is_loop: false });
+        self.enclosing.push(Enclosing::new(label.clone(), false));
         let statements = self.statements()?;
-        self.enclosing.pop();
+        let left = self.enclosing.pop();
+        left.iter().for_each(|of| self.assigned.join(&of.left));
         let span = self.cursor.span();
         if self.cursor.is_word("EXCEPTION") {
             let advice = "test for the case before it happens, with IF; an error undoes the whole transaction";
@@ -80,6 +81,7 @@ impl Compiler<'_> {
                 let span = compiler.cursor.span();
                 let kind = compiler.statement()?;
                 statements.push(Statement { line: compiler.line(span), kind });
+                statements.last().into_iter().for_each(|of| compiler.pass(of));
             }
             Ok(statements)
         })

@@ -1,6 +1,6 @@
 //! `IF`, `CASE`, `EXIT`, `RETURN`.
 
-use super::Compiler;
+use super::{Assigned, Compiler};
 use crate::error::{ErrorKind, Result};
 use crate::expression::{BinaryOperator, Expr, ExprKind};
 use crate::parse;
@@ -14,30 +14,33 @@ use sqlparser::tokenizer::{Span, Token, TokenWithSpan};
 impl Compiler<'_> {
     pub(super) fn if_statement(&mut self) -> Result<StatementKind> {
         self.cursor.expect_word("IF")?;
-        let mut branches = vec![self.branch()?];
+        let mut ends = Assigned::nowhere();
+        let mut branches = vec![self.branch(&mut ends)?];
         let mut otherwise = Vec::new();
         loop {
             if self.cursor.accept_word("ELSIF") || self.cursor.accept_word("ELSEIF") {
-                branches.push(self.branch()?);
+                branches.push(self.branch(&mut ends)?);
             } else if self.cursor.accept_word("ELSE") {
-                otherwise = self.statements()?;
+                otherwise = self.way(&mut ends)?;
                 break;
             } else {
+                ends.join(&self.assigned);
                 break;
             }
         }
         self.cursor.expect_word("END")?;
         self.cursor.expect_word("IF")?;
         self.semicolon()?;
+        self.assigned = ends;
         Ok(StatementKind::If { branches, otherwise })
     }
 
     /// A condition, `THEN`, and what is done.
-    fn branch(&mut self) -> Result<(Formula, Vec<Statement>)> {
+    fn branch(&mut self, ends: &mut Assigned) -> Result<(Formula, Vec<Statement>)> {
         let span = self.cursor.span();
         let tokens = self.until_word("THEN")?;
         let condition = self.condition_formula(&tokens, span)?;
-        Ok((condition, self.statements()?))
+        Ok((condition, self.way(ends)?))
     }
 
     /// Tokens up to `word`, which is taken, too.
@@ -51,7 +54,7 @@ impl Compiler<'_> {
     pub(super) fn case_statement(&mut self) -> Result<StatementKind> {
         self.cursor.expect_word("CASE")?;
         let operand = if self.cursor.is_word("WHEN") { None } else { Some(self.case_operand()?) };
-        let mut branches = Vec::new();
+        let (mut branches, mut ends) = (Vec::new(), Assigned::nowhere());
         while self.cursor.accept_word("WHEN") {
             let span = self.cursor.span();
             let tokens = self.until_word("THEN")?;
@@ -59,16 +62,18 @@ impl Compiler<'_> {
                 Some((variable, _)) => self.case_condition(*variable, &tokens, span)?,
                 None => self.condition_formula(&tokens, span)?,
             };
-            branches.push((condition, self.statements()?));
+            branches.push((condition, self.way(&mut ends)?));
         }
         if branches.is_empty() {
             return Err(self.cursor.expected("`WHEN`"));
         }
         let otherwise =
-            if self.cursor.accept_word("ELSE") { Some(self.statements()?) } else { None };
+            if self.cursor.accept_word("ELSE") { Some(self.way(&mut ends)?) } else { None };
         self.cursor.expect_word("END")?;
         self.cursor.expect_word("CASE")?;
         self.semicolon()?;
+        // None that fits is an error.
+        self.assigned = ends;
         Ok(StatementKind::Case { operand, branches, otherwise })
     }
 
@@ -133,12 +138,14 @@ impl Compiler<'_> {
         } else {
             None
         };
-        let fits = |enclosing: &&super::Enclosing| match &label {
+        let fits = |enclosing: &&mut super::Enclosing| match &label {
             Some(label) => enclosing.label.as_ref() == Some(label),
             None => enclosing.is_loop,
         };
-        match (self.enclosing.iter().rev().find(fits), &label) {
-            (Some(enclosing), _) if enclosing.is_loop || !continues => {}
+        let mut enclosing = self.enclosing.iter_mut().rev();
+        match (enclosing.find(fits), &label) {
+            (Some(enclosing), _) if enclosing.is_loop && continues => {}
+            (Some(enclosing), _) if !continues => enclosing.left.join(&self.assigned),
             (_, Some(label)) => {
                 let what = if continues { "loop" } else { "loop or block" };
                 return Err(self.syntax(span, format!("there is no {what} `{label}` around this")));

@@ -1,7 +1,7 @@
 //! `LOOP`, `WHILE`, `FOR` and `FOREACH`.
 
 use super::declare::has_word;
-use super::{Compiler, Enclosing};
+use super::{Assigned, Compiler, Enclosing};
 use crate::error::{ErrorKind, Result};
 use crate::procedure::{Formula, Over, StatementKind, Target};
 use crate::token::{name_of, token_is_word};
@@ -24,9 +24,15 @@ impl Compiler<'_> {
             self.cursor.expect_word("FOR")?;
             self.for_loop()?
         };
-        self.enclosing.push(Enclosing { label: label.clone(), is_loop: true });
+        self.enclosing.push(Enclosing::new(label.clone(), true));
+        let before = match over {
+            Over::Forever => Assigned::nowhere(),
+            _ => self.assigned.clone(),
+        };
         let body = self.statements()?;
-        self.enclosing.pop();
+        let left = self.enclosing.pop();
+        self.assigned = before;
+        left.iter().for_each(|of| self.assigned.join(&of.left));
         self.names.close();
         self.cursor.expect_word("END")?;
         self.cursor.expect_word("LOOP")?;

@@ -1,10 +1,11 @@
 //! PL/pgSQL: from tokens to statements with every name resolved.
 //!
 //! A [`Compiler`] goes through the text once, as PostgreSQL does, since names mean what is declared before them. `block` and
-//! `declare` have the structure, `control`, `loops`, `raise` and `assign` the statements of the language, `statement` those
+//! `declare` have the structure, `assigned` what records have by then, `control`, `loops`, `raise` and `assign` the statements of the language, `statement` those
 //! of SQL; `embed` makes of the latter what a planner gets.
 
 mod assign;
+mod assigned;
 mod block;
 mod condition;
 mod control;
@@ -27,6 +28,7 @@ use crate::resolve::{Reference, Resolver};
 use crate::source::Source;
 use crate::token::Cursor;
 use crate::types::SqlType;
+pub(crate) use assigned::Assigned;
 use sqlparser::ast;
 use sqlparser::tokenizer::{Span, TokenWithSpan};
 
@@ -47,6 +49,8 @@ pub(crate) struct Compiler<'a> {
     pub(crate) has_outputs: bool,
     /// Record variables that have the columns of what is assigned to them.
     pub(crate) open_records: Vec<usize>,
+    /// Those that surely have a row here.
+    pub(crate) assigned: Assigned,
     /// What `EXIT` may name, innermost last.
     pub(crate) enclosing: Vec<Enclosing>,
     pub(crate) nesting: u32,
@@ -59,6 +63,14 @@ type Datum = (usize, Option<usize>);
 pub(crate) struct Enclosing {
     label: Option<String>,
     is_loop: bool,
+    /// Records that have a row wherever it is left by `EXIT`.
+    left: Assigned,
+}
+
+impl Enclosing {
+    fn new(label: Option<String>, is_loop: bool) -> Self {
+        Self { label, is_loop, left: Assigned::nowhere() }
+    }
 }
 
 impl<'a> Compiler<'a> {
@@ -101,6 +113,7 @@ impl<'a> Compiler<'a> {
         let mut resolver =
             Resolver::new(self.source, self.catalog, &self.names, &self.variables, place);
         let resolved = resolve(&mut resolver)?;
+        self.check_assigned(&resolver.references)?;
         Ok((resolved, resolver.references))
     }
 

@@ -10,7 +10,7 @@ mod sql_body;
 
 use crate::catalog::Catalog;
 use crate::error::{Error, ErrorKind, Result};
-use crate::plpgsql::Compiler;
+use crate::plpgsql::{Assigned, Compiler};
 use crate::procedure::{Body, Procedure, Returns, Variable};
 use crate::resolve::names::Names;
 use crate::source::Source;
@@ -62,6 +62,7 @@ fn compiler<'a>(source: &'a Source, catalog: &'a Catalog, cursor: Cursor<'a>) ->
         returns: Returns::Nothing,
         has_outputs: false,
         open_records: Vec::new(),
+        assigned: Assigned::at_first(),
         enclosing: Vec::new(),
         nesting: 0,
     }

@@ -185,3 +185,15 @@ BEGIN RETURN QUERY SELECT ('x' || a)::varchar, i.name::text FROM item i; RETURN 
 -- case: several bodies
 CREATE FUNCTION f() RETURNS void LANGUAGE plpgsql AS $$ BEGIN END $$;
 CREATE FUNCTION g() RETURNS void LANGUAGE plpgsql AS $$ BEGIN END $$
+-- case: a record of all branches
+CREATE FUNCTION f(a integer) RETURNS varchar LANGUAGE plpgsql AS $$ DECLARE r record; BEGIN IF a > 0 THEN SELECT * INTO r FROM item i WHERE i.id = 1; ELSIF a < 0 THEN RETURN ''; ELSE SELECT * INTO r FROM item i WHERE i.id = 1; END IF; RETURN r.name; END $$;
+-- case: a record of a case without else
+CREATE FUNCTION f(a integer) RETURNS varchar LANGUAGE plpgsql AS $$ DECLARE r record; BEGIN CASE a WHEN 1 THEN SELECT * INTO r FROM item i WHERE i.id = 1; WHEN 2 THEN RAISE EXCEPTION 'x'; END CASE; RETURN r.name; END $$;
+-- case: a record of a loop
+CREATE FUNCTION f(a integer) RETURNS varchar LANGUAGE plpgsql AS $$ DECLARE r record; BEGIN LOOP SELECT * INTO r FROM item i WHERE i.id = 1; EXIT WHEN a > 0; a := a + 1; END LOOP; RETURN r.name; END $$;
+-- case: a record of a loop over rows, which has nulls if there are none
+CREATE FUNCTION f(a integer) RETURNS varchar LANGUAGE plpgsql AS $$ DECLARE r record; BEGIN FOR r IN SELECT * FROM item LOOP CONTINUE WHEN a > 0; a := a + 1; END LOOP; RETURN r.name; END $$;
+-- case: a record behind a block that is left by those who have it
+CREATE FUNCTION f(a integer) RETURNS varchar LANGUAGE plpgsql AS $$ DECLARE r record; BEGIN <<b>> BEGIN SELECT * INTO r FROM item i WHERE i.id = 1; IF a > 0 THEN EXIT b; END IF; a := 2; END; RETURN r.name; END $$;
+-- case: a record where nothing comes by
+CREATE FUNCTION f(a integer) RETURNS varchar LANGUAGE plpgsql AS $$ DECLARE r record; BEGIN RETURN ''; IF a > 0 THEN SELECT * INTO r FROM item i WHERE i.id = 1; END IF; RETURN r.name; END $$;

@@ -106,3 +106,15 @@ CREATE FUNCTION f() RETURNS void LANGUAGE plpgsql AS $$ DECLARE a json; BEGIN EN
 CREATE FUNCTION f() RETURNS void LANGUAGE plpgsql AS $$ BEGIN UPDATE item SET (stock, price) = (SELECT 1, 2); END $$;
 -- case: a row in a condition
 CREATE FUNCTION f() RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RETURN (1, 2) = (1, 2); END $$;
+-- case: a record of one branch
+CREATE FUNCTION f(a integer) RETURNS varchar LANGUAGE plpgsql AS $$ DECLARE r record; BEGIN IF a > 0 THEN SELECT * INTO r FROM item i WHERE i.id = 1; END IF; RETURN r.name; END $$;
+-- case: a record of all branches but one
+CREATE FUNCTION f(a integer) RETURNS varchar LANGUAGE plpgsql AS $$ DECLARE r record; BEGIN IF a > 0 THEN SELECT * INTO r FROM item i WHERE i.id = 1; ELSIF a < 0 THEN NULL; ELSE SELECT * INTO r FROM item i WHERE i.id = 1; END IF; RETURN r.name; END $$;
+-- case: a record of a loop that may not begin
+CREATE FUNCTION f(a integer) RETURNS varchar LANGUAGE plpgsql AS $$ DECLARE r record; BEGIN WHILE a > 0 LOOP SELECT * INTO r FROM item i WHERE i.id = 1; a := a - 1; END LOOP; RETURN r.name; END $$;
+-- case: a record that a loop is left before
+CREATE FUNCTION f(a integer) RETURNS varchar LANGUAGE plpgsql AS $$ DECLARE r record; BEGIN LOOP EXIT WHEN a > 0; SELECT * INTO r FROM item i WHERE i.id = 1; EXIT; END LOOP; RETURN r.name; END $$;
+-- case: a record that a block is left before
+CREATE FUNCTION f(a integer) RETURNS varchar LANGUAGE plpgsql AS $$ DECLARE r record; BEGIN <<b>> BEGIN IF a > 0 THEN EXIT b; END IF; SELECT * INTO r FROM item i WHERE i.id = 1; END; RETURN r.name; END $$;
+-- case: a field of a record that may have no row
+CREATE FUNCTION f(a integer) RETURNS varchar LANGUAGE plpgsql AS $$ DECLARE r record; BEGIN IF a > 0 THEN SELECT * INTO r FROM item i WHERE i.id = 1; END IF; r.name := 'x'; RETURN ''; END $$;

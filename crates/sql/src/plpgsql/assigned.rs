@@ -1,0 +1,85 @@
+//! Where records surely have a row.
+//!
+//! PL/pgSQL has an error (55000) for whoever reads a record that nothing was assigned to, which depends on the way that a call has taken.
+//! Here a record is read only where a row was assigned on every way there: definite assignment, as Java has it for local variables. A query
+//! that finds nothing assigns a row of nulls, so that `SELECT INTO` and `FOR` always do.
+
+use super::Compiler;
+use crate::error::Result;
+use crate::procedure::{Level, Statement, StatementKind};
+use crate::resolve::Reference;
+use std::collections::BTreeSet;
+
+/// The records that have a row by whichever way a place is reached; none if it is not reached at all.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Assigned(Option<BTreeSet<usize>>);
+
+impl Assigned {
+    /// Where a procedure begins.
+    pub(crate) fn at_first() -> Self {
+        Self(Some(BTreeSet::new()))
+    }
+
+    /// Where nothing comes by.
+    pub(super) fn nowhere() -> Self {
+        Self(None)
+    }
+
+    /// Gives a record a row.
+    pub(super) fn put(&mut self, record: usize) {
+        if let Some(records) = &mut self.0 {
+            records.insert(record);
+        }
+    }
+
+    fn has(&self, record: usize) -> bool {
+        self.0.as_ref().is_none_or(|records| records.contains(&record))
+    }
+
+    /// Lets another way lead here, too.
+    pub(super) fn join(&mut self, other: &Self) {
+        match (&mut self.0, &other.0) {
+            (Some(records), Some(others)) => records.retain(|record| others.contains(record)),
+            (None, others) => self.0.clone_from(others),
+            (_, None) => {}
+        }
+    }
+}
+
+impl Compiler<'_> {
+    /// Refuses records that may have no row here.
+    pub(super) fn check_assigned(&self, references: &[Reference]) -> Result<()> {
+        let open = references.iter().filter(|of| self.open_records.contains(&of.variable));
+        for reference in open.filter(|of| !self.assigned.has(of.variable)) {
+            let name = &self.variables[reference.variable].name;
+            let what = format!(
+                "reading the record `{name}` where a call may come without having assigned it"
+            );
+            let advice = "assign it before, on every way here: PostgreSQL has an error for a call that comes another way";
+            return Err(self.outside(reference.span, &what, advice));
+        }
+        Ok(())
+    }
+
+    /// Goes on behind a statement.
+    pub(super) fn pass(&mut self, statement: &Statement) {
+        let ends = match &statement.kind {
+            StatementKind::Return(_) => true,
+            StatementKind::Raise(raise) => raise.level == Level::Exception,
+            StatementKind::Leave { when, .. } => when.is_none(),
+            _ => false,
+        };
+        if ends {
+            self.assigned = Assigned::nowhere();
+        }
+    }
+
+    /// One of several ways that begin here: what it leads to is added to where they end, and the next one begins here, too.
+    pub(super) fn way(&mut self, ends: &mut Assigned) -> Result<Vec<Statement>> {
+        let before = self.assigned.clone();
+        let statements = self.statements()?;
+        ends.join(&self.assigned);
+        self.assigned = before;
+        Ok(statements)
+    }
+}

@@ -49,16 +49,15 @@ impl Assigned {
 impl Compiler<'_> {
     /// Refuses records that may have no row here.
     pub(super) fn check_assigned(&self, references: &[Reference]) -> Result<()> {
-        let open = references.iter().filter(|of| self.open_records.contains(&of.variable));
-        for reference in open.filter(|of| !self.assigned.has(of.variable)) {
-            let name = &self.variables[reference.variable].name;
-            let what = format!(
-                "reading the record `{name}` where a call may come without having assigned it"
-            );
-            let advice = "assign it before, on every way here: PostgreSQL has an error for a call that comes another way";
-            return Err(self.outside(reference.span, &what, advice));
-        }
-        Ok(())
+        let is_unsure = |of: &&Reference| {
+            self.open_records.contains(&of.variable) && !self.assigned.has(of.variable)
+        };
+        let Some(reference) = references.iter().find(is_unsure) else { return Ok(()) };
+        let name = &self.variables[reference.variable].name;
+        let what =
+            format!("reading the record `{name}` where a call may come without having assigned it");
+        let advice = "assign it before, on every way here: PostgreSQL has an error for a call that comes another way";
+        Err(self.outside(reference.span, &what, advice))
     }
 
     /// Goes on behind a statement.

@@ -13,7 +13,7 @@
 //! node size x row size           256 to 4,096 x 64, 256 bytes                a leaf is fetched whole
 //! rows of lookup and scan        1, 4, 16, 64                                how much a round trip carries
 //! replicas x row size            3 x 16, 64, 256 bytes                       [SPADE 4.2, Fig. 6]
-//! versions beside, kept or not   1 to 8 x rows changed by turns, 1 to 128    when a row is changed again, its old version may be needed
+//! versions beside, kept or not   1, 8 x rows changed by turns, 1 to many     when a row is changed again, its old version may be needed
 //! ```
 //! Neighbourhoods beyond what the engine has ([`layout::bucket::SLOTS_MAX`]) are left out. What is most telling comes first,
 //! so that a run that is ended early has it.
@@ -48,8 +48,8 @@ const BESIDE: [u32; 2] = [1, 8];
 const AMONG: [u32; 8] = [1, 4, 8, 16, 24, 32, 48, 128];
 /// The same of a lane on a real fabric, where a turn may take much less than a microsecond.
 const AMONG_REAL: [u32; 7] = [1, 8, 32, 128, 512, 2048, 8192];
-/// So many rows by turns with more than one version beside.
-const AMONG_FEW: u32 = 8;
+/// So many rows by turns with more than one version beside, on a simulated cluster and on a real fabric: few of which versions have to be moved.
+const AMONG_FEW: [u32; 2] = [8, 512];
 /// Rows of another size that old versions are moved away from, in bytes.
 const MOVED_BYTES: u32 = 512;
 
@@ -168,16 +168,19 @@ impl Choice {
         all
     }
 
-    /// Changes of few rows by turns. How long old versions are needed, those of rows at home tell for all.
+    /// Changes of few rows by turns. How long old versions are needed, those of rows at home tell for all; owners that changes are shipped to carry
+    /// them out as changes at home.
     fn changes(&self, setting: &Setting, (beside, keeps): (u32, bool)) -> Vec<Parameters> {
-        let all: &[u32] = if self.world.fabric == SIMULATED { &AMONG } else { &AMONG_REAL };
+        let is_simulated = self.world.fabric == SIMULATED;
+        let all: &[u32] = if is_simulated { &AMONG } else { &AMONG_REAL };
+        let few = &AMONG_FEW[usize::from(!is_simulated)];
         let most = all[all.len() - 1];
         let is_usual = *setting
             == Setting { versions: Some((1, true)), ..Setting::usual(Storage::HashInlined) };
         let among: &[u32] = match (is_usual, keeps) {
             (true, _) => all,
             (false, true) if beside == 1 => &all[..1],
-            (false, true) => &[AMONG_FEW],
+            (false, true) => std::slice::from_ref(few),
             (false, false) => &all[all.len() - 1..],
         };
         let home = self.places.iter().find(|place| **place == Place::Local);
@@ -189,7 +192,8 @@ impl Choice {
             ..self.parameters(setting, Operation::Update, 1, place)
         };
         let each = among.iter().flat_map(|&among| {
-            let places = self.places.iter().filter(move |place| is_meant(among, place));
+            let places = self.places.iter().filter(|place| **place != Place::Shipped);
+            let places = places.filter(move |place| is_meant(among, place));
             places.map(move |&place| point(among, place))
         });
         each.collect()

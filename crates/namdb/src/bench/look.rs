@@ -96,6 +96,7 @@ pub fn look<S: Site, W: SiteWorkload<S>>(
     let mut checks = kept(checked, problems, "the database could not be checked");
     add_checks_after_load(&mut checks, before);
     if is_lost {
+        looked.progress.finish(&counted(checks.len() as u64, "check"));
         return (checks, TablesReport::default());
     }
     let structure = check_structure(site, workload, &|name| looked.at(name, "structure"));

@@ -12,9 +12,8 @@ use std::io::IsTerminal;
 const FIRST_LINE_S: f64 = 2.0;
 /// and then one every so often.
 const LINE_S: f64 = 10.0;
-/// From such a share of all steps on the pace tells the time that is left, or after so long.
+/// From such a share of all steps on the pace tells the time that is left.
 const TELLING: f64 = 0.01;
-const TELLING_S: f64 = 10.0;
 
 /// The progress of one phase. The thread that owns it draws it; there is no thread behind it.
 pub struct Progress {
@@ -113,7 +112,7 @@ impl Progress {
         }
         // A first step that was long in coming tells nothing of the others.
         let (done, took_s) = ((step - first_step) as f64, since.elapsed_s());
-        if done < TELLING * self.length as f64 && took_s < TELLING_S {
+        if done < TELLING * self.length as f64 {
             return String::new();
         }
         let left = took_s * (self.length - step) as f64 / done;

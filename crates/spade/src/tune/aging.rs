@@ -14,7 +14,7 @@ use super::cost::{Cost, add, scaled};
 use super::line::line_within;
 use super::meet::Meeting;
 use super::model::{Model, Plan};
-use crate::measurement::{Demand, Operation, Place, Point, Versions};
+use crate::measurement::{Demand, Operation, Parameters, Place, Point, Versions};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -23,6 +23,8 @@ pub const CHOICES: [(u32, bool); 6] =
     [(1, true), (2, true), (4, true), (8, true), (1, false), (8, false)];
 /// Where half of the changes have to move an old version, it is needed for as long as a row is left alone there.
 const HALF: f64 = 0.5;
+/// The share of changes that move one, up to which they are as if none did.
+const MOVED_FEW: f64 = 0.05;
 /// So few come on the average that chances are as exact by the first terms of their series.
 const FEW: f64 = 0.01;
 /// Changes that come more seldom for each call are put together.
@@ -81,32 +83,31 @@ impl Aging {
     /// Of measured points; none if what it takes was not measured.
     pub fn new<'p>(points: impl Iterator<Item = &'p Point>) -> Option<Self> {
         let mut found: BTreeMap<(Place, Versions, u32), &Point> = BTreeMap::new();
+        let mut ordinary: BTreeMap<Parameters, &Point> = BTreeMap::new();
         for point in points {
             let of = &point.parameters;
-            let Some(versions) = of.versions else { continue };
-            if (of.operation, of.replicas) == (Operation::Update, 1) {
-                found.insert((of.place, versions, of.row_bytes), point);
+            match of.versions {
+                _ if (of.operation, of.replicas) != (Operation::Update, 1) => {}
+                Some(versions) => drop(found.insert((of.place, versions, of.row_bytes), point)),
+                None => drop(ordinary.insert(of.clone(), point)),
             }
         }
+        let moved = |of: &Point| of.measured.loaded.moved.map_or(0.0, |moved| moved.share);
         let most = found.keys().map(|(_, of, _)| of.among).max()?;
+        let left = Versions { beside: 1, keeps: true, among: most };
         let mut places: BTreeMap<Place, Costs> = BTreeMap::new();
         for (&(place, of, row), point) in &found {
-            let still = |row: u32| {
-                let left = Versions { beside: 1, keeps: true, among: most };
-                let still = found.get(&(place, left, row));
-                // Nobody looks at what is beside a row of any size.
-                still.or(found.values().find(|one| {
-                    one.parameters.place == place && one.parameters.versions == Some(left)
-                }))
-            };
-            let Some(still) = still(row) else { continue };
+            // Of sizes that were not measured by turns of many rows, any change is of a row that was left alone.
+            let usual = || ordinary.get(&Parameters { versions: None, ..point.parameters.clone() });
+            let Some(still) = found.get(&(place, left, row)).or_else(usual) else { continue };
             let more = Cost::measured(point).minus(&Cost::measured(still)).at_least_nothing();
             let costs = places.entry(place).or_default();
             match of {
                 Versions { beside: 1, keeps: true, among: 1 } => {
                     costs.moved.push((f64::from(row), more));
                 }
-                Versions { keeps: true, among, .. } if of.beside > 1 && among < most => {
+                // Unless there was too little room for that, too.
+                Versions { keeps: true, .. } if of.beside > 1 && moved(point) < MOVED_FEW => {
                     costs.looked = more;
                 }
                 Versions { keeps: false, .. } => costs.returned = more,
@@ -119,8 +120,6 @@ impl Aging {
             let moved = point.measured.loaded.moved.filter(|_| (of.beside, of.keeps) == (1, true));
             lines.entry(*place).or_default().extend(moved.map(|of| (of.again_ns, of.share)));
         }
-        // Shipped changes move versions where they are carried out, which their callers do not see.
-        lines.remove(&Place::Shipped);
         let mut line = lines.into_values().max_by_key(Vec::len)?;
         line.sort_by(|one, other| one.0.total_cmp(&other.0));
         let needed_ns = needed_ns(&line)?;
@@ -150,7 +149,7 @@ impl Again {
             let mut classes: BTreeMap<i64, (f64, f64)> = BTreeMap::new();
             for meeting in meetings {
                 let often = of(meeting);
-                let class = (libm::log2(often.max(SELDOM)) / 2.0) as i64;
+                let class = libm::floor(libm::log2(often.max(SELDOM)) / 2.0) as i64;
                 let sum = classes.entry(class).or_default();
                 (sum.0, sum.1) = (sum.0 + meeting.share, sum.1 + meeting.share * often);
             }

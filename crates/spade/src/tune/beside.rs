@@ -99,12 +99,13 @@ fn tables(text: &mut String, all: &[Named<'_>]) {
     }
 }
 
-/// How a table is stored, and each of its indexes, in a line.
+/// How a table is stored, each of its indexes, and old versions, in a line.
 fn stored(of: &TableForecast) -> Vec<String> {
     let place = partition(&of.partition, &of.table);
     let rows = format!("{}; {place}; {} on each machine", of.stored, bytes(of.bytes_each));
     let indexes = of.indexes.iter().map(|(index, stored)| format!("index {index}: {stored}"));
-    std::iter::once(rows).chain(indexes).collect()
+    let versions = of.versions.iter().map(|versions| format!("old versions: {versions}"));
+    std::iter::once(rows).chain(indexes).chain(versions).collect()
 }
 
 fn procedures(text: &mut String, all: &[Named<'_>]) {

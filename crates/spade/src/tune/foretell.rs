@@ -1,6 +1,6 @@
 //! The forecast of a design.
 
-use super::explain::{choice_name, index_name};
+use super::explain::{choice_name, index_name, versions_name};
 use super::facts::Facts;
 use super::given::Given;
 use super::interval::{self, Around, intervals};
@@ -58,6 +58,8 @@ pub struct TableForecast {
     pub stored: String,
     /// Its indexes by name, and how they are stored.
     pub indexes: Vec<(String, String)>,
+    /// Old versions beside its rows, in a few words; none if nothing updates them.
+    pub versions: Option<String>,
     /// Where its rows are.
     pub partition: Partition,
     /// Bytes on each machine, with indexes and old versions.
@@ -180,6 +182,9 @@ fn table(facts: &Facts<'_>, model: &Model<'_>, plan: &Plan, at: usize) -> TableF
         table: of.name.clone(),
         stored: choice_name(&table.choice),
         indexes: indexes.map(|(index, choice)| (index.name.clone(), index_name(*choice))).collect(),
+        versions: model.shapes[at]
+            .is_updated
+            .then(|| versions_name(table.versions_beside, table.keeps_versions)),
         partition: model.grouping.tables[at].partition.clone(),
         bytes_each: model.table_bytes_each(plan, at),
         version_bytes_each: model.version_bytes_each(plan, at),

@@ -125,8 +125,8 @@ mod tests {
         assert_eq!(kept.off_by(None).get(&"two", &used), None);
     }
 
-    /// What takes the time is counted, which is the same on any machine: TPC-C took 13,000 of these in a second of a processor. A search
-    /// that asks for more, or intervals that find all anew, go beyond.
+    /// What takes the time is counted, which is the same on any machine. A search that asks for a third more than now, or intervals that find all
+    /// anew, go beyond.
     #[test]
     fn tuning_finds_little_anew() {
         use crate::measurement::Measurements;

@@ -77,9 +77,9 @@ pub fn changes(calls: &[Calls<'_>], machines: usize) -> Vec<BTreeMap<usize, Vec<
         let mut tables: BTreeMap<usize, Vec<Met>> = BTreeMap::new();
         for (call, rows) in changed.iter().enumerate() {
             for (row, times) in rows {
-                let once = BTreeMap::from([(row.clone(), 1.0_f64.min(*times))]);
-                let met = counts.met(number, counts.place(number, call), &once);
-                tables.entry(row.0).or_default().push(met);
+                let (own, others) = counts.again(number, counts.place(number, call), row, *times);
+                let squares = (own + others) * (own + others);
+                tables.entry(row.0).or_default().push(Met { own, others, squares });
             }
         }
         let tables = tables.into_iter().map(|(table, met)| (table, classes(met.into_iter())));
@@ -167,20 +167,25 @@ impl<'a> Counts<'a> {
     fn met(&self, number: usize, place: usize, rows: &BTreeMap<Row, f64>) -> Met {
         let mut met = Met::default();
         for (row, times) in rows {
-            let counts = &self.rows[row];
-            // A call does not meet itself.
-            let further = (self.drawn[number][place] - 1.0).max(1.0);
-            let anywhere =
-                if self.calls[number].places.is_none() { self.machines as f64 } else { 1.0 };
-            let own = times.min(1.0) * anywhere * (counts[number][place] - times) / further;
-            let of_others = (0..self.calls.len()).filter(|other| *other != number);
-            let others = of_others.map(|other| self.of_other(&counts[other], other, number, place));
-            let others = times.min(1.0) * others.sum::<f64>();
+            let (own, others) = self.again(number, place, row, *times);
+            let (own, others) = (times.min(1.0) * own, times.min(1.0) * others);
             met.own += own;
             met.others += others;
             met.squares += (own + others) * (own + others);
         }
         met
+    }
+
+    /// How often a row that a call changes so many times is changed by others of its procedure, and of other ones.
+    fn again(&self, number: usize, place: usize, row: &Row, times: f64) -> (f64, f64) {
+        let counts = &self.rows[row];
+        // A call does not meet itself.
+        let further = (self.drawn[number][place] - 1.0).max(1.0);
+        let anywhere = if self.calls[number].places.is_none() { self.machines as f64 } else { 1.0 };
+        let own = anywhere * (counts[number][place] - times) / further;
+        let of_others = (0..self.calls.len()).filter(|other| *other != number);
+        let others = of_others.map(|other| self.of_other(&counts[other], other, number, place));
+        (own, others.sum())
     }
 
     /// How often calls of another procedure change a row that was seen so often, for each call of any kind on a machine.

@@ -35,6 +35,7 @@ const WAIT_NS: f64 = 2_000.0;
 const WAIT_NS_MAX: f64 = 1_000_000.0;
 /// and a random half of it less.
 const WAIT_SHARE: f64 = 0.75;
+
 /// Calls that cost the same: of one procedure, at home or from another machine.
 #[derive(Clone, Debug)]
 pub struct Part<'a> {

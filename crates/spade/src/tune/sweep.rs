@@ -117,7 +117,8 @@ impl Found<'_, '_> {
         let accesses = able.iter().map(|able| combinations(able).len());
         let each = facts.shapes.iter().map(|shape| {
             let indexes = (0..shape.index_ranges.len()).map(|at| index_choices(shape, at).len());
-            choices(shape).len().saturating_mul(indexes.product())
+            let versions = if shape.is_updated { VERSIONS.len() } else { 1 };
+            choices(shape).len().saturating_mul(indexes.product()).saturating_mul(versions)
         });
         let stored = each.fold(1_usize, usize::saturating_mul);
         if stored.saturating_mul(accesses.sum()) > DESIGNS_MAX {
@@ -129,6 +130,11 @@ impl Found<'_, '_> {
             for index in 0..shape.index_ranges.len() {
                 let kinds = index_choices(shape, index);
                 all = varied(&all, kinds, |tables, choice| tables[at].indexes[index] = choice);
+            }
+            if shape.is_updated {
+                all = varied(&all, VERSIONS.to_vec(), |tables, versions| {
+                    (tables[at].versions_beside, tables[at].keeps_versions) = versions;
+                });
             }
         }
         for (grouping, able) in groupings.iter().zip(&able) {
@@ -211,6 +217,8 @@ fn spread(of: &mut Grouped) {
 fn tables(facts: &Facts<'_>, style: Style) -> Vec<TablePlan> {
     let table = |(at, shape): (usize, &Shape)| {
         let declared = facts.catalog().tables[at].indexes.iter().map(|index| index.kind);
+        // What is never changed has no old versions.
+        let (versions_beside, keeps_versions) = VERSIONS[usize::from(!shape.is_updated)];
         TablePlan {
             choice: styled(shape, style),
             indexes: declared
@@ -221,8 +229,8 @@ fn tables(facts: &Facts<'_>, style: Style) -> Vec<TablePlan> {
                     _ => IndexChoice { kind: IndexKind::Hash, node_bytes: 0 },
                 })
                 .collect(),
-            versions_beside: VERSIONS[0].0,
-            keeps_versions: VERSIONS[0].1,
+            versions_beside,
+            keeps_versions,
         }
     };
     facts.shapes.iter().enumerate().map(table).collect()

@@ -64,6 +64,7 @@ impl Compiler<'_> {
             let sentence = format!("a record cannot become {}", value.expr.sql_type);
             return Err(self.type_error(span, sentence));
         };
+        self.check_row(tokens)?;
         self.shape_record(variable, &fields, span)?;
         Ok(StatementKind::Assign { target: Target::Variable(variable), value })
     }
@@ -127,7 +128,7 @@ impl Compiler<'_> {
                 let (found, _) =
                     self.resolve(place, |resolver| resolver.field(record, &field, place))?;
                 let (variable, field) = found;
-                self.check_assigned(&[Reference { span: place, variable, field }])?;
+                self.check_fields(&[Reference { span: place, variable, field }])?;
                 return Ok(found);
             }
             Some(variable) if !dotted => Some(variable),

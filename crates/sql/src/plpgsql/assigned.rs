@@ -1,13 +1,15 @@
 //! Where records surely have a row.
 //!
-//! PL/pgSQL has an error (55000) for whoever reads a record that nothing was assigned to, which depends on the way that a call has taken.
-//! Here a record is read only where a row was assigned on every way there: definite assignment, as Java has it for local variables. A query
-//! that finds nothing assigns a row of nulls, so that `SELECT INTO` and `FOR` always do.
+//! PL/pgSQL has an error (55000) for whoever reads a field of a record that nothing was assigned to, which depends on the way that a call has
+//! taken. Here one is read only where a row was assigned on every way there: definite assignment, as Java has it for local variables. A query
+//! that finds nothing assigns a row of nulls, so that `SELECT INTO` and `FOR` always do. A record as a whole is null until then.
 
 use super::Compiler;
 use crate::error::Result;
 use crate::procedure::{Level, Statement, StatementKind};
 use crate::resolve::Reference;
+use crate::token::name_of;
+use sqlparser::tokenizer::{Span, Token, TokenWithSpan};
 use std::collections::BTreeSet;
 
 /// The records that have a row by whichever way a place is reached; none if it is not reached at all.
@@ -47,17 +49,28 @@ impl Assigned {
 }
 
 impl Compiler<'_> {
-    /// Refuses records that may have no row here.
-    pub(super) fn check_assigned(&self, references: &[Reference]) -> Result<()> {
-        let is_unsure = |of: &&Reference| {
-            self.open_records.contains(&of.variable) && !self.assigned.has(of.variable)
-        };
-        let Some(reference) = references.iter().find(is_unsure) else { return Ok(()) };
-        let name = &self.variables[reference.variable].name;
+    /// Refuses fields of records that may have no row here.
+    pub(super) fn check_fields(&self, references: &[Reference]) -> Result<()> {
+        let mut fields = references.iter().filter(|of| of.field.is_some());
+        fields.try_for_each(|of| self.check_assigned(of.variable, of.span))
+    }
+
+    /// Refuses a whole record that may have no row here, where one is wanted.
+    pub(super) fn check_row(&self, tokens: &[TokenWithSpan]) -> Result<()> {
+        let [TokenWithSpan { token: Token::Word(word), span }] = tokens else { return Ok(()) };
+        let variable = self.names.find(&name_of(word));
+        variable.map_or(Ok(()), |variable| self.check_assigned(variable, *span))
+    }
+
+    fn check_assigned(&self, variable: usize, span: Span) -> Result<()> {
+        if !self.open_records.contains(&variable) || self.assigned.has(variable) {
+            return Ok(());
+        }
+        let name = &self.variables[variable].name;
         let what =
             format!("reading the record `{name}` where a call may come without having assigned it");
         let advice = "assign it before, on every way here: PostgreSQL has an error for a call that comes another way";
-        Err(self.outside(reference.span, &what, advice))
+        Err(self.outside(span, &what, advice))
     }
 
     /// Goes on behind a statement.

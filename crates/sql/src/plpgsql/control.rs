@@ -218,6 +218,7 @@ impl Compiler<'_> {
             [single] if single.name.is_empty() => single.sql_type.clone(),
             _ => SqlType::Record(fields),
         };
+        self.check_row(&tokens)?;
         self.formula(&tokens, span, Some(&wanted))
             .map(|value| StatementKind::ReturnNext(Some(value)))
     }

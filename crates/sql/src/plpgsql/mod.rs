@@ -113,7 +113,7 @@ impl<'a> Compiler<'a> {
         let mut resolver =
             Resolver::new(self.source, self.catalog, &self.names, &self.variables, place);
         let resolved = resolve(&mut resolver)?;
-        self.check_assigned(&resolver.references)?;
+        self.check_fields(&resolver.references)?;
         Ok((resolved, resolver.references))
     }
 

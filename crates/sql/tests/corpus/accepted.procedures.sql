@@ -197,3 +197,5 @@ CREATE FUNCTION f(a integer) RETURNS varchar LANGUAGE plpgsql AS $$ DECLARE r re
 CREATE FUNCTION f(a integer) RETURNS varchar LANGUAGE plpgsql AS $$ DECLARE r record; BEGIN <<b>> BEGIN SELECT * INTO r FROM item i WHERE i.id = 1; IF a > 0 THEN EXIT b; END IF; a := 2; END; RETURN r.name; END $$;
 -- case: a record where nothing comes by
 CREATE FUNCTION f(a integer) RETURNS varchar LANGUAGE plpgsql AS $$ DECLARE r record; BEGIN RETURN ''; IF a > 0 THEN SELECT * INTO r FROM item i WHERE i.id = 1; END IF; RETURN r.name; END $$;
+-- case: a whole record that may have no row
+CREATE FUNCTION f(a integer) RETURNS item LANGUAGE plpgsql AS $$ DECLARE r record; BEGIN IF a > 0 THEN SELECT * INTO r FROM item i WHERE i.id = 1; END IF; IF r IS NULL THEN RETURN NULL; END IF; RETURN r; END $$;

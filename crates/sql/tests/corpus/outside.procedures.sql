@@ -118,3 +118,7 @@ CREATE FUNCTION f(a integer) RETURNS varchar LANGUAGE plpgsql AS $$ DECLARE r re
 CREATE FUNCTION f(a integer) RETURNS varchar LANGUAGE plpgsql AS $$ DECLARE r record; BEGIN <<b>> BEGIN IF a > 0 THEN EXIT b; END IF; SELECT * INTO r FROM item i WHERE i.id = 1; END; RETURN r.name; END $$;
 -- case: a field of a record that may have no row
 CREATE FUNCTION f(a integer) RETURNS varchar LANGUAGE plpgsql AS $$ DECLARE r record; BEGIN IF a > 0 THEN SELECT * INTO r FROM item i WHERE i.id = 1; END IF; r.name := 'x'; RETURN ''; END $$;
+-- case: a row of a record that may have none
+CREATE FUNCTION f(a integer) RETURNS SETOF item LANGUAGE plpgsql AS $$ DECLARE r record; BEGIN IF a > 0 THEN SELECT * INTO r FROM item i WHERE i.id = 1; END IF; RETURN NEXT r; END $$;
+-- case: a record of another one that may have no row
+CREATE FUNCTION f(a integer) RETURNS varchar LANGUAGE plpgsql AS $$ DECLARE r record; q record; BEGIN IF a > 0 THEN SELECT * INTO r FROM item i WHERE i.id = 1; END IF; q := r; RETURN q.name; END $$;

@@ -236,8 +236,24 @@ pub fn latency(run: &mut Run<'_>) -> Outcome {
 
 /// GET_ACCESS_DATA, by its place in the mix.
 const ACCESS: usize = 2;
-/// What the text prints of its median latency once tables are partitioned, over that before.
-const PUBLISHED_ACCESS: f64 = 0.75;
+/// What the text prints of its latency over that of the step before: the version, the percentile, whether it is of the size where that is least,
+/// greatest, or on the average, since it names none.
+const PUBLISHED_ACCESS: [(usize, usize, Of, f64); 6] = [
+    (2, 50, Of::Mean, 0.75),
+    (2, 99, Of::Least, 1.40),
+    (2, 99, Of::Greatest, 1.53),
+    (3, 50, Of::Least, 0.77),
+    (3, 50, Of::Greatest, 0.95),
+    (3, 99, Of::Least, 0.55),
+];
+
+/// Which size of the cluster is meant.
+#[derive(Clone, Copy)]
+enum Of {
+    Mean,
+    Least,
+    Greatest,
+}
 
 /// Figures 8 and 9: GET_ACCESS_DATA, after partitioning and with tuned remote accesses.
 pub fn access(run: &mut Run<'_>) -> Outcome {
@@ -250,10 +266,7 @@ pub fn access(run: &mut Run<'_>) -> Outcome {
             series.push(curve(&points, format!("{name}, {title}"), version, us));
         }
     }
-    let (_, last) = points.last().expect("there are sizes");
-    let what = format!("median, 50 machines: {} over {}", VERSIONS[2], VERSIONS[1]);
-    let ratio = last[2].kind_us(ACCESS, 50) / last[1].kind_us(ACCESS, 50);
-    let compared = vec![prediction(what, "x", PUBLISHED_ACCESS, ratio, ACCESS_WHY)];
+    let compared = compared_access(&points);
     Outcome {
         parameters: parameters(run),
         x: Axis { title: "machines", is_logarithmic: false },
@@ -263,6 +276,24 @@ pub fn access(run: &mut Run<'_>) -> Outcome {
         tables: vec![access_gains(&points)],
         notes: Vec::new(),
     }
+}
+
+/// The text's figures of GET_ACCESS_DATA beside ours.
+fn compared_access(points: &[(u16, Vec<Seen>)]) -> Vec<Compared> {
+    let compare = |(version, percent, of, published): (usize, usize, Of, f64)| {
+        let us = |seen: &[Seen], version: usize| seen[version].kind_us(ACCESS, percent);
+        let ratios = points.iter().map(|(_, seen)| us(seen, version) / us(seen, version - 1));
+        let (ours, which) = match of {
+            Of::Mean => (ratios.sum::<f64>() / points.len() as f64, "mean of all sizes"),
+            Of::Least => (ratios.fold(f64::INFINITY, f64::min), "least of all sizes"),
+            Of::Greatest => (ratios.fold(0.0, f64::max), "greatest of all sizes"),
+        };
+        let title = if percent == 50 { "median" } else { "99th percentile" };
+        let what =
+            format!("{title}: {} over {}, {which}", VERSIONS[version], VERSIONS[version - 1]);
+        prediction(what, "x", published, ours, ACCESS_WHY)
+    };
+    PUBLISHED_ACCESS.map(compare).to_vec()
 }
 
 const ACCESS_WHY: &str = "of ten calls nine have their row at home, which takes no network at all, where a call of the paper's \

@@ -1,7 +1,7 @@
 //! Results as JSON, for programs that compare runs. The name `-` stands for the output.
 
 use crate::output;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use serde::Serialize;
 use std::path::Path;
 
@@ -10,12 +10,23 @@ pub fn is_output(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
-/// Writes the result; a directory that does not exist is an error, an existing file is replaced.
+/// Refuses a file that has something else: results replace results, not what somebody has named by mistake.
+pub fn spare(path: &Path) -> Result<()> {
+    let is_other = std::fs::read(path).is_ok_and(|bytes| {
+        let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
+        first.is_some_and(|first| !matches!(first, b'{' | b'['))
+    });
+    ensure!(!is_other, "{} is there, and is no JSON; name another file", path.display());
+    Ok(())
+}
+
+/// Writes the result; a directory that does not exist is an error, an existing file of results is replaced.
 pub fn write(result: &impl Serialize, path: &Path) -> Result<()> {
     let text = serde_json::to_string_pretty(result).context("cannot write the result as JSON")?;
     if is_output(path) {
         return output::print(&(text + "\n"));
     }
+    spare(path)?;
     std::fs::write(path, text + "\n").with_context(|| format!("cannot write {}", path.display()))
 }
 
@@ -24,6 +35,7 @@ pub fn probe(path: &Path) -> Result<()> {
     if is_output(path) {
         return Ok(());
     }
+    spare(path)?;
     let is_new = !path.exists();
     let mut options = std::fs::OpenOptions::new();
     let file = options.create(true).append(true).open(path);

@@ -47,7 +47,16 @@ impl SimulatedArguments {
         remote_calls: RemoteCalls,
         seed: u64,
     ) -> Result<Option<Cluster>> {
-        let Some(profile) = self.profile.clone() else { return Ok(None) };
+        let Some(profile) = self.profile.clone() else {
+            // Options that all of `bench` has are not asked by clap what they require.
+            let alone = self.machines.map(|_| "--machines").or(self.replicas.map(|_| "--replicas"));
+            return match alone {
+                None => Ok(None),
+                Some(option) => bail!(
+                    "{option} belongs to --profile, a simulated cluster: a real one has what its file says"
+                ),
+            };
+        };
         let RemoteCalls::Share(remote_calls) = remote_calls else {
             bail!(
                 "simulated clusters make calls at home but for a share; let --remote-calls be a number"

@@ -17,6 +17,12 @@ impl Resolver<'_> {
         let name = ident_name(ident);
         let found = scope.find(&name);
         let variable = self.names.find(&name).map(|variable| (variable, None));
+        // To PostgreSQL the name of a source is its whole row.
+        if variable.is_some() && matches!(found, Found::Nothing) && scope.has_source(&name) {
+            let sentence = format!("`{name}` is both a table and a variable here");
+            let advice = "give the table another alias, or rename the variable";
+            return Err(self.error(ident.span, ErrorKind::Name, sentence).advise(advice));
+        }
         self.choose(scope, &name, ident.span, found, variable)
     }
 

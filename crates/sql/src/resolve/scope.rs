@@ -67,6 +67,12 @@ impl<'p> Scope<'p> {
         names
     }
 
+    /// Whether a source of this query, or of one around it, is called so.
+    pub(crate) fn has_source(&self, alias: &str) -> bool {
+        let around = self.parent.is_some_and(|parent| parent.has_source(alias));
+        around || self.source(alias).is_some()
+    }
+
     /// The position of the source called `alias` in this query.
     pub(crate) fn source(&self, alias: &str) -> Option<usize> {
         self.sources.iter().position(|visible| visible.alias == alias)

@@ -78,3 +78,9 @@ CREATE FUNCTION f() RETURNS void LANGUAGE plpgsql AS $$ BEGIN PERFORM DISTINCT n
 CREATE FUNCTION f() RETURNS void LANGUAGE plpgsql AS $$ BEGIN PERFORM name FROM item ORDER BY 2; END $$;
 -- case: a join that sees another table
 CREATE FUNCTION f() RETURNS void LANGUAGE plpgsql AS $$ BEGIN PERFORM 1 FROM item, note JOIN sale ON sale.item_id = item.id; END $$;
+-- case: a variable with the name of a table
+CREATE FUNCTION f() RETURNS void LANGUAGE plpgsql AS $$ DECLARE item bigint := 1; BEGIN PERFORM 1 FROM item WHERE id = item; END $$;
+-- case: a variable with the name of a table further out
+CREATE FUNCTION f() RETURNS void LANGUAGE plpgsql AS $$ DECLARE i bigint := 1; BEGIN PERFORM 1 FROM item i WHERE i.id IN (SELECT n.about FROM note n WHERE n.about = i); END $$;
+-- case: a variable with the name of the table that is changed
+CREATE FUNCTION f() RETURNS void LANGUAGE plpgsql AS $$ DECLARE item bigint := 1; BEGIN UPDATE item SET stock = stock + 1 WHERE id = item; END $$;

@@ -54,6 +54,14 @@ impl Question {
     /// Reads the folder and the measurements.
     pub fn read(&self) -> Result<Read> {
         let measurements = read_measurements(&self.measurements)?;
+        if let Some(name) = &self.profile {
+            let mut points = measurements.points().iter();
+            let is_measured = points.any(|point| point.parameters.world.hardware == *name);
+            // Nobody can measure hardware of which there is no profile, and which is not this one.
+            if !is_measured {
+                hardware::profile(name)?;
+            }
+        }
         let folder = WorkloadFolder::read(&self.folder)?;
         Ok(Read { folder, workload: Workload::read(&self.folder)?, measurements })
     }

@@ -3,7 +3,7 @@
 use super::question::Question;
 use crate::bench::json;
 use crate::{Verdict, output};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use clap::{Args, ValueEnum};
 use namdb::host::Moment;
 use spade::design::Design;
@@ -57,8 +57,17 @@ pub struct TuneArguments {
 }
 
 impl TuneArguments {
-    /// What is written last would be all that is left of a file that is named twice.
-    fn refuse_one_file_twice(&self) -> Result<()> {
+    /// What is written last would be all that is left of a file that is named twice; a page replaces a page and nothing else.
+    fn check_files(&self) -> Result<()> {
+        for (option, path) in [("--out", &self.out), ("--html", &self.html)] {
+            let is_output = path.as_deref().is_some_and(json::is_output);
+            ensure!(!is_output, "{option} names a file: `-`, the output, is for --json alone");
+        }
+        if let Some(path) = &self.html {
+            let is_other = std::fs::read(path)
+                .is_ok_and(|bytes| !bytes.is_empty() && !bytes.starts_with(PAGE.as_bytes()));
+            ensure!(!is_other, "{} is there, and is no page; name another file", path.display());
+        }
         let named = [("--out", &self.out), ("--html", &self.html), ("--json", &self.json)];
         for (at, (one, first)) in named.iter().enumerate() {
             let other = named[at + 1..].iter().find(|(_, path)| path.is_some() && path == first);
@@ -72,6 +81,9 @@ impl TuneArguments {
         Ok(())
     }
 }
+
+/// What pages begin with.
+const PAGE: &str = "<!DOCTYPE html>";
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Wanted {
@@ -87,7 +99,7 @@ enum By {
 
 /// Runs the command.
 pub fn run(arguments: &TuneArguments) -> Result<Verdict> {
-    arguments.refuse_one_file_twice()?;
+    arguments.check_files()?;
     if let Some(path) = &arguments.json {
         json::probe(path)?;
     }

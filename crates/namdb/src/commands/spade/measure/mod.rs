@@ -157,6 +157,7 @@ pub fn run(arguments: &MeasureArguments) -> Result<Verdict> {
     let all = session.record.measurements();
     if let Some(path) = &arguments.table {
         let name = path.display();
+        json::spare(path)?;
         std::fs::write(path, all.table_json()).with_context(|| format!("cannot write {name}"))?;
     }
     let Session { measured, found, left_out, .. } = &session;

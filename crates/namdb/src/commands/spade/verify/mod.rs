@@ -117,6 +117,7 @@ pub fn run(arguments: &VerifyArguments, code: &[Code]) -> Result<Verdict> {
             "the measurements are of a cluster over {other}; name its file with --cluster, so that the design is built and measured there"
         ),
     };
+    ensure!(measured.calls > 0, "it ended before a call was counted: leave it more --seconds");
     output::say(&format!("  built and measured in {:.1} s", start.elapsed_s()));
     let verification = Verification::new(forecast, measured);
     json::deliver(&verification, arguments.json.as_deref(), &verification.text())?;
@@ -176,13 +177,13 @@ fn of_report(report: &Report, names: &[&str]) -> Measured {
     let procedures = names.iter().map(|name| {
         let of = report.per_type.get(*name);
         let calls = of.map_or(0, |of| of.count + of.rolled_back);
-        // Threads wait for nothing here: what a call takes alone it takes beside others, but for memory and locks.
         let median_ns = of.filter(|_| calls > 0).map(|of| 1e3 * of.p50_us);
         MeasuredProcedure {
             procedure: (*name).to_owned(),
             calls,
             loaded_ns: median_ns,
-            alone_ns: median_ns,
+            // No call was made alone.
+            alone_ns: None,
             traffic: of.filter(|_| calls > 0).map(|of| [of.verbs, of.round_trips]),
         }
     });

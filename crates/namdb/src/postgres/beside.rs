@@ -191,7 +191,7 @@ impl Beside {
                 rate(per_s),
                 duration_us(p50_us),
                 duration_us(p99_us),
-                ratio(per_s / kind.per_s.max(1e-9))
+                if kind.count > 0 { ratio(per_s / kind.per_s) } else { "-".to_owned() }
             )?;
         }
         writeln!(text, "  {line}")?;
@@ -216,6 +216,12 @@ impl Beside {
         for (code, ErrorReport { count, first }) in &theirs.errors {
             let told = format!("    SQLSTATE {code} {:>9}  {first}", grouped(*count));
             writeln!(text, "{}", told.chars().take(COLUMNS).collect::<String>())?;
+        }
+        // Conflicts that were given up are a few; calls that never succeed are many.
+        if theirs.failed * 100 > theirs.committed {
+            let sentence = "of PostgreSQL's calls failed otherwise than by the workload's rules, or were given up:";
+            writeln!(text, "  {} {sentence}", grouped(theirs.failed))?;
+            writeln!(text, "  the two have not done the same, and a ratio says little.")?;
         }
         writeln!(text, "  namdb commits {} times as many transactions.", ratio(self.ratio))
     }

@@ -12,10 +12,12 @@ pub fn is_output(path: &Path) -> bool {
 
 /// Refuses a file that has something else: results replace results, not what somebody has named by mistake.
 pub fn spare(path: &Path) -> Result<()> {
-    let is_other = std::fs::read(path).is_ok_and(|bytes| {
-        let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
-        first.is_some_and(|first| !matches!(first, b'{' | b'['))
-    });
+    // Devices have no end.
+    let is_other = path.is_file()
+        && std::fs::read(path).is_ok_and(|bytes| {
+            let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
+            first.is_some_and(|first| !matches!(first, b'{' | b'['))
+        });
     ensure!(!is_other, "{} is there, and is no JSON; name another file", path.display());
     Ok(())
 }

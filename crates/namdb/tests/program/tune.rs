@@ -170,10 +170,22 @@ fn what_cannot_be_tuned_is_told_with_what_to_do() {
     let told = refused("--measurements /nowhere/m.json");
     assert!(told.contains("there is no file /nowhere/m.json; measure the cluster with"), "{told}");
     let told = refused(&format!("--measurements {} --profile connectx9", measured()));
-    assert!(told.contains("nothing was measured on connectx9, only on connectx3-fdr"), "{told}");
+    assert!(told.contains("there is none of this name; choose from connectx3-fdr"), "{told}");
+    let told = refused(&format!("--measurements {} --profile connectx6-200g", measured()));
+    let sentence = "nothing was measured on connectx6-200g, only on connectx3-fdr";
+    assert!(told.contains(sentence), "{told}");
     let told = refused(&format!("--measurements {} --memory-budget 1MiB", measured()));
     assert!(told.contains("the smallest design takes"), "{told}");
     assert!(refused("--memory-budget lots").contains("is no amount of memory"));
     let told = refused(&format!("--measurements {}/workload.toml", shipped("tatp")));
     assert!(told.contains("these are no measurements"), "{told}");
+    for (option, expected) in [
+        ("--html -", "--html names a file: `-`, the output, is for --json alone"),
+        ("--out -", "--out names a file"),
+        (&*format!("--html {}/schema.sql", shipped("tatp")), "is there, and is no page"),
+        (&*format!("--json {}/schema.sql", shipped("tatp")), "is there, and is no JSON"),
+    ] {
+        let told = refused(&format!("--measurements {} {option}", measured()));
+        assert!(told.contains(expected), "{expected} in {told}");
+    }
 }

@@ -35,7 +35,9 @@ fn partitioned_tatp_asks_cards_for_less_and_is_faster() {
     let share = partitioned.committed_per_s() / partitioned.ended_per_s();
     assert!((0.65..0.85).contains(&share), "{share}");
     let one = indexed.kind(Kind::GetSubscriberData as usize).expect("there are many");
-    assert_eq!(one.traffic()[1], 1.0, "a row found by counting is one read");
+    let reads = one.traffic()[1];
+    // Few come with a snapshot that is older than their row, and read its old version, too.
+    assert!((1.0..1.03).contains(&reads), "a row found by counting is one read: {reads}");
 }
 
 #[test]

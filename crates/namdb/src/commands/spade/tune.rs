@@ -63,7 +63,7 @@ impl TuneArguments {
             let is_output = path.as_deref().is_some_and(json::is_output);
             ensure!(!is_output, "{option} names a file: `-`, the output, is for --json alone");
         }
-        if let Some(path) = &self.html {
+        if let Some(path) = self.html.as_ref().filter(|path| path.is_file()) {
             let is_other = std::fs::read(path)
                 .is_ok_and(|bytes| !bytes.is_empty() && !bytes.starts_with(PAGE.as_bytes()));
             ensure!(!is_other, "{} is there, and is no page; name another file", path.display());

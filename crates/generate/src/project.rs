@@ -79,7 +79,7 @@ impl Project {
         }
         let mut texts = vec![
             ("Cargo.toml", self.manifest(source)),
-            ("src/lib.rs", self.library()),
+            ("src/lib.rs", self.crate_root()),
             ("src/main.rs", self.program()),
         ];
         if let Source::Checkout(root) = source
@@ -163,7 +163,7 @@ debug = "line-tables-only"
         format!("path = {:?}", root.join("crates").join(name))
     }
 
-    fn library(&self) -> String {
+    fn crate_root(&self) -> String {
         let Self { name, workload, .. } = self;
         format!(
             r#"//! The procedures of the workload `{workload}` as Rust, for programs to link.

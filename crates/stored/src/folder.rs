@@ -184,13 +184,7 @@ impl Stored {
             (0..program.catalog.tables.len()).map(|table| population.row_count(table)).collect();
         let mut uses = Uses::new(&ready, &load);
         uses.note_checks(&checks);
-        let subject = Subject {
-            name: &load.name,
-            workload: &ready,
-            population: &population,
-            uses: &uses,
-            usual_units: load.units,
-        };
+        let subject = Subject::of(&load, &ready, &population, &uses);
         let (design, origin) = match options.design {
             None => (design::default_design(&subject), DesignOrigin::Default),
             Some(path) => {
@@ -254,9 +248,7 @@ impl Stored {
     }
 
     fn subject(&self) -> Subject<'_> {
-        let (name, population, uses) = (self.name, &*self.population, &*self.uses);
-        let usual_units = self.load.units;
-        Subject { name, workload: &self.ready, population, uses, usual_units }
+        Subject::of(&self.load, &self.ready, &self.population, &self.uses)
     }
 
     /// Makes the tables on these memory servers, which are positions: in parts or copies, as the design says, or as a whole on
@@ -446,14 +438,7 @@ pub fn default_design(folder: &Path, units: Option<u64>) -> Result<Design, Folde
     let scale = Scale { units: units.unwrap_or(load.units), seed: 0, now_us: 0 };
     let population = Population::new(&program, &load, scale)?;
     let uses = Uses::new(&ready, &load);
-    let subject = Subject {
-        name: &load.name,
-        workload: &ready,
-        population: &population,
-        uses: &uses,
-        usual_units: load.units,
-    };
-    Ok(design::default_design(&subject))
+    Ok(design::default_design(&Subject::of(&load, &ready, &population, &uses)))
 }
 
 /// The file of the design of a folder, if there is one.

@@ -1,7 +1,7 @@
 //! Results as JSON, for programs that compare runs. The name `-` stands for the output.
 
 use crate::output;
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use serde::Serialize;
 use std::path::Path;
 
@@ -10,16 +10,9 @@ pub fn is_output(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
-/// Refuses a file that has something else: results replace results, not what somebody has named by mistake.
+/// Refuses a file that has something else than JSON.
 pub fn spare(path: &Path) -> Result<()> {
-    // Devices have no end.
-    let is_other = path.is_file()
-        && std::fs::read(path).is_ok_and(|bytes| {
-            let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
-            first.is_some_and(|first| !matches!(first, b'{' | b'['))
-        });
-    ensure!(!is_other, "{} is there, and is no JSON; name another file", path.display());
-    Ok(())
+    output::spare(path, "JSON", &["{", "["])
 }
 
 /// Writes the result; a directory that does not exist is an error, an existing file of results is replaced.

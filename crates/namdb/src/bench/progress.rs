@@ -140,3 +140,17 @@ fn bar(name: &'static str, length: u64) -> Option<ProgressBar> {
         bar.with_prefix(name)
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_first_step_that_was_long_in_coming_tells_no_time_left() {
+        let progress = Progress::shown_by(Display::Nothing, "loading", 10_000);
+        assert_eq!(progress.time_left(0), "");
+        assert_eq!(progress.time_left(1), "", "minutes by one step of ten thousand");
+        assert!(progress.time_left(5_000).contains("s left"));
+        assert_eq!(progress.time_left(10_000), "");
+    }
+}

@@ -129,8 +129,8 @@ fn designs_are_forecast_side_by_side() {
     let output = namdb(&format!("{command} --design {tuned} --default-design --json -"));
     let told = text(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{told}");
-    for part in ["  A  ", "  B  the default design", "full first", "Tables that differ", "Look at"]
-    {
+    let parts = ["  A  ", "  B  the default design", "full first", "Tables that differ", "Look at"];
+    for part in parts.into_iter().chain(["old versions: 1 beside, kept"]) {
         assert!(told.contains(part), "{part} in {told}");
     }
     let entries: Value = serde_json::from_slice(&output.stdout).expect("the output is JSON");

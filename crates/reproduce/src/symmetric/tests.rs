@@ -34,10 +34,10 @@ fn partitioned_tatp_asks_cards_for_less_and_is_faster() {
     // Three of four commit: the others fail by the rules of TATP.
     let share = partitioned.committed_per_s() / partitioned.ended_per_s();
     assert!((0.65..0.85).contains(&share), "{share}");
+    // Of 600 subscribers one or two are changed while a snapshot lasts: who then reads it reads an old version, too.
     let one = indexed.kind(Kind::GetSubscriberData as usize).expect("there are many");
-    let reads = one.traffic()[1];
-    // Few come with a snapshot that is older than their row, and read its old version, too.
-    assert!((1.0..1.03).contains(&reads), "a row found by counting is one read: {reads}");
+    let further = (one.traffic()[1] - 1.0) * one.count() as f64;
+    assert!((0.0..=1.01).contains(&further), "a row found by counting is one read: {further}");
 }
 
 #[test]

@@ -271,6 +271,8 @@ impl Model<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::measurement::AccessPath;
+    use layout::Storage;
 
     fn old(beside: u32, own: f64) -> Old {
         let latency = |latency_ns: f64| More { latency_ns, ..More::default() };
@@ -296,6 +298,34 @@ mod tests {
         // A row that nobody else changes has its memory given back each time.
         let own = Aged::new(1e-3, 4_000.0).cost(&[old(1, 0.0)], false).latency_ns;
         assert!((own - 500.0).abs() < 1e-9, "{own}");
+    }
+
+    /// What a row of another size takes anyway is no part of it.
+    #[test]
+    fn moving_an_old_version_is_measured_against_a_change_of_the_same_size() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/measurements/connectx3-fdr-4.json");
+        let text = std::fs::read_to_string(path).expect("it is shipped");
+        let all = crate::measurement::Measurements::parse(&text).expect("it is read");
+        let aging = Aging::new(all.points().iter()).expect("they were measured");
+        let update = |row_bytes: u32, moves: bool| {
+            let is_it = |of: &&Point| {
+                let usual = Parameters { row_bytes: 64, versions: None, ..of.parameters.clone() };
+                let versions = Versions { beside: 1, keeps: true, among: 1 };
+                let is_asked = of.parameters.versions == moves.then_some(versions);
+                let shape = (usual.operation, usual.place, usual.storage, usual.replicas);
+                let place = (usual.neighbourhood, usual.load_percent, usual.path);
+                is_asked
+                    && of.parameters.row_bytes == row_bytes
+                    && shape == (Operation::Update, Place::Local, Storage::HashInlined, 1)
+                    && place == (8, 65, AccessPath::Primary)
+            };
+            Cost::measured(all.points().iter().find(is_it).expect("it was measured")).latency_ns
+        };
+        let moved = &aging.at(Place::Local).expect("it was measured").moved;
+        let (_, large) = moved.iter().find(|(row, _)| *row == 512.0).expect("it was measured");
+        let more = update(512, true) - update(512, false);
+        assert!((large.latency_ns - more).abs() < 1.0, "{} {more}", large.latency_ns);
+        assert!(update(512, false) > 1.03 * update(64, false), "rows of another size take more");
     }
 
     #[test]

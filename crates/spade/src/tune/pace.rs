@@ -132,12 +132,20 @@ pub struct Seen {
     pub pace: Pace,
     /// From one call of a lane to its next, where no stage has more to do than it can.
     pub cycle_ns: f64,
-    /// How much of its time the fullest stage would be used: more than 1 where it has more to do than it can.
-    pub full: f64,
+    /// What a call takes of the stage that is full first.
+    pub fullest_ns: f64,
+}
+
+#[cfg(test)]
+thread_local! {
+    /// How often this thread has asked what lanes do.
+    pub static ASKED: std::cell::Cell<u32> = const { std::cell::Cell::new(0) };
 }
 
 /// What lanes do when each machine makes so many calls in a nanosecond.
 pub fn seen(parts: &[Part<'_>], cluster: &Cluster, rate: f64) -> Seen {
+    #[cfg(test)]
+    ASKED.set(ASKED.get() + 1);
     if parts.iter().all(|part| part.old.is_empty()) {
         return seen_of(parts, cluster, rate);
     }
@@ -173,8 +181,8 @@ fn seen_of(parts: &[Part<'_>], cluster: &Cluster, rate: f64) -> Seen {
         };
         let queued_ns = queued_ns(&pace, cluster, rate);
         slower = slowed(parts, &pace.machines, &queued_ns);
-        let full = rate * fullest_ns(&pace, cluster);
-        found = Seen { pace, cycle_ns: pace.lane_ns + queued_ns.sum(), full };
+        let fullest_ns = fullest_ns(&pace, cluster);
+        found = Seen { pace, cycle_ns: pace.lane_ns + queued_ns.sum(), fullest_ns };
     }
     found
 }
@@ -483,6 +491,16 @@ pub mod tests {
         assert!((100.0 - 1e-6..101.0).contains(&full), "{full}");
         let pace = pace(&reads, &cluster(50.0, None)).between_ns;
         assert!((105.0..130.0).contains(&pace), "near what there is, but not there: {pace}");
+    }
+
+    #[test]
+    fn the_pace_of_a_full_stage_is_found_in_few_steps() {
+        for lanes in [1.0, 50.0, 60.0, 500.0] {
+            ASKED.set(0);
+            let found = pace(&[part(5_000.0, 0.0, 100.0)], &cluster(lanes, None));
+            assert!(found.between_ns >= 100.0 - 1e-6, "{lanes} lanes: {}", found.between_ns);
+            assert!(ASKED.get() <= 20, "{lanes} lanes: {} steps", ASKED.get());
+        }
     }
 
     #[test]

@@ -28,10 +28,12 @@ pub fn pace(parts: &[Part<'_>], cluster: &Cluster, start: Option<Start>) -> (Pac
 
 fn found(parts: &[Part<'_>], cluster: &Cluster) -> (Pace, Start) {
     let mut reached = seen(parts, cluster, 0.0);
-    // Nobody is faster than lanes that wait for nothing.
+    // Nobody is faster than lanes that wait for nothing, nor than the stage that is full first, unless that takes less of others' calls then.
     let most = cluster.lanes / reached.cycle_ns.max(f64::MIN_POSITIVE);
-    let at_most = beyond(&seen(parts, cluster, most), cluster, most);
-    let (mut low, mut high, mut last) = ((0.0, -most), (most, at_most), (most, at_most));
+    let at = |end: f64| (end, beyond(&seen(parts, cluster, end), cluster, end));
+    let full = at(most.min(1.0 / reached.fullest_ns.max(f64::MIN_POSITIVE)));
+    let end = if full.1 < 0.0 { at(most) } else { full };
+    let (mut low, mut high, mut last) = ((0.0, -most), end, end);
     let (mut was_low, mut slope) = (None, 0.0);
     for _ in 0..STEPS_MAX {
         if high.0 - low.0 <= PRECISION * high.0 {
@@ -69,7 +71,7 @@ fn near(parts: &[Part<'_>], cluster: &Cluster, start: Start) -> Option<(Pace, St
     let mut last: Option<(f64, f64)> = None;
     for _ in 0..NEAR_STEPS_MAX {
         let now = seen(parts, cluster, rate);
-        let at = beyond(&now, cluster, rate);
+        let at = beyond_both(&now, cluster, rate);
         if let Some((was, was_at)) = last {
             slope = (at - was_at) / (rate - was);
         }
@@ -89,9 +91,21 @@ fn paced(rate: f64, seen: &Seen) -> Pace {
     Pace { between_ns: 1.0 / rate.max(f64::MIN_POSITIVE), ..seen.pace }
 }
 
-/// By how much more calls a machine is taken to make than its lanes do where they wait as long as they then have to, or than its fullest
-/// stage can serve, if that is more.
+/// By how much more calls a machine is taken to make than its lanes do where they wait as long as they then have to, and than its fullest
+/// stage can serve.
+fn beyond_each(seen: &Seen, cluster: &Cluster, rate: f64) -> (f64, f64) {
+    let lanes = cluster.lanes / seen.cycle_ns.max(f64::MIN_POSITIVE);
+    (rate - lanes, rate - 1.0 / seen.fullest_ns.max(f64::MIN_POSITIVE))
+}
+
+/// The greater of both, which has a bend and no jump: near its zero, straight lines lead there.
+fn beyond_both(seen: &Seen, cluster: &Cluster, rate: f64) -> f64 {
+    let (lanes, stages) = beyond_each(seen, cluster, rate);
+    lanes.max(stages)
+}
+
+/// The same, with the lanes alone where no stage is full: from far away, straight lines between the ends keep to what is steep.
 fn beyond(seen: &Seen, cluster: &Cluster, rate: f64) -> f64 {
-    let by_lanes = rate - cluster.lanes / seen.cycle_ns.max(f64::MIN_POSITIVE);
-    if seen.full > 0.0 { by_lanes.max(rate - rate / seen.full) } else { by_lanes }
+    let (lanes, stages) = beyond_each(seen, cluster, rate);
+    if stages < 0.0 { lanes } else { lanes.max(stages) }
 }

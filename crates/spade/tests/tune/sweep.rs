@@ -46,6 +46,24 @@ fn a_sweep_does_not_know_what_anything_costs() {
     );
 }
 
+/// What nothing changes has one way to keep old versions; where everything is tried, all of them are tried of what is changed.
+#[test]
+fn old_versions_are_varied_where_rows_are_updated() {
+    let measured = shipped_measurements();
+    let designs = |name: &str| Subject::shipped(name).sweep(&measured, &Options::default());
+    let of = |designs: &[Design], name: &str| -> BTreeSet<(u32, bool)> {
+        let tables = designs.iter().flat_map(|design| &design.tables);
+        let tables = tables.filter(|of| of.table == name);
+        tables.map(|of| (of.versions_beside, of.keeps_versions)).collect()
+    };
+    let all = BTreeSet::from([(8, true), (1, true), (8, false)]);
+    let tpcc = designs("tpcc");
+    assert_eq!((of(&tpcc, "district"), of(&tpcc, "item").len()), (all.clone(), 1));
+    let ycsb = designs("ycsb");
+    assert_eq!(of(&ycsb, "usertable"), all);
+    assert_eq!(ycsb.len() % 3, 0, "each with all else");
+}
+
 #[test]
 fn access_and_partitions_are_combined_and_each_table_is_varied() {
     let subject = Subject::shipped("smallbank");

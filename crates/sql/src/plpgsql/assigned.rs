@@ -86,6 +86,13 @@ impl Compiler<'_> {
         }
     }
 
+    /// Ends the innermost loop or block: who has left it by `EXIT` comes here, too.
+    pub(super) fn leave_enclosing(&mut self) {
+        if let Some(enclosing) = self.enclosing.pop() {
+            self.assigned.join(&enclosing.left);
+        }
+    }
+
     /// One of several ways that begin here: what it leads to is added to where they end, and the next one begins here, too.
     pub(super) fn way(&mut self, ends: &mut Assigned) -> Result<Vec<Statement>> {
         let before = self.assigned.clone();

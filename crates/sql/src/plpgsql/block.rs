@@ -34,8 +34,7 @@ impl Compiler<'_> {
         self.cursor.expect_word("BEGIN")?;
         self.enclosing.push(Enclosing::new(label.clone(), false));
         let statements = self.statements()?;
-        let left = self.enclosing.pop();
-        left.iter().for_each(|of| self.assigned.join(&of.left));
+        self.leave_enclosing();
         let span = self.cursor.span();
         if self.cursor.is_word("EXCEPTION") {
             let advice = "test for the case before it happens, with IF; an error undoes the whole transaction";
@@ -80,8 +79,9 @@ impl Compiler<'_> {
                 }
                 let span = compiler.cursor.span();
                 let kind = compiler.statement()?;
-                statements.push(Statement { line: compiler.line(span), kind });
-                statements.last().into_iter().for_each(|of| compiler.pass(of));
+                let statement = Statement { line: compiler.line(span), kind };
+                compiler.pass(&statement);
+                statements.push(statement);
             }
             Ok(statements)
         })

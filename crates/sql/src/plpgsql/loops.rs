@@ -30,9 +30,8 @@ impl Compiler<'_> {
             _ => self.assigned.clone(),
         };
         let body = self.statements()?;
-        let left = self.enclosing.pop();
         self.assigned = before;
-        left.iter().for_each(|of| self.assigned.join(&of.left));
+        self.leave_enclosing();
         self.names.close();
         self.cursor.expect_word("END")?;
         self.cursor.expect_word("LOOP")?;

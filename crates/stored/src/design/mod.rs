@@ -29,6 +29,7 @@ pub(crate) use uses::Uses;
 use layout::{PhysicalDesign, Storage};
 use population::Population;
 use procedure::node::Workload;
+use sql::Load;
 
 /// What a design is made for.
 #[derive(Clone, Copy)]
@@ -45,7 +46,17 @@ pub(crate) struct Subject<'a> {
     pub usual_units: u64,
 }
 
-impl Subject<'_> {
+impl<'a> Subject<'a> {
+    /// A workload at the scale of its population.
+    pub fn of(
+        load: &'a Load,
+        workload: &'a Workload,
+        population: &'a Population,
+        uses: &'a Uses,
+    ) -> Self {
+        Self { name: &load.name, workload, population, uses, usual_units: load.units }
+    }
+
     /// About how many rows a table has, by its position in the catalog; none that the population does not know.
     fn rows(&self, table: usize) -> u64 {
         let name = &self.workload.catalog.tables[table].name;

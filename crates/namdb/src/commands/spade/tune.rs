@@ -63,10 +63,8 @@ impl TuneArguments {
             let is_output = path.as_deref().is_some_and(json::is_output);
             ensure!(!is_output, "{option} names a file: `-`, the output, is for --json alone");
         }
-        if let Some(path) = self.html.as_ref().filter(|path| path.is_file()) {
-            let is_other = std::fs::read(path)
-                .is_ok_and(|bytes| !bytes.is_empty() && !bytes.starts_with(PAGE.as_bytes()));
-            ensure!(!is_other, "{} is there, and is no page; name another file", path.display());
+        if let Some(path) = &self.html {
+            output::spare(path, "page", &["<!DOCTYPE html>"])?;
         }
         let named = [("--out", &self.out), ("--html", &self.html), ("--json", &self.json)];
         for (at, (one, first)) in named.iter().enumerate() {
@@ -81,9 +79,6 @@ impl TuneArguments {
         Ok(())
     }
 }
-
-/// What pages begin with.
-const PAGE: &str = "<!DOCTYPE html>";
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Wanted {

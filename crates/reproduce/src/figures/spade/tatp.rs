@@ -223,6 +223,11 @@ pub fn latency(run: &mut Run<'_>) -> Outcome {
             compare(what, printed[step - 1], us(step - 1, percent) - us(step, percent));
         }
     }
+    latencies(run, series, compared)
+}
+
+/// Latencies by machines; what few points come to is not held against the text.
+fn latencies(run: &mut Run<'_>, series: Vec<Series>, compared: Vec<Compared>) -> Outcome {
     Outcome {
         parameters: parameters(run),
         x: Axis { title: "machines", is_logarithmic: false },
@@ -273,16 +278,8 @@ pub fn access(run: &mut Run<'_>) -> Outcome {
             series.push(curve(&points, format!("{name}, {title}"), version, us));
         }
     }
-    let compared = compared_access(&points);
-    Outcome {
-        parameters: parameters(run),
-        x: Axis { title: "machines", is_logarithmic: false },
-        y: Axis { title: "microseconds", is_logarithmic: true },
-        series,
-        compared: if run.is_quick { Vec::new() } else { compared },
-        tables: vec![access_gains(&points)],
-        notes: Vec::new(),
-    }
+    let tables = vec![access_gains(&points)];
+    Outcome { tables, ..latencies(run, series, compared_access(&points)) }
 }
 
 /// The text's figures of GET_ACCESS_DATA beside ours.

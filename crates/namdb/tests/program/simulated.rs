@@ -64,7 +64,7 @@ fn what_cannot_be_is_told() {
             "let --remote-calls be a number",
         ),
         ("bank --lanes 4", "--lanes belongs to --cluster or --profile"),
-        ("../../workloads/tatp --machines 4", "--machines belongs to --profile, a simulated"),
+        ("../../workloads/tatp --machines 4", "not provided:\n  --profile <NAME>"),
     ] {
         let output = namdb(&format!("bench {options}"));
         let told = text(&output.stderr);

@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 use txn::{Abort, TxnError};
 
-/// Why a generated procedure ended before its end. Results carry it through every step of one, so that it is small.
+/// Why a generated procedure ended before its end. Results carry it through every step of one, so that it is two words, which travel in
+/// registers.
 #[derive(Debug)]
 pub enum Stop {
     /// Something that only the executor of plans deals with.
@@ -11,7 +12,7 @@ pub enum Stop {
     /// An error that the procedure raised.
     Raised(Box<Raised>),
     /// The transaction cannot go on.
-    Engine(TxnError),
+    Engine(Box<TxnError>),
 }
 
 /// An error as SQL has it.
@@ -33,7 +34,7 @@ impl Stop {
     }
 }
 
-const _: () = assert!(size_of::<Stop>() <= 32);
+const _: () = assert!(size_of::<Stop>() <= 16);
 
 impl From<Raised> for Stop {
     fn from(raised: Raised) -> Self {
@@ -48,14 +49,14 @@ impl From<TxnError> for Stop {
     fn from(error: TxnError) -> Self {
         match error {
             TxnError::DuplicateKey { .. } | TxnError::Schema(_) => Self::Deviates,
-            other => Self::Engine(other),
+            other => Self::Engine(Box::new(other)),
         }
     }
 }
 
 impl From<Abort> for Stop {
     fn from(abort: Abort) -> Self {
-        Self::Engine(abort.into())
+        Self::Engine(Box::new(abort.into()))
     }
 }
 

@@ -150,7 +150,11 @@ impl Callers {
             Self::Tpcc(caller) => caller.call(lane, procedure, arguments).await,
             Self::Ycsb(caller) => caller.call(lane, procedure, arguments).await,
             Self::Linked(caller) => {
-                caller.0.make(lane, procedure, Given::Arguments(arguments)).await
+                let given = Given::Arguments(arguments);
+                match caller.0.make(lane, procedure, given).await {
+                    Ok(()) => Ok(caller.0.results()),
+                    Err(error) => Err(*error),
+                }
             }
             Self::Plans(caller) => caller.call(lane, procedure, arguments).await,
         }

@@ -186,7 +186,7 @@ impl Crew {
         }
     }
 
-    /// Makes a call; answers how many rows it gave.
+    /// Makes a call; answers how many rows it gave. The error is boxed for calls that have none, see [`Caller::make`].
     ///
     /// # Errors
     ///
@@ -195,7 +195,7 @@ impl Crew {
         &mut self,
         lane: &mut Lane<E>,
         ready: &Ready,
-    ) -> Result<usize, CallError> {
+    ) -> Result<usize, Box<CallError>> {
         match self {
             Self::SmallBank(hands) => hands.call(lane, ready).await,
             Self::Tatp(hands) => hands.call(lane, ready).await,
@@ -203,14 +203,14 @@ impl Crew {
             Self::Ycsb(hands) => hands.call(lane, ready).await,
             Self::Linked(caller, ids) => {
                 let procedure = ids[ready.procedure];
-                let results = if ready.is_prepared {
+                if ready.is_prepared {
                     let texts = ready.prepared.texts();
                     let arguments = ready.prepared.arguments(&texts);
-                    caller.make(lane, procedure, Given::Arguments(&arguments)).await?
+                    caller.make(lane, procedure, Given::Arguments(&arguments)).await?;
                 } else {
-                    caller.make(lane, procedure, Given::Values(ready.prepared.values())).await?
-                };
-                Ok(results.rows())
+                    caller.make(lane, procedure, Given::Values(ready.prepared.values())).await?;
+                }
+                Ok(caller.results().rows())
             }
             Self::Plans(procedures, ids) => {
                 let outcome =
@@ -261,16 +261,16 @@ impl<G: Generated> Hands<G> {
         &mut self,
         lane: &mut Lane<E>,
         ready: &Ready,
-    ) -> Result<usize, CallError> {
+    ) -> Result<usize, Box<CallError>> {
         let procedure = self.procedures[ready.procedure];
-        let results = if ready.is_prepared {
+        if ready.is_prepared {
             let texts = ready.prepared.texts();
             let arguments = ready.prepared.arguments(&texts);
-            self.caller.call(lane, procedure, &arguments).await?
+            self.caller.make(lane, procedure, &arguments).await?;
         } else {
-            self.caller.call_plans(lane, procedure, ready.prepared.values()).await?
-        };
-        Ok(results.rows())
+            self.caller.make_by_plans(lane, procedure, ready.prepared.values()).await?;
+        }
+        Ok(self.caller.results().rows())
     }
 
     fn prefetch<E: Env>(&self, lane: &Lane<E>, ready: &Ready) {

@@ -92,7 +92,7 @@ pub(crate) enum Given<'a> {
 }
 
 /// A call under way.
-type Calling<'a> = Pin<Box<dyn Future<Output = Result<(), CallError>> + 'a>>;
+type Calling<'a> = Pin<Box<dyn Future<Output = Result<(), Box<CallError>>> + 'a>>;
 
 /// A [`Caller`] of linked code. Lanes are of the world that it was opened for.
 pub(crate) trait AnyCaller {
@@ -106,7 +106,7 @@ pub(crate) trait AnyCaller {
     fn counts(&self) -> runtime::Counts;
     /// See [`Caller::prefetch`].
     fn prefetch(&self, lane: &dyn Any, procedure: ProcedureId, arguments: &[Argument<'_>]);
-    /// See [`Caller::call`].
+    /// See [`Caller::make`].
     fn call<'a>(
         &'a mut self,
         lane: &'a mut dyn Any,
@@ -119,7 +119,7 @@ pub(crate) trait AnyCaller {
         lane: &mut dyn Any,
         procedure: ProcedureId,
         given: Given<'_>,
-    ) -> Result<(), CallError>;
+    ) -> Result<(), Box<CallError>>;
     /// See [`Caller::results`].
     fn results(&self) -> &Results;
 }
@@ -131,12 +131,11 @@ impl dyn AnyCaller {
         lane: &mut Lane<E>,
         procedure: ProcedureId,
         given: Given<'_>,
-    ) -> Result<&Results, CallError> {
+    ) -> Result<(), Box<CallError>> {
         match TypeId::of::<E>() == TypeId::of::<LocalEnv>() {
-            true => self.call_now(lane, procedure, given)?,
-            false => self.call(lane, procedure, given).await?,
+            true => self.call_now(lane, procedure, given),
+            false => self.call(lane, procedure, given).await,
         }
-        Ok(self.results())
     }
 }
 
@@ -183,7 +182,7 @@ impl<G: Generated + 'static, E: Env> AnyCaller for InWorld<G, E> {
         lane: &mut dyn Any,
         procedure: ProcedureId,
         given: Given<'_>,
-    ) -> Result<(), CallError> {
+    ) -> Result<(), Box<CallError>> {
         let lane = lane.downcast_mut::<Lane<E>>().expect(ONE_WORLD);
         run_now(call(&mut self.0, lane, procedure, given))
     }
@@ -198,9 +197,9 @@ async fn call<G: Generated, E: Env>(
     lane: &mut Lane<E>,
     procedure: ProcedureId,
     given: Given<'_>,
-) -> Result<(), CallError> {
+) -> Result<(), Box<CallError>> {
     match given {
-        Given::Arguments(arguments) => caller.call(lane, procedure, arguments).await.map(|_| ()),
-        Given::Values(values) => caller.call_plans(lane, procedure, values).await.map(|_| ()),
+        Given::Arguments(arguments) => caller.make(lane, procedure, arguments).await,
+        Given::Values(values) => caller.make_by_plans(lane, procedure, values).await,
     }
 }

@@ -54,6 +54,8 @@ pub struct Callee {
     gives_rows: Vec<bool>,
     /// By which errors they end as they say.
     rules: Arc<Rules>,
+    /// Rows of the last call.
+    rows: usize,
 }
 
 impl Terminal {
@@ -89,7 +91,7 @@ impl Terminal {
                 return Ok(finished);
             }
         }
-        Ok(callee.carry_out(lane, ready).await?.0)
+        callee.carry_out(lane, ready).await
     }
 
     /// Draws calls behind those that were drawn; the one under way, which is the last of them, stays where it is. The rows
@@ -133,7 +135,7 @@ impl Callee {
         gives_rows: Vec<bool>,
         rules: Arc<Rules>,
     ) -> Self {
-        Self { crew, names, gives_rows, rules }
+        Self { crew, names, gives_rows, rules, rows: 0 }
     }
 
     /// Makes a call ready.
@@ -165,8 +167,7 @@ impl Callee {
         )
     }
 
-    /// Makes a call; answers how it has ended, and how many rows it gave. Calls that give no rows where they could are
-    /// counted as skipped parts.
+    /// Makes a call; answers how it has ended. Calls that give no rows where they could are counted as skipped parts.
     ///
     /// # Errors
     ///
@@ -175,10 +176,15 @@ impl Callee {
         &mut self,
         lane: &mut Lane<E>,
         ready: &Ready,
-    ) -> Result<(Finished, usize), WorkloadError> {
+    ) -> Result<Finished, WorkloadError> {
         let ended = self.crew.call(lane, ready).await;
-        let count = *ended.as_ref().unwrap_or(&0);
-        Ok((self.finished(ready, ended, self.crew.aborts())?, count))
+        self.rows = *ended.as_ref().unwrap_or(&0);
+        self.finished(ready, ended, self.crew.aborts())
+    }
+
+    /// How many rows the last call gave that was carried out here.
+    pub fn rows(&self) -> usize {
+        self.rows
     }
 
     /// Has the owner of its rows carry out a call; none if it does not.
@@ -194,16 +200,17 @@ impl Callee {
             ((ready.procedure, Retries::default()), ready.prepared.arguments(&texts));
         let shipped = shipper.ship(env, owner, what, &arguments, results).await;
         let Some(Shipped { failure, aborts }) = shipped else { return Ok(None) };
-        let ended = failure.map_or(Ok(results.rows()), Err);
+        let ended = failure.map_or(Ok(results.rows()), |error| Err(Box::new(error)));
         let finished = self.finished(ready, ended, &aborts)?;
         Ok(Some(Finished { is_shipped: true, ..finished }))
     }
 
     /// What is counted of a call that has ended so, or given so many rows.
+    #[inline]
     fn finished(
         &self,
         ready: &Ready,
-        ended: Result<usize, CallError>,
+        ended: Result<usize, Box<CallError>>,
         reasons: &[Abort],
     ) -> Result<Finished, WorkloadError> {
         let kind = ready.procedure;
@@ -211,16 +218,7 @@ impl Callee {
             Ok(rows) => {
                 (TransactionResult::Committed, u32::from(rows == 0 && self.gives_rows[kind]))
             }
-            Err(CallError::Sql(error)) if self.rules.are_kept(kind, &error.sqlstate) => {
-                (TransactionResult::RolledBack, 0)
-            }
-            Err(CallError::Sql(error)) => {
-                return Err(WorkloadError::Configuration(self.strange_end(ready, &error)));
-            }
-            Err(CallError::Aborted(reason)) => (TransactionResult::Aborted(reason), 0),
-            Err(CallError::Unknown) => (TransactionResult::Unknown, 0),
-            Err(CallError::Engine(error)) => return Err(WorkloadError::Statement(error)),
-            Err(other) => return Err(WorkloadError::Inconsistent(other.to_string())),
+            Err(error) => (self.end(ready, *error)?, 0),
         };
         let mut aborts = AbortCounts::default();
         reasons.iter().for_each(|&reason| aborts.add(reason));
@@ -228,5 +226,22 @@ impl Callee {
         let retries = reasons.len() as u32 - u32::from(is_given_up);
         let whereabouts = ready.whereabouts;
         Ok(Finished { kind, result, retries, skipped, aborts, whereabouts, is_shipped: false })
+    }
+
+    /// What a call that has not committed is counted as.
+    #[cold]
+    fn end(&self, ready: &Ready, error: CallError) -> Result<TransactionResult, WorkloadError> {
+        Ok(match error {
+            CallError::Sql(error) if self.rules.are_kept(ready.procedure, &error.sqlstate) => {
+                TransactionResult::RolledBack
+            }
+            CallError::Sql(error) => {
+                return Err(WorkloadError::Configuration(self.strange_end(ready, &error)));
+            }
+            CallError::Aborted(reason) => TransactionResult::Aborted(reason),
+            CallError::Unknown => TransactionResult::Unknown,
+            CallError::Engine(error) => return Err(WorkloadError::Statement(error)),
+            other => return Err(WorkloadError::Inconsistent(other.to_string())),
+        })
     }
 }

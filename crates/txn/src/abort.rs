@@ -134,9 +134,11 @@ impl std::fmt::Display for Abort {
     }
 }
 
-/// Why a call inside a transaction failed. Results carry it through every step of a transaction, so that it is small.
+/// Why a call inside a transaction failed. Results carry it through every step of a transaction, so that it is small, and tells its
+/// kind by a number of four bytes: of a single byte the three behind it, which mean nothing, are moved on with each result, and waited for.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
+#[repr(u32)]
 pub enum TxnError {
     /// The transaction is over; nothing of it took effect.
     #[error("transaction aborted: {0}")]

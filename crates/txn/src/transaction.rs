@@ -1,12 +1,12 @@
 //! A transaction, as the code that runs it sees it.
 
 use crate::abort::{Abort, Outcome};
-use crate::access::{RowId, State};
+use crate::access::{Access, RowId, State};
 use crate::catalog::TableId;
 use crate::lane::LaneInner;
 use crate::snapshot::Snapshot;
 use fabric::{Env, Span};
-use layout::row::KEY;
+use layout::row::{ChainWord, KEY, LINK};
 use layout::{RecordMut, RecordRef, Schema};
 
 /// Why a row cannot be changed: its old version would not be whole.
@@ -212,6 +212,7 @@ impl<E: Env> LaneInner<E> {
         let mut fresh = access.fresh;
         if fresh.words == 0 {
             assert!(access.image.words == shape.words(), "{READ_IN_PART}");
+            self.expect_displaced(number);
             fresh = self.batch().duplicate(access.image);
             let access = &mut self.accesses[number as usize];
             access.fresh = fresh;
@@ -233,11 +234,26 @@ impl<E: Env> LaneInner<E> {
                 assert!(access.image.words == words, "{READ_IN_PART}");
                 access.state = State::Deleted;
                 self.written.push(number);
+                self.expect_displaced(number);
             }
             State::Updated => access.state = State::Deleted,
             // A row that is inserted and deleted in one transaction leaves a tombstone behind.
             State::Inserted => access.state = State::Deleted,
             State::Absent | State::Deleted => {}
+        }
+    }
+
+    /// Asks for where the row's version will go that is displaced: a commit writes all of it, and waits for every line of it that is
+    /// not near.
+    #[inline]
+    fn expect_displaced(&self, number: u32) {
+        let Access { table, image, .. } = self.accesses[number as usize];
+        let batch = self.batch.as_ref().expect("between round trips the batch is here");
+        let chain = ChainWord::from_word(batch.word(image.at + LINK));
+        if E::IMMEDIATE && !chain.buffer().is_null() {
+            let shape = self.info(table).buffer;
+            let slot = chain.buffer().add_words(u64::from(shape.slot(chain.next())));
+            self.env.expect(slot, shape.row.words());
         }
     }
 }

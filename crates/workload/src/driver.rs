@@ -220,8 +220,10 @@ pub struct Finished {
     pub is_shipped: bool,
 }
 
-/// Numbers of one transaction's aborts, by reason. In bytes, since it is handed on with every transaction.
+/// Numbers of one transaction's aborts, by reason. In bytes, and aligned, since it is handed on with every transaction: as whole words
+/// that nobody has to put together.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[repr(align(8))]
 pub struct AbortCounts {
     counts: [u8; REASON_COUNT],
 }

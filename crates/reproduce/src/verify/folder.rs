@@ -215,8 +215,8 @@ impl Load for Folder {
         answer: &mut Vec<u8>,
     ) -> Result<Finished, WorkloadError> {
         let ready = terminal.callee.ready(call.clone());
-        let (finished, rows) = terminal.callee.carry_out(lane, &ready).await?;
-        answer.resize(rows * self.answers[call.procedure], 0);
+        let finished = terminal.callee.carry_out(lane, &ready).await?;
+        answer.resize(terminal.callee.rows() * self.answers[call.procedure], 0);
         Ok(finished)
     }
 }

@@ -59,9 +59,16 @@ struct Met {
     squares: f64,
 }
 
+/// How a procedure is called: its share of all calls, and the machine of each of them, as of [`Calls`].
+#[derive(Clone, Copy)]
+struct Made<'a> {
+    share: f64,
+    places: Option<&'a [usize]>,
+}
+
 /// Counts by procedure and machine.
 struct Counts<'a> {
-    calls: &'a [Calls<'a>],
+    calls: Vec<Made<'a>>,
     machines: usize,
     /// Calls of each procedure that were drawn, on each machine; where they are made anywhere, all of them at the first.
     drawn: Vec<Vec<f64>>,
@@ -72,7 +79,7 @@ struct Counts<'a> {
 /// How often others change the rows that calls of each procedure change, by table: of all machines together. Each row counts for itself.
 pub fn changes(calls: &[Calls<'_>], machines: usize) -> Vec<BTreeMap<usize, Vec<Meeting>>> {
     let changed = changed_by(calls);
-    let counts = Counts::new(calls, &changed, machines);
+    let counts = Counts::new(made(calls), &changed, machines);
     let of = |(number, changed): (usize, &Vec<BTreeMap<Row, f64>>)| {
         let mut tables: BTreeMap<usize, Vec<Met>> = BTreeMap::new();
         for (call, rows) in changed.iter().enumerate() {
@@ -88,6 +95,11 @@ pub fn changes(calls: &[Calls<'_>], machines: usize) -> Vec<BTreeMap<usize, Vec<
     changed.iter().enumerate().map(of).collect()
 }
 
+fn made<'a>(calls: &'a [Calls<'_>]) -> Vec<Made<'a>> {
+    let made = |of: &'a Calls<'_>| Made { share: of.asked.share, places: of.places.as_deref() };
+    calls.iter().map(made).collect()
+}
+
 /// The rows that each drawn call of each procedure changes.
 fn changed_by(calls: &[Calls<'_>]) -> Vec<Vec<BTreeMap<Row, f64>>> {
     calls.iter().map(|of| changed(of.asked, of.drawn)).collect()
@@ -96,7 +108,7 @@ fn changed_by(calls: &[Calls<'_>]) -> Vec<Vec<BTreeMap<Row, f64>>> {
 /// How calls meet on so many machines: on the one where they meet most, on the next one, and then on twice as many each time.
 pub fn groups(calls: &[Calls<'_>], machines: usize) -> Vec<Group> {
     let changed = changed_by(calls);
-    let counts = Counts::new(calls, &changed, machines);
+    let counts = Counts::new(made(calls), &changed, machines);
     let mut met: Vec<Vec<(usize, Met)>> = Vec::new();
     for (number, changed) in changed.iter().enumerate() {
         let each = changed.iter().enumerate().map(|(call, rows)| {
@@ -139,11 +151,7 @@ pub fn groups(calls: &[Calls<'_>], machines: usize) -> Vec<Group> {
 }
 
 impl<'a> Counts<'a> {
-    fn new(
-        calls: &'a [Calls<'a>],
-        changed: &'a [Vec<BTreeMap<Row, f64>>],
-        machines: usize,
-    ) -> Self {
+    fn new(calls: Vec<Made<'a>>, changed: &'a [Vec<BTreeMap<Row, f64>>], machines: usize) -> Self {
         let none = vec![vec![0.0; machines]; calls.len()];
         let mut counts = Self { calls, machines, drawn: none.clone(), rows: BTreeMap::new() };
         for (number, changed) in changed.iter().enumerate() {
@@ -161,7 +169,7 @@ impl<'a> Counts<'a> {
 
     /// The machine of a call; the first where it is made anywhere.
     fn place(&self, number: usize, call: usize) -> usize {
-        self.calls[number].places.as_ref().map_or(0, |of| of[call])
+        self.calls[number].places.map_or(0, |of| of[call])
     }
 
     fn met(&self, number: usize, place: usize, rows: &BTreeMap<Row, f64>) -> Met {
@@ -190,9 +198,9 @@ impl<'a> Counts<'a> {
 
     /// How often calls of another procedure change a row that was seen so often, for each call of any kind on a machine.
     fn of_other(&self, seen: &[f64], other: usize, number: usize, place: usize) -> f64 {
-        let share = self.calls[other].asked.share;
+        let share = self.calls[other].share;
         let of = |at: usize| seen[at] / self.drawn[other][at].max(1.0);
-        match (&self.calls[other].places, &self.calls[number].places) {
+        match (self.calls[other].places, self.calls[number].places) {
             (None, _) => share * self.machines as f64 * of(0),
             (Some(_), Some(_)) => share * of(place),
             (Some(_), None) => share * (0..self.machines).map(of).sum::<f64>(),
@@ -286,5 +294,26 @@ mod tests {
         assert_eq!(found.len(), 2);
         assert_eq!((found[0].share, found[1].share), (0.5, 0.5));
         assert!((found[1].own - 0.3).abs() < 1e-12 && (found[1].rows - 2.5).abs() < 1e-9);
+    }
+
+    /// A call that changes a row twice, and changes it only every second time, has others' changes in its way as often as any other.
+    #[test]
+    fn a_call_does_not_meet_its_own_changes() {
+        let row: Row = (0, vec![(0, "1".to_owned())]);
+        let changes = |times: f64| BTreeMap::from([(row.clone(), times)]);
+        let changed =
+            [vec![changes(2.0), changes(0.5), changes(0.5), BTreeMap::new(), BTreeMap::new()]];
+        let counts = Counts::new(vec![Made { share: 1.0, places: None }], &changed, 1);
+        assert_eq!(
+            counts.again(0, 0, &row, 2.0),
+            (0.25, 0.0),
+            "one change of the four other calls"
+        );
+        assert_eq!(counts.again(0, 0, &row, 0.5), (0.625, 0.0), "two and a half of four");
+        assert_eq!(
+            counts.met(0, 0, &changes(0.5)).own,
+            0.3125,
+            "every second call is there to meet them"
+        );
     }
 }

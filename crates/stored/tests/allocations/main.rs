@@ -68,7 +68,7 @@ fn allocations(name: &str) -> Vec<Counts> {
             ended = Some(run_now(callee.carry_out(&mut lane, &ready)));
         });
         let ended = ended.expect("it was called");
-        let (ended, _) = ended.unwrap_or_else(|error| panic!("{error}"));
+        let ended = ended.unwrap_or_else(|error| panic!("{error}"));
         if call >= PRACTICE && matches!(ended.result, TransactionResult::Committed) {
             let of = &mut all[ended.kind];
             of.calls += 1;

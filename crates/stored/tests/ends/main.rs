@@ -85,7 +85,7 @@ fn end(
 ) -> Result<TransactionResult, String> {
     let ready = callee.ready(Call { procedure, arguments: vec![Value::Int(n)] });
     let ended = run_now(callee.carry_out(lane, &ready));
-    ended.map(|(finished, _)| finished.result).map_err(|error| error.to_string())
+    ended.map(|finished| finished.result).map_err(|error| error.to_string())
 }
 
 #[test]

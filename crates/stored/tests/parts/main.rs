@@ -84,8 +84,8 @@ impl Loaded {
     fn call(&mut self, call: population::Call) -> String {
         let ready = self.callee.ready(call);
         let ended = run_now(self.callee.carry_out(&mut self.lane, &ready));
-        let (finished, rows) = ended.unwrap_or_else(|error| panic!("{error}"));
-        format!("{:?}, {rows} rows", finished.result)
+        let finished = ended.unwrap_or_else(|error| panic!("{error}"));
+        format!("{:?}, {} rows", finished.result, self.callee.rows())
     }
 
     /// Sees to it that all checks hold and that all structures are whole.

@@ -88,12 +88,13 @@ impl<G: Generated> Twin<G> {
             true => {
                 let texts = prepared.texts();
                 let arguments = prepared.arguments(&texts);
-                run_now(caller.call(lane, procedure, &arguments))
+                run_now(caller.make(lane, procedure, &arguments))
             }
-            false => run_now(caller.call_plans(lane, procedure, &call.arguments)),
+            false => run_now(caller.make_by_plans(lane, procedure, &call.arguments)),
         };
-        match called {
-            Ok(results) => Answer::Rows(results.rows(), results.cells().map(shown).collect()),
+        let results = caller.results();
+        match called.map_err(|error| *error) {
+            Ok(()) => Answer::Rows(results.rows(), results.cells().map(shown).collect()),
             Err(CallError::Sql(error)) => {
                 // Details of other errors show times of the run.
                 let detail = error.detail.filter(|_| error.sqlstate == "23505");

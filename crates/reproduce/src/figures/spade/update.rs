@@ -76,7 +76,7 @@ fn updates(run: &mut Run<'_>, row_bytes: u32, published: Option<f64>) -> Outcome
     }
 }
 
-const WHY: &str = "a one-sided commit of ours takes ten verbs with the copies, and engines of two cards for each; where the row \
+const WHY: &str = "a one-sided commit of ours takes eight to nine verbs with the copies, and engines of two cards for each; where the row \
                    is, a core writes it, and cards carry the swap and the copies alone";
 
 fn plan(run: &Run<'_>, machines: u16) -> Plan {

@@ -1,5 +1,6 @@
 //! How a transaction ends, and why a statement fails.
 
+use crate::access::RowId;
 use crate::catalog::CatalogError;
 use fabric::{CallError, FabricError};
 use index::{Damage, IndexError};
@@ -167,6 +168,8 @@ pub enum TxnError {
 }
 
 const _: () = assert!(size_of::<TxnError>() <= 32);
+// The kind has room for that of what statements give.
+const _: () = assert!(size_of::<Result<Option<RowId>, TxnError>>() <= 32);
 
 impl From<CatalogError> for TxnError {
     fn from(error: CatalogError) -> Self {

@@ -110,8 +110,7 @@ impl Verification {
             world.hardware, self.measured.place, world.machines
         );
         let _ = write!(text, "{} calls were counted", self.measured.calls);
-        // Of a single machine none is another one's.
-        let wanted = (*machines > 1).then_some(100.0 * self.forecast.remote_calls);
+        let wanted = self.forecast.remote_calls.map(|share| 100.0 * share);
         if let Some(remote) = self.measured.remote_percent.or(wanted) {
             let _ = write!(
                 text,

@@ -37,8 +37,9 @@ pub fn beside(all: &[Named<'_>]) -> String {
 fn head(text: &mut String, of: &DesignForecast) {
     let target = &of.target;
     put(text, &format!("{}, {}", target.workload, target.scale()));
-    let elsewhere = 100.0 * of.remote_calls;
-    put(text, &format!("{}, {elsewhere:.0} of 100 calls elsewhere", target.cluster()));
+    let remote =
+        of.remote_calls.map(|share| format!(", {:.0} of 100 calls elsewhere", 100.0 * share));
+    put(text, &format!("{}{}", target.cluster(), remote.unwrap_or_default()));
     text.push('\n');
 }
 

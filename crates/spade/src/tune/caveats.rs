@@ -24,9 +24,7 @@ pub fn assumptions(model: &Model<'_>) -> Vec<String> {
                 .to_owned(),
         );
     }
-    let mut called = model.asked.iter().zip(model.calls.iter()).filter(|(of, _)| of.share > 0.0);
-    // Where no call has a home, none comes to another machine than that.
-    if model.machines > 1 && called.any(|(_, call)| call.home.source.is_some()) {
+    if model.has_homes() {
         all.push(format!(
             "{:.0} of 100 calls come to another machine than that of their rows",
             100.0 * model.remote_calls

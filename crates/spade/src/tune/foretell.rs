@@ -24,8 +24,8 @@ pub struct DesignForecast {
     /// What it is forecast for.
     #[serde(flatten)]
     pub target: Target,
-    /// The share of calls that come to another machine than that of their rows.
-    pub remote_calls: f64,
+    /// The share of calls that come to another machine than that of their rows; none where nothing tells it of any call before it begins.
+    pub remote_calls: Option<f64>,
     /// Copies of each row.
     pub replicas: u32,
     /// Bytes on each machine, and how many are allowed.
@@ -161,7 +161,7 @@ pub fn foretell(
     Ok(DesignForecast {
         format: FORMAT,
         target: facts.target(),
-        remote_calls: model.remote_calls,
+        remote_calls: model.has_homes().then_some(model.remote_calls),
         replicas: model.replicas,
         memory: Memory { bytes_each: model.bytes_each(plan), budget: chosen.budget },
         median_latency_us: rounded(median(&latencies(model, plan)) / 1e3),

@@ -74,15 +74,13 @@ impl Tuning {
                 bytes(self.memory.bytes_each)
             ),
         );
-        paragraph(
-            page,
-            &format!(
-                "Designed {}; {:.0} of 100 calls come to another machine than that of their rows; {} of each row.",
-                self.wanted(),
-                100.0 * self.remote_calls,
-                copies(self.replicas)
-            ),
+        let remote = format!(
+            " {:.0} of 100 calls come to another machine than that of their rows;",
+            100.0 * self.remote_calls
         );
+        let remote = if self.target.machines > 1 { remote } else { String::new() };
+        let (wanted, copies) = (self.wanted(), copies(self.replicas));
+        paragraph(page, &format!("Designed {wanted};{remote} {copies} of each row."));
         let _ = writeln!(
             page,
             "<p>In the pictures <b style=\"color:{CHOSEN}\">this</b> is chosen, or full; <b style=\"color:{NEXT}\">this</b> \

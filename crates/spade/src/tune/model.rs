@@ -232,6 +232,12 @@ impl Call {
 }
 
 impl<'a> Model<'a> {
+    /// Whether some calls have a home. Of a single machine, and where no call has one, none comes to another machine than that.
+    pub fn has_homes(&self) -> bool {
+        let mut called = self.asked.iter().zip(self.calls.iter()).filter(|(of, _)| of.share > 0.0);
+        self.machines > 1 && called.any(|(_, call)| call.home.source.is_some())
+    }
+
     /// The same by measurements of which something is off.
     pub fn swayed<'s>(&'s self, surface: &'s Surface, sway: Sway) -> Model<'s>
     where

@@ -188,6 +188,7 @@ fn a_design_that_is_worse_is_forecast_to_be_worse() {
         of.assumptions.iter().any(|what| what.contains("of 100 calls come to another machine"))
     };
     assert!(tells_of_others(&tuned) && !tells_of_others(&spread), "{:?}", spread.assumptions);
+    assert_eq!((tuned.remote_calls, spread.remote_calls), (Some(0.1), None));
     // One table away from the others makes its procedures slower, and no others.
     let apart = changes.forecast(|design| {
         design.tables[1].partition = Partition::RoundRobin;

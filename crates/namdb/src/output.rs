@@ -36,7 +36,8 @@ pub fn spare(path: &Path, what: &str, beginnings: &[&str]) -> Result<()> {
     let read = File::open(path).and_then(|file| file.take(LOOKED_AT).read_to_end(&mut first));
     let text = String::from_utf8_lossy(&first);
     let text = text.trim_start();
-    let is_ours = text.is_empty() || beginnings.iter().any(|one| text.starts_with(one));
+    let is_blank = text.is_empty() && (first.len() as u64) < LOOKED_AT;
+    let is_ours = is_blank || beginnings.iter().any(|one| text.starts_with(one));
     ensure!(
         read.is_err() || is_ours,
         "{} is there, and is no {what}; name another file",

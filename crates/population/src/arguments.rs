@@ -135,6 +135,7 @@ impl Population {
                 Way::Integer(integers) => {
                     let drawn = (site.parent, &arguments.values[..]);
                     if let Some(number) = integers.one(&mut site.random, drawn) {
+                        // `push` puts it together elsewhere.
                         arguments.values.extend(Some(Value::Int(number)));
                         continue;
                     }

@@ -201,7 +201,7 @@ impl<G: Generated> Caller<G> {
         &self.aborts
     }
 
-    /// The rows of the last call that has committed.
+    /// The rows of the last call, if it has committed; else they mean nothing.
     pub fn results(&self) -> &Results {
         &self.results
     }

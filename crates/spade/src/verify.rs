@@ -5,7 +5,7 @@ use serde::Serialize;
 use std::fmt::Write;
 
 /// Version of the schema of verifications.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 /// The width of names.
 const NAME_WIDTH: usize = 24;
 

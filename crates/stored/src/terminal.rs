@@ -54,7 +54,7 @@ pub struct Callee {
     gives_rows: Vec<bool>,
     /// By which errors they end as they say.
     rules: Arc<Rules>,
-    /// Rows of the last call.
+    /// Rows of the last call that was carried out here.
     rows: usize,
 }
 

@@ -247,10 +247,14 @@ impl<E: Env> LaneInner<E> {
     /// not near.
     #[inline]
     fn expect_displaced(&self, number: u32) {
-        let Access { table, image, .. } = self.accesses[number as usize];
+        let Access { table, image, is_old, .. } = self.accesses[number as usize];
+        // An old version has its successor there, and is never committed.
+        if !E::IMMEDIATE || is_old {
+            return;
+        }
         let batch = self.batch.as_ref().expect("between round trips the batch is here");
         let chain = ChainWord::from_word(batch.word(image.at + LINK));
-        if E::IMMEDIATE && !chain.buffer().is_null() {
+        if !chain.buffer().is_null() {
             let shape = self.info(table).buffer;
             let slot = chain.buffer().add_words(u64::from(shape.slot(chain.next())));
             self.env.expect(slot, shape.row.words());

@@ -19,8 +19,10 @@ pub type Named<'a> = (&'a str, &'a DesignForecast);
 /// Forecasts of one workload on one cluster as text, with the differences to the first. Designs are called A, B, C and so on.
 pub fn beside(all: &[Named<'_>]) -> String {
     let mut text = String::new();
-    let Some((_, first)) = all.first() else { return text };
-    head(&mut text, first);
+    if all.is_empty() {
+        return text;
+    }
+    head(&mut text, all);
     for (letter, (name, _)) in ('A'..).zip(all) {
         let _ = writeln!(text, "  {letter}  {name}");
     }
@@ -34,11 +36,15 @@ pub fn beside(all: &[Named<'_>]) -> String {
     text
 }
 
-fn head(text: &mut String, of: &DesignForecast) {
-    let target = &of.target;
+fn head(text: &mut String, all: &[Named<'_>]) {
+    let Some((_, first)) = all.first() else { return };
+    let target = &first.target;
     put(text, &format!("{}, {}", target.workload, target.scale()));
-    let remote =
-        of.remote_calls.map(|share| format!(", {:.0} of 100 calls elsewhere", 100.0 * share));
+    let remote = all.iter().find_map(|(_, of)| of.remote_calls);
+    let remote = remote.map(|share| match all.iter().all(|(_, of)| of.remote_calls.is_some()) {
+        true => format!(", {:.0} of 100 calls elsewhere", 100.0 * share),
+        false => format!(", {:.0} of 100 calls elsewhere if they have a home", 100.0 * share),
+    });
     put(text, &format!("{}{}", target.cluster(), remote.unwrap_or_default()));
     text.push('\n');
 }

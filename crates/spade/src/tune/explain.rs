@@ -45,7 +45,7 @@ pub fn explain(facts: &Facts<'_>, judge: &Judge<'_, '_>, plan: &Plan) -> Tuning 
         target: facts.target(),
         objective: judge.objective,
         model: judge.goal,
-        remote_calls: model.remote_calls,
+        remote_calls: model.has_homes().then_some(model.remote_calls),
         replicas: model.replicas,
         memory: Memory { bytes_each: model.bytes_each(plan), budget: facts.chosen.budget },
         forecast: foretell::forecast_of(model, plan, &around[0]),

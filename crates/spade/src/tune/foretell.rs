@@ -14,7 +14,7 @@ use crate::measurement::rounded;
 use serde::Serialize;
 
 /// Version of the schema of forecasts.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// What a design should reach.
 #[derive(Clone, PartialEq, Debug, Serialize)]

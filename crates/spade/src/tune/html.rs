@@ -74,11 +74,10 @@ impl Tuning {
                 bytes(self.memory.bytes_each)
             ),
         );
-        let remote = format!(
-            " {:.0} of 100 calls come to another machine than that of their rows;",
-            100.0 * self.remote_calls
-        );
-        let remote = if self.target.machines > 1 { remote } else { String::new() };
+        let told = |share| {
+            format!(" {share:.0} of 100 calls come to another machine than that of their rows;")
+        };
+        let remote = self.remote_calls.map(|share| told(100.0 * share)).unwrap_or_default();
         let (wanted, copies) = (self.wanted(), copies(self.replicas));
         paragraph(page, &format!("Designed {wanted};{remote} {copies} of each row."));
         let _ = writeln!(

@@ -503,6 +503,25 @@ pub mod tests {
         }
     }
 
+    /// Calls that meet are made again more often the more there are, so that what they take of a stage grows with their number.
+    #[test]
+    fn the_pace_of_a_stage_that_repeated_calls_fill_is_found() {
+        for (lanes, own) in
+            [(120.0, 0.02), (250.0, 0.02), (500.0, 0.01), (500.0, 0.02), (500.0, 0.1)]
+        {
+            let meetings = [Meeting { share: 1.0, own, others: 0.0, rows: 1.0 }];
+            let calls = [Part { meetings: &meetings, ..part(5_000.0, 3_000.0, 1_000.0) }];
+            let cluster = cluster(lanes, None);
+            let rate = 1.0 / pace(&calls, &cluster).between_ns;
+            let is_beyond = |rate: f64| {
+                let there = seen(&calls, &cluster, rate);
+                rate > (lanes / there.cycle_ns).min(1.0 / there.fullest_ns)
+            };
+            let [less, more] = [1.0 - 1e-7, 1.0 + 1e-7].map(|of| is_beyond(of * rate));
+            assert!(!less && more, "{lanes} lanes, {own}: {rate}");
+        }
+    }
+
     #[test]
     fn cores_that_are_slower_together_than_alone_are_full_and_no_more() {
         let mut calls = [part(1_000.0, 0.0, 0.0)];

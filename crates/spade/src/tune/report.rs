@@ -7,7 +7,7 @@ use crate::measurement::World;
 use serde::Serialize;
 
 /// Version of the report's schema.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 /// A tuned design with everything that speaks for it.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -21,8 +21,8 @@ pub struct Tuning {
     pub objective: Objective,
     /// By what designs were compared.
     pub model: Goal,
-    /// The share of calls that come to another machine than that of their rows.
-    pub remote_calls: f64,
+    /// The share of calls that come to another machine than that of their rows; none where nothing tells it of any call before it begins.
+    pub remote_calls: Option<f64>,
     /// Copies of each row.
     pub replicas: u32,
     /// Bytes on each machine, and how many are allowed.

@@ -6,6 +6,9 @@ use super::pace::{Cluster, Pace, Part, Seen, seen};
 /// Steps in which the throughput is found, at most, and how exactly: to more digits than are told.
 const STEPS_MAX: u32 = 60;
 const PRECISION: f64 = 1e-9;
+/// Steps along lines alone. Who has not come near by then is at a bend or a jump, where these lead slowly: then every second step goes to the
+/// middle.
+const LINES_MAX: u32 = 12;
 /// Steps from a throughput that is known to one near it, at most.
 const NEAR_STEPS_MAX: u32 = 6;
 /// The share by which two throughputs differ that tell a slope.
@@ -30,39 +33,45 @@ fn found(parts: &[Part<'_>], cluster: &Cluster) -> (Pace, Start) {
     let mut reached = seen(parts, cluster, 0.0);
     // Nobody is faster than lanes that wait for nothing, nor than the stage that is full first, unless that takes less of others' calls then.
     let most = cluster.lanes / reached.cycle_ns.max(f64::MIN_POSITIVE);
-    let at = |end: f64| (end, beyond(&seen(parts, cluster, end), cluster, end));
+    let at = |rate: f64| Point::of(&seen(parts, cluster, rate), cluster, rate);
     let full = at(most.min(1.0 / reached.fullest_ns.max(f64::MIN_POSITIVE)));
-    let end = if full.1 < 0.0 { at(most) } else { full };
-    let (mut low, mut high, mut last) = ((0.0, -most), end, end);
-    let (mut was_low, mut slope) = (None, 0.0);
-    for _ in 0..STEPS_MAX {
-        if high.0 - low.0 <= PRECISION * high.0 {
+    let mut high = if full.beyond < 0.0 { at(most) } else { full };
+    let mut low = Point { rate: 0.0, beyond: -most, both: -most };
+    let (mut last, mut was_low, mut slope) = (high, None, 0.0);
+    for step in 0..STEPS_MAX {
+        if high.rate - low.rate <= PRECISION * high.rate {
             break;
         }
-        // Where a straight line from end to end says [the variant of false position by Anderson and Bjorck].
-        let rate = ((low.0 * high.1 - high.0 * low.1) / (high.1 - low.1)).min(high.0);
+        let rate = if step > LINES_MAX && step % 2 == 0 {
+            was_low = None;
+            (low.rate + high.rate) / 2.0
+        } else {
+            // Where a straight line from end to end says [the variant of false position by Anderson and Bjorck].
+            let rise = high.beyond - low.beyond;
+            ((low.rate * high.beyond - high.rate * low.beyond) / rise).min(high.rate)
+        };
         let now = seen(parts, cluster, rate);
-        let at = beyond(&now, cluster, rate);
-        if (rate - last.0).abs() > SLOPE_MIN * rate {
-            slope = (at - last.1) / (rate - last.0);
+        let next = Point::of(&now, cluster, rate);
+        if (rate - last.rate).abs() > SLOPE_MIN * rate {
+            slope = (next.both - last.both) / (rate - last.rate);
         }
-        last = (rate, at);
-        let is_low = at <= 0.0;
+        last = next;
+        let is_low = next.beyond <= 0.0;
         // An end that stays counts less the next time.
         let (moves, stays) = if is_low { (&mut low, &mut high) } else { (&mut high, &mut low) };
         if was_low == Some(is_low) {
-            let left = 1.0 - at / moves.1;
-            stays.1 *= if left > 0.0 { left } else { 0.5 };
+            let left = 1.0 - next.beyond / moves.beyond;
+            stays.beyond *= if left > 0.0 { left } else { 0.5 };
         }
-        (*moves, was_low) = (last, Some(is_low));
-        if is_low || at <= PRECISION * rate {
-            (reached, low.0) = (now, rate);
+        (*moves, was_low) = (next, Some(is_low));
+        if is_low || next.beyond <= PRECISION * rate {
+            (reached, low.rate) = (now, rate);
         }
-        if at.abs() <= PRECISION * rate {
+        if next.beyond.abs() <= PRECISION * rate {
             break;
         }
     }
-    (paced(low.0, &reached), Start { rate: low.0, slope })
+    (paced(low.rate, &reached), Start { rate: low.rate, slope })
 }
 
 /// The same from where it was found for nearly the same calls [the secant method], if that leads anywhere soon.
@@ -71,7 +80,7 @@ fn near(parts: &[Part<'_>], cluster: &Cluster, start: Start) -> Option<(Pace, St
     let mut last: Option<(f64, f64)> = None;
     for _ in 0..NEAR_STEPS_MAX {
         let now = seen(parts, cluster, rate);
-        let at = beyond_both(&now, cluster, rate);
+        let at = Point::of(&now, cluster, rate).both;
         if let Some((was, was_at)) = last {
             slope = (at - was_at) / (rate - was);
         }
@@ -91,21 +100,22 @@ fn paced(rate: f64, seen: &Seen) -> Pace {
     Pace { between_ns: 1.0 / rate.max(f64::MIN_POSITIVE), ..seen.pace }
 }
 
-/// By how much more calls a machine is taken to make than its lanes do where they wait as long as they then have to, and than its fullest
-/// stage can serve.
-fn beyond_each(seen: &Seen, cluster: &Cluster, rate: f64) -> (f64, f64) {
-    let lanes = cluster.lanes / seen.cycle_ns.max(f64::MIN_POSITIVE);
-    (rate - lanes, rate - 1.0 / seen.fullest_ns.max(f64::MIN_POSITIVE))
+/// A throughput, and by how much more calls that is than what is reached where lanes wait as long as they then have to.
+#[derive(Clone, Copy)]
+struct Point {
+    rate: f64,
+    /// Than lanes make, where no stage is full; else than both lanes and the fullest stage allow. From far away, straight lines between the
+    /// ends keep to what is steep.
+    beyond: f64,
+    /// Than both allow. This has a bend, and no jump: near its zero, straight lines lead there.
+    both: f64,
 }
 
-/// The greater of both, which has a bend and no jump: near its zero, straight lines lead there.
-fn beyond_both(seen: &Seen, cluster: &Cluster, rate: f64) -> f64 {
-    let (lanes, stages) = beyond_each(seen, cluster, rate);
-    lanes.max(stages)
-}
-
-/// The same, with the lanes alone where no stage is full: from far away, straight lines between the ends keep to what is steep.
-fn beyond(seen: &Seen, cluster: &Cluster, rate: f64) -> f64 {
-    let (lanes, stages) = beyond_each(seen, cluster, rate);
-    if stages < 0.0 { lanes } else { lanes.max(stages) }
+impl Point {
+    fn of(seen: &Seen, cluster: &Cluster, rate: f64) -> Self {
+        let lanes = rate - cluster.lanes / seen.cycle_ns.max(f64::MIN_POSITIVE);
+        let stages = rate - 1.0 / seen.fullest_ns.max(f64::MIN_POSITIVE);
+        let both = lanes.max(stages);
+        Self { rate, beyond: if stages < 0.0 { lanes } else { both }, both }
+    }
 }

@@ -43,7 +43,7 @@ fn reports_and_forecasts_begin_with_what_they_are_for() {
     let forecast = forecast.unwrap_or_else(|error| panic!("{error}"));
     let own = serde_json::to_string_pretty(&tuning).expect("it can be written");
     let given = serde_json::to_string_pretty(&forecast).expect("it can be written");
-    let of_both = "{\n  \"format\": 1,\n  \"workload\": \"smallbank\",\n  \"world\": {\n    \"fabric\": \"sim\",\n    \
+    let of_both = "{\n  \"format\": 2,\n  \"workload\": \"smallbank\",\n  \"world\": {\n    \"fabric\": \"sim\",\n    \
                    \"hardware\": \"hand-made\",\n    \"machines\": 4,\n    \"threads\": 8,\n    \"lanes\": 64\n  },\n  \
                    \"machines\": 4,\n  \"threads\": 8,\n  \"lanes\": 64,\n  \"units\": ";
     for text in [&own, &given] {

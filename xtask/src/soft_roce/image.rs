@@ -29,17 +29,23 @@ pub fn unpack(packed: &Path, unpacked: &Path) -> Result<PathBuf> {
     let Some(kernel) = packed_kernel(&image) else { return Ok(packed.to_path_buf()) };
     let (source, scratch) = (unpacked.with_extension("xz"), unpacked.with_extension("new"));
     fs::write(&source, kernel).context("write the packed kernel")?;
-    let output = File::create(&scratch).context("make a file for the unpacked kernel")?;
-    let mut command = Command::new("xz");
-    command.args(["--decompress", "--stdout"]).arg(&source).stdin(Stdio::null()).stdout(output);
-    let status = command.status().context("start xz")?;
-    ensure!(status.success(), "`xz` of the kernel ended with {status}");
+    unxz(&source, &scratch)?;
     let begins = fs::read(&scratch).context("read the unpacked kernel")?.starts_with(PROGRAM);
     ensure!(begins, "{} unpacks to no program", packed.display());
     fs::remove_file(&source).context("remove the packed kernel")?;
     // The name says that it is complete.
     fs::rename(&scratch, unpacked).context("keep the unpacked kernel")?;
     Ok(unpacked.to_path_buf())
+}
+
+/// Unpacks a file of `xz` into another.
+pub fn unxz(packed: &Path, unpacked: &Path) -> Result<()> {
+    let output = File::create(unpacked).context("make a file for what is unpacked")?;
+    let mut command = Command::new("xz");
+    command.args(["--decompress", "--stdout"]).arg(packed).stdin(Stdio::null()).stdout(output);
+    let status = command.status().context("start xz")?;
+    ensure!(status.success(), "`xz` of {} ended with {status}", packed.display());
+    Ok(())
 }
 
 /// What an image unpacks, if that is a file of `xz`.

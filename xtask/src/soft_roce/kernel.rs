@@ -1,6 +1,7 @@
 //! The distribution's kernel and the modules of a guest: fetched, unpacked, and made into what boots.
 //!
-//! Ten megabytes of a package of seventy stay in the target folder; they are made once.
+//! Ten megabytes of a package of seventy or more stay in the target folder; they are made once. Where the distribution's own kernel is one
+//! whose Soft-RoCE loses writes (`fabric::verbs::flaw`), that of its backports is taken.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +13,10 @@ use crate::process;
 use crate::soft_roce::archive::Archive;
 use crate::soft_roce::image;
 
-/// The modules, each after those it needs. `crc32_generic` is needed by `rdma_rxe` without being named as
+/// Linux from which on a failed swap of Soft-RoCE writes nothing: version and revision.
+const MENDED: (u32, u32) = (6, 3);
+
+/// The modules, each after those it needs; those that a kernel has built in are left out. `crc32_generic` is needed by `rdma_rxe` without being named as
 /// such: a device is refused without it. Faster ones than that use instructions that are slow where they are emulated.
 const MODULES: [&str; 21] = [
     "virtio_ring",
@@ -23,10 +27,10 @@ const MODULES: [&str; 21] = [
     "failover",
     "net_failover",
     "virtio_net",
-    "9pnet",
-    "9pnet_virtio",
     "netfs",
     "fscache",
+    "9pnet",
+    "9pnet_virtio",
     "9p",
     "overlay",
     "dummy",
@@ -37,6 +41,9 @@ const MODULES: [&str; 21] = [
     "ib_uverbs",
     "rdma_rxe",
 ];
+
+/// What newer kernels have in module `netfs`.
+const NO_MODULE_SINCE: &str = "fscache";
 
 /// What a program names that is not complete in itself.
 const LOADER: &[u8] = b"/lib64/ld-linux";
@@ -71,13 +78,13 @@ pub fn prepare(work: &Path) -> Result<Boot> {
 fn fetch(work: &Path, modules: &Path, kernel: &Path) -> Result<()> {
     // Where this is not allowed, the list may do as it is.
     let _old_is_fine = process::capture(Command::new("apt-get").arg("update"));
-    let package = package_name()?;
+    let (package, options) = newest(work)?;
     eprintln!("soft-roce: fetches {package}, to be unpacked and not installed");
     let scratch = work.join("scratch");
     let _absent_is_fine = fs::remove_dir_all(&scratch);
     fs::create_dir_all(&scratch).context("make a folder to unpack into")?;
     let mut download = Command::new("apt-get");
-    process::capture(download.args(["download", &package]).current_dir(&scratch))
+    process::capture(download.args(&options).args(["download", &package]).current_dir(&scratch))
         .context("fetch the kernel's package")?;
     let archive = only_file(&scratch)?;
     let mut unpack = Command::new("dpkg-deb");
@@ -86,21 +93,75 @@ fn fetch(work: &Path, modules: &Path, kernel: &Path) -> Result<()> {
     let version = package.trim_start_matches("linux-image-");
     let tree = scratch.join("tree");
     let mut find = Command::new("find");
-    let found = process::capture(find.arg(tree.join("lib/modules")).args(["-name", "*.ko"]))?;
+    let found = process::capture(find.arg(tree.join("lib/modules")).args(["-name", "*.ko*"]))?;
+    let built_in = tree.join("lib/modules").join(version).join("modules.builtin");
+    let built_in = fs::read_to_string(built_in).context("read what is no module")?;
     for name in MODULES {
-        let file = format!("/{name}.ko");
-        let source = found.lines().find(|line| line.ends_with(&file));
-        let source = source.with_context(|| format!("{package} has no module {name}"))?;
-        fs::copy(source, modules.join(format!("{name}.ko"))).context("keep a module")?;
+        let (plain, packed) = (format!("/{name}.ko"), format!("/{name}.ko.xz"));
+        let kept = modules.join(format!("{name}.ko"));
+        let of = |end: &str| found.lines().find(|line| line.ends_with(end));
+        match (of(&plain), of(&packed)) {
+            (Some(source), _) => drop(fs::copy(source, kept).context("keep a module")?),
+            (None, Some(source)) => image::unxz(Path::new(source), &kept)?,
+            (None, None) => {
+                let is_in_kernel = built_in.lines().any(|line| line.ends_with(&plain));
+                ensure!(is_in_kernel || name == NO_MODULE_SINCE, "{package} has no module {name}");
+            }
+        }
     }
     fs::rename(tree.join(format!("boot/vmlinuz-{version}")), kernel).context("keep the kernel")?;
     fs::remove_dir_all(&scratch).context("remove what is not needed of the kernel's package")
 }
 
-/// The package that the distribution's newest kernel is in.
-fn package_name() -> Result<String> {
+/// The package of the distribution's newest kernel, and with which options `apt-get` has it: of its backports, if its own loses writes and
+/// they can be had.
+fn newest(work: &Path) -> Result<(String, Vec<String>)> {
+    let own = package_name(&[])?;
+    if version(&own).is_some_and(|version| version >= MENDED) {
+        return Ok((own, Vec::new()));
+    }
+    let newer = backports(work).and_then(|options| Ok((package_name(&options)?, options)));
+    Ok(newer.unwrap_or_else(|error| {
+        eprintln!("soft-roce: no backports ({error:#}): {own} loses a write now and then");
+        (own, Vec::new())
+    }))
+}
+
+/// Has `apt-get` fetch the list of the distribution's backports into the work folder; answers by which options it looks there alone.
+fn backports(work: &Path) -> Result<Vec<String>> {
+    let mut targets = Command::new("apt-get");
+    let format = ["indextargets", "--format", "$(REPO_URI) $(CODENAME) $(COMPONENT)"];
+    let text = process::capture(targets.args(format).arg("Created-By: Packages"))?;
+    let mut fields = text.lines().map(|line| line.split(' ').collect::<Vec<&str>>());
+    // The first source: others are of updates, which have names with a dash.
+    let main = fields.find(|of| matches!(of[..], [_, name, "main"] if !name.contains('-')));
+    let main = main.context("apt-get knows no source with main")?;
+    let (list, lists) = (work.join("backports.list"), work.join("backports"));
+    fs::create_dir_all(lists.join("partial")).context("make a folder for lists")?;
+    fs::write(&list, format!("deb {} {}-backports main\n", main[0], main[1]))
+        .context("write the source of backports")?;
+    let options: Vec<String> = [
+        format!("Dir::Etc::SourceList={}", list.display()),
+        "Dir::Etc::SourceParts=/dev/null".to_owned(),
+        format!("Dir::State::Lists={}", lists.display()),
+    ]
+    .into_iter()
+    .flat_map(|option| ["-o".to_owned(), option])
+    .collect();
+    process::capture(Command::new("apt-get").args(&options).arg("update"))?;
+    Ok(options)
+}
+
+/// Version and revision of the kernel in a package, such as `linux-image-6.1.0-56-amd64`.
+fn version(package: &str) -> Option<(u32, u32)> {
+    let mut numbers = package.split(['-', '.']).skip(2);
+    Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
+}
+
+/// The package that the newest kernel is in that `apt-cache` knows by these options.
+fn package_name(options: &[String]) -> Result<String> {
     let mut depends = Command::new("apt-cache");
-    let text = process::capture(depends.args(["depends", "linux-image-amd64"]))
+    let text = process::capture(depends.args(options).args(["depends", "linux-image-amd64"]))
         .context("ask for the distribution's kernel")?;
     let mut named = text.lines().filter_map(|line| line.trim().strip_prefix("Depends: "));
     let kernel = named.rfind(|name| name.starts_with("linux-image-"));
@@ -124,11 +185,25 @@ fn pack(modules: &Path) -> Result<Vec<u8>> {
     let is_static = !shell.windows(LOADER.len()).any(|bytes| bytes == LOADER);
     ensure!(is_static, "/bin/busybox needs libraries that guests lack: install busybox-static");
     archive.file("bin/busybox", &shell);
-    archive.file("modules/order", MODULES.join("\n").as_bytes());
-    for name in MODULES {
-        let file = modules.join(format!("{name}.ko"));
+    let file_of = |name: &&str| modules.join(format!("{name}.ko"));
+    let order: Vec<&str> = MODULES.into_iter().filter(|name| file_of(name).is_file()).collect();
+    archive.file("modules/order", order.join("\n").as_bytes());
+    for name in order {
+        let file = file_of(&name);
         let module = fs::read(&file).with_context(|| format!("read {}", file.display()))?;
         archive.file(&format!("modules/{name}.ko"), &module);
     }
     Ok(archive.finish())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packages_tell_the_version_of_their_kernel() {
+        assert_eq!(version("linux-image-6.1.0-56-amd64"), Some((6, 1)));
+        assert!(version("linux-image-6.12.95+deb12-amd64") > Some(MENDED));
+        assert_eq!(version("linux-image-amd64"), None);
+    }
 }

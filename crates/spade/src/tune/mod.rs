@@ -17,6 +17,8 @@
 //! crowd           how often they meet where they add rows: at leaves and buckets
 //! skew            which machine has more of the rows than others
 //! order           how commits of a machine follow each other
+//! stages          how long calls wait at the stages of machines
+//! attempts        how long they wait for snapshots, and what attempts that fail take
 //! pace, settle    how fast it goes when all lanes are busy, and where that is found
 //! average         the paper's weighted averages, to compare with [SPADE 4.1]
 //! prefer          which of several designs is better
@@ -38,6 +40,7 @@
 
 mod aging;
 mod asked;
+mod attempts;
 mod average;
 mod beside;
 mod branch;
@@ -72,6 +75,7 @@ mod report;
 mod settle;
 mod show;
 mod skew;
+mod stages;
 mod surface;
 mod sweep;
 mod whole;

@@ -13,28 +13,18 @@
 //! it: [`super::settle`] finds the throughput at which lanes are busy all the time.
 
 use super::aging::{Aged, Old};
+use super::attempts::Call;
 use super::cost::{Cost, add, scaled};
 use super::crowd::Crowd;
 use super::meet::Meeting;
-use super::order::{Order, in_order};
+use super::order::in_order;
+use super::stages::{fullest_ns, queued_ns, slowed};
 use super::surface::Clock;
 use crate::measurement::Demand;
 use std::rc::Rc;
 
 /// Rounds in which waits, repetitions and what both take of the stages are found from each other.
 const ROUNDS: u32 = 2;
-/// The share of attempts that fail, at most.
-const FAILED_MAX: f64 = 0.99;
-/// Below that, the chances of a call's rows to be taken are added up.
-const SELDOM: f64 = 0.01;
-/// As crate `execute` repeats calls: so many times at once,
-const AT_ONCE: u32 = 3;
-/// then after a wait of so many nanoseconds, doubled each time,
-const WAIT_NS: f64 = 2_000.0;
-/// up to this,
-const WAIT_NS_MAX: f64 = 1_000_000.0;
-/// and a random half of it less.
-const WAIT_SHARE: f64 = 0.75;
 
 /// Calls that cost the same: of one procedure, at home or from another machine.
 #[derive(Clone, Debug)]
@@ -191,242 +181,6 @@ fn seen_of(parts: &[Part<'_>], cluster: &Cluster, rate: f64) -> Seen {
 pub fn oracle_ns(cost: &Cost) -> f64 {
     let Demand { engine_ns, atomics_ns, link_out_ns, link_in_ns, .. } = cost.others;
     [engine_ns, atomics_ns, link_out_ns, link_in_ns].into_iter().fold(0.0, f64::max)
-}
-
-/// How long an average call waits.
-struct Queued {
-    /// At the stages of all machines.
-    stages: [f64; 7],
-    /// At the oracle's.
-    oracle_ns: f64,
-}
-
-impl Queued {
-    fn sum(&self) -> f64 {
-        self.stages.iter().sum::<f64>() + self.oracle_ns
-    }
-}
-
-/// How many times longer calls of each part take than alone, for waits at stages of which all together take so much: who takes more of a stage
-/// waits there more often.
-fn slowed(parts: &[Part<'_>], all: &Demand, queued: &Queued) -> Vec<f64> {
-    let all = demands(all);
-    let of = |part: &Part<'_>| {
-        let own = demands(&part.cost.machines).into_iter().zip(all).zip(queued.stages);
-        let waits = own.filter(|((own, all), _)| *own > 0.0 && *all > 0.0);
-        let waits_ns: f64 = waits.map(|((own, all), wait_ns)| wait_ns * own / all).sum();
-        1.0 + waits_ns / part.cost.latency_ns.max(f64::MIN_POSITIVE)
-    };
-    parts.iter().map(of).collect()
-}
-
-/// What a call takes of the stage that is full first.
-fn fullest_ns(pace: &Pace, cluster: &Cluster) -> f64 {
-    let Cluster { machines, threads, lanes, .. } = *cluster;
-    let [core_ns, ..] = demands(&pace.machines);
-    // A lane has a core of its own, or waits for one.
-    let cores_ns = if lanes > threads { core_ns / threads } else { 0.0 };
-    let [_, stages @ ..] = demands(&add(pace.machines, pace.hot));
-    stages.into_iter().chain([cores_ns, pace.oracle_ns * machines]).fold(0.0, f64::max)
-}
-
-/// How long calls wait at the stages of all machines together, and at the oracle's.
-fn queued_ns(pace: &Pace, cluster: &Cluster, rate: f64) -> Queued {
-    let Cluster { machines, lanes, .. } = *cluster;
-    let (mean, hot) = (demands(&pace.machines), demands(&pace.hot));
-    let customers = machines * lanes;
-    let mut stages = [0.0; 7];
-    for (stage, (mean_ns, hot_ns)) in mean.into_iter().zip(hot).enumerate().skip(1) {
-        let others = (machines - 1.0).max(1.0);
-        let hottest = wait_ns(mean_ns + hot_ns, rate, customers);
-        let other = wait_ns((mean_ns - hot_ns / others).max(0.0), rate, customers);
-        stages[stage] = (hottest + (machines - 1.0) * other) / machines;
-    }
-    let oracle_ns = wait_ns(pace.oracle_ns * machines, rate, customers);
-    stages[0] = cores_ns(pace, cluster, rate);
-    Queued { stages, oracle_ns }
-}
-
-/// How long a call waits for cores.
-fn cores_ns(pace: &Pace, cluster: &Cluster, rate: f64) -> f64 {
-    let Cluster { threads, lanes, .. } = *cluster;
-    let core_ns = pace.machines.core_ns / threads;
-    if lanes <= threads {
-        // Nobody waits for another one's core. But all cores have some of memory and of the processor together, so that under load a
-        // call takes more of them than it lasts alone: it lasts for as long, then.
-        return (core_ns * lanes - pace.lane_ns).max(0.0);
-    }
-    // Of several cores one is free more often [Sakasegawa 1977].
-    let used = (core_ns * rate).min(1.0);
-    let power = libm::pow(used, libm::sqrt(2.0 * (threads + 1.0)) - 1.0);
-    core_ns * power / (2.0 * free(used, lanes))
-}
-
-/// How long a call waits at a stage that takes so long for it, of which no more than all of its time is used.
-fn wait_ns(service_ns: f64, rate: f64, customers: f64) -> f64 {
-    let used = (service_ns * rate).min(1.0);
-    let fewer = (customers - 1.0) / customers;
-    let queue = used * (1.0 - used / 2.0) / free(used, customers);
-    service_ns * (fewer * queue - used / 2.0).max(0.0)
-}
-
-/// What divides the queue of a stage that is used for this share of the time.
-fn free(used: f64, customers: f64) -> f64 {
-    1.0 - used * (customers - 1.0) / customers
-}
-
-/// Of cores first, then of each stage that there is one of.
-pub fn demands(of: &Demand) -> [f64; 7] {
-    let Demand { core_ns, engine_ns, atomics_ns, link_out_ns, link_in_ns, .. } = *of;
-    [core_ns, engine_ns, atomics_ns, link_out_ns, link_in_ns, of.from_memory_ns, of.to_memory_ns]
-}
-
-/// What a lane has done last.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum After {
-    /// A call that has changed nothing.
-    Reads,
-    /// One that has.
-    Commit,
-    /// An attempt that was aborted: the next one has another snapshot.
-    Abort,
-}
-
-/// A call of a part at some throughput.
-struct Call<'c, 'a> {
-    part: &'c Part<'a>,
-    cluster: &'c Cluster,
-    rate: f64,
-    /// How many times longer it takes than alone, for waits at stages.
-    slower: f64,
-    /// The share of calls that commit.
-    commits: f64,
-    /// How commits of its machine follow each other.
-    in_order: Order,
-}
-
-impl Call<'_, '_> {
-    fn is_writer(&self) -> bool {
-        self.part.cost.commit_ns > 0.0
-    }
-
-    /// How long its commit waits to be published.
-    fn unpublished_ns(&self) -> f64 {
-        match self.cluster.clock {
-            Some(Clock { trip_ns, .. }) if self.is_writer() => {
-                self.in_order.waits_ns + trip_ns / self.in_order.between_ns * trip_ns / 2.0
-            }
-            _ => 0.0,
-        }
-    }
-
-    /// How long it waits for its next snapshot and to be published.
-    fn taken_ns(&self) -> f64 {
-        let busy_ns = self.part.cost.latency_ns * self.slower + self.unpublished_ns();
-        self.unpublished_ns()
-            + self.snapshot_ns(busy_ns, if self.is_writer() { After::Commit } else { After::Reads })
-    }
-
-    /// How long whoever has been busy since its last snapshot waits for the next. Fetched vectors come one after another; a vector has
-    /// what was published a trip, and the time to freeze it, before it came. What has been published since must be in the next one.
-    fn snapshot_ns(&self, busy_ns: f64, after: After) -> f64 {
-        let Some(Clock { trip_ns, freeze_ns }) = self.cluster.clock else { return 0.0 };
-        let behind_ns = trip_ns + 1.5 * freeze_ns;
-        let round_ns = 2.0 * trip_ns;
-        // Whose own commit is the newest thing that was published waits for that; others for one that is up to a trip old.
-        let from_ns =
-            busy_ns + behind_ns - if after == After::Commit { trip_ns / 2.0 } else { trip_ns };
-        let rounds = mean_rounds(from_ns / round_ns, trip_ns / round_ns);
-        let wait_ns = (rounds * round_ns - busy_ns).max(0.0);
-        let is_missing = match after {
-            After::Reads => self.is_missing(busy_ns, behind_ns, trip_ns),
-            After::Commit | After::Abort => 1.0,
-        };
-        is_missing * wait_ns
-    }
-
-    /// The chance that the vector that is here lacks something when a call begins behind one that has changed nothing. If that one
-    /// has waited for the vector, which was behind when it came, whatever was published since then counts; else, what was while it was
-    /// busy. Whoever comes behind a commit has waited.
-    fn is_missing(&self, busy_ns: f64, behind_ns: f64, trip_ns: f64) -> f64 {
-        let since = |time_ns: f64| self.in_order.publishes_within(time_ns, trip_ns);
-        let (new, old, commits) = (since(busy_ns + behind_ns), since(busy_ns), self.commits);
-        let found = commits * new + (1.0 - commits) * old;
-        found / (1.0 - (1.0 - commits) * (new - old)).max(found).max(f64::MIN_POSITIVE)
-    }
-
-    /// Attempts that it takes, and the time of those that fail, with the waits behind them.
-    fn repeated(&self) -> (f64, f64) {
-        if !self.is_writer() {
-            return (1.0, 0.0);
-        }
-        let Part { cost, of_procedure, meetings, has_others, .. } = *self.part;
-        let trip_ns = self.cluster.clock.map_or(0.0, |clock| clock.trip_ns);
-        let freeze_ns = self.cluster.clock.map_or(0.0, |clock| clock.freeze_ns);
-        // From one snapshot to the next that has what a call with the first has changed: meanwhile nobody else can change the row.
-        let taken_ns =
-            cost.latency_ns * self.slower + self.unpublished_ns() + trip_ns + 1.5 * freeze_ns;
-        // An attempt fails when its locks are answered: installing and publishing are left out.
-        let locked_ns = ((cost.commit_ns - trip_ns) / 2.0).max(0.0);
-        let until_ns = (cost.latency_ns - cost.commit_ns + locked_ns).max(0.0);
-        let failed_ns = until_ns + self.snapshot_ns(until_ns * self.slower, After::Abort);
-        let (crowded, stale) = (self.crowded(locked_ns), self.part.crowd.stale);
-        let (mut attempts, mut lost_ns) = (1.0, 0.0);
-        for meeting in meetings {
-            let others = if has_others { meeting.others } else { 0.0 };
-            let changes = self.rate * (of_procedure * meeting.own + others);
-            // Each of its rows may be taken.
-            let all = changes * taken_ns;
-            let fails = match meeting.rows {
-                rows if rows > 1.0 && all > SELDOM => {
-                    // One less the power of what is left of each row.
-                    1.0 - libm::exp(rows * libm::log1p(-(all / rows).min(1.0)))
-                }
-                _ => all,
-            };
-            let fails = (1.0 - (1.0 - fails.min(1.0)) * (1.0 - crowded)).min(FAILED_MAX);
-            // What a lane takes for known it reads anew after it has failed.
-            let first = 1.0 - (1.0 - fails) * (1.0 - stale);
-            let again = first / (1.0 - fails);
-            attempts += meeting.share * again;
-            lost_ns += meeting.share * (again * failed_ns + waits_ns(first, fails));
-        }
-        (attempts, lost_ns)
-    }
-
-    /// The chance that an attempt fails since another call has locked a leaf or a bucket from the time on at which this one has read it to
-    /// the time at which it locks it. Halfway through a read or a batch of locks is when it is done; whoever has the lock writes and gives it
-    /// back with as much time in between.
-    fn crowded(&self, locked_ns: f64) -> f64 {
-        let Part { cost, of_procedure, crowd, has_others, .. } = *self.part;
-        let others = if has_others { crowd.others } else { 0.0 };
-        let adds = self.rate * (of_procedure * crowd.own + others);
-        let exposed_ns = (cost.adds_ns / 2.0 + locked_ns / 2.0 + locked_ns) * self.slower;
-        if adds > 0.0 { 1.0 - libm::exp(-adds * exposed_ns) } else { 0.0 }
-    }
-}
-
-/// The mean of the whole number at or above a number that is anything from `from` on to `width` more.
-fn mean_rounds(from: f64, width: f64) -> f64 {
-    // The integral of the ceiling from 0.
-    let up_to = |at: f64| {
-        let whole = libm::floor(at);
-        whole * (whole + 1.0) / 2.0 + (at - whole) * (whole + 1.0)
-    };
-    let from = from.max(0.0);
-    (up_to(from + width) - up_to(from)) / width
-}
-
-/// How long a call waits between attempts: of the first one such a share fails, of others another one.
-fn waits_ns(first: f64, fails: f64) -> f64 {
-    let mut likely = (0..AT_ONCE).map(|_| fails).product::<f64>() * first;
-    let (mut wait_ns, mut sum) = (WAIT_NS, 0.0);
-    while wait_ns < WAIT_NS_MAX {
-        sum += likely * wait_ns;
-        likely *= fails;
-        wait_ns *= 2.0;
-    }
-    WAIT_SHARE * (sum + likely * WAIT_NS_MAX / (1.0 - fails))
 }
 
 #[cfg(test)]
@@ -603,31 +357,5 @@ pub mod tests {
         assert!((stale - 1.5).abs() < 1e-9, "{stale}");
         calls[0].cost.commit_ns = 0.0;
         assert_eq!(attempts(Crowd { own: 0.1, ..Crowd::default() }, &mut calls), 1.0);
-    }
-
-    #[test]
-    fn calls_that_take_nothing_of_a_stage_do_not_wait_there() {
-        let parts = [part(1_000.0, 0.0, 0.0), part(6_000.0, 4_000.0, 30.0)];
-        let machines = Demand { engine_ns: 15.0, ..Demand::default() };
-        let mut queued = Queued { stages: [0.0; 7], oracle_ns: 0.0 };
-        queued.stages[1] = 600.0;
-        let found = slowed(&parts, &machines, &queued);
-        // Half of the calls wait for all.
-        assert_eq!(found, [1.0, 1.2]);
-    }
-
-    #[test]
-    fn rounds_are_whole() {
-        assert!((mean_rounds(0.2, 0.5) - 1.0).abs() < 1e-12);
-        assert!((mean_rounds(0.75, 0.5) - 1.5).abs() < 1e-12);
-        assert!((mean_rounds(2.25, 0.5) - 3.0).abs() < 1e-12);
-    }
-
-    #[test]
-    fn waits_between_attempts_begin_after_three_and_double() {
-        assert_eq!(waits_ns(0.0, 0.0), 0.0);
-        let few = waits_ns(0.01, 0.01);
-        assert!((few / (0.01_f64.powi(4) * 1_500.0) - 1.02).abs() < 0.01, "{few}");
-        assert!(waits_ns(0.6, 0.6) > 5.0 * waits_ns(0.4, 0.4));
     }
 }

@@ -5,9 +5,10 @@ use super::cost::{Cost, add};
 use super::crowd::Crowd;
 use super::meet::{Group, Meeting};
 use super::model::{Model, Plan};
-use super::pace::{Cluster, Pace, Part, demands};
+use super::pace::{Cluster, Pace, Part};
 use super::price::Costs;
 use super::settle::{self, Start};
+use super::stages::demands;
 use crate::design::Access;
 use std::rc::Rc;
 

@@ -10,7 +10,7 @@ const PRECISION: f64 = 1e-9;
 /// middle.
 const LINES_MAX: u32 = 12;
 /// Steps from a throughput that is known to one near it, at most.
-const NEAR_STEPS_MAX: u32 = 6;
+const NEAR_STEPS_MAX: u32 = 5;
 /// The share by which two throughputs differ that tell a slope.
 const SLOPE_MIN: f64 = 1e-6;
 
@@ -25,18 +25,49 @@ pub struct Start {
 
 /// The pace of calls on a cluster, and where it was found; begun with that of nearly the same calls, if it is known.
 pub fn pace(parts: &[Part<'_>], cluster: &Cluster, start: Option<Start>) -> (Pace, Start) {
-    let near = start.and_then(|start| near(parts, cluster, start));
-    near.unwrap_or_else(|| found(parts, cluster))
+    let mut ends = Ends::default();
+    let near = start.and_then(|start| near(parts, cluster, start, &mut ends));
+    near.unwrap_or_else(|| between(parts, cluster, ends))
 }
 
-fn found(parts: &[Part<'_>], cluster: &Cluster) -> (Pace, Start) {
-    let mut reached = seen(parts, cluster, 0.0);
-    // Nobody is faster than lanes that wait for nothing, nor than the stage that is full first, unless that takes less of others' calls then.
-    let most = cluster.lanes / reached.cycle_ns.max(f64::MIN_POSITIVE);
-    let at = |rate: f64| Point::of(&seen(parts, cluster, rate), cluster, rate);
-    let full = at(most.min(1.0 / reached.fullest_ns.max(f64::MIN_POSITIVE)));
-    let mut high = if full.beyond < 0.0 { at(most) } else { full };
-    let mut low = Point { rate: 0.0, beyond: -most, both: -most };
+/// Throughputs below and above the one that is sought, as far as any are known, with what was seen at the one below.
+#[derive(Default)]
+struct Ends {
+    low: Option<(Point, Seen)>,
+    high: Option<Point>,
+}
+
+impl Ends {
+    /// Takes a throughput that has been looked at for an end, if it is nearer.
+    fn take(&mut self, point: Point, seen: Seen) {
+        if point.both > 0.0 {
+            self.high = self.high.filter(|high| high.rate < point.rate).or(Some(point));
+        } else {
+            self.low = self.low.filter(|(low, _)| low.rate > point.rate).or(Some((point, seen)));
+        }
+    }
+
+    /// Both: where one is not known, nobody is slower than nothing, nor faster than lanes that wait for nothing, nor than the stage that is full
+    /// first, unless that takes less of others' calls then.
+    fn both(self, parts: &[Part<'_>], cluster: &Cluster) -> ((Point, Seen), Point) {
+        if let (Some(low), Some(high)) = (self.low, self.high) {
+            return (low, high);
+        }
+        let none = seen(parts, cluster, 0.0);
+        let most = cluster.lanes / none.cycle_ns.max(f64::MIN_POSITIVE);
+        let at = |rate: f64| Point::of(&seen(parts, cluster, rate), cluster, rate);
+        let low = self.low.unwrap_or((Point { rate: 0.0, beyond: -most, both: -most }, none));
+        let high = self.high.unwrap_or_else(|| {
+            let full = at(most.min(1.0 / none.fullest_ns.max(f64::MIN_POSITIVE)));
+            if full.beyond < 0.0 { at(most) } else { full }
+        });
+        (low, high)
+    }
+}
+
+/// Where it is between two ends.
+fn between(parts: &[Part<'_>], cluster: &Cluster, ends: Ends) -> (Pace, Start) {
+    let ((mut low, mut reached), mut high) = ends.both(parts, cluster);
     let (mut last, mut was_low, mut slope) = (high, None, 0.0);
     for step in 0..STEPS_MAX {
         if high.rate - low.rate <= PRECISION * high.rate {
@@ -74,22 +105,30 @@ fn found(parts: &[Part<'_>], cluster: &Cluster) -> (Pace, Start) {
     (paced(low.rate, &reached), Start { rate: low.rate, slope })
 }
 
-/// The same from where it was found for nearly the same calls [the secant method], if that leads anywhere soon.
-fn near(parts: &[Part<'_>], cluster: &Cluster, start: Start) -> Option<(Pace, Start)> {
+/// The same from where it was found for nearly the same calls [the secant method], if that leads there soon; what was looked at
+/// are ends.
+fn near(
+    parts: &[Part<'_>],
+    cluster: &Cluster,
+    start: Start,
+    ends: &mut Ends,
+) -> Option<(Pace, Start)> {
     let Start { mut rate, mut slope } = start;
-    let mut last: Option<(f64, f64)> = None;
+    let mut last: Option<Point> = None;
     for _ in 0..NEAR_STEPS_MAX {
         let now = seen(parts, cluster, rate);
-        let at = Point::of(&now, cluster, rate).both;
-        if let Some((was, was_at)) = last {
-            slope = (at - was_at) / (rate - was);
+        let point = Point::of(&now, cluster, rate);
+        ends.take(point, now);
+        if let Some(last) = last {
+            slope = (point.both - last.both) / (rate - last.rate);
         }
-        if !slope.is_finite() || slope <= 0.0 || at / slope >= rate {
+        let step = point.both / slope;
+        if !slope.is_finite() || slope <= 0.0 || step >= rate {
             return None;
         }
-        last = Some((rate, at));
-        rate -= at / slope;
-        if (at / slope).abs() <= PRECISION * rate {
+        last = Some(point);
+        rate -= step;
+        if step.abs() <= PRECISION * rate {
             return Some((paced(rate, &now), Start { rate, slope }));
         }
     }

@@ -10,6 +10,10 @@ use crate::measurement::{Place, storage_name};
 /// The share of calls with one value from which on it is worth a warning.
 const HOT: f64 = 0.05;
 
+/// What measurements of fewer machines do not know.
+const MORE: &str = ", though a card has more queue pairs among more machines, and is slower where it cannot keep the state of all at hand; \
+                    `namdb spade measure --machines` measures clusters of other sizes";
+
 /// What had to be assumed of the calls, in sentences.
 pub fn assumptions(model: &Model<'_>) -> Vec<String> {
     let each = model.asked.iter().flat_map(|asked: &Asked| {
@@ -69,10 +73,12 @@ pub fn warnings(facts: &Facts<'_>, model: &Model<'_>) -> Vec<String> {
                 .to_owned(),
         );
     }
-    if u32::from(chosen.world.machines) != chosen.machines {
+    let measured = u32::from(chosen.world.machines);
+    if measured != chosen.machines {
+        let more = if measured < chosen.machines { MORE } else { "" };
         all.push(format!(
-            "{} machines were measured, and {} are tuned for: what one operation takes is taken to be the same",
-            chosen.world.machines, chosen.machines
+            "{measured} machines were measured, and {} are asked for: what one operation takes is taken to be the same{more}",
+            chosen.machines
         ));
     }
     let hot: Vec<String> = hot(model, &facts.drawn());

@@ -78,6 +78,20 @@ fn one_machine_knows_nothing_of_several() {
 }
 
 #[test]
+fn forecasts_of_more_machines_than_were_measured_warn() {
+    let (subject, measured) = (Subject::shipped("smallbank"), PRICES.measured());
+    for (machines, is_told, is_more) in [(20, true, true), (2, true, false), (4, false, false)] {
+        let tuned = subject.tuned(&measured, &Options { machines: Some(machines), ..options() });
+        let told = format!("4 machines were measured, and {machines} are asked for");
+        let told: Vec<&String> =
+            tuned.warnings.iter().filter(|what| what.starts_with(&told)).collect();
+        assert_eq!(told.len(), usize::from(is_told), "{machines}: {:?}", tuned.warnings);
+        let names_cards = told.iter().any(|what| what.contains("queue pairs"));
+        assert_eq!(names_cards, is_more, "{machines}: {told:?}");
+    }
+}
+
+#[test]
 fn copies_and_operations_have_to_be_measured() {
     let (subject, measured) = (Subject::shipped("tatp"), PRICES.measured());
     let copies = refused(&subject, &measured, &Options { replicas: 3, ..options() });

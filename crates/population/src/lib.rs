@@ -41,7 +41,7 @@ mod text;
 pub use arguments::Arguments;
 pub use calls::{Call, Calls, Judgement, Mix};
 pub use error::PopulationError;
-pub use loading::{LoadError, load_part, read_row};
+pub use loading::{Batches, LoadError, load_part, read_row};
 pub use population::{Population, Scale};
 pub use postgresql::{call_text, copy_line, copy_table, load_postgresql};
 pub use references::check_references;

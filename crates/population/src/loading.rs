@@ -11,6 +11,8 @@ use value::{Decimal, Value};
 
 /// Rows that a transaction of the load has more than the last one, if that succeeded.
 const GROWTH: usize = 1;
+/// Leaves of a part, at least, where leaves are to have room.
+const LEAVES_MIN: u64 = 32;
 /// Low bits of hidden keys, which count the rows of a part; the others have the part. They are negative, and those of rows
 /// that procedures insert are not, so that they never meet.
 const HIDDEN_COUNT_BITS: u32 = 32;
@@ -79,8 +81,35 @@ struct StoredRow {
     values: Vec<layout::Value>,
 }
 
-/// Inserts the rows of part `part` of `parts` of a table, at most `batch` in a transaction, and says after each how many there
-/// were.
+/// In which batches rows are inserted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Batches {
+    /// Most rows of a transaction.
+    pub rows: usize,
+    /// Rows of a leaf, of tables whose rows come in the order of a tree whose leaves are to have room afterwards: two thirds are
+    /// inserted first, and fill leaves, which the others then split in the middle.
+    pub leaf_rows: Option<u64>,
+}
+
+impl Batches {
+    /// Of so many rows, in their order.
+    pub fn of(rows: usize) -> Self {
+        Self { rows, leaf_rows: None }
+    }
+
+    /// Parts that rows are divided into when there are so many in all: leaves are no longer where a part ends, so that parts have many.
+    fn parts(&self, parts: u64, rows: u64) -> u64 {
+        self.leaf_rows.map_or(parts, |of| (rows / (of * LEAVES_MIN).max(1)).clamp(1, parts))
+    }
+
+    /// What is inserted one after the other: whether of three rows the third ones are meant, or the others.
+    fn rounds(&self) -> &'static [Option<bool>] {
+        if self.leaf_rows.is_some() { &[Some(false), Some(true)] } else { &[None] }
+    }
+}
+
+/// Inserts the rows of part `part` of `parts` of a table, some in a transaction, and says after each how many there were. Rows of parts
+/// that are too small are inserted with those of an earlier part.
 ///
 /// # Errors
 /// If the table is not there or not as the workload says, a row is not as the schema wants it or is there already, or memory
@@ -94,22 +123,31 @@ pub async fn load_part<E: Env>(
     lane: &mut Lane<E>,
     table: usize,
     (part, parts): (u64, u64),
-    batch: usize,
+    batches: Batches,
     progress: &dyn Fn(u64),
 ) -> Result<(), LoadError> {
+    assert!(part < parts, "parts are counted from 0");
     let (id, schema) = find(population, database, table)?;
-    let batch = batch.max(1);
+    let batch = batches.rows.max(1);
+    let fewer = batches.parts(parts, population.row_count(table));
+    let of = (u128::from(part) * u128::from(fewer)).div_ceil(u128::from(parts)) as u64;
+    if u128::from(of) * u128::from(parts) / u128::from(fewer) != u128::from(part) {
+        return Ok(());
+    }
+    let first_hidden = i64::MIN + (i64::try_from(of).unwrap_or(0) << HIDDEN_COUNT_BITS);
     let mut loaded = Loaded { population, table, id, schema, batch, together: batch };
-    let mut next_hidden = i64::MIN + (i64::try_from(part).unwrap_or(0) << HIDDEN_COUNT_BITS);
-    let mut rows = population.rows(table, part, parts).peekable();
-    while rows.peek().is_some() {
-        let drawn: Vec<Vec<Value>> = rows.by_ref().take(batch).collect();
-        let mut stored = Vec::with_capacity(drawn.len());
-        for row in &drawn {
-            stored.push(loaded.stored(row, next_hidden)?);
-            next_hidden += 1;
+    for round in batches.rounds() {
+        let is_now = |number: usize| round.is_none_or(|third| (number % 3 == 2) == third);
+        let rows = population.rows(table, of, fewer).enumerate();
+        let mut rows = rows.filter(|(number, _)| is_now(*number)).peekable();
+        while rows.peek().is_some() {
+            let (numbers, drawn): (Vec<usize>, Vec<Vec<Value>>) = rows.by_ref().take(batch).unzip();
+            let mut stored = Vec::with_capacity(drawn.len());
+            for (number, row) in numbers.into_iter().zip(&drawn) {
+                stored.push(loaded.stored(row, first_hidden + number as i64)?);
+            }
+            loaded.insert(lane, &drawn, &stored, progress).await?;
         }
-        loaded.insert(lane, &drawn, &stored, progress).await?;
     }
     Ok(())
 }

@@ -118,6 +118,8 @@ pub struct Stored {
     population: Arc<Population>,
     design: Arc<Design>,
     designs: Arc<Vec<TableDesign>>,
+    /// Of each table, the rows of a leaf if the load leaves room in leaves.
+    leaf_rows: Arc<Vec<Option<u64>>>,
     origin: DesignOrigin,
     rows: Vec<u64>,
     code: Code,
@@ -201,6 +203,7 @@ impl Stored {
             };
             FolderError::Unfit { file, problems }
         })?;
+        let leaf_rows = design::leaf_rows(&tables, &subject);
         let code = match options.wants_plans {
             true => Code::Plans,
             false => Code::find(&load.name, ready.fingerprint(), options.linked)?,
@@ -218,6 +221,7 @@ impl Stored {
             population: Arc::new(population),
             design: Arc::new(design),
             designs: Arc::new(tables),
+            leaf_rows: Arc::new(leaf_rows),
             origin,
             rows,
             code,
@@ -237,9 +241,10 @@ impl Stored {
     pub fn with_design(&self, design: Design) -> Result<Self, FolderError> {
         let tables = design::fit(&design, &self.subject())
             .map_err(|problems| FolderError::Unfit { file: GIVEN.to_owned(), problems })?;
+        let leaf_rows = Arc::new(design::leaf_rows(&tables, &self.subject()));
         let design = design.for_units(self.units(), self.load.units);
         let (design, designs) = (Arc::new(design), Arc::new(tables));
-        Ok(Self { design, designs, origin: DesignOrigin::Given, ..self.clone() })
+        Ok(Self { design, designs, leaf_rows, origin: DesignOrigin::Given, ..self.clone() })
     }
 
     /// The design that follows from its procedures and its load alone, for its units of scale.

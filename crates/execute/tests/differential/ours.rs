@@ -3,7 +3,7 @@
 use crate::{Answer, masked};
 use execute::{CallError, Procedures, Settings, create, default_design};
 use fabric::{LocalEnv, run_now};
-use population::{Population, copy_line, load_part, read_row};
+use population::{Batches, Population, copy_line, load_part, read_row};
 use procedure::Workload;
 use std::path::Path;
 use txn::local::{OpenConfig, open};
@@ -30,9 +30,10 @@ impl Ours {
         let design = default_design(&workload, &|_| 10_000);
         run_now(create(&database, &workload.catalog, &design)).expect("the tables are new");
         let mut lane = run_now(database.lane()).expect("lanes are free");
+        let batches = Batches::of(BATCH_ROWS);
         for table in 0..population.tables().count() {
             let loaded =
-                load_part(population, &database, &mut lane, table, (0, 1), BATCH_ROWS, &|_| {});
+                load_part(population, &database, &mut lane, table, (0, 1), batches, &|_| {});
             run_now(loaded).unwrap_or_else(|error| panic!("{error}"));
         }
         let procedures = Procedures::open(&database, &workload, Settings::default());

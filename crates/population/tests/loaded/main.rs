@@ -1,13 +1,16 @@
 //! The shipped workloads loaded into PostgreSQL and into a database of our own: the same rows come back from both.
 
 mod refused;
+mod room;
 mod small;
 mod together;
 
 use fabric::{Env, LocalEnv, run_now};
 use layout::PhysicalDesign;
 use plan::{CollectError, Server, ServerChoice};
-use population::{LoadError, Population, Scale, copy_line, load_part, load_postgresql, read_row};
+use population::{
+    Batches, LoadError, Population, Scale, copy_line, load_part, load_postgresql, read_row,
+};
 use small::small;
 use sql::WorkloadFolder;
 use std::path::PathBuf;
@@ -15,6 +18,7 @@ use txn::local::{OpenConfig, open};
 use txn::{Database, Isolation, TableSpec};
 
 const WORKLOADS: [&str; 4] = ["smallbank", "tatp", "tpcc", "ycsb"];
+const PARTS: u64 = 3;
 const SCALE: Scale = Scale { units: 2, seed: 3, now_us: 0 };
 
 fn population(folder: &WorkloadFolder) -> Population {
@@ -50,13 +54,21 @@ async fn create<E: Env>(database: &Database<E>, folder: &WorkloadFolder) {
 
 /// Loads all tables in parts, and says how many rows there were.
 fn load(database: &Database<LocalEnv>, population: &Population) -> Result<u64, LoadError> {
+    load_in(database, population, Batches::of(50))
+}
+
+fn load_in(
+    database: &Database<LocalEnv>,
+    population: &Population,
+    batches: Batches,
+) -> Result<u64, LoadError> {
     let mut lane = run_now(database.lane()).expect("lanes are free");
     let count = std::cell::Cell::new(0);
     for table in 0..population.tables().count() {
-        for part in 0..3 {
+        for part in 0..PARTS {
             let progress = |rows| count.set(count.get() + rows);
-            let part = (part, 3);
-            run_now(load_part(population, database, &mut lane, table, part, 50, &progress))?;
+            let part = (part, PARTS);
+            run_now(load_part(population, database, &mut lane, table, part, batches, &progress))?;
         }
     }
     Ok(count.get())

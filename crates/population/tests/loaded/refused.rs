@@ -3,7 +3,7 @@
 
 use crate::{SCALE, create, empty, ours};
 use fabric::run_now;
-use population::{LoadError, Population, check_references, load_part};
+use population::{Batches, LoadError, Population, check_references, load_part};
 use sql::{Program, Source, WorkloadFolder};
 
 const SCHEMA: &str = "
@@ -67,7 +67,15 @@ fn load(load: &str) -> Result<Vec<Vec<String>>, LoadError> {
     for part in [1, 0] {
         for table in tables.clone() {
             let part = (part, 2);
-            run_now(load_part(&population, &database, &mut lane, table, part, 7, &|_| {}))?;
+            run_now(load_part(
+                &population,
+                &database,
+                &mut lane,
+                table,
+                part,
+                Batches::of(7),
+                &|_| {},
+            ))?;
         }
     }
     for table in tables.clone() {

@@ -2,7 +2,7 @@
 //! two batches meet in most of its leaves.
 
 use crate::{create, population};
-use population::{check_references, load_part};
+use population::{Batches, check_references, load_part};
 use sim::{Carrier, Endpoint, Interval, SimConfig, World};
 use sql::{Program, Source, WorkloadFolder};
 use std::cell::RefCell;
@@ -93,9 +93,17 @@ fn lanes_that_meet_in_most_leaves_load_a_table_together() {
             let part = (u64::from(number), u64::from(LANES));
             let progress = |rows| *loaded.borrow_mut() += rows;
             for table in 0..2 {
-                load_part(&population, &database, &mut lane, table, part, BATCH, &progress)
-                    .await
-                    .unwrap_or_else(|error| panic!("{error}"));
+                load_part(
+                    &population,
+                    &database,
+                    &mut lane,
+                    table,
+                    part,
+                    Batches::of(BATCH),
+                    &progress,
+                )
+                .await
+                .unwrap_or_else(|error| panic!("{error}"));
             }
         });
     }

@@ -1,7 +1,10 @@
 //! Folders on small clusters do what their designs say, and the same again.
 
 use super::*;
+use layout::Storage;
 use spade::design::{Access, Design, Partition};
+use spade::measurement::Measurements;
+use spade::tune::{self, Input};
 use std::path::{Path, PathBuf};
 use stored::Options;
 use txn::Isolation;
@@ -95,4 +98,36 @@ fn calls_read_the_copy_of_their_machine() {
     let damaged = checked.checks.iter().find(|check| check.about == About::Data && !check.ok);
     assert_eq!(damaged.map(|check| &check.detail), None);
     assert!(!checked.checks.is_empty());
+}
+
+/// Rows that are added in the midst of others split leaves as seldom as in the long run, from the first call on: the load leaves room.
+#[test]
+fn what_is_added_anywhere_is_as_fast_as_forecast() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("data/orders");
+    let files = sql::WorkloadFolder::read(&folder).expect("it is in order");
+    let workload = procedure::Workload::read(&folder).expect("it has its plans");
+    let measured = include_str!("../../../spade/measurements/connectx3-fdr-4.json");
+    let measurements = Measurements::parse(measured).expect("they are shipped");
+    let input = Input { folder: &files, workload: &workload, measurements: &measurements };
+    let asked = tune::Options { machines: Some(4), ..tune::Options::default() };
+    let tuning = tune::tune(input, &asked).expect("all was measured");
+    let orders = tuning.design.tables.iter().find(|table| table.table == "orders");
+    assert_eq!(orders.map(|of| of.storage), Some(Storage::Tree), "a call goes through it in order");
+
+    let options = Options {
+        units: None,
+        wants_plans: true,
+        linked: &[],
+        design: None,
+        isolation: Isolation::Snapshot,
+        seed: 1,
+    };
+    let untuned = Stored::read(&folder, &options).expect("it fits");
+    let tuned = untuned.with_design(tuning.design).expect("it fits");
+    let cluster = Cluster { machines: 4, ..cluster(32) };
+    let of = |stored: &Stored| measure(stored, &cluster, &|_| ()).expect("it is sound").calls_per_s;
+    let (tuned, untuned) = (of(&tuned), of(&untuned));
+    let error = tuning.forecast.transactions_per_s[1] / tuned - 1.0;
+    assert!(error.abs() < 0.2, "{error}");
+    assert!(tuned > 1.5 * untuned, "{tuned} {untuned}");
 }

@@ -141,6 +141,7 @@ impl<'a> Facts<'a> {
             bytes: self.shapes.iter().map(Shape::row_sum).collect(),
             copied_max: self.chosen.budget.map_or(group::COPIED_MAX, |budget| budget / 10),
             machines: self.chosen.machines,
+            ranged: self.catalog().tables.iter().map(|of| self.draws.is_ranged(of)).collect(),
         }
     }
 

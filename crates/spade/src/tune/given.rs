@@ -11,6 +11,7 @@ use crate::scale::rescale;
 use crate::tune::asked::Kind;
 use layout::{IndexKind, Storage};
 use sql::Table;
+use std::collections::BTreeSet;
 
 /// Slots of a bucket that the engine has.
 const SLOTS: std::ops::RangeInclusive<u32> = 1..=layout::bucket::SLOTS_MAX;
@@ -38,6 +39,8 @@ pub struct Given {
 /// What is found on the way.
 struct Reader<'f, 'a> {
     facts: &'f Facts<'a>,
+    /// Groups with a table that cannot be divided by ranges: all of a group are divided alike.
+    unranged: BTreeSet<String>,
     problems: Vec<String>,
     warnings: Vec<String>,
 }
@@ -51,7 +54,8 @@ impl Given {
         let (program, load) = (&facts.input.folder.program, facts.load());
         let design = &rescale(design.clone(), program, load, facts.units)
             .map_err(|error| TuneError::Design { problems: vec![error.to_string()] })?;
-        let mut reader = Reader { facts, problems: Vec::new(), warnings: Vec::new() };
+        let (problems, warnings, unranged) = Default::default();
+        let mut reader = Reader { facts, unranged, problems, warnings };
         reader.names(design);
         if !reader.problems.is_empty() {
             return Err(TuneError::Design { problems: reader.problems });
@@ -61,6 +65,8 @@ impl Given {
             Some((at, table, design.tables.iter().find(|of| of.table == table.name)?))
         });
         let found: Vec<(usize, &Table, &TableDesign)> = found.collect();
+        reader.unranged =
+            found.iter().filter_map(|(_, table, of)| unranged_group(facts, table, of)).collect();
         let tables = found.iter().map(|(at, table, of)| reader.table(*at, table, of));
         let tables: Vec<TablePlan> = tables.collect();
         let grouped = found.iter().map(|(at, table, of)| reader.grouped(*at, table, of));
@@ -73,6 +79,14 @@ impl Given {
         let plan = Plan { tables, access };
         Ok(Self { plan, grouping, by, warnings: reader.warnings })
     }
+}
+
+/// The group of a table that begins with the column that it is partitioned by, if its values have no ranges.
+fn unranged_group(facts: &Facts<'_>, table: &Table, of: &TableDesign) -> Option<String> {
+    let Partition::By { columns, group } = &of.partition else { return None };
+    let [column] = &columns[..] else { return None };
+    let is_led = table.column(column).is_some_and(|column| leads(table, column));
+    (is_led && !facts.draws.is_ranged(table)).then(|| group.clone())
 }
 
 impl Reader<'_, '_> {
@@ -255,14 +269,21 @@ impl Reader<'_, '_> {
                         ));
                     }
                     let leading = found.filter(|at| leads(table, *at));
-                    if let (Some(_), None, true) = (found, leading, self.facts.chosen.machines > 1)
-                    {
+                    let ranged = leading
+                        .filter(|_| group.as_ref().is_some_and(|of| !self.unranged.contains(of)));
+                    if let (Some(_), None, true) = (found, ranged, self.facts.chosen.machines > 1) {
+                        let why = match leading {
+                            Some(_) if self.facts.draws.is_ranged(table) => {
+                                "in a group with a key that is no integer whose range the load tells"
+                            }
+                            Some(_) => "which is no integer whose range the load tells",
+                            None => "with which its primary key does not begin",
+                        };
                         self.warnings.push(format!(
-                            "table {name} is partitioned by {column}, with which its primary key does not begin: its rows are divided by \
-                             the hash of their keys"
+                            "table {name} is partitioned by {column}, {why}: its rows are divided by the hash of their keys"
                         ));
                     }
-                    leading
+                    ranged
                 }
                 _ => {
                     self.refuse(format!(

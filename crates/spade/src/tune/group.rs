@@ -133,6 +133,8 @@ pub struct Question<'a> {
     pub copied_max: u64,
     /// Machines that rows are spread over.
     pub machines: u32,
+    /// Of each table, whether it can be divided by the leading column of its key.
+    pub ranged: Vec<bool>,
 }
 
 /// Groups all tables: by the attribute with most local rows first.
@@ -270,7 +272,11 @@ impl Question<'_> {
         }
         let share = |sum: f64| if all > 0.0 { sum / all } else { 0.0 };
         let values = self.values(&columns);
+        let is_leading = |of: &Column| leads(&self.catalog.tables[of.0], of.1);
         let refusal = match values {
+            _ if keys.is_empty() && columns.iter().any(is_leading) => {
+                Some("it is no integer whose range the load tells".to_owned())
+            }
             _ if keys.is_empty() => Some("no primary key begins with a column of it".to_owned()),
             Some(values) if values < u64::from(self.machines) => {
                 Some(format!("it has {values} values, too few for {} machines", self.machines))
@@ -296,7 +302,7 @@ impl Question<'_> {
 
     /// Whether rows can be partitioned by a column.
     fn is_eligible(&self, (table, column): &Column) -> bool {
-        leads(&self.catalog.tables[*table], *column)
+        self.ranged[*table] && leads(&self.catalog.tables[*table], *column)
     }
 
     /// Whether rows of any table are found by one of these columns.

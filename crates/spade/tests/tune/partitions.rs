@@ -3,7 +3,7 @@
 use crate::support::{PRICES, Subject, options};
 use spade::design::Partition;
 use spade::tune::{Options, Tuning, Verdict};
-use sql::load::{Amount, Rows};
+use sql::load::{Amount, Draw, Rows};
 
 fn tuned(name: &str) -> Tuning {
     Subject::shipped(name).tuned(&PRICES.measured(), &options())
@@ -47,6 +47,25 @@ fn the_tables_of_a_subscriber_are_together() {
     let by_number = by_number.expect("subscribers are looked up by it");
     assert_eq!(by_number.reason, "no primary key begins with a column of it");
     assert!(rejected.iter().all(|one| !one.reason.is_empty()));
+}
+
+/// Tables are divided by ranges of integers: equal values of anything else are not together.
+#[test]
+fn nothing_is_partitioned_by_what_has_no_ranges() {
+    let mut subject = Subject::shipped("smallbank");
+    for table in &mut subject.folder.load.tables {
+        let (_, number) = &mut table.columns[0];
+        number.draw = Draw::Digits { of: Box::new(number.clone()), width: 1 };
+    }
+    let tuning = subject.tuned(&PRICES.measured(), &options());
+    let places = places(&tuning);
+    assert!(
+        places.iter().all(|one| one.ends_with("spread") || one.ends_with("copied")),
+        "{places:?}"
+    );
+    let reason = "it is no integer whose range the load tells";
+    assert!(tuning.attributes.iter().any(|one| one.reason == reason), "{:?}", tuning.attributes);
+    assert!(tuning.design.procedures.iter().all(|of| of.by.is_none()));
 }
 
 #[test]

@@ -6,6 +6,7 @@
 //! divide    how tables are divided among memory servers
 //! home      where the rows of a call are
 //! default   the design where no file is
+//! room      trees whose leaves the load leaves room in
 //! fit       whether a design fits the workload, and what the engine is told
 //! notes     what the engine does otherwise than a design says
 //! ```
@@ -15,6 +16,7 @@ mod divide;
 mod fit;
 mod home;
 mod notes;
+mod room;
 mod uses;
 
 pub(crate) use default::default_design;
@@ -24,6 +26,7 @@ pub(crate) use fit::fit;
 pub use home::Home;
 pub(crate) use home::homes;
 pub(crate) use notes::notes;
+pub(crate) use room::leaf_rows;
 pub(crate) use uses::Uses;
 
 use layout::{PhysicalDesign, Storage};
@@ -59,8 +62,12 @@ impl<'a> Subject<'a> {
 
     /// About how many rows a table has, by its position in the catalog; none that the population does not know.
     fn rows(&self, table: usize) -> u64 {
-        let name = &self.workload.catalog.tables[table].name;
-        self.population.table(name).map_or(0, |table| self.population.row_count(table))
+        self.number(table).map_or(0, |table| self.population.row_count(table))
+    }
+
+    /// The table's number in the population, by its position in the catalog.
+    fn number(&self, table: usize) -> Option<usize> {
+        self.population.table(&self.workload.catalog.tables[table].name)
     }
 
     /// The range of each column of the primary key, if all are known.

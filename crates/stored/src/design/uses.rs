@@ -2,7 +2,8 @@
 
 use procedure::node::Workload;
 use procedure::operations::{Action, Operation, Origin, Path};
-use sql::Load;
+use sql::load::{Draw, ProcedureLoad};
+use sql::{Load, Procedure};
 
 /// What is done with each table, in the order of the schema.
 #[derive(Clone, PartialEq, Debug)]
@@ -23,10 +24,23 @@ pub(crate) struct TableUses {
     pub grows: bool,
     /// Whether some of them have a key that a procedure computes, as it counts on.
     pub counts_on: bool,
+    /// Where called procedures add rows: for each of their statements that do, what is known of the columns, in order.
+    pub adds: Vec<Vec<Adds>>,
     /// The share of calls that change rows of it.
     pub changing_share: f64,
     /// Of its indexes, in the order of the schema.
     pub indexes: Vec<IndexUses>,
+}
+
+/// What is known of a column of rows that a procedure adds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Adds {
+    /// It is an argument, which is drawn for each call, or the key of a row that was found.
+    Anywhere,
+    /// All rows have the same.
+    SamePlace,
+    /// It is counted on, or follows from other rows.
+    Unknown,
 }
 
 /// What is done with an index.
@@ -53,9 +67,18 @@ impl Uses {
             let called = load.procedures.iter().find(|of| of.procedure == *name);
             let share = called.map_or(0.0, |of| of.frequency) / sum.max(f64::MIN_POSITIVE);
             let mut changed = vec![false; tables.len()];
-            for Operation { table, action, .. } in workload.operations(procedure) {
-                tables[table].note(&action, name, &workload.catalog.tables[table]);
-                changed[table] |= matches!(action, Action::Update { .. });
+            let operations = workload.operations(procedure);
+            let is_key = |operation: usize, column: usize| {
+                let read = &workload.catalog.tables[operations[operation].table];
+                read.primary_key.contains(&column)
+            };
+            let adds = |origin: &Origin| adds(origin, &procedure.routine, called, &is_key);
+            for Operation { table, action, .. } in &operations {
+                tables[*table].note(action, name, &workload.catalog.tables[*table]);
+                if let (Action::Insert { values }, true) = (action, share > 0.0) {
+                    tables[*table].adds.push(values.iter().map(adds).collect());
+                }
+                changed[*table] |= matches!(action, Action::Update { .. });
             }
             let shared = tables.iter_mut().zip(changed).filter(|(_, is_changed)| *is_changed);
             shared.for_each(|(table, _)| table.changing_share += share);
@@ -91,6 +114,33 @@ impl IndexUses {
     /// Who goes through it in its order, if anybody does.
     pub fn in_order(&self) -> Option<&str> {
         self.ordered.as_deref().or(self.checked.as_deref())
+    }
+}
+
+/// What is known of a column of an added row. `is_key` tells whether an operation's column is of its table's primary key.
+fn adds(
+    origin: &Origin,
+    routine: &Procedure,
+    called: Option<&ProcedureLoad>,
+    is_key: &impl Fn(usize, usize) -> bool,
+) -> Adds {
+    let variable = match origin {
+        Origin::Constant => return Adds::SamePlace,
+        // Elements of an array are drawn as the array is.
+        Origin::Element(of) => return adds(of, routine, called, is_key),
+        Origin::Argument(variable) => *variable,
+        // Whatever led to the row, it may be any.
+        Origin::Output { operation, column } if is_key(*operation, *column) => {
+            return Adds::Anywhere;
+        }
+        Origin::Output { .. } | Origin::OneOf(_) | Origin::Computed => return Adds::Unknown,
+    };
+    let at = routine.inputs().position(|(of, _)| of.variable == variable);
+    let drawn = called.zip(at).and_then(|(of, at)| of.arguments.get(at));
+    match drawn.map(|(_, of)| &of.draw) {
+        None | Some(Draw::Sequence { .. }) => Adds::Unknown,
+        Some(Draw::Constant(_)) => Adds::SamePlace,
+        Some(_) => Adds::Anywhere,
     }
 }
 

@@ -8,7 +8,7 @@ use crate::shipping::Shipper;
 use crate::terminal::Terminal;
 use fabric::Env;
 use layout::NodeId;
-use population::{LoadError, check_references, load_part};
+use population::{Batches, LoadError, check_references, load_part};
 use std::sync::Arc;
 use txn::{Database, Lane, TxnError};
 use workload::{CheckResult, Finished, RunTotals, Workload, WorkloadError};
@@ -51,7 +51,8 @@ impl Stored {
         progress: &dyn Fn(u64),
     ) -> Result<(), WorkloadError> {
         let population = &self.population;
-        let loaded = load_part(population, database, lane, table, part, LOAD_BATCH, progress);
+        let batches = Batches { rows: LOAD_BATCH, leaf_rows: self.leaf_rows[table] };
+        let loaded = load_part(population, database, lane, table, part, batches, progress);
         loaded.await.map_err(not_loaded)
     }
 }

@@ -28,7 +28,13 @@ fn quoted(name: &str) -> String {
 pub fn comparison(record: &Record) -> String {
     let mut text = String::new();
     if record.compared.is_empty() {
-        text.push_str("  no published number in hand\n");
+        let why = match record.made_of.is_quick {
+            true => {
+                "quick runs are not held against published numbers that are of more than they measure"
+            }
+            false => "no published number in hand",
+        };
+        let _ = writeln!(text, "  {why}");
     } else {
         let head = ["", "paper", "ours", "error", ""].map(str::to_owned).to_vec();
         let rows = record.compared.iter().map(Comparison::cells);

@@ -6,6 +6,8 @@ use std::fmt::Write;
 
 /// Version of the schema of verifications.
 const FORMAT: u32 = 2;
+/// The share of calls that change nothing from which on that is worth a note.
+const UNSAID_MIN: f64 = 0.1;
 /// The width of names.
 const NAME_WIDTH: usize = 24;
 
@@ -41,6 +43,8 @@ pub struct MeasuredProcedure {
     pub procedure: String,
     /// Calls that were counted under load.
     pub calls: u64,
+    /// Of these, calls that ended by an error of their own, and changed nothing.
+    pub rolled_back: u64,
     /// The mean time of a call under load, in nanoseconds; none if there was no call.
     pub loaded_ns: Option<f64>,
     /// The same of one lane while no other makes calls.
@@ -93,10 +97,27 @@ impl Verification {
         self.head(&mut text);
         self.total(&mut text);
         self.procedures(&mut text);
-        for note in &self.measured.notes {
+        for note in self.unsaid().iter().chain(&self.measured.notes) {
             let _ = writeln!(text, "\n{note}");
         }
         text
+    }
+
+    /// Procedures whose calls often change nothing, which nobody has said.
+    fn unsaid(&self) -> Vec<String> {
+        let each = self.measured.procedures.iter().filter_map(|of| {
+            let is_said = find(&self.forecast, &of.procedure)?.succeeds.is_some();
+            let share = of.rolled_back as f64 / of.calls.max(1) as f64;
+            (!is_said && share > UNSAID_MIN).then(|| {
+                format!(
+                    "{:.0} of 100 calls of {} ended by an error of their own and changed nothing, but were forecast as if all made their changes: \
+                     say in workload.toml which share `succeeds`",
+                    100.0 * share,
+                    of.procedure
+                )
+            })
+        });
+        each.collect()
     }
 
     fn head(&self, text: &mut String) {

@@ -35,7 +35,12 @@ impl Seen {
 
     /// Transactions of one type that committed, a second.
     pub fn kind_per_s(&self, kind: usize) -> f64 {
-        self.per_s(self.committed.get(&kind).copied().unwrap_or(0))
+        self.per_s(self.committed(kind))
+    }
+
+    /// Transactions of one type that committed.
+    pub fn committed(&self, kind: usize) -> u64 {
+        self.committed.get(&kind).copied().unwrap_or(0)
     }
 
     /// Transactions that ended, a second: those that failed by their own rules, too.

@@ -165,9 +165,11 @@ fn measured(stored: &Stored, alone: &Seen, loaded: &Seen) -> Measured {
     };
     let procedures = stored.procedure_names().iter().enumerate().map(|(number, name)| {
         let kind = loaded.kind(number);
+        let calls = kind.map_or(0, |kind| kind.count() as u64);
         MeasuredProcedure {
             procedure: (*name).to_owned(),
-            calls: kind.map_or(0, |kind| kind.count() as u64),
+            calls,
+            rolled_back: calls.saturating_sub(loaded.committed(number)),
             loaded_ns: mean_ns(loaded, number),
             alone_ns: mean_ns(alone, number),
             traffic: kind.map(|kind| {

@@ -62,6 +62,8 @@ pub struct Asked {
     pub name: String,
     /// Its share of all calls.
     pub share: f64,
+    /// The share of its calls that succeeds, if the load says so.
+    pub succeeds: Option<f64>,
     /// The names of its variables, arguments first.
     pub variables: Vec<String>,
     /// Its operations as they stand in it.
@@ -80,7 +82,8 @@ impl Asked {
         let name = procedure.routine.name.clone();
         let variables = procedure.routine.variables.iter().map(|of| of.name.clone()).collect();
         let (asks, assumptions) = (Vec::new(), Vec::new());
-        let mut asked = Self { name, share, variables, operations, asks, assumptions };
+        let succeeds = None;
+        let mut asked = Self { name, share, succeeds, variables, operations, asks, assumptions };
         let operations = std::mem::take(&mut asked.operations);
         for (number, operation) in operations.iter().enumerate() {
             let ask = asked.ask((workload, procedure), &operations, number, &branches, drawn);
@@ -96,6 +99,7 @@ impl Asked {
     pub fn succeeding(mut self, bounds: Option<(f64, f64)>) -> Self {
         let Some((low, high)) = bounds else { return self };
         let succeeds = (low + high) / 2.0;
+        self.succeeds = Some(succeeds);
         let mut writes = self.asks.iter_mut().filter(|ask| ask.kind >= Kind::Update).peekable();
         if succeeds >= 1.0 || writes.peek().is_none() {
             return self;

@@ -339,6 +339,9 @@ impl Explainer<'_, '_, '_> {
             _ if self.model.machines < 2 => {
                 "there is no other machine whose rows it would reach".to_owned()
             }
+            _ if call.home.source.is_none() && self.model.at_home(number) > 1.0 - f64::EPSILON => {
+                "its rows are on every machine".to_owned()
+            }
             _ if call.home.source.is_none() => {
                 "its rows are not on one machine, wherever it is called".to_owned()
             }

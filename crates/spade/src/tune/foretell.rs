@@ -75,6 +75,9 @@ pub struct ProcedureForecast {
     pub procedure: String,
     /// Its share of all calls.
     pub share: f64,
+    /// The share of its calls that succeeds, if the load says so; if not, all are taken to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub succeeds: Option<f64>,
     /// By what it reaches rows of another machine.
     pub access: Access,
     /// The share of its rows on the machine that the call is at home on.
@@ -243,6 +246,7 @@ fn procedure(
     ProcedureForecast {
         procedure: asked.name.clone(),
         share: rounded(asked.share),
+        succeeds: asked.succeeds,
         access,
         local: rounded(model.at_home(number)),
         calls_per_s: around[0].map(rounded),

@@ -245,7 +245,8 @@ pub enum TuneError {
     Population(#[from] PopulationError),
     /// Operations were not measured.
     #[error(
-        "the measurements lack what {} asks for: {}; measure again without {without}, on the same world",
+        "the measurements lack what {} asks for: {}; if `namdb spade measure` was ended early, let it go on with the same file, \
+         or else measure again without {without}, on the same world",
         .procedures.join(", "), .operations.join("; ")
     )]
     NotMeasured {

@@ -3,13 +3,16 @@
 use super::choose::{Judge, TOLD_MIN};
 use super::facts::Facts;
 use super::foretell::forecast_of;
-use super::group::Grouping;
+use super::group::{Grouped, Grouping};
 use super::interval::{self, Around};
 use super::model::{Model, Plan};
 use super::reason::percent;
 use super::report::{Alternative, Brief, Forecast, Verdict};
-use crate::design::Access;
+use crate::design::{Access, Partition};
 use crate::measurement::rounded;
+
+/// By less than such a share forecasts do not differ.
+const SAME: f64 = 1e-6;
 
 /// What the usual design without partitions should reach, whose rows are reached by verbs [SPADE 5.3], and a plan with its partitions and with
 /// others, its own first.
@@ -71,13 +74,17 @@ fn name(facts: &Facts<'_>, grouping: &Grouping) -> String {
     let is_key =
         |(table, column): &&(usize, usize)| grouping.tables[*table].column == Some(*column);
     let key = first.and_then(|first| first.columns.iter().find(is_key));
-    key.map_or_else(
-        || "spread over all machines".to_owned(),
-        |(table, column)| {
+    let is_copied = |of: &Grouped| of.partition == Partition::Replicated;
+    match key {
+        Some((table, column)) => {
             let table = &facts.catalog().tables[*table];
             format!("by {}.{}", table.name, table.columns[*column].name)
-        },
-    )
+        }
+        None if grouping.tables.iter().any(is_copied) => {
+            "copied where nothing changes it".to_owned()
+        }
+        None => "spread over all machines".to_owned(),
+    }
 }
 
 fn alternative(what: String, model: &Model<'_>, plan: &Plan, around: &Around) -> Alternative {
@@ -97,14 +104,20 @@ fn against(own: &Around, other: &Around, is_measured: bool) -> String {
     if !is_measured {
         return "nothing like it was measured".to_owned();
     }
-    let rate = other.transactions_per_s[1] / own.transactions_per_s[1] - 1.0;
-    let latency = other.latency_us[1] / own.latency_us[1] - 1.0;
+    let beyond = |own: f64, other: f64| {
+        let share = other / own - 1.0;
+        if share.abs() < SAME { 0.0 } else { share }
+    };
+    let rate = beyond(own.transactions_per_s[1], other.transactions_per_s[1]);
+    let latency = beyond(own.latency_us[1], other.latency_us[1]);
     let later = match latency {
+        0.0 => "the same latency".to_owned(),
         more if more > 0.0 => format!("{} more latency", percent(more)),
         less => format!("{} less latency", percent(-less)),
     };
     match rate {
         fewer if fewer < 0.0 => format!("{} fewer, {later}", percent(-fewer)),
+        0.0 => format!("as many calls a second, {later}"),
         more => format!("{} more, {later}, but fewer rows are where the call is", percent(more)),
     }
 }

@@ -104,7 +104,10 @@ fn copies_and_operations_have_to_be_measured() {
     let lacking = refused(&subject, &without, &options());
     let told = "the measurements lack what insert_call_forwarding asks for: insert through the primary key of rows in ";
     assert!(lacking.starts_with(told), "{lacking}");
-    assert!(lacking.ends_with("; measure again without --seconds, on the same world"), "{lacking}");
+    assert!(
+        lacking.ends_with("or else measure again without --seconds, on the same world"),
+        "{lacking}"
+    );
     let is_kept = |point: &&spade::measurement::Point| {
         let of = &point.parameters;
         of.operation != spade::measurement::Operation::Insert || of.place != Place::OneSided
@@ -125,7 +128,10 @@ fn what_lacks_in_quick_measurements_is_named() {
     }
     let lacking = refused(&Subject::shipped("tpcc"), &quick, &options());
     assert!(lacking.contains(" through a secondary tree of rows in "), "{lacking}");
-    assert!(lacking.ends_with("; measure again without --quick, on the same world"), "{lacking}");
+    assert!(
+        lacking.ends_with("or else measure again without --quick, on the same world"),
+        "{lacking}"
+    );
 }
 
 #[test]

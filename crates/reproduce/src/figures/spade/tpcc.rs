@@ -110,6 +110,10 @@ fn compared(seen: &[Seen]) -> Vec<Compared> {
     compare("shipped over one-sided", 1.42 / 1.03, rate(1) / rate(0));
     compare("median latency, one-sided over shipped", 3.98, us(0, 50) / us(1, 50));
     compare("99th percentile, one-sided over shipped", 4.95, us(0, 99) / us(1, 99));
+    for (title, percent, published) in [("median", 50, 1_479.0), ("99th percentile", 99, 4_457.0)] {
+        let what = format!("{title}: what one-sided takes longer, 50 machines");
+        compared.push(prediction(what, "us", published, us(0, percent) - us(1, percent), RATE_WHY));
+    }
     compared
 }
 

@@ -273,6 +273,7 @@ impl Seen {
             MeasuredProcedure {
                 procedure: (*name).to_owned(),
                 calls: of.map_or(0, |of| of.count + of.rolled_back),
+                rolled_back: of.map_or(0, |of| of.rolled_back),
                 loaded_ns: mean_ns(run, kind),
                 alone_ns: alone.as_ref().and_then(|alone| mean_ns(alone, kind)),
                 traffic: of.map(|of| [of.verbs, of.round_trips + of.snapshot_round_trips]),

@@ -181,6 +181,7 @@ fn of_report(report: &Report, names: &[&str]) -> Measured {
         MeasuredProcedure {
             procedure: (*name).to_owned(),
             calls,
+            rolled_back: of.map_or(0, |of| of.rolled_back),
             loaded_ns: median_ns,
             // No call was made alone.
             alone_ns: None,

@@ -234,7 +234,7 @@ impl<'a> Reader<'a> {
             (true, true) => {
                 let sentence = format!(
                     "${number} is a parameter of the statement and a column of an init plan, which PostgreSQL prints alike; \
-                     split the statement in two"
+                     read what the sub-select gives (a max or min, say) into a variable by a statement of its own before"
                 );
                 self.error(element, node, sentence)
             }

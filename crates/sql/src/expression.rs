@@ -366,6 +366,15 @@ impl Expr {
         Self::new(kind, SqlType::Bool)
     }
 
+    /// The same value, of a type that takes it as it is. A conversion keeps the type by which it cuts.
+    pub(crate) fn relabelled(self, sql_type: SqlType) -> Self {
+        if self.sql_type == sql_type || !matches!(self.kind, ExprKind::Cast { .. }) {
+            return Self { sql_type, ..self };
+        }
+        let operand = Box::new(self);
+        Self::new(ExprKind::Cast { operand, kind: CastKind::Implicit }, sql_type)
+    }
+
     /// Calls `visit` with the expression and all within it, sub-selects left out.
     pub fn visit<'e>(&'e self, visit: &mut dyn FnMut(&'e Expr)) {
         visit(self);

@@ -69,7 +69,7 @@ fn insert(expr: &mut Expr, operands: &[Expr]) {
         && let Some(operand) = operands.get(position)
     {
         // A conversion that changes no value changes the type alone.
-        expr.kind = operand.kind.clone();
+        *expr = operand.clone().relabelled(expr.sql_type.clone());
         return;
     }
     expr.for_each_child_mut(&mut |child| insert(child, operands));
@@ -133,6 +133,17 @@ mod tests {
         let text = operand(0, SqlType::Text);
         assert!(convert(text.clone(), &SqlType::Int4, Conversion::Column).is_none());
         assert!(convert(text, &SqlType::Int4, Conversion::Variable).is_some());
+    }
+
+    #[test]
+    fn a_text_that_is_cut_and_used_as_a_text_stays_cut() {
+        let cut = apply("$1::varchar(2)", vec![operand(0, SqlType::Text)]).expect("a conversion");
+        assert_eq!(cut.sql_type, SqlType::Varchar(Some(2)));
+        for form in ["$1::text", "CAST($1::varchar AS text)"] {
+            let text = apply(form, vec![cut.clone()]).expect("a conversion");
+            assert_eq!(text.sql_type, SqlType::Text);
+            assert!(matches!(&text.kind, ExprKind::Cast { operand, .. } if **operand == cut));
+        }
     }
 
     #[test]

@@ -499,3 +499,14 @@ BEGIN
     RETURN changed;
 END
 $$;
+
+CREATE FUNCTION cut_texts(k integer) RETURNS TABLE (one text, two text, three bigint, four text, five boolean) LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN QUERY SELECT a.t::varchar(2)::text, a.id::varchar(1) || '|' || a.t::varchar(1), length(a.t::varchar(2))::bigint,
+        lpad(a.t::varchar(3), 5, '*') || substr(a.t::varchar(2), 2), a.t::varchar(1) BETWEEN '1' AND '3'
+        FROM a WHERE a.t::varchar(1) = k::varchar(1);
+    RETURN QUERY SELECT min(a.t::varchar(2))::text, a.t::varchar(1)::text, count(DISTINCT a.t::varchar(2)),
+        max(greatest(a.t::varchar(2), '4'))::text, a.t::varchar(1) LIKE '_'
+        FROM a WHERE a.x <> k GROUP BY a.t::varchar(1)::text, a.t::varchar(1) LIKE '_';
+END
+$$;

@@ -1459,3 +1459,25 @@ BEGIN
     RETURN NEXT;
 END
 $$;
+
+-- Texts that a conversion cuts, and that are used as texts then.
+CREATE FUNCTION cut_texts(x varchar, y integer, OUT one text, OUT two text, OUT three bigint, OUT four boolean, OUT five text, OUT six text, OUT seven text)
+LANGUAGE plpgsql AS $$
+BEGIN
+    one := x::varchar(2)::text;
+    two := x::varchar(2) || '|' || y::varchar(1);
+    three := length(x::varchar(3)::text);
+    four := x::varchar(2) LIKE '%b' OR x::varchar(2) IN ('ab', 'A_');
+    five := upper((x::varchar(3))::varchar);
+    six := nullif(x::varchar(2), 'ab') || x::char(3)::text || (x::char(3))::varchar(2)::text;
+    seven := substr(x::varchar(3), 2) || lpad(x::varchar(2), 4, '*');
+END
+$$;
+
+CREATE FUNCTION cut_labels(x integer, y integer) RETURNS TABLE (found_id integer, cut text, found_length bigint) LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE item SET label = label::varchar(2) || '-' || y::varchar(1) WHERE id = x;
+    RETURN QUERY SELECT id, (label::varchar(3))::text, length(label::varchar(2))::bigint FROM item WHERE id = x;
+    RETURN QUERY SELECT id, label::varchar(1)::text, length(code::varchar(2))::bigint FROM item WHERE id = y AND label::varchar(2) = 'ab';
+END
+$$;

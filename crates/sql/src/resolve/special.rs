@@ -105,7 +105,7 @@ impl Resolver<'_> {
         let converted = self.convert(value, &target, Context::Explicit, span)?;
         // Texts of one kind serve as another as they are; who asks for a kind gets it.
         let is_other = converted.sql_type.base() != target.base();
-        Ok(if is_other { Expr { sql_type: target, ..converted } } else { converted })
+        Ok(if is_other { converted.relabelled(target) } else { converted })
     }
 
     /// A type as the parser of queries read it, by the rules of [`parse_type`].

@@ -71,6 +71,8 @@
 
 pub mod again_inserted;
 pub mod array_rows;
+pub mod cut_labels;
+pub mod cut_texts;
 pub mod digits_declared;
 pub mod item_cases;
 pub mod item_counted;
@@ -161,8 +163,10 @@ impl Generated for Tables {
         "digits_declared",
         "text_kept",
         "text_of_loop",
+        "cut_texts",
+        "cut_labels",
     ];
-    const FINGERPRINT: u32 = 0xbea9b3fd;
+    const FINGERPRINT: u32 = 0xd62827da;
 
     fn find<E: Env>(database: &Database<E>) -> Result<Self, BindError> {
         Self::find(database)
@@ -350,6 +354,10 @@ impl Generated for Tables {
             40 => {
                 text_of_loop::text_of_loop(call, &self, &text_of_loop::Arguments::bind(arguments)?)
                     .await
+            }
+            41 => cut_texts::cut_texts(call, &self, &cut_texts::Arguments::bind(arguments)?).await,
+            42 => {
+                cut_labels::cut_labels(call, &self, &cut_labels::Arguments::bind(arguments)?).await
             }
             _ => Err(Stop::Deviates),
         }

@@ -2,6 +2,7 @@
 
 use crate::format::{FormatError, formatted};
 use crate::workload::Generated;
+use sql::file::replace;
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -72,7 +73,7 @@ pub fn write(
         }
         changes.changed.push(file.name.clone());
         if !checks_only {
-            std::fs::write(&path, text).map_err(|error| failure(&path, "written", error))?;
+            replace(&path, text.as_bytes()).map_err(|error| failure(&path, "written", error))?;
         }
     }
     for path in rust_files(folder)? {

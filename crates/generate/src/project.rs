@@ -5,6 +5,7 @@
 
 use crate::folder::{FolderError, failure};
 use crate::names::identifier;
+use sql::file::replace;
 use std::path::{Path, PathBuf};
 
 /// The crates of namdb that a project depends on beside `namdb` itself: generated code names them.
@@ -98,7 +99,8 @@ impl Project {
             }
             files.written.push(name.to_owned());
             if !checks_only {
-                std::fs::write(&path, text).map_err(|error| failure(&path, "written", error))?;
+                replace(&path, text.as_bytes())
+                    .map_err(|error| failure(&path, "written", error))?;
             }
         }
         let library = std::fs::read_to_string(sources.join("lib.rs")).unwrap_or_default();

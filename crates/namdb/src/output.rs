@@ -3,10 +3,14 @@
 use anyhow::{Context, Result, ensure};
 use std::fs::File;
 use std::io::{ErrorKind, Read, Write};
-use std::path::Path;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 
 /// Bytes by which a file is known.
 const LOOKED_AT: u64 = 256;
+
+/// The files of a workload that somebody has written.
+const SOURCES: [&str; 4] = ["schema.sql", "procedures.sql", "workload.toml", sql::CHECKS];
 
 /// Writes the result to the output. A reader that has left ends it quietly; a full disk is an error.
 pub fn print(text: &str) -> Result<()> {
@@ -44,4 +48,34 @@ pub fn spare(path: &Path, what: &str, beginnings: &[&str]) -> Result<()> {
         path.display()
     );
     Ok(())
+}
+
+/// Refuses a file that the command reads: one of these, or a source of a workload whose folder is one of these. Links are other names
+/// of a file.
+pub fn spare_inputs(path: &Path, inputs: &[&Path]) -> Result<()> {
+    let sources = |folder: &Path| SOURCES.map(|name| folder.join(name));
+    let files = inputs.iter().flat_map(|input| match input.is_dir() {
+        true => sources(input).to_vec(),
+        false => vec![PathBuf::from(input)],
+    });
+    for file in files {
+        ensure!(
+            !is_same(path, &file),
+            "{} is what is read ({}); name another file for what is written",
+            path.display(),
+            file.display()
+        );
+    }
+    Ok(())
+}
+
+/// Whether both names are of one file that is there.
+pub fn is_same(one: &Path, other: &Path) -> bool {
+    let place = |path: &Path| path.metadata().map(|of| (of.dev(), of.ino())).ok();
+    place(one).is_some() && place(one) == place(other)
+}
+
+/// Writes a file. What was there stays as it is if that fails.
+pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
+    sql::file::replace(path, bytes).with_context(|| format!("cannot write {}", path.display()))
 }

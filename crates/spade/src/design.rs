@@ -27,6 +27,9 @@ use layout::{IndexKind, Storage};
 use population::PopulationError;
 use serde::{Deserialize, Serialize};
 
+/// Most bytes of a file that is read as one.
+pub const BYTES_MAX: u64 = 64 << 20;
+
 /// Version of the schema. Raised when a field changes its meaning or goes; files of other versions are refused.
 pub const FORMAT: u32 = 1;
 

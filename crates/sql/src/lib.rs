@@ -11,6 +11,7 @@ mod depth;
 pub mod embedded;
 pub mod error;
 pub mod expression;
+pub mod file;
 pub mod function;
 mod lenient;
 pub mod load;

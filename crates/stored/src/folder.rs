@@ -18,8 +18,9 @@ use fabric::Env;
 use layout::NodeId;
 use population::{Population, PopulationError, Scale};
 use procedure::node::Workload as Ready;
-use spade::design::{Design, DesignError, Partition};
+use spade::design::{BYTES_MAX, Design, DesignError, Partition};
 use spade::scale::rescale;
+use sql::file::read_text;
 use sql::procedure::Returns;
 use sql::{SqlType, WorkloadFolder};
 use std::io;
@@ -453,7 +454,7 @@ fn design_file(folder: &Path, said: Option<&Path>) -> Option<PathBuf> {
 }
 
 fn read_design(path: &Path) -> Result<Design, FolderError> {
-    let text = std::fs::read_to_string(path)
+    let text = read_text(path, BYTES_MAX)
         .map_err(|error| FolderError::DesignFile(path.to_path_buf(), error))?;
     Design::parse(&text).map_err(|error| FolderError::Design(path.to_path_buf(), error))
 }

@@ -1,9 +1,15 @@
 //! Results as JSON, for programs that compare runs. The name `-` stands for the output.
 
 use crate::output;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use serde::Serialize;
+use spade::design::Design;
+use spade::measurement::Measurements;
+use sql::file::read_text;
 use std::path::Path;
+
+/// Larger files are looked at no further.
+const LOOKED_AT: u64 = 256 << 20;
 
 /// Whether the name stands for the output.
 pub fn is_output(path: &Path) -> bool {
@@ -22,11 +28,37 @@ pub fn write(result: &impl Serialize, path: &Path) -> Result<()> {
         return output::print(&(text + "\n"));
     }
     spare(path)?;
-    std::fs::write(path, text + "\n").with_context(|| format!("cannot write {}", path.display()))
+    output::replace(path, (text + "\n").as_bytes())
 }
 
-/// Refuses a file that cannot be written before anything is measured for it, and leaves none behind.
-pub fn probe(path: &Path) -> Result<()> {
+/// Refuses a file that cannot be written before anything is measured for it, and leaves none behind. So it does with what
+/// commands read: the inputs of this one, measurements, and designs.
+pub fn probe(path: &Path, inputs: &[&Path]) -> Result<()> {
+    if is_output(path) {
+        return Ok(());
+    }
+    spare(path)?;
+    output::spare_inputs(path, inputs)?;
+    spare_kept(path)?;
+    probe_any(path)
+}
+
+/// Refuses measurements and designs, which are JSON and no results.
+fn spare_kept(path: &Path) -> Result<()> {
+    if !path.is_file() {
+        return Ok(());
+    }
+    let text = read_text(path, LOOKED_AT).unwrap_or_default();
+    let what = match (Measurements::parse(&text), Design::parse(&text)) {
+        (Ok(all), _) if !all.points().is_empty() => "measurements",
+        (_, Ok(_)) => "a design",
+        _ => return Ok(()),
+    };
+    bail!("{} is there, and is {what} and no result; name another file", path.display())
+}
+
+/// As [`probe`], for a command whose results are measurements.
+pub fn probe_any(path: &Path) -> Result<()> {
     if is_output(path) {
         return Ok(());
     }

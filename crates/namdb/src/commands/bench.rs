@@ -130,7 +130,9 @@ pub fn run(mut arguments: BenchArguments, code: &[Code]) -> Result<Verdict> {
     arguments.choice.link(code);
     let arguments = &arguments;
     if let Some(path) = &arguments.json {
-        json::probe(path)?;
+        let read = arguments.choice.inputs();
+        let read = read.iter().chain(&arguments.abroad.cluster).map(PathBuf::as_path);
+        json::probe(path, &read.collect::<Vec<_>>())?;
     }
     let world = &arguments.world;
     let BenchArguments { abroad, simulated, .. } = arguments;

@@ -6,8 +6,7 @@ use crate::{Verdict, output};
 use anyhow::{Context, Result, anyhow};
 use check::{History, Level, Report, Shape, Witness, witness};
 use clap::{Args, Subcommand, ValueEnum};
-use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
@@ -96,7 +95,7 @@ pub fn run(arguments: &CheckArguments) -> Result<Verdict> {
     let What::History(arguments) = &arguments.what;
     let files = [&arguments.json, &arguments.dot, &arguments.svg, &arguments.registers];
     for path in files.into_iter().flatten() {
-        json::probe(path)?;
+        json::probe(path, &[&arguments.file])?;
     }
     let name = arguments.file.display().to_string();
     let history = read(&arguments.file)?;
@@ -171,11 +170,7 @@ fn is_hidden_by_text(shape: Shape) -> bool {
 }
 
 fn write(path: &Path, content: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
-    let write = || {
-        let mut file = BufWriter::new(File::create(path)?);
-        content(&mut file)?;
-        file.flush()?;
-        anyhow::Ok(())
-    };
-    write().with_context(|| format!("cannot write {}", path.display()))
+    let mut bytes = Vec::new();
+    content(&mut bytes)?;
+    output::replace(path, &bytes)
 }

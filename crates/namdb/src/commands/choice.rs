@@ -9,8 +9,6 @@ use anyhow::{Context, Result};
 use clap::{Args, Subcommand, ValueEnum};
 use namdb::Isolation;
 use serde_json::json;
-use std::fs::File;
-use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use stored::{Code, DesignOrigin, Options, Stored};
 use workload::append::AppendConfig;
@@ -312,6 +310,12 @@ impl Choice {
         }
     }
 
+    /// What is read: a folder, and a design.
+    pub fn inputs(&self) -> Vec<PathBuf> {
+        let Self::Folder(FolderArguments { folder, design, .. }) = self else { return Vec::new() };
+        [folder.clone(), folder.join("design.json")].into_iter().chain(design.clone()).collect()
+    }
+
     /// Makes the workload and does the work with it.
     pub fn run<J: Job>(
         &self,
@@ -371,7 +375,7 @@ impl Choice {
             Self::Append(arguments) => {
                 let append = Append::new(arguments.config(isolation))?;
                 if let Some(path) = &arguments.history {
-                    json::probe(path)?;
+                    json::probe(path, &[])?;
                 }
                 let parameters =
                     Parameters { words: arguments.describe(), options: arguments.options() };
@@ -527,12 +531,10 @@ impl AppendArguments {
         let Some(path) = &self.history else {
             return Ok(());
         };
-        let write = || {
-            let mut file = BufWriter::new(File::create(path)?);
-            check::write_edn(&append.recordings().history(), &mut file)?;
-            file.flush()
-        };
-        write().with_context(|| format!("cannot write {}", path.display()))
+        let mut bytes = Vec::new();
+        check::write_edn(&append.recordings().history(), &mut bytes)
+            .context("memory takes what is written")?;
+        output::replace(path, &bytes)
     }
 }
 

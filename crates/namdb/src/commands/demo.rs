@@ -51,7 +51,7 @@ const PLAY_BYTES: u64 = 64 << 20;
 /// Runs the demo.
 pub fn run(arguments: &DemoArguments) -> Result<Verdict> {
     if let Some(path) = &arguments.json {
-        json::probe(path)?;
+        json::probe(path, &[])?;
     }
     catch_interrupts()?;
     let world = WorldArguments {

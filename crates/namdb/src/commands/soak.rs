@@ -151,7 +151,7 @@ fn probe_files(arguments: &SoakArguments) -> Result<()> {
             !files[..index].contains(path),
             "the log, the JSON and the plot need files of their own"
         );
-        json::probe(path)?;
+        json::probe(path, &[])?;
     }
     Ok(())
 }

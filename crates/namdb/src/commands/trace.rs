@@ -49,7 +49,7 @@ pub struct TraceArguments {
 pub fn run(mut arguments: TraceArguments, code: &[Code]) -> Result<Verdict> {
     arguments.choice.link(code);
     if let Some(path) = &arguments.json {
-        json::probe(path)?;
+        json::probe(path, &[])?;
     }
     let world = &arguments.world;
     let job = Trace { plan: WorldPlan { threads: 1, ..world.plan() } };

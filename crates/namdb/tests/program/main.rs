@@ -7,6 +7,7 @@ mod cluster;
 mod copies;
 mod counts;
 mod etcd;
+mod files;
 #[path = "../procedures/folder.rs"]
 mod folder;
 mod health;

@@ -103,6 +103,8 @@ fn designs_are_written_changed_and_refused() {
     assert_eq!(text(&printed.stdout), design);
     let twice = namdb(&format!("spade design {workload} --out {name}"));
     assert_eq!(twice.status.code(), Some(2), "a file that was changed by hand stays");
+    let told = text(&twice.stderr);
+    assert!(told.contains("name another file, or remove it"), "{told}");
 
     let run = |design: &str| {
         std::fs::write(&file, design).expect("the file is ours");

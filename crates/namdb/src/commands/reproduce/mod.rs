@@ -200,5 +200,5 @@ fn make(folder: &Path) -> Result<()> {
 }
 
 fn put(path: &Path, text: &str) -> Result<()> {
-    std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
+    output::replace(path, text.as_bytes())
 }

@@ -92,7 +92,7 @@ pub struct SimulateArguments {
 /// Runs the command.
 pub fn run(arguments: &SimulateArguments) -> Result<Verdict> {
     for path in [&arguments.json, &arguments.trace].into_iter().flatten() {
-        json::probe(path)?;
+        json::probe(path, &[])?;
     }
     if let Some(script) = &arguments.replay {
         return replay::run(script, arguments.trace.as_deref());
@@ -133,8 +133,7 @@ fn seeds(first: u64, count: u64) -> Result<Range<u64>> {
 
 fn write_trace(scenario: &Scenario, seed: u64, path: &Path) -> Result<RunReport> {
     let report = scenario::run(scenario, seed, RunOptions { trace: true });
-    std::fs::write(path, &report.trace)
-        .with_context(|| format!("cannot write {}", path.display()))?;
+    output::replace(path, report.trace.as_bytes())?;
     Ok(report)
 }
 

@@ -1,7 +1,7 @@
 //! The files of a failing run that was shrunk: script, timeline, and what its clients saw.
 
 use super::summary::Script;
-use crate::judgement;
+use crate::{judgement, output};
 use anyhow::{Context, Result};
 use check::{History, Level};
 use scenario::{Scenario, Shrunk, file};
@@ -30,7 +30,7 @@ pub fn write(shrunk: Shrunk, name: &str, seed: u64, folder: &Path) -> Result<Scr
 }
 
 fn write_file(path: &Path, text: &[u8]) -> Result<()> {
-    std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
+    output::replace(path, text)
 }
 
 /// What the judge says of a history as it was written, so that lines of the file are told.

@@ -20,7 +20,7 @@ use membership::{ClusterFile, Member};
 use namdb::{Isolation, host};
 use serde::Serialize;
 use spade::design::{Partition, Placement, TableDesign};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use stored::{DesignOrigin, Options, Stored};
 
@@ -105,7 +105,9 @@ struct TableMade {
 /// Runs the command.
 pub fn run(arguments: &ApplyArguments) -> Result<Verdict> {
     if let Some(path) = &arguments.json {
-        json::probe(path)?;
+        let files = [&*arguments.folder, &*arguments.cluster];
+        let inputs: Vec<&Path> = files.into_iter().chain(arguments.design.as_deref()).collect();
+        json::probe(path, &inputs)?;
     }
     catch_interrupts()?;
     let options = Options {

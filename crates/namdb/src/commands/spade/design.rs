@@ -3,10 +3,8 @@
 use crate::Verdict;
 use crate::commands::parse_units;
 use crate::output;
-use anyhow::{Context, Result};
+use anyhow::{Result, ensure};
 use clap::Args;
-use std::fs::OpenOptions;
-use std::io::Write;
 use std::path::PathBuf;
 use stored::default_design;
 
@@ -44,10 +42,13 @@ pub fn run(arguments: &DesignArguments) -> Result<Verdict> {
         output::print(&text)?;
         return Ok(Verdict::Sound);
     };
-    // A file that is there may have been changed by hand.
-    let file = OpenOptions::new().write(true).create_new(true).open(path);
-    let written = file.and_then(|mut file| file.write_all(text.as_bytes()));
-    written.with_context(|| format!("cannot write the design to {}", path.display()))?;
+    // A file that is there may have been changed by hand. One that is no file has nothing to lose.
+    ensure!(
+        !path.is_file(),
+        "{} is there, and may have been changed by hand; name another file, or remove it",
+        path.display()
+    );
+    output::replace(path, text.as_bytes())?;
     output::print(&format!(
         "{}: the default design of {}\n",
         path.display(),

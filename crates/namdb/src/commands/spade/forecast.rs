@@ -6,9 +6,10 @@ use crate::bench::json;
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use serde::Serialize;
-use spade::design::Design;
+use spade::design::{BYTES_MAX, Design};
 use spade::tune::{DesignForecast, Forecaster, Named, beside};
-use std::path::PathBuf;
+use sql::file::read_text;
+use std::path::{Path, PathBuf};
 use stored::default_design;
 
 const EXAMPLES: &str = "\
@@ -57,7 +58,9 @@ struct Entry {
 /// Runs the command.
 pub fn run(arguments: &ForecastArguments) -> Result<Verdict> {
     if let Some(path) = &arguments.json {
-        json::probe(path)?;
+        let designs = arguments.designs.iter().map(PathBuf::as_path);
+        let inputs: Vec<&Path> = arguments.question.inputs().into_iter().chain(designs).collect();
+        json::probe(path, &inputs)?;
     }
     let designs = designs(arguments)?;
     let read = arguments.question.read()?;
@@ -83,7 +86,7 @@ fn designs(arguments: &ForecastArguments) -> Result<Vec<(String, Design)>> {
     let mut all = Vec::new();
     for path in &arguments.designs {
         let name = path.display().to_string();
-        let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {name}"))?;
+        let text = read_text(path, BYTES_MAX).with_context(|| format!("cannot read {name}"))?;
         let design = Design::parse(&text).with_context(|| format!("{name} cannot be read"))?;
         all.push((name, design));
     }

@@ -114,7 +114,7 @@ const CHECKOUT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 /// Runs the command.
 pub fn run(arguments: &GenerateArguments) -> Result<Verdict> {
     if let Some(path) = &arguments.json {
-        json::probe(path)?;
+        json::probe(path, &[&arguments.folder])?;
     }
     let (folder, is_check) = (&arguments.folder, arguments.check);
     let load = WorkloadFolder::read(folder)?.load;

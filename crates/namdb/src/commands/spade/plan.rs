@@ -78,7 +78,7 @@ struct StatementReport {
 /// Runs the command.
 pub fn run(arguments: &PlanArguments) -> Result<Verdict> {
     if let Some(path) = &arguments.json {
-        json::probe(path)?;
+        json::probe(path, &[&arguments.folder])?;
     }
     let folder = &arguments.folder;
     let workload = WorkloadFolder::read(folder)?;

@@ -7,7 +7,11 @@ use procedure::node::Workload;
 use spade::measurement::Measurements;
 use spade::tune::{Input, Options, REMOTE_CALLS};
 use sql::WorkloadFolder;
+use sql::file::read_text;
 use std::path::{Path, PathBuf};
+
+/// Most bytes of measurements: a thousand times as many as a cluster of one size has.
+const MEASUREMENTS_BYTES_MAX: u64 = 512 << 20;
 
 /// Options of commands that forecast.
 #[derive(Args)]
@@ -66,6 +70,11 @@ impl Question {
         Ok(Read { folder, workload: Workload::read(&self.folder)?, measurements })
     }
 
+    /// What is read: the folder and the measurements.
+    pub fn inputs(&self) -> [&Path; 2] {
+        [&self.folder, &self.measurements]
+    }
+
     /// The options, with all others as they are by default.
     pub fn options(&self) -> Options {
         Options {
@@ -92,7 +101,7 @@ impl Read {
 /// Reads a file of measurements.
 fn read_measurements(path: &Path) -> Result<Measurements> {
     let name = path.display();
-    let text = match std::fs::read_to_string(path) {
+    let text = match read_text(path, MEASUREMENTS_BYTES_MAX) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => bail!(
             "there is no file {name}; measure the cluster with `namdb spade measure --file {name}`, or name another file with \

@@ -6,8 +6,9 @@ use crate::{Verdict, output};
 use anyhow::{Context, Result, bail, ensure};
 use clap::{Args, ValueEnum};
 use namdb::host::Moment;
-use spade::design::Design;
+use spade::design::{BYTES_MAX, Design};
 use spade::tune::{Goal, Objective, Options, tune};
+use sql::file::read_text;
 use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
@@ -66,9 +67,15 @@ impl TuneArguments {
         if let Some(path) = &self.html {
             output::spare(path, "page", &["<!DOCTYPE html>"])?;
         }
+        for path in [&self.out, &self.html].into_iter().flatten() {
+            output::spare_inputs(path, &self.question.inputs())?;
+        }
         let named = [("--out", &self.out), ("--html", &self.html), ("--json", &self.json)];
         for (at, (one, first)) in named.iter().enumerate() {
-            let other = named[at + 1..].iter().find(|(_, path)| path.is_some() && path == first);
+            let is_one = |one: &Path, other: &Path| one == other || output::is_same(one, other);
+            let is_named = |path: &PathBuf| first.as_ref().is_some_and(|first| is_one(first, path));
+            let other =
+                named[at + 1..].iter().find(|(_, path)| path.as_ref().is_some_and(is_named));
             if let (Some((other, _)), Some(path)) = (other, first) {
                 bail!(
                     "{one} and {other} both name {}: give each a file of its own",
@@ -96,7 +103,7 @@ enum By {
 pub fn run(arguments: &TuneArguments) -> Result<Verdict> {
     arguments.check_files()?;
     if let Some(path) = &arguments.json {
-        json::probe(path)?;
+        json::probe(path, &arguments.question.inputs())?;
     }
     let read = arguments.question.read()?;
     let options = Options {
@@ -131,7 +138,11 @@ pub fn run(arguments: &TuneArguments) -> Result<Verdict> {
 /// Refuses to write over a design that is not as tuning has written it.
 fn spare_changes(path: &Path, design: &Design) -> Result<()> {
     let name = path.display();
-    let Ok(text) = std::fs::read_to_string(path) else { return Ok(()) };
+    // Devices and pipes have nothing to lose, and may have no end.
+    if !path.is_file() {
+        return Ok(());
+    }
+    let text = read_text(path, BYTES_MAX).unwrap_or_default();
     let advice = "write to another file with --out, or over it with --force";
     match Design::parse(&text) {
         Ok(kept) if kept.is_as_sealed() || kept.clone().unsealed() == design.clone().unsealed() => {
@@ -147,8 +158,7 @@ fn spare_changes(path: &Path, design: &Design) -> Result<()> {
 }
 
 fn write(path: &Path, text: &str, what: &str) -> Result<()> {
-    let name = path.display();
-    std::fs::write(path, text).with_context(|| format!("cannot write {name}"))?;
-    output::say(&format!("  {what} is in {name}"));
+    output::replace(path, text.as_bytes())?;
+    output::say(&format!("  {what} is in {}", path.display()));
     Ok(())
 }

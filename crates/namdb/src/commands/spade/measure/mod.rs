@@ -14,7 +14,7 @@ use crate::commands::{catch_interrupts_with, interruption, parse_count, parse_sp
 use crate::{Verdict, output};
 use ::measure::experiment::Choice;
 use ::measure::{Record, version};
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::Args;
 use machines::Machines;
 use namdb::host::Moment;
@@ -119,7 +119,7 @@ struct RealArguments {
 /// Runs the command.
 pub fn run(arguments: &MeasureArguments) -> Result<Verdict> {
     if let Some(path) = &arguments.json {
-        json::probe(path)?;
+        json::probe_any(path)?;
     }
     let effort = if arguments.quick { Effort::Quick } else { Effort::Full };
     // Before the file is touched: what cannot be measured leaves none behind.
@@ -156,9 +156,8 @@ pub fn run(arguments: &MeasureArguments) -> Result<Verdict> {
     let missing = missing.filter(|point| !session.has(point)).count();
     let all = session.record.measurements();
     if let Some(path) = &arguments.table {
-        let name = path.display();
         json::spare(path)?;
-        std::fs::write(path, all.table_json()).with_context(|| format!("cannot write {name}"))?;
+        output::replace(path, all.table_json().as_bytes())?;
     }
     let Session { measured, found, left_out, .. } = &session;
     let kept = told::Kept { measured: *measured, found: *found, missing, left_out };

@@ -20,7 +20,7 @@ use namdb::procedures::Code;
 use reproduce::verify::{self, Cluster};
 use spade::tune::{DesignForecast, Options, forecast};
 use spade::verify::{Measured, MeasuredProcedure, Verification};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use stored::Stored;
 use workload::Workload;
 
@@ -81,7 +81,9 @@ pub struct VerifyArguments {
 /// Runs the command, with generated code of these workloads beside that of the shipped ones.
 pub fn run(arguments: &VerifyArguments, code: &[Code]) -> Result<Verdict> {
     if let Some(path) = &arguments.json {
-        json::probe(path)?;
+        let others = arguments.design.iter().chain(&arguments.cluster).map(PathBuf::as_path);
+        let inputs: Vec<&Path> = arguments.question.inputs().into_iter().chain(others).collect();
+        json::probe(path, &inputs)?;
     }
     let folder = &arguments.question.folder;
     let options = arguments.question.options();

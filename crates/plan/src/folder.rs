@@ -8,6 +8,7 @@ use crate::read::{Origin, PlanError, read};
 use crate::server::{CollectError, ServerChoice};
 use crate::spread;
 
+use sql::file::replace;
 use sql::{CHECKS, EmbeddedStatement, WorkloadFolder};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -161,21 +162,31 @@ pub fn compare(folder: &Path, files: &[PlanFile]) -> Result<Changes, FolderError
     Ok(changes)
 }
 
-/// Writes files, and removes those that are of no statement any more.
+/// Writes files that are not there as they are, and then removes those that are of no statement any more.
 ///
 /// # Errors
-/// If one cannot be written or removed; those before it have been.
+/// If one cannot be written or removed; those before it have been. None is removed before all are written.
 pub fn write(folder: &Path, files: &[PlanFile]) -> Result<Changes, FolderError> {
     let changes = compare(folder, files)?;
     let plans = folder.join(FOLDER);
-    std::fs::create_dir_all(&plans).map_err(|error| failed(&plans, &error))?;
+    let cannot = |what: &str, path: &Path, error: std::io::Error| FolderError::File {
+        file: shown(path),
+        error: format!("cannot be {what}: {error}"),
+    };
+    if !plans.is_dir() {
+        std::fs::create_dir_all(&plans).map_err(|error| cannot("made", &plans, error))?;
+    }
+    let differs = |file: &&PlanFile| {
+        changes.added.contains(&file.name) || changes.changed.contains(&file.name)
+    };
+    for file in files.iter().filter(differs) {
+        let path = plans.join(&file.name);
+        let written = replace(&path, file.text.as_bytes());
+        written.map_err(|error| cannot("written", &path, error))?;
+    }
     for name in &changes.removed {
         let path = plans.join(name);
-        std::fs::remove_file(&path).map_err(|error| failed(&path, &error))?;
-    }
-    for file in files {
-        let path = plans.join(&file.name);
-        std::fs::write(&path, &file.text).map_err(|error| failed(&path, &error))?;
+        std::fs::remove_file(&path).map_err(|error| cannot("removed", &path, error))?;
     }
     Ok(changes)
 }
@@ -288,4 +299,36 @@ fn stored(folder: &Path) -> Result<BTreeMap<String, String>, FolderError> {
 
 fn failed(path: &Path, error: &std::io::Error) -> FolderError {
     FolderError::File { file: path.display().to_string(), error: error.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::MetadataExt;
+
+    fn file(name: &str, text: &str) -> PlanFile {
+        PlanFile { name: name.to_owned(), text: text.to_owned() }
+    }
+
+    /// What cannot be written takes no plan away, and what is as it was is not written.
+    #[test]
+    fn plans_stay_until_others_are_there() {
+        let folder = std::env::temp_dir().join(format!("namdb-plans-{}", std::process::id()));
+        let place = |name: &str| folder.join(FOLDER).join(name);
+        write(&folder, &[file("a.1.xml", "a"), file("b.1.xml", "b")]).expect("there is room");
+        let number = std::fs::metadata(place("a.1.xml")).expect("it is there").ino();
+
+        let long = format!("{}.1.xml", "n".repeat(300));
+        let files = [file("a.1.xml", "a"), file(&long, "n")];
+        let told = write(&folder, &files).expect_err("no file has such a name").to_string();
+        assert!(told.contains("nnn.1.xml: cannot be written: "), "{told}");
+        assert_eq!(std::fs::read(place("b.1.xml")).expect("it stays"), b"b");
+
+        let changes = write(&folder, &[file("a.1.xml", "a"), file("c.1.xml", "c")]);
+        let changes = changes.expect("there is room");
+        assert_eq!((changes.same, changes.removed.len()), (1, 1));
+        assert!(place("c.1.xml").is_file() && !place("b.1.xml").exists());
+        assert_eq!(std::fs::metadata(place("a.1.xml")).expect("it is there").ino(), number);
+        std::fs::remove_dir_all(folder).expect("it is ours");
+    }
 }

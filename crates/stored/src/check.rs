@@ -13,6 +13,18 @@ use workload::{CheckResult, RunTotals, WorkloadError};
 /// So many standard deviations a share may be away from what is expected: a run in two millions is further.
 const DEVIATIONS: f64 = 5.0;
 
+/// What stands in front of a row that is wrong.
+const ROW_AHEAD: &str = " wrong: ";
+/// What stands in front of an error of a check.
+const ERROR_AHEAD: &str = "it ends with SQLSTATE ";
+
+/// What a check says of what it has found, in two: its own words, and behind them what stands in the tables, which is printed as it is.
+pub fn own_words(detail: &str) -> (&str, &str) {
+    let ahead = [ROW_AHEAD, ERROR_AHEAD].into_iter();
+    let found = ahead.filter_map(|ahead| Some(detail.find(ahead)? + ahead.len())).min();
+    detail.split_at(found.unwrap_or(detail.len()))
+}
+
 /// The checks of a folder.
 pub struct Checks {
     /// The functions of `checks.sql`.
@@ -55,12 +67,15 @@ impl Checks {
             let columns = procedures.fields(id);
             let found = match procedures.call(lane, id, &[]).await {
                 Ok(outcome) => outcome.rows.iter().next().map(|row| {
-                    let (count, row) = (outcome.rows.len(), in_words(&columns, row));
-                    format!("{count} rows are wrong, the first is {row}")
+                    let row = in_words(&columns, row);
+                    match outcome.rows.len() {
+                        1 => format!("1 row is{ROW_AHEAD}{row}"),
+                        count => format!("{count} rows are{ROW_AHEAD}first {row}"),
+                    }
                 }),
                 Err(CallError::Sql(error)) => {
                     let (code, sentence) = (error.sqlstate, error.message);
-                    Some(format!("it ends with SQLSTATE {code}: {sentence}"))
+                    Some(format!("{ERROR_AHEAD}{code}: {sentence}"))
                 }
                 Err(CallError::Engine(error)) => return Err(WorkloadError::Statement(error)),
                 Err(CallError::Aborted(reason)) => return Err(WorkloadError::Aborted(reason)),

@@ -33,6 +33,7 @@ pub mod shipping;
 mod terminal;
 
 pub use callers::Callers;
+pub use check::own_words;
 pub use code::{Code, Ready};
 pub use design::{Division, Home};
 pub use folder::{DesignOrigin, FolderError, Options, Stored, default_design};

@@ -3,6 +3,7 @@
 use super::report::{CheckReport, Report, TypeReport};
 use super::text::{bytes, counted, duration_us, grouped, rate};
 use std::fmt::Write;
+use stored::own_words;
 
 const COLUMNS: usize = 80;
 /// The longest name of a type of transaction.
@@ -414,8 +415,7 @@ pub(super) fn verdicts(
             (false, true) => "RATE",
             (false, false) => "FAIL",
         };
-        let detail = grouped_numbers(&check.detail);
-        verdict(text, mark, &check.name, &detail);
+        verdict(text, mark, &check.name, &shown(&check.detail));
     }
 }
 
@@ -436,6 +436,12 @@ fn rates(text: &mut String, unexpected: usize, of_folder: bool) {
     };
     let sentence = format!("{which}: transactions succeed more or less often {why}");
     broken(&sentence, COLUMNS - 4).iter().for_each(|part| line!(text, "  {part}"));
+}
+
+/// What a check says, with its counts as we write them, and rows as they are.
+fn shown(detail: &str) -> String {
+    let (own, found) = own_words(detail);
+    grouped_numbers(own) + found
 }
 
 /// The long numbers of a sentence with their digits grouped, but for those behind a decimal point.
@@ -503,6 +509,23 @@ mod tests {
             ("999 rows.", "999 rows."),
         ] {
             assert_eq!(grouped_numbers(sentence), grouped);
+        }
+    }
+
+    #[test]
+    fn rows_are_shown_as_they_are() {
+        for (detail, expected) in [
+            (
+                "12000 rows are wrong: first id 11999, code 004912345678, opened 2024-02-29",
+                "12,000 rows are wrong: first id 11999, code 004912345678, opened 2024-02-29",
+            ),
+            (
+                "it ends with SQLSTATE 22003: 123456 is too large",
+                "it ends with SQLSTATE 22003: 123456 is too large",
+            ),
+            ("12000 before the run", "12,000 before the run"),
+        ] {
+            assert_eq!(shown(detail), expected);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The database that a run works on, with as much memory as it needs and the machine has.
 
 use super::text;
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use fabric::LocalEnv;
 use namdb::config::SERVER_BYTES_MIN;
 use namdb::{Config, Db, Oracle, host};
@@ -38,7 +38,7 @@ pub fn open(plan: &WorldPlan, needed_bytes: u64) -> Result<Db> {
         plan.threads
     );
     let available = host::available_memory_bytes();
-    let usable = available - available / SPARE_PART;
+    let usable = usable_bytes(available);
     let needed_bytes = needed_bytes.saturating_add(u64::from(plan.threads) * THREAD_BYTES);
     let needed_bytes = needed_bytes.max(SERVER_BYTES_MIN * u64::from(plan.servers));
     if let Some(memory_bytes) = plan.memory_bytes {
@@ -50,20 +50,13 @@ pub fn open(plan: &WorldPlan, needed_bytes: u64) -> Result<Db> {
         );
     }
     let memory_bytes = plan.memory_bytes.unwrap_or(usable);
-    if memory_bytes < needed_bytes {
-        // Rounded apart, so that the two numbers differ.
-        let needed = needed_bytes.div_ceil(1 << 20);
-        let there = memory_bytes >> 20;
-        let advice = match plan.memory_bytes {
-            Some(_) if needed_bytes <= available => format!(", or give it --memory {needed}M"),
-            _ => String::new(),
-        };
-        bail!(
-            "the workload needs about {} MiB, there are {} MiB; make it smaller{advice}",
-            text::grouped(needed),
-            text::grouped(there)
-        );
-    }
+    let advice = match plan.memory_bytes {
+        Some(_) if needed_bytes <= available => {
+            format!(", or give it --memory {}M", needed_bytes.div_ceil(1 << 20))
+        }
+        _ => String::new(),
+    };
+    ensure_room(needed_bytes, memory_bytes, &advice)?;
     let config = Config {
         servers: plan.servers,
         server_bytes: memory_bytes / u64::from(plan.servers.max(1)),
@@ -76,6 +69,27 @@ pub fn open(plan: &WorldPlan, needed_bytes: u64) -> Result<Db> {
         let asked = text::bytes(memory_bytes);
         format!("cannot have {asked} for the memory servers; try less, such as --memory 1G")
     })
+}
+
+/// Refuses a workload whose tables take more memory than this process can have, before a simulated cluster is made for them.
+pub fn ensure_simulated(needed_bytes: u64) -> Result<()> {
+    ensure_room(needed_bytes, usable_bytes(host::available_memory_bytes()), "")
+}
+
+fn usable_bytes(available: u64) -> u64 {
+    available - available / SPARE_PART
+}
+
+fn ensure_room(needed_bytes: u64, memory_bytes: u64, advice: &str) -> Result<()> {
+    // Rounded apart, so that the two numbers differ.
+    let (needed, there) = (needed_bytes.div_ceil(1 << 20), memory_bytes >> 20);
+    ensure!(
+        needed_bytes <= memory_bytes,
+        "the workload needs about {} MiB, there are {} MiB; make it smaller{advice}",
+        text::grouped(needed),
+        text::grouped(there)
+    );
+    Ok(())
 }
 
 /// A handle with an endpoint of its own, for one thread.

@@ -6,7 +6,7 @@ use crate::Verdict;
 use crate::bench::progress::Progress;
 use crate::bench::report::Parameters;
 use crate::bench::simulated::SimulatedReport;
-use crate::bench::{AnyWorkload, json, text};
+use crate::bench::{AnyWorkload, json, text, world};
 use anyhow::{Result, bail};
 use clap::Args;
 use fabric::LocalEnv;
@@ -84,6 +84,7 @@ pub fn run(
     let report = match choice {
         Choice::Folder(arguments) => {
             let (stored, parameters) = arguments.workload(isolation, seed)?;
+            world::ensure_simulated(stored.memory_bytes(cluster.machines))?;
             let showing = Showing::new(Workload::<LocalEnv>::load_rows(&stored));
             let simulated = bench::folder(&stored, &cluster, &|phase| showing.show(phase))?;
             showing.finish("the tables are looked at");
@@ -108,6 +109,7 @@ impl Job for Simulate {
     fn run<W: AnyWorkload>(self, workload: W, parameters: Parameters) -> Result<Self::Output> {
         let Self { isolation, cluster } = self;
         let name = Workload::<LocalEnv>::name(&workload);
+        world::ensure_simulated(Workload::<LocalEnv>::memory_bytes(&workload))?;
         let showing = Showing::new(Workload::<LocalEnv>::load_rows(&workload));
         let simulated = bench::spread(workload, &cluster, &|phase| showing.show(phase))?;
         showing.finish("the tables are looked at");

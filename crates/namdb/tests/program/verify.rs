@@ -185,4 +185,17 @@ fn what_cannot_be_built_is_told() {
     assert!(told.contains("there is no file /nowhere/m.json; measure the cluster with"), "{told}");
     let told = refused(&format!("--measurements {} --machines 500", measured()));
     assert!(told.contains("a cluster has 2 to 50 machines"), "{told}");
+    let told = refused(&format!("--measurements {} --units 1000000", measured()));
+    assert!(
+        told.contains("the workload needs about ") && told.contains("make it smaller"),
+        "{told}"
+    );
+    let bench =
+        namdb(&format!("bench {} --profile connectx3-fdr --units 1000000", shipped("smallbank")));
+    let told = text(&bench.stderr);
+    assert_eq!(bench.status.code(), Some(2), "{told}");
+    assert!(
+        told.contains("the workload needs about ") && told.contains("make it smaller"),
+        "{told}"
+    );
 }

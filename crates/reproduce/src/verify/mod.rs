@@ -40,6 +40,8 @@ pub const LANES_MAX: u32 = 48;
 pub const MACHINES_MAX: u16 = symmetric::MACHINES_MAX;
 /// Queue pairs of a compute server to each memory server, as in crate `measure`.
 const QUEUE_PAIRS: u32 = 8;
+/// Most words of a simulated memory server.
+const REGION_WORDS_MAX: u64 = u32::MAX as u64;
 /// Calls of each lane before anything is measured.
 const PRACTICE: u64 = 4;
 /// Virtual time in which the cluster comes to its pace.
@@ -92,6 +94,17 @@ pub enum VerifyError {
         /// Copies of each row.
         replicas: u32,
     },
+    /// The memory of a machine cannot be simulated.
+    #[error(
+        "each of {machines} machines would need {} GiB of simulated memory for these tables, and has less than 32; make the workload          smaller, or take more machines",
+        .bytes >> 30
+    )]
+    Memory {
+        /// Machines asked for.
+        machines: u16,
+        /// What each would need.
+        bytes: u64,
+    },
 }
 
 /// Builds a folder's design on a simulated cluster, loads it, and measures its calls: first of one lane alone, then of all.
@@ -135,6 +148,11 @@ impl Cluster {
             return Err(VerifyError::Cluster { machines, lanes, replicas });
         }
         let profile = hardware::profile(&self.profile)?;
+        let server_words = server_words(bytes, machines);
+        if server_words > REGION_WORDS_MAX {
+            let bytes = server_words.saturating_mul(layout::WORD_BYTES);
+            return Err(VerifyError::Memory { machines, bytes });
+        }
         Ok(Plan {
             network: Network::of(&profile),
             processes: 1,
@@ -146,7 +164,7 @@ impl Cluster {
             warm_ns: WARM_NS,
             calls_wanted: Some(COUNTED.calls),
             calls_alone: COUNTED.alone,
-            server_words: server_words(bytes, machines),
+            server_words,
             ..Plan::new(seed, machines)
         })
     }
@@ -155,7 +173,7 @@ impl Cluster {
 /// Words of each memory server: room for twice what the tables take, and for as much again, which copies have.
 fn server_words(bytes: u64, machines: u16) -> u64 {
     let each = bytes.div_ceil(u64::from(machines)).saturating_mul(4) / layout::WORD_BYTES;
-    each.next_power_of_two().max(symmetric::SERVER_WORDS)
+    each.checked_next_power_of_two().unwrap_or(u64::MAX).max(symmetric::SERVER_WORDS)
 }
 
 fn measured(stored: &Stored, alone: &Seen, loaded: &Seen) -> Measured {

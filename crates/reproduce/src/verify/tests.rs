@@ -10,6 +10,24 @@ use stored::Options;
 use txn::Isolation;
 use workload::driver::About;
 
+/// A cluster whose machines would need more memory than is simulated is none, before anything is made.
+#[test]
+fn more_memory_than_is_simulated_is_refused() {
+    let cluster = Cluster {
+        profile: "connectx3-fdr".to_owned(),
+        machines: 4,
+        lanes: 8,
+        replicas: 1,
+        remote_calls: 0.1,
+        seed: 1,
+    };
+    assert!(cluster.plan(15 << 30).is_ok());
+    for (bytes, told) in [(17 << 30, "would need 32 GiB"), (u64::MAX, "GiB of simulated memory")] {
+        let error = cluster.plan(bytes).expect_err("nobody has so much").to_string();
+        assert!(error.contains(told), "{error}");
+    }
+}
+
 fn folder(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../workloads").join(name)
 }

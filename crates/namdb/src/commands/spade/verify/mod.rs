@@ -3,8 +3,8 @@
 mod cluster;
 
 use super::question::{Question, Read};
-use crate::bench::json;
 use crate::bench::report::{Parameters, Report};
+use crate::bench::{json, world};
 use crate::commands::bench::Measure;
 use crate::commands::choice::{Job, read_any};
 use crate::commands::memory_server::parse_setting;
@@ -148,6 +148,7 @@ fn simulated(
         remote_calls: options.remote_calls,
         seed,
     };
+    world::ensure_simulated(stored.memory_bytes(machines))?;
     let showing = Showing::new(Workload::<LocalEnv>::load_rows(stored));
     let measured = verify::measure(stored, &cluster, &|phase| showing.show(phase))?;
     showing.finish("calls have ended");

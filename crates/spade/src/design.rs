@@ -26,6 +26,7 @@
 use layout::{IndexKind, Storage};
 use population::PopulationError;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// Most bytes of a file that is read as one.
 pub const BYTES_MAX: u64 = 64 << 20;
@@ -182,6 +183,20 @@ pub enum DesignError {
         /// What stands there.
         found: String,
     },
+    /// A table is partitioned by no column, or by one twice.
+    #[error(
+        "the design partitions table {table} by {}; name one column or more, each once, or take round-robin or replicated",
+        if columns.is_empty() { "no column".to_owned() } else { columns.join(", ") }
+    )]
+    Columns {
+        /// The table.
+        table: String,
+        /// What stands there.
+        columns: Vec<String>,
+    },
+    /// A procedure is there twice.
+    #[error("procedure {0} is there twice; leave one of them in the design")]
+    Procedure(String),
     /// It cannot be brought to other units from its own.
     #[error(
         "the design is for {units} units of scale, at which the workload cannot be drawn: {problem}; write the units into it that it \
@@ -246,7 +261,8 @@ impl Design {
     /// Reads a file's text.
     ///
     /// # Errors
-    /// The text is of another format, has units that are none, or is no design at all.
+    /// The text is of another format, has units that are none, a partition by no columns or a procedure twice, or is no design at
+    /// all.
     pub fn parse(text: &str) -> Result<Self, DesignError> {
         let value: serde_json::Value = serde_json::from_str(text)?;
         match value.get("format").and_then(serde_json::Value::as_u64) {
@@ -257,7 +273,22 @@ impl Design {
         let units = value.get("units");
         match units.filter(|units| units.as_u64().is_none_or(|units| units == 0)) {
             Some(found) => Err(DesignError::Units { found: found.to_string() }),
-            None => Ok(serde_json::from_value(value)?),
+            None => serde_json::from_value::<Self>(value)?.sound(),
+        }
+    }
+
+    /// The same, unless it says nothing or two things where it has to say one, whichever workload it is for.
+    fn sound(self) -> Result<Self, DesignError> {
+        for TableDesign { table, partition, .. } in &self.tables {
+            let Partition::By { columns, .. } = partition else { continue };
+            if columns.is_empty() || is_twice(columns).is_some() {
+                let (table, columns) = (table.clone(), columns.clone());
+                return Err(DesignError::Columns { table, columns });
+            }
+        }
+        match is_twice(self.procedures.iter().map(|of| &of.procedure)) {
+            Some(name) => Err(DesignError::Procedure(name.clone())),
+            None => Ok(self),
         }
     }
 
@@ -266,6 +297,12 @@ impl Design {
         let text = serde_json::to_string_pretty(self).expect("names and numbers can be written");
         format!("{text}\n")
     }
+}
+
+/// The first name that is there a second time.
+fn is_twice<'a>(names: impl IntoIterator<Item = &'a String>) -> Option<&'a String> {
+    let mut seen = BTreeSet::new();
+    names.into_iter().find(|name| !seen.insert(*name))
 }
 
 #[cfg(test)]
@@ -287,6 +324,31 @@ mod tests {
         let changed = other.json().replace("\"units\": 1,", "\"units\": 2,");
         let changed = Design::parse(&changed).expect("it is a design, too");
         assert_eq!((changed.units(10), changed.is_as_sealed()), (2, false));
+    }
+
+    #[test]
+    fn partitions_by_no_columns_and_procedures_that_are_there_twice_are_refused() {
+        let table = |columns: &str| {
+            format!(
+                r#"{{"table": "account", "storage": "tree", "neighbourhood": 8, "placement": {{"hashed": {{"load_percent": 80}}}},
+                "node_bytes": 1024, "versions_beside": 1, "keeps_versions": true, "rows": 2,
+                "partition": {{"by": {{"columns": [{columns}], "group": "g"}}}}, "indexes": []}}"#
+            )
+        };
+        let read = |tables: &str, procedures: &str| {
+            Design::parse(&format!(
+                r#"{{"format": 1, "workload": "shop", "tables": [{tables}], "procedures": [{procedures}]}}"#
+            ))
+        };
+        let pay = r#"{"procedure": "pay", "access": "shipped", "by": null}"#;
+        assert!(read(&table(r#""a", "b""#), pay).is_ok());
+        for (columns, told) in [("", "by no column;"), (r#""a", "b", "a""#, "by a, b, a;")] {
+            let error = read(&table(columns), pay).expect_err(told).to_string();
+            assert!(error.contains(&format!("table account {told}")), "{error}");
+        }
+        let twice = format!("{pay}, {}", pay.replace("shipped", "one-sided"));
+        let error = read("", &twice).expect_err("it says two things").to_string();
+        assert!(error.contains("procedure pay is there twice"), "{error}");
     }
 
     #[test]

@@ -21,7 +21,7 @@ use reproduce::verify::{self, Cluster};
 use spade::tune::{DesignForecast, Options, forecast};
 use spade::verify::{Measured, MeasuredProcedure, Verification};
 use std::path::{Path, PathBuf};
-use stored::Stored;
+use stored::{DesignOrigin, Stored};
 use workload::Workload;
 
 const EXAMPLES: &str = "\
@@ -99,8 +99,12 @@ pub fn run(arguments: &VerifyArguments, code: &[Code]) -> Result<Verdict> {
             seed: arguments.seed,
         },
     )?;
+    let of = match stored.origin() {
+        DesignOrigin::File(file) => file,
+        _ => folder,
+    };
     let forecast = forecast(read.input(), &options, stored.design())
-        .with_context(|| format!("{} cannot be forecast", folder.display()))?;
+        .with_context(|| format!("{} cannot be forecast", of.display()))?;
     let start = Moment::now();
     let (forecast, measured) = match (&arguments.cluster, &*forecast.target.world.fabric) {
         (Some(file), _) => {

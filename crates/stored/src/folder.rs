@@ -447,6 +447,19 @@ pub fn default_design(folder: &Path, units: Option<u64>) -> Result<Design, Folde
     Ok(design::default_design(&Subject::of(&load, &ready, &population, &uses)))
 }
 
+/// Refuses a file's design that the tables of a folder cannot have, for so many units of scale, or as many as `workload.toml`
+/// says.
+///
+/// # Errors
+///
+/// See [`FolderError`].
+pub fn ensure_fits(folder: &Path, design: &Path, units: Option<u64>) -> Result<(), FolderError> {
+    let isolation = Isolation::Snapshot;
+    let options =
+        Options { units, wants_plans: true, linked: &[], design: Some(design), isolation, seed: 0 };
+    Stored::read(folder, &options).map(drop)
+}
+
 /// The file of the design of a folder, if there is one.
 fn design_file(folder: &Path, said: Option<&Path>) -> Option<PathBuf> {
     let own = folder.join(DESIGN_FILE);

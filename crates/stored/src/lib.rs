@@ -36,7 +36,7 @@ pub use callers::Callers;
 pub use check::own_words;
 pub use code::{Code, Ready};
 pub use design::{Division, Home};
-pub use folder::{DesignOrigin, FolderError, Options, Stored, default_design};
+pub use folder::{DesignOrigin, FolderError, Options, Stored, default_design, ensure_fits};
 pub use linked::LinkedCode;
 pub use prepared::{Arguments, Prepared};
 pub use rules::Rules;

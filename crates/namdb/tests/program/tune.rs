@@ -160,6 +160,44 @@ fn designs_are_forecast_side_by_side() {
     }
 }
 
+/// What nobody could build has no forecast; the file is told that says it.
+#[test]
+fn designs_that_cannot_be_built_are_not_forecast() {
+    let file = temporary("not-built.json");
+    let name = file.display().to_string();
+    let design =
+        std::fs::read_to_string(format!("{}/designs/connectx3-fdr.json", shipped("smallbank")));
+    let mut design: Value =
+        serde_json::from_str(&design.expect("it is shipped")).expect("it is JSON");
+    let usual = design.clone();
+    let refused = |design: &Value, expected: &str| {
+        std::fs::write(&file, design.to_string()).expect("there is room");
+        let rest =
+            format!("{} --measurements {} --design {name}", shipped("smallbank"), measured());
+        for command in ["forecast", "verify"] {
+            let output = namdb(&format!("spade {command} {rest}"));
+            let told = text(&output.stderr);
+            assert_eq!(output.status.code(), Some(2), "{command}: {told}");
+            assert!(told.contains(expected) && told.contains(&name), "{command}: {told}");
+        }
+    };
+    design["tables"][0]["neighbourhood"] = 0.into();
+    refused(&design, "1 to 32");
+    design.clone_from(&usual);
+    design["tables"][0]["partition"] =
+        serde_json::json!({ "by": { "columns": [], "group": "customer" } });
+    refused(&design, "by no column;");
+    design.clone_from(&usual);
+    let twice = design["procedures"][0].clone();
+    design["procedures"].as_array_mut().expect("a list").push(twice);
+    refused(&design, "is there twice");
+    std::fs::write(&file, format!("\u{feff}{usual}")).expect("there is room");
+    let rest = format!("{} --measurements {} --design {name}", shipped("smallbank"), measured());
+    let marked = namdb(&format!("spade forecast {rest}"));
+    assert_eq!(marked.status.code(), Some(0), "a byte order mark is no part of it");
+    std::fs::remove_file(&file).expect("it is ours");
+}
+
 #[test]
 fn what_cannot_be_tuned_is_told_with_what_to_do() {
     let refused = |options: &str| {

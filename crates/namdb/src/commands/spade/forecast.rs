@@ -68,6 +68,7 @@ pub fn run(arguments: &ForecastArguments) -> Result<Verdict> {
     let forecaster = Forecaster::new(read.input(), &options).with_context(|| {
         format!("designs of {} cannot be forecast", arguments.question.folder.display())
     })?;
+    arguments.ensure_built()?;
     let each = designs.into_iter().map(|(name, design)| {
         let forecast =
             forecaster.forecast(&design).with_context(|| format!("{name} cannot be forecast"))?;
@@ -78,6 +79,17 @@ pub fn run(arguments: &ForecastArguments) -> Result<Verdict> {
         entries.iter().map(|entry| (&*entry.design, &entry.forecast)).collect();
     json::deliver(&entries, arguments.json.as_deref(), &beside(&named))?;
     Ok(Verdict::Sound)
+}
+
+impl ForecastArguments {
+    /// Refuses designs that nobody could build, by what `verify`, `bench` and `spade apply` ask before they do.
+    fn ensure_built(&self) -> Result<()> {
+        let units = self.question.options().units;
+        for design in &self.designs {
+            stored::ensure_fits(&self.question.folder, design, units)?;
+        }
+        Ok(())
+    }
 }
 
 /// The designs with their names.

@@ -102,6 +102,8 @@ pub fn run(
             .collect();
         let is_over = || stop.load(Relaxed) || threads.iter().any(|thread| thread.is_finished());
         wait(plan.warm_up_s, &is_over, &mut |_| {});
+        // Nothing counts yet, so that there is nothing to tell of.
+        let is_too_early = stop.load(Relaxed);
         let (start, cpu_start) = (Moment::now(), process_cpu_s());
         phase.store(MEASURING, Relaxed);
         wait(plan.window_s, &is_over, show);
@@ -112,6 +114,7 @@ pub fn run(
             let done = thread.join().expect("a panic of a client is a panic of the program");
             sum.add(done.context("a client has lost its connection to PostgreSQL")?);
         }
+        ensure!(!is_too_early, "ended by the user before PostgreSQL was measured");
         let ended: u64 = sum.kinds.iter().map(|kind| kind.committed + kind.rolled_back).sum();
         ensure!(ended > 0 || stop.load(Relaxed), "{}", nothing_done(&sum.errors));
         let is_interrupted = seconds < 0.99 * plan.window_s;

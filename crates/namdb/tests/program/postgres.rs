@@ -128,6 +128,44 @@ fn interrupted(arguments: &str, file: &str, interrupts: u32, place: &Path) -> Ou
     child.wait_with_output().expect("it was started here")
 }
 
+/// A terminal sends Ctrl-C to all programs of a group. The server is in none of ours, and before anything counts there is no rate.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_ends_before_anything_counts_has_no_rate() {
+    use std::io::{BufRead, BufReader};
+    use std::os::unix::process::CommandExt;
+    let scratch = Path::new(env!("CARGO_TARGET_TMPDIR")).join("ended-early");
+    let folder = small("smallbank", &scratch).display().to_string();
+    let bench = format!("bench {folder} --postgres --memory 1G --threads 1 --warm-up 20");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_namdb"));
+    command.args(bench.split_whitespace()).process_group(0);
+    let mut child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program was built");
+    let mut lines = BufReader::new(child.stderr.take().expect("it is piped")).lines();
+    let mut said: Vec<String> = Vec::new();
+    let is_loaded = |line: &String| line.contains("loading PostgreSQL") && line.contains(" row");
+    while let Some(line) = lines.next().map(|line| line.expect("UTF-8")) {
+        said.push(line);
+        if said.last().is_some_and(is_loaded) {
+            namdb::host::sleep_ms(300);
+            rustix::process::kill_process_group(Pid::from_child(&child), Signal::INT)
+                .expect("it runs");
+        }
+    }
+    let status = child.wait().expect("it was started here");
+    let said = said.join("\n");
+    if said.contains("apt-get install postgresql") {
+        assert!(std::env::var_os("NAMDB_CI").is_none(), "{said}");
+        return println!("skipped: {said}");
+    }
+    assert_eq!(status.code(), Some(2), "{said}");
+    assert!(said.contains("ended by the user before PostgreSQL was measured"), "{said}");
+    assert!(!said.contains("transactions/s") && !said.contains("lost its connection"), "{said}");
+}
+
 /// Ctrl-C, once or twice, while PostgreSQL is loaded or asked for plans: its server ends, and nothing stays in the folder for
 /// temporary files.
 #[cfg(target_os = "linux")]

@@ -59,7 +59,8 @@ impl PrivateServer {
         let settings = SETTINGS.into_iter().chain(settings.iter().map(String::as_str));
         settings.for_each(|setting| _ = command.arg("-c").arg(setting));
         let errors = log_file.try_clone().map_err(|error| scratch_failed(&error))?;
-        command.stdin(Stdio::null()).stdout(log_file).stderr(errors);
+        // A terminal sends Ctrl-C to the whole group: the server would go while somebody still asks it.
+        command.stdin(Stdio::null()).stdout(log_file).stderr(errors).process_group(0);
         let process = command.spawn().map_err(|error| CollectError::Run {
             what: "postgres".to_owned(),
             error: error.to_string(),

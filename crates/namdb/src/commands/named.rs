@@ -42,6 +42,12 @@ pub fn unknown(
         ));
     }
     let whole = "a workload folder has schema.sql, procedures.sql, workload.toml and, made by `namdb spade plan`, plans";
+    // Whoever may not look into a folder does not know what it has.
+    if path.is_dir()
+        && let Err(error) = path.join(LOAD_FILE).try_exists()
+    {
+        return Some(format!("{named}/{LOAD_FILE} cannot be read: {error}"));
+    }
     if path.is_dir() {
         return Some(format!("the folder {named} has no {LOAD_FILE}; {whole}"));
     }

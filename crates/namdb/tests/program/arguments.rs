@@ -118,3 +118,18 @@ fn help_teaches_by_example() {
         );
     }
 }
+
+/// Of a folder that cannot be looked into nobody says what it has not.
+#[test]
+fn a_folder_that_cannot_be_read_is_told_as_such() {
+    let folder = crate::support::temporary("unreadable");
+    std::fs::create_dir(&folder).expect("there is a place for temporary files");
+    // Unlike permissions, a link to itself stops every user.
+    let load = folder.join("workload.toml");
+    std::os::unix::fs::symlink(&load, &load).expect("there is room");
+    let output = namdb(&format!("bench {}", folder.display()));
+    let told = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{told}");
+    assert!(told.contains("workload.toml cannot be read: Too many levels"), "{told}");
+    std::fs::remove_dir_all(&folder).expect("it is ours");
+}

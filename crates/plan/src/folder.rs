@@ -4,11 +4,11 @@
 
 use crate::collect::{Question, Statement, collect};
 use crate::node::Plan;
-use crate::read::{Origin, PlanError, read};
+use crate::read::{BYTES_MAX, Origin, PlanError, read};
 use crate::server::{CollectError, ServerChoice};
 use crate::spread;
 
-use sql::file::replace;
+use sql::file::{read_text, replace};
 use sql::{CHECKS, EmbeddedStatement, WorkloadFolder};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -201,7 +201,7 @@ pub fn open(folder: &Path, statements: &[&EmbeddedStatement]) -> Result<Vec<Plan
         .map(|statement| {
             let name = file_name(statement)?;
             let origin = origin(folder, statement, &name);
-            let text = match std::fs::read_to_string(&origin.file) {
+            let text = match read_text(Path::new(&origin.file), BYTES_MAX as u64) {
                 Ok(text) => text,
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                     let (folder, file, statement) = (shown(folder), origin.file, origin.statement);

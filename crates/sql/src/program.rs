@@ -3,6 +3,7 @@
 use crate::catalog::Catalog;
 use crate::embedded::EmbeddedStatement;
 use crate::error::{Error, ErrorKind, Result};
+use crate::file::text_of;
 use crate::load::{Load, read_load};
 use crate::procedure::{ParameterMode, Procedure, Returns, Volatility};
 use crate::routine::read_procedures;
@@ -126,7 +127,11 @@ fn read(folder: &Path, file: &str) -> Result<Source> {
     let bytes = std::fs::read(&path)
         .map_err(|error| Error::file(&name, format!("cannot be read: {error}")))?;
     check_size(&name, bytes.len())?;
-    let text = String::from_utf8(bytes).map_err(|_| Error::file(&name, "is not text in UTF-8"))?;
+    let text = text_of(bytes).map_err(|(line, column)| Error {
+        line,
+        column,
+        ..Error::file(&name, "is not text in UTF-8")
+    })?;
     Ok(Source::new(&name, &text))
 }
 

@@ -63,6 +63,14 @@ fn plans_are_made_compared_and_made_again() {
         let told = text(&plan("").stdout);
         assert!(told.contains("changed: plans/balance.1.xml"), "{told}");
         assert!(!plans.join("gone.1.xml").exists());
+        let marked = std::fs::read_to_string(plans.join("balance.1.xml")).expect("it is there");
+        std::fs::write(plans.join("balance.1.xml"), format!("\u{feff}{marked}"))
+            .expect("it is ours");
+        assert_eq!(
+            namdb(&format!("spade design {name}")).status.code(),
+            Some(0),
+            "a mark is no part of it"
+        );
 
         let table = "\nCREATE TABLE savings (customer_id integer);\n";
         let schema = folder.join("schema.sql");

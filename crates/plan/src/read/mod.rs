@@ -18,7 +18,7 @@ const DEPTH_MAX: usize = 40;
 /// Most elements of a file, so that a damaged one takes no memory.
 const ELEMENTS_MAX: u32 = 1_000_000;
 /// Most characters of a file.
-const BYTES_MAX: usize = 16 << 20;
+pub(crate) const BYTES_MAX: usize = 16 << 20;
 
 /// Whose plan it is, for messages and for the meaning of `$n`.
 #[derive(Clone, PartialEq, Eq, Debug)]

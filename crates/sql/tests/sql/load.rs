@@ -381,3 +381,22 @@ fn rows_that_calls_add_are_of_tables_that_they_can_change() {
         assert!(said.starts_with("workload.toml:") && said.contains(expected), "{text}: {said}");
     }
 }
+
+#[test]
+fn files_may_begin_with_a_byte_order_mark_and_say_where_they_are_no_text() {
+    let folder = std::env::temp_dir().join(format!("namdb-marked-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("there is room");
+    let write = |name: &str, text: &[u8]| {
+        std::fs::write(folder.join(name), text).expect("there is room");
+    };
+    let marked = |text: &str| [b"\xef\xbb\xbf", text.as_bytes()].concat();
+    write("schema.sql", &marked(SCHEMA));
+    write("procedures.sql", &marked(PROCEDURES));
+    write("workload.toml", &marked(LOAD));
+    let read = sql::WorkloadFolder::read(&folder).map(|folder| folder.load.name);
+    assert_eq!(read.expect("marks are no part of a text"), "bank");
+    write("schema.sql", &[SCHEMA.as_bytes(), b"\n-- caf\xe9"].concat());
+    let told = sql::WorkloadFolder::read(&folder).expect_err("that is Latin-1").to_string();
+    assert!(told.ends_with("schema.sql:5:7: is not text in UTF-8"), "{told}");
+    std::fs::remove_dir_all(folder).expect("it is ours");
+}

@@ -16,8 +16,8 @@ pub(super) type Named<T> = BTreeMap<Spanned<String>, T>;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawLoad {
-    pub name: String,
-    pub unit: String,
+    pub name: Spanned<String>,
+    pub unit: Spanned<String>,
     pub units: Spanned<u64>,
     #[serde(default)]
     pub machines: RawMachines,

@@ -21,6 +21,9 @@ use toml::Spanned;
 /// Deepest chain of tables whose rows depend on those of others.
 const ROWS_DEPTH_MAX: u32 = 16;
 
+/// Longest name of a workload, and of its unit.
+const SHOWN_BYTES_MAX: usize = 128;
+
 /// Reads `workload.toml` for the tables and procedures of `program`.
 ///
 /// # Errors
@@ -42,8 +45,8 @@ pub fn read_load(source: &Source, program: &Program) -> Result<Load> {
         machines: reader.machines(&raw.machines)?,
         tables: reader.tables(&raw.tables)?,
         procedures: reader.procedures(&raw.procedures)?,
-        name: raw.name,
-        unit: raw.unit,
+        name: reader.shown(raw.name)?,
+        unit: reader.shown(raw.unit)?,
         units: reader.units,
     };
     reader.check_rows(&raw.tables, &load)?;
@@ -107,6 +110,21 @@ impl LoadReader<'_> {
     fn value_within(&self, amount: &Amount, depth: u32) -> Option<i64> {
         let deeper = depth.checked_sub(1)?;
         amount.evaluate(self.units, &|table| self.value_within(self.rows.get(table)?, deeper))
+    }
+
+    /// A text that is printed, and that names files and crates.
+    fn shown(&self, text: Spanned<String>) -> Result<String> {
+        let place = text.span();
+        let text = text.into_inner();
+        if text.len() > SHOWN_BYTES_MAX {
+            let sentence =
+                format!("this has {} bytes; at most {SHOWN_BYTES_MAX} are taken", text.len());
+            return Err(self.error(place, sentence));
+        }
+        if text.contains(char::is_control) {
+            return Err(self.error(place, "there are characters in it that cannot be seen"));
+        }
+        Ok(text)
     }
 
     fn machines(&self, raw: &RawMachines) -> Result<Machines> {

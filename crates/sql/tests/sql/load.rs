@@ -383,6 +383,16 @@ fn rows_that_calls_add_are_of_tables_that_they_can_change() {
 }
 
 #[test]
+fn names_that_no_terminal_should_be_sent_are_refused() {
+    let long = format!("name = \"{}\"", "n".repeat(129));
+    assert_told(&[
+        ("name = \"bank\"", "name = \"ba\\u001b[31mnk\"", "workload.toml:1:8", "cannot be seen"),
+        ("unit = \"branch\"", "unit = \"bra\\nnch\"", "workload.toml:2:8", "cannot be seen"),
+        ("name = \"bank\"", &long, "workload.toml:1:8", "129 bytes; at most 128"),
+    ]);
+}
+
+#[test]
 fn files_may_begin_with_a_byte_order_mark_and_say_where_they_are_no_text() {
     let folder = std::env::temp_dir().join(format!("namdb-marked-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("there is room");

@@ -156,9 +156,16 @@ impl<'a> Resolver<'a> {
         let converted =
             coerce(expr, target, context).map_err(|sentence| self.type_error(span, sentence))?;
         converted.ok_or_else(|| {
+            if context == Context::Explicit
+                && matches!(found, SqlType::Array(_))
+                && target.is_text()
+            {
+                return self.outside(span, "an array as text", "give back the array itself");
+            }
             let sentence = format!("{target} is wanted here, and this is {found}");
             let error = self.type_error(span, sentence);
-            if matches!(target, SqlType::Record(_) | SqlType::Void | SqlType::Array(_)) {
+            let has_none = matches!(target, SqlType::Record(_) | SqlType::Void | SqlType::Array(_));
+            if has_none || context == Context::Explicit {
                 return error;
             }
             error.advise(format!("write CAST(... AS {target}) if that is meant"))

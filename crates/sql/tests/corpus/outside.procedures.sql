@@ -122,3 +122,5 @@ CREATE FUNCTION f(a integer) RETURNS varchar LANGUAGE plpgsql AS $$ DECLARE r re
 CREATE FUNCTION f(a integer) RETURNS SETOF item LANGUAGE plpgsql AS $$ DECLARE r record; BEGIN IF a > 0 THEN SELECT * INTO r FROM item i WHERE i.id = 1; END IF; RETURN NEXT r; END $$;
 -- case: a record of another one that may have no row
 CREATE FUNCTION f(a integer) RETURNS varchar LANGUAGE plpgsql AS $$ DECLARE r record; q record; BEGIN IF a > 0 THEN SELECT * INTO r FROM item i WHERE i.id = 1; END IF; q := r; RETURN q.name; END $$;
+-- case: an array as text
+CREATE FUNCTION f(i integer) RETURNS text LANGUAGE plpgsql AS $$ BEGIN RETURN (array_append(ARRAY[i], i))::text; END $$;

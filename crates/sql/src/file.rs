@@ -62,7 +62,8 @@ pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
     let count = COUNT.fetch_add(1, Relaxed);
     // Short, since the name of the file may be as long as names may be.
     let beside = target.with_file_name(format!(".namdb-{}-{count}.new", std::process::id()));
-    let mut file = match File::create(&beside) {
+    // Nobody else's file or link is written into.
+    let mut file = match OpenOptions::new().write(true).create_new(true).open(&beside) {
         // The folder takes no new file. That there is one with the name has to do.
         Err(error) if error.kind() == ErrorKind::PermissionDenied && kept.is_some() => {
             return std::fs::write(&target, bytes);

@@ -7,7 +7,7 @@ use Damage::{Delete, Null, Set, Text};
 use execute::{Procedures, Settings, create, default_design};
 use fabric::{LocalEnv, run_now};
 use layout::{Key, RecordRef};
-use population::{Mix, Population, Scale, load_part};
+use population::{Batches, Mix, Population, Scale, load_part};
 use procedure::Workload;
 use small::small;
 use std::collections::BTreeSet;
@@ -62,8 +62,15 @@ impl Loaded {
         run_now(create(&database, &workload.catalog, &design)).expect("the tables are new");
         let mut lane = run_now(database.lane()).expect("lanes are free");
         for table in 0..population.tables().count() {
-            let loaded =
-                load_part(&population, &database, &mut lane, table, (0, 1), BATCH_ROWS, &|_| {});
+            let loaded = load_part(
+                &population,
+                &database,
+                &mut lane,
+                table,
+                (0, 1),
+                Batches::of(BATCH_ROWS),
+                &|_| {},
+            );
             run_now(loaded).unwrap_or_else(|error| panic!("{error}"));
         }
         Self { database, lane, population, workload, checks }

@@ -8,7 +8,7 @@ mod small;
 
 use execute::{CallError, Settings, create, default_design};
 use fabric::{Env, LocalEnv, run_now};
-use population::{Population, Scale, load_part};
+use population::{Batches, Population, Scale, load_part};
 use procedure::Workload;
 use runtime::{Argument, BindError, Call, Caller, Counts, Generated, Stop};
 use small::{path, small};
@@ -91,8 +91,15 @@ fn two_clients() -> [Client; 2] {
     run_now(create(&database, &workload.catalog, &design)).expect("the tables are new");
     let mut lane = run_now(database.lane()).expect("lanes are free");
     for table in 0..population.tables().count() {
-        let loaded =
-            load_part(&population, &database, &mut lane, table, (0, 1), BATCH_ROWS, &|_| {});
+        let loaded = load_part(
+            &population,
+            &database,
+            &mut lane,
+            table,
+            (0, 1),
+            Batches::of(BATCH_ROWS),
+            &|_| {},
+        );
         run_now(loaded).unwrap_or_else(|error| panic!("{error}"));
     }
     [Client::open(&database, &workload), Client::open(&database, &workload)]

@@ -24,7 +24,7 @@ mod strange;
 
 use execute::{CallError, Settings, create, default_design};
 use fabric::{LocalEnv, run_now};
-use population::{Call, Mix, Population, Scale, load_part, read_row};
+use population::{Batches, Call, Mix, Population, Scale, load_part, read_row};
 use procedure::Workload;
 use runtime::{Caller, Cell, Counts, Generated};
 use small::{path, small};
@@ -69,8 +69,15 @@ impl<G: Generated> Twin<G> {
         run_now(create(&database, &workload.catalog, &design)).expect("the tables are new");
         let mut lane = run_now(database.lane()).expect("lanes are free");
         for table in 0..population.tables().count() {
-            let loaded =
-                load_part(population, &database, &mut lane, table, (0, 1), BATCH_ROWS, &|_| {});
+            let loaded = load_part(
+                population,
+                &database,
+                &mut lane,
+                table,
+                (0, 1),
+                Batches::of(BATCH_ROWS),
+                &|_| {},
+            );
             run_now(loaded).unwrap_or_else(|error| panic!("{error}"));
         }
         let settings = Settings { epoch_us: -LATER_US, ..Settings::default() };

@@ -1,7 +1,7 @@
 //! What the program says, where nobody may be listening: a closed or full stream is no reason to panic.
 
 use anyhow::{Context, Result, ensure};
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -69,9 +69,12 @@ pub fn spare_inputs(path: &Path, inputs: &[&Path]) -> Result<()> {
     Ok(())
 }
 
-/// Whether both names are of one file that is there.
+/// Whether both names are of one file that is there. A terminal may be input and output at once.
 pub fn is_same(one: &Path, other: &Path) -> bool {
-    let place = |path: &Path| path.metadata().map(|of| (of.dev(), of.ino())).ok();
+    let place = |path: &Path| {
+        let of = path.metadata().ok().filter(Metadata::is_file)?;
+        Some((of.dev(), of.ino()))
+    };
     place(one).is_some() && place(one) == place(other)
 }
 

@@ -110,6 +110,8 @@ fn what_has_no_end_is_read_to_no_end() {
     };
     let measured = format!("{SMALLBANK} --measurements {MEASURED}");
     refused(&format!("spade tune {measured} --out /dev/full"), "cannot write /dev/full");
+    let nowhere = namdb(&format!("spade tune {measured} --out /dev/null --json /dev/../dev/null"));
+    assert_eq!(nowhere.status.code(), Some(0), "a device is no file that is written twice");
     refused(&format!("spade forecast {measured} --design /dev/zero"), "more than 67108864 bytes");
     refused(&format!("bench {SMALLBANK} --design /dev/zero"), "more than 67108864 bytes");
 }

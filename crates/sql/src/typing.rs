@@ -144,6 +144,9 @@ mod tests {
             assert_eq!(text.sql_type, SqlType::Text);
             assert!(matches!(&text.kind, ExprKind::Cast { operand, .. } if **operand == cut));
         }
+        let at_once = apply("($1::varchar(2))::text", vec![operand(0, SqlType::Text)]);
+        let at_once = at_once.expect("a conversion");
+        assert!(matches!(&at_once.kind, ExprKind::Cast { operand, .. } if **operand == cut));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Arguments as callers draw them, and what can be told from them alone.
 
-use layout::ColumnType;
+use super::group::divider;
 use population::{Mix, Population, PopulationError, Scale};
 use procedure::node::Procedure;
 use procedure::operations::Origin;
@@ -73,11 +73,7 @@ impl Draws {
     /// Whether rows with equal values of a table's leading key column are on one machine: crate `stored` divides tables by integers whose
     /// range the load tells, and by the hash of the key where it is anything else.
     pub fn is_ranged(&self, table: &sql::Table) -> bool {
-        let Some(&column) = table.primary_key.first() else { return false };
-        let of = &table.schema.columns()[column];
-        let is_integer = of.column_type.fixed_bytes().is_some_and(|bytes| bytes > 1)
-            && of.column_type != ColumnType::Float8;
-        is_integer && !of.nullable && self.range(table, column).is_some()
+        divider(table).is_some_and(|column| self.range(table, column).is_some())
     }
 
     /// The calls of a procedure by number.

@@ -8,6 +8,7 @@ use super::asked::{Ask, Asked, Kind};
 use super::candidate::value_range;
 use super::draws::Drawn;
 use crate::design::Partition;
+use layout::ColumnType;
 use procedure::operations::{Action, Operation, Origin, Path};
 use sql::load::{Draw, Expectation};
 use sql::{Catalog, Load, Table};
@@ -71,6 +72,15 @@ pub struct Grouping {
 /// has a key, and whoever goes through keys in order, knows where its rows are.
 pub fn leads(table: &Table, column: usize) -> bool {
     table.primary_key.first() == Some(&column)
+}
+
+/// The leading column of a table's key, if tables can be divided by ranges of it: an integer that is never null.
+pub fn divider(table: &Table) -> Option<usize> {
+    let column = *table.primary_key.first().filter(|_| !table.has_hidden_key())?;
+    let of = &table.schema.columns()[column];
+    let is_integer = of.column_type.fixed_bytes().is_some_and(|bytes| bytes > 1)
+        && of.column_type != ColumnType::Float8;
+    (is_integer && !of.nullable).then_some(column)
 }
 
 /// Whether the load makes the values of a column, by position, of the digits of another one's of its table.

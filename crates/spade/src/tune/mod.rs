@@ -93,7 +93,7 @@ use sql::WorkloadFolder;
 
 pub use beside::{Named, beside};
 pub use foretell::{DesignForecast, ProcedureForecast, StageDemand, TableForecast};
-pub use group::{is_written_out, leads};
+pub use group::{divider, is_written_out, leads};
 pub use report::{
     AccessReport, Alternative, AttributeReport, Brief, Driver, Forecast, IndexReport, Interval,
     Memory, ProcedureReport, TableReport, Target, Tuning, Verdict, WriteCost,

@@ -3,7 +3,7 @@
 use super::Subject;
 use layout::{IndexKind, PartRule, Storage};
 use spade::design::{Design, Partition, Placement, TableDesign};
-use spade::tune::leads;
+use spade::tune::{divider, leads};
 
 /// How a table is divided.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -89,13 +89,7 @@ pub(crate) fn is_led(of: &TableDesign, subject: &Subject<'_>, at: usize) -> bool
 fn leading_range(subject: &Subject<'_>, at: usize) -> Option<(i64, u64)> {
     let table = &subject.workload.catalog.tables[at];
     let number = subject.population.table(&table.name)?;
-    let column = *table.primary_key.first().filter(|_| !table.has_hidden_key())?;
-    let of = &table.schema.columns()[column];
-    let is_integer = of.column_type.fixed_bytes().is_some_and(|bytes| bytes > 1);
-    let is_number = is_integer && of.column_type != layout::ColumnType::Float8 && !of.nullable;
-    if !is_number {
-        return None;
-    }
+    let column = divider(table)?;
     subject.population.column_range(number, column)
 }
 

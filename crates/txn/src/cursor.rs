@@ -180,9 +180,17 @@ impl<E: Env> LaneInner<E> {
                 let last = Key::from_words(self.batch().words(last));
                 next = if rest.reverse { last.predecessor() } else { last.successor() };
             }
+            // Rows that were added one after the other follow each other in memory: asked for in that order they are one verb.
+            if rest.reverse {
+                round.sightings.reverse();
+            }
+            let begin = round.sighted.len();
             for sighting in &round.sightings {
                 let access = self.post_sighting(&cursor.range, sighting, &mut round.pending)?;
                 round.sighted.push((*sighting, access));
+            }
+            if rest.reverse {
+                round.sighted[begin..].reverse();
             }
             cursor.advance(next);
         }

@@ -35,6 +35,8 @@ pub struct Crowd {
     pub others: f64,
     /// The chance that its lane goes by a leaf as it has written it itself, and another one has changed it since.
     pub stale: f64,
+    /// The chance that its lane has not kept the leaf, and reads it first.
+    pub anew: f64,
 }
 
 /// What rows are added to: a table's rows or one of its indexes.
@@ -143,7 +145,11 @@ impl Crowds {
         let others = (0..self.procedures.len()).filter(|other| *other != procedure);
         let others = others.map(|other| self.procedures[other].share * times(other)).sum::<f64>();
         let each = adds / count.max(1.0);
-        (adds > 0.0).then_some(Crowd { own: each * adds, others: each * others, stale: 0.0 })
+        (adds > 0.0).then_some(Crowd {
+            own: each * adds,
+            others: each * others,
+            ..Crowd::default()
+        })
     }
 
     fn found(&self, structure: Structure, rows: f64) -> Vec<Option<Crowd>> {
@@ -167,6 +173,7 @@ impl Crowds {
             of.own += crowd.own;
             of.others += crowd.others;
             of.stale = of.stale.max(crowd.stale);
+            of.anew = of.anew.max(crowd.anew);
         }
         all
     }
@@ -191,9 +198,16 @@ impl Crowds {
             let written = if spot.counts_on { 1.0 } else { (all.0 / each).min(1.0) };
             let is_kept = 1.0 - libm::pow(1.0 - written, KEPT);
             sum.stale += times * is_kept * (1.0 - 1.0 / spot.sharing());
+            sum.anew += 1.0 - is_kept;
         }
         let count = leaves.len().max(1) as f64;
-        Crowd { own: sum.own / count, others: sum.others / count, stale: sum.stale / count }
+        let each = |of: f64| of / count;
+        Crowd {
+            own: each(sum.own),
+            others: each(sum.others),
+            stale: each(sum.stale),
+            anew: each(sum.anew),
+        }
     }
 
     /// How often other calls of a procedure, and those of other ones, were seen at a leaf.
@@ -399,6 +413,22 @@ mod tests {
         assert_eq!(stale(10.0), 0.0, "no leaf was seen twice");
         assert!(stale(20.0) < stale(100.0) && stale(100.0) < 0.9, "{}", stale(100.0));
         assert!(stale(1_000.0) > 0.9);
+    }
+
+    #[test]
+    fn a_leaf_that_is_not_kept_is_read_anew() {
+        let places: Vec<f64> = (0..100).map(|at| 10.0 * f64::from(at) + 5.0).collect();
+        let rows: Vec<u32> = (0..100).collect();
+        let anew = |spot: Spot, rows_each: f64| {
+            let found = crowds(&rows, spot).leaves((0, None), rows_each, 0);
+            found.expect("it adds").anew
+        };
+        assert_eq!(anew(spot(&places), 10.0), 1.0, "no leaf was seen twice");
+        let tenth = anew(spot(&places), 100.0);
+        assert!((tenth - libm::pow(0.9, KEPT)).abs() < 0.05, "{tenth}");
+        assert!(anew(spot(&places), 1_000.0) < 1e-9);
+        // Whoever counts on is still at the leaf that he has added to.
+        assert_eq!(anew(Spot { counts_on: true, ..spot(&places) }, 10.0), 0.0);
     }
 
     #[test]

@@ -12,6 +12,7 @@
 //! candidate       what tables and indexes may be stored as, and how much memory that takes
 //! model           everything that costs depend on, and memory
 //! price           what a call costs with a design, stage by stage
+//! added           trees that calls add rows to: leaves that are read, and rows that stand apart
 //! whole           what the whole workload does
 //! meet            how often calls meet in the rows that they change
 //! crowd           how often they meet where they add rows: at leaves and buckets
@@ -38,6 +39,7 @@
 //! ```
 //! The same input gives the same bytes: there is no clock here, no I/O and no order of hashes, and drawn calls have a seed.
 
+mod added;
 mod aging;
 mod asked;
 mod attempts;

@@ -15,7 +15,6 @@ use super::line::{Setting, USUAL_LOAD, USUAL_NODE, USUAL_ROW, USUAL_SLOTS};
 use super::model::{Model, Plan, TablePlan};
 use crate::design::Access;
 use crate::measurement::{AccessPath, Demand, Operation, Place};
-use layout::leaf::LeafLayout;
 use layout::{IndexKind, Storage};
 
 /// Rows of the lookups that tell what a further row in a batch costs.
@@ -55,6 +54,13 @@ struct Parts {
     fixed: Cost,
     /// Writing.
     write: Cost,
+}
+
+impl Parts {
+    /// The same with such a share of the reading.
+    fn read(self, share: f64) -> Self {
+        Self { each: self.each.times(share), batch: self.batch.times(share), ..self }
+    }
 }
 
 impl Model<'_> {
@@ -158,6 +164,12 @@ impl Model<'_> {
             let parts = self.mixed(plan, ask, rows, entries)?;
             // Whether a batch of so many rows has a remote one.
             let is_remote = |count: f64| 1.0 - libm::pow(rows.min(entries), count.max(1.0));
+            if ask.kind == Kind::Insert {
+                let waits = parts.each.plus(&parts.batch.times(is_remote(ask.times)));
+                adds_ns = adds_ns.max(waits.latency_ns);
+            }
+            let is_read = self.is_read(plan, number, ask);
+            let parts = parts.read(is_read);
             sum = sum.plus(&parts.each.times(ask.times));
             let remote = parts.each.plus(&parts.batch).plus(&parts.write).owners;
             // Of a call elsewhere rows that would be at home are on any machine.
@@ -166,7 +178,8 @@ impl Model<'_> {
             hot = add(hot, scaled(remote, ask.times * by_skew * self.calls[number].skew[at]));
             fixed = fixed.with(&parts.fixed, f64::max);
             read += if parts.fixed == Cost::default() { 0.0 } else { ask.times };
-            if ask.kind < Kind::Update || ask.kind == Kind::Insert {
+            let keeps = self.keeps_leaves(&plan.tables[ask.table]);
+            if ask.kind < Kind::Update || ask.kind == Kind::Insert && !keeps {
                 let whole =
                     if matches!(ask.kind, Kind::Scan(_)) { rows.min(entries) } else { rows };
                 let is_remote = 1.0 - libm::pow(whole, ask.times.max(1.0));
@@ -179,10 +192,6 @@ impl Model<'_> {
                 let batches = if ask.is_batch { ask.times.min(1.0) } else { ask.times };
                 let count = if ask.is_batch { ask.times } else { 1.0 };
                 sum = sum.plus(&parts.batch.times(is_remote(count) * batches));
-            }
-            if ask.kind == Kind::Insert {
-                let waits = parts.each.plus(&parts.batch.times(is_remote(ask.times)));
-                adds_ns = adds_ns.max(waits.latency_ns);
             }
             if ask.kind >= Kind::Update {
                 written += ask.times;
@@ -266,7 +275,7 @@ impl Model<'_> {
             Kind::Lookup => Parts { each, batch, fixed, ..none },
             Kind::IndexLookup(index) => self.through_index(ask, table, index, (row, entry))?,
             Kind::Scan(None) => {
-                let scan = of(Operation::Scan, AccessPath::Primary, row, ask.rows)?;
+                let scan = self.in_order(plan, ask, row)?;
                 Parts { each: scan.minus(&fixed).at_least_nothing(), fixed, ..none }
             }
             Kind::Scan(Some(index)) => {
@@ -279,6 +288,19 @@ impl Model<'_> {
             Kind::Everything => {
                 let rows = self.shapes[ask.table].rows as f64;
                 Parts { each: each.times(rows), batch, fixed, ..none }
+            }
+            Kind::Insert if self.keeps_leaves(table) => {
+                // As measured it has read nothing, and has in it what a call costs beside.
+                let fixed = self.batch(Storage::Tree, Place::Local)?;
+                let insert = of(Operation::Insert, AccessPath::Primary, row, 1.0)?;
+                let mut write = insert.minus(&fixed).at_least_nothing();
+                write.machines.atomics_ns *= self.leaves(table, ask);
+                let write = write.plus(&maintained(Operation::Insert)?);
+                // Whoever finds nothing in a leaf reads no row behind it.
+                let (rows, beside) = self.one_row(ask.table, row)?;
+                let each = each.minus(&rows).at_least_nothing();
+                let batch = batch.minus(&beside).at_least_nothing();
+                Parts { each, batch, fixed, write }
             }
             Kind::Insert => {
                 let mut write = writing(Operation::Insert)?;
@@ -301,17 +323,7 @@ impl Model<'_> {
         })
     }
 
-    /// Leaves that are locked for each row that is added: rows that follow each other are in one.
-    fn leaves(&self, table: &TablePlan, ask: &Ask) -> f64 {
-        if !ask.follows || table.choice.storage != Storage::Tree || ask.times <= 1.0 {
-            return 1.0;
-        }
-        let row = self.shapes[ask.table].row;
-        let leaf = LeafLayout::within(table.choice.node_bytes, row.key_words, 1, row.checksummed);
-        ((1.0 + (ask.times - 1.0) / f64::from(leaf.entries)) / ask.times).min(1.0)
-    }
-
-    fn cost(
+    pub(super) fn cost(
         &self,
         number: usize,
         table: &TablePlan,
@@ -407,7 +419,7 @@ impl Model<'_> {
     }
 
     /// What a batch of lookups costs beside its rows: a lookup less what a further row in a batch costs.
-    fn batch(&self, storage: Storage, place: Place) -> Option<Cost> {
+    pub(super) fn batch(&self, storage: Storage, place: Place) -> Option<Cost> {
         let (slots, load_percent) =
             if storage == Storage::Tree { (0, None) } else { (USUAL_SLOTS, Some(USUAL_LOAD)) };
         let setting = Setting {

@@ -124,7 +124,8 @@ impl Model<'_> {
         }
         // Real clusters read leaves anew.
         let stale = if self.surface.clock().is_some() { trees.stale } else { 0.0 };
-        Crowd { own: trees.own + buckets.own, others: trees.others + buckets.others, stale }
+        let (own, others) = (trees.own + buckets.own, trees.others + buckets.others);
+        Crowd { own, others, stale, ..trees }
     }
 
     /// The same of one procedure, as if nothing else were called.

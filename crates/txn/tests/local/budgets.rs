@@ -271,6 +271,24 @@ fn a_scan_takes_one_round_trip_per_leaf_and_one_for_its_rows() {
 }
 
 #[test]
+fn rows_that_follow_each_other_are_read_by_one_verb_in_both_directions() {
+    let mut scene = Scene::open(Oracle::DoubleCollect, Storage::Tree, None);
+    let scan = |reverse: bool| {
+        move |txn: &mut Transaction<'_, LocalEnv>, table| {
+            let (source, limit) = (ScanSource::Table(table), usize::MAX);
+            let scan = Scan { source, low: key(2), high: key(5), reverse, limit };
+            let mut rows = Vec::new();
+            run_now(txn.scan(&scan, &mut rows)).expect("readable");
+            let ids: Vec<i64> = rows.iter().map(|row| txn.row(*row).int(0)).collect();
+            assert_eq!(ids, if reverse { [5, 4, 3, 2] } else { [2, 3, 4, 5] });
+        }
+    };
+    scene.verbs(scan(false));
+    // One leaf, and all of its rows.
+    assert_eq!((scene.verbs(scan(false)), scene.verbs(scan(true))), (2, 2));
+}
+
+#[test]
 fn typical_transactions_post_so_many_verbs() {
     let mut scene = Scene::open(Oracle::DoubleCollect, Storage::HashInlined, None);
     assert_eq!(scene.verbs(|txn, table| read(txn, table, 3)), 1);

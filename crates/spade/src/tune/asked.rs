@@ -49,6 +49,8 @@ pub struct Ask {
     pub is_batch: bool,
     /// Whether rows that one call adds follow each other by key.
     pub follows: bool,
+    /// Whether they come in the order of the key as well: it is counted, and no element of an array.
+    pub rises: bool,
     /// The indexes whose entries change, by position.
     pub touched: Vec<usize>,
     /// The operation itself, by position among the procedure's.
@@ -158,6 +160,7 @@ impl Asked {
             is_ahead: kind == Kind::Lookup && is_named(&operation.action),
             is_batch: !operation.repeats.is_empty() && procedure_loops == 0,
             follows: follows(&operation.action, &table.primary_key),
+            rises: rises(&operation.action, &table.primary_key),
             touched: touched.collect(),
             operation: number,
         }
@@ -251,6 +254,14 @@ fn follows(action: &Action, key: &[usize]) -> bool {
     let is_single =
         |column: &usize| !matches!(values.get(*column), Some(Origin::Element(_)) | None);
     key.split_last().is_some_and(|(_, before)| before.iter().all(is_single))
+}
+
+/// Whether these come in the order of the key.
+fn rises(action: &Action, key: &[usize]) -> bool {
+    let Action::Insert { values } = action else { return false };
+    let is_element =
+        |column: &usize| matches!(values.get(*column), Some(Origin::Element(_)) | None);
+    follows(action, key) && !key.last().is_some_and(is_element)
 }
 
 /// Whether all values of a key are arguments' or constants.

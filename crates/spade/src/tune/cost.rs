@@ -154,6 +154,17 @@ impl Cost {
         self.with(other, |one, other| share * one + (1.0 - share) * other)
     }
 
+    /// Of a row that is added, where so many leaves are for each: a leaf is locked and written once for all of its rows, and each further one
+    /// of them is a write.
+    pub fn of_leaves(mut self, leaves: f64) -> Self {
+        let further = (1.0 - leaves) / self.verbs.max(1.0);
+        for demand in [&mut self.machines, &mut self.owners] {
+            demand.atomics_ns *= leaves;
+            demand.engine_ns *= leaves + further;
+        }
+        self
+    }
+
     /// A measured cost that is off by its noise: it takes so much longer, and so much more of every stage.
     pub fn off_by(&self, noise: Noise) -> Self {
         let (latency, rate) = (1.0 + noise.latency, 1.0 + noise.rate);

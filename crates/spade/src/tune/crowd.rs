@@ -18,7 +18,10 @@ use super::skew::{Places, origin};
 use procedure::operations::Origin;
 use sql::load::Draw;
 use std::cell::RefCell;
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
+use value::Value;
+use value::order::order;
 
 /// Leaves of a tree that a lane keeps as it has written them (crate `txn`).
 const KEPT: f64 = 16.0;
@@ -76,6 +79,8 @@ struct Of {
 struct Spot {
     procedure: usize,
     times: f64,
+    /// Places that a call adds to: one, or if an array tells the first column, as many as that has elements.
+    places: f64,
     adds: bool,
     /// Of each call the part, and the rows before its place; of those that count on, any number.
     at: Vec<(u32, f64)>,
@@ -134,6 +139,12 @@ impl Crowds {
         own
     }
 
+    /// Whether a procedure's calls add to a structure behind what their client has added before.
+    pub fn counts_on(&self, structure: Structure, procedure: usize) -> bool {
+        let mut spots = self.spots.get(&structure).into_iter().flatten();
+        spots.any(|spot| spot.procedure == procedure && spot.adds && spot.counts_on)
+    }
+
     /// The same at so many buckets of a machine that keys are hashed into.
     pub fn buckets(&self, structure: Structure, count: f64, procedure: usize) -> Option<Crowd> {
         let spots = self.spots.get(&structure)?;
@@ -162,7 +173,7 @@ impl Crowds {
             for (call, leaf) in leaves.iter().enumerate() {
                 for row in of.rows[call].iter().copied().chain([NO_ROW]) {
                     let key = (*leaf, row, spot.procedure, of.machine[call]);
-                    *seen.entry(key).or_default() += spot.times.min(1.0);
+                    *seen.entry(key).or_default() += spot.weight();
                 }
             }
         }
@@ -178,10 +189,13 @@ impl Crowds {
         all
     }
 
-    /// The mean over the calls of a procedure.
+    /// The mean over the calls of a procedure; of one that is never called, that nobody is met.
     fn mean(&self, seen: &BTreeMap<Seen, f64>, spot: &Spot, leaves: &[Leaf]) -> Crowd {
+        if leaves.is_empty() {
+            return Crowd { anew: 1.0, ..Crowd::default() };
+        }
         let of = &self.procedures[spot.procedure];
-        let times = spot.times.min(1.0);
+        let times = spot.weight();
         let mut sum = Crowd::default();
         for (call, leaf) in leaves.iter().enumerate() {
             let at = of.machine[call];
@@ -197,10 +211,10 @@ impl Crowds {
             let each = if of.is_anywhere { self.machines } else { 1.0 };
             let written = if spot.counts_on { 1.0 } else { (all.0 / each).min(1.0) };
             let is_kept = 1.0 - libm::pow(1.0 - written, KEPT);
-            sum.stale += times * is_kept * (1.0 - 1.0 / spot.sharing());
+            sum.stale += times.min(1.0) * is_kept * (1.0 - 1.0 / spot.sharing());
             sum.anew += 1.0 - is_kept;
         }
-        let count = leaves.len().max(1) as f64;
+        let count = leaves.len() as f64;
         let each = |of: f64| of / count;
         Crowd {
             own: each(sum.own),
@@ -252,6 +266,11 @@ impl Spot {
         self.at.iter().map(leaf).collect()
     }
 
+    /// Places that a call adds to, if it does.
+    fn weight(&self) -> f64 {
+        self.times.min(self.places)
+    }
+
     /// How many clients add to the same leaf.
     fn sharing(&self) -> f64 {
         if self.counts_on { libm::log(self.clients).max(1.0) } else { self.clients.max(1.0) }
@@ -274,8 +293,10 @@ impl Places<'_> {
             columns.extend(&self.catalog.tables[table].indexes[index].columns);
         }
         columns.extend(&self.catalog.tables[table].primary_key);
-        let (mut before, mut groups, mut counts_on) = (vec![0.0; count], 1.0, false);
-        let mut is_whole = true;
+        // Numbers that nobody sees are counted on by each client.
+        let is_hidden = columns.is_empty();
+        let (mut before, mut groups, mut counts_on) = (vec![0.0; count], 1.0, is_hidden);
+        let (mut is_whole, mut places) = (true, 1.0);
         for column in columns {
             let from = origin(&of.asked.operations, ask.operation, column);
             let argument = match from {
@@ -291,6 +312,10 @@ impl Places<'_> {
                 is_whole = false;
                 break;
             };
+            // Behind other columns they are near each other.
+            if let (Some(Origin::Element(array)), true) = (from, groups == 1.0) {
+                places = of.drawn.elements(array).unwrap_or(1.0).max(1.0);
+            }
             before.iter_mut().zip(ranks).for_each(|(sum, rank)| *sum = *sum * values + rank);
             groups *= values;
         }
@@ -315,6 +340,7 @@ impl Places<'_> {
         Some(Spot {
             procedure: number,
             times: ask.times,
+            places,
             adds,
             at: at.collect(),
             counts_on,
@@ -336,21 +362,36 @@ impl Places<'_> {
         from: &Origin,
         of: &Calls<'_>,
     ) -> Option<(Vec<f64>, f64)> {
-        let (low, high) = self.draws.range(&self.catalog.tables[table], column)?;
-        let values = (i128::from(high) - i128::from(low) + 1) as f64;
+        let range = self.draws.range(&self.catalog.tables[table], column);
+        let values = range.map(|(low, high)| (i128::from(high) - i128::from(low) + 1) as f64);
         if *from == Origin::Constant {
-            return Some((vec![0.0; of.drawn.calls.len()], values));
+            return Some((vec![0.0; of.drawn.calls.len()], values?));
         }
-        let Origin::Argument(_) = from else { return None };
-        let rank = |given: &&[value::Value]| match given.first() {
-            Some(value::Value::Int(value)) => {
-                Some((*value as f64 - low as f64).clamp(0.0, values - 1.0))
-            }
-            _ => None,
+        // Of an array the first element stands for all.
+        let given: Option<Vec<&Value>> =
+            of.drawn.values(from)?.into_iter().map(|given| given.first()).collect();
+        let given = given?;
+        let is_integer = given.iter().all(|value| matches!(value, Value::Int(_)));
+        if !is_integer {
+            return Some(among_each_other(&given));
+        }
+        let ((low, _), values) = range.zip(values)?;
+        let rank = |value: &&Value| match value {
+            Value::Int(value) => (*value as f64 - low as f64).clamp(0.0, values - 1.0),
+            _ => 0.0,
         };
-        let ranks: Option<Vec<f64>> = of.drawn.values(from)?.iter().map(rank).collect();
-        Some((ranks?, values))
+        Some((given.iter().map(rank).collect(), values))
     }
+}
+
+/// The places of values, such as texts, among those that all calls have: rows of the load are taken to be among them alike.
+fn among_each_other(given: &[&Value]) -> (Vec<f64>, f64) {
+    let order = |one: &&Value, other: &&Value| order(one, other);
+    let mut sorted = given.to_vec();
+    sorted.sort_by(order);
+    sorted.dedup_by(|one, other| order(one, other) == Ordering::Equal);
+    let rank = |value: &&Value| sorted.partition_point(|one| order(one, value) == Ordering::Less);
+    (given.iter().map(|value| rank(value) as f64).collect(), sorted.len().max(1) as f64)
 }
 
 /// What an operation adds to, or takes from.
@@ -379,7 +420,15 @@ mod tests {
 
     fn spot(places: &[f64]) -> Spot {
         let at = places.iter().map(|before| (0, *before)).collect();
-        Spot { procedure: 0, times: 1.0, adds: true, at, counts_on: false, clients: 32.0 }
+        Spot {
+            procedure: 0,
+            times: 1.0,
+            places: 1.0,
+            adds: true,
+            at,
+            counts_on: false,
+            clients: 32.0,
+        }
     }
 
     #[test]
@@ -440,6 +489,24 @@ mod tests {
         // 32 clients have 9 leaves, of which each lane goes by the one that it was at last.
         assert!((found.own - 1.0 / 9.0).abs() < 0.02, "{}", found.own);
         assert!((found.stale - (1.0 - 1.0 / libm::log(32.0))).abs() < 1e-9, "{}", found.stale);
+    }
+
+    #[test]
+    fn texts_have_places_among_each_other() {
+        let texts = ["m", "a", "z", "m"].map(Value::text);
+        let (ranks, values) = among_each_other(&texts.each_ref());
+        assert_eq!((ranks, values), (vec![1.0, 0.0, 2.0, 1.0], 3.0));
+    }
+
+    #[test]
+    fn an_array_meets_others_with_each_of_its_elements() {
+        let places: Vec<f64> = (0..20).map(|at| 10.0 * f64::from(at) + 5.0).collect();
+        let rows: Vec<u32> = (0..20).collect();
+        let own = |places_each: f64| {
+            let of = Spot { times: 10.0, places: places_each, ..spot(&places) };
+            crowds(&rows, of).leaves((0, None), 20.0, 0).expect("it adds").own
+        };
+        assert!((own(10.0) / own(1.0) - 100.0).abs() < 1e-9, "{} {}", own(10.0), own(1.0));
     }
 
     #[test]

@@ -57,9 +57,9 @@ struct Parts {
 }
 
 impl Parts {
-    /// The same with such a share of the reading.
-    fn read(self, share: f64) -> Self {
-        Self { each: self.each.times(share), batch: self.batch.times(share), ..self }
+    /// The same with such shares of reading each row, and of the batch.
+    fn read(self, (each, batch): (f64, f64)) -> Self {
+        Self { each: self.each.times(each), batch: self.batch.times(batch), ..self }
     }
 }
 
@@ -168,8 +168,7 @@ impl Model<'_> {
                 let waits = parts.each.plus(&parts.batch.times(is_remote(ask.times)));
                 adds_ns = adds_ns.max(waits.latency_ns);
             }
-            let is_read = self.is_read(plan, number, ask);
-            let parts = parts.read(is_read);
+            let parts = parts.read(self.is_read(plan, number, ask));
             sum = sum.plus(&parts.each.times(ask.times));
             let remote = parts.each.plus(&parts.batch).plus(&parts.write).owners;
             // Of a call elsewhere rows that would be at home are on any machine.
@@ -293,8 +292,8 @@ impl Model<'_> {
                 // As measured it has read nothing, and has in it what a call costs beside.
                 let fixed = self.batch(Storage::Tree, Place::Local)?;
                 let insert = of(Operation::Insert, AccessPath::Primary, row, 1.0)?;
-                let mut write = insert.minus(&fixed).at_least_nothing();
-                write.machines.atomics_ns *= self.leaves(table, ask);
+                let write = insert.minus(&fixed).at_least_nothing();
+                let write = write.of_leaves(self.leaves(table, ask));
                 let write = write.plus(&maintained(Operation::Insert)?);
                 // Whoever finds nothing in a leaf reads no row behind it.
                 let (rows, beside) = self.one_row(ask.table, row)?;

@@ -261,7 +261,8 @@ impl Surface {
         [Storage::HashOutside, Storage::Tree].into_iter().filter(lacks).collect()
     }
 
-    fn found(&self, setting: &Setting) -> Option<Cost> {
+    /// The same where nobody misses what was not measured.
+    pub fn found(&self, setting: &Setting) -> Option<Cost> {
         let known = setting.known();
         if let Some(cost) = self.known.get(&known, &self.used) {
             return cost;
@@ -334,7 +335,15 @@ impl Surface {
                 other => (other, usual.rows),
             };
             let base = Line { operation, rows, storage, slots, load_percent, ..usual };
-            cost = cost.plus(&self.along_nodes(&base, setting.node_bytes, row));
+            let mut change = self.along_nodes(&base, setting.node_bytes, row);
+            if setting.operation == Operation::Scan {
+                // Of fewer rows than were measured, fewer leaves are spared: of one, none, as of a row that is looked up.
+                let one = Line { operation: Operation::Lookup, rows: 1, ..base };
+                let one = self.along_nodes(&one, setting.node_bytes, row);
+                let share = (setting.rows - 1.0) / (f64::from(rows) - 1.0).max(1.0);
+                change = change.mixed(share.clamp(0.0, 1.0), &one);
+            }
+            cost = cost.plus(&change);
         }
         cost = cost.plus(&self.along_rows(setting, &usual));
         // Reads go to one copy.

@@ -1,6 +1,6 @@
 //! How tables and indexes are stored.
 
-use crate::support::{PRICES, Prices, Subject, options, quick, shipped_measurements};
+use crate::support::{PRICES, Prices, Subject, measurements, options, quick, shipped_measurements};
 use layout::{IndexKind, Storage};
 use procedure::node::{Access, Node, Operator, Scan};
 use spade::design::{Placement, TableDesign};
@@ -284,5 +284,24 @@ fn quick_measurements_have_indexes_over_inlined_rows_alone_and_others_are_foreca
         };
         let ratio = rate(&quick) / rate(&full);
         assert!((0.9..1.1).contains(&ratio), "{storage:?}: {ratio}");
+    }
+}
+
+#[test]
+fn a_range_of_few_rows_takes_its_trips_whatever_nodes_are_as_large_as() {
+    let subject = Subject::shipped("../crates/reproduce/data/orders");
+    let measured = measurements("connectx3-fdr-4");
+    let options = Options { machines: Some(4), ..Options::default() };
+    let mut design = subject.tuned(&measured, &options).design;
+    for of in &mut design.procedures {
+        of.access = spade::design::Access::OneSided;
+    }
+    for node_bytes in [256, 512, 1024, 4096] {
+        design.tables[1].node_bytes = node_bytes;
+        let found = subject.forecast(&measured, &options, &design);
+        let found = found.unwrap_or_else(|error| panic!("{error}"));
+        let elsewhere_us = found.procedures[1].elsewhere_latency_us.expect("there are others");
+        // A leaf, and then rows: a row that is looked up takes 4.9 microseconds there.
+        assert!((4.9..8.0).contains(&elsewhere_us), "{node_bytes}: {elsewhere_us}");
     }
 }

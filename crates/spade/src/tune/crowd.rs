@@ -293,9 +293,7 @@ impl Places<'_> {
             columns.extend(&self.catalog.tables[table].indexes[index].columns);
         }
         columns.extend(&self.catalog.tables[table].primary_key);
-        // Numbers that nobody sees are counted on by each client.
-        let is_hidden = columns.is_empty();
-        let (mut before, mut groups, mut counts_on) = (vec![0.0; count], 1.0, is_hidden);
+        let (mut before, mut groups, mut counts_on) = (vec![0.0; count], 1.0, false);
         let (mut is_whole, mut places) = (true, 1.0);
         for column in columns {
             let from = origin(&of.asked.operations, ask.operation, column);

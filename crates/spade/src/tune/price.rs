@@ -289,17 +289,8 @@ impl Model<'_> {
                 Parts { each: each.times(rows), batch, fixed, ..none }
             }
             Kind::Insert if self.keeps_leaves(table) => {
-                // As measured it has read nothing, and has in it what a call costs beside.
-                let fixed = self.batch(Storage::Tree, Place::Local)?;
-                let insert = of(Operation::Insert, AccessPath::Primary, row, 1.0)?;
-                let write = insert.minus(&fixed).at_least_nothing();
-                let write = write.of_leaves(self.leaves(table, ask));
-                let write = write.plus(&maintained(Operation::Insert)?);
-                // Whoever finds nothing in a leaf reads no row behind it.
-                let (rows, beside) = self.one_row(ask.table, row)?;
-                let each = each.minus(&rows).at_least_nothing();
-                let batch = batch.minus(&beside).at_least_nothing();
-                Parts { each, batch, fixed, write }
+                let kept = self.into_kept(table, ask, row, (each, batch))?;
+                Parts { write: kept.write.plus(&maintained(Operation::Insert)?), ..kept }
             }
             Kind::Insert => {
                 let mut write = writing(Operation::Insert)?;
@@ -320,6 +311,25 @@ impl Model<'_> {
                 Parts { write, ..none }
             }
         })
+    }
+
+    /// A row that is added to a leaf which may be kept: as measured nothing was read, and what a call costs beside is in it. What it takes
+    /// to find a row, and to wait for a batch of them, is given; whoever finds nothing in a leaf reads no row behind it.
+    fn into_kept(
+        &self,
+        table: &TablePlan,
+        ask: &Ask,
+        row: Place,
+        (each, batch): (Cost, Cost),
+    ) -> Option<Parts> {
+        let fixed = self.batch(Storage::Tree, Place::Local)?;
+        let insert =
+            self.cost(ask.table, table, Operation::Insert, AccessPath::Primary, row, 1.0)?;
+        let write = insert.minus(&fixed).at_least_nothing().of_leaves(self.leaves(table, ask));
+        let (rows, beside) = self.one_row(ask.table, row)?;
+        let each = each.minus(&rows).at_least_nothing();
+        let batch = batch.minus(&beside).at_least_nothing();
+        Some(Parts { each, batch, fixed, write })
     }
 
     pub(super) fn cost(

@@ -250,18 +250,19 @@ fn kind_of(action: &Action, rows: u64) -> (Kind, f64) {
 
 /// Whether rows that are added one after the other differ in the last column of their key: no other one is of an array.
 fn follows(action: &Action, key: &[usize]) -> bool {
-    let Action::Insert { values } = action else { return false };
-    let is_single =
-        |column: &usize| !matches!(values.get(*column), Some(Origin::Element(_)) | None);
-    key.split_last().is_some_and(|(_, before)| before.iter().all(is_single))
+    let Some((_, before)) = key.split_last() else { return false };
+    before.iter().all(|column| is_single(action, *column))
 }
 
-/// Whether these come in the order of the key.
+/// Whether these come in the order of the key: the last column is of no array, either.
 fn rises(action: &Action, key: &[usize]) -> bool {
+    follows(action, key) && key.last().is_some_and(|column| is_single(action, *column))
+}
+
+/// Whether an insert has a value for a column that is no element of an array.
+fn is_single(action: &Action, column: usize) -> bool {
     let Action::Insert { values } = action else { return false };
-    let is_element =
-        |column: &usize| matches!(values.get(*column), Some(Origin::Element(_)) | None);
-    follows(action, key) && !key.last().is_some_and(is_element)
+    !matches!(values.get(column), Some(Origin::Element(_)) | None)
 }
 
 /// Whether all values of a key are arguments' or constants.

@@ -121,11 +121,12 @@ impl Call<'_, '_> {
                 _ => all,
             };
             let fails = (1.0 - (1.0 - fails.min(1.0)) * (1.0 - crowded)).min(FAILED_MAX);
-            // What a lane takes for known it reads anew after it has failed.
+            // What a lane takes for known it reads anew after it has failed, which a call is not counted with.
             let first = 1.0 - (1.0 - fails) * (1.0 - stale);
             let again = first / (1.0 - fails);
             attempts += meeting.share * again;
-            lost_ns += meeting.share * (again * failed_ns + waits_ns(first, fails));
+            let anew_ns = stale * cost.adds_ns;
+            lost_ns += meeting.share * (again * failed_ns + anew_ns + waits_ns(first, fails));
         }
         (attempts, lost_ns)
     }

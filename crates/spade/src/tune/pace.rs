@@ -355,6 +355,14 @@ pub mod tests {
         // What a lane takes for known fails once.
         let stale = attempts(Crowd { stale: 0.5, ..Crowd::default() }, &mut calls);
         assert!((stale - 1.5).abs() < 1e-9, "{stale}");
+        // It is read anew then, which takes as long as reading does.
+        let mut between_ns = |adds_ns: f64| {
+            calls[0].cost.adds_ns = adds_ns;
+            calls[0].crowd = Crowd { stale: 0.5, ..Crowd::default() };
+            pace(&calls, &cluster(32.0, Some(CLOCK))).between_ns
+        };
+        let slower = between_ns(20_000.0) / between_ns(0.0);
+        assert!((1.2..3.0).contains(&slower), "{slower}");
         calls[0].cost.commit_ns = 0.0;
         assert_eq!(attempts(Crowd { own: 0.1, ..Crowd::default() }, &mut calls), 1.0);
     }

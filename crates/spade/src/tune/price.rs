@@ -289,7 +289,7 @@ impl Model<'_> {
                 Parts { each: each.times(rows), batch, fixed, ..none }
             }
             Kind::Insert if self.keeps_leaves(table) => {
-                let kept = self.into_kept(table, ask, row, (each, batch))?;
+                let kept = self.kept_insert(table, ask, row, (each, batch))?;
                 Parts { write: kept.write.plus(&maintained(Operation::Insert)?), ..kept }
             }
             Kind::Insert => {
@@ -315,7 +315,7 @@ impl Model<'_> {
 
     /// A row that is added to a leaf which may be kept: as measured nothing was read, and what a call costs beside is in it. What it takes
     /// to find a row, and to wait for a batch of them, is given; whoever finds nothing in a leaf reads no row behind it.
-    fn into_kept(
+    fn kept_insert(
         &self,
         table: &TablePlan,
         ask: &Ask,

@@ -27,11 +27,10 @@ pub fn run(folder: &FolderArguments, measure: Measure<'_>, json: Option<&Path>) 
     let theirs = theirs(folder, &stored, &plan)?;
     ensure!(!interruption().load(Relaxed), "ended by the user before ours were measured");
     let report = measure.run(stored, parameters)?;
-    let verdict = report.verdict();
     let ours = table::draw(&report);
     let beside = Beside::new(theirs, report);
     json::deliver(&beside, json, &format!("{ours}\n{}", beside.draw()))?;
-    Ok(verdict)
+    Ok(beside.verdict())
 }
 
 fn theirs(folder: &FolderArguments, stored: &Stored, plan: &ClientPlan) -> Result<TheirReport> {

@@ -1,6 +1,7 @@
 //! PostgreSQL's result and ours, one beside the other.
 
 use super::clients::{ClientPlan, ClientRun, Kind};
+use crate::Verdict;
 use crate::bench::load::Loaded;
 use crate::bench::measure::KindWindow;
 use crate::bench::report::{LoadReport, Report, quantile_us};
@@ -142,6 +143,13 @@ impl TheirReport {
     }
 }
 
+impl TheirReport {
+    /// Whether too many calls failed for a comparison. Conflicts that were given up are a few; calls that never succeed are many.
+    fn fails(&self) -> bool {
+        self.failed * 100 > self.committed
+    }
+}
+
 impl Beside {
     /// Puts both together.
     pub fn new(postgresql: TheirReport, namdb: Report) -> Self {
@@ -152,6 +160,11 @@ impl Beside {
             postgresql,
             namdb,
         }
+    }
+
+    /// What the exit code says of it: ours, and that PostgreSQL's calls failed where ours are as they should be.
+    pub fn verdict(&self) -> Verdict {
+        both(self.namdb.verdict(), &self.postgresql)
     }
 
     /// The comparison as people read it, to stand behind our own report.
@@ -217,13 +230,19 @@ impl Beside {
             let told = format!("    SQLSTATE {code} {:>9}  {first}", grouped(*count));
             writeln!(text, "{}", told.chars().take(COLUMNS).collect::<String>())?;
         }
-        // Conflicts that were given up are a few; calls that never succeed are many.
-        if theirs.failed * 100 > theirs.committed {
+        if theirs.fails() {
             let sentence = "of PostgreSQL's calls failed otherwise than by the workload's rules, or were given up:";
             writeln!(text, "  {} {sentence}", grouped(theirs.failed))?;
             writeln!(text, "  the two have not done the same, and a ratio says little.")?;
         }
         writeln!(text, "  namdb commits {} times as many transactions.", ratio(self.ratio))
+    }
+}
+
+fn both(ours: Verdict, theirs: &TheirReport) -> Verdict {
+    match ours {
+        Verdict::Sound if theirs.fails() => Verdict::Unexpected,
+        ours => ours,
     }
 }
 
@@ -233,5 +252,31 @@ fn ratio(value: f64) -> String {
         value if value < 9.95 => format!("{value:.2}"),
         value if value < 99.95 => format!("{value:.1}"),
         value => format!("{value:.0}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn theirs(committed: u64, failed: u64) -> TheirReport {
+        let latency_ns = KindWindow::new().latency_ns;
+        let kind = Kind { committed, rolled_back: 5, retries: 0, failed, latency_ns };
+        let run = ClientRun {
+            seconds: 1.0,
+            client_cpu_seconds: 1.0,
+            kinds: vec![kind],
+            errors: BTreeMap::new(),
+            is_interrupted: false,
+        };
+        let plan = ClientPlan { clients: 1, warm_up_s: 0.0, window_s: 1.0, isolation: "" };
+        TheirReport::new(&run, &plan, &["pay"], String::new(), Loaded { rows: 1, seconds: 1.0 })
+    }
+
+    #[test]
+    fn calls_that_fail_in_postgresql_alone_make_a_comparison_unexpected() {
+        assert_eq!(both(Verdict::Sound, &theirs(1000, 10)), Verdict::Sound);
+        assert_eq!(both(Verdict::Sound, &theirs(1000, 11)), Verdict::Unexpected);
+        assert_eq!(both(Verdict::Damaged, &theirs(1000, 900)), Verdict::Damaged);
     }
 }

@@ -4,11 +4,14 @@ use super::{
     Demand, Measured, MeasurementError, Measurements, Moved, Parameters, Point, Service, Spread,
 };
 
+/// No time in ns, no rate and no count of an operation is larger: 1e15 ns are 12 days.
+const FIGURE_MAX: f64 = 1e15;
+
 impl Measurements {
     /// The same, if a cluster can be tuned for by them. Who measures goes on with others, too.
     ///
     /// # Errors
-    /// A point has times or rates that are nothing or less, or is of a cluster of nothing.
+    /// A point has times or rates that are nothing or less, or beyond all measure, or is of a cluster of nothing.
     pub fn sound(self) -> Result<Self, MeasurementError> {
         match self.points().iter().find_map(|point| Some((point, damage(point)?))) {
             Some((point, what)) => Err(MeasurementError::Damaged { point: name(point), what }),
@@ -44,6 +47,10 @@ fn damage(point: &Point) -> Option<&'static str> {
         })
         .or_else(|| {
             taken(service).any(|figure| figure < 0.0).then_some("a service figure below nothing")
+        })
+        .or_else(|| {
+            let most = positive.iter().map(|(of, _)| of.max).chain(taken(service));
+            most.into_iter().any(|of| of > FIGURE_MAX).then_some("a figure above 1e15")
         })
         .or_else(|| {
             let is_no_share = |of: Moved| !(0.0..=1.0).contains(&of.share) || of.again_ns <= 0.0;

@@ -152,6 +152,8 @@ fn points_that_cannot_have_been_measured_are_told() {
     told(&|point| point.measured.loaded.p99_ns.min = 1e15, "not between its least and its most");
     told(&|point| point.measured.service.requester.core_ns = -1.0, "a service figure below");
     told(&|point| point.measured.service.card_requests = Some(-1.0), "a service figure below");
+    told(&|point| point.measured.service.verbs = 1e300, "a figure above 1e15");
+    told(&|point| point.measured.loaded.p99_ns.max = 1e300, "a figure above 1e15");
 }
 
 #[test]

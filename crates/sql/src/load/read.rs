@@ -116,6 +116,9 @@ impl LoadReader<'_> {
     fn shown(&self, text: Spanned<String>) -> Result<String> {
         let place = text.span();
         let text = text.into_inner();
+        if text.trim().is_empty() {
+            return Err(self.error(place, "this is shown to people, and is empty"));
+        }
         if text.len() > SHOWN_BYTES_MAX {
             let sentence =
                 format!("this has {} bytes; at most {SHOWN_BYTES_MAX} are taken", text.len());

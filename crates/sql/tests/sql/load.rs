@@ -388,6 +388,7 @@ fn names_that_no_terminal_should_be_sent_are_refused() {
     assert_told(&[
         ("name = \"bank\"", "name = \"ba\\u001b[31mnk\"", "workload.toml:1:8", "cannot be seen"),
         ("unit = \"branch\"", "unit = \"bra\\nnch\"", "workload.toml:2:8", "cannot be seen"),
+        ("name = \"bank\"", "name = \"\"", "workload.toml:1:8", "shown to people, and is empty"),
         ("name = \"bank\"", &long, "workload.toml:1:8", "129 bytes; at most 128"),
     ]);
 }

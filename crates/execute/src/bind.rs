@@ -21,8 +21,8 @@ pub(crate) struct BoundTable {
     pub key_name: String,
     /// The key is a number that nobody sees.
     pub has_hidden_key: bool,
-    /// Whether the primary key is a tree, or trees that ranges go through.
-    pub is_tree: bool,
+    /// How many first columns of the primary key a range has to name by their values; none if it is no tree.
+    pub named: Option<usize>,
     pub has_long: bool,
     /// Whether a statement reads it as a whole.
     pub is_read_whole: bool,
@@ -42,8 +42,8 @@ pub(crate) struct BoundIndex {
     pub name: String,
     pub columns: Vec<usize>,
     pub unique: bool,
-    /// Whether it is stored as a tree, or as trees that ranges go through.
-    pub is_tree: bool,
+    /// How many of its first columns a range has to name by their values; none if it is no tree.
+    pub named: Option<usize>,
     /// Words of its entries' keys.
     pub words: u32,
 }
@@ -124,7 +124,7 @@ fn bind_table<E: Env>(database: &Database<E>, table: &Table) -> Result<BoundTabl
             name: index.name.clone(),
             columns: index.columns.clone(),
             unique: index.unique,
-            is_tree: database.is_ordered(ScanSource::Index(id)).unwrap_or(false),
+            named: database.named_by_ranges(ScanSource::Index(id)),
             words,
         });
     }
@@ -133,7 +133,7 @@ fn bind_table<E: Env>(database: &Database<E>, table: &Table) -> Result<BoundTabl
     Ok(BoundTable {
         id,
         name: table.name.clone(),
-        is_tree: database.is_ordered(ScanSource::Table(id)).unwrap_or(false),
+        named: database.named_by_ranges(ScanSource::Table(id)),
         has_long: !schema.long_columns().is_empty(),
         columns,
         key_name: table.primary_key_name.clone(),

@@ -86,6 +86,10 @@ pub struct IndexDesign {
     pub node_bytes: u32,
     /// Expected number of entries, for hash indexes.
     pub size_hint: u64,
+    /// Where the table is in parts and the index does not begin with the column that divides the table, the part of an entry
+    /// is chosen by the hash of so many of its first columns: of all if none is said. Entries that are equal in them are in
+    /// one part, in their order; with 0 all are.
+    pub hashed_columns: Option<u16>,
 }
 
 impl Default for IndexDesign {
@@ -98,6 +102,7 @@ impl Default for IndexDesign {
             kind: IndexKind::Tree,
             node_bytes: 512,
             size_hint: 1024,
+            hashed_columns: None,
         }
     }
 }

@@ -30,8 +30,12 @@ pub enum PartRule {
         /// Number of values, at least 1.
         values: u64,
     },
-    /// By the hash of all of the key.
-    Hashed,
+    /// By the hash of so many of the key's first columns, at least 1. Rows that are equal in them are in one part, in the order
+    /// of their keys.
+    Hashed {
+        /// How many.
+        columns: u16,
+    },
     /// Not at all: each part has all rows.
     Copied,
 }
@@ -85,7 +89,7 @@ mod tests {
         let rule = PartRule::Ranges { smallest: 1, values: 10 };
         let ranges: Vec<_> = (0..4).filter_map(|number| rule.values(number, 4)).collect();
         assert_eq!(ranges, [0..3, 3..5, 5..8, 8..10]);
-        assert_eq!(PartRule::Hashed.values(0, 4), None);
+        assert_eq!(PartRule::Hashed { columns: 1 }.values(0, 4), None);
         assert_eq!(PartRule::Copied.values(0, 4), None);
     }
 }

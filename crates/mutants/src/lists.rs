@@ -59,7 +59,15 @@ fn index(kind: &Kind) -> Option<IndexDesign> {
     };
     let name = INDEX.to_owned();
     let size_hint = if kind == IndexKind::Hash { 4 } else { 64 };
-    Some(IndexDesign { name, columns: vec![OWNER], unique, kind, node_bytes: 256, size_hint })
+    Some(IndexDesign {
+        name,
+        columns: vec![OWNER],
+        unique,
+        kind,
+        node_bytes: 256,
+        size_hint,
+        hashed_columns: None,
+    })
 }
 
 /// Table and index, as a session knows them.

@@ -525,6 +525,9 @@ pub fn check_index(schema: &Schema, index: &IndexDesign) -> Result<(), CatalogEr
     if let Some(column) = index.columns.iter().find(|&&column| column >= count) {
         return refuse(format!("it names column {column}, and the last one is {}", count - 1));
     }
+    if index.hashed_columns.is_some_and(|hashed| usize::from(hashed) > index.columns.len()) {
+        return refuse("it is divided by the hash of more columns than it has".to_owned());
+    }
     let long = schema.long_columns();
     if let Some(&column) = index.columns.iter().find(|column| long.contains(column)) {
         let name = &schema.columns()[column].name;

@@ -241,6 +241,19 @@ impl<E: Env> Database<E> {
     /// Whether [`Transaction::scan`](crate::Transaction::scan) goes through all of a table or index: whether it is a tree,
     /// or trees in parts that have ranges or are copies. None if there is none such.
     pub fn is_ordered(&self, source: ScanSource) -> Option<bool> {
+        let (is_tree, named) = self.order(source)?;
+        Some(is_tree && named == 0)
+    }
+
+    /// How many first columns a range of a table or index has to name by their values for
+    /// [`Transaction::scan`](crate::Transaction::scan) to go through it: none where all is in order, those whose hash chooses
+    /// the part where it is in such parts. None if it is no tree, or not there.
+    pub fn named_by_ranges(&self, source: ScanSource) -> Option<usize> {
+        self.order(source).and_then(|(is_tree, named)| is_tree.then_some(named))
+    }
+
+    /// Whether it is a tree, or trees in parts, and how many columns ranges have to name.
+    fn order(&self, source: ScanSource) -> Option<(bool, usize)> {
         let catalog = self.shared.cached_catalog();
         let (is_tree, parts) = match source {
             ScanSource::Table(table) => {
@@ -252,7 +265,7 @@ impl<E: Env> Database<E> {
                 (matches!(info.storage, Secondary::Tree(_)), &info.parts)
             }
         };
-        Some(is_tree && parts.as_ref().is_none_or(|parts| parts.are_in_order()))
+        Some((is_tree, parts.as_ref().map_or(0, |parts| parts.named())))
     }
 
     /// Memory handed out per table, of one in parts for each part, and for the system itself.

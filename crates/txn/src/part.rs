@@ -2,8 +2,8 @@
 //!
 //! Each part is a table with its own rows, trees and indexes; who names any of them names all. Operations go to the part
 //! that has their key, and scans through as many as their range touches, one after the other. An entry of an index is in
-//! the part of its row if the index begins with the column that divides the rows; else its own columns' hash chooses
-//! the part, so that one lookup finds it. Parts that are copies are told of in `copies.rs`.
+//! the part of its row if the index begins with the column that divides the rows; else the hash of its own columns, or of
+//! the first of them, chooses the part, so that one lookup finds it, and a range that names these. Parts that are copies are told of in `copies.rs`.
 
 use crate::catalog::{Catalog, CatalogError, IndexInfo, TableId, TableSpec};
 use crate::database::Database;
@@ -29,8 +29,8 @@ pub struct Parts {
 enum Choice {
     /// By the integer of so many bytes that they begin with.
     Ranges { bytes: u32, rule: PartRule },
-    /// By the hash of so many first bytes.
-    Hashed { bytes: u32 },
+    /// By the hash of so many first columns, which are so many bytes.
+    Hashed { columns: usize, bytes: u32 },
     /// All parts have all keys, and who asks takes the one at this position: his nearest.
     Nearest(u16),
 }
@@ -41,9 +41,12 @@ impl Parts {
         &self.numbers
     }
 
-    /// Whether keys in order are so in each part, and in one part after the other.
-    pub fn are_in_order(&self) -> bool {
-        matches!(self.choice, Choice::Ranges { .. } | Choice::Nearest(_))
+    /// How many first columns a range has to name by their values to be in one part, or in parts that are in order.
+    pub fn named(&self) -> usize {
+        match self.choice {
+            Choice::Ranges { .. } | Choice::Nearest(_) => 0,
+            Choice::Hashed { columns, .. } => columns,
+        }
     }
 
     /// Whether each has all rows.
@@ -79,7 +82,7 @@ impl Parts {
                 usize::from(part.expect("the rule has ranges"))
             }
             // The upper half: buckets are chosen by what remains.
-            Choice::Hashed { bytes } => {
+            Choice::Hashed { bytes, .. } => {
                 let upper = hash_words(prefix(key, bytes).words()) >> 32;
                 ((upper * count as u64) >> 32) as usize
             }
@@ -89,10 +92,11 @@ impl Parts {
 
     /// Those that have keys of a range; none if that cannot be told.
     fn between(&self, low: &Key, high: &Key) -> Option<RangeInclusive<usize>> {
-        if let Choice::Hashed { bytes } = self.choice
-            && prefix(low.words(), bytes) != prefix(high.words(), bytes)
-        {
-            return None;
+        if let Choice::Hashed { bytes, .. } = self.choice {
+            // A range of nothing, as what is left of one may be, is anywhere.
+            let is_of_one = prefix(low.words(), bytes) == prefix(high.words(), bytes);
+            let at = self.position(low.words());
+            return (is_of_one || low > high).then_some(at..=at);
         }
         Some(self.position(low.words())..=self.position(high.words()))
     }
@@ -124,14 +128,21 @@ fn nearest_of(copies: &[&TableDefinition], nearest: u16) -> u16 {
     there.unwrap_or(usize::from(nearest) % copies.len()) as u16
 }
 
-/// How keys that begin with these columns choose, where the table's own begin with column `divider`.
-fn choice(schema: &Schema, columns: &[usize], divider: usize, rule: PartRule) -> Choice {
+/// How keys that begin with these columns choose, where the table's own begin with column `divider`; by hash they do by so many of them.
+fn choice(
+    schema: &Schema,
+    (columns, hashed): (&[usize], Option<u16>),
+    divider: usize,
+    rule: PartRule,
+) -> Choice {
     let begins = columns.first() == Some(&divider);
     match (rule, range_bytes(schema, divider)) {
         (PartRule::Ranges { .. }, Some(bytes)) if begins => Choice::Ranges { bytes, rule },
         _ => {
-            let bytes = columns.iter().map(|&column| schema.key_part_bytes(column)).sum();
-            Choice::Hashed { bytes }
+            let hashed = hashed.map_or(columns.len(), usize::from);
+            let hashed = &columns[..hashed.min(columns.len())];
+            let bytes = hashed.iter().map(|&column| schema.key_part_bytes(column)).sum();
+            Choice::Hashed { columns: hashed.len(), bytes }
         }
     }
 }
@@ -175,11 +186,15 @@ impl Catalog {
         let numbers = parts.iter().map(|part| part.number).collect();
         self.has_copies |= rule.is_copied();
         let nearest = Choice::Nearest(nearest_of(parts, nearest));
-        let choice_of = |columns: &[usize]| match rule {
+        let choice_of = |columns: &[usize], hashed: Option<u16>| match rule {
             PartRule::Copied => nearest,
-            _ => choice(&schema, columns, divider, rule),
+            _ => choice(&schema, (columns, hashed), divider, rule),
         };
-        let tables = Arc::new(Parts { numbers, choice: choice_of(schema.key()) });
+        let hashed = match rule {
+            PartRule::Hashed { columns } => Some(columns),
+            _ => None,
+        };
+        let tables = Arc::new(Parts { numbers, choice: choice_of(schema.key(), hashed) });
         for &number in &tables.numbers {
             self.incomplete.remove(&number);
             let info = self.tables[number as usize].as_mut().expect("its definition was added");
@@ -187,7 +202,7 @@ impl Catalog {
         }
         for (position, index) in parts[0].indexes.iter().enumerate() {
             let numbers = parts.iter().map(|part| part.indexes[position].number).collect();
-            let choice = choice_of(&index.design.columns);
+            let choice = choice_of(&index.design.columns, index.design.hashed_columns);
             let indexes = Arc::new(Parts { numbers, choice });
             for &number in &indexes.numbers {
                 let info = self.indexes[number as usize].as_mut().expect("it was added");
@@ -214,9 +229,12 @@ fn check_division(spec: &TableSpec, servers: &[u16], rule: PartRule) -> Result<(
                 "parts with ranges take a key that begins with an integer column that is never null",
             )
         }
-        PartRule::Hashed if matches!(spec.design.placement, Placement::Dense { .. }) => refuse(
-            "a dense placement takes parts with ranges, since the keys of a hashed part have gaps",
-        ),
+        PartRule::Hashed { columns: 0 } => refuse("the hash of its parts is of no column"),
+        PartRule::Hashed { .. } if matches!(spec.design.placement, Placement::Dense { .. }) => {
+            refuse(
+                "a dense placement takes parts with ranges, since the keys of a hashed part have gaps",
+            )
+        }
         _ => Ok(()),
     }
 }

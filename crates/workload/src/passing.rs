@@ -300,6 +300,7 @@ fn index_design(name: &str, kind: IndexKind, design: &PhysicalDesign) -> IndexDe
         kind,
         node_bytes: design.node_bytes,
         size_hint: design.size_hint,
+        hashed_columns: None,
     }
 }
 

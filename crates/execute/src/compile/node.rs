@@ -359,8 +359,8 @@ impl Compiler<'_> {
     fn range(&self, table: usize, range: &node::Range) -> Result<Range, String> {
         let table = &self.tables[table];
         let index = range.index.map(|index| &table.indexes[index]);
-        let is_tree = index.map_or(table.is_tree, |index| index.is_tree);
-        if !is_tree {
+        let named = index.map_or(table.named, |index| index.named);
+        if named.is_none_or(|named| named > range.equal.len()) {
             let what = index.map_or("its primary key".to_owned(), |index| index.name.clone());
             return Err(format!(
                 "it goes through table {} in the order of {what}, which is stored as a hash table, or divided by a hash \

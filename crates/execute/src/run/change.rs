@@ -47,6 +47,9 @@ impl<E: Env> Run<'_, '_, E> {
             added.extend((refers && processed > 0).then(|| values.clone()));
         }
         // When all are there, since they may refer to each other.
+        if !added.is_empty() {
+            Box::pin(self.read_referred(insert.table, &added)).await?;
+        }
         for values in &added {
             Box::pin(self.check_references(insert.table, values, None)).await?;
         }

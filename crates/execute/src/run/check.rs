@@ -58,6 +58,31 @@ impl<E: Env> Run<'_, '_, E> {
         Ok(found.iter().any(|id| Some(*id) != own))
     }
 
+    /// Reads all rows together that these new ones refer to by primary keys, so that they are there when they are looked for.
+    pub(super) async fn read_referred(&mut self, table: usize, added: &[Vec<Value>]) -> Result<()> {
+        let tables = self.tables;
+        let mut reads = Vec::new();
+        for values in added {
+            for reference in &tables[table].references {
+                let Way::Key(places) = &reference.way else { continue };
+                let value = |place: usize| &values[reference.own[place]];
+                let other = &tables[reference.table];
+                let key = places.iter().try_fold(KeyBuilder::new(), |builder, &place| {
+                    let column = &other.columns[reference.other[place]];
+                    match key::append(builder, column, value(place)) {
+                        Fit::Exact(key) if !value(place).is_null() => Some(key),
+                        _ => None,
+                    }
+                });
+                reads.extend(key.map(|key| (other.id, key.key())));
+            }
+        }
+        if reads.len() > 1 {
+            self.txn.read_many(&reads, &mut Vec::new()).await?;
+        }
+        Ok(())
+    }
+
     /// That the rows are there which a new or changed row refers to.
     pub(super) async fn check_references(
         &mut self,

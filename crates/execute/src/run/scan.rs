@@ -373,7 +373,7 @@ impl<E: Env> Run<'_, '_, E> {
     /// All rows of a table, those included that the transaction has inserted.
     pub(super) async fn find_all(&mut self, table: usize, ids: &mut Vec<RowId>) -> Result<()> {
         let bound = &self.tables[table];
-        if bound.is_tree {
+        if bound.named == Some(0) {
             let words = bound.schema.key_words();
             let scan = txn::Scan {
                 source: ScanSource::Table(bound.id),

@@ -37,6 +37,8 @@ pub enum Action {
         is_for_change: bool,
         /// Whether they are wanted in the order of the index.
         is_ordered: bool,
+        /// Whether a foreign key asks whether they are there. It does so behind the change, of all rows that were changed.
+        is_reference: bool,
     },
     /// A row is added.
     Insert {

@@ -48,6 +48,11 @@ pub(super) struct Trace<'p, 't> {
     pub(super) inner: Vec<u64>,
 }
 
+/// Whether one of these columns is among those that change; all do if none are named.
+fn are_changed(columns: &[usize], changed: Option<&[usize]>) -> bool {
+    changed.is_none_or(|changed| columns.iter().any(|column| changed.contains(column)))
+}
+
 impl<'p> Trace<'p, '_> {
     /// Traces a node of which at most `wanted` rows are read, and returns what it delivers.
     pub(super) fn node(
@@ -125,6 +130,7 @@ impl<'p> Trace<'p, '_> {
                 let values: Vec<_> = values.collect();
                 let action = Action::Insert { values: Vec::new() };
                 self.push(insert.table, action, values.clone(), insert.input.rows);
+                self.references(insert.table, None, &values, insert.input.rows);
                 vec![values]
             }
             Operator::Update(update) => {
@@ -132,20 +138,27 @@ impl<'p> Trace<'p, '_> {
                 let read = self.read_for_change(update.table);
                 let mut sources = vec![self.columns(update.table, read), input];
                 let levels = within(around, sources.clone());
-                let columns = update.assignments.iter().map(|(column, _)| *column).collect();
+                let columns: Vec<usize> =
+                    update.assignments.iter().map(|(column, _)| *column).collect();
+                let old = sources[0].clone();
                 for (column, value) in &update.assignments {
                     sources[0][*column] = self.value(value, &levels);
                 }
-                let action = Action::Update { read, columns };
-                self.push(update.table, action, Vec::new(), update.input.rows);
+                let action = Action::Update { read, columns: columns.clone() };
+                let rows = update.input.rows;
+                self.push(update.table, action, Vec::new(), rows);
+                self.references(update.table, Some(&columns), &sources[0], rows);
+                self.referrers(update.table, Some(&columns), &old, rows);
                 sources
             }
             Operator::Delete(delete) => {
                 let input = self.node(&delete.input, around, u64::MAX);
                 let read = self.read_for_change(delete.table);
                 let action = Action::Delete { read };
-                self.push(delete.table, action, Vec::new(), delete.input.rows);
-                vec![self.columns(delete.table, read), input]
+                let (old, rows) = (self.columns(delete.table, read), delete.input.rows);
+                self.push(delete.table, action, Vec::new(), rows);
+                self.referrers(delete.table, None, &old, rows);
+                vec![old, input]
             }
             _ => Vec::new(),
         }
@@ -158,6 +171,66 @@ impl<'p> Trace<'p, '_> {
         let branches = self.place.branches.clone();
         let statement = self.place.number;
         self.found.push(Found { statement, table, action, values, repeats, branches, rows });
+    }
+
+    /// The rows that added or changed rows refer to, of which these columns change, or all. There are so many, with these values.
+    fn references(
+        &mut self,
+        table: usize,
+        changed: Option<&[usize]>,
+        values: &[Traced<'p>],
+        rows: u64,
+    ) {
+        for key in &self.tables[table].foreign_keys {
+            if are_changed(&key.columns, changed) {
+                let values = key.columns.iter().map(|column| values[*column].clone());
+                self.reference(key.table, &key.references, values.collect(), rows);
+            }
+        }
+    }
+
+    /// The rows that refer to deleted or changed ones.
+    fn referrers(
+        &mut self,
+        table: usize,
+        changed: Option<&[usize]>,
+        values: &[Traced<'p>],
+        rows: u64,
+    ) {
+        for (at, other) in self.tables.iter().enumerate() {
+            for key in other.foreign_keys.iter().filter(|key| key.table == table) {
+                if are_changed(&key.references, changed) {
+                    let values = key.references.iter().map(|column| values[*column].clone());
+                    self.reference(at, &key.columns, values.collect(), rows);
+                }
+            }
+        }
+    }
+
+    /// Rows of a table that have these values in these columns are looked for, for each of so many rows.
+    fn reference(&mut self, table: usize, columns: &[usize], values: Vec<Traced<'p>>, rows: u64) {
+        let of = &self.tables[table];
+        let is_all = |key: &[usize]| {
+            key.len() == columns.len() && key.iter().all(|column| columns.contains(column))
+        };
+        let index = of.indexes.iter().position(|index| is_all(&index.columns));
+        let path = match index {
+            _ if is_all(&of.primary_key) => Path::Key,
+            Some(index) => Path::Lookup(index),
+            None => Path::All,
+        };
+        let key = |&column: &usize| Key { column, is_equal: true, origin: Origin::Computed };
+        let action = Action::Read {
+            path,
+            keys: columns.iter().map(key).collect(),
+            is_for_change: false,
+            is_ordered: false,
+            is_reference: true,
+        };
+        let times = (rows > 1).then_some(rows);
+        self.inner.extend(times);
+        self.push(table, action, values, 1);
+        self.inner.truncate(self.inner.len() - usize::from(times.is_some()));
     }
 
     /// The operation of this statement that has read the rows of a table that are changed.
@@ -271,7 +344,8 @@ impl<'p> Trace<'p, '_> {
             origin: Origin::Computed,
         });
         let (is_for_change, is_ordered) = (scan.is_for_change, scan.is_ordered);
-        let action = Action::Read { path, keys: keys.collect(), is_for_change, is_ordered };
+        let keys = keys.collect();
+        let action = Action::Read { path, keys, is_for_change, is_ordered, is_reference: false };
         self.push(scan.table, action, values, rows);
         if let (Some(array), Some(found)) = (array, self.found.last_mut()) {
             let elements = value_of(array, levels, None, &self.plans);

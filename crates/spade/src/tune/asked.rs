@@ -51,6 +51,10 @@ pub struct Ask {
     pub follows: bool,
     /// Whether they come in the order of the key as well: it is counted, and no element of an array.
     pub rises: bool,
+    /// Whether a foreign key asks for it behind the change: all rows of a statement are read together.
+    pub is_reference: bool,
+    /// Whether the commit looks at it again: of serializable procedures all that is read and not changed.
+    pub is_validated: bool,
     /// The indexes whose entries change, by position.
     pub touched: Vec<usize>,
     /// The operation itself, by position among the procedure's.
@@ -87,9 +91,13 @@ impl Asked {
         let succeeds = None;
         let mut asked = Self { name, share, succeeds, variables, operations, asks, assumptions };
         let operations = std::mem::take(&mut asked.operations);
+        let is_serializable = operations.iter().any(|operation| is_kept(workload, operation));
         for (number, operation) in operations.iter().enumerate() {
             let ask = asked.ask((workload, procedure), &operations, number, &branches, drawn);
-            asked.asks.push(Ask { operation: number, ..ask });
+            let is_unchanged =
+                matches!(operation.action, Action::Read { is_for_change: false, .. });
+            let is_validated = is_unchanged && is_serializable;
+            asked.asks.push(Ask { operation: number, is_validated, ..ask });
             debug_assert!(operation.statement > 0);
         }
         asked.operations = operations;
@@ -143,6 +151,7 @@ impl Asked {
             _ => rows,
         };
         let is_write = kind >= Kind::Update;
+        let is_reference = matches!(operation.action, Action::Read { is_reference: true, .. });
         let touched = (0..table.indexes.len()).filter(|index| match &operation.action {
             Action::Insert { .. } | Action::Delete { .. } => true,
             Action::Update { columns, .. } => {
@@ -157,7 +166,9 @@ impl Asked {
             // Rows that are changed were counted by the operation that reads them.
             times: if is_write { times * operation.rows.max(1) as f64 } else { times },
             rows,
-            is_ahead: kind == Kind::Lookup && is_named(&operation.action),
+            is_ahead: kind == Kind::Lookup && is_named(&operation.action) && !is_reference,
+            is_reference,
+            is_validated: false,
             is_batch: !operation.repeats.is_empty() && procedure_loops == 0,
             follows: follows(&operation.action, &table.primary_key),
             rises: rises(&operation.action, &table.primary_key),
@@ -246,6 +257,16 @@ fn kind_of(action: &Action, rows: u64) -> (Kind, f64) {
         Action::Update { .. } => (Kind::Update, 1.0),
         Action::Delete { .. } => (Kind::Delete, 1.0),
     }
+}
+
+/// Whether an operation changes a table whose rows refer to others or are referred to: its procedure is serializable.
+fn is_kept(workload: &Workload, operation: &Operation) -> bool {
+    let tables = &workload.catalog.tables;
+    let is_referred = |table: usize| {
+        tables.iter().any(|other| other.foreign_keys.iter().any(|key| key.table == table))
+    };
+    let refers = |table: usize| !tables[table].foreign_keys.is_empty() || is_referred(table);
+    !matches!(operation.action, Action::Read { .. }) && refers(operation.table)
 }
 
 /// Whether rows that are added one after the other differ in the last column of their key: no other one is of an array.

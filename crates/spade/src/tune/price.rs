@@ -3,7 +3,8 @@
 //! ```text
 //! a call at home      reads that arguments name, in one round trip
 //!                     then reads that go by earlier rows, each after the other
-//!                     then the commit, in which all writes go together
+//!                     then rows that foreign keys refer to, in one round trip
+//!                     then the commit, in which all writes go together, and before them all is read again that is validated
 //! a call elsewhere    the same with all rows remote, by verbs; or the call at home, and a message there and back
 //! ```
 
@@ -54,6 +55,50 @@ struct Parts {
     fixed: Cost,
     /// Writing.
     write: Cost,
+}
+
+/// What a call waits for once, however many remote rows are asked for together: the slowest.
+#[derive(Clone, Copy, Default)]
+struct Waits {
+    /// Rows that arguments name.
+    ahead: Cost,
+    /// How many these are.
+    named: f64,
+    /// Rows that foreign keys refer to.
+    referred: Cost,
+    /// Finding again, between locks and writes, what a serializable call has read.
+    again: Cost,
+    /// Waiting for that.
+    validated: Cost,
+}
+
+impl Waits {
+    /// Adds an operation of whose rows one is remote with such a likelihood.
+    fn note(&mut self, ask: &Ask, parts: &Parts, is_remote: f64) {
+        let batch = parts.batch.times(is_remote);
+        // It may be in a branch.
+        let of_branch = batch.times(ask.times.min(1.0));
+        if ask.is_validated {
+            self.again = self.again.plus(&parts.each.times(ask.times));
+            self.validated = self.validated.with(&of_branch, f64::max);
+        }
+        if ask.is_reference {
+            self.referred = self.referred.with(&of_branch, f64::max);
+        } else if ask.is_ahead {
+            self.named += ask.times;
+            self.ahead = self.ahead.with(&batch, f64::max);
+        }
+    }
+
+    /// For what is read before the commit.
+    fn reading(&self) -> Cost {
+        self.ahead.times(self.named.min(1.0)).plus(&self.referred)
+    }
+
+    /// What validation takes.
+    fn validation(&self) -> Cost {
+        self.again.plus(&self.validated)
+    }
 }
 
 impl Parts {
@@ -153,11 +198,10 @@ impl Model<'_> {
         local: &dyn Fn(usize) -> (f64, f64),
     ) -> Option<Cost> {
         let asked = &self.asked[number];
-        let (mut sum, mut ahead) = (Cost::default(), Cost::default());
+        let (mut sum, mut waits) = (Cost::default(), Waits::default());
         let (mut writes, mut slowest, mut written) = (Cost::default(), Cost::default(), 0.0);
         // Waiting for a batch of remote rows has in it what a transaction costs in any case; without one that comes on top.
-        let (mut fixed, mut within) = (Cost::default(), 1.0);
-        let (mut named, mut read) = (0.0, 0.0);
+        let (mut fixed, mut within, mut read) = (Cost::default(), 1.0, 0.0);
         let (mut hot, mut near, mut adds_ns) = (Demand::default(), 1.0, 0.0_f64);
         for (at, ask) in asked.asks.iter().enumerate().filter(|(_, ask)| ask.times > 0.0) {
             let (rows, entries) = self.near(local(at));
@@ -184,10 +228,8 @@ impl Model<'_> {
                 let is_remote = 1.0 - libm::pow(whole, ask.times.max(1.0));
                 within *= 1.0 - is_remote * ask.times.min(1.0);
             }
-            if ask.is_ahead {
-                named += ask.times;
-                ahead = ahead.with(&parts.batch.times(is_remote(ask.times)), f64::max);
-            } else {
+            waits.note(ask, &parts, is_remote(ask.times));
+            if !ask.is_ahead && !ask.is_reference {
                 let batches = if ask.is_batch { ask.times.min(1.0) } else { ask.times };
                 let count = if ask.is_batch { ask.times } else { 1.0 };
                 sum = sum.plus(&parts.batch.times(is_remote(count) * batches));
@@ -200,10 +242,10 @@ impl Model<'_> {
             }
         }
         // Branches may leave out some of it, but hardly all.
-        let (ahead, slowest) = (ahead.times(named.min(1.0)), slowest.times(written.min(1.0)));
+        let slowest = slowest.times(written.min(1.0));
         let fixed = fixed.times(within * read.min(1.0));
-        let commit = committed(&writes, &slowest, written);
-        let cost = sum.plus(&ahead).plus(&fixed).plus(&commit);
+        let commit = committed(&writes, &slowest, written).plus(&waits.validation());
+        let cost = sum.plus(&waits.reading()).plus(&fixed).plus(&commit);
         let far = if self.surface.has(Place::Local) { 1.0 - near } else { 0.0 };
         Some(Cost { commit_ns: commit.latency_ns, adds_ns, far, hot, ..cost })
     }

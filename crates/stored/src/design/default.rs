@@ -58,7 +58,7 @@ fn table_design(subject: &Subject<'_>, at: usize) -> TableDesign {
     let (table, uses) = (&subject.workload.catalog.tables[at], &subject.uses.tables[at]);
     let rows = subject.rows(at).max(1);
     let is_appended_to = uses.grows && (uses.counts_on || !uses.is_read);
-    let storage = match uses.ordered.is_some() || is_appended_to {
+    let storage = match uses.order.procedure.is_some() || is_appended_to {
         true => Storage::Tree,
         false => Storage::HashInlined,
     };
@@ -69,7 +69,7 @@ fn table_design(subject: &Subject<'_>, at: usize) -> TableDesign {
     let is_hot = uses.changing_share * HOT_CALLS > rows as f64;
     let indexes = table.indexes.iter().zip(&uses.indexes).map(|(index, uses)| IndexDesign {
         index: index.name.clone(),
-        kind: match (&uses.ordered, uses.is_looked_up && index.unique) {
+        kind: match (&uses.order.procedure, uses.is_looked_up && index.unique) {
             (Some(_), _) => IndexKind::Tree,
             (None, true) => IndexKind::Hash,
             (None, false) => index.kind,

@@ -10,7 +10,7 @@ use spade::tune::{divider, leads};
 pub enum Division {
     /// A part on each memory server: with some of the rows, or a copy.
     Parts(PartRule),
-    /// It is on one memory server as a whole: a procedure goes through more of it in order than a part has.
+    /// It is on one memory server as a whole: a procedure or a check goes through all of it in order, and it has no ranges.
     Whole,
 }
 
@@ -22,7 +22,10 @@ pub enum Division {
 /// - Tables that are spread have ranges of that column, too: who calls does not know them. If it is all of the key, rows that
 ///   procedures add are beyond the load's, and all of them would go to the last range: such tables are divided by hash.
 /// - Keys whose ranges the load does not tell, or that have fewer values than there are servers, are divided by their
-///   hash, unless a procedure or a check goes through them in order.
+///   hash: by that of the first columns that all name who go through them in order.
+///
+/// An index that begins with another column than the key is divided by its own columns' hash in the same way
+/// ([`layout::IndexDesign::hashed_columns`]).
 pub(crate) fn divide(design: &Design, subject: &Subject<'_>, servers: usize) -> Vec<Division> {
     let tables = 0..subject.workload.catalog.tables.len();
     tables.map(|at| division(design, subject, at, servers)).collect()
@@ -37,17 +40,10 @@ fn division(design: &Design, subject: &Subject<'_>, at: usize, servers: usize) -
         return Division::Parts(PartRule::Copied);
     }
     let uses = &subject.uses.tables[at];
-    let divider = subject.workload.catalog.tables[at].primary_key.first();
-    let indexes = subject.workload.catalog.tables[at].indexes.iter().zip(&uses.indexes);
-    let follows = |(index, uses): (&sql::catalog::Index, &super::uses::IndexUses)| {
-        uses.in_order().is_none() || index.columns.first() == divider
-    };
-    if !indexes.clone().all(follows) {
-        return Division::Whole;
-    }
     let is_dense = of.storage != Storage::Tree && matches!(of.placement, Placement::Dense { .. });
-    let is_added_to = uses.grows && subject.workload.catalog.tables[at].primary_key.len() == 1;
-    let goes_beyond = is_added_to && uses.in_order().is_none() && !is_dense;
+    let key = &subject.workload.catalog.tables[at].primary_key;
+    let is_added_to = uses.grows && key.len() == 1;
+    let goes_beyond = is_added_to && uses.order.least.is_none() && !is_dense;
     let range = match &of.partition {
         Partition::By { .. } if is_led(of, subject, at) => group_range(design, subject, of),
         Partition::By { .. } => None,
@@ -56,9 +52,11 @@ fn division(design: &Design, subject: &Subject<'_>, at: usize, servers: usize) -
     };
     match range {
         Some((smallest, values)) => Division::Parts(PartRule::Ranges { smallest, values }),
-        None if is_dense || uses.in_order().is_some() => Division::Whole,
-        None if indexes.clone().any(|(_, uses)| uses.in_order().is_some()) => Division::Whole,
-        None => Division::Parts(PartRule::Hashed),
+        None if is_dense => Division::Whole,
+        None => match uses.order.named().unwrap_or(key.len()) {
+            0 => Division::Whole,
+            columns => Division::Parts(PartRule::Hashed { columns: columns as u16 }),
+        },
     }
 }
 

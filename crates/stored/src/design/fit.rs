@@ -76,7 +76,7 @@ fn table_design(
 ) -> execute::TableDesign {
     let table = &subject.workload.catalog.tables[at];
     let name = &table.name;
-    if let Some(procedure) = &subject.uses.tables[at].ordered
+    if let Some(procedure) = &subject.uses.tables[at].order.procedure
         && of.storage != Storage::Tree
     {
         problems.push(format!(
@@ -178,7 +178,7 @@ fn indexes(
                 .push(format!("it has to say once how index {index} of table {name} is stored"));
             continue;
         };
-        if let (Some(procedure), IndexKind::Hash) = (&uses.ordered, design.kind) {
+        if let (Some(procedure), IndexKind::Hash) = (&uses.order.procedure, design.kind) {
             let index = &index.name;
             problems.push(format!(
                 "index {index} of table {name} is a hash table, and procedure {procedure} goes through it in order; let \
@@ -192,6 +192,7 @@ fn indexes(
             kind: design.kind,
             node_bytes: design.node_bytes,
             size_hint: design.entries.max(1),
+            hashed_columns: uses.order.named().map(|named| named as u16),
         });
     }
     ready

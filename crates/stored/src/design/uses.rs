@@ -1,7 +1,7 @@
 //! What the procedures of a workload do with its tables.
 
 use procedure::node::Workload;
-use procedure::operations::{Action, Operation, Origin, Path};
+use procedure::operations::{Action, Key, Operation, Origin, Path};
 use sql::load::{Draw, ProcedureLoad};
 use sql::{Load, Procedure};
 
@@ -14,10 +14,8 @@ pub(crate) struct Uses {
 /// What is done with a table.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(crate) struct TableUses {
-    /// A procedure that goes through the primary key in its order.
-    pub ordered: Option<String>,
-    /// A function of `checks.sql` that does.
-    pub checked: Option<String>,
+    /// Who goes through the primary key in its order.
+    pub order: OrderUses,
     /// Whether rows are looked for by anything.
     pub is_read: bool,
     /// Whether rows are added.
@@ -43,13 +41,21 @@ pub(crate) enum Adds {
     Unknown,
 }
 
+/// Who goes through a key or an index in its order.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub(crate) struct OrderUses {
+    /// A procedure that does.
+    pub procedure: Option<String>,
+    /// Who names fewest of the first columns by their values, and how many; a procedure or a function of `checks.sql`. Nobody
+    /// goes through it if there is none.
+    pub least: Option<(usize, String)>,
+}
+
 /// What is done with an index.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(crate) struct IndexUses {
-    /// A procedure that goes through it in its order.
-    pub ordered: Option<String>,
-    /// A function of `checks.sql` that does.
-    pub checked: Option<String>,
+    /// Who goes through it in its order.
+    pub order: OrderUses,
     /// Whether rows are looked up by all of its columns.
     pub is_looked_up: bool,
 }
@@ -91,30 +97,37 @@ impl Uses {
     pub fn note_checks(&mut self, checks: &Workload) {
         for check in &checks.procedures {
             for Operation { table, action, .. } in checks.operations(check) {
-                let Action::Read { path: Path::Range(index), .. } = &action else { continue };
-                let of = &mut self.tables[table];
-                let checked = match index {
-                    None => &mut of.checked,
-                    Some(index) => &mut of.indexes[*index].checked,
-                };
-                checked.get_or_insert_with(|| check.routine.name.clone());
+                let Action::Read { path: Path::Range(index), keys, .. } = &action else { continue };
+                let columns = columns(&checks.catalog.tables[table], *index);
+                let order = self.tables[table].order_mut(*index);
+                order.note(named(columns, keys), &check.routine.name);
             }
         }
     }
 }
 
-impl TableUses {
-    /// Who goes through the primary key in its order, if anybody does.
-    pub fn in_order(&self) -> Option<&str> {
-        self.ordered.as_deref().or(self.checked.as_deref())
+impl OrderUses {
+    fn note(&mut self, named: usize, who: &str) {
+        if self.least.as_ref().is_none_or(|(least, _)| named < *least) {
+            self.least = Some((named, who.to_owned()));
+        }
+    }
+
+    /// How many of the first columns all who go through it in its order name by their values; none if nobody does.
+    pub fn named(&self) -> Option<usize> {
+        self.least.as_ref().map(|(named, _)| *named)
     }
 }
 
-impl IndexUses {
-    /// Who goes through it in its order, if anybody does.
-    pub fn in_order(&self) -> Option<&str> {
-        self.ordered.as_deref().or(self.checked.as_deref())
-    }
+/// The columns that a table's primary key consists of, or one of its indexes.
+fn columns(table: &sql::Table, index: Option<usize>) -> &[usize] {
+    index.map_or(&table.primary_key, |index| &table.indexes[index].columns)
+}
+
+/// How many of the first of these columns a range names by their values.
+fn named(columns: &[usize], keys: &[Key]) -> usize {
+    let is_named = |column: &&usize| keys.iter().any(|key| key.is_equal && key.column == **column);
+    columns.iter().take_while(is_named).count()
 }
 
 /// What is known of a column of an added row. `is_key` tells whether an operation's column is of its table's primary key.
@@ -145,15 +158,23 @@ fn adds(
 }
 
 impl TableUses {
+    /// Who goes through the primary key, or an index, in its order.
+    fn order_mut(&mut self, index: Option<usize>) -> &mut OrderUses {
+        match index {
+            None => &mut self.order,
+            Some(index) => &mut self.indexes[index].order,
+        }
+    }
+
     fn note(&mut self, action: &Action, procedure: &str, table: &sql::Table) {
         match action {
-            Action::Read { path, .. } => {
+            Action::Read { path, keys, .. } => {
                 self.is_read = true;
                 match path {
-                    Path::Range(None) => _ = self.ordered.get_or_insert_with(|| procedure.into()),
-                    Path::Range(Some(index)) => {
-                        let ordered = &mut self.indexes[*index].ordered;
-                        ordered.get_or_insert_with(|| procedure.into());
+                    Path::Range(index) => {
+                        let order = self.order_mut(*index);
+                        order.procedure.get_or_insert_with(|| procedure.into());
+                        order.note(named(columns(table, *index), keys), procedure);
                     }
                     Path::Lookup(index) => self.indexes[*index].is_looked_up = true,
                     Path::Key | Path::All => {}

@@ -52,7 +52,15 @@ fn table_of(
 
 fn index(name: &str, kind: IndexKind, unique: bool) -> IndexDesign {
     let columns = vec![NAME];
-    IndexDesign { name: name.to_owned(), columns, unique, kind, node_bytes: 512, size_hint: 64 }
+    IndexDesign {
+        name: name.to_owned(),
+        columns,
+        unique,
+        kind,
+        node_bytes: 512,
+        size_hint: 64,
+        hashed_columns: None,
+    }
 }
 
 fn fill(database: &Database<LocalEnv>, table: TableId, ids: std::ops::Range<i32>) {

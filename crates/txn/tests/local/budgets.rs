@@ -26,6 +26,7 @@ fn by_group(kind: IndexKind) -> IndexDesign {
         kind,
         node_bytes: 16 * 1024,
         size_hint: 4 * ROWS as u64,
+        hashed_columns: None,
     }
 }
 

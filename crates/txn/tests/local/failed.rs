@@ -36,6 +36,7 @@ fn table(database: &Database<LocalEnv>, storage: Storage) -> TableId {
         kind: IndexKind::Hash,
         node_bytes: 512,
         size_hint: 64,
+        hashed_columns: None,
     };
     let spec = TableSpec { schema, design, indexes: vec![index] };
     run_now(database.create_table(spec)).expect("created")

@@ -48,6 +48,7 @@ fn index(name: &str) -> IndexDesign {
         kind,
         node_bytes,
         size_hint,
+        hashed_columns: None,
     }
 }
 

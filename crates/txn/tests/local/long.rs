@@ -400,8 +400,15 @@ fn scans_and_visits_deliver_values() {
         // An index is made over the table while it has values, and rows keep theirs.
         let (name, columns) = ("by_number".to_owned(), vec![NUMBER]);
         let kind = IndexKind::Tree;
-        let design =
-            IndexDesign { name, columns, unique: false, kind, node_bytes: 512, size_hint: 64 };
+        let design = IndexDesign {
+            name,
+            columns,
+            unique: false,
+            kind,
+            node_bytes: 512,
+            size_hint: 64,
+            hashed_columns: None,
+        };
         drop(lane);
         run_now(database.create_index(&format!("{storage:?}"), design)).expect("created");
         let mut lane = run_now(database.lane()).expect("a lane");
@@ -425,8 +432,15 @@ fn a_value_above_its_bound_and_an_index_over_it_are_refused() {
     run_now(txn.abort());
     for kind in [IndexKind::Hash, IndexKind::Tree] {
         let (name, columns) = ("by_note".to_owned(), vec![NOTE]);
-        let design =
-            IndexDesign { name, columns, unique: false, kind, node_bytes: 512, size_hint: 64 };
+        let design = IndexDesign {
+            name,
+            columns,
+            unique: false,
+            kind,
+            node_bytes: 512,
+            size_hint: 64,
+            hashed_columns: None,
+        };
         let refused = run_now(database.create_index("Tree", design));
         assert_eq!(
             refused.expect_err("it cannot be a key").to_string(),

@@ -32,13 +32,14 @@ pub fn spec(name: &str, storage: Storage, kind: IndexKind) -> TableSpec {
         Column::new("city", ColumnType::Int4),
     ];
     let schema = Schema::new(name, columns, &[0, 1]).expect("a valid schema");
-    let index = |name: &str, columns: &[usize], unique, kind| {
-        let columns = columns.to_vec();
-        IndexDesign { name: name.to_owned(), columns, unique, kind, node_bytes: 256, size_hint: 64 }
+    let index = |name: &str, columns: &[usize], unique, kind, hashed_columns| {
+        let (name, columns) = (name.to_owned(), columns.to_vec());
+        IndexDesign { name, columns, unique, kind, node_bytes: 256, size_hint: 64, hashed_columns }
     };
     let indexes = vec![
-        index("by_name", &[NAME], true, kind),
-        index("by_town", &[0, CITY], false, IndexKind::Tree),
+        index("by_name", &[NAME], true, kind, None),
+        index("by_town", &[0, CITY], false, IndexKind::Tree, Some(1)),
+        index("by_city", &[CITY], false, IndexKind::Tree, Some(0)),
     ];
     let design = PhysicalDesign { storage, size_hint: 64, ..PhysicalDesign::default() };
     TableSpec { schema, design, indexes }
@@ -157,6 +158,7 @@ impl Both {
             let of_town = |town: i32| KeyBuilder::new().int4(town);
             let index_range = (within.prefix_low(words), within.prefix_high(words));
             self.scan("by_town", index_range, reverse, limit);
+            self.scan("by_city", (Key::lowest(words), Key::highest(words)), reverse, limit);
             if is_tree {
                 let all = (Key::lowest(1), Key::highest(1));
                 self.scan("", all, reverse, limit);
@@ -396,9 +398,54 @@ fn what_a_table_takes_and_holds_is_that_of_all_parts() {
     assert_eq!(parts, ["t", "t.1", "t.2"]);
 }
 
+/// Parts by the hash of a first column have all rows with a value of it, in their order, and so have those of an index.
+#[test]
+fn rows_that_are_equal_in_what_is_hashed_are_in_order() {
+    let mut both = exercise(Storage::Tree, IndexKind::Tree, PartRule::Hashed { columns: 1 });
+    let of_town = |town: i32| KeyBuilder::new().int4(town);
+    for (reverse, limit) in [(false, usize::MAX), (true, usize::MAX), (false, 3), (true, 4)] {
+        for town in -1..TOWNS + 1 {
+            let town = of_town(town);
+            both.scan("", (town.prefix_low(1), town.prefix_high(1)), reverse, limit);
+            both.scan("by_town", (town.prefix_low(2), town.prefix_high(2)), reverse, limit);
+        }
+        both.scan("by_city", (Key::lowest(2), Key::highest(2)), reverse, limit);
+        // What is left behind the last row of a range is none of two towns.
+        both.scan("", (of_town(3).prefix_low(1), of_town(2).prefix_high(1)), reverse, limit);
+    }
+    let report = run_now(both.database.check()).expect("readable");
+    assert_eq!(report.errors, Vec::<String>::new());
+    let named = |source| both.database.named_by_ranges(source);
+    let of_index = |name| named(ScanSource::Index(both.index(0, name)));
+    assert_eq!(named(ScanSource::Table(both.tables[0])), Some(1));
+    assert_eq!(["by_name", "by_town", "by_city"].map(of_index), [Some(1), Some(1), Some(0)]);
+    let hashed = exercise(Storage::HashInlined, IndexKind::Hash, PartRule::Hashed { columns: 2 });
+    let none = ScanSource::Index(hashed.index(0, "by_name"));
+    assert_eq!(hashed.database.named_by_ranges(none), None, "a hash table has no order");
+    let bytes = ["parts", "parts.1", "parts.2"].map(|part| used(&both.database, part));
+    assert!(bytes.iter().all(|bytes| *bytes > 4096), "each has rows: {bytes:?}");
+}
+
+/// What a division cannot be by is refused.
+#[test]
+fn a_hash_of_no_or_too_many_columns_is_refused() {
+    let database = database();
+    let refused = |spec: TableSpec, rule: PartRule| {
+        let refused = run_now(database.create_in_parts(spec, &[0, 1], rule));
+        let Err(CatalogError::Design { reason, .. }) = refused else { panic!("{refused:?}") };
+        reason
+    };
+    let mut spec = spec("t", Storage::Tree, IndexKind::Tree);
+    let none = refused(spec.clone(), PartRule::Hashed { columns: 0 });
+    assert!(none.contains("of no column"), "{none}");
+    spec.indexes[1].hashed_columns = Some(3);
+    let many = refused(spec, PartRule::Hashed { columns: 1 });
+    assert!(many.contains("index by_town: it is divided by the hash of more columns"), "{many}");
+}
+
 #[test]
 fn hashed_rows_are_found_but_not_in_order() {
-    let mut both = exercise(Storage::Tree, IndexKind::Hash, PartRule::Hashed);
+    let mut both = exercise(Storage::Tree, IndexKind::Hash, PartRule::Hashed { columns: 2 });
     let scan = Scan {
         source: ScanSource::Table(both.tables[0]),
         low: Key::lowest(1),
@@ -424,7 +471,8 @@ fn dense_parts_have_places_for_their_range_alone() {
     let mut spec = spec("dense", Storage::HashInlined, IndexKind::Hash);
     spec.design.placement = Placement::Dense { columns: vec![(0, TOWNS as u64), (0, 10)] };
     spec.indexes.clear();
-    let refused = run_now(database.create_in_parts(spec.clone(), &[0, 1], PartRule::Hashed));
+    let refused =
+        run_now(database.create_in_parts(spec.clone(), &[0, 1], PartRule::Hashed { columns: 2 }));
     let Err(CatalogError::Design { reason, .. }) = refused else { panic!("{refused:?}") };
     assert!(reason.contains("dense"), "{reason}");
     let table = run_now(database.create_in_parts(spec, &[0, 1, 2], RULE)).expect("made");

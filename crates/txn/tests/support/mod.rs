@@ -76,5 +76,13 @@ pub fn table_with_notes(name: &str, storage: Storage, indexes: Vec<IndexDesign>)
 /// An index over groups.
 pub fn index(kind: IndexKind, unique: bool) -> IndexDesign {
     let name = "by_group".to_owned();
-    IndexDesign { name, columns: vec![GROUP], unique, kind, node_bytes: 256, size_hint: 4 }
+    IndexDesign {
+        name,
+        columns: vec![GROUP],
+        unique,
+        kind,
+        node_bytes: 256,
+        size_hint: 4,
+        hashed_columns: None,
+    }
 }

@@ -153,6 +153,7 @@ impl<E: Env> Workload<E> for Churn {
             kind,
             node_bytes: design.node_bytes,
             size_hint: design.size_hint,
+            hashed_columns: None,
         };
         let indexes =
             vec![index(BY_GROUP, GROUP, false, *group_index), index(BY_TAG, TAG, true, *tag_index)];

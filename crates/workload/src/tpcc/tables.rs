@@ -213,6 +213,7 @@ fn design(table: &str, config: &Config, partition: u32) -> (PhysicalDesign, Vec<
         kind,
         node_bytes: config.node_bytes.others,
         size_hint: rows,
+        hashed_columns: None,
     };
     let others = config.node_bytes.others;
     match table {

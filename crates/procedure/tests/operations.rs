@@ -26,7 +26,7 @@ fn line(
     let table = &workload.catalog.tables[operation.table];
     let origin = |origin: &Origin| of(workload, procedure, all, origin);
     let action = match &operation.action {
-        Action::Read { path, keys, is_for_change, .. } => {
+        Action::Read { path, keys, is_for_change, is_reference, .. } => {
             let path = match path {
                 Path::Key => "key".to_owned(),
                 Path::Lookup(index) => table.indexes[*index].name.clone(),
@@ -40,7 +40,11 @@ fn line(
                 format!("{}{sign}{}", table.columns[key.column].name, origin(&key.origin))
             };
             let keys: Vec<String> = keys.iter().map(key).collect();
-            let change = if *is_for_change { " for change" } else { "" };
+            let change = match (is_for_change, is_reference) {
+                (true, _) => " for change",
+                (false, true) => " of a reference",
+                (false, false) => "",
+            };
             format!("read {} by {path} {}{change}", table.name, keys.join(" "))
         }
         Action::Insert { values } => {
@@ -163,4 +167,31 @@ fn records_are_read_as_often_as_there_are_keys() {
     let found = shown(&ycsb, "update_record");
     assert_eq!(found.len(), 20, "a read and an update for each field");
     assert!(found.iter().all(|line| line.ends_with("/11")), "{found:#?}");
+}
+
+/// Rows that others refer to are looked for behind the change, by what is written.
+#[test]
+fn foreign_keys_ask_for_rows_behind_the_change() {
+    let found = shown(&workload("../crates/execute/tests/ledger"), "pay");
+    let expected = [
+        "read account by key id=$payer of a reference, 1",
+        "read account by key id=$payee of a reference, 1",
+    ];
+    let inserted = found.iter().position(|line| line.starts_with("insert transfer"));
+    let behind = inserted.map(|at| found[at + 1..].to_vec()).expect("it is inserted");
+    assert_eq!(behind, expected, "{found:#?}");
+    let references = found.iter().filter(|line| line.contains("of a reference"));
+    assert_eq!(references.count(), 2, "a balance is no key: {found:#?}");
+
+    let shop = workload("../crates/generate/tests/shop");
+    let of = |name| {
+        let found = shown(&shop, name).into_iter();
+        found.filter(|line| line.contains("of a reference")).collect::<Vec<_>>()
+    };
+    assert_eq!(of("move_purchase"), ["read customer by key id=$p_customer of a reference, 1"]);
+    // Rows that may refer to what is deleted.
+    let lines = "read line by line_of_purchase purchase=id of a reference, 1";
+    let reviews = "read review by review_line line=number purchase=purchase of a reference, 1 x2";
+    assert_eq!(of("cancel"), [lines]);
+    assert_eq!(of("cancel_all"), [reviews, lines]);
 }

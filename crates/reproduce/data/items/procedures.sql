@@ -11,3 +11,7 @@ BEGIN
     INSERT INTO watch VALUES (who, what, 1);
 END
 $$;
+-- An index that ranges go through without a value that divides it.
+CREATE FUNCTION closing(before integer) RETURNS SETOF integer LANGUAGE sql AS $$
+    SELECT i.id FROM item i WHERE i.ends < before ORDER BY i.ends DESC LIMIT 10
+$$;

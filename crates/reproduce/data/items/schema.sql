@@ -9,6 +9,7 @@ CREATE TABLE item (
     top bigint NOT NULL
 );
 CREATE INDEX item_category ON item (category, ends);
+CREATE INDEX item_ends ON item (ends);
 CREATE TABLE watch (
     member integer NOT NULL REFERENCES member (id),
     item integer NOT NULL REFERENCES item (id),

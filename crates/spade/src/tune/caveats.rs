@@ -5,7 +5,9 @@ use super::draws::{Drawn, concentration};
 use super::facts::Facts;
 use super::group::Source;
 use super::model::Model;
+use crate::design::Partition;
 use crate::measurement::{Place, storage_name};
+use procedure::operations::{Action, Path};
 
 /// The share of calls with one value from which on it is worth a warning.
 const HOT: f64 = 0.05;
@@ -81,12 +83,38 @@ pub fn warnings(facts: &Facts<'_>, model: &Model<'_>) -> Vec<String> {
             chosen.machines
         ));
     }
+    all.extend(gathered(facts, model));
     let hot: Vec<String> = hot(model, &facts.drawn());
     if !hot.is_empty() && model.machines > 1 {
         all.push(format!(
             "many calls are about rows of the same machine: {}: calls meet there, and forecasts go by how often they do among four hundred that were drawn",
             hot.join(", ")
         ));
+    }
+    all
+}
+
+/// Indexes that are on one machine: who goes through them in order names nothing that divides them.
+fn gathered(facts: &Facts<'_>, model: &Model<'_>) -> Vec<String> {
+    let mut all = Vec::new();
+    let called = model.asked.iter().filter(|asked| asked.share > 0.0 && model.machines > 1);
+    for (asked, operation) in called.flat_map(|of| of.operations.iter().map(move |it| (of, it))) {
+        let Action::Read { path: Path::Range(Some(index)), keys, .. } = &operation.action else {
+            continue;
+        };
+        let table = &facts.catalog().tables[operation.table];
+        let (first, name) = (table.indexes[*index].columns[0], &table.indexes[*index].name);
+        let is_named = keys.iter().any(|key| key.is_equal && key.column == first);
+        let is_beside = table.primary_key.first() == Some(&first);
+        let is_copied = model.grouping.tables[operation.table].partition == Partition::Replicated;
+        let told = format!(
+            "index {name} of {} is on one machine, since {} goes through it in order and names no value of {}: forecasts take its entries \
+             to be on all, and know of no queue there",
+            table.name, asked.name, table.columns[first].name
+        );
+        if !is_named && !is_beside && !is_copied && !all.contains(&told) {
+            all.push(told);
+        }
     }
     all
 }

@@ -1,6 +1,6 @@
 //! Designs that somebody has made are forecast as the tuner forecasts its own.
 
-use crate::support::{PRICES, Subject, options, shipped_measurements};
+use crate::support::{PRICES, Subject, measurements, options, shipped_measurements};
 use layout::{IndexKind, Storage};
 use spade::design::{Access, Design, Partition, Placement};
 use spade::measurement::Measurements;
@@ -504,4 +504,22 @@ fn more_lanes_make_more_of_what_waits_and_more_threads_of_what_computes() {
     assert_eq!(one.forecast.bottleneck, "cores");
     assert!(rate(&one) < 0.5 * rate(&usual));
     assert!(one.warnings.iter().any(|what| what.contains("1 and 32 are asked for")));
+}
+
+/// An index that nothing divides is on one machine, which forecasts do not count and tell; one that all ranges name a value of is not.
+#[test]
+fn an_index_that_is_on_one_machine_is_told() {
+    let measured = measurements("connectx3-fdr-4");
+    let told = |procedure: &str, machines: u32| {
+        let subject = Subject::shipped("../crates/reproduce/data/items").only(procedure);
+        let options = Options { machines: Some(machines), ..Options::default() };
+        let tuning = subject.tuned(&measured, &options);
+        let given = subject.forecast(&measured, &options, &tuning.design);
+        assert_eq!(given.expect("all was measured").warnings, tuning.warnings);
+        let sentence = "index item_ends of item is on one machine, since closing goes through it in order and names no value of ends";
+        assert!(!tuning.warnings.iter().any(|what| what.contains("item_category")));
+        tuning.warnings.iter().any(|what| what.contains(sentence))
+    };
+    assert!(told("closing", 4));
+    assert!(!told("closing", 1) && !told("newest", 4));
 }

@@ -323,3 +323,27 @@ fn tables_are_divided_by_what_procedures_do_with_them() {
     assert_eq!(of("order_line"), Division::Parts(PartRule::Hashed { columns: 2 }));
     assert_eq!(of("history"), Division::Parts(PartRule::Hashed { columns: 1 }));
 }
+
+/// An index is divided by what all ranges of it name by their values; where that is nothing it is on one memory server, and its rows
+/// are not.
+#[test]
+fn an_index_that_nothing_divides_is_told() {
+    let folder = folder("../crates/reproduce/data/items");
+    let options = Options {
+        units: None,
+        wants_plans: true,
+        linked: &[],
+        design: None,
+        isolation: Isolation::Snapshot,
+        seed: 1,
+    };
+    let stored = Stored::read(&folder, &options).unwrap_or_else(|error| panic!("{error}"));
+    let notes = Workload::<fabric::LocalEnv>::notes(&stored, 4);
+    let [note] = &notes[..] else { panic!("{notes:?}") };
+    assert!(
+        note.starts_with("index item_ends of table item is on one memory server: closing goes")
+    );
+    let item = stored.ready().catalog.position("item").expect("it is in the schema");
+    let ranges = PartRule::Ranges { smallest: 1, values: 20_000 };
+    assert_eq!(stored.divisions(4)[item], Division::Parts(ranges));
+}

@@ -5,7 +5,7 @@ use crate::address::{GlobalPtr, RegionId, WORD_BYTES};
 /// "namdb" and a region mark, in ASCII.
 pub const MAGIC: u64 = u64::from_be_bytes(*b"namdbRGN");
 /// Raised with every change of a layout in this crate; servers of different formats refuse each other.
-pub const FORMAT_VERSION: u64 = 5;
+pub const FORMAT_VERSION: u64 = 6;
 
 /// Bytes of the header at the start of each region, one page.
 ///

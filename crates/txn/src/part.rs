@@ -81,6 +81,8 @@ impl Parts {
                 let part = rule.part_of(read_signed(key, 0, bytes), count as u16);
                 usize::from(part.expect("the rule has ranges"))
             }
+            // One part has all, not the same one of each index.
+            Choice::Hashed { columns: 0, .. } => self.numbers[0] as usize % count,
             // The upper half: buckets are chosen by what remains.
             Choice::Hashed { bytes, .. } => {
                 let upper = hash_words(prefix(key, bytes).words()) >> 32;
@@ -230,6 +232,9 @@ fn check_division(spec: &TableSpec, servers: &[u16], rule: PartRule) -> Result<(
             )
         }
         PartRule::Hashed { columns: 0 } => refuse("the hash of its parts is of no column"),
+        PartRule::Hashed { columns } if usize::from(columns) > spec.schema.key().len() => {
+            refuse("the hash of its parts is of more columns than its key has")
+        }
         PartRule::Hashed { .. } if matches!(spec.design.placement, Placement::Dense { .. }) => {
             refuse(
                 "a dense placement takes parts with ranges, since the keys of a hashed part have gaps",

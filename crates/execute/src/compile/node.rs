@@ -360,12 +360,21 @@ impl Compiler<'_> {
         let table = &self.tables[table];
         let index = range.index.map(|index| &table.indexes[index]);
         let named = index.map_or(table.named, |index| index.named);
-        if named.is_none_or(|named| named > range.equal.len()) {
-            let what = index.map_or("its primary key".to_owned(), |index| index.name.clone());
+        let what = || index.map_or("its primary key".to_owned(), |index| index.name.clone());
+        if let Some(named) = named.filter(|named| *named > range.equal.len()) {
             return Err(format!(
-                "it goes through table {} in the order of {what}, which is stored as a hash table, or divided by a hash \
-                 among memory servers; store it as a tree, in parts by what it begins with",
-                table.name
+                "it goes through table {} in the order of {}, which was divided among memory servers by {named} of its first columns, and \
+                 names values of {} of them; make the tables anew",
+                table.name,
+                what(),
+                range.equal.len()
+            ));
+        }
+        if named.is_none() {
+            return Err(format!(
+                "it goes through table {} in the order of {}, which is stored as a hash table; store it as a tree",
+                table.name,
+                what()
             ));
         }
         let columns = index.map_or(table.schema.key(), |index| &index.columns);

@@ -51,8 +51,8 @@ pub struct Ask {
     pub follows: bool,
     /// Whether they come in the order of the key as well: it is counted, and no element of an array.
     pub rises: bool,
-    /// Whether a foreign key asks for it behind the change: all rows of a statement are read together.
-    pub is_reference: bool,
+    /// Whether it is read behind an insert with all other rows that the new ones of the statement refer to.
+    pub is_referred: bool,
     /// Whether the commit looks at it again: of serializable procedures all that is read and not changed.
     pub is_validated: bool,
     /// The indexes whose entries change, by position.
@@ -167,7 +167,7 @@ impl Asked {
             times: if is_write { times * operation.rows.max(1) as f64 } else { times },
             rows,
             is_ahead: kind == Kind::Lookup && is_named(&operation.action) && !is_reference,
-            is_reference,
+            is_referred: is_reference && kind == Kind::Lookup && is_behind_insert(&all[..number]),
             is_validated: false,
             is_batch: !operation.repeats.is_empty() && procedure_loops == 0,
             follows: follows(&operation.action, &table.primary_key),
@@ -257,6 +257,13 @@ fn kind_of(action: &Action, rows: u64) -> (Kind, f64) {
         Action::Update { .. } => (Kind::Update, 1.0),
         Action::Delete { .. } => (Kind::Delete, 1.0),
     }
+}
+
+/// Whether what stands before an operation, but for references, is an insert.
+fn is_behind_insert(before: &[Operation]) -> bool {
+    let is_change = |of: &&Operation| !matches!(of.action, Action::Read { is_reference: true, .. });
+    let change = before.iter().rev().find(is_change);
+    change.is_some_and(|change| matches!(change.action, Action::Insert { .. }))
 }
 
 /// Whether an operation changes a table whose rows refer to others or are referred to: its procedure is serializable.

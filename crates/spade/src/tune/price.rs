@@ -3,7 +3,7 @@
 //! ```text
 //! a call at home      reads that arguments name, in one round trip
 //!                     then reads that go by earlier rows, each after the other
-//!                     then rows that foreign keys refer to, in one round trip
+//!                     then rows that new ones refer to, in one round trip for each insert
 //!                     then the commit, in which all writes go together, and before them all is read again that is validated
 //! a call elsewhere    the same with all rows remote, by verbs; or the call at home, and a message there and back
 //! ```
@@ -64,8 +64,10 @@ struct Waits {
     ahead: Cost,
     /// How many these are.
     named: f64,
-    /// Rows that foreign keys refer to.
+    /// Rows that new ones refer to, of statements before.
     referred: Cost,
+    /// The same of the statement that was noted last: all of them together.
+    together: (u32, Cost),
     /// Finding again, between locks and writes, what a serializable call has read.
     again: Cost,
     /// Waiting for that.
@@ -73,17 +75,25 @@ struct Waits {
 }
 
 impl Waits {
-    /// Adds an operation of whose rows one is remote with such a likelihood.
-    fn note(&mut self, ask: &Ask, parts: &Parts, is_remote: f64) {
-        let batch = parts.batch.times(is_remote);
-        // It may be in a branch.
-        let of_branch = batch.times(ask.times.min(1.0));
+    /// Adds an operation, given how likely one of so many of its rows is remote.
+    fn note(&mut self, ask: &Ask, parts: &Parts, is_remote: &dyn Fn(f64) -> f64) {
+        let batch = parts.batch.times(is_remote(ask.times));
         if ask.is_validated {
             self.again = self.again.plus(&parts.each.times(ask.times));
-            self.validated = self.validated.with(&of_branch, f64::max);
+            // It may be in a branch.
+            self.validated = self.validated.with(&batch.times(ask.times.min(1.0)), f64::max);
         }
-        if ask.is_reference {
-            self.referred = self.referred.with(&of_branch, f64::max);
+        if ask.is_referred {
+            // A statement in a loop waits each time.
+            let waits = match ask.is_batch {
+                true => batch.times(ask.times.min(1.0)),
+                false => parts.batch.times(is_remote(1.0) * ask.times),
+            };
+            if self.together.0 != ask.statement {
+                self.referred = self.referred.plus(&self.together.1);
+                self.together = (ask.statement, Cost::default());
+            }
+            self.together.1 = self.together.1.with(&waits, f64::max);
         } else if ask.is_ahead {
             self.named += ask.times;
             self.ahead = self.ahead.with(&batch, f64::max);
@@ -92,7 +102,8 @@ impl Waits {
 
     /// For what is read before the commit.
     fn reading(&self) -> Cost {
-        self.ahead.times(self.named.min(1.0)).plus(&self.referred)
+        let ahead = self.ahead.times(self.named.min(1.0));
+        ahead.plus(&self.referred).plus(&self.together.1)
     }
 
     /// What validation takes.
@@ -228,8 +239,8 @@ impl Model<'_> {
                 let is_remote = 1.0 - libm::pow(whole, ask.times.max(1.0));
                 within *= 1.0 - is_remote * ask.times.min(1.0);
             }
-            waits.note(ask, &parts, is_remote(ask.times));
-            if !ask.is_ahead && !ask.is_reference {
+            waits.note(ask, &parts, &is_remote);
+            if !ask.is_ahead && !ask.is_referred {
                 let batches = if ask.is_batch { ask.times.min(1.0) } else { ask.times };
                 let count = if ask.is_batch { ask.times } else { 1.0 };
                 sum = sum.plus(&parts.batch.times(is_remote(count) * batches));

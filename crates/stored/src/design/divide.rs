@@ -41,8 +41,8 @@ fn division(design: &Design, subject: &Subject<'_>, at: usize, servers: usize) -
     }
     let uses = &subject.uses.tables[at];
     let is_dense = of.storage != Storage::Tree && matches!(of.placement, Placement::Dense { .. });
-    let key = &subject.workload.catalog.tables[at].primary_key;
-    let is_added_to = uses.grows && key.len() == 1;
+    let table = &subject.workload.catalog.tables[at];
+    let is_added_to = uses.grows && table.primary_key.len() == 1;
     let goes_beyond = is_added_to && uses.order.least.is_none() && !is_dense;
     let range = match &of.partition {
         Partition::By { .. } if is_led(of, subject, at) => group_range(design, subject, of),
@@ -53,7 +53,8 @@ fn division(design: &Design, subject: &Subject<'_>, at: usize, servers: usize) -
     match range {
         Some((smallest, values)) => Division::Parts(PartRule::Ranges { smallest, values }),
         None if is_dense => Division::Whole,
-        None => match uses.order.named().unwrap_or(key.len()) {
+        // A key that nobody sees is a column, too.
+        None => match uses.order.named().unwrap_or(table.schema.key().len()) {
             0 => Division::Whole,
             columns => Division::Parts(PartRule::Hashed { columns: columns as u16 }),
         },

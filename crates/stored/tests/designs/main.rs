@@ -347,3 +347,23 @@ fn an_index_that_nothing_divides_is_told() {
     let ranges = PartRule::Ranges { smallest: 1, values: 20_000 };
     assert_eq!(stored.divisions(4)[item], Division::Parts(ranges));
 }
+
+/// Rows of a table without a key are on all memory servers: their hidden key is a column as any other.
+#[test]
+fn a_table_without_a_key_is_divided() {
+    let options = Options {
+        units: None,
+        wants_plans: true,
+        linked: &[],
+        design: None,
+        isolation: Isolation::Snapshot,
+        seed: 1,
+    };
+    let folder = folder("../crates/generate/tests/shop");
+    let stored = Stored::read(&folder, &options).unwrap_or_else(|error| panic!("{error}"));
+    let visit = stored.ready().catalog.position("visit").expect("it is in the schema");
+    assert!(stored.ready().catalog.tables[visit].has_hidden_key());
+    assert_eq!(stored.divisions(4)[visit], Division::Parts(PartRule::Hashed { columns: 1 }));
+    let notes = Workload::<fabric::LocalEnv>::notes(&stored, 4);
+    assert!(!notes.iter().any(|note| note.contains("visit")), "{notes:?}");
+}

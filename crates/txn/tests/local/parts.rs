@@ -438,6 +438,8 @@ fn a_hash_of_no_or_too_many_columns_is_refused() {
     let mut spec = spec("t", Storage::Tree, IndexKind::Tree);
     let none = refused(spec.clone(), PartRule::Hashed { columns: 0 });
     assert!(none.contains("of no column"), "{none}");
+    let three = refused(spec.clone(), PartRule::Hashed { columns: 3 });
+    assert!(three.contains("of more columns than its key has"), "{three}");
     spec.indexes[1].hashed_columns = Some(3);
     let many = refused(spec, PartRule::Hashed { columns: 1 });
     assert!(many.contains("index by_town: it is divided by the hash of more columns"), "{many}");

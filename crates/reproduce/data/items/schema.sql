@@ -1,7 +1,9 @@
 CREATE TABLE member (
     id integer PRIMARY KEY,
+    country smallint NOT NULL,
     credit bigint NOT NULL
 );
+CREATE INDEX member_country ON member (country);
 CREATE TABLE item (
     id integer PRIMARY KEY,
     category integer NOT NULL,

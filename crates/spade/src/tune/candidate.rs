@@ -33,6 +33,8 @@ const ROOT_BYTES: f64 = 9.0 * PAGE_BYTES;
 const LEAF_FILL: f64 = 0.7;
 /// The smallest share of a box that rows have to fill.
 const DENSE_FILL_MIN: f64 = 0.5;
+/// Most rows of one value that buckets hold: others stand in chains, which each change of an entry goes through.
+const EQUAL_ROWS_MAX: u64 = 32;
 /// How far a column is followed to others that it takes its values from.
 const STEPS_MAX: u32 = 8;
 /// Old versions beside a row of which nothing is known.
@@ -90,6 +92,8 @@ pub struct Shape {
     pub ranges: Option<String>,
     /// Who needs the order of each index.
     pub index_ranges: Vec<Option<String>>,
+    /// How many rows have the same values of each index's columns, at least on the average; none where the load does not tell.
+    pub equal_rows: Vec<Option<u64>>,
 }
 
 impl Shape {
@@ -129,6 +133,11 @@ impl Shape {
             dense,
             ranges: ranges(None),
             index_ranges: (0..table.indexes.len()).map(|index| ranges(Some(index))).collect(),
+            equal_rows: table
+                .indexes
+                .iter()
+                .map(|index| Some(rows / value_count(table, &index.columns, (load, units))?))
+                .collect(),
         }
     }
 
@@ -173,12 +182,22 @@ impl Shape {
 
     /// All that an index could be, with the reason where it cannot.
     pub fn index_choices(&self, index: usize) -> Vec<(IndexChoice, Option<String>)> {
-        let ordered = self.index_ranges[index].as_ref();
-        let ordered = ordered.map(|who| format!("{who} asks for a range of it"));
-        let mut all = vec![(IndexChoice { kind: IndexKind::Hash, node_bytes: 0 }, ordered)];
+        let hash = IndexChoice { kind: IndexKind::Hash, node_bytes: 0 };
+        let mut all = vec![(hash, self.unhashed(index))];
         let tree = |node_bytes| (IndexChoice { kind: IndexKind::Tree, node_bytes }, None);
         all.extend(NODES.map(tree));
         all
+    }
+
+    /// Why an index has to be a tree, if it has.
+    pub fn unhashed(&self, index: usize) -> Option<String> {
+        let ordered = self.index_ranges[index].as_ref();
+        let equal = self.equal_rows[index].filter(|rows| *rows > EQUAL_ROWS_MAX);
+        ordered.map(|who| format!("{who} asks for a range of it")).or_else(|| {
+            equal.map(|rows| {
+                format!("a value of it is of {rows} rows, which chains of buckets have")
+            })
+        })
     }
 
     /// What a table is before it is tuned: hashed and inlined with eight slots, or a tree where one is needed.
@@ -201,7 +220,7 @@ impl Shape {
 
     /// What an index is before it is tuned.
     pub fn usual_index(&self, index: usize, declared: IndexKind) -> IndexChoice {
-        match (&self.index_ranges[index], declared) {
+        match (self.unhashed(index), declared) {
             (None, IndexKind::Hash) => IndexChoice { kind: IndexKind::Hash, node_bytes: 0 },
             _ => IndexChoice { kind: IndexKind::Tree, node_bytes: USUAL_NODE },
         }
@@ -340,6 +359,17 @@ fn dense_box(table: &Table, load: &Load, units: u64) -> Result<Vec<(i64, u64)>, 
         Ok((low, count.ok_or_else(|| format!("its key column {} has no values", column.name))?))
     };
     table.primary_key.iter().map(side).collect()
+}
+
+/// How many different values columns have together at most, if all are whole numbers of known ranges.
+fn value_count(table: &Table, columns: &[usize], (load, units): (&Load, u64)) -> Option<u64> {
+    let expectation = Expectation::new(load, units);
+    columns.iter().try_fold(1_u64, |product, &at| {
+        let drawn = load.table(&table.name)?.column(&table.columns[at].name)?;
+        let (low, high) = value_range(&expectation, &table.name, drawn)?;
+        let count = u64::try_from(i128::from(high) - i128::from(low) + 1).ok()?;
+        Some(product.saturating_mul(count.max(1)))
+    })
 }
 
 /// The least and the greatest value of a column of whole numbers, if the load says so.

@@ -223,7 +223,7 @@ fn tables(facts: &Facts<'_>, style: Style) -> Vec<TablePlan> {
             choice: styled(shape, style),
             indexes: declared
                 .enumerate()
-                .map(|(index, kind)| match (style, &shape.index_ranges[index]) {
+                .map(|(index, kind)| match (style, shape.unhashed(index)) {
                     (Style::Usual, _) => shape.usual_index(index, kind),
                     (Style::Trees, _) | (_, Some(_)) => tree_index(NODES[1]),
                     _ => IndexChoice { kind: IndexKind::Hash, node_bytes: 0 },
@@ -319,7 +319,7 @@ fn choices(shape: &Shape) -> Vec<Choice> {
 /// How an index is stored otherwise.
 fn index_choices(shape: &Shape, index: usize) -> Vec<IndexChoice> {
     let mut all = NODES.map(tree_index).to_vec();
-    if shape.index_ranges[index].is_none() {
+    if shape.unhashed(index).is_none() {
         all.push(IndexChoice { kind: IndexKind::Hash, node_bytes: 0 });
     }
     all

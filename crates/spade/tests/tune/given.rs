@@ -523,3 +523,16 @@ fn an_index_that_is_on_one_machine_is_told() {
     assert!(told("closing", 4));
     assert!(!told("closing", 1) && !told("newest", 4));
 }
+
+/// Entries with the same value stand in one bucket and its chain: an index of few values is a tree, whatever a hash is forecast to take.
+#[test]
+fn an_index_of_few_values_is_a_tree() {
+    let subject = Subject::shipped("../crates/reproduce/data/items");
+    let options = Options { machines: Some(4), ..Options::default() };
+    let tuning = subject.tuned(&measurements("connectx3-fdr-4"), &options);
+    let design = &tuning.design.tables[0].indexes[0];
+    assert_eq!((&*design.index, design.kind), ("member_country", IndexKind::Tree));
+    let index = &tuning.tables[0].indexes[0];
+    let hash = index.candidates.iter().find(|one| one.what == "hash").expect("it is looked at");
+    assert!(hash.reason.contains("a value of it is of 500 rows"), "{}", hash.reason);
+}

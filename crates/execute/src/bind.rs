@@ -4,6 +4,7 @@ use crate::cell::BoundColumn;
 use crate::error::OpenError;
 use fabric::Env;
 use layout::Schema;
+use procedure::reference::{Way, way};
 use sql::{Catalog, Table};
 use std::sync::Arc;
 use txn::{Database, IndexId, ScanSource, TableId};
@@ -57,19 +58,8 @@ pub(crate) struct Reference {
     pub table: usize,
     /// The same columns in that table.
     pub other: Vec<usize>,
-    /// How those are found there.
-    pub way: Way,
-}
-
-/// How rows with values of some columns are found.
-#[derive(Clone, Debug)]
-pub(crate) enum Way {
-    /// They are the primary key; its columns have these positions among them.
-    Key(Vec<usize>),
-    /// They are the columns of an index, which have these positions among them.
-    Index(IndexId, Vec<usize>),
-    /// By reading all.
-    Whole,
+    /// How those are found there; by reading all if there is none.
+    pub way: Option<Way>,
 }
 
 /// Finds the tables of a catalog in a database.
@@ -88,7 +78,7 @@ pub(crate) fn bind<E: Env>(
                 own: own.to_vec(),
                 table,
                 other: other.to_vec(),
-                way: way(&tables[table], other),
+                way: way(&catalog.tables[table], other),
             };
             let to = reference(key.table, &key.columns, &key.references);
             let from = reference(at, &key.references, &key.columns);
@@ -145,21 +135,4 @@ fn bind_table<E: Env>(database: &Database<E>, table: &Table) -> Result<BoundTabl
         referrers: Vec::new(),
         schema,
     })
-}
-
-/// How rows of a table are found by these columns.
-fn way(table: &BoundTable, columns: &[usize]) -> Way {
-    let positions = |key: &[usize]| {
-        let place = |column: &usize| columns.iter().position(|own| own == column);
-        let places: Option<Vec<usize>> = key.iter().map(place).collect();
-        places.filter(|places| places.len() == columns.len())
-    };
-    if let Some(places) = positions(table.schema.key()) {
-        return Way::Key(places);
-    }
-    let found = table
-        .indexes
-        .iter()
-        .find_map(|index| positions(&index.columns).map(|places| Way::Index(index.id, places)));
-    found.unwrap_or(Way::Whole)
 }

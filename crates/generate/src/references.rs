@@ -12,35 +12,12 @@ use crate::node::index_name;
 use crate::unsupported::Unsupported;
 use layout::ColumnType;
 use procedure::node::{Node, Operator};
+use procedure::reference::{Way, way};
 use sql::catalog::ForeignKey;
 use sql::{Catalog, Table};
 use std::collections::BTreeSet;
 
 type Result<T> = std::result::Result<T, Unsupported>;
-
-/// How rows with values of some columns are found: by the positions that the columns of a key have among them.
-pub enum Way {
-    /// By the primary key.
-    Key(Vec<usize>),
-    /// By an index.
-    Index(usize, Vec<usize>),
-}
-
-/// How rows of a table with values of these columns are found, if not by looking at all.
-pub fn way(table: &Table, columns: &[usize]) -> Option<Way> {
-    let positions = |key: &[usize]| {
-        let place = |column: &usize| columns.iter().position(|own| own == column);
-        let places: Option<Vec<usize>> = key.iter().map(place).collect();
-        places.filter(|places| places.len() == columns.len())
-    };
-    if !table.has_hidden_key()
-        && let Some(places) = positions(table.schema.key())
-    {
-        return Some(Way::Key(places));
-    }
-    let mut indexes = table.indexes.iter().enumerate();
-    indexes.find_map(|(at, index)| positions(&index.columns).map(|places| Way::Index(at, places)))
-}
 
 /// Whether carrying out a plan looks for rows of a table which rows refer to, or which refer to rows.
 pub fn looks_for(catalog: &Catalog, root: &Node, table: usize) -> bool {

@@ -164,15 +164,7 @@ fn people(db: &Db, name: &str, indexes: Vec<IndexDesign>) -> TableId {
 
 fn by_town_and_rent(kind: IndexKind) -> IndexDesign {
     let (name, columns) = ("by_town_and_rent".to_owned(), vec![1, 2]);
-    IndexDesign {
-        name,
-        columns,
-        unique: true,
-        kind,
-        node_bytes: 512,
-        size_hint: 64,
-        hashed_columns: None,
-    }
+    IndexDesign { name, columns, unique: true, kind, size_hint: 64, ..IndexDesign::default() }
 }
 
 fn settle_in(txn: &mut namdb::Transaction<'_>, table: TableId, id: i64) -> Result<(), TxnError> {

@@ -10,6 +10,7 @@
 //! lower   from statements and plans to those
 //! show    those as text
 //! operations  what procedures ask of tables, for the tuner
+//! reference   how rows are found that a foreign key asks for
 //! folder  a workload folder as a whole
 //! fingerprint  what tells two of them apart
 //! ```
@@ -20,6 +21,7 @@ mod folder;
 mod lower;
 pub mod node;
 pub mod operations;
+pub mod reference;
 mod show;
 mod visit;
 

@@ -403,3 +403,23 @@ impl<E: Env> LaneInner<E> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An index that nothing divides has all of its entries in one part; others of the same table are elsewhere.
+    #[test]
+    fn indexes_that_nothing_divides_take_turns() {
+        let choice = Choice::Hashed { columns: 0, bytes: 0 };
+        let place = |numbers: [u32; 4]| {
+            let parts = Parts { numbers: numbers.to_vec(), choice };
+            let [first, other] = [[0, 0], [7, 9]].map(|key| parts.of(&key));
+            assert_eq!(first, other, "whatever the key is");
+            numbers.iter().position(|number| *number == first).expect("it is one of them")
+        };
+        // Parts are made last to first, each with three indexes.
+        let places = [0, 1, 2].map(|index| place([9, 6, 3, 0].map(|number| number + index)));
+        assert_eq!(places, [1, 2, 3]);
+    }
+}

@@ -2,12 +2,14 @@
 
 use super::Run;
 use super::change::key_of;
-use crate::bind::{BoundIndex, BoundTable, Reference, Way};
+use super::keyed_join::BATCH_ROWS;
+use crate::bind::{BoundIndex, BoundTable, Reference};
 use crate::error::{Failure, Result, error};
 use crate::key::{self, Fit};
 use crate::scope::{NOTHING, Source};
 use fabric::Env;
-use layout::KeyBuilder;
+use layout::{Key, KeyBuilder};
+use procedure::reference::Way;
 use txn::RowId;
 use value::{Stop, Value, output};
 
@@ -60,25 +62,21 @@ impl<E: Env> Run<'_, '_, E> {
 
     /// Reads all rows together that these new ones refer to by primary keys, so that they are there when they are looked for.
     pub(super) async fn read_referred(&mut self, table: usize, added: &[Vec<Value>]) -> Result<()> {
-        let tables = self.tables;
-        let mut reads = Vec::new();
-        for values in added {
-            for reference in &tables[table].references {
-                let Way::Key(places) = &reference.way else { continue };
-                let value = |place: usize| &values[reference.own[place]];
-                let other = &tables[reference.table];
-                let key = places.iter().try_fold(KeyBuilder::new(), |builder, &place| {
-                    let column = &other.columns[reference.other[place]];
-                    match key::append(builder, column, value(place)) {
-                        Fit::Exact(key) if !value(place).is_null() => Some(key),
-                        _ => None,
-                    }
-                });
-                reads.extend(key.map(|key| (other.id, key.key())));
-            }
+        let (tables, references) = (self.tables, &self.tables[table].references);
+        if added.len() * references.len() < 2 {
+            return Ok(());
         }
-        if reads.len() > 1 {
-            self.txn.read_many(&reads, &mut Vec::new()).await?;
+        let mut reads = Vec::new();
+        for (values, reference) in
+            added.iter().flat_map(|of| references.iter().map(move |it| (of, it)))
+        {
+            let Some(Way::Key(places)) = &reference.way else { continue };
+            let other = &tables[reference.table];
+            let key = key_by(other, reference, places, |place| &values[reference.own[place]]);
+            reads.extend(key.map(|key| (other.id, key)));
+        }
+        for reads in reads.chunks(BATCH_ROWS) {
+            self.txn.read_many(reads, &mut Vec::new()).await?;
         }
         Ok(())
     }
@@ -147,28 +145,19 @@ impl<E: Env> Run<'_, '_, E> {
     async fn has_row(&mut self, reference: &Reference, wanted: &[Value]) -> Result<bool> {
         let tables = self.tables;
         let table = &tables[reference.table];
-        let key = |places: &[usize]| {
-            places.iter().try_fold(KeyBuilder::new(), |builder, &place| {
-                let at = reference.other[place];
-                let column = &table.columns[at];
-                match key::append(builder, column, &wanted[place]) {
-                    Fit::Exact(key) => Some(key),
-                    _ => None,
-                }
-            })
-        };
+        let key = |places| key_by(table, reference, places, |place| &wanted[place]);
         match &reference.way {
-            Way::Key(places) => {
+            Some(Way::Key(places)) => {
                 let Some(key) = key(places) else { return Ok(false) };
-                Ok(self.txn.read(table.id, &key.key()).await?.is_some())
+                Ok(self.txn.read(table.id, &key).await?.is_some())
             }
-            Way::Index(index, places) => {
+            Some(Way::Index(index, places)) => {
                 let Some(key) = key(places) else { return Ok(false) };
                 let mut found = Vec::new();
-                self.txn.lookup(*index, &key.key(), &mut found).await?;
+                self.txn.lookup(table.indexes[*index].id, &key, &mut found).await?;
                 Ok(!found.is_empty())
             }
-            Way::Whole => {
+            None => {
                 let mut found = Vec::new();
                 self.find_all(reference.table, &mut found).await?;
                 for id in found {
@@ -186,6 +175,22 @@ impl<E: Env> Run<'_, '_, E> {
             }
         }
     }
+}
+
+/// The key of the rows that have these values in the columns of a reference, by position among them; none if no row can.
+fn key_by<'v>(
+    table: &BoundTable,
+    reference: &Reference,
+    places: &[usize],
+    value: impl Fn(usize) -> &'v Value,
+) -> Option<Key> {
+    let builder = places.iter().try_fold(KeyBuilder::new(), |builder, &place| {
+        match key::append(builder, &table.columns[reference.other[place]], value(place)) {
+            Fit::Exact(key) => Some(key),
+            _ => None,
+        }
+    });
+    builder.map(|builder| builder.key())
 }
 
 /// A column must not be null.

@@ -11,7 +11,7 @@ use txn::RowId;
 use value::Value;
 
 /// Most rows that are read together.
-const BATCH_ROWS: usize = 1024;
+pub(super) const BATCH_ROWS: usize = 1024;
 
 impl<E: Env> Run<'_, '_, E> {
     /// Delivers the pairs of outer rows and the inner ones that their keys lead to. An inner row is never copied: what is

@@ -141,9 +141,7 @@ impl TheirReport {
             errors: run.errors.iter().map(|(code, told)| (code.clone(), error(told))).collect(),
         }
     }
-}
 
-impl TheirReport {
     /// Whether too many calls failed for a comparison. Conflicts that were given up are a few; calls that never succeed are many.
     fn fails(&self) -> bool {
         self.failed * 100 > self.committed

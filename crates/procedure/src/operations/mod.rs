@@ -138,6 +138,12 @@ pub struct Branch {
     pub count: usize,
 }
 
+/// How many of the first of these columns a range names by their values.
+pub fn named(columns: &[usize], keys: &[Key]) -> usize {
+    let is_named = |column: &&usize| keys.iter().any(|key| key.is_equal && key.column == **column);
+    columns.iter().take_while(is_named).count()
+}
+
 impl Workload {
     /// The operations of a procedure, in the order of the program and, inside a statement, of its plan.
     pub fn operations(&self, procedure: &Procedure) -> Vec<Operation> {

@@ -2,6 +2,7 @@
 
 use super::{Action, Branch, Key, Origin, Path, Times, Traced};
 use crate::node::{Access, JoinMethod, Node, Operator, Range, Scan, Statement};
+use crate::reference::{Way, way};
 use sql::Table;
 use sql::expression::{CastKind, Expr, ExprKind, SubqueryKind};
 
@@ -209,14 +210,9 @@ impl<'p> Trace<'p, '_> {
 
     /// Rows of a table that have these values in these columns are looked for, for each of so many rows.
     fn reference(&mut self, table: usize, columns: &[usize], values: Vec<Traced<'p>>, rows: u64) {
-        let of = &self.tables[table];
-        let is_all = |key: &[usize]| {
-            key.len() == columns.len() && key.iter().all(|column| columns.contains(column))
-        };
-        let index = of.indexes.iter().position(|index| is_all(&index.columns));
-        let path = match index {
-            _ if is_all(&of.primary_key) => Path::Key,
-            Some(index) => Path::Lookup(index),
+        let path = match way(&self.tables[table], columns) {
+            Some(Way::Key(_)) => Path::Key,
+            Some(Way::Index(index, _)) => Path::Lookup(index),
             None => Path::All,
         };
         let key = |&column: &usize| Key { column, is_equal: true, origin: Origin::Computed };

@@ -32,6 +32,11 @@ fn folder(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../workloads").join(name)
 }
 
+fn options(units: Option<u64>, wants_plans: bool) -> Options<'static> {
+    let isolation = Isolation::Snapshot;
+    Options { units, wants_plans, linked: &[], design: None, isolation, seed: 1 }
+}
+
 /// The folder with its load a hundredth as large.
 fn small(name: &str) -> Stored {
     let folder = folder(name);
@@ -41,15 +46,7 @@ fn small(name: &str) -> Stored {
     let mut read = sql::WorkloadFolder::read(&folder).expect("it is in order");
     let source = sql::Source::new("workload.toml", &text);
     read.load = sql::read_load(&source, &read.program).expect("it is in order");
-    let options = Options {
-        units: Some(1),
-        wants_plans: false,
-        linked: &[],
-        design: None,
-        isolation: Isolation::Snapshot,
-        seed: 1,
-    };
-    Stored::of(&folder, read, &options).expect("it fits")
+    Stored::of(&folder, read, &options(Some(1), false)).expect("it fits")
 }
 
 fn cluster(lanes: u32) -> Cluster {
@@ -139,15 +136,7 @@ impl Tuned {
         let asked = tune::Options { machines: Some(4), ..tune::Options::default() };
         let input = Input { folder: &files, workload: &workload, measurements: &measurements };
         let tuning = tune::tune(input, &asked).expect("all was measured");
-        let options = Options {
-            units: None,
-            wants_plans: true,
-            linked: &[],
-            design: None,
-            isolation: Isolation::Snapshot,
-            seed: 1,
-        };
-        let untuned = Stored::read(&folder, &options).expect("it fits");
+        let untuned = Stored::read(&folder, &options(None, true)).expect("it fits");
         let tuned = untuned.with_design(tuning.design).expect("it fits");
         Self { files, workload, measurements, asked, untuned, tuned }
     }

@@ -7,7 +7,7 @@ use super::group::Source;
 use super::model::Model;
 use crate::design::Partition;
 use crate::measurement::{Place, storage_name};
-use procedure::operations::{Action, Path};
+use procedure::operations::{Action, Path, named};
 
 /// The share of calls with one value from which on it is worth a warning.
 const HOT: f64 = 0.05;
@@ -103,8 +103,8 @@ fn gathered(facts: &Facts<'_>, model: &Model<'_>) -> Vec<String> {
             continue;
         };
         let table = &facts.catalog().tables[operation.table];
-        let (first, name) = (table.indexes[*index].columns[0], &table.indexes[*index].name);
-        let is_named = keys.iter().any(|key| key.is_equal && key.column == first);
+        let sql::catalog::Index { name, columns, .. } = &table.indexes[*index];
+        let first = columns[0];
         let is_beside = table.primary_key.first() == Some(&first);
         let is_copied = model.grouping.tables[operation.table].partition == Partition::Replicated;
         let index = format!("index {name} of {} is on one machine", table.name);
@@ -114,7 +114,7 @@ fn gathered(facts: &Facts<'_>, model: &Model<'_>) -> Vec<String> {
             asked.name, table.columns[first].name
         );
         let is_new = !all.iter().any(|known: &String| known.starts_with(&index));
-        if !is_named && !is_beside && !is_copied && is_new {
+        if named(columns, keys) == 0 && !is_beside && !is_copied && is_new {
             all.push(told);
         }
     }

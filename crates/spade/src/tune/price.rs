@@ -559,3 +559,45 @@ fn committed(writes: &Cost, slowest: &Cost, count: f64) -> Cost {
     }
     .at_least_nothing()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reference(statement: u32, times: f64, is_batch: bool) -> Ask {
+        Ask {
+            statement,
+            table: 0,
+            kind: Kind::Lookup,
+            times,
+            rows: 1.0,
+            is_ahead: false,
+            is_batch,
+            follows: false,
+            rises: false,
+            is_referred: true,
+            is_validated: true,
+            touched: Vec::new(),
+            operation: 0,
+        }
+    }
+
+    /// Rows that one insert refers to are waited for once, those of another one again, and in a loop each time; the commit reads all of
+    /// them again in one trip.
+    #[test]
+    fn references_are_waited_for_once_for_each_insert() {
+        let of = |latency_ns: f64| Cost { latency_ns, ..Cost::default() };
+        let parts = Parts { each: of(1.0), batch: of(100.0), ..Parts::default() };
+        let waits = |asks: &[Ask]| {
+            let mut waits = Waits::default();
+            asks.iter().for_each(|ask| waits.note(ask, &parts, &|_| 1.0));
+            (waits.reading().latency_ns, waits.validation().latency_ns)
+        };
+        let once = reference(1, 1.0, false);
+        assert_eq!(waits(&[once.clone(), once.clone()]), (100.0, 102.0));
+        assert_eq!(waits(&[once.clone(), once, reference(2, 1.0, false)]), (200.0, 103.0));
+        assert_eq!(waits(&[reference(1, 8.0, false)]), (800.0, 108.0), "a loop");
+        assert_eq!(waits(&[reference(1, 8.0, true)]), (100.0, 108.0), "rows of one statement");
+        assert_eq!(waits(&[reference(1, 0.25, false)]), (25.0, 25.25), "a branch");
+    }
+}

@@ -32,8 +32,8 @@ pub(crate) fn divide(design: &Design, subject: &Subject<'_>, servers: usize) -> 
 }
 
 fn division(design: &Design, subject: &Subject<'_>, at: usize, servers: usize) -> Division {
-    let name = &subject.workload.catalog.tables[at].name;
-    let Some(of) = design.tables.iter().find(|of| of.table == *name) else {
+    let table = &subject.workload.catalog.tables[at];
+    let Some(of) = design.tables.iter().find(|of| of.table == table.name) else {
         return Division::Whole;
     };
     if of.partition == Partition::Replicated {
@@ -41,7 +41,6 @@ fn division(design: &Design, subject: &Subject<'_>, at: usize, servers: usize) -
     }
     let uses = &subject.uses.tables[at];
     let is_dense = of.storage != Storage::Tree && matches!(of.placement, Placement::Dense { .. });
-    let table = &subject.workload.catalog.tables[at];
     let is_added_to = uses.grows && table.primary_key.len() == 1;
     let goes_beyond = is_added_to && uses.order.least.is_none() && !is_dense;
     let range = match &of.partition {

@@ -1,7 +1,7 @@
 //! What the procedures of a workload do with its tables.
 
 use procedure::node::Workload;
-use procedure::operations::{Action, Key, Operation, Origin, Path};
+use procedure::operations::{Action, Operation, Origin, Path, named};
 use sql::load::{Draw, ProcedureLoad};
 use sql::{Load, Procedure};
 
@@ -122,12 +122,6 @@ impl OrderUses {
 /// The columns that a table's primary key consists of, or one of its indexes.
 fn columns(table: &sql::Table, index: Option<usize>) -> &[usize] {
     index.map_or(&table.primary_key, |index| &table.indexes[index].columns)
-}
-
-/// How many of the first of these columns a range names by their values.
-fn named(columns: &[usize], keys: &[Key]) -> usize {
-    let is_named = |column: &&usize| keys.iter().any(|key| key.is_equal && key.column == **column);
-    columns.iter().take_while(is_named).count()
 }
 
 /// What is known of a column of an added row. `is_key` tells whether an operation's column is of its table's primary key.

@@ -324,11 +324,8 @@ fn tables_are_divided_by_what_procedures_do_with_them() {
     assert_eq!(of("history"), Division::Parts(PartRule::Hashed { columns: 1 }));
 }
 
-/// An index is divided by what all ranges of it name by their values; where that is nothing it is on one memory server, and its rows
-/// are not.
-#[test]
-fn an_index_that_nothing_divides_is_told() {
-    let folder = folder("../crates/reproduce/data/items");
+/// A folder as it is, by its plans.
+fn by_plans(name: &str) -> Stored {
     let options = Options {
         units: None,
         wants_plans: true,
@@ -337,7 +334,14 @@ fn an_index_that_nothing_divides_is_told() {
         isolation: Isolation::Snapshot,
         seed: 1,
     };
-    let stored = Stored::read(&folder, &options).unwrap_or_else(|error| panic!("{error}"));
+    Stored::read(&folder(name), &options).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// An index is divided by what all ranges of it name by their values; where that is nothing it is on one memory server, and its rows
+/// are not.
+#[test]
+fn an_index_that_nothing_divides_is_told() {
+    let stored = by_plans("../crates/reproduce/data/items");
     let notes = Workload::<fabric::LocalEnv>::notes(&stored, 4);
     let [note] = &notes[..] else { panic!("{notes:?}") };
     assert!(
@@ -351,16 +355,7 @@ fn an_index_that_nothing_divides_is_told() {
 /// Rows of a table without a key are on all memory servers: their hidden key is a column as any other.
 #[test]
 fn a_table_without_a_key_is_divided() {
-    let options = Options {
-        units: None,
-        wants_plans: true,
-        linked: &[],
-        design: None,
-        isolation: Isolation::Snapshot,
-        seed: 1,
-    };
-    let folder = folder("../crates/generate/tests/shop");
-    let stored = Stored::read(&folder, &options).unwrap_or_else(|error| panic!("{error}"));
+    let stored = by_plans("../crates/generate/tests/shop");
     let visit = stored.ready().catalog.position("visit").expect("it is in the schema");
     assert!(stored.ready().catalog.tables[visit].has_hidden_key());
     assert_eq!(stored.divisions(4)[visit], Division::Parts(PartRule::Hashed { columns: 1 }));

@@ -57,9 +57,8 @@ fn index(name: &str, kind: IndexKind, unique: bool) -> IndexDesign {
         columns,
         unique,
         kind,
-        node_bytes: 512,
         size_hint: 64,
-        hashed_columns: None,
+        ..IndexDesign::default()
     }
 }
 

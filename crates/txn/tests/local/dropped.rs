@@ -24,15 +24,7 @@ fn key(id: i32) -> Key {
 
 fn index(name: &str, kind: IndexKind) -> IndexDesign {
     let (name, columns) = (name.to_owned(), vec![VALUE]);
-    IndexDesign {
-        name,
-        columns,
-        unique: false,
-        kind,
-        node_bytes: 512,
-        size_hint: 64,
-        hashed_columns: None,
-    }
+    IndexDesign { name, columns, unique: false, kind, size_hint: 64, ..IndexDesign::default() }
 }
 
 fn create(database: &Database<LocalEnv>, storage: Storage, indexes: Vec<IndexDesign>) -> TableId {

@@ -405,9 +405,8 @@ fn scans_and_visits_deliver_values() {
             columns,
             unique: false,
             kind,
-            node_bytes: 512,
             size_hint: 64,
-            hashed_columns: None,
+            ..IndexDesign::default()
         };
         drop(lane);
         run_now(database.create_index(&format!("{storage:?}"), design)).expect("created");
@@ -437,9 +436,8 @@ fn a_value_above_its_bound_and_an_index_over_it_are_refused() {
             columns,
             unique: false,
             kind,
-            node_bytes: 512,
             size_hint: 64,
-            hashed_columns: None,
+            ..IndexDesign::default()
         };
         let refused = run_now(database.create_index("Tree", design));
         assert_eq!(

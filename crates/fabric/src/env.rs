@@ -67,6 +67,9 @@ pub trait Fabric {
 
 /// The world around a protocol. Protocols know no other clock, randomness or threads.
 pub trait Env: Fabric + Clone + 'static {
+    /// Whether failure points and mutants do anything: in simulated worlds alone.
+    const IS_SIMULATED: bool = false;
+
     /// Nanoseconds since some fixed moment; never goes back.
     fn now_ns(&self) -> u64;
 

@@ -114,7 +114,7 @@ impl Project {
         let name = &self.name;
         let used = USED.iter().map(|used| format!("{used} = {{ {} }}\n", self.place(source, used)));
         let used: String = used.collect();
-        let namdb = self.place(source, "namdb");
+        let (namdb, lab) = (self.place(source, "namdb"), self.place(source, "namdb-lab"));
         format!(
             r#"[package]
 name = "{name}"
@@ -126,7 +126,7 @@ publish = false
 [features]
 default = ["program"]
 # Rust programs that only call procedures do without it.
-program = ["namdb/program"]
+program = ["dep:namdb-lab"]
 
 [[bin]]
 name = "{name}"
@@ -134,14 +134,10 @@ path = "src/main.rs"
 required-features = ["program"]
 
 [dependencies]
-namdb = {{ {namdb}, default-features = false, features = ["procedures"] }}
+namdb = {{ {namdb}, features = ["procedures"] }}
+namdb-lab = {{ {lab}, optional = true }}
 # What generated code names.
 {used}
-# As namdb itself is built.
-[profile.release]
-codegen-units = 1
-debug = "line-tables-only"
-
 # Wherever this folder lies, it is a workspace of its own.
 [workspace]
 "#,
@@ -182,7 +178,7 @@ pub mod {name};
 
 use namdb::procedures::Code;
 
-/// The code of each workload, as `namdb::program::run` and the options of `namdb::procedures::Database::open` take it.
+/// The code of each workload, as `namdb_lab::run` and the options of `namdb::procedures::Database::open` take it.
 pub fn code() -> Vec<Code> {{
     vec![namdb::procedures::code::<{name}::Tables>()]
 }}
@@ -197,7 +193,7 @@ pub fn code() -> Vec<Code> {{
 #![forbid(unsafe_code)]
 
 fn main() -> std::process::ExitCode {{
-    namdb::program::run(&{name}::code())
+    namdb_lab::run(&{name}::code())
 }}
 "#
         )

@@ -20,7 +20,7 @@
 
 use layout::Storage;
 use layout::bucket::SLOTS_MAX;
-use spade::measurement::{
+use spade_format::measurement::{
     AccessPath, Effort, Operation, Parameters, Place, Version, Versions, World,
 };
 

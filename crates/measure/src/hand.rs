@@ -2,7 +2,7 @@
 
 use crate::operation::Task;
 use crate::subject::Subject;
-use spade::measurement::{AccessPath, Operation, Parameters, Versions};
+use spade_format::measurement::{AccessPath, Operation, Parameters, Versions};
 use std::collections::VecDeque;
 use std::ops::Range;
 use workload::Random;
@@ -180,7 +180,7 @@ fn stride(all: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use spade::measurement::{Place, World};
+    use spade_format::measurement::{Place, World};
 
     fn parameters(operation: Operation, rows: u32) -> Parameters {
         let (fabric, hardware) = ("sim".to_owned(), "none".to_owned());

@@ -8,7 +8,7 @@ use crate::subject::Table;
 use fabric::{CallError, Env, Reply, Service, ServiceId};
 use layout::NodeId;
 use owner::{Lanes, database};
-use spade::measurement::Operation;
+use spade_format::measurement::Operation;
 use std::sync::{Arc, Mutex};
 use txn::ScanSource;
 use workload::TransactionResult;
@@ -120,7 +120,7 @@ mod tests {
     use fabric::{Fabric, LocalEnv, run_now};
     use layout::Storage;
     use owner::Ownership;
-    use spade::measurement::{AccessPath, Effort, Parameters, Place, World};
+    use spade_format::measurement::{AccessPath, Effort, Parameters, Place, World};
     use txn::Database;
     use txn::local::OpenConfig;
 

@@ -3,13 +3,12 @@
 //! A [`Subject`] is a table of one design, and a [`Task`] an operation on it, which [`operation`] carries out with a lane:
 //! on memory of its own machine, on memory of another one, or, called as a service, for somebody else ([`ship`]; on
 //! compute servers of real clusters [`host`]).
-//! [`Micro`] makes of both a workload that threads run on real fabrics; [`simulated`] runs them on clusters in virtual
+//! [`Micro`] makes of both a workload that threads run on real fabrics; crate `simulated_cluster` runs them on clusters in virtual
 //! time. Which points are measured is decided by [`experiment`]; what comes out are the nouns of
-//! [`spade::measurement`], which [`record`] keeps in a file, point by point.
+//! [`spade_format::measurement`], which [`record`] keeps in a file, point by point.
 //!
 //! To read it: [`subject`], [`operation`], [`hand`], [`ship`], [`host`], [`micro`]; [`experiment`],
-//! [`record`]; then [`simulated`] with its `ground`, on which others build clusters, too, and `metered`, which counts what cards are asked
-//! for and models replicas.
+//! [`record`]. Crate `simulated_cluster` runs them on clusters in virtual time.
 #![forbid(unsafe_code)]
 
 pub mod experiment;
@@ -19,7 +18,6 @@ pub mod micro;
 pub mod operation;
 pub mod record;
 pub mod ship;
-pub mod simulated;
 pub mod subject;
 
 pub use experiment::{Choice, METHOD, version};

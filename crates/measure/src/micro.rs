@@ -6,7 +6,7 @@ use crate::ship::{SHIPPED, encode, outcome};
 use crate::subject::{Subject, Table};
 use fabric::{CallError, Env};
 use layout::NodeId;
-use spade::measurement::{Parameters, Place};
+use spade_format::measurement::{Parameters, Place};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use txn::{Database, Lane};

@@ -3,7 +3,7 @@
 use crate::subject::{self, FIELD, Table, alias, key};
 use fabric::Env;
 use layout::{KeyBuilder, RecordRef};
-use spade::measurement::Operation;
+use spade_format::measurement::Operation;
 use txn::{Isolation, Lane, RowId, Scan, ScanSource, Transaction};
 use workload::attempts::result_of;
 use workload::{TransactionResult, WorkloadError};

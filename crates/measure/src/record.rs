@@ -1,7 +1,7 @@
 //! The file that measurements are kept in, so that a run that was ended goes on where it was.
 
 use rustix::fs::{FlockOperation, flock};
-use spade::measurement::{MeasurementError, Measurements, Parameters, Point, Version};
+use spade_format::measurement::{MeasurementError, Measurements, Parameters, Point, Version};
 use std::fs::File;
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::MetadataExt;

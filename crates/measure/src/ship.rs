@@ -8,7 +8,7 @@ use crate::operation::{Task, attempt};
 use crate::subject::Table;
 use fabric::{CallError, Env, Reply, Service, ServiceId};
 use owner::seats;
-use spade::measurement::Operation;
+use spade_format::measurement::Operation;
 use std::sync::Arc;
 use txn::{Database, Lane};
 use workload::{Attempts, TransactionResult, WorkloadError};

@@ -5,7 +5,7 @@ use layout::{
     Column, ColumnType, IndexDesign, IndexKind, Key, KeyBuilder, PhysicalDesign, Placement,
     RecordMut, Schema, Storage,
 };
-use spade::measurement::{AccessPath, Parameters};
+use spade_format::measurement::{AccessPath, Parameters};
 use std::ops::Range;
 use txn::{Database, IndexId, Isolation, Lane, TableId, TableSpec};
 use workload::loading::{chunks, insert};

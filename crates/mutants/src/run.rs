@@ -5,6 +5,7 @@ use crate::kind::Kind;
 use crate::lists::{self, InUse, Tables};
 use crate::session::Session;
 use check::{History, Level, Verdict};
+use fabric::DynEnv;
 use layout::Storage;
 use sim::{Carrier, Endpoint, SimConfig, Tearing, World};
 use std::cell::Cell;
@@ -86,7 +87,7 @@ struct Scene {
     kind: Kind,
     storage: Storage,
     world: World,
-    database: Database<Endpoint>,
+    database: Database<DynEnv>,
     admin: Endpoint,
     tables: Tables,
     recordings: Recordings,
@@ -186,7 +187,8 @@ impl Scene {
             settings.first_counter = layout::version::COUNTER_MAX - NUMBERS_LEFT;
         }
         let admin = world.endpoint(world.compute_node(0));
-        let database = world.block_on(&admin, Database::create(admin.clone(), nodes, settings));
+        let database =
+            world.block_on(&admin, Database::create(admin.clone().into_dyn(), nodes, settings));
         let database = database.expect("the servers are empty");
         let drawn = [Storage::HashInlined, Storage::HashOutside, Storage::Tree];
         let storage = kind.storage.unwrap_or(drawn[dice.below(3) as usize]);
@@ -211,8 +213,8 @@ impl Scene {
     }
 
     /// Freezes vectors beside the oracle and fetches them for each compute server, as long as sessions run.
-    fn start_oracle(&self, homes: &[Database<Endpoint>], running: &Rc<Cell<u64>>) {
-        let collector = self.database.elsewhere(self.world.endpoint(layout::NodeId(0)));
+    fn start_oracle(&self, homes: &[Database<DynEnv>], running: &Rc<Cell<u64>>) {
+        let collector = self.database.elsewhere(self.world.endpoint(layout::NodeId(0)).into_dyn());
         let sessions = running.clone();
         self.world.spawn_on(&collector.env().clone(), async move {
             let collected = collector.collect_vectors(|| sessions.get() > 0).await;
@@ -220,7 +222,8 @@ impl Scene {
         });
         for (number, home) in (0..).zip(homes) {
             home.rely_on_collector();
-            let home = home.with_env(self.world.endpoint(self.world.compute_node(number)));
+            let home =
+                home.with_env(self.world.endpoint(self.world.compute_node(number)).into_dyn());
             let sessions = running.clone();
             self.world.spawn_on(&home.env().clone(), async move {
                 home.fetch_vectors(|| sessions.get() > 0).await.expect("the servers live");
@@ -247,7 +250,8 @@ impl Scene {
         if self.kind.spare_rows > 0 {
             self.make_spare_rows();
         }
-        let homes: Vec<_> = (0..2).map(|_| self.database.elsewhere(self.admin.clone())).collect();
+        let homes: Vec<_> =
+            (0..2).map(|_| self.database.elsewhere(self.admin.clone().into_dyn())).collect();
         let running = Rc::new(Cell::new(self.kind.sessions));
         if self.kind.vector_copies > 0 {
             self.start_oracle(&homes, &running);
@@ -255,8 +259,8 @@ impl Scene {
         for number in 0..self.kind.sessions {
             let env = self.world.endpoint(self.world.compute_node(number as u16 % 4));
             let database = match self.kind.shares_slot {
-                false => self.database.elsewhere(env.clone()),
-                true => homes[number as usize % homes.len()].with_env(env.clone()),
+                false => self.database.elsewhere(env.clone().into_dyn()),
+                true => homes[number as usize % homes.len()].with_env(env.clone().into_dyn()),
             };
             let (session, running) = (self.session(number), running.clone());
             let wait_ns = if self.kind.is_staggered { number * STAGGER_NS } else { 0 };

@@ -5,8 +5,7 @@
 //! rows and columns ([`Transaction`]), structures ([`record!`]), and plain bytes ([`KeyValue`]).
 //! A transaction ends in one of three ways: committed, aborted without a trace, or, should a memory server
 //! be lost at the wrong moment, unknown. It ends with its process: this is memory. With the feature `procedures`, programs call
-//! SQL procedures by name, see [`procedures`]; with the feature `program`, which is usual, they can be the program `namdb` with code of
-//! their own, see [`program::run`].
+//! SQL procedures by name, see [`procedures`].
 //!
 //! ```
 //! use namdb::{Isolation, RecordTable, Retry, Text, record};
@@ -38,6 +37,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 #![forbid(unsafe_code)]
+#![warn(missing_docs)]
 
 pub mod asynchronous;
 pub mod config;
@@ -48,33 +48,11 @@ pub mod host;
 pub mod key_value;
 #[cfg(feature = "procedures")]
 pub mod procedures;
-#[cfg(feature = "program")]
-pub mod program;
 pub mod record;
 pub mod session;
 
 mod lanes;
 mod long_values;
-
-// What the program is made of. It uses the library as any other program does.
-#[cfg(feature = "program")]
-mod bench;
-#[cfg(feature = "program")]
-mod commands;
-#[cfg(feature = "program")]
-mod judgement;
-#[cfg(feature = "program")]
-mod output;
-#[cfg(feature = "program")]
-mod plot;
-#[cfg(feature = "program")]
-mod postgres;
-#[cfg(feature = "program")]
-mod servers;
-#[cfg(feature = "program")]
-extern crate self as namdb;
-#[cfg(feature = "program")]
-use program::{Verdict, end};
 
 pub use asynchronous::AsyncSession;
 pub use config::{Config, OpenError, Retry};

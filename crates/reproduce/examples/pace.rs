@@ -5,9 +5,9 @@
 //! like that of TPC-C, of verbs alone; then TPC-C with all its protocol.
 //! Times are those of the processor, so that what else runs on the host matters less.
 
-use fabric::{Batch, Env, Fabric};
+use fabric::{Batch, DynEnv, Env, Fabric};
 use layout::{GlobalPtr, RegionId};
-use sim::{Endpoint, Interval, Machines, Network, Reach, SimConfig, Tearing, World};
+use sim::{AsEndpoint, Endpoint, Interval, Machines, Network, Reach, SimConfig, Tearing, World};
 use std::cell::Cell;
 use std::rc::Rc;
 use txn::server::services;
@@ -165,7 +165,7 @@ fn protocol(window_ns: u64) {
     let (partitions, keeps_versions) = (SERVERS.into(), true);
     let config = Config { partitions, keeps_versions, scale, ..Config::new(warehouses) };
     let tpcc = Tpcc::new(config).expect("the configuration is sound");
-    let bytes = Workload::<Endpoint>::memory_bytes(&tpcc) / u64::from(SERVERS);
+    let bytes = Workload::<DynEnv>::memory_bytes(&tpcc) / u64::from(SERVERS);
     // One more server has the vector, and nothing else.
     let words = (4 * bytes / 8).next_power_of_two();
     let settings = settings(SERVERS + 1, words);
@@ -176,15 +176,15 @@ fn protocol(window_ns: u64) {
         DatabaseConfig { oracle: Oracle::Frozen, shares_slot: true, ..DatabaseConfig::default() };
     let start = processor_seconds();
     let database = world.load(&founder, loaded(&tpcc, founder.clone(), nodes, settings));
-    let (seconds, rows) = (processor_seconds() - start, Workload::<Endpoint>::load_rows(&tpcc));
+    let (seconds, rows) = (processor_seconds() - start, Workload::<DynEnv>::load_rows(&tpcc));
     println!("TPC-C loaded: {rows} rows, {:.2} million a minute", rows as f64 * 60e-6 / seconds);
     let done = Rc::new(Cell::new(0));
     let (mut homes, mut threads) = (Vec::new(), Vec::new());
     for node in 0..SERVERS {
-        let home = database.elsewhere(world.endpoint(world.compute_node(node)));
+        let home = database.elsewhere(world.endpoint(world.compute_node(node)).into_dyn());
         world.load(home.env(), home.refresh()).expect("the catalog is there");
         for thread in 0..THREADS {
-            let database = home.with_env(world.endpoint(home.env().node()));
+            let database = home.with_env(world.endpoint(home.env().endpoint().node()).into_dyn());
             threads.push(world.load(database.env(), start_thread(tpcc, &database, (node, thread))));
         }
         homes.push(home);
@@ -196,7 +196,7 @@ fn protocol(window_ns: u64) {
             home.fetch_vectors(|| true).await.expect("the oracle's memory is there");
         });
     }
-    let oracle = homes[0].elsewhere(world.service_endpoint(layout::NodeId(0)));
+    let oracle = homes[0].elsewhere(world.service_endpoint(layout::NodeId(0)).into_dyn());
     world.spawn_on(&oracle.env().clone(), async move {
         oracle.collect_vectors(|| true).await.expect("its memory is there");
     });
@@ -213,8 +213,8 @@ async fn loaded(
     founder: Endpoint,
     nodes: Vec<layout::NodeId>,
     settings: DatabaseConfig,
-) -> Database<Endpoint> {
-    let database = Database::create(founder, nodes, settings).await;
+) -> Database<DynEnv> {
+    let database = Database::create(founder.into_dyn(), nodes, settings).await;
     let database = database.expect("the servers are empty");
     tpcc.create_tables(&database).await.expect("the tables are new");
     let mut lane = database.lane().await.expect("lanes are free");
@@ -227,9 +227,9 @@ async fn loaded(
 /// A lane and a terminal, which have practised: in a world that is loaded no time passes.
 async fn start_thread(
     tpcc: Tpcc,
-    database: &Database<Endpoint>,
+    database: &Database<DynEnv>,
     (node, thread): (u16, u16),
-) -> (Lane<Endpoint>, Terminal) {
+) -> (Lane<DynEnv>, Terminal) {
     let mut lane = database.lane().await.expect("there is one for each");
     let (each, thread) = (WAREHOUSES_EACH, u32::from(thread));
     let number = thread / each * each * u32::from(SERVERS) + u32::from(node) * each + thread % each;
@@ -245,7 +245,7 @@ async fn start_thread(
 
 async fn transactions(
     tpcc: Tpcc,
-    mut lane: Lane<Endpoint>,
+    mut lane: Lane<DynEnv>,
     mut terminal: Terminal,
     done: Rc<Cell<u64>>,
 ) {

@@ -7,8 +7,8 @@
 use crate::busy::{Busiest, Busy};
 use crate::kinds::Kinds;
 use crate::world;
-use fabric::{Counts, Env, Fabric};
-use sim::{Endpoint, Machines, Reach, SimConfig, World};
+use fabric::{Counts, DynEnv, Env, Fabric};
+use sim::{AsEndpoint, Endpoint, Machines, Reach, SimConfig, World};
 use std::cell::RefCell;
 use std::rc::Rc;
 use txn::{Database, DatabaseConfig, Lane, Oracle};
@@ -196,7 +196,7 @@ impl Plan {
 
     /// Words of each memory server: room for twice what is loaded.
     fn words(&self, tpcc: &Tpcc) -> u64 {
-        let all = Workload::<Endpoint>::memory_bytes(tpcc) / layout::WORD_BYTES;
+        let all = Workload::<DynEnv>::memory_bytes(tpcc) / layout::WORD_BYTES;
         SERVER_WORDS.max((2 * all / u64::from(self.memory_servers)).next_power_of_two())
     }
 
@@ -245,11 +245,11 @@ pub(crate) fn run(plan: &Plan) -> Seen {
         tables: usize::from(plan.memory_servers) * TABLE_NAMES.len(),
         ..Default::default()
     };
-    let database = world.load(&admin, Database::create(admin.clone(), nodes, settings));
+    let database = world.load(&admin, Database::create(admin.clone().into_dyn(), nodes, settings));
     let database = database.expect("the servers are empty");
     world.load(&admin, load(&tpcc, &database));
     let homes: Vec<_> = (0..plan.compute_servers)
-        .map(|compute| database.elsewhere(world.endpoint(world.compute_node(compute))))
+        .map(|compute| database.elsewhere(world.endpoint(world.compute_node(compute)).into_dyn()))
         .collect();
     watch(&world, &tpcc, &homes, plan)
 }
@@ -263,7 +263,7 @@ pub(crate) const PRACTICE: u64 = 200;
 /// So much later, lanes that share a slot find a newer horizon.
 const HORIZON_NS: u64 = 1_000_000;
 
-async fn load(tpcc: &Tpcc, database: &Database<Endpoint>) {
+async fn load(tpcc: &Tpcc, database: &Database<DynEnv>) {
     tpcc.create_tables(database).await.expect("there is room");
     let mut lane = database.lane().await.expect("there are slots");
     tpcc.load_part(database, &mut lane, 0, 1, &|_| ()).await.expect("there is room");
@@ -271,7 +271,7 @@ async fn load(tpcc: &Tpcc, database: &Database<Endpoint>) {
     database.leave(0).await.expect("the servers answer");
 }
 
-fn watch(world: &World, tpcc: &Tpcc, homes: &[Database<Endpoint>], plan: &Plan) -> Seen {
+fn watch(world: &World, tpcc: &Tpcc, homes: &[Database<DynEnv>], plan: &Plan) -> Seen {
     let totals = RunTotals::new(TYPE_COUNT);
     let busiest = Busiest::default();
     let (kinds, window_ns) = (Kinds::default(), plan.window_ns);
@@ -289,7 +289,7 @@ fn watch(world: &World, tpcc: &Tpcc, homes: &[Database<Endpoint>], plan: &Plan) 
     for (compute, home) in (0..).zip(homes) {
         world.load(home.env(), home.refresh()).expect("the servers answer");
         for thread in 0..plan.threads {
-            let database = home.with_env(world.endpoint(home.env().node()));
+            let database = home.with_env(world.endpoint(home.env().endpoint().node()).into_dyn());
             let start = Thread::start(tpcc, &database, plan.terminal(compute, thread), plan);
             let mut thread = world.load(database.env(), start);
             // What practising has left behind would be collected within the window.
@@ -299,7 +299,7 @@ fn watch(world: &World, tpcc: &Tpcc, homes: &[Database<Endpoint>], plan: &Plan) 
         }
     }
     if plan.engine.oracle == Oracle::Frozen {
-        let oracle = homes[0].elsewhere(beside_vector(world, plan));
+        let oracle = homes[0].elsewhere(beside_vector(world, plan).into_dyn());
         homes.iter().for_each(Database::rely_on_collector);
         world.spawn_on(&oracle.env().clone(), async move {
             oracle.collect_vectors(|| true).await.expect("its memory is there");
@@ -343,12 +343,12 @@ fn beside_vector(world: &World, plan: &Plan) -> Endpoint {
 /// A thread of a compute server: a lane, and a terminal.
 struct Thread {
     tpcc: Tpcc,
-    lane: Lane<Endpoint>,
+    lane: Lane<DynEnv>,
     terminal: Terminal,
 }
 
 impl Thread {
-    async fn start(tpcc: &Tpcc, database: &Database<Endpoint>, number: u32, plan: &Plan) -> Self {
+    async fn start(tpcc: &Tpcc, database: &Database<DynEnv>, number: u32, plan: &Plan) -> Self {
         let lane = database.lane().await.expect("each compute server has places enough");
         let warehouses = tpcc.config().warehouses;
         let threads = (number / warehouses + 1) * warehouses;

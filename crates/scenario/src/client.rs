@@ -6,8 +6,8 @@
 
 use crate::report::{Demand, Failure};
 use crate::work::Play;
-use fabric::Env;
-use sim::Endpoint;
+use fabric::{DynEnv, Env};
+use sim::AsEndpoint;
 use std::cell::{Cell, RefCell};
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -121,7 +121,7 @@ impl Desk {
 /// One client, in one life of its process.
 pub(crate) struct Client<P> {
     pub(crate) number: u32,
-    pub(crate) database: Database<Endpoint>,
+    pub(crate) database: Database<DynEnv>,
     pub(crate) play: P,
     pub(crate) desk: Rc<Desk>,
 }
@@ -136,7 +136,7 @@ enum Ended {
     Stop,
 }
 
-impl<P: Play<Endpoint>> Client<P> {
+impl<P: Play<DynEnv>> Client<P> {
     /// Runs the transactions that are left.
     pub(crate) async fn live(self) {
         let Habits { clients, seed, .. } = self.desk.habits;
@@ -206,7 +206,7 @@ impl<P: Play<Endpoint>> Client<P> {
     }
 
     /// A lane, as soon as there is one.
-    async fn lane(&self) -> Option<Lane<Endpoint>> {
+    async fn lane(&self) -> Option<Lane<DynEnv>> {
         let env = self.database.env().clone();
         for _ in 0..TRIES_MAX {
             match self.database.lane().await {
@@ -219,14 +219,14 @@ impl<P: Play<Endpoint>> Client<P> {
     }
 
     /// Runs one transaction to its end, or as long as the client has patience.
-    async fn transaction(&self, lane: &mut Lane<Endpoint>, terminal: &mut P::Terminal) -> Ended {
+    async fn transaction(&self, lane: &mut Lane<DynEnv>, terminal: &mut P::Terminal) -> Ended {
         let desk = &self.desk;
         desk.change(self.number, |standing| {
             standing.begun += 1;
             standing.is_in_transaction = true;
         });
         let env = self.database.env().clone();
-        env.note(format_args!(
+        env.endpoint().note(format_args!(
             "client {}: transaction {}",
             self.number,
             desk.standing(self.number).begun
@@ -238,7 +238,11 @@ impl<P: Play<Endpoint>> Client<P> {
             Some(patience_ns) => until(&env, patience_ns, run).await,
         };
         desk.change(self.number, |standing| standing.is_in_transaction = false);
-        env.note(format_args!("client {}: {}", self.number, told(&finished, &self.play)));
+        env.endpoint().note(format_args!(
+            "client {}: {}",
+            self.number,
+            told(&finished, &self.play)
+        ));
         match finished {
             None => {
                 desk.count_unknown();

@@ -11,9 +11,11 @@ use crate::panics::caught;
 use crate::report::{Demand, Failure, RunReport, TransactionCounts};
 use crate::shrink::START;
 use crate::work::{self, Play, Work};
-use fabric::Fabric;
+use fabric::{DynEnv, Fabric};
 use layout::NodeId;
-use sim::{Coverage, Endpoint, FaultKind, Interval, PlannedFault, SimConfig, When, World};
+use sim::{
+    AsEndpoint, Coverage, Endpoint, FaultKind, Interval, PlannedFault, SimConfig, When, World,
+};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use txn::server::services;
@@ -109,7 +111,7 @@ impl Run {
         }
     }
 
-    fn play_workload<P: Play<Endpoint>>(&self, play: P, report: &mut RunReport) {
+    fn play_workload<P: Play<DynEnv>>(&self, play: P, report: &mut RunReport) {
         let database = self.open();
         self.load(&database, &play);
         let desk = Desk::new(self.habits(), play.transaction_types().len());
@@ -166,7 +168,7 @@ impl Run {
     }
 
     /// An empty database on all memory servers.
-    fn open(&self) -> Database<Endpoint> {
+    fn open(&self) -> Database<DynEnv> {
         let world = &self.world;
         let nodes = world.serve(services);
         let plan = &self.scenario.database;
@@ -179,11 +181,12 @@ impl Run {
             ..DatabaseConfig::default()
         };
         let observer = world.endpoint(self.observer_node());
-        let made = world.block_on(&observer, Database::create(observer.clone(), nodes, config));
+        let made =
+            world.block_on(&observer, Database::create(observer.clone().into_dyn(), nodes, config));
         made.expect("the servers are empty")
     }
 
-    fn load<P: Play<Endpoint>>(&self, database: &Database<Endpoint>, play: &P) {
+    fn load<P: Play<DynEnv>>(&self, database: &Database<DynEnv>, play: &P) {
         self.world.block_on(database.env(), async {
             play.create_tables(database).await.expect("the tables are new");
             let mut lane = database.lane().await.expect("lanes are free");
@@ -200,15 +203,15 @@ impl Run {
     }
 
     /// Lets the clients live until all are done, or their time is over.
-    fn clients<P: Play<Endpoint>>(
+    fn clients<P: Play<DynEnv>>(
         &self,
-        database: &Database<Endpoint>,
+        database: &Database<DynEnv>,
         play: &P,
         desk: &Rc<Desk>,
         report: &mut RunReport,
     ) -> Vec<Process> {
         let start_ns = self.world.now_ns();
-        database.env().note(format_args!("{START}"));
+        database.env().endpoint().note(format_args!("{START}"));
         self.start_faults(start_ns);
         let mut processes = self.processes();
         for process in &processes {
@@ -281,14 +284,14 @@ impl Run {
     }
 
     /// Starts the clients of a process that are not done.
-    fn start<P: Play<Endpoint>>(
+    fn start<P: Play<DynEnv>>(
         &self,
         process: &Process,
-        database: &Database<Endpoint>,
+        database: &Database<DynEnv>,
         play: &P,
         desk: &Rc<Desk>,
     ) {
-        let database = database.elsewhere(process.endpoint.clone());
+        let database = database.elsewhere(process.endpoint.clone().into_dyn());
         for &number in &process.clients {
             if desk.standing(number).is_done {
                 continue;
@@ -300,10 +303,10 @@ impl Run {
     }
 
     /// Starts processes again that were killed.
-    fn restart<P: Play<Endpoint>>(
+    fn restart<P: Play<DynEnv>>(
         &self,
         processes: &mut [Process],
-        database: &Database<Endpoint>,
+        database: &Database<DynEnv>,
         play: &P,
         desk: &Rc<Desk>,
         report: &mut RunReport,
@@ -357,9 +360,9 @@ impl Run {
     }
 
     /// Looks at everything from a process that had no part in it.
-    fn look<P: Play<Endpoint>>(
+    fn look<P: Play<DynEnv>>(
         &self,
-        database: &Database<Endpoint>,
+        database: &Database<DynEnv>,
         play: &P,
         desk: &Desk,
         report: &mut RunReport,
@@ -368,7 +371,7 @@ impl Run {
             self.bury(number, desk);
         }
         let observer = self.world.endpoint(self.observer_node());
-        let database = database.elsewhere(observer.clone());
+        let database = database.elsewhere(observer.clone().into_dyn());
         let totals = desk.totals.borrow().clone();
         let look = last_look::look(&database, play, &totals, &self.scenario.expect);
         let seen = self.world.run(&observer, look);

@@ -4,8 +4,8 @@ use crate::config::Carrier;
 use crate::network::NANOSECOND_PS;
 use crate::world::Shared;
 use fabric::{
-    Batch, CallError, CallId, Counters, Env, Fabric, FabricError, FailurePoint, Mutant, ServiceId,
-    Verb,
+    Batch, CallError, CallId, Counters, DynEnv, Env, Fabric, FabricError, FailurePoint, Mutant,
+    ServiceId, Verb,
 };
 use layout::{NodeId, RegionId};
 use std::cell::RefCell;
@@ -37,6 +37,11 @@ impl Endpoint {
     pub(crate) fn new(shared: Rc<Shared>, node: NodeId, group: u32) -> Self {
         let idle_sessions = RefCell::default();
         Self(Rc::new(Own { shared, counters: Counters::default(), node, group, idle_sessions }))
+    }
+
+    /// The endpoint as the one type of world that the engine is compiled for where verbs take time.
+    pub fn into_dyn(self) -> DynEnv {
+        DynEnv::new(self)
     }
 
     /// The node this endpoint is bound to.
@@ -114,6 +119,25 @@ impl Endpoint {
     }
 }
 
+/// What is bound to a node of a simulated world.
+pub trait AsEndpoint {
+    /// # Panics
+    /// If it is of another world.
+    fn endpoint(&self) -> &Endpoint;
+}
+
+impl AsEndpoint for Endpoint {
+    fn endpoint(&self) -> &Endpoint {
+        self
+    }
+}
+
+impl AsEndpoint for DynEnv {
+    fn endpoint(&self) -> &Endpoint {
+        self.downcast_ref().expect("the endpoint is of a simulated world")
+    }
+}
+
 impl Fabric for Endpoint {
     const IMMEDIATE: bool = false;
 
@@ -174,6 +198,8 @@ impl Fabric for Endpoint {
 }
 
 impl Env for Endpoint {
+    const IS_SIMULATED: bool = true;
+
     fn now_ns(&self) -> u64 {
         let core = self.0.shared.core.borrow();
         let now_ns = core.now_ns + core.turns.spent_ns();

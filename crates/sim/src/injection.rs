@@ -1,7 +1,7 @@
 //! What can be done to a world from outside: faults, planned or at once, and what they came to.
 
 use crate::coverage::Coverage;
-use crate::env::Endpoint;
+use crate::env::AsEndpoint;
 use crate::fault::{Fault, FaultKind, FaultRate, Memory, PlannedFault};
 use crate::state::Core;
 use crate::world::World;
@@ -52,13 +52,13 @@ impl World {
     }
 
     /// Stops the process of `env` until it is resumed. What it has posted still happens.
-    pub fn pause(&self, env: &Endpoint) {
-        self.core(|core| core.pause_group(env.group(), u64::MAX));
+    pub fn pause(&self, env: &impl AsEndpoint) {
+        self.core(|core| core.pause_group(env.endpoint().group(), u64::MAX));
     }
 
     /// Lets a paused process go on: it does now what it would have done meanwhile.
-    pub fn resume(&self, env: &Endpoint) {
-        self.core(|core| core.resume_group(env.group()));
+    pub fn resume(&self, env: &impl AsEndpoint) {
+        self.core(|core| core.resume_group(env.endpoint().group()));
     }
 
     /// Opens the link from one node to another again.
@@ -98,8 +98,8 @@ impl World {
     }
 
     /// Kills the group of `env`: its tasks never run again. What it has posted may still happen.
-    pub fn kill(&self, env: &Endpoint) {
-        self.core(|core| core.kill_group(env.group()));
+    pub fn kill(&self, env: &impl AsEndpoint) {
+        self.core(|core| core.kill_group(env.endpoint().group()));
         self.bury_unless_driven();
     }
 

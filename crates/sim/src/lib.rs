@@ -87,7 +87,7 @@ pub mod world;
 
 pub use config::{BrokenPromises, Carrier, Interval, SimConfig, Tearing};
 pub use coverage::Coverage;
-pub use env::Endpoint;
+pub use env::{AsEndpoint, Endpoint};
 pub use fault::{Fault, FaultKind, FaultRate, Memory, PlannedFault, Victims, When};
 pub use machine::{Machines, Reach};
 pub use network::Network;

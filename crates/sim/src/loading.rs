@@ -5,7 +5,7 @@
 //! inserts it.
 
 use crate::effect::take_effect;
-use crate::env::Endpoint;
+use crate::env::{AsEndpoint, Endpoint};
 use crate::state::Core;
 use crate::world::{Shared, World};
 use fabric::service::Answer;
@@ -20,7 +20,7 @@ impl World {
     ///
     /// # Panics
     /// As [`World::block_on`], and when batches are under way.
-    pub fn load<T>(&self, env: &Endpoint, future: impl Future<Output = T>) -> T {
+    pub fn load<T>(&self, env: &impl AsEndpoint, future: impl Future<Output = T>) -> T {
         self.core(Core::begin_loading);
         let value = self.block_on(env, future);
         self.core(|core| core.is_loading = false);

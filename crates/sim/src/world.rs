@@ -1,7 +1,7 @@
 //! A simulated world: its nodes, its services, and the loop that makes time pass.
 
 use crate::config::{Carrier, SimConfig};
-use crate::env::Endpoint;
+use crate::env::{AsEndpoint, Endpoint};
 use crate::scheduler::{MAIN, TaskFuture, TaskId, TaskWaker};
 use crate::state::{Core, Outside};
 use fabric::{Batch, CallError, Service, ServiceId};
@@ -161,7 +161,8 @@ impl World {
     }
 
     /// Starts a task in the kill group of `env`.
-    pub fn spawn_on(&self, env: &Endpoint, task: impl Future<Output = ()> + 'static) {
+    pub fn spawn_on(&self, env: &impl AsEndpoint, task: impl Future<Output = ()> + 'static) {
+        let env = env.endpoint();
         assert!(env.belongs_to(&self.shared), "the endpoint is of another world");
         self.shared.spawn(env.group(), Box::pin(task));
     }
@@ -171,12 +172,13 @@ impl World {
     /// # Panics
     /// When `env` is killed before; and on deadlock, at the limits, and when any task panics, with seed,
     /// scenario and virtual time.
-    pub fn block_on<T>(&self, env: &Endpoint, future: impl Future<Output = T>) -> T {
+    pub fn block_on<T>(&self, env: &impl AsEndpoint, future: impl Future<Output = T>) -> T {
         self.run(env, future).unwrap_or_else(|| self.fail("the endpoint of block_on was killed"))
     }
 
     /// As [`World::block_on`], but `None` when `env` is killed before the future is ready.
-    pub fn run<T>(&self, env: &Endpoint, future: impl Future<Output = T>) -> Option<T> {
+    pub fn run<T>(&self, env: &impl AsEndpoint, future: impl Future<Output = T>) -> Option<T> {
+        let env = env.endpoint();
         assert!(env.belongs_to(&self.shared), "the endpoint is of another world");
         let _driving = Driving::start(&self.shared.is_driven);
         let generation = self.shared.blocks.get();

@@ -4,8 +4,7 @@
 //! [`design`] is what it decides, which [`scale`] carries to other units. [`verify`] puts what was measured of a design beside its forecast. There is no I/O here and no clock.
 #![forbid(unsafe_code)]
 
-pub mod design;
-pub mod measurement;
-pub mod scale;
 pub mod tune;
 pub mod verify;
+
+pub use spade_format::{design, measurement, scale};

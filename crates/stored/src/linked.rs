@@ -5,7 +5,7 @@
 //! call through it costs nothing else; where they do not, its future is in a box.
 
 use execute::{CallError, Retries, Settings};
-use fabric::{AnyTransport, Env, LocalEnv, RemoteEnv, run_now};
+use fabric::{DynEnv, Env, LocalEnv, run_now};
 use procedure::node::Workload;
 use runtime::{Argument, Caller, Generated, OpenError, ProcedureId, Results};
 use std::any::{Any, TypeId};
@@ -19,7 +19,7 @@ use value::Value;
 pub struct LinkedCode {
     workload: &'static str,
     fingerprint: u32,
-    worlds: Vec<Open>,
+    worlds: [Open; 2],
 }
 
 /// Opens the code for a database, if that is of its world.
@@ -29,15 +29,7 @@ impl LinkedCode {
     /// The code for databases of this process and of clusters.
     pub fn of<G: Generated + 'static>() -> Self {
         let (workload, fingerprint) = (G::WORKLOAD, G::FINGERPRINT);
-        let code = Self { workload, fingerprint, worlds: Vec::new() };
-        code.in_world::<G, LocalEnv>().in_world::<G, RemoteEnv<AnyTransport>>()
-    }
-
-    /// The same code `G` for databases of another world, too.
-    pub fn in_world<G: Generated + 'static, E: Env>(mut self) -> Self {
-        assert_eq!((G::WORKLOAD, G::FINGERPRINT), (self.workload, self.fingerprint));
-        self.worlds.push(open::<G, E>);
-        self
+        Self { workload, fingerprint, worlds: [open::<G, LocalEnv>, open::<G, DynEnv>] }
     }
 
     /// The name of the workload that it was generated for.

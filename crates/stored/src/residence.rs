@@ -162,7 +162,7 @@ mod tests {
     use crate::{Options, Stored};
     use layout::PartRule;
     use population::Mix;
-    use spade::design::Partition;
+    use spade_format::design::Partition;
     use std::path::Path;
     use txn::Isolation;
 

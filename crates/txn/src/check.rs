@@ -52,14 +52,7 @@ impl StructureReport {
 }
 
 impl<E: Env> Database<E> {
-    /// Checks the structure of every table and index. Meant for a database at rest.
-    pub async fn check(&self) -> Result<StructureReport, CatalogError> {
-        self.check_tables(&|_| true).await
-    }
-
-    /// Checks the structure of those tables, with their parts and their indexes, whose names are `wanted`. Meant for tables
-    /// at rest: others may be at work in the rest of the database, or have left locks there when they died.
-    pub async fn check_tables(
+    pub(crate) async fn check_tables_generic(
         &self,
         wanted: &dyn Fn(&str) -> bool,
     ) -> Result<StructureReport, CatalogError> {

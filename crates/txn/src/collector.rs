@@ -174,13 +174,10 @@ impl<E: Env> Collector<'_, E> {
 }
 
 impl<E: Env> Database<E> {
-    /// Freezes one vector after another, for as long as it is wanted: the collector of a database whose compute
-    /// servers all rely on one. There is one collector; beside the oracle's memory it is fastest. It writes the
-    /// copies of vectors, too ([`DatabaseConfig::vector_copies`](crate::DatabaseConfig)).
-    ///
-    /// # Errors
-    /// When the oracle's memory, or where there are copies any memory server, cannot be reached.
-    pub async fn collect_vectors(&self, is_wanted: impl Fn() -> bool) -> Result<(), FabricError> {
+    pub(crate) async fn collect_vectors_generic(
+        &self,
+        is_wanted: &dyn Fn() -> bool,
+    ) -> Result<(), FabricError> {
         let shared = &*self.shared;
         let mut collector = Collector {
             env: &self.env,

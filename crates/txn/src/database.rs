@@ -8,6 +8,7 @@ use crate::catalog::{
 };
 use crate::detach::detached;
 use crate::lane::{Lane, LaneError, LaneInner};
+use crate::operations::{EngineEnv, Operations};
 use crate::scan::ScanSource;
 use crate::slot::take_place;
 use fabric::{Batch, Env};
@@ -122,6 +123,18 @@ impl<E: Env> Database<E> {
         env: E,
         servers: Vec<NodeId>,
         config: DatabaseConfig,
+    ) -> Result<Self, CatalogError>
+    where
+        E: EngineEnv,
+    {
+        (E::operations().create)(env, servers, config).await
+    }
+
+    pub(crate) async fn create_generic(
+        operations: &'static Operations<E>,
+        env: E,
+        servers: Vec<NodeId>,
+        config: DatabaseConfig,
     ) -> Result<Self, CatalogError> {
         assert!((1..=SLOTS).contains(&config.lanes), "a compute server has 1 to 64 lanes");
         let is_whole = config.slots.is_multiple_of(8) && (8..=SLOTS_MAX).contains(&config.slots);
@@ -136,7 +149,7 @@ impl<E: Env> Database<E> {
         env.execute(batch).await?;
         let copies = allocate_copies(&env, &servers, &config).await?;
         let root = Root { oracle, slots: config.slots, copies, servers, config };
-        Ok(Self::of(env, Shared::new(root)))
+        Ok(Self::of(env, Shared::new(operations, root)))
     }
 
     /// A handle for another endpoint of the same compute server.
@@ -146,7 +159,7 @@ impl<E: Env> Database<E> {
 
     /// A handle from another compute server: it shares nothing with this one but remote memory.
     pub fn elsewhere(&self, env: E) -> Self {
-        Self::open(env, &self.root())
+        Self::of(env, Shared::new(self.shared.operations, self.root()))
     }
 
     /// What another compute server needs in order to open this database.
@@ -158,8 +171,11 @@ impl<E: Env> Database<E> {
 
     /// A handle to a database that another endpoint has made. Nothing is known yet of its catalog:
     /// [`Database::refresh`] fetches it, and so does the first transaction.
-    pub fn open(env: E, root: &Root) -> Self {
-        Self::of(env, Shared::new(root.clone()))
+    pub fn open(env: E, root: &Root) -> Self
+    where
+        E: EngineEnv,
+    {
+        Self::of(env, Shared::new(E::operations(), root.clone()))
     }
 
     fn of(env: E, shared: Shared<E>) -> Self {
@@ -191,8 +207,7 @@ impl<E: Env> Database<E> {
         &self.shared.config
     }
 
-    /// A lane: one that came home, or a new one with a timestamp slot of its own.
-    pub async fn lane(&self) -> Result<Lane<E>, LaneError> {
+    pub(crate) async fn lane_generic(&self) -> Result<Lane<E>, LaneError> {
         loop {
             match self.shared.claim_lane() {
                 Claim::Idle(inner) => return Ok(Lane::new(inner)),
@@ -209,8 +224,7 @@ impl<E: Env> Database<E> {
         detached(&self.env, async move { new_lane(&env, &shared).await }, drop).await
     }
 
-    /// Brings the cached catalog up to date.
-    pub async fn refresh(&self) -> Result<Arc<Catalog>, CatalogError> {
+    pub(crate) async fn refresh_generic(&self) -> Result<Arc<Catalog>, CatalogError> {
         let epoch = self.epoch().await?;
         self.shared.catalog_at_least(&self.env, epoch).await
     }
@@ -268,8 +282,7 @@ impl<E: Env> Database<E> {
         Some((is_tree, parts.as_ref().map_or(0, |parts| parts.named())))
     }
 
-    /// Memory handed out per table, of one in parts for each part, and for the system itself.
-    pub async fn memory_usage(&self) -> Result<Vec<TableMemory>, CatalogError> {
+    pub(crate) async fn memory_usage_generic(&self) -> Result<Vec<TableMemory>, CatalogError> {
         let catalog = self.shared.cached_catalog();
         let mut bytes = std::collections::BTreeMap::<u64, u64>::new();
         for &server in &self.shared.servers {
@@ -296,17 +309,14 @@ impl<E: Env> Database<E> {
         Ok(tables)
     }
 
-    /// Has every memory server touch the next `bytes` bytes that it will hand out. A host may charge
-    /// dearly for the first touch of a page; this charges it now, and not to a transaction.
-    pub async fn populate(&self, bytes: u64) -> Result<(), CatalogError> {
+    pub(crate) async fn populate_generic(&self, bytes: u64) -> Result<(), CatalogError> {
         for &server in &self.shared.servers {
             memory::extent::populate(&self.env, server, bytes).await?;
         }
         Ok(())
     }
 
-    /// The words of the vector, for tests and reports.
-    pub async fn vector(&self) -> Result<Vec<u64>, CatalogError> {
+    pub(crate) async fn vector_generic(&self) -> Result<Vec<u64>, CatalogError> {
         let mut batch = Batch::new();
         let words = batch.read(self.shared.oracle, VECTOR + self.shared.slots_in_use());
         let batch = self.env.execute(batch).await?;

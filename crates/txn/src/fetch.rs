@@ -198,30 +198,22 @@ impl<E: Env> LaneInner<E> {
 }
 
 impl<E: Env> Database<E> {
-    /// Fetches one frozen vector after another for the lanes of this compute server, for as long as it is wanted. They
-    /// share a slot ([`DatabaseConfig::shares_slot`](crate::DatabaseConfig)), and a collector freezes
-    /// ([`Self::collect_vectors`]). [`Self::leave`] ends it.
-    ///
-    /// It ends by itself if nobody freezes any more; lanes then take their snapshots themselves.
-    ///
-    /// # Errors
-    /// When the oracle's memory cannot be reached.
-    ///
-    /// # Panics
-    /// When lanes do not share a slot, vectors are not frozen, or another fetcher is there.
-    pub async fn fetch_vectors(&self, is_wanted: impl Fn() -> bool) -> Result<(), FabricError> {
+    pub(crate) async fn fetch_vectors_generic(
+        &self,
+        is_wanted: &dyn Fn() -> bool,
+    ) -> Result<(), FabricError> {
         let (fetched, config) = (&self.shared.fetched, &self.shared.config);
         assert!(config.shares_slot && config.oracle == Oracle::Frozen, "there is nothing to fetch");
         assert!(!fetched.is_present.swap(true, Relaxed), "a compute server has one fetcher");
         let _present = Present(fetched);
         let running = Running::begin(fetched);
-        let ended = self.fetch_until(&is_wanted).await;
+        let ended = self.fetch_until(is_wanted).await;
         drop(running);
         ended.and(self.withdraw_for_all().await)
     }
 
     /// Round after round, until it is not wanted or brings nothing new any more.
-    async fn fetch_until(&self, is_wanted: &impl Fn() -> bool) -> Result<(), FabricError> {
+    async fn fetch_until(&self, is_wanted: &dyn Fn() -> bool) -> Result<(), FabricError> {
         let fetched = &self.shared.fetched;
         let trust = Trust {
             torn: self.env.mutant("oracle::torn_copy"),

@@ -7,7 +7,6 @@ use crate::cursor::Cursor;
 use crate::lane::LaneInner;
 use crate::read::Pending;
 use crate::secondary::column_range;
-use crate::transaction::Transaction;
 use crate::write::Owner;
 use fabric::{Env, Span};
 use layout::{GlobalPtr, Key};
@@ -49,41 +48,43 @@ pub(crate) struct Sighting {
     pub own: Option<u32>,
 }
 
-impl<E: Env> Transaction<'_, E> {
-    /// Reads the rows of a range, in key order: a round trip for the leaves, as far as the lane remembers
-    /// them, and one for the rows. Bounds are whole keys of the source, see [`Scan::low`].
-    pub async fn scan(&mut self, scan: &Scan, rows: &mut Vec<RowId>) -> Result<(), TxnError> {
+impl<E: Env> LaneInner<E> {
+    /// [`Transaction::scan`](crate::Transaction::scan).
+    pub(crate) async fn scan(
+        &mut self,
+        scan: &Scan,
+        rows: &mut Vec<RowId>,
+    ) -> Result<(), TxnError> {
         rows.clear();
-        let lane = self.lane().begin_statement()?;
-        let scanned = lane.scan_one(scan, rows).await;
-        lane.end_statement(scanned)
+        self.begin_statement()?;
+        let scanned = self.scan_one(scan, rows).await;
+        self.end_statement(scanned)
     }
 
-    /// Reads independent ranges together; `rows` gets the rows of each. They share their round trips.
-    pub async fn scan_many(
+    /// [`Transaction::scan_many`](crate::Transaction::scan_many).
+    pub(crate) async fn scan_many(
         &mut self,
         scans: &[Scan],
         rows: &mut Vec<Vec<RowId>>,
     ) -> Result<(), TxnError> {
         rows.resize_with(scans.len(), Vec::new);
         rows.iter_mut().for_each(Vec::clear);
-        let lane = self.lane().begin_statement()?;
-        let scanned = lane.scan_several(scans, rows).await;
-        lane.end_statement(scanned)
+        self.begin_statement()?;
+        let scanned = self.scan_several(scans, rows).await;
+        self.end_statement(scanned)
     }
 
-    /// Reads all rows whose indexed columns, all of them, have the values encoded in `key`, see
-    /// [`layout::Schema::encode_columns`]. A tree index answers for its first columns by [`Self::scan`].
-    pub async fn lookup(
+    /// [`Transaction::lookup`](crate::Transaction::lookup).
+    pub(crate) async fn lookup(
         &mut self,
         index: IndexId,
         key: &Key,
         rows: &mut Vec<RowId>,
     ) -> Result<(), TxnError> {
         rows.clear();
-        let lane = self.lane().begin_statement()?;
-        let found = lane.look_up_one(index, key, rows).await;
-        lane.end_statement(found)
+        self.begin_statement()?;
+        let found = self.look_up_one(index, key, rows).await;
+        self.end_statement(found)
     }
 }
 

@@ -178,8 +178,7 @@ pub struct Departure {
 }
 
 impl<E: Env> Database<E> {
-    /// How many slots of the vector new lanes could take at this moment, of all compute servers together.
-    pub async fn slots(&self) -> Result<SlotSupply, FabricError> {
+    pub(crate) async fn slots_generic(&self) -> Result<SlotSupply, FabricError> {
         let (shared, all) = (&self.shared, self.shared.slots());
         let mut batch = Batch::new();
         let count = batch.read(shared.oracle.add_words(u64::from(SLOT_COUNT)), 1);
@@ -191,10 +190,7 @@ impl<E: Env> Database<E> {
         Ok(SlotSupply { free: unused + given_back, all })
     }
 
-    /// Before a compute server ends: its idle lanes collect what they can, for `wait_ns` at most, and give back
-    /// their slots of the vector. Lanes that are still in use keep theirs. An error leaves the remaining ones
-    /// taken, as if the compute server had died.
-    pub async fn leave(&self, wait_ns: u64) -> Result<Departure, FabricError> {
+    pub(crate) async fn leave_generic(&self, wait_ns: u64) -> Result<Departure, FabricError> {
         let deadline_ns = self.env.now_ns().saturating_add(wait_ns);
         // A slot that was given back is somebody else's, who announces for it.
         self.shared.fetched.stop();

@@ -165,16 +165,10 @@ impl<'lane, E: Env> Transaction<'lane, E> {
     }
 
     /// Ends the transaction: with all its writes, or none, or unknown.
+    #[inline]
     pub async fn commit(self) -> Outcome {
-        if E::IMMEDIATE {
-            // Nothing here ever waits, so nobody can drop the commit half way.
-            let lane = self.home.as_mut().expect("a running transaction has its lane");
-            return match lane.commit_at_once() {
-                Some(outcome) => outcome,
-                None => lane.commit().await,
-            };
-        }
-        crate::commit::commit_detached(self.home).await
+        let operations = self.lane_ref().operations;
+        (operations.commit)(self.home).await
     }
 }
 
@@ -182,7 +176,7 @@ impl<'lane, E: Env> Transaction<'lane, E> {
 /// that it rests waits no longer than a transaction may run.
 async fn rest<E: Env>(home: &mut Option<Box<LaneInner<E>>>) {
     if let Some(inner) = home.as_mut().filter(|inner| !inner.is_lost) {
-        let _ = inner.rest().await;
+        let _ = (inner.operations.rest)(inner).await;
     }
 }
 

@@ -5,11 +5,11 @@
 //! is not too old finds them whole. One that is finds another version there, or a torn one.
 
 use crate::abort::{Abort, TxnError};
-use crate::access::{RowId, State};
+use crate::access::State;
 use crate::catalog::{CatalogError, TableId};
 use crate::database::Database;
 use crate::lane::LaneInner;
-use crate::transaction::{Isolation, Transaction};
+use crate::transaction::Isolation;
 use fabric::{Env, Span};
 use layout::row::Cover;
 use layout::value::{BYTES, DATA, VERSION};
@@ -18,71 +18,6 @@ use std::collections::BTreeSet;
 
 /// Words of values that one round trip fetches (4 MiB); a value alone may have as many as it has.
 const FETCH_WORDS_MAX: u32 = 512 * 1024;
-
-impl<E: Env> Transaction<'_, E> {
-    /// Reads the value of a column out of line into `value`; false if it is null. One round trip, none
-    /// for a value that this transaction has set.
-    pub async fn read_long(
-        &mut self,
-        row: RowId,
-        column: usize,
-        value: &mut Vec<u8>,
-    ) -> Result<bool, TxnError> {
-        let mut values = LongValues::default();
-        self.read_long_many(&[(row, column)], &mut values).await?;
-        value.clear();
-        value.extend_from_slice(values.get(0).unwrap_or_default());
-        Ok(values.get(0).is_some())
-    }
-
-    /// Reads values of columns out of line together: one round trip for each 4 MiB. `values` gets one
-    /// entry for each that is wanted.
-    ///
-    /// # Panics
-    /// If a column is not kept out of line.
-    pub async fn read_long_many(
-        &mut self,
-        wanted: &[(RowId, usize)],
-        values: &mut LongValues,
-    ) -> Result<(), TxnError> {
-        self.lane().begin_statement()?;
-        let reference = |&(row, column): &(RowId, usize)| {
-            let row = self.row(row);
-            let reference = row.out_of_line(column).expect("the column is kept out of line");
-            (!row.is_null(column)).then_some(reference)
-        };
-        let references: Vec<_> = wanted.iter().map(reference).collect();
-        let lane = self.lane();
-        let fetched = lane.fetch_values(&references, values).await;
-        lane.end_statement(fetched)
-    }
-
-    /// Reads all values of a row's columns out of line, for [`RecordRef::with_long`].
-    pub async fn read_long_row(
-        &mut self,
-        row: RowId,
-        values: &mut LongValues,
-    ) -> Result<(), TxnError> {
-        self.lane().begin_statement()?;
-        let mut references = Vec::new();
-        note_references(self.row(row), &mut references);
-        let lane = self.lane();
-        let fetched = lane.fetch_values(&references, values).await;
-        lane.end_statement(fetched)
-    }
-
-    /// As [`Transaction::for_each`], and the rows come with the values of their columns out of line.
-    pub async fn for_each_long(
-        &mut self,
-        table: TableId,
-        visit: &mut dyn FnMut(RecordRef<'_>),
-    ) -> Result<(), TxnError> {
-        let mut visitor = Visitor::Long { visit, rows: Vec::new() };
-        let lane = self.lane().begin_statement()?;
-        let visited = lane.visit_table(table, &mut visitor).await;
-        lane.end_statement(visited)
-    }
-}
 
 /// Who is shown the rows of a table.
 pub(crate) enum Visitor<'a> {
@@ -96,7 +31,7 @@ pub(crate) enum Visitor<'a> {
     },
 }
 
-fn note_references(row: RecordRef<'_>, references: &mut Vec<Option<OutOfLine>>) {
+pub(crate) fn note_references(row: RecordRef<'_>, references: &mut Vec<Option<OutOfLine>>) {
     for &column in row.schema().long_columns() {
         let reference = row.out_of_line(column).expect("it is one of the columns out of line");
         references.push((!row.is_null(column)).then_some(reference));
@@ -104,6 +39,17 @@ fn note_references(row: RecordRef<'_>, references: &mut Vec<Option<OutOfLine>>) 
 }
 
 impl<E: Env> LaneInner<E> {
+    /// [`Transaction::read_long_many`](crate::Transaction::read_long_many), by the references that rows have.
+    pub(crate) async fn read_values(
+        &mut self,
+        references: &[Option<OutOfLine>],
+        values: &mut LongValues,
+    ) -> Result<(), TxnError> {
+        self.begin_statement()?;
+        let fetched = self.fetch_values(references, values).await;
+        self.end_statement(fetched)
+    }
+
     /// Shows a row to the visitor, or keeps it until [`LaneInner::show_kept`].
     pub(crate) fn show(&self, access: u32, visitor: &mut Visitor<'_>) {
         let access = &self.accesses[access as usize];

@@ -35,18 +35,6 @@ pub(crate) enum Part {
 }
 
 impl<E: Env> Transaction<'_, E> {
-    /// Visits every visible row of a table as the snapshot has it, without keeping the rows. Changes of
-    /// this transaction are not seen.
-    pub async fn for_each(
-        &mut self,
-        table: TableId,
-        visit: &mut dyn FnMut(RecordRef<'_>),
-    ) -> Result<(), TxnError> {
-        let lane = self.lane().begin_statement()?;
-        let visited = lane.visit_table(table, &mut Visitor::Plain(visit)).await;
-        lane.end_statement(visited)
-    }
-
     /// As [`Transaction::for_each`], of a whole table, or of one part.
     pub(crate) async fn for_each_in(
         &mut self,
@@ -60,6 +48,17 @@ impl<E: Env> Transaction<'_, E> {
 }
 
 impl<E: Env> LaneInner<E> {
+    /// [`Transaction::for_each`], and [`Transaction::for_each_long`].
+    pub(crate) async fn for_each(
+        &mut self,
+        table: TableId,
+        mut visitor: Visitor<'_>,
+    ) -> Result<(), TxnError> {
+        self.begin_statement()?;
+        let visited = self.visit_table(table, &mut visitor).await;
+        self.end_statement(visited)
+    }
+
     /// Shows every visible row of a table.
     pub(crate) async fn visit_table(
         &mut self,

@@ -5,7 +5,6 @@ use crate::abort::{Abort, TxnError};
 use crate::access::{Absence, RowId, State};
 use crate::catalog::{IndexId, Primary, Secondary, TableId};
 use crate::lane::LaneInner;
-use crate::transaction::Transaction;
 use fabric::{Env, Span};
 use index::hash::HashTable;
 use index::tree::{LeafCache, Tree};
@@ -126,40 +125,36 @@ pub struct LeafWitness {
     pub version: u64,
 }
 
-impl<E: Env> Transaction<'_, E> {
-    /// Adds a row with this key; fill its columns with [`Transaction::update`]. Until then numbers are
-    /// zero and texts empty.
+impl<E: Env> LaneInner<E> {
+    /// [`Transaction::insert`](crate::Transaction::insert).
     #[inline]
-    pub async fn insert(&mut self, table: TableId, key: &Key) -> Result<RowId, TxnError> {
+    pub(crate) async fn insert(&mut self, table: TableId, key: &Key) -> Result<RowId, TxnError> {
         let mut row = RowId::default();
-        self.insert_each(&[(table, *key)], &mut |inserted| row = inserted).await?;
+        self.insert_statement(&[(table, *key)], &mut |inserted| row = inserted).await?;
         Ok(row)
     }
 
-    /// Adds independent rows together: one round trip to see that their keys are free. Where one is refused, `rows` ends with that
-    /// row, and those before it were added.
+    /// [`Transaction::insert_many`](crate::Transaction::insert_many).
     #[inline]
-    pub async fn insert_many(
+    pub(crate) async fn insert_many(
         &mut self,
         inserts: &[(TableId, Key)],
         rows: &mut Vec<RowId>,
     ) -> Result<(), TxnError> {
         rows.clear();
-        self.insert_each(inserts, &mut |row| rows.push(row)).await
+        self.insert_statement(inserts, &mut |row| rows.push(row)).await
     }
 
-    async fn insert_each(
+    async fn insert_statement(
         &mut self,
         inserts: &[(TableId, Key)],
         visit: &mut impl FnMut(RowId),
     ) -> Result<(), TxnError> {
-        let lane = self.lane().begin_statement()?;
-        let inserted = lane.insert_each(inserts, visit).await;
-        lane.end_statement(inserted)
+        self.begin_statement()?;
+        let inserted = self.insert_each(inserts, visit).await;
+        self.end_statement(inserted)
     }
-}
 
-impl<E: Env> LaneInner<E> {
     async fn insert_each(
         &mut self,
         inserts: &[(TableId, Key)],

@@ -152,6 +152,7 @@ pub fn result_of(outcome: Outcome) -> TransactionResult {
 mod tests {
     use super::*;
     use crate::simulated;
+    use fabric::DynEnv;
     use sim::{SimConfig, World};
 
     /// Attempts at a transaction of which each fails after so long, and the virtual time they take in all.
@@ -162,7 +163,7 @@ mod tests {
             let mut lane = database.lane().await.expect("lanes are free");
             let start_ns = admin.now_ns();
             let contended = async |lane: &mut Lane<_>| {
-                let env: &sim::Endpoint = lane.env();
+                let env: &DynEnv = lane.env();
                 env.sleep_ns(attempt_ns).await;
                 Err(Abort::Contended.into())
             };
@@ -198,7 +199,7 @@ mod tests {
             world.block_on(&admin, async {
                 let mut lane = database.lane().await.expect("lanes are free");
                 let free_ns = admin.now_ns() + free_ns;
-                let attempt = async |lane: &mut Lane<sim::Endpoint>| {
+                let attempt = async |lane: &mut Lane<DynEnv>| {
                     lane.env().sleep_ns(10_000_000).await;
                     match lane.env().now_ns() < free_ns {
                         true => Err(Abort::InsertConflict.into()),

@@ -12,7 +12,7 @@ pub mod lending;
 
 use namdb::procedures::Code;
 
-/// The code of each workload, as `namdb::program::run` and the options of `namdb::procedures::Database::open` take it.
+/// The code of each workload, as `namdb_lab::run` and the options of `namdb::procedures::Database::open` take it.
 pub fn code() -> Vec<Code> {
     vec![namdb::procedures::code::<lending::Tables>()]
 }

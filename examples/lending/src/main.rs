@@ -2,5 +2,5 @@
 #![forbid(unsafe_code)]
 
 fn main() -> std::process::ExitCode {
-    namdb::program::run(&lending::code())
+    namdb_lab::run(&lending::code())
 }

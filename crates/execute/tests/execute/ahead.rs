@@ -176,7 +176,7 @@ pub fn simulated_ns(body: &str, [first, second]: [&[Value]; 2]) -> u64 {
     let world = World::new(SimConfig::new(7).with_servers(&[16 << 20, 16 << 20]));
     let nodes = world.serve(services);
     let admin = world.endpoint(world.compute_node(0));
-    let database = Database::create(admin.clone(), nodes, DatabaseConfig::default());
+    let database = Database::create(admin.clone().into_dyn(), nodes, DatabaseConfig::default());
     let database = world.block_on(&admin, database).expect("the servers are empty");
     let workload = workload(body);
     world.block_on(&admin, async {

@@ -39,7 +39,7 @@ fn payments_of_many_clients_add_up() {
     let world = World::new(config);
     let nodes = world.serve(services);
     let admin = world.endpoint(world.compute_node(0));
-    let database = Database::create(admin.clone(), nodes, DatabaseConfig::default());
+    let database = Database::create(admin.clone().into_dyn(), nodes, DatabaseConfig::default());
     let database = world.block_on(&admin, database).expect("the servers are empty");
     let workload = naive::workload(SCHEMA, PROCEDURES);
     let paid = Rc::new(Cell::new(0));

@@ -7,7 +7,7 @@ mod verbs;
 use fabric::identity::Admission;
 use fabric::port::{Port, ServeCounters, serve};
 use fabric::{
-    CallError, Caller, Engine, Env, Fabric, Patience, RemoteEnv, ServerAddress, Services, Transport,
+    CallError, Caller, DynEnv, Engine, Env, Fabric, Patience, RemoteEnv, ServerAddress, Services, Transport,
 };
 use layout::NodeId;
 use measure::experiment::Choice;
@@ -16,7 +16,7 @@ use measure::operation::Task;
 use measure::ship::{SHIPPED, encode, outcome};
 use measure::subject::{Subject, Table};
 use owner::Lanes;
-use spade::measurement::{Effort, Operation, Place, World};
+use spade_format::measurement::{Effort, Operation, Place, World};
 use std::cell::Cell;
 use std::net::{SocketAddr, TcpListener};
 use std::rc::Rc;
@@ -126,14 +126,14 @@ fn owner<N: Network>(memory: SocketAddr, root: Root) -> (SocketAddr, Thread) {
     let thread = Thread::start(move |stop| {
         let engine = engine::<N>(memory, 3, Vec::new());
         let (lanes, env) = (Lanes::new(LANES), engine.endpoint());
-        let ownership = Lanes::offer(Database::open(env.clone(), &root));
+        let ownership = Lanes::offer(Database::open(DynEnv::new(env.clone()), &root));
         N::take_calls(&engine, listener, Host::new(lanes.clone()).services().into());
         engine.block_on(async {
             while !stop.load(Relaxed) {
                 env.sleep_ns(1_000_000).await;
             }
             lanes.end();
-            while lanes.rest::<RemoteEnv<N::Transport>>() > 0 {
+            while lanes.rest::<DynEnv>() > 0 {
                 env.sleep_ns(1_000_000).await;
             }
         });
@@ -165,7 +165,7 @@ fn every_shipped_operation_takes_effect_once<N: Network>() {
     let (memory, _server) = memory_server::<N>();
     let maker = engine::<N>(memory, 2, Vec::new());
     let config = DatabaseConfig { oracle: N::ORACLE, ..DatabaseConfig::default() };
-    let made = Database::create(maker.endpoint(), vec![MEMORY], config);
+    let made = Database::create(DynEnv::new(maker.endpoint()), vec![MEMORY], config);
     let database = maker.block_on(made).expect("an empty server");
     let subject = subject(N::NAME);
     maker.block_on(async {

@@ -5,9 +5,10 @@
 use crate::Oracle;
 use crate::database::Db;
 use crate::host::{Moment, sleep_ms, spawn};
+use fabric::DynEnv;
 use fabric::identity::Hello;
 use fabric::patience::Patience;
-use fabric::remote::{AnyTransport, Engine, RemoteEnv};
+use fabric::remote::{AnyTransport, Engine};
 use fabric::shm::{ConnectConfig, connect};
 use fabric::tcp::{TcpConfig, TcpTransport, TlsKeys};
 use fabric::verbs::{self, VerbsConfig, VerbsShare};
@@ -42,7 +43,6 @@ const PLACE_LOST: i32 = 4;
 
 /// Whatever may be wrong with files, registries, networks and memory servers; sentences of it are all that is wanted.
 pub(super) type Fault = Box<dyn Error + Send + Sync>;
-type NetworkEnv = RemoteEnv<AnyTransport>;
 
 /// A cluster that was joined.
 pub(super) enum Joined {
@@ -304,8 +304,8 @@ impl Network {
 
 /// A thread's connections, the engine that drives them, and its lane.
 pub(super) struct Seat {
-    lane: Option<Lane<NetworkEnv>>,
-    pub database: Database<NetworkEnv>,
+    lane: Option<Lane<DynEnv>>,
+    pub database: Database<DynEnv>,
     pub engine: Engine<AnyTransport>,
     /// It is left when all seats are gone.
     _remote: Arc<Remote>,
@@ -317,13 +317,14 @@ impl Seat {
         let endpoint = remote.endpoints.fetch_add(1, Ordering::Relaxed);
         let engine = Engine::new(remote.network.connect(endpoint)?, Patience::default())?;
         let Place { root, .. } = &remote.place;
-        let database = Database::open(engine.endpoint(), root).nearest_to(remote.place.nearest());
+        let database =
+            Database::open(DynEnv::new(engine.endpoint()), root).nearest_to(remote.place.nearest());
         engine.block_on(database.refresh())?;
         Ok(Self { lane: None, database, engine, _remote: remote.clone() })
     }
 
     /// A lane for a transaction, to be given back.
-    pub fn lane(&mut self) -> Result<Lane<NetworkEnv>, Fault> {
+    pub fn lane(&mut self) -> Result<Lane<DynEnv>, Fault> {
         match self.lane.take() {
             Some(lane) => Ok(lane),
             None => Ok(self.engine.block_on(self.database.lane())?),
@@ -331,7 +332,7 @@ impl Seat {
     }
 
     /// Takes the lane back, at rest: whoever collects garbage does not wait for it.
-    pub fn give_back(&mut self, mut lane: Lane<NetworkEnv>) {
+    pub fn give_back(&mut self, mut lane: Lane<DynEnv>) {
         // One that cannot say so is not waited for longer than a transaction may take.
         let _ = self.engine.block_on(lane.rest());
         self.lane = Some(lane);

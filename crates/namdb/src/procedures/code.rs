@@ -1,7 +1,7 @@
 //! Generated code of workloads of one's own.
 
 use runtime::Generated;
-/// The generated code of a workload, to be handed to [`Options::code`](super::Options::code) or to `namdb::program::run`.
+/// The generated code of a workload, to be handed to [`Options::code`](super::Options::code) or to `run` of crate `namdb-lab`.
 pub use stored::LinkedCode as Code;
 
 /// The code that `namdb spade generate` has written, whose module has the type `Tables`.
@@ -11,9 +11,5 @@ pub use stored::LinkedCode as Code;
 /// let database = Database::open("mine", &Options { code, ..Options::default() })?;
 /// ```
 pub fn code<G: Generated + 'static>() -> Code {
-    let code = Code::of::<G>();
-    // The program measures on simulated clusters, too.
-    #[cfg(feature = "program")]
-    let code = code.in_world::<G, measure::simulated::metered::Metered>();
-    code
+    Code::of::<G>()
 }

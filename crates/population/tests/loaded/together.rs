@@ -2,6 +2,7 @@
 //! two batches meet in most of its leaves.
 
 use crate::{create, population};
+use fabric::DynEnv;
 use population::{Batches, check_references, load_part};
 use sim::{Carrier, Endpoint, Interval, SimConfig, World};
 use sql::{Program, Source, WorkloadFolder};
@@ -66,10 +67,10 @@ fn slow_world() -> World {
     })
 }
 
-fn open(world: &World) -> (Endpoint, Database<Endpoint>) {
+fn open(world: &World) -> (Endpoint, Database<DynEnv>) {
     let nodes = world.serve(services);
     let admin = world.endpoint(world.compute_node(0));
-    let database = Database::create(admin.clone(), nodes, DatabaseConfig::default());
+    let database = Database::create(admin.clone().into_dyn(), nodes, DatabaseConfig::default());
     let database = world.block_on(&admin, database).expect("the servers are empty");
     (admin, database)
 }
@@ -85,7 +86,7 @@ fn lanes_that_meet_in_most_leaves_load_a_table_together() {
     let loaded = Rc::new(RefCell::new(0));
     for number in 0..LANES {
         let endpoint = world.endpoint(world.compute_node(number));
-        let database = database.elsewhere(endpoint.clone());
+        let database = database.elsewhere(endpoint.clone().into_dyn());
         let (population, loaded) = (population.clone(), loaded.clone());
         world.spawn_on(&endpoint, async move {
             database.refresh().await.expect("the servers answer");

@@ -9,7 +9,7 @@ mod spread;
 
 use crate::symmetric::{Load, Seen, Standing};
 use crate::verify::{Cluster, VerifyError, folder::Folder};
-use measure::simulated::metered::Metered;
+use fabric::DynEnv;
 use spread::Spread;
 use std::cell::Cell;
 use std::sync::Arc;
@@ -104,7 +104,7 @@ pub fn spread<W>(
     tell: &dyn Fn(Phase),
 ) -> Result<Simulated, BenchError>
 where
-    W: Workload<Metered> + Send + Sync + 'static,
+    W: Workload<DynEnv> + Send + Sync + 'static,
     W::Terminal: 'static,
 {
     let workload = Arc::new(workload);
@@ -114,7 +114,7 @@ where
 }
 
 /// `loaded` has the rows of each table behind the load; none if nobody has counted them apart.
-fn bench<W: Workload<Metered>, L: Load>(
+fn bench<W: Workload<DynEnv>, L: Load>(
     workload: &W,
     load: &L,
     (cluster, bytes): (&Cluster, u64),
@@ -131,16 +131,15 @@ fn bench<W: Workload<Metered>, L: Load>(
     tell(Phase::Running);
     let (alone, seen) = standing.look(load);
     tell(Phase::Checking);
-    let check =
-        async |database: &Database<Metered>, lane: &mut Lane<Metered>, totals: &RunTotals| {
-            let mut checks = workload.check(database, lane, totals, false).await?;
-            let before = loaded();
-            if !before.is_empty() {
-                let now = count::rows(database, lane, workload.table_names()).await?;
-                checks.extend(workload.check_rows(&before, &now, totals));
-            }
-            Ok(checks)
-        };
+    let check = async |database: &Database<DynEnv>, lane: &mut Lane<DynEnv>, totals: &RunTotals| {
+        let mut checks = workload.check(database, lane, totals, false).await?;
+        let before = loaded();
+        if !before.is_empty() {
+            let now = count::rows(database, lane, workload.table_names()).await?;
+            checks.extend(workload.check_rows(&before, &now, totals));
+        }
+        Ok(checks)
+    };
     let checks = standing.check(check).map_err(BenchError::Check)?;
     Ok(Simulated { checks, ..simulated(workload.transaction_types(), &alone, &seen) })
 }

@@ -3,7 +3,7 @@
 
 use crate::symmetric::{LANES, Load, Place};
 use crate::verify::folder::Known;
-use measure::simulated::metered::Metered;
+use fabric::DynEnv;
 use std::sync::Arc;
 use txn::{Database, Lane, TableId};
 use workload::{Finished, Workload, WorkloadError};
@@ -39,7 +39,7 @@ impl<W> Clone for Spread<W> {
 
 impl<W> Load for Spread<W>
 where
-    W: Workload<Metered> + Send + Sync + 'static,
+    W: Workload<DynEnv> + Send + Sync + 'static,
     W::Terminal: 'static,
 {
     type Input = ();
@@ -55,7 +55,7 @@ where
 
     async fn fill(
         &self,
-        database: &Database<Metered>,
+        database: &Database<DynEnv>,
         progress: &dyn Fn(u64),
     ) -> Result<(), WorkloadError> {
         self.workload.create_tables(database).await?;
@@ -65,7 +65,7 @@ where
 
     fn terminal(
         &self,
-        database: &Database<Metered>,
+        database: &Database<DynEnv>,
         place: Place,
     ) -> Result<Self::Terminal, WorkloadError> {
         let number = u32::from(place.machine) * LANES + place.lane;
@@ -77,7 +77,7 @@ where
 
     async fn learn(
         &self,
-        lane: &mut Lane<Metered>,
+        lane: &mut Lane<DynEnv>,
         terminal: &mut Self::Terminal,
     ) -> Result<(), WorkloadError> {
         self.known.learn(lane, &terminal.tables).await
@@ -98,7 +98,7 @@ where
 
     async fn carry_out(
         &self,
-        lane: &mut Lane<Metered>,
+        lane: &mut Lane<DynEnv>,
         terminal: &mut Self::Terminal,
         (): &(),
         _answer: &mut Vec<u8>,

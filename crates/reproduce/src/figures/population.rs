@@ -6,7 +6,7 @@ use super::traditional::{self, READINGS, Reading};
 use crate::experiment::Run;
 use crate::outcome::{Axis, Outcome, Series, Table};
 use crate::tpcc::{self, PORTS, Plan, SCALE};
-use sim::Endpoint;
+use fabric::DynEnv;
 use workload::tpcc::{Config, Scale};
 use workload::{Tpcc, Workload};
 
@@ -136,7 +136,7 @@ fn rows(points: &[Point]) -> Vec<Vec<String>> {
 fn rows_per_warehouse(scale: Scale) -> u64 {
     let config = Config { scale, ..Config::new(1) };
     let tpcc = Tpcc::new(config).expect("experiments have sound configurations");
-    Workload::<Endpoint>::load_rows(&tpcc)
+    Workload::<DynEnv>::load_rows(&tpcc)
 }
 
 fn ours(run: &Run<'_>, name: &str, scale: Scale) -> Point {

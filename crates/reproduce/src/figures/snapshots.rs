@@ -14,10 +14,10 @@ use baselines::nam_db::{
 };
 use check::history::{Ended, HistoryBuilder, Step};
 use check::{Level, Outcome, Report, judge};
-use fabric::Env;
 use fabric::random::SplitMix64;
+use fabric::{DynEnv, Env};
 use layout::{NodeId, RegionId};
-use sim::{Endpoint, Interval, Machines, SimConfig, Tearing, World};
+use sim::{AsEndpoint, Endpoint, Interval, Machines, SimConfig, Tearing, World};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -142,21 +142,23 @@ fn start_ours(world: &World, per_server: u32, (window_ns, log): (u64, &Rc<RefCel
     let admin = world.endpoint(world.compute_node(0));
     let (oracle, slots) = (Oracle::Frozen, OUR_SLOTS);
     let config = DatabaseConfig { oracle, slots, shares_slot: true, ..Default::default() };
-    let database = world.load(&admin, Database::create(admin.clone(), nodes, config));
+    let database = world.load(&admin, Database::create(admin.clone().into_dyn(), nodes, config));
     let database = database.expect("the server is empty");
     let mut lanes = Vec::new();
     let homes: Vec<_> = (0..COMPUTES * OURS_EACH)
-        .map(|home| database.elsewhere(world.endpoint(world.compute_node(home / OURS_EACH))))
+        .map(|home| {
+            database.elsewhere(world.endpoint(world.compute_node(home / OURS_EACH)).into_dyn())
+        })
         .collect();
     for home in &homes {
         world.load(home.env(), home.refresh()).expect("the server answers");
         for _ in 0..per_server.div_ceil(OURS_EACH.into()) {
-            let here = home.with_env(world.endpoint(home.env().node()));
+            let here = home.with_env(world.endpoint(home.env().endpoint().node()).into_dyn());
             lanes.push(world.load(here.env(), here.lane()).expect("there are slots"));
         }
         home.rely_on_collector();
     }
-    let collector = database.elsewhere(world.service_endpoint(NodeId(0)));
+    let collector = database.elsewhere(world.service_endpoint(NodeId(0)).into_dyn());
     world.spawn_on(&collector.env().clone(), async move {
         collector.collect_vectors(|| true).await.expect("its memory is there");
     });
@@ -173,7 +175,7 @@ fn start_ours(world: &World, per_server: u32, (window_ns, log): (u64, &Rc<RefCel
     from_ns
 }
 
-async fn ours(mut lane: Lane<Endpoint>, client: i64, (until_ns, log): (u64, Rc<RefCell<Log>>)) {
+async fn ours(mut lane: Lane<DynEnv>, client: i64, (until_ns, log): (u64, Rc<RefCell<Log>>)) {
     start_apart(lane.env(), client).await;
     while lane.env().now_ns() < until_ns {
         let transaction = lane.begin(Isolation::Snapshot).await.expect("the oracle is there");
@@ -242,7 +244,7 @@ async fn printed(
 }
 
 /// Clients that all began at once would stay in step.
-async fn start_apart(env: &Endpoint, client: i64) {
+async fn start_apart(env: &impl Env, client: i64) {
     env.sleep_ns(SplitMix64::new(client as u64).draw() % (WARM_NS / 2)).await;
 }
 

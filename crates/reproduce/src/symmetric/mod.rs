@@ -1,5 +1,5 @@
 //! Symmetric clusters [SPADE 2.2, 5.2]: every machine has a memory server and computes, rows have three copies, of which
-//! two are modelled ([`measure::simulated::metered`]), and what is shipped to a machine is carried out there.
+//! two are modelled ([`simulated_cluster::metered`]), and what is shipped to a machine is carried out there.
 //!
 //! A [`Load`] says what clients do. Each machine has two compute servers, one for either socket, as it has a card for
 //! either; each has lanes for clients, which do one transaction after another, and lanes for what others ship. Calls come
@@ -19,14 +19,14 @@ pub(crate) use tatp::Tatp;
 pub(crate) use tpcc::Tpcc;
 
 use crate::busy::Busy;
-use fabric::Env;
+use fabric::{DynEnv, Env};
 use layout::NodeId;
-use measure::simulated::ground::{Ground, HORIZON_NS, Shape};
-use measure::simulated::metered::Metered;
 use owner::seats::{self, Ownership};
 use seen::Watch;
 use ship::{Owner, SHIPPED, Seat};
 use sim::{Network, World};
+use simulated_cluster::ground::{Ground, HORIZON_NS, Shape};
+use simulated_cluster::metered::Metered;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -61,21 +61,21 @@ pub(crate) trait Load: Clone + Send + Sync + 'static {
     /// Makes the tables, and fills them. Calls `progress` with the number of rows inserted since the last call.
     async fn fill(
         &self,
-        database: &Database<Metered>,
+        database: &Database<DynEnv>,
         progress: &dyn Fn(u64),
     ) -> Result<(), WorkloadError>;
 
     /// What a lane keeps.
     fn terminal(
         &self,
-        database: &Database<Metered>,
+        database: &Database<DynEnv>,
         place: Place,
     ) -> Result<Self::Terminal, WorkloadError>;
 
     /// Has a lane look at all tables, so that it knows where they are.
     async fn learn(
         &self,
-        lane: &mut Lane<Metered>,
+        lane: &mut Lane<DynEnv>,
         terminal: &mut Self::Terminal,
     ) -> Result<(), WorkloadError>;
 
@@ -91,7 +91,7 @@ pub(crate) trait Load: Clone + Send + Sync + 'static {
     /// Carries it out to its end. What the caller gets comes to the end of `answer`.
     async fn carry_out(
         &self,
-        lane: &mut Lane<Metered>,
+        lane: &mut Lane<DynEnv>,
         terminal: &mut Self::Terminal,
         input: &Self::Input,
         answer: &mut Vec<u8>,
@@ -224,7 +224,7 @@ pub(crate) struct Standing<L: Load> {
     /// What became of every transaction since the load.
     totals: Tally,
     clients: Vec<Seat<L>>,
-    database: Database<Metered>,
+    database: Database<DynEnv>,
     /// Seats go with the cluster, and before the world that they are of.
     owners: Ownership,
     ground: Ground,
@@ -240,7 +240,7 @@ impl<L: Load> Standing<L> {
         let world = ground.world();
         let owners = Ownership::of((0..plan.machines).map(u64::from));
         let database = ground.database().expect("the servers are empty");
-        world.load(database.env().endpoint(), fill(load, &database, progress));
+        world.load(Metered::of(database.env()).endpoint(), fill(load, &database, progress));
         // What is loaded, and then written once more, may be written again.
         world.run_for(HORIZON_NS);
         let homes = ground.homes(&database).expect("the catalog is there");
@@ -252,7 +252,7 @@ impl<L: Load> Standing<L> {
         // What practising has left behind would be collected while something is measured.
         world.run_for(HORIZON_NS);
         for client in &mut clients {
-            let endpoint = client.lane.env().endpoint().clone();
+            let endpoint = Metered::of(client.lane.env()).endpoint().clone();
             world.load(&endpoint, client.lane.collect_garbage()).expect("the servers answer");
         }
         ground.start(&homes);
@@ -277,18 +277,18 @@ impl<L: Load> Standing<L> {
     pub fn check(
         self,
         check: impl AsyncFnOnce(
-            &Database<Metered>,
-            &mut Lane<Metered>,
+            &Database<DynEnv>,
+            &mut Lane<DynEnv>,
             &RunTotals,
         ) -> Result<Vec<CheckResult>, WorkloadError>,
     ) -> Result<Vec<CheckResult>, WorkloadError> {
         let Self { totals, clients, database, owners, ground, .. } = self;
-        let mut lanes: Vec<Lane<Metered>> = clients.into_iter().map(|client| client.lane).collect();
+        let mut lanes: Vec<Lane<DynEnv>> = clients.into_iter().map(|client| client.lane).collect();
         drop(owners);
         // Whatever has committed is in the next snapshot.
         ground.world().run_for(HORIZON_NS);
         let lane = lanes.first_mut().expect("there is a client");
-        let endpoint = lane.env().endpoint().clone();
+        let endpoint = Metered::of(lane.env()).endpoint().clone();
         ground.world().block_on(&endpoint, check(&database, lane, &totals.borrow()))
     }
 }
@@ -303,7 +303,7 @@ fn together<L: Load>(
     let watch = Rc::new(RefCell::new(Watch::new(world.now_ns(), plan.warm_ns, plan.window_ns)));
     let (count, back): (usize, Rc<Back<L>>) = (clients.len(), Rc::default());
     for (number, client) in clients.into_iter().enumerate() {
-        let endpoint = client.lane.env().endpoint().clone();
+        let endpoint = Metered::of(client.lane.env()).endpoint().clone();
         let (load, watch, back) = (load.clone(), watch.clone(), back.clone());
         let totals = totals.clone();
         world.spawn_on(&endpoint, async move {
@@ -360,7 +360,7 @@ fn alone<L: Load>(
     let env = client.lane.env().clone();
     let watch = Rc::new(RefCell::new(Watch::new(world.now_ns(), 0, ALONE_NS_MAX)));
     let back: Rc<Back<L>> = Rc::default();
-    let (endpoint, calls) = (env.endpoint().clone(), plan.calls_alone);
+    let (endpoint, calls) = (Metered::of(&env).endpoint().clone(), plan.calls_alone);
     let pause_ns = PAUSE_NS.max(PAUSE_WIRES * plan.network.card.wire_ps / 1000);
     let (load, seen, at) = (load.clone(), watch.clone(), back.clone());
     let totals = totals.clone();
@@ -377,7 +377,7 @@ fn alone<L: Load>(
     (seen, clients)
 }
 
-async fn fill<L: Load>(load: &L, database: &Database<Metered>, progress: &dyn Fn(u64)) {
+async fn fill<L: Load>(load: &L, database: &Database<DynEnv>, progress: &dyn Fn(u64)) {
     load.fill(database, progress).await.expect("there is room");
     database.leave(0).await.expect("the servers answer");
 }
@@ -387,14 +387,15 @@ fn workers<L: Load>(
     ground: &Ground,
     plan: &Plan,
     (load, totals): (&L, &Tally),
-    (machine, homes): (u16, &[Database<Metered>]),
+    (machine, homes): (u16, &[Database<DynEnv>]),
 ) -> Vec<Seat<L>> {
     let mut clients = Vec::new();
     let processes = u32::from(plan.processes);
     for lane in 0..processes * LANES {
         let process = (lane % processes) as u16;
-        let database = homes[usize::from(process)].with_env(ground.endpoint(machine, process));
-        let endpoint = database.env().endpoint().clone();
+        let database =
+            homes[usize::from(process)].with_env(DynEnv::new(ground.endpoint(machine, process)));
+        let endpoint = Metered::of(database.env()).endpoint().clone();
         let place = Place { machine, lane };
         let worker = ground.world().load(&endpoint, worker(plan, (load, totals), &database, place));
         let worker = worker.expect("each compute server has places enough, and tables are there");
@@ -413,7 +414,7 @@ fn workers<L: Load>(
 async fn worker<L: Load>(
     plan: &Plan,
     (load, totals): (&L, &Tally),
-    database: &Database<Metered>,
+    database: &Database<DynEnv>,
     place: Place,
 ) -> Result<Seat<L>, WorkloadError> {
     let mut lane = database.lane().await?;
@@ -436,7 +437,7 @@ async fn serve<L: Load>(
     (watch, totals): (&RefCell<Watch>, &Tally),
 ) -> Seat<L> {
     let env = client.lane.env().clone();
-    while !watch.borrow().is_over(env.endpoint()) {
+    while !watch.borrow().is_over(Metered::of(&env).endpoint()) {
         one(&load, &mut client, &env, (watch, totals)).await;
     }
     rest(&mut client).await;
@@ -452,7 +453,7 @@ async fn rest<L: Load>(client: &mut Seat<L>) {
 async fn one<L: Load>(
     load: &L,
     client: &mut Seat<L>,
-    env: &Metered,
+    env: &DynEnv,
     (watch, totals): (&RefCell<Watch>, &Tally),
 ) {
     let (input, owner) = load.draw(&mut client.terminal);

@@ -2,13 +2,13 @@
 //! of rows on other machines, carried out there or by one-sided verbs [SPADE 4.1, 4.2].
 
 use super::{Load, Place};
+use fabric::DynEnv;
 use layout::Storage;
 use measure::micro::carry_out;
 use measure::operation::Task;
 use measure::ship;
-use measure::simulated::ground::Ground;
-use measure::simulated::metered::Metered;
 use measure::subject::{Subject, Table};
+use simulated_cluster::ground::Ground;
 use spade::measurement::{AccessPath, Operation, Parameters, World};
 use std::sync::Arc;
 use txn::{Database, Lane};
@@ -105,7 +105,7 @@ impl Load for Rows {
 
     async fn fill(
         &self,
-        database: &Database<Metered>,
+        database: &Database<DynEnv>,
         _progress: &dyn Fn(u64),
     ) -> Result<(), WorkloadError> {
         let mut lane = database.lane().await?;
@@ -122,7 +122,7 @@ impl Load for Rows {
 
     fn terminal(
         &self,
-        database: &Database<Metered>,
+        database: &Database<DynEnv>,
         place: Place,
     ) -> Result<Terminal, WorkloadError> {
         let tables = 0..self.tables(self.machines) as u16;
@@ -134,7 +134,7 @@ impl Load for Rows {
 
     async fn learn(
         &self,
-        lane: &mut Lane<Metered>,
+        lane: &mut Lane<DynEnv>,
         terminal: &mut Terminal,
     ) -> Result<(), WorkloadError> {
         for &table in terminal.tables.iter() {
@@ -176,7 +176,7 @@ impl Load for Rows {
 
     async fn carry_out(
         &self,
-        lane: &mut Lane<Metered>,
+        lane: &mut Lane<DynEnv>,
         terminal: &mut Terminal,
         (owner, task): &Self::Input,
         answer: &mut Vec<u8>,

@@ -2,9 +2,8 @@
 
 use super::Load;
 use super::seen::Watch;
-use fabric::{CallError, Counts, Env, Fabric, Reply, Service, ServiceId};
+use fabric::{CallError, Counts, DynEnv, Env, Fabric, Reply, Service, ServiceId};
 use layout::NodeId;
-use measure::simulated::metered::Metered;
 use owner::seats;
 use sim::Endpoint;
 use std::cell::RefCell;
@@ -22,7 +21,7 @@ const LOOKS_MAX: u32 = 10_000_000;
 
 /// What clients and handlers work with.
 pub(super) struct Seat<L: Load> {
-    pub lane: Lane<Metered>,
+    pub lane: Lane<DynEnv>,
     pub terminal: L::Terminal,
 }
 
@@ -100,7 +99,7 @@ fn decode(answer: &[u8]) -> Option<Finished> {
 
 /// Has a transaction carried out by a compute server.
 pub(super) async fn call(
-    env: &Metered,
+    env: &DynEnv,
     node: NodeId,
     request: Vec<u8>,
 ) -> Result<Finished, WorkloadError> {
@@ -116,12 +115,12 @@ pub(super) struct Start {
 }
 
 impl Start {
-    pub fn now(env: &Metered) -> Self {
+    pub fn now(env: &DynEnv) -> Self {
         Self { at_ns: env.now_ns(), counts: env.counters().counts() }
     }
 
     /// It has ended, as soon as the core is through with it.
-    pub async fn end(self, env: &Metered, finished: &Finished, watch: &RefCell<Watch>) {
+    pub async fn end(self, env: &DynEnv, finished: &Finished, watch: &RefCell<Watch>) {
         env.sleep_ns(0).await;
         let (took_ns, moved) = (env.now_ns() - self.at_ns, env.counters().counts() - self.counts);
         watch.borrow_mut().add(env.now_ns(), finished, took_ns, moved);

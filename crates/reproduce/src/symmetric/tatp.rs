@@ -5,9 +5,9 @@
 
 use super::rows::another;
 use super::{Load, Place};
+use fabric::DynEnv;
 use layout::{IndexDesign, PhysicalDesign};
-use measure::simulated::ground::Ground;
-use measure::simulated::metered::Metered;
+use simulated_cluster::ground::Ground;
 use spade::design::{self, Access, Design, Partition, TableDesign};
 use std::sync::Arc;
 use txn::{Database, Lane};
@@ -121,7 +121,7 @@ impl Load for Tatp {
 
     async fn fill(
         &self,
-        database: &Database<Metered>,
+        database: &Database<DynEnv>,
         progress: &dyn Fn(u64),
     ) -> Result<(), WorkloadError> {
         let config = self.config();
@@ -153,7 +153,7 @@ impl Load for Tatp {
 
     fn terminal(
         &self,
-        database: &Database<Metered>,
+        database: &Database<DynEnv>,
         place: Place,
     ) -> Result<Terminal, WorkloadError> {
         let find = |(suffix, _): (String, _)| Tables::find_set(database, &suffix);
@@ -165,7 +165,7 @@ impl Load for Tatp {
 
     async fn learn(
         &self,
-        lane: &mut Lane<Metered>,
+        lane: &mut Lane<DynEnv>,
         terminal: &mut Terminal,
     ) -> Result<(), WorkloadError> {
         let (_, each) = self.sets();
@@ -227,7 +227,7 @@ impl Load for Tatp {
 
     async fn carry_out(
         &self,
-        lane: &mut Lane<Metered>,
+        lane: &mut Lane<DynEnv>,
         terminal: &mut Terminal,
         input: &Input,
         answer: &mut Vec<u8>,

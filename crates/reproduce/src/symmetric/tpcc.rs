@@ -7,7 +7,7 @@
 
 use super::rows::another;
 use super::{Load, Place, Plan};
-use measure::simulated::metered::Metered;
+use fabric::DynEnv;
 use txn::{Database, Lane};
 use workload::tpcc::{Config, NodeBytes, Scale, TABLE_NAMES, TYPE_COUNT, Terminal as Client};
 use workload::{Finished, Random, Workload, WorkloadError, tpcc};
@@ -80,7 +80,7 @@ impl Load for Tpcc {
 
     async fn fill(
         &self,
-        database: &Database<Metered>,
+        database: &Database<DynEnv>,
         progress: &dyn Fn(u64),
     ) -> Result<(), WorkloadError> {
         self.workload.create_tables(database).await?;
@@ -90,7 +90,7 @@ impl Load for Tpcc {
 
     fn terminal(
         &self,
-        database: &Database<Metered>,
+        database: &Database<DynEnv>,
         place: Place,
     ) -> Result<Terminal, WorkloadError> {
         let (Place { machine, lane }, number) = (place, u64::from(place.number()));
@@ -116,7 +116,7 @@ impl Load for Tpcc {
 
     async fn learn(
         &self,
-        lane: &mut Lane<Metered>,
+        lane: &mut Lane<DynEnv>,
         terminal: &mut Terminal,
     ) -> Result<(), WorkloadError> {
         for client in &mut terminal.clients {
@@ -143,7 +143,7 @@ impl Load for Tpcc {
 
     async fn carry_out(
         &self,
-        lane: &mut Lane<Metered>,
+        lane: &mut Lane<DynEnv>,
         terminal: &mut Terminal,
         is_remote: &bool,
         answer: &mut Vec<u8>,

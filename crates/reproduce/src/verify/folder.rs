@@ -6,9 +6,9 @@
 
 use super::message;
 use crate::symmetric::{Load, Place};
-use measure::simulated::ground::Ground;
-use measure::simulated::metered::Metered;
+use fabric::DynEnv;
 use population::{Call, Calls, Mix, Population};
+use simulated_cluster::ground::Ground;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
@@ -50,7 +50,7 @@ impl Known {
     /// The first lane reads all leaves of all trees; the others take over where they are.
     pub async fn learn(
         &self,
-        lane: &mut Lane<Metered>,
+        lane: &mut Lane<DynEnv>,
         tables: &[TableId],
     ) -> Result<(), WorkloadError> {
         let known = self.0.lock().expect("no holder panics").clone();
@@ -151,7 +151,7 @@ impl Load for Folder {
 
     async fn fill(
         &self,
-        database: &Database<Metered>,
+        database: &Database<DynEnv>,
         progress: &dyn Fn(u64),
     ) -> Result<(), WorkloadError> {
         let servers: Vec<u16> = (0..self.machines).map(|at| Ground::memory_node(at).0).collect();
@@ -169,11 +169,11 @@ impl Load for Folder {
 
     fn terminal(
         &self,
-        database: &Database<Metered>,
+        database: &Database<DynEnv>,
         place: Place,
     ) -> Result<Terminal, WorkloadError> {
         let number = u64::from(place.number());
-        let names = Workload::<Metered>::table_names(&self.stored).iter();
+        let names = Workload::<DynEnv>::table_names(&self.stored).iter();
         let tables = names.filter_map(|name| database.table(name)).collect();
         let population = self.stored.population().clone();
         Ok(Terminal {
@@ -188,7 +188,7 @@ impl Load for Folder {
 
     async fn learn(
         &self,
-        lane: &mut Lane<Metered>,
+        lane: &mut Lane<DynEnv>,
         terminal: &mut Terminal,
     ) -> Result<(), WorkloadError> {
         self.known.learn(lane, &terminal.tables).await
@@ -209,7 +209,7 @@ impl Load for Folder {
 
     async fn carry_out(
         &self,
-        lane: &mut Lane<Metered>,
+        lane: &mut Lane<DynEnv>,
         terminal: &mut Terminal,
         call: &Call,
         answer: &mut Vec<u8>,

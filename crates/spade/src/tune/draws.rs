@@ -1,9 +1,9 @@
 //! Arguments as callers draw them, and what can be told from them alone.
 
-use super::group::divider;
 use population::{Mix, Population, PopulationError, Scale};
 use procedure::node::Procedure;
 use procedure::operations::Origin;
+use spade_format::division::divider;
 use sql::{Load, Program};
 use std::collections::BTreeMap;
 use value::Value;

@@ -179,7 +179,9 @@ impl<'a> Facts<'a> {
                 };
                 let from = &table.columns[column].name;
                 let mut equal = keys.iter().filter(|key| key.is_equal);
-                equal.any(|key| group::is_written_out(self.load(), table, key.column, from))
+                equal.any(|key| {
+                    spade_format::division::is_written_out(self.load(), table, key.column, from)
+                })
             };
             Call::new(of, drawn, catalog, grouping, machines, (by(at), &tells))
         });

@@ -3,13 +3,14 @@
 use super::TuneError;
 use super::candidate::{Choice, IndexChoice, Placing, Shape};
 use super::facts::Facts;
-use super::group::{Grouped, Grouping, Home, leads};
+use super::group::{Grouped, Grouping, Home};
 use super::model::{By, Plan, TablePlan};
 use super::ranges;
 use crate::design::{Access, Design, IndexDesign, Partition, Placement, TableDesign};
 use crate::scale::rescale;
 use crate::tune::asked::Kind;
 use layout::{IndexKind, Storage};
+use spade_format::division::leads;
 use sql::Table;
 use std::collections::BTreeSet;
 

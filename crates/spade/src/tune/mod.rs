@@ -95,15 +95,12 @@ use sql::WorkloadFolder;
 
 pub use beside::{Named, beside};
 pub use foretell::{DesignForecast, ProcedureForecast, StageDemand, TableForecast};
-pub use group::{divider, is_written_out, leads};
 pub use report::{
     AccessReport, Alternative, AttributeReport, Brief, Driver, Forecast, IndexReport, Interval,
     Memory, ProcedureReport, TableReport, Target, Tuning, Verdict, WriteCost,
 };
 
-/// The share of calls that come to another machine than that of their rows, if nobody says otherwise: what the paper has set for TATP
-/// [SPADE 5.3].
-pub const REMOTE_CALLS: f64 = 0.1;
+pub use spade_format::design::REMOTE_CALLS;
 
 /// What is wanted of a design.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]

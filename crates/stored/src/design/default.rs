@@ -2,7 +2,7 @@
 
 use super::{Subject, places};
 use layout::{IndexKind, Storage};
-use spade::design::{
+use spade_format::design::{
     Access, Design, IndexDesign, Partition, Placement, ProcedureDesign, TableDesign,
 };
 

@@ -2,8 +2,8 @@
 
 use super::Subject;
 use layout::{IndexKind, PartRule, Storage};
-use spade::design::{Design, Partition, Placement, TableDesign};
-use spade::tune::{divider, leads};
+use spade_format::design::{Design, Partition, Placement, TableDesign};
+use spade_format::division::{divider, leads};
 
 /// How a table is divided.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

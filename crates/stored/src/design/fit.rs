@@ -2,7 +2,7 @@
 
 use super::{Subject, places};
 use layout::{IndexKind, PhysicalDesign, Storage};
-use spade::design::{Design, IndexDesign, Partition, Placement, TableDesign};
+use spade_format::design::{Design, IndexDesign, Partition, Placement, TableDesign};
 use std::collections::BTreeSet;
 use txn::TableSpec;
 use txn::catalog::check_design;

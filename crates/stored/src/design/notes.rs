@@ -3,7 +3,7 @@
 use super::divide::{Division, is_led};
 use super::{Subject, divide, is_spread};
 use layout::PartRule;
-use spade::design::{Design, Partition, TableDesign};
+use spade_format::design::{Design, Partition, TableDesign};
 
 /// Sentences for whoever made the design. On one memory server all rows are together.
 pub(crate) fn notes(design: &Design, subject: &Subject<'_>, servers: usize) -> Vec<String> {

@@ -82,7 +82,7 @@ mod tests {
     use super::*;
     use population::{Population, Scale};
     use procedure::node::Workload;
-    use spade::design::{Design, Placement};
+    use spade_format::design::{Design, Placement};
     use sql::WorkloadFolder;
     use std::path::PathBuf;
 

@@ -9,9 +9,7 @@ use layout::IndexDesign;
 use layout::oracle::INDEXES;
 
 impl<E: Env> Database<E> {
-    /// Makes an index over a table in use: first all transactions keep it up to date, then it is filled part by
-    /// part, then it can be read.
-    pub async fn create_index(
+    pub(crate) async fn create_index_generic(
         &self,
         table: &str,
         design: IndexDesign,
@@ -113,9 +111,11 @@ impl<E: Env> Database<E> {
         removed.await
     }
 
-    /// Drops an index: first nobody reads it any more, then nobody keeps it up to date, then its memory goes.
-    /// With [`CatalogError::Unacknowledged`] it got stuck on the way, and can be dropped once more.
-    pub async fn drop_index(&self, table: &str, index: &str) -> Result<(), CatalogError> {
+    pub(crate) async fn drop_index_generic(
+        &self,
+        table: &str,
+        index: &str,
+    ) -> Result<(), CatalogError> {
         let (table, index) = (table.to_owned(), index.to_owned());
         self.to_its_end(|database| async move { database.remove_index(&table, &index).await }).await
     }

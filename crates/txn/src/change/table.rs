@@ -11,9 +11,10 @@ use memory::Label;
 use memory::catalog::{ABSENT, Change};
 
 impl<E: Env> Database<E> {
-    /// Makes a table with its indexes. It is there for every transaction that begins afterwards. Like every
-    /// change it goes on to its end once it has begun.
-    pub async fn create_table(&self, spec: TableSpec) -> Result<TableId, CatalogError> {
+    pub(crate) async fn create_table_generic(
+        &self,
+        spec: TableSpec,
+    ) -> Result<TableId, CatalogError> {
         self.to_its_end(|database| async move {
             let made = database.make_tables(vec![spec]).await?;
             Ok(TableId(made[0].1))
@@ -126,12 +127,7 @@ impl<E: Env> Database<E> {
         Ok(())
     }
 
-    /// Drops a table with its indexes; of one in parts all of them, the first part before the others, so that nobody takes
-    /// those that are left for the table. Of parts that are no table, since others are missing, all are dropped that are
-    /// there. Transactions that began before may still use it; its memory is
-    /// free when they have ended. With [`CatalogError::Unacknowledged`] the table is gone all the same, and its
-    /// memory is free with a later change of the catalog.
-    pub async fn drop_table(&self, name: &str) -> Result<(), CatalogError> {
+    pub(crate) async fn drop_table_generic(&self, name: &str) -> Result<(), CatalogError> {
         let name = name.to_owned();
         self.to_its_end(|database| async move {
             let all = parts_of(&database.shared.definitions(&database.env).await?, &name);
@@ -143,9 +139,7 @@ impl<E: Env> Database<E> {
         .await
     }
 
-    /// Drops those of these tables that are there, each as [`Database::drop_table`] does; transactions that began before are
-    /// waited for once, not table by table.
-    pub async fn drop_tables(&self, names: &[&str]) -> Result<(), CatalogError> {
+    pub(crate) async fn drop_tables_generic(&self, names: &[&str]) -> Result<(), CatalogError> {
         let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
         self.to_its_end(|database| async move {
             let definitions = database.shared.definitions(&database.env).await?;

@@ -8,6 +8,7 @@ use crate::definition::TableDefinition;
 use crate::fetch::Fetched;
 use crate::freshness::Freshness;
 use crate::lane::LaneInner;
+use crate::operations::Operations;
 use crate::release::Released;
 use crate::shared_slot::SharedSlot;
 use crate::value_pool::SharedPieces;
@@ -42,6 +43,7 @@ pub(crate) struct Placed {
 /// What all handles and lanes share on a compute server. Nothing here is touched on the data path but
 /// the two numbers.
 pub(crate) struct Shared<E: Env> {
+    pub operations: &'static Operations<E>,
     pub oracle: GlobalPtr,
     pub oracle_layout: OracleLayout,
     /// Copies of frozen vectors.
@@ -90,10 +92,11 @@ impl<E: Env> Default for Home<E> {
 
 impl<E: Env> Shared<E> {
     /// What the lanes of one compute server share; nothing is known yet of catalog and other lanes.
-    pub(super) fn new(root: Root) -> Self {
+    pub(super) fn new(operations: &'static Operations<E>, root: Root) -> Self {
         let Root { oracle, slots, copies, servers, config } = root;
         let oracle_layout = OracleLayout { slots };
         Self {
+            operations,
             oracle,
             oracle_layout,
             copies,

@@ -8,6 +8,7 @@ use crate::catalog::Catalog;
 use crate::collect::{Horizon, Retired};
 use crate::database::Shared;
 use crate::displaced::DisplacedBuffer;
+use crate::operations::Operations;
 use crate::shared_slot::SharedSlot;
 use crate::slot::LanePlace;
 use crate::snapshot::Snapshot;
@@ -25,6 +26,7 @@ use std::sync::Arc;
 /// The owned part of a lane: what a commit that nobody waits for any more still needs.
 pub(crate) struct LaneInner<E: Env> {
     pub env: E,
+    pub operations: &'static Operations<E>,
     pub shared: Arc<Shared<E>>,
     pub slot: SlotId,
     /// Which of the lanes beside a shared slot this is.
@@ -125,6 +127,7 @@ impl<E: Env> LaneInner<E> {
         let transaction = ((u32::from(slot.0) << 16) | number).wrapping_mul(0x9e37_79b9);
         Self {
             env,
+            operations: shared.operations,
             shared,
             slot,
             number,
@@ -198,7 +201,7 @@ impl<E: Env> LaneInner<E> {
 
     /// Forgets the last transaction, takes a snapshot, and takes note of catalog changes.
     #[inline]
-    pub(super) async fn begin(&mut self) -> Result<(), Abort> {
+    pub(crate) async fn begin(&mut self) -> Result<(), Abort> {
         if self.is_lost || self.shared_slot.as_ref().is_some_and(|slot| slot.is_lost()) {
             return Err(Abort::Unreachable);
         }

@@ -17,12 +17,10 @@ pub struct KnownLeaves {
 }
 
 impl<E: Env> Lane<E> {
-    /// Reads all leaves of a table and of its indexes, so that no lookup asks memory servers for the way, and answers where
-    /// they are. As many are remembered as the lane has room for.
-    ///
-    /// # Errors
-    /// There is no such table, or memory servers do not answer.
-    pub async fn read_leaves(&mut self, table: TableId) -> Result<KnownLeaves, TxnError> {
+    pub(crate) async fn read_leaves_generic(
+        &mut self,
+        table: TableId,
+    ) -> Result<KnownLeaves, TxnError> {
         let mut transaction = self.begin(Isolation::Snapshot).await?;
         let lane = transaction.lane();
         lane.open_table(table.0).await?;
@@ -34,11 +32,7 @@ impl<E: Env> Lane<E> {
         Ok(known)
     }
 
-    /// Takes over what another lane knows.
-    ///
-    /// # Errors
-    /// The table is gone, or memory servers do not answer.
-    pub async fn take_leaves(
+    pub(crate) async fn take_leaves_generic(
         &mut self,
         table: TableId,
         known: &KnownLeaves,

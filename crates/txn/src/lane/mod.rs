@@ -15,7 +15,7 @@ pub(crate) use open::{blocks_of, leaves_of};
 
 use crate::abort::Abort;
 use crate::catalog::{IndexId, TableId};
-use crate::detach::away_from_home;
+use crate::operations::Operations;
 use crate::snapshot::Snapshot;
 use crate::statistics::LaneStatistics;
 use crate::transaction::{Isolation, Transaction};
@@ -47,6 +47,11 @@ impl<E: Env> Lane<E> {
         Self { env: inner.env.clone(), inner: Some(inner) }
     }
 
+    /// The engine; `None` for a lane whose inner part is gone.
+    pub(crate) fn operations(&self) -> Option<&'static Operations<E>> {
+        Some(self.inner.as_ref()?.operations)
+    }
+
     pub(crate) fn inner(&mut self) -> &mut LaneInner<E> {
         self.inner.as_mut().expect("a lane that is not at home has its inner part")
     }
@@ -55,7 +60,7 @@ impl<E: Env> Lane<E> {
     #[inline]
     pub async fn begin(&mut self, isolation: Isolation) -> Result<Transaction<'_, E>, Abort> {
         let Some(inner) = self.inner.as_mut() else { return Err(Abort::Unreachable) };
-        inner.begin().await?;
+        (inner.operations.begin)(inner).await?;
         Ok(Transaction::new(&mut self.inner, isolation))
     }
 
@@ -66,7 +71,7 @@ impl<E: Env> Lane<E> {
         if E::IMMEDIATE
             && let Some(inner) = &self.inner
         {
-            inner.prefetch(reads);
+            (inner.operations.prefetch)(inner, reads);
         }
     }
 
@@ -77,7 +82,7 @@ impl<E: Env> Lane<E> {
         if E::IMMEDIATE
             && let Some(inner) = &self.inner
         {
-            inner.prefetch_lookup(index.0, key);
+            (inner.operations.prefetch_lookup)(inner, index, key);
         }
     }
 
@@ -111,25 +116,21 @@ impl<E: Env> Lane<E> {
     /// begin again soon need not; one that is kept aside should. Dropping a lane does it, too.
     pub async fn rest(&mut self) -> Result<(), Abort> {
         let Some(inner) = self.inner.as_mut() else { return Err(Abort::Unreachable) };
-        inner.rest().await
+        (inner.operations.rest)(inner).await
     }
 
     /// Collects what can be collected, without waiting for enough of it to pile up. It holds locks as it
     /// goes, so like a commit it goes on to its end.
     pub async fn collect_garbage(&mut self) -> Result<(), Abort> {
-        if E::IMMEDIATE {
-            return self.inner().collect_all().await;
-        }
-        let collect = async |inner: &mut LaneInner<E>| inner.collect_all().await;
-        away_from_home(&mut self.inner, collect).await.unwrap_or(Err(Abort::Unreachable))
+        let Some(inner) = self.inner.as_ref() else { return Err(Abort::Unreachable) };
+        (inner.operations.collect_garbage)(&mut self.inner).await
     }
 }
 
 impl<E: Env> Drop for Lane<E> {
     fn drop(&mut self) {
         if let Some(inner) = self.inner.take() {
-            let shared = inner.shared.clone();
-            shared.take_back(inner);
+            (inner.operations.take_back)(inner);
         }
     }
 }

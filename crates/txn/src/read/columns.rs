@@ -8,7 +8,6 @@ use crate::access::{Absence, Access, RowId, State};
 use crate::catalog::{TableId, TableInfo};
 use crate::database::Database;
 use crate::lane::LaneInner;
-use crate::transaction::Transaction;
 use fabric::Env;
 use layout::Key;
 
@@ -42,27 +41,25 @@ fn words_with(info: &TableInfo, columns: &[usize]) -> u32 {
     info.row.payload() + bytes.div_ceil(8)
 }
 
-impl<E: Env> Transaction<'_, E> {
-    /// As [`Transaction::read_many`], but of rows whose table has an entry in `columns` nothing else may be asked
-    /// for: other columns may not have come, and whoever looks at them panics. Nor can such a row be changed,
-    /// before the transaction reads its key without this restriction; the [`RowId`] stays the same.
+impl<E: Env> LaneInner<E> {
+    /// [`Transaction::read_columns`](crate::Transaction::read_columns).
     #[inline]
-    pub async fn read_columns(
+    pub(crate) async fn read_columns(
         &mut self,
         reads: &[(TableId, Key)],
         columns: &[Columns],
         found: &mut Vec<Option<RowId>>,
     ) -> Result<(), TxnError> {
         found.clear();
-        let lane = self.lane().begin_statement()?;
-        lane.read_count += reads.len() as u32;
-        let transaction = lane.transaction;
+        self.begin_statement()?;
+        self.read_count += reads.len() as u32;
+        let transaction = self.transaction;
         let mut visit = |access, state| {
             let is_there = !matches!(state, State::Absent | State::Deleted);
             found.push(is_there.then(|| RowId::new(access, transaction)));
         };
-        let located = lane.locate_many(reads, (columns, false), &mut visit).await;
-        lane.end_statement(located)
+        let located = self.locate_many(reads, (columns, false), &mut visit).await;
+        self.end_statement(located)
     }
 }
 

@@ -6,21 +6,22 @@ use crate::abort::TxnError;
 use crate::access::{RowId, State};
 use crate::catalog::TableId;
 use crate::lane::LaneInner;
-use crate::transaction::Transaction;
 use fabric::Env;
 use layout::Key;
 
-impl<E: Env> Transaction<'_, E> {
-    /// Reads one row: one round trip where rows stand in their buckets and the version is current.
-    #[inline]
-    pub async fn read(&mut self, table: TableId, key: &Key) -> Result<Option<RowId>, TxnError> {
-        let lane = self.lane().begin_statement()?;
-        let found = lane.read_lone(table, key).await;
-        lane.end_statement(found)
-    }
-}
-
 impl<E: Env> LaneInner<E> {
+    /// [`Transaction::read`](crate::Transaction::read).
+    #[inline]
+    pub(crate) async fn read(
+        &mut self,
+        table: TableId,
+        key: &Key,
+    ) -> Result<Option<RowId>, TxnError> {
+        self.begin_statement()?;
+        let found = self.read_lone(table, key).await;
+        self.end_statement(found)
+    }
+
     #[inline(always)]
     async fn read_lone(&mut self, table: TableId, key: &Key) -> Result<Option<RowId>, TxnError> {
         self.read_count += 1;

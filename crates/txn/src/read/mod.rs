@@ -14,10 +14,9 @@ mod post;
 mod settle;
 
 use crate::abort::TxnError;
-use crate::access::{RowId, State};
+use crate::access::State;
 use crate::catalog::TableId;
 use crate::lane::LaneInner;
-use crate::transaction::Transaction;
 pub use columns::Columns;
 use columns::{WHOLE, words_of};
 use fabric::{Env, Span};
@@ -47,19 +46,6 @@ enum Step {
     /// The version in place is not the snapshot's.
     Old(GlobalPtr),
     Settled,
-}
-
-impl<E: Env> Transaction<'_, E> {
-    /// Reads independent rows together; `found` gets one entry per read.
-    #[inline]
-    pub fn read_many(
-        &mut self,
-        reads: &[(TableId, Key)],
-        found: &mut Vec<Option<RowId>>,
-    ) -> impl Future<Output = Result<(), TxnError>> {
-        // No future of its own around the other.
-        self.read_columns(reads, &[], found)
-    }
 }
 
 /// Whether two keys are the same; they have a few words, for which a call is too much.

@@ -5,7 +5,7 @@ use crate::support::cluster::Cluster;
 use crate::support::{GROUP, STORAGES, VALUE, group_key, index, key, table};
 use fabric::{Env, LocalEnv, run_now};
 use layout::{IndexDesign, IndexKind, Storage};
-use sim::{Carrier, Endpoint, SimConfig};
+use sim::{AsEndpoint, Carrier, SimConfig};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -261,7 +261,7 @@ fn in_a_world(
         [offset_ns.saturating_sub(OFFSET_MAX_NS), OFFSET_MAX_NS.saturating_sub(offset_ns)];
     for (number, change) in changes.into_iter().enumerate() {
         let (database, told) = (cluster.compute(number as u16), told.clone());
-        let env: Endpoint = database.env().clone();
+        let env = database.env().endpoint().clone();
         cluster.world.spawn_on(&env, async move {
             database.env().sleep_ns(waits_ns[number]).await;
             let answer = change.run(&database, storage).await;

@@ -9,8 +9,8 @@ use crate::support::cluster::Cluster;
 use crate::support::history::Cell;
 use crate::support::key;
 use crate::support::twins::{Changes, GROUPS, Rows, Twins, expected};
-use fabric::Env;
-use sim::{Carrier, Endpoint, SimConfig};
+use fabric::{DynEnv, Env};
+use sim::{Carrier, SimConfig};
 use std::cell::RefCell;
 use std::rc::Rc;
 use txn::{
@@ -169,7 +169,7 @@ fn run(carrier: Carrier, seed: u64, oracle: Oracle) -> u64 {
     let twins = Twins::create(&cluster);
     let history = Shared::default();
     for number in 0..SESSIONS {
-        let database: Database<Endpoint> = cluster.compute(number as u16);
+        let database: Database<DynEnv> = cluster.compute(number as u16);
         let env = database.env().clone();
         let seed = seed * 100 + number;
         cluster.world.spawn_on(&env, session(database, twins, seed, history.clone()));

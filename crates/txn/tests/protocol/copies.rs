@@ -3,7 +3,8 @@
 use crate::random::{FASTEST, Mix, SNAPSHOT, TIGHT, check_all};
 use crate::support::cluster::Cluster;
 use crate::support::{STORAGES, VALUE, key, table};
-use sim::{Endpoint, SimConfig};
+use fabric::DynEnv;
+use sim::SimConfig;
 use std::cell::Cell;
 use std::rc::Rc;
 use txn::{Database, DatabaseConfig, Isolation, Outcome, TableId, TxnError};
@@ -43,11 +44,7 @@ const ROUNDS: i32 = 20;
 const COUNTED: i32 = 1000;
 
 /// Adds one to a row, or makes it.
-async fn count(
-    database: &Database<Endpoint>,
-    table: TableId,
-    id: i32,
-) -> Result<Outcome, TxnError> {
+async fn count(database: &Database<DynEnv>, table: TableId, id: i32) -> Result<Outcome, TxnError> {
     let mut lane = database.lane().await.expect("there are slots");
     let mut txn = lane.begin(Isolation::Snapshot).await?;
     let (row, value) = match txn.read(table, &key(id)).await? {

@@ -5,9 +5,9 @@ use crate::support::cluster::Cluster;
 use crate::support::history::Cell;
 use crate::support::twins::{Changes, Rows, Twins};
 use crate::support::{index, table};
-use fabric::Env;
+use fabric::{DynEnv, Env};
 use layout::{IndexKind, PartRule, Storage};
-use sim::{Carrier, Endpoint, SimConfig};
+use sim::{Carrier, SimConfig};
 use std::future::Future;
 use std::pin::pin;
 use std::task::Poll;
@@ -68,7 +68,7 @@ struct Scene {
     cluster: Cluster,
     twins: Twins,
     /// Of the compute server whose futures are dropped.
-    database: Database<Endpoint>,
+    database: Database<DynEnv>,
 }
 
 impl Scene {
@@ -87,7 +87,7 @@ impl Scene {
         scene
     }
 
-    fn lane(&self) -> Lane<Endpoint> {
+    fn lane(&self) -> Lane<DynEnv> {
         let lane = self.cluster.world.block_on(self.database.env(), self.database.lane());
         lane.unwrap_or_else(|error| panic!("{}: {error}", self.cluster.world.identity()))
     }
@@ -96,7 +96,7 @@ impl Scene {
         self.cluster.world.block_on(self.database.env(), future)
     }
 
-    fn commit(&self, lane: &mut Lane<Endpoint>, changes: &Changes) {
+    fn commit(&self, lane: &mut Lane<DynEnv>, changes: &Changes) {
         let identity = self.cluster.world.identity();
         self.run(async {
             for _ in 0..100 {
@@ -110,7 +110,7 @@ impl Scene {
         });
     }
 
-    fn read_all(&self, lane: &mut Lane<Endpoint>) -> Rows {
+    fn read_all(&self, lane: &mut Lane<DynEnv>) -> Rows {
         let read = self.run(async {
             for _ in 0..100 {
                 match self.twins.read_all(lane, ID_END).await {
@@ -124,7 +124,7 @@ impl Scene {
     }
 
     /// After the future was dropped: what goes on alone ends, everything works, nothing is in the way.
-    fn aftermath(&self, lane: Option<&mut Lane<Endpoint>>, allowed: &[Rows]) {
+    fn aftermath(&self, lane: Option<&mut Lane<DynEnv>>, allowed: &[Rows]) {
         self.cluster.world.run_for(REST_NS);
         let identity = self.cluster.world.identity();
         let mut other = self.lane();
@@ -274,9 +274,9 @@ fn collections_are_dropped() {
 /// A change of the catalog goes on to its end, whoever waits for it. `prepare` comes before and is not dropped.
 fn catalog_change<P: Future<Output = ()>, F: Future<Output = bool>>(
     name: &str,
-    prepare: impl Fn(Database<Endpoint>) -> P,
-    change: impl Fn(Database<Endpoint>) -> F,
-    is_done: impl Fn(&Database<Endpoint>) -> bool,
+    prepare: impl Fn(Database<DynEnv>) -> P,
+    change: impl Fn(Database<DynEnv>) -> F,
+    is_done: impl Fn(&Database<DynEnv>) -> bool,
 ) {
     at_every_await(|seed, polls| {
         let name = format!("{name} dropped at poll {polls}");
@@ -302,7 +302,7 @@ fn catalog_change<P: Future<Output = ()>, F: Future<Output = bool>>(
     });
 }
 
-async fn nothing(_: Database<Endpoint>) {}
+async fn nothing(_: Database<DynEnv>) {}
 
 #[test]
 fn creations_of_tables_are_dropped() {
@@ -317,7 +317,7 @@ fn creations_of_tables_are_dropped() {
 
 #[test]
 fn drops_of_tables_are_dropped() {
-    let create = |database: Database<Endpoint>| async move {
+    let create = |database: Database<DynEnv>| async move {
         let spec = table("old", Storage::HashOutside, vec![index(IndexKind::Tree, false)]);
         let old = database.create_table(spec).await.expect("there is room");
         let mut lane = database.lane().await.expect("there are slots");
@@ -336,7 +336,7 @@ fn drops_of_tables_are_dropped() {
 }
 
 /// Both parts are on one server, which some worlds have no other than.
-async fn in_parts(database: Database<Endpoint>) -> bool {
+async fn in_parts(database: Database<DynEnv>) -> bool {
     let spec = table("parts", Storage::Tree, vec![index(IndexKind::Hash, false)]);
     let rule = PartRule::Ranges { smallest: 0, values: 10 };
     database.create_in_parts(spec, &[0, 0], rule).await.is_ok()
@@ -373,7 +373,7 @@ fn creations_of_indexes_are_dropped() {
 
 #[test]
 fn drops_of_indexes_are_dropped() {
-    let create = |database: Database<Endpoint>| async move {
+    let create = |database: Database<DynEnv>| async move {
         database.create_index("tree", more()).await.expect("there is room");
     };
     let drop =

@@ -4,9 +4,9 @@
 use crate::catalog::{compare, write_into};
 use crate::support::cluster::Cluster;
 use crate::support::{STORAGES, index, table};
-use fabric::Env;
+use fabric::{DynEnv, Env};
 use layout::{IndexDesign, IndexKind, Storage};
-use sim::{Carrier, Endpoint, SimConfig};
+use sim::{Carrier, SimConfig};
 use std::cell::Cell;
 use std::rc::Rc;
 use txn::{Database, DatabaseConfig, Oracle};
@@ -86,9 +86,10 @@ fn an_index_is_filled_for_longer_than_a_transaction_may_run() {
 }
 
 /// Vectors are frozen by a collector and fetched for each compute server, until the index is there.
-fn fetch(cluster: &Cluster, homes: &[Database<Endpoint>], made_at_ns: &Rc<Cell<Option<u64>>>) {
+fn fetch(cluster: &Cluster, homes: &[Database<DynEnv>], made_at_ns: &Rc<Cell<Option<u64>>>) {
     homes.iter().for_each(Database::rely_on_collector);
-    let oracle = cluster.database.elsewhere(cluster.world.service_endpoint(layout::NodeId(0)));
+    let oracle =
+        cluster.database.elsewhere(cluster.world.service_endpoint(layout::NodeId(0)).into_dyn());
     let made = made_at_ns.clone();
     cluster.world.spawn_on(&oracle.env().clone(), async move {
         oracle.collect_vectors(|| made.get().is_none()).await.expect("the server lives");

@@ -4,9 +4,9 @@
 use crate::catalog::write_into;
 use crate::support::cluster::Cluster;
 use crate::support::{STORAGES, VALUE, key, table};
-use fabric::Env;
+use fabric::{DynEnv, Env};
 use layout::Storage;
-use sim::{Carrier, Endpoint, SimConfig};
+use sim::{Carrier, SimConfig};
 use txn::{DatabaseConfig, Isolation, Lane, Oracle, Outcome, TableId};
 
 /// Rows.
@@ -15,7 +15,7 @@ const ROWS: i32 = 20;
 const STALE_NS: u64 = 1_000_000;
 
 /// The value of a row, and when the snapshot was asked for.
-async fn value(lane: &mut Lane<Endpoint>, table: TableId, id: i32) -> (Option<i64>, u64) {
+async fn value(lane: &mut Lane<DynEnv>, table: TableId, id: i32) -> (Option<i64>, u64) {
     let began_ns = lane.env().now_ns();
     let mut txn = lane.begin(Isolation::Snapshot).await.expect("the oracle answers");
     let row = txn.read(table, &key(id)).await.expect("readable");

@@ -3,9 +3,9 @@
 
 use crate::support::cluster::Cluster;
 use crate::support::{GROUP, STORAGES, VALUE, group_key, index, key, table};
-use fabric::Env;
+use fabric::{DynEnv, Env};
 use layout::{IndexKind, Key, NodeId, PartRule, RegionId, Storage};
-use sim::{Carrier, Endpoint, Fault, Memory, SimConfig};
+use sim::{Carrier, Fault, Memory, SimConfig};
 use std::future::poll_fn;
 use std::pin::pin;
 use std::task::{Context, Poll};
@@ -119,7 +119,7 @@ fn run(carrier: Carrier, seed: u64, storage: Storage, kind: IndexKind) -> Told {
         })
         .collect();
     let old = cluster.compute(1);
-    let use_all = async |database: &Database<Endpoint>, told: &mut Told| {
+    let use_all = async |database: &Database<DynEnv>, told: &mut Told| {
         if let Err(error) = database.refresh().await {
             told.note::<()>(Err(error.into()));
         }

@@ -3,9 +3,9 @@
 
 use crate::support::cluster::Cluster;
 use crate::support::{VALUE, index, key, table};
-use fabric::FailurePoint;
+use fabric::{DynEnv, FailurePoint};
 use layout::{IndexKind, PartRule, Storage};
-use sim::{Carrier, Endpoint, SimConfig};
+use sim::{Carrier, SimConfig};
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -35,7 +35,7 @@ fn cluster(seed: u64, name: &str) -> Cluster {
 }
 
 /// Makes the table and drops it.
-async fn live(database: Database<Endpoint>, storage: Storage, is_over: Rc<Cell<bool>>) {
+async fn live(database: Database<DynEnv>, storage: Storage, is_over: Rc<Cell<bool>>) {
     database.create_in_parts(spec(storage), &SERVERS, RULE).await.expect("there is room");
     database.drop_table(NAMES[0]).await.expect("it was made");
     is_over.set(true);
@@ -69,7 +69,7 @@ fn run(
 }
 
 /// Rows of every part are put and found.
-async fn work(database: &Database<Endpoint>, table: TableId) {
+async fn work(database: &Database<DynEnv>, table: TableId) {
     let mut lane = database.lane().await.expect("there are slots");
     let mut txn = lane.begin(Isolation::Snapshot).await.expect("begins");
     for id in 0..KEYS {

@@ -5,12 +5,12 @@ use crate::mutants::{fixed, is_caught, judge};
 use crate::support::cluster::Cluster;
 use crate::support::program::{Program, Step, Tables};
 use crate::support::{index, key, table};
-use fabric::Env;
+use fabric::{DynEnv, Env};
 use layout::{IndexKind, Storage};
-use sim::{Carrier, Endpoint, Interval, SimConfig};
+use sim::{Carrier, Interval, SimConfig};
 use txn::{Abort, DatabaseConfig, Isolation, Lane, Outcome, TxnError};
 
-type Player = Lane<Endpoint>;
+type Player = Lane<DynEnv>;
 
 /// Rounds of collection that suffice to adopt a horizon and to collect by it.
 const COLLECTIONS: u32 = 4;

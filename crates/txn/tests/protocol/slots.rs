@@ -2,7 +2,7 @@
 
 use crate::support::cluster::Cluster;
 use fabric::Env;
-use sim::SimConfig;
+use sim::{AsEndpoint, SimConfig};
 use std::cell::RefCell;
 use std::rc::Rc;
 use txn::DatabaseConfig;
@@ -22,7 +22,8 @@ fn first_lanes_that_start_at_once_take_the_slots_of_one_compute_server() {
         let lanes = Rc::new(RefCell::new(Vec::new()));
         for number in 0..LANES {
             let lanes = lanes.clone();
-            let home = home.with_env(cluster.world.endpoint(home.env().node()));
+            let home =
+                home.with_env(cluster.world.endpoint(home.env().endpoint().node()).into_dyn());
             cluster.world.spawn_on(&home.env().clone(), async move {
                 home.env().sleep_ns(number * seed * 100).await;
                 let lane = home.lane().await.expect("there are slots");

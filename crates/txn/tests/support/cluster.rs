@@ -2,6 +2,7 @@
 
 use super::history::Execution;
 use super::program::{Program, Tables, execute, execute_all};
+use fabric::DynEnv;
 use layout::{PartRule, Storage};
 use sim::{Endpoint, SimConfig, World};
 use std::cell::{Cell, RefCell};
@@ -15,7 +16,7 @@ const SERVER_WORDS: u64 = 1 << 20;
 /// A simulated world with a database in it. One endpoint sets up and checks; the others work.
 pub struct Cluster {
     pub world: World,
-    pub database: Database<Endpoint>,
+    pub database: Database<DynEnv>,
     pub admin: Endpoint,
     /// Whether sessions rely on a collector of frozen vectors; for those whose compute servers have several.
     pub has_collector: bool,
@@ -29,7 +30,8 @@ impl Cluster {
         let world = World::new(config.with_servers(&vec![SERVER_WORDS; usize::from(servers)]));
         let nodes = world.serve(services);
         let admin = world.endpoint(world.compute_node(0));
-        let database = world.block_on(&admin, Database::create(admin.clone(), nodes, database));
+        let database =
+            world.block_on(&admin, Database::create(admin.clone().into_dyn(), nodes, database));
         let database = database.unwrap_or_else(|error| panic!("{}: {error}", world.identity()));
         Self { world, database, admin, has_collector: false, fetches: false }
     }
@@ -40,10 +42,10 @@ impl Cluster {
     }
 
     /// A handle from another compute server, on an endpoint of its own. Each has another memory server as its nearest.
-    pub fn compute(&self, index: u16) -> Database<Endpoint> {
+    pub fn compute(&self, index: u16) -> Database<DynEnv> {
         let node = self.world.compute_node(index % 4);
         let nearest = index % self.database.server_count() as u16;
-        self.database.elsewhere(self.world.endpoint(node)).nearest_to(nearest)
+        self.database.elsewhere(self.world.endpoint(node).into_dyn()).nearest_to(nearest)
     }
 
     /// Freezes vectors beside the oracle for as long as sessions run; in a process of its own where it has to do with
@@ -54,7 +56,7 @@ impl Cluster {
             0 => self.world.service_endpoint(oracle),
             _ => self.world.endpoint(oracle),
         };
-        let oracle = self.database.elsewhere(env);
+        let oracle = self.database.elsewhere(env.into_dyn());
         self.world.spawn_on(&oracle.env().clone(), async move {
             let collected = oracle.collect_vectors(|| running.get() > 0).await;
             collected.expect("the oracle's memory server lives");
@@ -63,7 +65,7 @@ impl Cluster {
 
     /// The database of a session: compute servers of their own have one each, and where lanes share slots every
     /// other session is on the same compute server.
-    fn of_session(&self, homes: &[Database<Endpoint>], session: usize) -> Database<Endpoint> {
+    fn of_session(&self, homes: &[Database<DynEnv>], session: usize) -> Database<DynEnv> {
         match self.database.config().shares_slot {
             false => self.compute(session as u16),
             true => homes[session % homes.len()].clone(),
@@ -99,17 +101,12 @@ impl Cluster {
     }
 
     /// Runs one transaction as the administrator.
-    pub fn run_one(
-        &self,
-        lane: &mut Lane<Endpoint>,
-        tables: Tables,
-        program: &Program,
-    ) -> Execution {
+    pub fn run_one(&self, lane: &mut Lane<DynEnv>, tables: Tables, program: &Program) -> Execution {
         self.admin(execute(lane, tables, usize::MAX, program))
     }
 
     /// A lane of the administrator.
-    pub fn lane(&self) -> Lane<Endpoint> {
+    pub fn lane(&self) -> Lane<DynEnv> {
         self.admin(self.database.lane()).expect("there are slots")
     }
 

@@ -3,9 +3,9 @@
 use super::history::Execution;
 use super::program::{Program, Tables, execute, execute_all};
 use super::server::{SERVERS, admission, memory_server};
-use fabric::{
-    Admission, Caller, Engine, Env, Patience, Port, RemoteEnv, ServeCounters, ServerAddress,
-    Sharing, TcpConfig, TcpPort, TcpTransport, port,
+use fabric::{DynEnv, 
+    Admission, Caller, Engine, Env, Patience, Port, ServeCounters, ServerAddress, Sharing,
+    TcpConfig, TcpPort, TcpTransport, port,
 };
 use layout::NodeId;
 use std::cell::RefCell;
@@ -25,11 +25,9 @@ const PATIENCE: Patience = Patience { spin_ns: 5_000, awake_ns: 50_000, sleep_ns
 /// Between two looks for something to do.
 const LOOK_NS: u64 = 100_000;
 
-pub type TcpEnv = RemoteEnv<TcpTransport>;
-
 /// Memory servers on threads of their own; they end with their owner.
 pub struct Network {
-    pub database: Database<TcpEnv>,
+    pub database: Database<DynEnv>,
     engine: Engine<TcpTransport>,
     other: Other,
     _servers: Vec<Server>,
@@ -50,7 +48,7 @@ impl Other {
         let config = config.clone();
         let work = move || {
             let engine = engine(&config, 2);
-            let database = Database::open(engine.endpoint(), &root);
+            let database = Database::open(DynEnv::new(engine.endpoint()), &root);
             while let Some((tables, sessions)) = engine.block_on(next(&database, &job)) {
                 engine.block_on(database.refresh()).expect("the servers answer");
                 if begin.send(()).is_err() {
@@ -135,7 +133,8 @@ impl Network {
         };
         let engine = engine(&config, 1);
         let nodes = (0..SERVERS).map(NodeId).collect();
-        let database = Database::create(engine.endpoint(), nodes, DatabaseConfig::default());
+        let database =
+            Database::create(DynEnv::new(engine.endpoint()), nodes, DatabaseConfig::default());
         let database = engine.block_on(database).expect("empty servers");
         let other = Other::start(&config, database.root());
         Self { database, engine, other, _servers: servers }
@@ -160,7 +159,7 @@ impl Network {
         is_of_two: bool,
     ) -> Vec<Execution> {
         let lane = self.engine.block_on(self.database.lane());
-        let mut lane: Lane<TcpEnv> = lane.expect("there are slots");
+        let mut lane: Lane<DynEnv> = lane.expect("there are slots");
         let filled = self.engine.block_on(execute(&mut lane, tables, usize::MAX, setup));
         assert_eq!(filled.outcome, Outcome::Committed);
         let mut history = vec![filled];
@@ -190,7 +189,7 @@ impl Network {
 }
 
 /// The next job, if there is one. What lanes have to do when they go home is done meanwhile.
-async fn next<T>(database: &Database<TcpEnv>, jobs: &Receiver<T>) -> Option<T> {
+async fn next<T>(database: &Database<DynEnv>, jobs: &Receiver<T>) -> Option<T> {
     loop {
         match jobs.try_recv() {
             Ok(job) => return Some(job),
@@ -206,7 +205,7 @@ type Sessions = Vec<(usize, Vec<Program>)>;
 /// Runs sessions beside each other.
 fn play_all(
     engine: &Engine<TcpTransport>,
-    database: &Database<TcpEnv>,
+    database: &Database<DynEnv>,
     tables: Tables,
     sessions: Sessions,
 ) -> Vec<Execution> {

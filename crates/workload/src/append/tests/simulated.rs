@@ -36,7 +36,7 @@ fn judged(sim: SimConfig, isolation: Isolation) -> Report {
     });
     for number in 0..SESSIONS {
         let endpoint = world.endpoint(world.compute_node(number as u16));
-        let database = database.elsewhere(endpoint.clone());
+        let database = database.elsewhere(endpoint.clone().into_dyn());
         let append = append.clone();
         world.spawn_on(&endpoint, async move {
             database.refresh().await.expect("the servers answer");

@@ -37,7 +37,7 @@ fn keeps_every_check(carrier: Carrier, seed: u64, isolation: Isolation) -> RunTo
     let totals = Rc::new(RefCell::new(RunTotals::new(TYPES.len())));
     for number in 0..TERMINALS {
         let endpoint = world.endpoint(world.compute_node(number as u16));
-        let database = database.elsewhere(endpoint.clone());
+        let database = database.elsewhere(endpoint.clone().into_dyn());
         let (totals, tatp) = (totals.clone(), tatp.clone());
         world.spawn_on(&endpoint, async move {
             database.refresh().await.expect("the servers answer");

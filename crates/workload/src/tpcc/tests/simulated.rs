@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::simulated;
+use fabric::DynEnv;
 use sim::{Carrier, SimConfig, World};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -27,7 +28,7 @@ fn keeps_every_check(carrier: Carrier, seed: u64, isolation: Isolation) -> RunTo
     let mut lane = world.block_on(&admin, async {
         tpcc.create_tables(&database).await.expect("the tables are new");
         let mut lane = database.lane().await.expect("lanes are free");
-        let parts = Workload::<sim::Endpoint>::load_parts(&tpcc);
+        let parts = Workload::<DynEnv>::load_parts(&tpcc);
         for part in 0..parts {
             tpcc.load_part(&database, &mut lane, part, parts, &|_| {}).await.expect("it fits");
         }
@@ -37,7 +38,7 @@ fn keeps_every_check(carrier: Carrier, seed: u64, isolation: Isolation) -> RunTo
     let totals = Rc::new(RefCell::new(RunTotals::new(TYPE_COUNT)));
     for number in 0..TERMINALS {
         let endpoint = world.endpoint(world.compute_node(number as u16));
-        let database = database.elsewhere(endpoint.clone());
+        let database = database.elsewhere(endpoint.clone().into_dyn());
         let totals = totals.clone();
         world.spawn_on(&endpoint, async move {
             database.refresh().await.expect("the servers answer");

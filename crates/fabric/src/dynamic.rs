@@ -1,0 +1,213 @@
+//! A world behind a pointer.
+//!
+//! Protocols are generic over [`Env`] and are compiled once for each world that they meet. Where verbs take
+//! time, an indirect call and a boxed future per batch cost little beside the round trip; so all those worlds
+//! share this one type, and the engine is compiled twice: for [`LocalEnv`](crate::LocalEnv) and for [`DynEnv`].
+
+use crate::batch::Batch;
+use crate::counters::Counters;
+use crate::env::{Env, Fabric, FailurePoint, Mutant};
+use crate::error::{CallError, FabricError};
+use crate::service::ServiceId;
+use layout::{NodeId, RegionId};
+use std::any::Any;
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+
+/// A future of some world.
+type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
+
+/// An endpoint of any world where verbs take time. Clones share the endpoint and its counters.
+#[derive(Clone)]
+pub struct DynEnv {
+    env: Rc<dyn ObjectEnv>,
+    is_coherent: bool,
+    is_serial: bool,
+    is_simulated: bool,
+}
+
+impl DynEnv {
+    /// # Panics
+    /// If verbs of the world complete before they return: [`Fabric::IMMEDIATE`] is false here.
+    pub fn new<E: Env>(env: E) -> Self {
+        const { assert!(!E::IMMEDIATE, "a world without waiting is compiled for itself") };
+        let (is_coherent, is_serial) = (env.is_coherent(), env.is_serial());
+        Self { env: Rc::new(env), is_coherent, is_serial, is_simulated: E::IS_SIMULATED }
+    }
+
+    /// The endpoint itself, if it is of this type.
+    pub fn downcast_ref<E: Env>(&self) -> Option<&E> {
+        let env: &dyn Any = &*self.env;
+        env.downcast_ref()
+    }
+}
+
+impl Fabric for DynEnv {
+    const IMMEDIATE: bool = false;
+
+    #[inline]
+    fn is_coherent(&self) -> bool {
+        self.is_coherent
+    }
+
+    #[inline]
+    fn is_serial(&self) -> bool {
+        self.is_serial
+    }
+
+    #[inline]
+    fn execute(&self, batch: Batch) -> impl Future<Output = Result<Batch, FabricError>> {
+        self.env.execute(batch)
+    }
+
+    #[inline]
+    fn call(
+        &self,
+        node: NodeId,
+        service: ServiceId,
+        request: Vec<u8>,
+    ) -> impl Future<Output = Result<Vec<u8>, CallError>> {
+        self.env.call(node, service, request)
+    }
+
+    #[inline]
+    fn node_of(&self, region: RegionId) -> NodeId {
+        self.env.node_of(region)
+    }
+
+    #[inline]
+    fn counters(&self) -> &Counters {
+        self.env.counters()
+    }
+}
+
+impl Env for DynEnv {
+    #[inline]
+    fn now_ns(&self) -> u64 {
+        self.env.now_ns()
+    }
+
+    #[inline]
+    fn sleep_ns(&self, duration_ns: u64) -> impl Future<Output = ()> {
+        self.env.sleep_ns(duration_ns)
+    }
+
+    #[inline]
+    fn yield_now(&self) -> impl Future<Output = ()> {
+        self.env.yield_now()
+    }
+
+    #[inline]
+    fn random(&self) -> u64 {
+        self.env.random()
+    }
+
+    #[inline]
+    fn spawn(&self, task: impl Future<Output = ()> + 'static) {
+        self.env.spawn(Box::pin(task));
+    }
+
+    #[inline]
+    async fn reach(&self, point: impl FailurePoint) {
+        if self.is_simulated {
+            self.env.reach(point.name()).await;
+        }
+    }
+
+    #[inline]
+    fn mutant(&self, name: Mutant) -> bool {
+        self.is_simulated && self.env.mutant(name)
+    }
+
+    #[inline]
+    fn refuses_memory(&self) -> bool {
+        self.is_simulated && self.env.refuses_memory()
+    }
+}
+
+/// [`Env`] without generics.
+trait ObjectEnv: Any {
+    fn execute(&self, batch: Batch) -> Boxed<'_, Result<Batch, FabricError>>;
+    fn call(
+        &self,
+        node: NodeId,
+        service: ServiceId,
+        request: Vec<u8>,
+    ) -> Boxed<'_, Result<Vec<u8>, CallError>>;
+    fn node_of(&self, region: RegionId) -> NodeId;
+    fn counters(&self) -> &Counters;
+    fn now_ns(&self) -> u64;
+    fn sleep_ns(&self, duration_ns: u64) -> Boxed<'_, ()>;
+    fn yield_now(&self) -> Boxed<'_, ()>;
+    fn random(&self) -> u64;
+    fn spawn(&self, task: Boxed<'static, ()>);
+    fn reach(&self, point: &'static str) -> Boxed<'_, ()>;
+    fn mutant(&self, name: Mutant) -> bool;
+    fn refuses_memory(&self) -> bool;
+}
+
+/// A failure point of which only the name is left.
+#[derive(Clone, Copy)]
+struct Named(&'static str);
+
+impl FailurePoint for Named {
+    fn name(self) -> &'static str {
+        self.0
+    }
+}
+
+impl<E: Env> ObjectEnv for E {
+    fn execute(&self, batch: Batch) -> Boxed<'_, Result<Batch, FabricError>> {
+        Box::pin(Fabric::execute(self, batch))
+    }
+
+    fn call(
+        &self,
+        node: NodeId,
+        service: ServiceId,
+        request: Vec<u8>,
+    ) -> Boxed<'_, Result<Vec<u8>, CallError>> {
+        Box::pin(Fabric::call(self, node, service, request))
+    }
+
+    fn node_of(&self, region: RegionId) -> NodeId {
+        Fabric::node_of(self, region)
+    }
+
+    fn counters(&self) -> &Counters {
+        Fabric::counters(self)
+    }
+
+    fn now_ns(&self) -> u64 {
+        Env::now_ns(self)
+    }
+
+    fn sleep_ns(&self, duration_ns: u64) -> Boxed<'_, ()> {
+        Box::pin(Env::sleep_ns(self, duration_ns))
+    }
+
+    fn yield_now(&self) -> Boxed<'_, ()> {
+        Box::pin(Env::yield_now(self))
+    }
+
+    fn random(&self) -> u64 {
+        Env::random(self)
+    }
+
+    fn spawn(&self, task: Boxed<'static, ()>) {
+        Env::spawn(self, task);
+    }
+
+    fn reach(&self, point: &'static str) -> Boxed<'_, ()> {
+        Box::pin(Env::reach(self, Named(point)))
+    }
+
+    fn mutant(&self, name: Mutant) -> bool {
+        Env::mutant(self, name)
+    }
+
+    fn refuses_memory(&self) -> bool {
+        Env::refuses_memory(self)
+    }
+}

@@ -1,0 +1,68 @@
+//! `namdb spade`: from SQL procedures to a physical design.
+
+mod apply;
+mod design;
+mod forecast;
+mod generate;
+mod measure;
+mod plan;
+mod question;
+mod tune;
+mod verify;
+
+use crate::Verdict;
+use anyhow::Result;
+use clap::{Args, Subcommand};
+use namdb::procedures::Code;
+
+const EXAMPLES: &str = "\
+A workload of your own is a folder, and this is the way with it:
+  namdb spade plan mine                                        the plans, once for each change of its SQL
+  namdb bench mine --seconds 2                                 run it, with tables stored as usual
+  namdb spade measure --profile connectx3-fdr --machines 5     once for each cluster
+  namdb spade tune mine --out mine/design.json                 decide
+  namdb spade verify mine                                      measure what was decided beside its forecast
+
+docs/workload.md has every key of workload.toml, docs/sql.md tells which SQL is taken, docs/spade.md all else.";
+
+/// Options of `spade`.
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub struct SpadeArguments {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// Measure what single operations cost on a cluster, real or simulated
+    Measure(measure::MeasureArguments),
+    /// Ask a PostgreSQL for the plans of a workload's statements
+    Plan(plan::PlanArguments),
+    /// Decide how a workload is stored, partitioned and carried out
+    Tune(tune::TuneArguments),
+    /// Say what given designs should reach, side by side, before one of them is made
+    Forecast(forecast::ForecastArguments),
+    /// Build a design, measure it, and put that beside its forecast
+    Verify(verify::VerifyArguments),
+    /// Write Rust for a workload's procedures
+    Generate(generate::GenerateArguments),
+    /// Print how a workload's tables are stored where no file says it, as a file to start from
+    Design(design::DesignArguments),
+    /// Make and load a workload's tables in a running cluster, as a design says
+    Apply(apply::ApplyArguments),
+}
+
+/// Runs the command, with generated code of these workloads beside that of the shipped ones.
+pub fn run(arguments: &SpadeArguments, code: &[Code]) -> Result<Verdict> {
+    match &arguments.what {
+        What::Measure(arguments) => measure::run(arguments),
+        What::Plan(arguments) => plan::run(arguments),
+        What::Tune(arguments) => tune::run(arguments),
+        What::Forecast(arguments) => forecast::run(arguments),
+        What::Verify(arguments) => verify::run(arguments, code),
+        What::Generate(arguments) => generate::run(arguments),
+        What::Design(arguments) => design::run(arguments),
+        What::Apply(arguments) => apply::run(arguments),
+    }
+}

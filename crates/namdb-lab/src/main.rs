@@ -1,0 +1,6 @@
+//! The program `namdb-lab`, with generated code of the shipped workloads alone.
+#![forbid(unsafe_code)]
+
+fn main() -> std::process::ExitCode {
+    namdb_lab::run(&[])
+}

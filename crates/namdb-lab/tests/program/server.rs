@@ -1,0 +1,127 @@
+//! Memory servers as processes of one test, whose events it reads.
+#![allow(clippy::disallowed_methods, reason = "processes are waited for by the real clock")]
+
+use super::support::{temporary, text};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+/// How long anything may take that a server does by itself.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A folder with a cluster's file in it, which goes with this.
+pub struct Site {
+    pub folder: PathBuf,
+    pub file: PathBuf,
+}
+
+impl Site {
+    /// One memory server of 64 MiB; `lines` come before the servers.
+    pub fn new(name: &str, fabric: &str, lines: &str) -> Self {
+        let folder = temporary(name);
+        std::fs::create_dir_all(&folder).expect("room for a folder");
+        let file = folder.join("cluster.toml");
+        let site = Self { folder, file };
+        site.write(&format!(
+            "name = \"{name}\"\nid = \"{:016x}\"\nfabric = \"{fabric}\"\ndirectory = \"run\"\n{lines}\n\
+             [[memory]]\nbytes = \"64 MiB\"\n",
+            std::process::id()
+        ));
+        site
+    }
+
+    pub fn write(&self, cluster: &str) {
+        std::fs::write(&self.file, cluster).expect("room for a file");
+    }
+
+    pub fn server(&self, options: &str) -> Server {
+        Server::start(&self.command(options), &self.folder.join("events"))
+    }
+
+    /// The arguments of its memory server.
+    pub fn command(&self, options: &str) -> String {
+        format!("memory-server --cluster {} --number 0 {options}", self.file.display())
+    }
+}
+
+impl Drop for Site {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// A process that writes its events to a file, and ends with this.
+pub struct Server {
+    child: Child,
+    log: PathBuf,
+}
+
+impl Server {
+    pub fn start(arguments: &str, log: &Path) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_namdb-lab"));
+        command.args(arguments.split_whitespace());
+        Self::spawn(&mut command, log)
+    }
+
+    pub fn spawn(command: &mut Command, log: &Path) -> Self {
+        let file = std::fs::File::create(log).expect("room for a file");
+        let child = command.stdout(Stdio::null()).stderr(file).spawn().expect("it was built");
+        Self { child, log: log.to_owned() }
+    }
+
+    pub fn log(&self) -> String {
+        text(&std::fs::read(&self.log).expect("the file is there"))
+    }
+
+    /// All events so far, each of which has to be a line of JSON.
+    pub fn events(&self) -> Vec<Value> {
+        let log = self.log();
+        let whole = log.rfind('\n').map_or("", |end| &log[..end]);
+        let event = |line: &str| {
+            serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))
+        };
+        whole.lines().map(event).collect()
+    }
+
+    /// Waits for an event with this message.
+    pub fn wait_for(&self, message: &str) -> Value {
+        self.wait_until(message, |event| event["message"] == message)
+    }
+
+    pub fn wait_until(&self, what: &str, is_it: impl Fn(&Value) -> bool) -> Value {
+        let start = Instant::now();
+        loop {
+            if let Some(event) = self.events().into_iter().find(&is_it) {
+                return event;
+            }
+            assert!(start.elapsed() < PATIENCE, "no event {what} in\n{}", self.log());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    pub fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).expect("it runs");
+    }
+
+    /// Waits for its end.
+    pub fn ended(&mut self) -> ExitStatus {
+        let start = Instant::now();
+        loop {
+            if let Some(status) = self.child.try_wait().expect("it is ours") {
+                return status;
+            }
+            assert!(start.elapsed() < PATIENCE, "it does not end:\n{}", self.log());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // One that has ended cannot be ended.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,79 @@
+//! Running the program, and reading what it says.
+
+use serde_json::Value;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+pub fn namdb(arguments: &str) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_namdb-lab"));
+    command.args(arguments.split_whitespace()).output().expect("the program was built")
+}
+
+pub fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("the program writes UTF-8")
+}
+
+/// A file name of this test run that nobody else uses.
+pub fn temporary(name: &str) -> PathBuf {
+    std::env::temp_dir().join(format!("namdb-test-{}-{name}", std::process::id()))
+}
+
+pub fn number(report: &Value, pointer: &str) -> f64 {
+    let found = report.pointer(pointer).and_then(Value::as_f64);
+    found.unwrap_or_else(|| panic!("no number at {pointer} of {report:#}"))
+}
+
+/// What a server answers at its control address, head included.
+pub fn get(address: &str, path: &str) -> String {
+    let mut stream = TcpStream::connect(address).expect("it listens");
+    let request = format!("GET {path} HTTP/1.1\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).expect("it reads");
+    let mut page = String::new();
+    stream.read_to_string(&mut page).expect("it answers");
+    page
+}
+
+/// Runs a benchmark for a moment and returns its report.
+pub fn bench(workload: &str) -> Value {
+    let path = temporary(&workload.replace(|letter: char| !letter.is_alphanumeric(), "-"));
+    let output = namdb(&format!(
+        "bench {workload} --seconds 0.3 --warm-up 0.05 --memory 1G --json {}",
+        path.display()
+    ));
+    let errors = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{workload}: {errors}");
+    let drawn = text(&output.stdout);
+    assert!(drawn.contains("The database is consistent"), "{drawn}");
+    assert!(
+        drawn.lines().all(|line| line.len() <= 80),
+        "a line is too long for a terminal:\n{drawn}"
+    );
+    let report = std::fs::read_to_string(&path).expect("the report was written");
+    std::fs::remove_file(&path).expect("the report is ours");
+    serde_json::from_str(&report).expect("the report is JSON")
+}
+
+/// Starts the program, signals it once its progress says `sentence`, and returns what it says then.
+#[cfg(unix)]
+pub fn signalled(arguments: &str, sentence: &str, signal: rustix::process::Signal) -> Output {
+    use std::io::BufRead;
+    let mut command = Command::new(env!("CARGO_BIN_EXE_namdb-lab"));
+    let mut child = command
+        .args(arguments.split_whitespace())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .expect("the program was built");
+    let errors = child.stderr.take().expect("it is piped");
+    let mut lines = std::io::BufReader::new(errors).lines();
+    let said = lines.find(|line| line.as_ref().is_ok_and(|line| line.contains(sentence)));
+    assert!(said.is_some(), "{arguments} ended without saying {sentence}");
+    let process = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(process, signal).expect("it runs");
+    let rest: Vec<String> = lines.map(|line| line.expect("UTF-8")).collect();
+    let mut output = child.wait_with_output().expect("it was started here");
+    output.stderr = rest.join("\n").into_bytes();
+    output
+}

@@ -1,0 +1,255 @@
+//! Looks at a database before and after a run: whether what must hold does, and what memory the tables take.
+
+use super::driver::Run;
+use super::load::Loaded;
+use super::progress::Progress;
+use super::report::{CheckReport, TableReport, TablesReport};
+use super::site::{Seat, Site, SiteWorkload};
+use super::text::counted;
+use anyhow::{Context, Result};
+use fabric::Env;
+use namdb::{TableMemory, WholeMemory};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use workload::{RunTotals, Workload, count};
+
+/// What is known of the database between load and run.
+#[derive(Clone, Debug)]
+pub struct BeforeRun {
+    /// What loading took.
+    pub loaded: Loaded,
+    /// Memory of the tables.
+    pub memory: TablesReport,
+    /// The verdicts, where the workload has some that hold only then.
+    pub checks: Vec<CheckReport>,
+    /// What could not be looked at.
+    pub problems: Vec<String>,
+}
+
+impl BeforeRun {
+    /// Looks at the database right after the load.
+    pub fn new<S: Site, W: SiteWorkload<S>>(site: &S, workload: &W, loaded: Loaded) -> Self {
+        let mut problems = Vec::new();
+        let mut checks = Vec::new();
+        if workload.has_load_checks() {
+            let totals = RunTotals::new(workload.transaction_types().len());
+            let results = check_workload(site, workload, &totals, true);
+            checks = kept(results, &mut problems, "the loaded database could not be checked");
+        }
+        let tables = memory(site, workload, &|_| ());
+        let memory = kept(tables, &mut problems, "its memory could not be measured");
+        Self { loaded, memory, checks, problems }
+    }
+}
+
+/// The value, or the default and one more problem.
+fn kept<T: Default>(value: Result<T>, problems: &mut Vec<String>, sentence: &str) -> T {
+    value.unwrap_or_else(|error| {
+        problems.push(format!("{sentence}: {error:#}"));
+        T::default()
+    })
+}
+
+/// Memory and rows of the workload's tables, each of which is told of when its turn comes.
+fn memory<S: Site, W: SiteWorkload<S>>(
+    site: &S,
+    workload: &W,
+    tell: &dyn Fn(&str),
+) -> Result<TablesReport> {
+    let seat = site.seat()?;
+    let database = seat.handle();
+    seat.wait(database.refresh())?;
+    let mut per_table = BTreeMap::new();
+    let used = TableMemory::of_whole_tables(seat.wait(database.memory_usage())?);
+    let mut lane = seat.wait(database.lane())?;
+    let names = workload.table_names();
+    for &name in names {
+        tell(name);
+        let rows = seat.wait(count::rows(&database, &mut lane, &[name]))?.into_iter().sum();
+        let table = database.table(name).with_context(|| format!("there is no table {name}"))?;
+        let schema = database.schema(table).with_context(|| format!("there is no table {name}"))?;
+        let raw_bytes = rows * schema.raw_bytes();
+        let whole = WholeMemory { used_bytes: 0, parts: 1, copies: 1 };
+        let WholeMemory { used_bytes, parts, copies } = used.get(name).copied().unwrap_or(whole);
+        let report = TableReport { rows, raw_bytes, used_bytes, parts, copies };
+        per_table.insert(name.to_owned(), report);
+    }
+    Ok(TablesReport {
+        raw_bytes: per_table.values().map(|table| table.raw_bytes).sum(),
+        used_bytes: used.values().map(|whole| whole.used_bytes).sum(),
+        per_table,
+    })
+}
+
+/// Checks the database after a run and measures its memory.
+pub fn look<S: Site, W: SiteWorkload<S>>(
+    site: &S,
+    workload: &W,
+    run: &Run,
+    (before, rows_before): (Vec<CheckReport>, &TablesReport),
+    problems: &mut Vec<String>,
+) -> (Vec<CheckReport>, TablesReport) {
+    let looked = Looked::begin(rows_before);
+    let checked = check_workload(site, workload, &run.totals, false);
+    // Each further attempt would wait for the lost server as long as this one did.
+    let is_lost = run.is_unreachable && checked.is_err();
+    let mut checks = kept(checked, problems, "the database could not be checked");
+    add_checks_after_load(&mut checks, before);
+    if is_lost {
+        looked.progress.finish(&counted(checks.len() as u64, "check"));
+        return (checks, TablesReport::default());
+    }
+    let structure = check_structure(site, workload, &|name| looked.at(name, "structure"));
+    let structure = kept(structure, problems, "the structures could not be checked");
+    let tables = memory(site, workload, &|name| looked.at(name, "rows"));
+    let now = kept(tables, problems, "the memory of the tables could not be measured");
+    checks.extend(check_rows::<S::Env, W>(workload, rows_before, &now, &run.totals));
+    checks.extend(structure);
+    looked.progress.finish(&counted(checks.len() as u64, "check"));
+    (checks, now)
+}
+
+/// How far checking is, in rows: all of them are looked at for the structure of their tables, and counted. What the workload asks of them comes
+/// first, and takes nobody knows how long.
+struct Looked<'t> {
+    progress: Progress,
+    tables: &'t TablesReport,
+    /// Rows that are done, and what is looked at of which table.
+    standing: RefCell<(u64, Option<(&'static str, String)>)>,
+}
+
+impl<'t> Looked<'t> {
+    fn begin(tables: &'t TablesReport) -> Self {
+        let rows: u64 = tables.per_table.values().map(|of| of.rows).sum();
+        let progress = Progress::begin("checking", (2 * rows).max(1));
+        progress.announce("what must hold of the workload");
+        Self { progress, tables, standing: RefCell::default() }
+    }
+
+    /// Goes on with a table, which is named again for each of its parts.
+    fn at(&self, name: &str, what: &'static str) {
+        let (done, at) = &mut *self.standing.borrow_mut();
+        let now = Some((what, name.to_owned()));
+        if *at == now {
+            return;
+        }
+        let before =
+            std::mem::replace(at, now).and_then(|(_, name)| self.tables.per_table.get(&name));
+        *done += before.map_or(0, |of| of.rows);
+        self.progress.show(*done, &format!("{what} of {name}"));
+    }
+}
+
+/// What the workload says of the rows that were counted for the report; nothing where they could not be, which is told.
+fn check_rows<E: Env, W: Workload<E>>(
+    workload: &W,
+    before: &TablesReport,
+    now: &TablesReport,
+    totals: &RunTotals,
+) -> Vec<CheckReport> {
+    let rows = |report: &TablesReport| -> Option<Vec<u64>> {
+        let names = workload.table_names().iter();
+        names.map(|&name| report.per_table.get(name).map(|table| table.rows)).collect()
+    };
+    let (Some(before), Some(now)) = (rows(before), rows(now)) else { return Vec::new() };
+    workload.check_rows(&before, &now, totals).into_iter().map(CheckReport::from).collect()
+}
+
+/// Of the checks before the run, those that hold only there are listed, and those that failed.
+fn add_checks_after_load(checks: &mut Vec<CheckReport>, before: Vec<CheckReport>) {
+    for check in before {
+        if !check.ok || !checks.iter().any(|after| after.name == check.name) {
+            checks.push(CheckReport { name: format!("after the load, {}", check.name), ..check });
+        }
+    }
+}
+
+fn check_workload<S: Site, W: SiteWorkload<S>>(
+    site: &S,
+    workload: &W,
+    totals: &RunTotals,
+    after_load: bool,
+) -> Result<Vec<CheckReport>> {
+    let seat = site.seat()?;
+    let database = seat.handle();
+    let mut lane = seat.wait(database.lane())?;
+    let results = seat.wait(workload.check(&database, &mut lane, totals, after_load))?;
+    Ok(results.into_iter().map(CheckReport::from).collect())
+}
+
+/// Looks at the workload's own tables: in a cluster, others may be at work in theirs.
+fn check_structure<S: Site, W: SiteWorkload<S>>(
+    site: &S,
+    workload: &W,
+    tell: &dyn Fn(&str),
+) -> Result<Option<CheckReport>> {
+    let seat = site.seat()?;
+    let database = seat.handle();
+    let is_own = |name: &str| {
+        let is_own = workload.table_names().contains(&name);
+        if is_own {
+            tell(name);
+        }
+        is_own
+    };
+    let structure = seat.wait(database.check_tables(&is_own))?;
+    let locked = structure.locked.first().map(|first| match structure.locked.len() {
+        1 => format!("{first} is locked"),
+        count => format!("{first} is locked, as are {} more", count - 1),
+    });
+    let wrong = structure.errors.first().cloned().or(locked);
+    Ok(Some(CheckReport {
+        is_rate: false,
+        name: "every table and index is well formed, nothing is left locked".to_owned(),
+        ok: wrong.is_none(),
+        detail: match wrong {
+            None => counted(structure.lines.len() as u64, "structure"),
+            Some(wrong) => wrong,
+        },
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Verdict;
+    use crate::bench::report::{Parameters, Report, Subject};
+    use crate::bench::trial;
+    use fabric::run_now;
+    use layout::NodeId;
+    use memory::Label;
+    use memory::extent::allocate_extent;
+    use namdb::{Db, Isolation};
+
+    /// Takes what larger extents have left over: whoever wants the smallest finds no memory either.
+    fn take_the_rest(db: &Db) {
+        let database = db.handle();
+        for bytes in [1 << 20, 64 << 10, 4 << 10, 8] {
+            let take = || allocate_extent(database.env(), NodeId(0), bytes, Label(u64::MAX));
+            while run_now(take()).is_ok() {}
+        }
+    }
+
+    /// A run that has filled the memory can still be checked: checks only read.
+    #[test]
+    fn a_check_needs_no_memory() {
+        let (db, workload, loaded) = trial::loaded();
+        take_the_rest(&db);
+        let before = BeforeRun::new(&db, &workload, loaded);
+        let run = trial::run(&db, &workload);
+        assert!(!run.is_out_of_memory && run.totals.committed() > 0, "{run:?}");
+        let isolation = Isolation::Snapshot;
+        let subject = Subject {
+            parameters: Parameters::default(),
+            isolation,
+            threads: 1,
+            rate: None,
+            seed: 1,
+        };
+        let report = Report::new(&db, &workload, &subject, before, &run, &[]);
+        assert!(report.problems.is_empty(), "{:?}", report.problems);
+        assert!(report.checks.len() > 1, "{:?}", report.checks);
+        assert!(report.checks.iter().all(|check| check.ok), "{:?}", report.checks);
+        assert_eq!(report.verdict(), Verdict::Sound);
+    }
+}

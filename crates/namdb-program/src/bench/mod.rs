@@ -1,0 +1,43 @@
+//! Measuring a workload: open a database, load it, run it, check it, report.
+
+pub mod crew;
+pub mod driver;
+pub mod json;
+pub mod json_lines;
+pub mod load;
+pub mod look;
+pub mod measure;
+pub mod order;
+pub mod pace;
+pub mod part;
+pub mod populate;
+pub mod progress;
+pub mod report;
+pub mod site;
+pub mod table;
+pub mod telling;
+pub mod text;
+pub mod travel;
+#[cfg(test)]
+mod trial;
+pub mod worker;
+pub mod world;
+
+use fabric::{DynEnv, LocalEnv};
+use workload::Workload;
+
+/// A workload that threads of one process can run together.
+pub trait LocalWorkload: Workload<LocalEnv> + Sync {}
+
+impl<W: Workload<LocalEnv> + Sync> LocalWorkload for W {}
+
+/// A workload for every world that this program reaches.
+pub trait AnyWorkload:
+    LocalWorkload + Workload<DynEnv, Terminal: 'static> + Send + 'static
+{
+}
+
+impl<W> AnyWorkload for W where
+    W: LocalWorkload + Workload<DynEnv, Terminal: 'static> + Send + 'static
+{
+}

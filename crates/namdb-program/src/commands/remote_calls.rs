@@ -1,0 +1,60 @@
+//! How many calls come to another machine than that of their rows, as `namdb bench` is told.
+
+use spade_format::design::REMOTE_CALLS;
+
+/// What says that nobody looks where rows are.
+const ANYWHERE: &str = "anywhere";
+
+/// Where calls come from whose arguments tell the place of their rows.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum RemoteCalls {
+    /// From the machine of their rows, but for this share.
+    Share(f64),
+    /// From anywhere, as they are drawn.
+    Anywhere,
+}
+
+impl Default for RemoteCalls {
+    /// As forecasts have it.
+    fn default() -> Self {
+        Self::Share(REMOTE_CALLS)
+    }
+}
+
+/// Reads a share in percent, or that calls come from anywhere.
+pub fn parse_remote_calls(text: &str) -> Result<RemoteCalls, String> {
+    if text.trim() == ANYWHERE {
+        return Ok(RemoteCalls::Anywhere);
+    }
+    let percent = parse_percent(text).map_err(|said| format!("{said}, and not `{ANYWHERE}`"))?;
+    Ok(RemoteCalls::Share(percent / 100.0))
+}
+
+pub fn parse_percent(text: &str) -> Result<f64, String> {
+    match text.trim().parse::<f64>() {
+        Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(percent),
+        _ => Err(format!("{text:?} is no number from 0 to 100")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_is_a_number_or_none_at_all() {
+        assert_eq!(parse_remote_calls("25"), Ok(RemoteCalls::Share(0.25)));
+        assert_eq!(parse_remote_calls("anywhere"), Ok(RemoteCalls::Anywhere));
+        let said = parse_remote_calls("nowhere").expect_err("that is no share");
+        assert_eq!(said, "\"nowhere\" is no number from 0 to 100, and not `anywhere`");
+        assert_eq!(RemoteCalls::default(), RemoteCalls::Share(0.1));
+    }
+
+    #[test]
+    fn percents_are_between_nothing_and_all() {
+        assert_eq!(parse_percent("12.5"), Ok(12.5));
+        for wrong in ["-1", "101", "ten", "NaN"] {
+            assert!(parse_percent(wrong).is_err_and(|said| said.contains("0 to 100")), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,6 @@
+//! The program `namdb`.
+#![forbid(unsafe_code)]
+
+fn main() -> std::process::ExitCode {
+    namdb_program::run(&[], None)
+}

@@ -1,0 +1,133 @@
+//! Transactions of this process on memory servers that a network reaches, through an engine for each thread.
+
+use super::LEAVE_NS;
+use super::place::Place;
+use crate::bench::site::{Facts, Seat, Site};
+use crate::output;
+use anyhow::Result;
+use fabric::DynEnv;
+use fabric::patience::Patience;
+use fabric::remote::{AnyTransport, Engine, Transport};
+use layout::NodeId;
+use std::collections::BTreeSet;
+use std::future::Future;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use txn::{Database, Root};
+
+/// A fabric's way to connect.
+pub trait Connect: Sync {
+    /// Connects to all memory servers, as this process's engine thread `endpoint`.
+    fn connect(&self, endpoint: u64) -> Result<AnyTransport>;
+}
+
+/// The memory servers of a cluster, at their addresses.
+pub struct RemoteSite {
+    connect: Box<dyn Connect>,
+    /// Compute servers that are called.
+    peers: Vec<NodeId>,
+    root: Root,
+    /// The memory server whose copies of tables are read.
+    nearest: u16,
+    facts: Facts,
+    /// Those of the process.
+    endpoints: Arc<AtomicU64>,
+    /// Servers whose loss was told, so that many threads tell it once.
+    told: Arc<Mutex<BTreeSet<u16>>>,
+}
+
+impl RemoteSite {
+    /// Threads of this process that take a seat connect by `connect` and keep `lanes` lanes busy each.
+    pub fn new(connect: impl Connect + 'static, place: &Place, lanes: u32) -> Self {
+        let facts = Facts {
+            fabric: place.cluster.fabric.name(),
+            servers: place.root.servers.len() as u16,
+            oracle: place.root.config.oracle,
+            lanes_per_thread: lanes,
+        };
+        let (root, told) = (place.root.clone(), Arc::default());
+        let endpoints = place.endpoints.clone();
+        let (connect, peers, nearest) = (Box::new(connect), Vec::new(), place.nearest());
+        Self { connect, peers, root, nearest, facts, endpoints, told }
+    }
+
+    /// As [`RemoteSite::new`], where threads connect to compute servers, too, to call them.
+    pub fn with_peers(self, peers: Vec<NodeId>) -> Self {
+        Self { peers, ..self }
+    }
+}
+
+impl Site for RemoteSite {
+    type Env = DynEnv;
+    type Seat = RemoteSeat;
+
+    fn seat(&self) -> Result<RemoteSeat> {
+        let endpoint = self.endpoints.fetch_add(1, Ordering::Relaxed);
+        let engine = Engine::new(self.connect.connect(endpoint)?, Patience::default())?;
+        let database =
+            Database::open(DynEnv::new(engine.endpoint()), &self.root).nearest_to(self.nearest);
+        let (peers, told) = (self.peers.clone(), self.told.clone());
+        let seat = RemoteSeat { database, engine, peers, told };
+        seat.wait(seat.database.refresh())?;
+        Ok(seat)
+    }
+
+    fn facts(&self) -> Facts {
+        self.facts
+    }
+}
+
+/// A thread's connections, and the engine that drives its lanes.
+pub struct RemoteSeat {
+    database: Database<DynEnv>,
+    engine: Engine<AnyTransport>,
+    peers: Vec<NodeId>,
+    told: Arc<Mutex<BTreeSet<u16>>>,
+}
+
+impl RemoteSeat {
+    /// What drives this thread's lanes, and serves its ports.
+    pub fn engine(&self) -> &Engine<AnyTransport> {
+        &self.engine
+    }
+
+    /// Says which servers have no connection any more, and why.
+    fn tell_losses(&self) {
+        // A server's log has an event of each connection that was lost, and nothing but events.
+        if tracing::dispatcher::has_been_set() {
+            return;
+        }
+        for &node in self.database.root().servers.iter().chain(&self.peers) {
+            let endpoint = self.engine.endpoint();
+            let Some(why) = endpoint.with_transport(|transport| transport.trouble(node)) else {
+                continue;
+            };
+            if self.told.lock().expect("no holder panics").insert(node.0) {
+                let which = fabric::identity::named(node);
+                output::say(&format!("  {which} is lost: {why}"));
+            }
+        }
+    }
+}
+
+impl Seat for RemoteSeat {
+    type Env = DynEnv;
+
+    fn handle(&self) -> Database<DynEnv> {
+        self.database.with_env(DynEnv::new(self.engine.endpoint()))
+    }
+
+    fn wait<F: Future>(&self, future: F) -> F::Output {
+        self.engine.block_on(future)
+    }
+}
+
+impl Drop for RemoteSeat {
+    /// Lanes of this thread are no longer of use to anybody: their slots are.
+    fn drop(&mut self) {
+        self.tell_losses();
+        if let Err(error) = self.engine.block_on(self.database.leave(LEAVE_NS)) {
+            output::say(&format!("  slots of the vector were not given back: {error}"));
+        }
+    }
+}

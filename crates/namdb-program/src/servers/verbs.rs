@@ -1,0 +1,132 @@
+//! Memory servers that are reached by RDMA, and compute servers that are called.
+
+use super::abroad::Peers;
+use super::remote::{Connect, RemoteSite};
+use super::{PROGRAM, all_servers, place, settings};
+use anyhow::{Context, Result};
+use fabric::DynEnv;
+use fabric::identity::Admission;
+use fabric::patience::Patience;
+use fabric::remote::{AnyTransport, Engine, RemoteEnv};
+use fabric::verbs::{
+    Choice, Place, VerbsConfig, VerbsPort, VerbsServer, VerbsShare, VerbsTransport,
+};
+use fabric::{Caller, Env, Pages, Services};
+use layout::RegionId;
+use membership::{ClusterFile, ClusterMap, FabricKind, server_addresses};
+use std::net::{TcpListener, ToSocketAddrs};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use txn::server::{ServiceCounts, counted_services};
+use txn::{Database, Root};
+
+/// Where threads of this process run transactions with `lanes` lanes each, and call `peers`.
+pub fn site(place: &place::Place, lanes: u32, peers: &Peers<'_>) -> Result<RemoteSite> {
+    let device = device(&place.cluster)?;
+    let mut config =
+        config(device, &place.cluster, &place.map, place.epoch.clone(), place.identity())?;
+    config.peers = server_addresses(peers.members.iter().copied(), FabricKind::Verbs)?;
+    config.needs_peers = peers.are_needed;
+    let nodes = config.peers.iter().map(|peer| peer.node).collect();
+    let queue_pairs_max = place.cluster.verbs.queue_pairs_max;
+    // Sites of a process are there beside each other: where it works, and where it answers calls.
+    let taken = u64::from(queue_pairs_max);
+    config.caller.endpoint = place.endpoints.fetch_add(taken, Ordering::Relaxed);
+    let share = VerbsShare::new(config, queue_pairs_max);
+    Ok(RemoteSite::new(share, place, lanes).with_peers(nodes))
+}
+
+/// Takes calls at `listener`, which are answered by tasks of `env`.
+pub fn calls<E: Env>(
+    cluster: &ClusterFile,
+    listener: TcpListener,
+    admission: Arc<Admission>,
+    env: E,
+    services: Services<E>,
+) -> Result<VerbsPort<E>> {
+    let place = device(cluster)?;
+    Ok(VerbsPort::of_calls(place, listener, admission, env, services)?)
+}
+
+fn config(
+    device: Place,
+    cluster: &ClusterFile,
+    map: &ClusterMap,
+    epoch: Arc<AtomicU64>,
+    identity: u64,
+) -> Result<VerbsConfig> {
+    let caller = Caller {
+        servers: server_addresses(map.memory_servers(), FabricKind::Verbs)?,
+        cluster: cluster.id.0,
+        epoch,
+        identity,
+        endpoint: 0,
+        program: PROGRAM.to_owned(),
+    };
+    Ok(VerbsConfig::new(device, caller))
+}
+
+impl Connect for VerbsShare {
+    fn connect(&self, _endpoint: u64) -> Result<AnyTransport> {
+        let connected = Self::connect(self).map(AnyTransport::from);
+        connected.with_context(|| format!("no connections through {}", self.place()))
+    }
+}
+
+/// This host's device, as the cluster's file wants it.
+fn device(cluster: &ClusterFile) -> Result<Place> {
+    let verbs = &cluster.verbs;
+    let choice =
+        Choice { device: verbs.device.clone(), port: verbs.port, gid_index: verbs.gid_index };
+    Place::open(&choice).context("this host cannot take part in a cluster whose fabric is `verbs`")
+}
+
+/// A memory server's port, the device that it is reached through, and the pages of its region.
+pub fn open(
+    cluster: &ClusterFile,
+    admission: &Arc<Admission>,
+    services: &Arc<ServiceCounts>,
+) -> Result<(VerbsPort, Place, Pages)> {
+    let (node, bytes) = (admission.node, admission.region_bytes);
+    let number = node.0;
+    let place = device(cluster)?;
+    let region = VerbsServer::region(&place, RegionId(number), bytes)
+        .with_context(|| format!("memory server {number} has no region on {place}"))?;
+    let pages = region.pages();
+    let server = VerbsServer {
+        place: place.clone(),
+        region,
+        admission: admission.clone(),
+        server_count: cluster.memory.len() as u16,
+        services: counted_services::<RemoteEnv<VerbsTransport>>(services).into(),
+    };
+    let listen = &cluster.memory[usize::from(number)].listen;
+    let refused = || format!("memory server {number} cannot listen at {listen}");
+    let address = listen.to_socket_addrs().with_context(refused)?.next().with_context(refused)?;
+    Ok((VerbsPort::bind(server, address).with_context(refused)?, place, pages))
+}
+
+/// Who makes a database over RDMA: a caller like any other, since only the card's atomics are atomic.
+pub struct Founder {
+    /// The cluster.
+    pub cluster: ClusterFile,
+    /// The device of this host.
+    pub device: Place,
+    /// The memory server whose process this is.
+    pub identity: u64,
+}
+
+impl Founder {
+    /// Makes the database on the memory servers, all of which are there and empty.
+    pub fn create(&self, map: &ClusterMap) -> Result<Root> {
+        let (cluster, epoch) = (&self.cluster, Arc::new(map.epoch.into()));
+        let config = config(self.device.clone(), cluster, map, epoch, self.identity)?;
+        let transport = AnyTransport::from(VerbsTransport::connect(&config)?);
+        let engine = Engine::new(transport, Patience::default())?;
+        let servers = all_servers(cluster.memory.len());
+        let config = settings(cluster.oracle, cluster.transaction_time_ms);
+        let database =
+            engine.block_on(Database::create(DynEnv::new(engine.endpoint()), servers, config))?;
+        Ok(database.root())
+    }
+}

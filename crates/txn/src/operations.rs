@@ -1,0 +1,568 @@
+//! The engine's operations, compiled once for each world.
+//!
+//! The engine is generic over [`Env`], and the compiler generates optimised generic code anew in every crate
+//! that uses it. Sessions therefore reach the engine through a table of functions, which this crate fills for
+//! its two worlds: [`LocalEnv`], where verbs complete at once, and [`DynEnv`] for all others. What users of
+//! this crate compile themselves is the call through the table, and accessors of rows.
+//!
+//! To add an operation: a field of [`Operations`], a function below that calls the generic code, and a method
+//! of [`Transaction`], [`Lane`] or [`Database`] that calls the field.
+
+use crate::abort::{Abort, Outcome, TxnError};
+use crate::access::RowId;
+use crate::catalog::{Catalog, CatalogError, IndexId, TableId, TableMemory, TableSpec};
+use crate::check::StructureReport;
+use crate::database::{Database, DatabaseConfig};
+use crate::detach::away_from_home;
+use crate::lane::{KnownLeaves, Lane, LaneError, LaneInner};
+use crate::read::Columns;
+use crate::scan::Scan;
+use crate::slot::{Departure, SlotSupply};
+use crate::transaction::Transaction;
+use crate::value::{Visitor, note_references};
+use fabric::{DynEnv, Env, FabricError, LocalEnv, run_now};
+use layout::{IndexDesign, Key, LongValues, NodeId, OutOfLine, RecordRef};
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+/// A world that this crate compiles the engine for.
+pub trait EngineEnv: Env {
+    /// The engine in this world.
+    fn operations() -> &'static Operations<Self>;
+}
+
+impl EngineEnv for LocalEnv {
+    fn operations() -> &'static Operations<Self> {
+        static OPERATIONS: Operations<LocalEnv> = Operations::new();
+        &OPERATIONS
+    }
+}
+
+impl EngineEnv for DynEnv {
+    fn operations() -> &'static Operations<Self> {
+        static OPERATIONS: Operations<DynEnv> = Operations::new();
+        &OPERATIONS
+    }
+}
+
+/// The result of an operation: already there where verbs complete at once, a boxed future elsewhere.
+#[must_use = "an operation elsewhere than in this process does nothing unless it is awaited"]
+pub enum Answer<'a, T> {
+    /// `None` once it was polled.
+    Ready(Option<T>),
+    /// Verbs are on their way.
+    Pending(Pin<Box<dyn Future<Output = T> + 'a>>),
+}
+
+impl<'a, T> Answer<'a, T> {
+    #[inline(always)]
+    fn of<E: Env>(future: impl Future<Output = T> + 'a) -> Self {
+        match E::IMMEDIATE {
+            true => Self::Ready(Some(run_now(future))),
+            false => Self::Pending(Box::pin(future)),
+        }
+    }
+}
+
+// The value is moved out of `Ready`, never polled in place.
+impl<T> Unpin for Answer<'_, T> {}
+
+impl<T> Future for Answer<'_, T> {
+    type Output = T;
+
+    #[inline(always)]
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
+        match self.get_mut() {
+            Self::Ready(value) => {
+                Poll::Ready(value.take().expect("a completed future is not polled"))
+            }
+            Self::Pending(future) => future.as_mut().poll(context),
+        }
+    }
+}
+
+/// The lane of a session: away while a commit runs that a dropped future must not stop.
+type Home<E> = Option<Box<LaneInner<E>>>;
+
+/// The engine of one world, as functions that are compiled in this crate.
+pub struct Operations<E: Env> {
+    pub(crate) begin: for<'a> fn(&'a mut LaneInner<E>) -> Answer<'a, Result<(), Abort>>,
+    pub(crate) commit: for<'a> fn(&'a mut Home<E>) -> Answer<'a, Outcome>,
+    pub(crate) rest: for<'a> fn(&'a mut LaneInner<E>) -> Answer<'a, Result<(), Abort>>,
+    pub(crate) take_back: fn(Box<LaneInner<E>>),
+    pub(crate) collect_garbage: for<'a> fn(&'a mut Home<E>) -> Answer<'a, Result<(), Abort>>,
+    pub(crate) prefetch: fn(&LaneInner<E>, &[(TableId, Key)]),
+    pub(crate) prefetch_lookup: fn(&LaneInner<E>, IndexId, &Key),
+    read: for<'a> fn(
+        &'a mut LaneInner<E>,
+        TableId,
+        &'a Key,
+    ) -> Answer<'a, Result<Option<RowId>, TxnError>>,
+    read_columns: for<'a> fn(
+        &'a mut LaneInner<E>,
+        &'a [(TableId, Key)],
+        &'a [Columns],
+        &'a mut Vec<Option<RowId>>,
+    ) -> Answer<'a, Result<(), TxnError>>,
+    insert:
+        for<'a> fn(&'a mut LaneInner<E>, TableId, &'a Key) -> Answer<'a, Result<RowId, TxnError>>,
+    insert_many: for<'a> fn(
+        &'a mut LaneInner<E>,
+        &'a [(TableId, Key)],
+        &'a mut Vec<RowId>,
+    ) -> Answer<'a, Result<(), TxnError>>,
+    scan: for<'a> fn(
+        &'a mut LaneInner<E>,
+        &'a Scan,
+        &'a mut Vec<RowId>,
+    ) -> Answer<'a, Result<(), TxnError>>,
+    scan_many: for<'a> fn(
+        &'a mut LaneInner<E>,
+        &'a [Scan],
+        &'a mut Vec<Vec<RowId>>,
+    ) -> Answer<'a, Result<(), TxnError>>,
+    lookup: for<'a> fn(
+        &'a mut LaneInner<E>,
+        IndexId,
+        &'a Key,
+        &'a mut Vec<RowId>,
+    ) -> Answer<'a, Result<(), TxnError>>,
+    for_each:
+        for<'a> fn(&'a mut LaneInner<E>, TableId, Visitor<'a>) -> Answer<'a, Result<(), TxnError>>,
+    read_values: for<'a> fn(
+        &'a mut LaneInner<E>,
+        &'a [Option<OutOfLine>],
+        &'a mut LongValues,
+    ) -> Answer<'a, Result<(), TxnError>>,
+    read_leaves: for<'a> fn(&'a mut Lane<E>, TableId) -> Answer<'a, Result<KnownLeaves, TxnError>>,
+    take_leaves:
+        for<'a> fn(&'a mut Lane<E>, TableId, &'a KnownLeaves) -> Answer<'a, Result<(), TxnError>>,
+    pub(crate) create:
+        fn(E, Vec<NodeId>, DatabaseConfig) -> Answer<'static, Result<Database<E>, CatalogError>>,
+    lane: for<'a> fn(&'a Database<E>) -> Answer<'a, Result<Lane<E>, LaneError>>,
+    refresh: for<'a> fn(&'a Database<E>) -> Answer<'a, Result<Arc<Catalog>, CatalogError>>,
+    memory_usage: for<'a> fn(&'a Database<E>) -> Answer<'a, Result<Vec<TableMemory>, CatalogError>>,
+    populate: for<'a> fn(&'a Database<E>, u64) -> Answer<'a, Result<(), CatalogError>>,
+    vector: for<'a> fn(&'a Database<E>) -> Answer<'a, Result<Vec<u64>, CatalogError>>,
+    check_tables: for<'a> fn(
+        &'a Database<E>,
+        &'a dyn Fn(&str) -> bool,
+    ) -> Answer<'a, Result<StructureReport, CatalogError>>,
+    create_table:
+        for<'a> fn(&'a Database<E>, TableSpec) -> Answer<'a, Result<TableId, CatalogError>>,
+    drop_table: for<'a> fn(&'a Database<E>, &'a str) -> Answer<'a, Result<(), CatalogError>>,
+    drop_tables: for<'a> fn(&'a Database<E>, &'a [&'a str]) -> Answer<'a, Result<(), CatalogError>>,
+    create_index: for<'a> fn(
+        &'a Database<E>,
+        &'a str,
+        IndexDesign,
+    ) -> Answer<'a, Result<IndexId, CatalogError>>,
+    drop_index:
+        for<'a> fn(&'a Database<E>, &'a str, &'a str) -> Answer<'a, Result<(), CatalogError>>,
+    collect_vectors:
+        for<'a> fn(&'a Database<E>, &'a dyn Fn() -> bool) -> Answer<'a, Result<(), FabricError>>,
+    fetch_vectors:
+        for<'a> fn(&'a Database<E>, &'a dyn Fn() -> bool) -> Answer<'a, Result<(), FabricError>>,
+    slots: for<'a> fn(&'a Database<E>) -> Answer<'a, Result<SlotSupply, FabricError>>,
+    leave: for<'a> fn(&'a Database<E>, u64) -> Answer<'a, Result<Departure, FabricError>>,
+}
+
+impl<E: EngineEnv> Operations<E> {
+    /// The generic engine in this world: named here, it is compiled here.
+    const fn new() -> Self {
+        Self {
+            begin: |lane| Answer::of::<E>(lane.begin()),
+            commit: |home| Answer::of::<E>(commit(home)),
+            rest: |lane| Answer::of::<E>(lane.rest()),
+            take_back: |lane| lane.shared.clone().take_back(lane),
+            collect_garbage: |home| Answer::of::<E>(collect_garbage(home)),
+            prefetch: LaneInner::prefetch,
+            prefetch_lookup: |lane, index, key| lane.prefetch_lookup(index.0, key),
+            read: |lane, table, key| Answer::of::<E>(lane.read(table, key)),
+            read_columns: |lane, reads, columns, found| {
+                Answer::of::<E>(lane.read_columns(reads, columns, found))
+            },
+            insert: |lane, table, key| Answer::of::<E>(lane.insert(table, key)),
+            insert_many: |lane, inserts, rows| Answer::of::<E>(lane.insert_many(inserts, rows)),
+            scan: |lane, scan, rows| Answer::of::<E>(lane.scan(scan, rows)),
+            scan_many: |lane, scans, rows| Answer::of::<E>(lane.scan_many(scans, rows)),
+            lookup: |lane, index, key, rows| Answer::of::<E>(lane.lookup(index, key, rows)),
+            for_each: |lane, table, visitor| Answer::of::<E>(lane.for_each(table, visitor)),
+            read_values: |lane, wanted, values| Answer::of::<E>(lane.read_values(wanted, values)),
+            read_leaves: |lane, table| Answer::of::<E>(lane.read_leaves_generic(table)),
+            take_leaves: |lane, table, known| {
+                Answer::of::<E>(lane.take_leaves_generic(table, known))
+            },
+            create: |env, servers, config| Answer::of::<E>(create(env, servers, config)),
+            lane: |database| Answer::of::<E>(database.lane_generic()),
+            refresh: |database| Answer::of::<E>(database.refresh_generic()),
+            memory_usage: |database| Answer::of::<E>(database.memory_usage_generic()),
+            populate: |database, bytes| Answer::of::<E>(database.populate_generic(bytes)),
+            vector: |database| Answer::of::<E>(database.vector_generic()),
+            check_tables: |database, wanted| Answer::of::<E>(database.check_tables_generic(wanted)),
+            create_table: |database, spec| Answer::of::<E>(database.create_table_generic(spec)),
+            drop_table: |database, name| Answer::of::<E>(database.drop_table_generic(name)),
+            drop_tables: |database, names| Answer::of::<E>(database.drop_tables_generic(names)),
+            create_index: |database, table, design| {
+                Answer::of::<E>(database.create_index_generic(table, design))
+            },
+            drop_index: |database, table, index| {
+                Answer::of::<E>(database.drop_index_generic(table, index))
+            },
+            collect_vectors: |database, is_wanted| {
+                Answer::of::<E>(database.collect_vectors_generic(is_wanted))
+            },
+            fetch_vectors: |database, is_wanted| {
+                Answer::of::<E>(database.fetch_vectors_generic(is_wanted))
+            },
+            slots: |database| Answer::of::<E>(database.slots_generic()),
+            leave: |database, wait_ns| Answer::of::<E>(database.leave_generic(wait_ns)),
+        }
+    }
+}
+
+async fn commit<E: Env>(home: &mut Home<E>) -> Outcome {
+    if !E::IMMEDIATE {
+        return crate::commit::commit_detached(home).await;
+    }
+    // Nothing here ever waits, so nobody can drop the commit half way.
+    let lane = home.as_mut().expect("a running transaction has its lane");
+    match lane.commit_at_once() {
+        Some(outcome) => outcome,
+        None => lane.commit().await,
+    }
+}
+
+async fn collect_garbage<E: Env>(home: &mut Home<E>) -> Result<(), Abort> {
+    if E::IMMEDIATE {
+        return home.as_mut().expect("nothing here ever waits").collect_all().await;
+    }
+    let collect = async |inner: &mut LaneInner<E>| inner.collect_all().await;
+    away_from_home(home, collect).await.unwrap_or(Err(Abort::Unreachable))
+}
+
+async fn create<E: EngineEnv>(
+    env: E,
+    servers: Vec<NodeId>,
+    config: DatabaseConfig,
+) -> Result<Database<E>, CatalogError> {
+    Database::create_generic(E::operations(), env, servers, config).await
+}
+
+impl<E: Env> Transaction<'_, E> {
+    /// Reads one row: one round trip where rows stand in their buckets and the version is current.
+    #[inline]
+    pub fn read<'a>(
+        &'a mut self,
+        table: TableId,
+        key: &'a Key,
+    ) -> Answer<'a, Result<Option<RowId>, TxnError>> {
+        let lane = self.lane();
+        (lane.operations.read)(lane, table, key)
+    }
+
+    /// Reads independent rows together; `found` gets one entry per read.
+    #[inline]
+    pub fn read_many<'a>(
+        &'a mut self,
+        reads: &'a [(TableId, Key)],
+        found: &'a mut Vec<Option<RowId>>,
+    ) -> Answer<'a, Result<(), TxnError>> {
+        self.read_columns(reads, &[], found)
+    }
+
+    /// As [`Transaction::read_many`], but of rows whose table has an entry in `columns` nothing else may be asked
+    /// for: other columns may not have come, and whoever looks at them panics. Nor can such a row be changed,
+    /// before the transaction reads its key without this restriction; the [`RowId`] stays the same.
+    #[inline]
+    pub fn read_columns<'a>(
+        &'a mut self,
+        reads: &'a [(TableId, Key)],
+        columns: &'a [Columns],
+        found: &'a mut Vec<Option<RowId>>,
+    ) -> Answer<'a, Result<(), TxnError>> {
+        let lane = self.lane();
+        (lane.operations.read_columns)(lane, reads, columns, found)
+    }
+
+    /// Adds a row with this key; fill its columns with [`Transaction::update`]. Until then numbers are
+    /// zero and texts empty.
+    #[inline]
+    pub fn insert<'a>(
+        &'a mut self,
+        table: TableId,
+        key: &'a Key,
+    ) -> Answer<'a, Result<RowId, TxnError>> {
+        let lane = self.lane();
+        (lane.operations.insert)(lane, table, key)
+    }
+
+    /// Adds independent rows together: one round trip to see that their keys are free. Where one is refused, `rows`
+    /// ends with that row, and those before it were added.
+    #[inline]
+    pub fn insert_many<'a>(
+        &'a mut self,
+        inserts: &'a [(TableId, Key)],
+        rows: &'a mut Vec<RowId>,
+    ) -> Answer<'a, Result<(), TxnError>> {
+        let lane = self.lane();
+        (lane.operations.insert_many)(lane, inserts, rows)
+    }
+
+    /// Reads the rows of a range, in key order: a round trip for the leaves, as far as the lane remembers
+    /// them, and one for the rows. Bounds are whole keys of the source, see [`Scan::low`].
+    #[inline]
+    pub fn scan<'a>(
+        &'a mut self,
+        scan: &'a Scan,
+        rows: &'a mut Vec<RowId>,
+    ) -> Answer<'a, Result<(), TxnError>> {
+        let lane = self.lane();
+        (lane.operations.scan)(lane, scan, rows)
+    }
+
+    /// Reads independent ranges together; `rows` gets the rows of each. They share their round trips.
+    #[inline]
+    pub fn scan_many<'a>(
+        &'a mut self,
+        scans: &'a [Scan],
+        rows: &'a mut Vec<Vec<RowId>>,
+    ) -> Answer<'a, Result<(), TxnError>> {
+        let lane = self.lane();
+        (lane.operations.scan_many)(lane, scans, rows)
+    }
+
+    /// Reads all rows whose indexed columns, all of them, have the values encoded in `key`, see
+    /// [`layout::Schema::encode_columns`]. A tree index answers for its first columns by [`Self::scan`].
+    #[inline]
+    pub fn lookup<'a>(
+        &'a mut self,
+        index: IndexId,
+        key: &'a Key,
+        rows: &'a mut Vec<RowId>,
+    ) -> Answer<'a, Result<(), TxnError>> {
+        let lane = self.lane();
+        (lane.operations.lookup)(lane, index, key, rows)
+    }
+
+    /// Visits every visible row of a table as the snapshot has it, without keeping the rows. Changes of
+    /// this transaction are not seen.
+    pub fn for_each<'a>(
+        &'a mut self,
+        table: TableId,
+        visit: &'a mut dyn FnMut(RecordRef<'_>),
+    ) -> Answer<'a, Result<(), TxnError>> {
+        let lane = self.lane();
+        (lane.operations.for_each)(lane, table, Visitor::Plain(visit))
+    }
+
+    /// As [`Transaction::for_each`], and the rows come with the values of their columns out of line.
+    pub fn for_each_long<'a>(
+        &'a mut self,
+        table: TableId,
+        visit: &'a mut dyn FnMut(RecordRef<'_>),
+    ) -> Answer<'a, Result<(), TxnError>> {
+        let lane = self.lane();
+        (lane.operations.for_each)(lane, table, Visitor::Long { visit, rows: Vec::new() })
+    }
+
+    /// Reads the value of a column out of line into `value`; false if it is null. One round trip, none
+    /// for a value that this transaction has set.
+    pub async fn read_long(
+        &mut self,
+        row: RowId,
+        column: usize,
+        value: &mut Vec<u8>,
+    ) -> Result<bool, TxnError> {
+        let mut values = LongValues::default();
+        self.read_long_many(&[(row, column)], &mut values).await?;
+        value.clear();
+        value.extend_from_slice(values.get(0).unwrap_or_default());
+        Ok(values.get(0).is_some())
+    }
+
+    /// Reads values of columns out of line together: one round trip for each 4 MiB. `values` gets one
+    /// entry for each that is wanted.
+    ///
+    /// # Panics
+    /// If a column is not kept out of line.
+    pub async fn read_long_many(
+        &mut self,
+        wanted: &[(RowId, usize)],
+        values: &mut LongValues,
+    ) -> Result<(), TxnError> {
+        if let Some(abort) = self.lane().over() {
+            return Err(abort.into());
+        }
+        let reference = |&(row, column): &(RowId, usize)| {
+            let row = self.row(row);
+            let reference = row.out_of_line(column).expect("the column is kept out of line");
+            (!row.is_null(column)).then_some(reference)
+        };
+        let references: Vec<_> = wanted.iter().map(reference).collect();
+        let lane = self.lane();
+        (lane.operations.read_values)(lane, &references, values).await
+    }
+
+    /// Reads all values of a row's columns out of line, for [`RecordRef::with_long`].
+    pub async fn read_long_row(
+        &mut self,
+        row: RowId,
+        values: &mut LongValues,
+    ) -> Result<(), TxnError> {
+        if let Some(abort) = self.lane().over() {
+            return Err(abort.into());
+        }
+        let mut references = Vec::new();
+        note_references(self.row(row), &mut references);
+        let lane = self.lane();
+        (lane.operations.read_values)(lane, &references, values).await
+    }
+}
+
+impl<E: Env> Lane<E> {
+    /// Reads all leaves of a table and of its indexes, so that no lookup asks memory servers for the way, and
+    /// answers where they are. As many are remembered as the lane has room for.
+    ///
+    /// # Errors
+    /// There is no such table, or memory servers do not answer.
+    pub async fn read_leaves(&mut self, table: TableId) -> Result<KnownLeaves, TxnError> {
+        let Some(operations) = self.operations() else { return Err(Abort::Unreachable.into()) };
+        (operations.read_leaves)(self, table).await
+    }
+
+    /// Takes over what another lane knows.
+    ///
+    /// # Errors
+    /// The table is gone, or memory servers do not answer.
+    pub async fn take_leaves(
+        &mut self,
+        table: TableId,
+        known: &KnownLeaves,
+    ) -> Result<(), TxnError> {
+        let Some(operations) = self.operations() else { return Err(Abort::Unreachable.into()) };
+        (operations.take_leaves)(self, table, known).await
+    }
+}
+
+impl<E: Env> Database<E> {
+    /// A lane: one that came home, or a new one with a timestamp slot of its own.
+    pub fn lane(&self) -> Answer<'_, Result<Lane<E>, LaneError>> {
+        (self.shared.operations.lane)(self)
+    }
+
+    /// Brings the cached catalog up to date.
+    pub fn refresh(&self) -> Answer<'_, Result<Arc<Catalog>, CatalogError>> {
+        (self.shared.operations.refresh)(self)
+    }
+
+    /// Memory handed out per table, of one in parts for each part, and for the system itself.
+    pub fn memory_usage(&self) -> Answer<'_, Result<Vec<TableMemory>, CatalogError>> {
+        (self.shared.operations.memory_usage)(self)
+    }
+
+    /// Has every memory server touch the next `bytes` bytes that it will hand out. A host may charge
+    /// dearly for the first touch of a page; this charges it now, and not to a transaction.
+    pub fn populate(&self, bytes: u64) -> Answer<'_, Result<(), CatalogError>> {
+        (self.shared.operations.populate)(self, bytes)
+    }
+
+    /// The words of the vector, for tests and reports.
+    pub fn vector(&self) -> Answer<'_, Result<Vec<u64>, CatalogError>> {
+        (self.shared.operations.vector)(self)
+    }
+
+    /// Checks the structure of every table and index. Meant for a database at rest.
+    pub fn check(&self) -> Answer<'_, Result<StructureReport, CatalogError>> {
+        self.check_tables(&|_| true)
+    }
+
+    /// Checks the structure of those tables, with their parts and their indexes, whose names are `wanted`. Meant for tables
+    /// at rest: others may be at work in the rest of the database, or have left locks there when they died.
+    pub fn check_tables<'a>(
+        &'a self,
+        wanted: &'a dyn Fn(&str) -> bool,
+    ) -> Answer<'a, Result<StructureReport, CatalogError>> {
+        (self.shared.operations.check_tables)(self, wanted)
+    }
+
+    /// Makes a table with its indexes. It is there for every transaction that begins afterwards. Like every
+    /// change it goes on to its end once it has begun.
+    pub fn create_table(&self, spec: TableSpec) -> Answer<'_, Result<TableId, CatalogError>> {
+        (self.shared.operations.create_table)(self, spec)
+    }
+
+    /// Drops a table with its indexes; of one in parts all of them, the first part before the others, so that nobody takes
+    /// those that are left for the table. Of parts that are no table, since others are missing, all are dropped that are
+    /// there. Transactions that began before may still use it; its memory is
+    /// free when they have ended. With [`CatalogError::Unacknowledged`] the table is gone all the same, and its
+    /// memory is free with a later change of the catalog.
+    pub fn drop_table<'a>(&'a self, name: &'a str) -> Answer<'a, Result<(), CatalogError>> {
+        (self.shared.operations.drop_table)(self, name)
+    }
+
+    /// Drops those of these tables that are there, each as [`Database::drop_table`] does; transactions that began before are
+    /// waited for once, not table by table.
+    pub fn drop_tables<'a>(&'a self, names: &'a [&'a str]) -> Answer<'a, Result<(), CatalogError>> {
+        (self.shared.operations.drop_tables)(self, names)
+    }
+
+    /// Makes an index over a table in use: first all transactions keep it up to date, then it is filled part by
+    /// part, then it can be read.
+    pub fn create_index<'a>(
+        &'a self,
+        table: &'a str,
+        design: IndexDesign,
+    ) -> Answer<'a, Result<IndexId, CatalogError>> {
+        (self.shared.operations.create_index)(self, table, design)
+    }
+
+    /// Drops an index: first nobody reads it any more, then nobody keeps it up to date, then its memory goes.
+    /// With [`CatalogError::Unacknowledged`] it got stuck on the way, and can be dropped once more.
+    pub fn drop_index<'a>(
+        &'a self,
+        table: &'a str,
+        index: &'a str,
+    ) -> Answer<'a, Result<(), CatalogError>> {
+        (self.shared.operations.drop_index)(self, table, index)
+    }
+
+    /// How many slots of the vector new lanes could take at this moment, of all compute servers together.
+    pub fn slots(&self) -> Answer<'_, Result<SlotSupply, FabricError>> {
+        (self.shared.operations.slots)(self)
+    }
+
+    /// Before a compute server ends: its idle lanes collect what they can, for `wait_ns` at most, and give back
+    /// their slots of the vector. Lanes that are still in use keep theirs. An error leaves the remaining ones
+    /// taken, as if the compute server had died.
+    pub fn leave(&self, wait_ns: u64) -> Answer<'_, Result<Departure, FabricError>> {
+        (self.shared.operations.leave)(self, wait_ns)
+    }
+
+    /// Freezes one vector after another, for as long as it is wanted: the collector of a database whose compute
+    /// servers all rely on one. There is one collector; beside the oracle's memory it is fastest. It writes the
+    /// copies of vectors, too ([`DatabaseConfig::vector_copies`](crate::DatabaseConfig)).
+    ///
+    /// # Errors
+    /// When the oracle's memory, or where there are copies any memory server, cannot be reached.
+    pub async fn collect_vectors(&self, is_wanted: impl Fn() -> bool) -> Result<(), FabricError> {
+        (self.shared.operations.collect_vectors)(self, &is_wanted).await
+    }
+
+    /// Fetches one frozen vector after another for the lanes of this compute server, for as long as it is wanted. They
+    /// share a slot ([`DatabaseConfig::shares_slot`](crate::DatabaseConfig)), and a collector freezes
+    /// ([`Self::collect_vectors`]). [`Self::leave`] ends it.
+    ///
+    /// It ends by itself if nobody freezes any more; lanes then take their snapshots themselves.
+    ///
+    /// # Errors
+    /// When the oracle's memory cannot be reached.
+    ///
+    /// # Panics
+    /// When lanes do not share a slot, vectors are not frozen, or another fetcher is there.
+    pub async fn fetch_vectors(&self, is_wanted: impl Fn() -> bool) -> Result<(), FabricError> {
+        (self.shared.operations.fetch_vectors)(self, &is_wanted).await
+    }
+}

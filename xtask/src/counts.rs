@@ -22,6 +22,16 @@ pub struct Options {
     /// Record what is measured now, instead of comparing with the record
     #[arg(long)]
     bless: bool,
+    /// Compare round trips, verbs and bytes alone, which any build of the program counts alike
+    #[arg(long, conflicts_with = "bless")]
+    verbs: bool,
+}
+
+impl Options {
+    /// Compares no instructions.
+    pub fn verbs() -> Self {
+        Self { verbs: true, ..Self::default() }
+    }
 }
 
 /// The workloads, and the transactions N of each: enough that loading and chance weigh little, few
@@ -42,6 +52,9 @@ const TOLD_SHARE_MAX: f64 = 0.02;
 
 /// Measures all workloads, then compares or records.
 pub fn run(root: &Path, options: &Options) -> Result<()> {
+    if options.verbs {
+        return compare_verbs(root);
+    }
     let is_ci = std::env::var("NAMDB_CI").is_ok_and(|value| value == "1");
     if !measure::has_valgrind() {
         return skip("valgrind is not installed", is_ci);
@@ -54,9 +67,7 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
         );
     }
     let must_measure = is_ci && recorded.is_some();
-    let Some(binary) = measure::build(root)? else {
-        return skip("the workspace has no program namdb yet", must_measure);
-    };
+    let binary = measure::build(root, true)?;
     if !measure::knows_counts(&binary) {
         return skip("the program namdb does not know `counts` yet", must_measure);
     }
@@ -79,7 +90,21 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
         eprintln!("counts: {} workloads recorded in {RECORD}", measured.workloads.len());
         return Ok(());
     }
-    compare::compare(&recorded, &measured, is_ci)
+    compare::compare(&recorded, &measured, compare::What::All { is_ci })
+}
+
+/// Counts what all workloads send, and compares it with the record.
+fn compare_verbs(root: &Path) -> Result<()> {
+    let Some(recorded) = Record::read(root)? else {
+        return skip(&format!("{RECORD} does not exist"), false);
+    };
+    let binary = measure::build(root, false)?;
+    let mut measured = Record::default();
+    for (workload, transactions) in WORKLOADS {
+        let counts = measure::verbs(&binary, workload, transactions)?;
+        measured.workloads.insert(workload.to_string(), counts);
+    }
+    compare::compare(&recorded, &measured, compare::What::Verbs)
 }
 
 /// Metrics cost next to nothing.

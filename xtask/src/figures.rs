@@ -22,13 +22,13 @@ pub struct Options {
 
 /// This engine, and the messages that it is compared with.
 const EXPERIMENTS: [&str; 2] = ["latency", "trad-si"];
-const BUILD: &[&str] = &["build", "--release", "--quiet", "-p", "namdb", "--bin", "namdb"];
+const BUILD: &[&str] = &["build", "--release", "--quiet", "-p", "namdb-lab", "--bin", "namdb-lab"];
 
 /// Runs the experiments, and compares or writes their points.
 pub fn run(root: &Path, options: &Options) -> Result<()> {
     process::run(&mut process::cargo(root, BUILD))?;
     let target = workspace::target_directory(root)?;
-    let (program, out) = (target.join("release/namdb"), target.join("figures"));
+    let (program, out) = (target.join("release/namdb-lab"), target.join("figures"));
     for experiment in EXPERIMENTS {
         let mut command = Command::new(&program);
         command.args(["reproduce", experiment, "--quick", "--out"]).arg(&out);

@@ -42,9 +42,9 @@ pub const METRICS: Page = Page { task: "metrics", file: "docs/metrics.md", examp
 pub fn run(root: &Path, page: &Page, options: &Options) -> Result<()> {
     let Page { task, file, example } = page;
     // Of the whole workspace, since for one package libraries would be compiled with other features than for tests.
-    let build = ["build", "--release", "--quiet", "--workspace", "--example", example];
+    let build = ["build", "--quiet", "--workspace", "--example", example];
     process::run(&mut process::cargo(root, &build))?;
-    let program = workspace::target_directory(root)?.join("release/examples").join(example);
+    let program = workspace::target_directory(root)?.join("debug/examples").join(example);
     let text = process::capture(&mut Command::new(program))?;
     let path = root.join(file);
     if options.check {

@@ -42,7 +42,7 @@ impl Options {
     }
 }
 
-const BUILD: &[&str] = &["build", "--release", "-p", "namdb", "--bin", "namdb"];
+const BUILD: &[&str] = &["build", "--release", "-p", "namdb-program", "--bin", "namdb"];
 
 /// Runs the cases. What is missing on this host is said, and is no failure except under CI.
 pub fn run(root: &Path, options: &Options) -> Result<()> {

@@ -1,5 +1,5 @@
-//! The workspace's tooling: `cargo xtask ci`, `tidy`, `layout`, `metrics`, `counts`, `profile`,
-//! `mutants`, `soft-roce`, `hosts`, `figures`.
+//! The workspace's tooling: `cargo xtask ci`, `nightly`, `release`, `times`, and the
+//! single checks that these run.
 //!
 //! It stands outside the layers: no crate of the product is a dependency of it, so it still builds,
 //! and can say what is wrong, when the product does not.
@@ -13,10 +13,12 @@ mod figures;
 mod generated;
 mod hosts;
 mod mutants;
+mod nightly;
 mod process;
-mod profile;
+mod release;
 mod soft_roce;
 mod tidy;
+mod times;
 mod workspace;
 
 use std::process::ExitCode;
@@ -32,8 +34,10 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Run every check, in order, and stop at the first that fails
+    /// Run the fast checks, in order, and stop at the first that fails
     Ci(ci::Options),
+    /// Run the checks that take minutes, part by part
+    Nightly(nightly::Options),
     /// Check the rules no compiler knows: layers, unsafe code, lengths, leftovers
     Tidy,
     /// Write docs/layout.md: what each word of remote memory is
@@ -44,8 +48,10 @@ enum Task {
     Figures(figures::Options),
     /// Compare instructions and round trips per transaction with the recorded ones
     Counts(counts::Options),
-    /// Record which branches the program takes, for the compiler
-    Profile,
+    /// Build the program with profile-guided optimisation
+    Release,
+    /// Time the build, the rebuild and the test command in a fresh clone
+    Times(times::Options),
     /// Search every planted bug for a world in which the judge of histories notices it
     Mutants(mutants::Options),
     /// Run our programs over real RDMA verbs in virtual machines that have a Soft-RoCE device
@@ -74,7 +80,9 @@ fn run(task: &Task) -> anyhow::Result<()> {
         Task::Metrics(options) => generated::run(&root, &generated::METRICS, options),
         Task::Figures(options) => figures::run(&root, options),
         Task::Counts(options) => counts::run(&root, options),
-        Task::Profile => profile::run(&root),
+        Task::Nightly(options) => nightly::run(&root, options),
+        Task::Release => release::run(&root),
+        Task::Times(options) => times::run(&root, options),
         Task::Mutants(options) => mutants::run(&root, options),
         Task::SoftRoce(options) => soft_roce::run(&root, options),
         Task::Hosts(options) => hosts::run(&root, options),

@@ -226,6 +226,16 @@ impl<G: Generated> Caller<G> {
         }
     }
 
+    /// As [`Caller::prefetch`], for a call that the executor will carry out.
+    pub fn prefetch_by_plans<E: Env>(
+        &self,
+        lane: &Lane<E>,
+        procedure: ProcedureId,
+        arguments: &[Value],
+    ) {
+        self.plans.prefetch(lane, procedure.plans, arguments);
+    }
+
     /// Carries out a procedure as one transaction, again and again while it meets others.
     ///
     /// # Errors
@@ -297,6 +307,7 @@ impl<G: Generated> Caller<G> {
         procedure: ProcedureId,
         arguments: &[Value],
     ) -> Result<(), Box<CallError>> {
+        self.aborts.clear();
         self.counts.executed += 1;
         self.answer(lane, procedure, arguments).await
     }

@@ -1,13 +1,13 @@
 //! Who carries out procedures.
 
 use crate::folder::FolderError;
-use crate::linked::{AnyCaller, Given, LinkedCode};
+use crate::linked::{AnyCaller, Given, LinkedCode, open_plans};
 use crate::prepared::Prepared;
-use execute::{CallError, Procedures, Settings};
+use execute::{CallError, Settings};
 use fabric::Env;
 use layout::NodeId;
 use procedure::node::Workload;
-use runtime::{Caller, Generated, OpenError};
+use runtime::{Generated, OpenError, ProcedureId};
 use txn::{Abort, Database, Lane};
 use workload::Whereabouts;
 
@@ -48,6 +48,17 @@ impl Code {
     }
 }
 
+impl Code {
+    /// The generated code, shipped or linked; `None` for the executor of plans.
+    pub(crate) fn linked(&self) -> Option<LinkedCode> {
+        match self {
+            Self::Generated(shipped) => Some(shipped.code()),
+            Self::Linked(code) => Some(code.clone()),
+            Self::Plans => None,
+        }
+    }
+}
+
 /// The workloads that come with generated code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[allow(missing_docs, reason = "they are names")]
@@ -68,6 +79,16 @@ impl Shipped {
             "ycsb" => Self::Ycsb,
             _ => return None,
         })
+    }
+
+    /// Its code, which is compiled here.
+    fn code(self) -> LinkedCode {
+        match self {
+            Self::SmallBank => LinkedCode::of::<generated::smallbank::Tables>(),
+            Self::Tatp => LinkedCode::of::<generated::tatp::Tables>(),
+            Self::Tpcc => LinkedCode::of::<generated::tpcc::Tables>(),
+            Self::Ycsb => LinkedCode::of::<generated::ycsb::Tables>(),
+        }
     }
 
     /// What its code was generated for, see [`Workload::fingerprint`].
@@ -109,26 +130,11 @@ impl Ready {
     }
 }
 
-/// The procedures of a workload, in the hands of one thread.
-pub enum Crew {
-    /// Generated code.
-    SmallBank(Hands<generated::smallbank::Tables>),
-    /// Generated code.
-    Tatp(Hands<generated::tatp::Tables>),
-    /// Generated code.
-    Tpcc(Hands<generated::tpcc::Tables>),
-    /// Generated code.
-    Ycsb(Hands<generated::ycsb::Tables>),
-    /// Generated code of a workload of one's own, with its procedures in order.
-    Linked(Box<dyn AnyCaller>, Vec<runtime::ProcedureId>),
-    /// The executor.
-    Plans(Procedures, Vec<execute::ProcedureId>),
-}
-
-/// Generated code with its procedures in order.
-pub struct Hands<G> {
-    caller: Caller<G>,
-    procedures: Vec<runtime::ProcedureId>,
+/// The procedures of a workload in their order, in the hands of one thread.
+pub struct Crew {
+    caller: Box<dyn AnyCaller>,
+    procedures: Vec<ProcedureId>,
+    is_generated: bool,
 }
 
 impl Crew {
@@ -143,50 +149,32 @@ impl Crew {
         workload: &Workload,
         settings: Settings,
     ) -> Result<Self, OpenError> {
-        Ok(match code {
-            Code::Generated(Shipped::SmallBank) => {
-                Self::SmallBank(hands(database, workload, settings)?)
-            }
-            Code::Generated(Shipped::Tatp) => Self::Tatp(hands(database, workload, settings)?),
-            Code::Generated(Shipped::Tpcc) => Self::Tpcc(hands(database, workload, settings)?),
-            Code::Generated(Shipped::Ycsb) => Self::Ycsb(hands(database, workload, settings)?),
-            Code::Linked(code) => {
-                let caller = code.open(database, workload, settings)?;
-                let ids = in_order(workload, |name| caller.find(name));
-                Self::Linked(caller, ids)
-            }
-            Code::Plans => {
-                let procedures = Procedures::open(database, workload, settings)?;
-                let ids = in_order(workload, |name| procedures.find(name));
-                Self::Plans(procedures, ids)
-            }
-        })
+        let linked = code.linked();
+        let caller = match &linked {
+            Some(code) => code.open(database, workload, settings)?,
+            None => open_plans(database, workload, settings)?,
+        };
+        let procedures = in_order(workload, |name| caller.find(name));
+        Ok(Self { caller, procedures, is_generated: linked.is_some() })
     }
 
     /// Makes a call ready that was drawn.
     pub fn make_ready(&self, call: &mut Ready) {
-        call.is_prepared = match self {
-            Self::Plans(..) => {
+        call.is_prepared = match self.is_generated {
+            true => call.prepared.prepare(),
+            false => {
                 call.prepared.drawn().whole();
                 false
             }
-            _ => call.prepared.prepare(),
         };
     }
 
     /// Why attempts of the last call were aborted.
     pub fn aborts(&self) -> &[Abort] {
-        match self {
-            Self::SmallBank(hands) => hands.caller.aborts(),
-            Self::Tatp(hands) => hands.caller.aborts(),
-            Self::Tpcc(hands) => hands.caller.aborts(),
-            Self::Ycsb(hands) => hands.caller.aborts(),
-            Self::Linked(caller, _) => caller.aborts(),
-            Self::Plans(procedures, _) => procedures.aborts(),
-        }
+        self.caller.aborts()
     }
 
-    /// Makes a call; answers how many rows it gave. The error is boxed for calls that have none, see [`Caller::make`].
+    /// Makes a call; answers how many rows it gave. The error is boxed for calls that have none, see [`Caller::make`](runtime::Caller::make).
     ///
     /// # Errors
     ///
@@ -196,89 +184,34 @@ impl Crew {
         lane: &mut Lane<E>,
         ready: &Ready,
     ) -> Result<usize, Box<CallError>> {
-        match self {
-            Self::SmallBank(hands) => hands.call(lane, ready).await,
-            Self::Tatp(hands) => hands.call(lane, ready).await,
-            Self::Tpcc(hands) => hands.call(lane, ready).await,
-            Self::Ycsb(hands) => hands.call(lane, ready).await,
-            Self::Linked(caller, ids) => {
-                let procedure = ids[ready.procedure];
-                if ready.is_prepared {
-                    let texts = ready.prepared.texts();
-                    let arguments = ready.prepared.arguments(&texts);
-                    caller.make(lane, procedure, Given::Arguments(&arguments)).await?;
-                } else {
-                    caller.make(lane, procedure, Given::Values(ready.prepared.values())).await?;
-                }
-                Ok(caller.results().rows())
-            }
-            Self::Plans(procedures, ids) => {
-                let outcome =
-                    procedures.call(lane, ids[ready.procedure], ready.prepared.values()).await?;
-                Ok(outcome.rows.len())
-            }
+        let procedure = self.procedures[ready.procedure];
+        if ready.is_prepared {
+            let texts = ready.prepared.texts();
+            let arguments = ready.prepared.arguments(&texts);
+            self.caller.make(lane, procedure, Given::Arguments(&arguments)).await?;
+        } else {
+            let values = ready.prepared.values();
+            self.caller.make(lane, procedure, Given::Values(values)).await?;
         }
+        Ok(self.caller.results().rows())
     }
 
     /// A hint that this call comes after the next one.
     pub fn prefetch<E: Env>(&self, lane: &Lane<E>, ready: &Ready) {
-        match self {
-            Self::SmallBank(hands) => hands.prefetch(lane, ready),
-            Self::Tatp(hands) => hands.prefetch(lane, ready),
-            Self::Tpcc(hands) => hands.prefetch(lane, ready),
-            Self::Ycsb(hands) => hands.prefetch(lane, ready),
-            Self::Linked(caller, ids) => {
-                if ready.is_prefetched() {
-                    let arguments = ready.prepared.arguments(&[]);
-                    caller.prefetch(lane, ids[ready.procedure], &arguments);
-                }
-            }
-            Self::Plans(procedures, ids) => {
-                procedures.prefetch(lane, ids[ready.procedure], ready.prepared.values());
-            }
+        let procedure = self.procedures[ready.procedure];
+        if !self.is_generated {
+            self.caller.prefetch(lane, procedure, Given::Values(ready.prepared.values()));
+        } else if ready.is_prefetched() {
+            let arguments = ready.prepared.arguments(&[]);
+            self.caller.prefetch(lane, procedure, Given::Arguments(&arguments));
         }
     }
 }
 
 /// The procedures in the order of the file.
-fn in_order<Id>(workload: &Workload, find: impl Fn(&str) -> Option<Id>) -> Vec<Id> {
+fn in_order(workload: &Workload, find: impl Fn(&str) -> Option<ProcedureId>) -> Vec<ProcedureId> {
     let find = |of: &procedure::Procedure| find(&of.routine.name).expect("the workload has it");
     workload.procedures.iter().map(find).collect()
-}
-
-fn hands<E: Env, G: Generated>(
-    database: &Database<E>,
-    workload: &Workload,
-    settings: Settings,
-) -> Result<Hands<G>, OpenError> {
-    let caller = Caller::<G>::open(database, workload, settings)?;
-    let procedures = in_order(workload, |name| caller.find(name));
-    Ok(Hands { caller, procedures })
-}
-
-impl<G: Generated> Hands<G> {
-    async fn call<E: Env>(
-        &mut self,
-        lane: &mut Lane<E>,
-        ready: &Ready,
-    ) -> Result<usize, Box<CallError>> {
-        let procedure = self.procedures[ready.procedure];
-        if ready.is_prepared {
-            let texts = ready.prepared.texts();
-            let arguments = ready.prepared.arguments(&texts);
-            self.caller.make(lane, procedure, &arguments).await?;
-        } else {
-            self.caller.make_by_plans(lane, procedure, ready.prepared.values()).await?;
-        }
-        Ok(self.caller.results().rows())
-    }
-
-    fn prefetch<E: Env>(&self, lane: &Lane<E>, ready: &Ready) {
-        if ready.is_prefetched() {
-            let arguments = ready.prepared.arguments(&[]);
-            self.caller.prefetch(lane, self.procedures[ready.procedure], &arguments);
-        }
-    }
 }
 
 #[cfg(test)]

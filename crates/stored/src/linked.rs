@@ -1,13 +1,12 @@
-//! Generated code that a program links for workloads of its own.
+//! Generated code, shipped or linked by a program, and the executor of plans, behind one type.
 //!
-//! The shipped workloads' code is known where this crate is compiled, and is called without detour. That of others is handed on as
-//! a list: of each there is a function for every world, behind which nobody has to know its types. Where verbs complete before they return a
-//! call through it costs nothing else; where they do not, its future is in a box.
+//! For each workload there is a function for every world, behind which nobody has to know its types, and code is
+//! compiled once, where it is named. A call through it is an indirect one; where verbs take time its future is boxed.
 
 use execute::{CallError, Retries, Settings};
 use fabric::{DynEnv, Env, LocalEnv, run_now};
 use procedure::node::Workload;
-use runtime::{Argument, Caller, Generated, OpenError, ProcedureId, Results};
+use runtime::{Argument, Caller, Generated, NoCode, OpenError, ProcedureId, Results};
 use std::any::{Any, TypeId};
 use std::marker::PhantomData;
 use std::pin::Pin;
@@ -49,7 +48,7 @@ impl LinkedCode {
         settings: Settings,
     ) -> Result<Box<dyn AnyCaller>, OpenError> {
         let mut opened = self.worlds.iter().filter_map(|open| open(database, workload, settings));
-        opened.next().expect("code is linked for all worlds that a program reaches")
+        opened.next().expect(ALL_WORLDS)
     }
 }
 
@@ -60,6 +59,29 @@ impl PartialEq for LinkedCode {
 }
 
 impl Eq for LinkedCode {}
+
+/// Opens the executor of plans for a database.
+pub(crate) fn open_plans<E: Env>(
+    database: &Database<E>,
+    workload: &Workload,
+    settings: Settings,
+) -> Result<Box<dyn AnyCaller>, OpenError> {
+    let worlds: [Open; 2] = [plans::<LocalEnv>, plans::<DynEnv>];
+    let mut opened = worlds.iter().filter_map(|open| open(database, workload, settings));
+    opened.next().expect(ALL_WORLDS)
+}
+
+fn plans<E: Env>(
+    database: &dyn Any,
+    workload: &Workload,
+    settings: Settings,
+) -> Option<Result<Box<dyn AnyCaller>, OpenError>> {
+    let database = database.downcast_ref::<Database<E>>()?;
+    let caller = Caller::of_plans(database, workload, settings);
+    Some(caller.map(|caller| -> Box<dyn AnyCaller> {
+        Box::new(InWorld::<NoCode, E>(caller, PhantomData))
+    }))
+}
 
 fn open<G: Generated + 'static, E: Env>(
     database: &dyn Any,
@@ -97,7 +119,7 @@ pub(crate) trait AnyCaller {
     /// See [`Caller::counts`].
     fn counts(&self) -> runtime::Counts;
     /// See [`Caller::prefetch`].
-    fn prefetch(&self, lane: &dyn Any, procedure: ProcedureId, arguments: &[Argument<'_>]);
+    fn prefetch(&self, lane: &dyn Any, procedure: ProcedureId, given: Given<'_>);
     /// See [`Caller::make`].
     fn call<'a>(
         &'a mut self,
@@ -134,6 +156,8 @@ impl dyn AnyCaller {
 /// A caller with lanes of one world.
 struct InWorld<G, E>(Caller<G>, PhantomData<fn(E)>);
 
+/// Why a database is of one of the worlds.
+const ALL_WORLDS: &str = "the engine is compiled for these worlds alone";
 /// Why lanes are of the right type.
 const ONE_WORLD: &str = "calls are made on lanes of the database that was opened";
 
@@ -154,9 +178,12 @@ impl<G: Generated + 'static, E: Env> AnyCaller for InWorld<G, E> {
         self.0.counts()
     }
 
-    fn prefetch(&self, lane: &dyn Any, procedure: ProcedureId, arguments: &[Argument<'_>]) {
+    fn prefetch(&self, lane: &dyn Any, procedure: ProcedureId, given: Given<'_>) {
         let lane = lane.downcast_ref::<Lane<E>>().expect(ONE_WORLD);
-        self.0.prefetch(lane, procedure, arguments);
+        match given {
+            Given::Arguments(arguments) => self.0.prefetch(lane, procedure, arguments),
+            Given::Values(values) => self.0.prefetch_by_plans(lane, procedure, values),
+        }
     }
 
     fn call<'a>(

@@ -11,19 +11,9 @@ use anyhow::{Result, bail};
 use super::test_results::TestResults;
 use crate::process;
 
-pub const LINTS: &[&str] = &[
-    "clippy",
-    "--release",
-    "-p",
-    "grammar",
-    "--features",
-    "pg_query",
-    "--all-targets",
-    "--",
-    "-D",
-    "warnings",
-];
-pub const TESTS: &[&str] = &["test", "--release", "-p", "grammar", "--features", "pg_query"];
+pub const LINTS: &[&str] =
+    &["clippy", "-p", "grammar", "--features", "pg_query", "--all-targets", "--", "-D", "warnings"];
+pub const TESTS: &[&str] = &["test", "-p", "grammar", "--features", "pg_query"];
 
 /// Where distributions put libclang, with one folder for each version or architecture where there is a star.
 const FOLDERS: [(&str, &str); 5] = [

@@ -10,23 +10,38 @@ const INSTRUCTIONS_GROWTH_MAX: f64 = 0.03;
 /// Round trips are the design itself; the allowance is for conflicts that fall differently.
 const ROUND_TRIPS_GROWTH_MAX: f64 = 0.005;
 
+/// Verbs likewise.
+const VERBS_GROWTH_MAX: f64 = 0.005;
+
+/// What was measured.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum What {
+    /// Round trips, verbs and bytes.
+    Verbs,
+    /// Instructions, too.
+    All { is_ci: bool },
+}
+
 /// Prints every workload beside its record, and fails if one grew too much. Another compiler makes other
-/// instructions, and the recorded profile is not for it: then they are held only where `is_ci`.
-pub fn compare(recorded: &Record, measured: &Record, is_ci: bool) -> Result<()> {
-    let is_other_compiler = recorded.rustc != measured.rustc;
+/// instructions: then they are compared only in CI.
+pub fn compare(recorded: &Record, measured: &Record, what: What) -> Result<()> {
+    let is_other_compiler = what != What::Verbs && recorded.rustc != measured.rustc;
     if is_other_compiler {
         let (before, now) = (&recorded.rustc, &measured.rustc);
         eprintln!("counts: recorded with {before}, measured with {now}");
     }
-    let holds_instructions = is_ci || !is_other_compiler;
-    if !holds_instructions {
+    let holds_instructions = match what {
+        What::Verbs => false,
+        What::All { is_ci } => is_ci || !is_other_compiler,
+    };
+    if what != What::Verbs && !holds_instructions {
         eprintln!("skipped: growth of instructions, which is held with the compiler of the record");
     }
     let mut failures = Vec::new();
     for (workload, now) in &measured.workloads {
         match recorded.workloads.get(workload) {
             Some(before) => {
-                print(workload, before, now);
+                print(workload, before, now, holds_instructions);
                 failures.extend(judge(workload, before, now, holds_instructions));
             }
             None => failures.push(format!("{workload} has no record")),
@@ -45,14 +60,14 @@ pub fn compare(recorded: &Record, measured: &Record, is_ci: bool) -> Result<()> 
     )
 }
 
-fn print(workload: &str, before: &Counts, now: &Counts) {
+fn print(workload: &str, before: &Counts, now: &Counts, has_instructions: bool) {
     let rows = [
         ("instructions", before.instructions, now.instructions),
         ("round trips", before.round_trips, now.round_trips),
         ("verbs", before.verbs, now.verbs),
         ("bytes", before.bytes, now.bytes),
     ];
-    for (name, before, now) in rows {
+    for (name, before, now) in rows.into_iter().skip(usize::from(!has_instructions)) {
         let percent = 100.0 * growth(before, now);
         eprintln!(
             "counts: {workload:<10} {name:<12} {before:>12.2} -> {now:>12.2} {percent:>+7.2} %"
@@ -83,6 +98,7 @@ fn judge(workload: &str, before: &Counts, now: &Counts, holds_instructions: bool
     }
     let round_trips = format!("{workload} round trips");
     hold(round_trips, before.round_trips, now.round_trips, ROUND_TRIPS_GROWTH_MAX);
+    hold(format!("{workload} verbs"), before.verbs, now.verbs, VERBS_GROWTH_MAX);
     for (kind, now) in &now.types {
         if let Some(before) = before.types.get(kind) {
             let name = format!("{workload} {kind} round trips");
@@ -150,8 +166,8 @@ mod tests {
             workloads: BTreeMap::from([("tpcc".to_string(), counts(1000.0, 2.0))]),
             ..Record::default()
         };
-        assert!(compare(&Record::default(), &measured, false).is_err());
-        assert!(compare(&measured, &measured, false).is_ok());
+        assert!(compare(&Record::default(), &measured, What::All { is_ci: false }).is_err());
+        assert!(compare(&measured, &measured, What::All { is_ci: false }).is_ok());
     }
 
     #[test]
@@ -162,8 +178,10 @@ mod tests {
         };
         let before = record("rustc 1", 1000.0, 2.0);
         let now = record("rustc 2", 2000.0, 2.0);
-        assert!(compare(&before, &now, false).is_ok());
-        assert!(compare(&before, &now, true).is_err());
-        assert!(compare(&before, &record("rustc 2", 1000.0, 3.0), false).is_err());
+        assert!(compare(&before, &now, What::All { is_ci: false }).is_ok());
+        assert!(compare(&before, &now, What::All { is_ci: true }).is_err());
+        assert!(
+            compare(&before, &record("rustc 2", 1000.0, 3.0), What::All { is_ci: false }).is_err()
+        );
     }
 }

@@ -44,15 +44,28 @@ pub fn rustc_version() -> Result<String> {
     Ok(process::capture(Command::new("rustc").arg("--version"))?.trim().to_string())
 }
 
-/// Builds the program and tells where it is; none if the workspace has no such program.
-pub fn build(root: &Path) -> Result<Option<PathBuf>> {
-    let sources = root.join("crates/namdb/src");
-    if !sources.join("main.rs").is_file() && !sources.join("bin/namdb.rs").is_file() {
-        return Ok(None);
-    }
-    let build = ["build", "--release", "-p", "namdb", "--bin", "namdb"];
-    process::run(&mut process::cargo(root, &build))?;
-    Ok(Some(workspace::target_directory(root)?.join("release/namdb")))
+/// Builds the program and tells where it is.
+pub fn build(root: &Path, is_optimized: bool) -> Result<PathBuf> {
+    let build = ["build", "--quiet", "-p", "namdb-program", "--bin", "namdb"];
+    let (profile, folder): (&[&str], _) =
+        if is_optimized { (&["--release"], "release") } else { (&[], "debug") };
+    process::run(process::cargo(root, &build).args(profile))?;
+    Ok(workspace::target_directory(root)?.join(folder).join("namdb"))
+}
+
+/// Runs 2N transactions at full speed; instructions are not counted.
+pub fn verbs(binary: &Path, workload: &str, transactions: u64) -> Result<Counts> {
+    let transactions = 2 * transactions;
+    let output = process::capture(&mut counts(binary, workload, transactions))?;
+    let report = report(&output, workload, transactions)?;
+    Ok(Counts {
+        transactions: transactions / 2,
+        instructions: 0.0,
+        round_trips: report.round_trips,
+        verbs: report.verbs,
+        bytes: report.bytes,
+        types: report.types,
+    })
 }
 
 /// Whether the program has the subcommand at all.

@@ -70,7 +70,7 @@ fn quoted(word: &str) -> String {
 
 /// What is built. Of the whole workspace, so that libraries have the features that `cargo test --workspace` builds
 /// them with: built for one package alone, most of the workspace would be compiled a second time.
-const BUILD: [&str; 12] = [
+const BUILD: [&str; 14] = [
     "build",
     "--release",
     "--message-format=json",
@@ -83,6 +83,8 @@ const BUILD: [&str; 12] = [
     "suite",
     "--bin",
     "namdb",
+    "--bin",
+    "namdb-lab",
 ];
 
 /// Builds the fabric's tests, those of shipping, the suite and the program, and tells where they are.

@@ -7,7 +7,8 @@ mod verbs;
 use fabric::identity::Admission;
 use fabric::port::{Port, ServeCounters, serve};
 use fabric::{
-    CallError, Caller, DynEnv, Engine, Env, Fabric, Patience, RemoteEnv, ServerAddress, Services, Transport,
+    CallError, Caller, DynEnv, Engine, Env, Fabric, Patience, RemoteEnv, ServerAddress, Services,
+    Transport,
 };
 use layout::NodeId;
 use measure::experiment::Choice;

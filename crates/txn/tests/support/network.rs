@@ -3,8 +3,8 @@
 use super::history::Execution;
 use super::program::{Program, Tables, execute, execute_all};
 use super::server::{SERVERS, admission, memory_server};
-use fabric::{DynEnv, 
-    Admission, Caller, Engine, Env, Patience, Port, ServeCounters, ServerAddress, Sharing,
+use fabric::{
+    Admission, Caller, DynEnv, Engine, Env, Patience, Port, ServeCounters, ServerAddress, Sharing,
     TcpConfig, TcpPort, TcpTransport, port,
 };
 use layout::NodeId;

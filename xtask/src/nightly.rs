@@ -1,0 +1,101 @@
+//! `cargo xtask nightly`: what takes too long for every change, in parts of at most 25 minutes.
+//!
+//! A part that passed at a commit is not run again there, so a run that was ended goes on where it stopped. Parts that
+//! draw seeds draw new ones in each round, and the record adds up rounds and seeds per commit.
+
+mod part;
+mod record;
+
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+use clap::Args;
+
+use crate::{clock, process};
+use part::{PARTS, Part};
+use record::{Record, Run};
+
+/// Which parts to run; all that have not passed at this commit unless told otherwise.
+#[derive(Args)]
+pub struct Options {
+    /// Print the parts, what each runs, and what is recorded of this commit
+    #[arg(long)]
+    list: bool,
+    /// Run this part, also if it has passed at this commit: with new seeds
+    #[arg(long, value_name = "PART", conflicts_with = "chosen")]
+    part: Option<String>,
+    /// Run one part, which the hash of the commit chooses
+    #[arg(long)]
+    chosen: bool,
+}
+
+/// Runs the parts, and writes the record after each.
+pub fn run(root: &Path, options: &Options) -> Result<()> {
+    let commit = commit(root)?;
+    let mut record = Record::read(root)?;
+    if options.list {
+        for part in &PARTS {
+            println!("{:<11} {:<52} {}", part.name, part.what, record.of(&commit, part.name));
+        }
+        return Ok(());
+    }
+    for part in parts(options, &record, &commit)? {
+        let before = record.of(&commit, part.name);
+        eprintln!("nightly: {} starts: {}", part.name, part.what);
+        let start = clock::now();
+        let outcome = part.run(root, before.rounds);
+        let seconds = start.elapsed().as_secs();
+        record.add(&commit, part.name, Run { passed: outcome.is_ok(), seconds, seeds: part.seeds });
+        record.write(root)?;
+        outcome.with_context(|| {
+            let name = part.name;
+            format!("nightly stops at {name}; repeat it with `cargo xtask nightly --part {name}`")
+        })?;
+        eprintln!("nightly: {} passed in {seconds} s", part.name);
+    }
+    println!("{}", record.table(&commit));
+    Ok(())
+}
+
+fn parts(options: &Options, record: &Record, commit: &str) -> Result<Vec<&'static Part>> {
+    if let Some(name) = &options.part {
+        let names: Vec<&str> = PARTS.iter().map(|part| part.name).collect();
+        let part = PARTS.iter().find(|part| part.name == name);
+        return Ok(vec![part.with_context(|| {
+            format!("there is no part {name:?}; the parts are {}", names.join(", "))
+        })?]);
+    }
+    if options.chosen {
+        return Ok(vec![chosen(commit)?]);
+    }
+    Ok(PARTS.iter().filter(|part| !record.of(commit, part.name).passed).collect())
+}
+
+/// The part that a commit runs in every check. Hashes are even, so all parts take turns.
+fn chosen(commit: &str) -> Result<&'static Part> {
+    let digits = commit.get(..8).context("a commit's hash has at least 8 digits")?;
+    let number = usize::from_str_radix(digits, 16).context("a commit's hash is hexadecimal")?;
+    Ok(&PARTS[number % PARTS.len()])
+}
+
+fn commit(root: &Path) -> Result<String> {
+    let mut command = std::process::Command::new("git");
+    let hash = process::capture(command.current_dir(root).args(["rev-parse", "HEAD"]))?;
+    let hash = hash.trim().to_owned();
+    ensure!(hash.len() >= 8, "git names no commit: {hash:?}");
+    Ok(hash)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hashes_choose_all_parts_by_turns() {
+        let names: std::collections::BTreeSet<&str> = (0..PARTS.len())
+            .map(|number| chosen(&format!("{number:08x}abc")).expect("it is a hash").name)
+            .collect();
+        assert_eq!(names.len(), PARTS.len());
+        assert!(chosen("main").is_err());
+    }
+}

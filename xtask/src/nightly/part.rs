@@ -1,0 +1,104 @@
+//! The parts of the nightly run.
+
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::Result;
+
+use crate::{counts, figures, hosts, process, soft_roce, workspace};
+
+/// Seeds of each fast scenario in one round.
+const SEEDS: u64 = 1_000;
+/// Seeds of each mutant's search in one round.
+const MUTANT_SEEDS: u64 = 300;
+
+/// Something that takes minutes.
+pub struct Part {
+    pub name: &'static str,
+    pub what: &'static str,
+    /// New seeds in each round.
+    pub seeds: u64,
+    /// Runs it, after so many rounds at this commit.
+    run: fn(&Path, u64) -> Result<()>,
+}
+
+/// In the order in which they run.
+pub const PARTS: [Part; 8] = [
+    Part {
+        name: "slow-tests",
+        what: "cargo test --release -- --ignored",
+        seeds: 0,
+        run: slow_tests,
+    },
+    Part { name: "seeds", what: "1,000 seeds of every fast scenario", seeds: SEEDS, run: seeds },
+    Part {
+        name: "mutants",
+        what: "a search for every planted bug",
+        seeds: MUTANT_SEEDS,
+        run: mutants,
+    },
+    Part { name: "soft-roce", what: "real RDMA verbs in virtual machines", seeds: 0, run: verbs },
+    Part { name: "hosts", what: "a cluster on several hosts, hurt", seeds: 0, run: several_hosts },
+    Part { name: "figures", what: "quick experiments, byte by byte", seeds: 0, run: experiments },
+    Part { name: "counts", what: "instructions per transaction", seeds: 0, run: instructions },
+    Part {
+        name: "grammar",
+        what: "what `sql` reads, by PostgreSQL's own parser",
+        seeds: 0,
+        run: grammar,
+    },
+];
+
+impl Part {
+    pub fn run(&self, root: &Path, rounds: u64) -> Result<()> {
+        (self.run)(root, rounds)
+    }
+}
+
+fn slow_tests(root: &Path, _rounds: u64) -> Result<()> {
+    process::run(&mut process::cargo(
+        root,
+        &["test", "--release", "--workspace", "--tests", "--", "--ignored"],
+    ))
+}
+
+fn seeds(root: &Path, rounds: u64) -> Result<()> {
+    let build = ["build", "--release", "-p", "namdb-lab", "--bin", "namdb-lab"];
+    process::run(&mut process::cargo(root, &build))?;
+    let mut command = Command::new(workspace::target_directory(root)?.join("release/namdb-lab"));
+    // The gate takes the first seeds.
+    let first = (rounds + 1) * SEEDS;
+    command.current_dir(root).arg("simulate");
+    command.args(["--seeds", &SEEDS.to_string(), "--first-seed", &first.to_string()]);
+    process::run(&mut command)
+}
+
+fn mutants(root: &Path, rounds: u64) -> Result<()> {
+    let search = ["run", "--release", "--quiet", "-p", "mutants", "--bin", "mutants", "--"];
+    let mut command = process::cargo(root, &search);
+    command.args(["--seeds", &MUTANT_SEEDS.to_string(), "--minutes", "20"]);
+    if rounds > 0 {
+        command.args(["--seed", &(rounds * MUTANT_SEEDS).to_string()]);
+    }
+    process::run(&mut command)
+}
+
+fn verbs(root: &Path, _rounds: u64) -> Result<()> {
+    soft_roce::run(root, &soft_roce::Options::tests())
+}
+
+fn several_hosts(root: &Path, _rounds: u64) -> Result<()> {
+    hosts::run(root, &hosts::Options::all())
+}
+
+fn experiments(root: &Path, _rounds: u64) -> Result<()> {
+    figures::run(root, &figures::Options::default())
+}
+
+fn instructions(root: &Path, _rounds: u64) -> Result<()> {
+    counts::run(root, &counts::Options::default())
+}
+
+fn grammar(root: &Path, _rounds: u64) -> Result<()> {
+    crate::ci::grammar::run(root).map(drop)
+}

@@ -81,7 +81,8 @@ impl Shipped {
         })
     }
 
-    /// Its code, which is compiled here.
+    /// Its code, which is compiled here: inlined elsewhere, it would be compiled there as well.
+    #[inline(never)]
     fn code(self) -> LinkedCode {
         match self {
             Self::SmallBank => LinkedCode::of::<generated::smallbank::Tables>(),

@@ -66,9 +66,15 @@ pub(crate) fn open_plans<E: Env>(
     workload: &Workload,
     settings: Settings,
 ) -> Result<Box<dyn AnyCaller>, OpenError> {
-    let worlds: [Open; 2] = [plans::<LocalEnv>, plans::<DynEnv>];
-    let mut opened = worlds.iter().filter_map(|open| open(database, workload, settings));
+    let mut opened =
+        plan_worlds().into_iter().filter_map(|open| open(database, workload, settings));
     opened.next().expect(ALL_WORLDS)
+}
+
+/// Compiled here, as all generated code is: inlined elsewhere, it would be compiled there as well.
+#[inline(never)]
+fn plan_worlds() -> [Open; 2] {
+    [plans::<LocalEnv>, plans::<DynEnv>]
 }
 
 fn plans<E: Env>(

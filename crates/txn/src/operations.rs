@@ -21,7 +21,7 @@ use crate::slot::{Departure, SlotSupply};
 use crate::transaction::Transaction;
 use crate::value::{Visitor, note_references};
 use fabric::{DynEnv, Env, FabricError, LocalEnv, run_now};
-use layout::{IndexDesign, Key, LongValues, NodeId, OutOfLine, RecordRef};
+use layout::{IndexDesign, Key, LongValues, NodeId, OutOfLine, PartRule, RecordRef};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -152,6 +152,12 @@ pub struct Operations<E: Env> {
     ) -> Answer<'a, Result<StructureReport, CatalogError>>,
     create_table:
         for<'a> fn(&'a Database<E>, TableSpec) -> Answer<'a, Result<TableId, CatalogError>>,
+    create_in_parts: for<'a> fn(
+        &'a Database<E>,
+        TableSpec,
+        &'a [u16],
+        PartRule,
+    ) -> Answer<'a, Result<TableId, CatalogError>>,
     drop_table: for<'a> fn(&'a Database<E>, &'a str) -> Answer<'a, Result<(), CatalogError>>,
     drop_tables: for<'a> fn(&'a Database<E>, &'a [&'a str]) -> Answer<'a, Result<(), CatalogError>>,
     create_index: for<'a> fn(
@@ -203,6 +209,9 @@ impl<E: EngineEnv> Operations<E> {
             vector: |database| Answer::of::<E>(database.vector_generic()),
             check_tables: |database, wanted| Answer::of::<E>(database.check_tables_generic(wanted)),
             create_table: |database, spec| Answer::of::<E>(database.create_table_generic(spec)),
+            create_in_parts: |database, spec, servers, rule| {
+                Answer::of::<E>(database.create_in_parts_generic(spec, servers, rule))
+            },
             drop_table: |database, name| Answer::of::<E>(database.drop_table_generic(name)),
             drop_tables: |database, names| Answer::of::<E>(database.drop_tables_generic(names)),
             create_index: |database, table, design| {
@@ -492,6 +501,24 @@ impl<E: Env> Database<E> {
     /// change it goes on to its end once it has begun.
     pub fn create_table(&self, spec: TableSpec) -> Answer<'_, Result<TableId, CatalogError>> {
         (self.shared.operations.create_table)(self, spec)
+    }
+
+    /// Makes a table with a part on each of these memory servers, which are positions; keys choose by `rule`. The table is
+    /// there when all parts are; they have the names `table`, `table.1`, `table.2` and so on, and each of them stands for all.
+    /// By [`PartRule::Copied`] each part has all rows: who reads goes to the one on [the nearest](Database::nearest_to) of
+    /// these servers, and who writes changes all.
+    ///
+    /// # Errors
+    /// As [`Database::create_table`]; parts that are there then are taken back, as far as memory servers answer. The division
+    /// is refused where the key does not begin with an integer and ranges are asked for, or where a dense placement is to be
+    /// hashed. [`CatalogError::NoTable`] if somebody dropped what was there of it meanwhile.
+    pub fn create_in_parts<'a>(
+        &'a self,
+        spec: TableSpec,
+        servers: &'a [u16],
+        rule: PartRule,
+    ) -> Answer<'a, Result<TableId, CatalogError>> {
+        (self.shared.operations.create_in_parts)(self, spec, servers, rule)
     }
 
     /// Drops a table with its indexes; of one in parts all of them, the first part before the others, so that nobody takes

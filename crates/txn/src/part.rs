@@ -277,16 +277,7 @@ fn part_spec(spec: &TableSpec, part: Part, server: u16) -> Result<TableSpec, Cat
 }
 
 impl<E: Env> Database<E> {
-    /// Makes a table with a part on each of these memory servers, which are positions; keys choose by `rule`. The table is
-    /// there when all parts are; they have the names `table`, `table.1`, `table.2` and so on, and each of them stands for all.
-    /// By [`PartRule::Copied`] each part has all rows: who reads goes to the one on [the nearest](Database::nearest_to) of
-    /// these servers, and who writes changes all.
-    ///
-    /// # Errors
-    /// As [`Database::create_table`]; parts that are there then are taken back, as far as memory servers answer. The division
-    /// is refused where the key does not begin with an integer and ranges are asked for, or where a dense placement is to be
-    /// hashed. [`CatalogError::NoTable`] if somebody dropped what was there of it meanwhile.
-    pub async fn create_in_parts(
+    pub(crate) async fn create_in_parts_generic(
         &self,
         spec: TableSpec,
         servers: &[u16],

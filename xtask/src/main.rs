@@ -34,8 +34,8 @@ struct Arguments {
 enum Task {
     /// Run every check, in order, and stop at the first that fails
     Ci(ci::Options),
-    /// Check the rules no compiler knows: layers, unsafe code, lengths, leftovers
-    Tidy,
+    /// Check the rules no compiler knows: layers, unsafe code, lengths, leftovers, English
+    Tidy(tidy::Options),
     /// Write docs/layout.md: what each word of remote memory is
     Layout(generated::Options),
     /// Write docs/metrics.md: what servers tell about themselves
@@ -69,7 +69,7 @@ fn run(task: &Task) -> anyhow::Result<()> {
     let root = workspace::root()?;
     match task {
         Task::Ci(options) => ci::run(&root, options),
-        Task::Tidy => tidy::run(&root),
+        Task::Tidy(options) => tidy::run_with(&root, options),
         Task::Layout(options) => generated::run(&root, &generated::LAYOUT, options),
         Task::Metrics(options) => generated::run(&root, &generated::METRICS, options),
         Task::Figures(options) => figures::run(&root, options),

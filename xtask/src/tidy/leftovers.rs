@@ -78,7 +78,7 @@ fn notes(comments: &str, note: &str, case_matters: bool) -> Vec<usize> {
 }
 
 /// Where items under `#[cfg(test)]` and the like begin and end.
-fn test_modules(code: &str) -> Vec<(usize, usize)> {
+pub fn test_modules(code: &str) -> Vec<(usize, usize)> {
     let mut modules = Vec::new();
     for (start, _) in code.match_indices("#[cfg(") {
         let Some(end) = closing(code, start + 1) else {

@@ -30,6 +30,11 @@ struct Ratchet {
     functions: BTreeMap<String, usize>,
 }
 
+/// Whether a program has printed this file.
+pub fn is_generated(path: &str) -> bool {
+    GENERATED.iter().any(|folder| path.starts_with(folder))
+}
+
 /// Measures every Rust file and function.
 pub fn check(tree: &Tree) -> Vec<Violation> {
     let mut violations = check_files(tree);
@@ -43,8 +48,7 @@ pub fn check(tree: &Tree) -> Vec<Violation> {
         }
     };
     let mut longest: BTreeMap<String, (usize, &str, usize)> = BTreeMap::new();
-    let is_printed = |path: &str| GENERATED.iter().any(|folder| path.starts_with(folder));
-    for (file, views) in tree.rust().filter(|(file, _)| !is_printed(&file.path)) {
+    for (file, views) in tree.rust().filter(|(file, _)| !is_generated(&file.path)) {
         for function in functions(&views.code) {
             let place = (function.lines, file.path.as_str(), function.line);
             let entry = longest.entry(format!("{}::{}", file.path, function.name)).or_insert(place);

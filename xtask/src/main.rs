@@ -1,5 +1,5 @@
 //! The workspace's tooling: `cargo xtask ci`, `tidy`, `layout`, `metrics`, `counts`, `profile`,
-//! `mutants`, `soft-roce`, `hosts`, `figures`.
+//! `mutants`, `soft-roce`, `hosts`, `figures`, `setup`.
 //!
 //! It stands outside the layers: no crate of the product is a dependency of it, so it still builds,
 //! and can say what is wrong, when the product does not.
@@ -15,6 +15,7 @@ mod hosts;
 mod mutants;
 mod process;
 mod profile;
+mod setup;
 mod soft_roce;
 mod tidy;
 mod workspace;
@@ -34,6 +35,8 @@ struct Arguments {
 enum Task {
     /// Run every check, in order, and stop at the first that fails
     Ci(ci::Options),
+    /// Install the git hooks of this clone
+    Setup,
     /// Check the rules no compiler knows: layers, unsafe code, lengths, leftovers, English
     Tidy(tidy::Options),
     /// Write docs/layout.md: what each word of remote memory is
@@ -69,6 +72,7 @@ fn run(task: &Task) -> anyhow::Result<()> {
     let root = workspace::root()?;
     match task {
         Task::Ci(options) => ci::run(&root, options),
+        Task::Setup => setup::run(&root),
         Task::Tidy(options) => tidy::run_with(&root, options),
         Task::Layout(options) => generated::run(&root, &generated::LAYOUT, options),
         Task::Metrics(options) => generated::run(&root, &generated::METRICS, options),

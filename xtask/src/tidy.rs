@@ -5,6 +5,7 @@
 
 mod ascii;
 mod comment_width;
+mod commits;
 mod decisions;
 mod english;
 mod fields;
@@ -95,6 +96,7 @@ pub fn run_with(root: &Path, options: &Options) -> Result<()> {
         tree = Tree::read(root)?;
     }
     let mut violations: Vec<Violation> = CHECKS.iter().flat_map(|check| check(&tree)).collect();
+    violations.extend(commits::check(root, &tree)?);
     violations.sort();
     for violation in &violations {
         eprintln!("{violation}");

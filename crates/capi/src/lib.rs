@@ -10,6 +10,7 @@
 //! raw       the functions themselves; the only unsafe code
 //! ```
 #![deny(unsafe_code)]
+#![warn(missing_docs)]
 
 mod called;
 mod failure;

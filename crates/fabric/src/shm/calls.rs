@@ -1,4 +1,4 @@
-//! The server's side of one compute process: its segment, and what is under way in it.
+//! The server's state of one compute process: its segment, and the calls in it.
 
 use crate::service::{Answer, AnswerRecord, ServiceId};
 use crate::shm::conversation::{Broken, Conversation};
@@ -13,18 +13,16 @@ pub(super) struct Calls {
 }
 
 impl Calls {
-    /// None so far.
     pub fn new(segment: Segment) -> Self {
         let conversations = (0..SLOT_COUNT).map(|_| Conversation::default()).collect();
         Self { segment, conversations, record: AnswerRecord::default() }
     }
 
-    /// What they go through.
     pub fn segment(&self) -> &Segment {
         &self.segment
     }
 
-    /// Takes what has been posted; how many hand-overs that were.
+    /// Serves the posted slots; returns the number of hand-overs.
     #[inline]
     pub fn serve(
         &mut self,
@@ -44,7 +42,7 @@ impl Calls {
             let outcome = conversation.serve(slot, u64::from(index), record, &mut handle)?;
             served += usize::from(outcome.is_some());
             if outcome == Some(true) {
-                // That nobody sleeps there any more is as good.
+                // It is no error if nothing sleeps there.
                 let _ = futex::wake(slot.turn_word(), futex::Flags::empty(), 1);
             }
         }
@@ -102,7 +100,7 @@ mod tests {
         );
         assert_eq!(post(&mut calls, 3, &head(Kind::Request, 1, 50, 150), &mut runs), Ok(1));
         assert_eq!(runs, 1);
-        // Another begins, is given up, and the next one is not mixed with it.
+        // Another call begins and is abandoned, and the next one is not mixed with it.
         assert_eq!(post(&mut calls, 5, &head(Kind::Request, 2, 100, 150), &mut runs), Ok(1));
         assert_eq!(post(&mut calls, 7, &head(Kind::Request, 3, 10, 10), &mut runs), Ok(1));
         assert_eq!(runs, 2);
@@ -127,7 +125,7 @@ mod tests {
         assert_eq!(bit_only.serve(|_, _| unreachable!("nothing was handed over")), Ok(0));
     }
 
-    /// Numbers of a slot, mostly such as lead further than the first check.
+    /// Arbitrary words of a slot, mostly ones that pass the first check.
     fn scribbled() -> impl Strategy<Value = (u32, u32, Vec<u64>)> {
         let piece = prop_oneof![0..40_u64, 4020..4040_u64, any::<u64>()];
         let kind = prop_oneof![1..4_u64, any::<u64>()];

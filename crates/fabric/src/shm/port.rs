@@ -1,4 +1,4 @@
-//! Where compute processes on the same host reach a server.
+//! The server side of shared memory: accepts compute processes and executes their calls.
 
 use crate::identity::Admission;
 use crate::local::{LocalEnv, LocalWorld, run_now};
@@ -19,42 +19,43 @@ use std::sync::Arc;
 use std::sync::atomic::{Ordering::SeqCst, fence};
 use std::time::{Duration, Instant};
 
-/// Rounds between two looks at the sockets, which take a system call, if there is nothing else to do; and the
-/// time after which there is a look even so. Where processors are scarce a round may take many milliseconds, and
-/// whoever connects waits for two looks.
+/// Idle rounds between two polls of the sockets, which cost a system call, and the time after which
+/// they are polled in any case. On busy processors a round may take many milliseconds, and a
+/// connecting process waits for two polls.
 const LOOK_ROUNDS: u32 = 4;
 const LOOK_TIME: Duration = Duration::from_millis(1);
-/// Connections that have not said yet who they are; the oldest goes when there are more.
+/// Limit on connections before their handshake; above it the oldest one is closed.
 const GUEST_COUNT_MAX: usize = 64;
-/// How long they may take to say it.
+/// Time-out of the handshake.
 const GUEST_TIME_MAX: Duration = Duration::from_secs(5);
-/// Events that one look takes; what is left comes with the next.
+/// Events per poll; the next poll takes the rest.
 const EVENT_COUNT: usize = 64;
 
-/// What the descriptors that are listened to are called: these two, and from 2 on twice the number of a
-/// connection, or of a process and 1.
+/// Names of polled descriptors: these two, and from 2 on twice the number of a connection, or twice
+/// that of a process plus 1.
 const LISTENER: u64 = 0;
 const BELL: u64 = 1;
 const FIRST_ID: u64 = 1;
 
-/// The port of fabric `shm`: hands the region over to those who may have it, and carries out their calls. That of a compute
-/// server has no region to hand over. Handlers run on the thread that serves it, one after another: none waits here.
+/// The port of fabric `shm`: passes the region to accepted callers, and executes their calls. A
+/// compute server's port has no region to pass. Handlers run on the serving thread, one after
+/// another, and never wait.
 pub struct ShmPort {
     pub(super) env: LocalEnv,
     pub(super) admission: Arc<Admission>,
     pub(super) callers: Arc<Callers>,
     connections: Vec<Connection>,
     guests: Vec<Guest>,
-    /// What callers ring to wake this thread.
+    /// Callers ring it to wake this thread.
     pub(super) bell: OwnedFd,
-    /// One descriptor for all others.
+    /// The epoll descriptor of all others.
     ears: OwnedFd,
     listener: OwnedFd,
-    /// The system has refused a connection: none is accepted until the next look.
+    /// Whether the last accept failed: the listener is not polled until the next look.
     is_deaf: bool,
     last_id: u64,
     rounds: u32,
-    /// Somebody may have rung, or connected, or gone.
+    /// Whether to poll at once: a caller may have rung, connected or ended.
     must_look: bool,
     last_look: Instant,
     _place: Place,
@@ -63,7 +64,7 @@ pub struct ShmPort {
 struct Connection {
     id: u64,
     client: Client,
-    /// Closed by whoever goes first.
+    /// Closed by the server or the caller, whichever ends first.
     _socket: OwnedFd,
 }
 
@@ -73,18 +74,18 @@ impl Connection {
     }
 }
 
-/// A compute process that was given the region.
+/// A compute process that has received the region.
 pub(super) struct Client {
-    /// What its process is called.
+    /// The name of its process.
     pub process: u64,
-    /// Its number in the system.
+    /// Its process number.
     pub pid: i32,
-    /// The caller's identity, and which of its connections it is.
+    /// The caller's identity, and the number of its connection.
     pub name: (u64, u64),
     pub calls: Calls,
 }
 
-/// Somebody who has connected and said nothing.
+/// A connection before its handshake.
 struct Guest {
     id: u64,
     socket: OwnedFd,
@@ -92,8 +93,8 @@ struct Guest {
 }
 
 impl ShmPort {
-    /// Listens in the folder `directory`, which is made if there is none, for those who may have the region of
-    /// this server, `admission.node`, in `world`.
+    /// Listens in the folder `directory`, which is created if missing, for callers that may map the
+    /// region of this server, `admission.node`, in `world`.
     pub fn new(
         directory: &Path,
         admission: Arc<Admission>,
@@ -105,8 +106,8 @@ impl ShmPort {
         Self::of_calls(directory, admission, world)
     }
 
-    /// Listens in the folder `directory`, which is made if there is none, for those who call services of this node in
-    /// `world`; if the node has a region there, it is handed over to them.
+    /// Listens in the folder `directory`, which is created if missing, for callers of this node's
+    /// services in `world`; passes them the node's region if it has one.
     pub fn of_calls(
         directory: &Path,
         admission: Arc<Admission>,
@@ -137,7 +138,7 @@ impl ShmPort {
         Ok(port)
     }
 
-    /// Those who have the region, to count or fence them from another thread.
+    /// The processes that have the region, to count or fence them from another thread.
     pub fn callers(&self) -> &Arc<Callers> {
         &self.callers
     }
@@ -147,7 +148,7 @@ impl ShmPort {
         epoll::add(&self.ears, descriptor, epoll::EventData::new_u64(name), flags)
     }
 
-    /// Hears when a process ends.
+    /// Polls for the end of a process.
     pub(super) fn watch(&self, pidfd: &OwnedFd, process: u64) -> rustix::io::Result<()> {
         self.listen_to(pidfd, process * 2 + 1)
     }
@@ -157,7 +158,7 @@ impl ShmPort {
         self.last_id
     }
 
-    /// Carries out the calls that have been posted.
+    /// Executes posted calls.
     fn serve_calls(&mut self) -> usize {
         let (env, node) = (&self.env, self.admission.node);
         let mut served = 0;
@@ -173,7 +174,7 @@ impl ShmPort {
                     true
                 }
                 Err(_) => {
-                    let reason = "it has written what no working caller writes";
+                    let reason = "it has broken the protocol";
                     tell::refused(&connection.peer(), &reason);
                     self.callers.count_broken();
                     false
@@ -186,7 +187,8 @@ impl ShmPort {
         served
     }
 
-    /// Looks who has come, spoken or gone; how many were let in.
+    /// Polls for new connections, first messages and ended processes; returns the number of
+    /// accepted callers.
     fn look(&mut self) -> usize {
         self.must_look = false;
         self.last_look = now();
@@ -207,14 +209,14 @@ impl ShmPort {
         admitted
     }
 
-    /// The names of what has become readable.
+    /// The names of all readable descriptors.
     fn events(&self) -> Vec<u64> {
         let mut events: Vec<epoll::Event> = Vec::with_capacity(EVENT_COUNT);
         let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
         let spare = rustix::buffer::spare_capacity(&mut events);
         match epoll::wait(&self.ears, spare, Some(&at_once)) {
             Ok(_) => events.iter().map(|event| event.data.u64()).collect(),
-            // Interrupted: the next look finds the same.
+            // Interrupted: the next poll returns the same events.
             Err(_) => Vec::new(),
         }
     }
@@ -225,11 +227,11 @@ impl ShmPort {
             let socket = match accept_with(&self.listener, flags) {
                 Ok(socket) => socket,
                 Err(Errno::AGAIN) => return,
-                // A connection that was given up meanwhile.
+                // The client has closed the connection meanwhile.
                 Err(Errno::CONNABORTED | Errno::INTR) => continue,
                 Err(_) => {
-                    // For lack of descriptors or memory, which may last: the next attempt would end alike. The listener
-                    // stays readable, and whoever waits on it would not sleep.
+                    // Out of descriptors or memory, which may last: the next attempt would fail
+                    // too. The listener stays readable, so a thread that polls it would not sleep.
                     self.is_deaf = epoll::delete(&self.ears, &self.listener).is_ok();
                     return;
                 }
@@ -246,11 +248,12 @@ impl ShmPort {
     }
 
     fn silence_bell(&self) {
-        // Nothing to read is as silent.
+        // An empty bell is no error.
         let _ = rustix::io::read(&self.bell, &mut [0; 8]);
     }
 
-    /// Someone spoke or hung up: a guest says who it is, all others have nothing to say but that they go.
+    /// Handles a readable connection: a guest has sent its first message; any other connection was
+    /// closed.
     fn hear(&mut self, id: u64) -> usize {
         let Some(index) = self.guests.iter().position(|guest| guest.id == id) else {
             self.let_go("the connection was closed", |connection| connection.id == id);
@@ -259,29 +262,29 @@ impl ShmPort {
         let socket = self.guests.remove(index).socket;
         match self.welcome(id, socket.as_fd()) {
             Ok(Some(client)) => {
-                // A second connection of the same name replaces the first.
-                self.let_go("it has connected anew", |known| known.client.name == client.name);
+                // A second connection with the same name replaces the first.
+                self.let_go("it has reconnected", |known| known.client.name == client.name);
                 self.connections.push(Connection { id, client, _socket: socket });
                 1
             }
             Ok(None) => 0,
             Err(refusal) => {
                 tell::refused(&"a process of this host", &refusal);
-                // Whoever is gone does not read it.
+                // A caller that has ended does not read it.
                 let _ = send(socket.as_fd(), &refusal.encode(), &[]);
                 0
             }
         }
     }
 
-    /// A process has ended, and all its calls with it.
+    /// Removes a process that has ended, with all its calls.
     fn bury(&mut self, process: u64) {
         let reason = "its process has ended";
         self.let_go(reason, |connection| connection.client.process == process);
         self.callers.forget(process);
     }
 
-    /// Forgets connections, and tells why.
+    /// Removes connections, and logs the reason.
     fn let_go(&mut self, reason: &str, is_gone: impl Fn(&Connection) -> bool) {
         self.connections.retain(|connection| {
             let is_gone = is_gone(connection);
@@ -314,7 +317,7 @@ impl Port for ShmPort {
     fn arm(&mut self) -> bool {
         let segments = || self.connections.iter().map(|one| one.client.calls.segment());
         segments().for_each(|segment| segment.set_sleeping(true));
-        // Whoever posted without seeing the flag is seen behind this fence.
+        // After this fence, slots posted by callers that did not see the flag are visible.
         fence(SeqCst);
         segments().any(|segment| segment.has_posted())
     }
@@ -331,7 +334,6 @@ impl Port for ShmPort {
     }
 }
 
-/// Carries out one call.
 fn handle(env: &LocalEnv, node: NodeId, service: ServiceId, request: &[u8]) -> Answer {
     let handler = env.world().service(node, service)?;
     run_now(handler.handle(env, request))
@@ -374,10 +376,10 @@ mod tests {
         let directory = std::env::temp_dir().join(directory);
         let own = directory.clone();
         let (done, ended) = mpsc::channel();
-        // A port that tries again at once never comes back.
+        // A port that retries at once would loop for ever.
         let serve = move || {
             let mut port = port(&own);
-            // A socket that does not listen: it has an event, and accepting fails for good.
+            // A socket that does not listen: it has an event, and accepting always fails.
             epoll::delete(&port.ears, &port.listener).expect("it was listened to");
             let kind = (AddressFamily::UNIX, SocketType::SEQPACKET);
             let socket = socket_with(kind.0, kind.1, SocketFlags::NONBLOCK, None);

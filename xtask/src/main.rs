@@ -1,7 +1,7 @@
 //! The workspace's tooling: `cargo xtask ci`, `tidy`, `layout`, `metrics`, `counts`, `profile`,
 //! `mutants`, `soft-roce`, `hosts`, `figures`, `setup`.
 //!
-//! It stands outside the layers: no crate of the product is a dependency of it, so it still builds,
+//! It is outside the layers: no crate of the product is a dependency of it, so it still builds,
 //! and can say what is wrong, when the product does not.
 
 #![forbid(unsafe_code)]

@@ -105,7 +105,6 @@ impl Counters {
         self.tracing.store(tracing, Relaxed);
     }
 
-    /// Whether verbs are traced.
     #[inline]
     pub fn is_tracing(&self) -> bool {
         self.tracing.load(Relaxed)

@@ -84,7 +84,6 @@ pub struct Hello {
     pub server: u64,
     /// Key of that server's region; the server's identity if it has no region.
     pub key: u64,
-    /// Identity of the caller.
     pub caller: u64,
     /// Which of the caller's connections to this server this is.
     pub endpoint: u64,

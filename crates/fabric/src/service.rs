@@ -73,7 +73,6 @@ pub enum Arrival {
 }
 
 impl AnswerRecord {
-    /// Classifies an arriving call.
     pub fn arrive(&self, id: CallId) -> Arrival {
         match self.answers.get(&id.session) {
             Some(last) if last.sequence == id.sequence => Arrival::Repeat(last.answer.clone()),

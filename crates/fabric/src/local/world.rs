@@ -57,7 +57,6 @@ pub(crate) trait Caller: Send + Sync {
 /// Connections to nodes in other processes.
 pub(crate) type Callers = BTreeMap<NodeId, Arc<dyn Caller>>;
 
-/// Services of every node.
 type Services = BTreeMap<(NodeId, ServiceId), Arc<dyn Service<LocalEnv>>>;
 
 /// The regions that this process maps, its services, and its connections to services of other

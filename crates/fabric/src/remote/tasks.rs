@@ -10,13 +10,13 @@ pub(super) type TaskFuture = Pin<Box<dyn Future<Output = ()>>>;
 
 #[derive(Default)]
 pub(super) struct Tasks {
-    places: Vec<Place>,
+    places: Vec<TaskEntry>,
     free: Vec<u32>,
 }
 
 /// An entry that consecutive tasks reuse. A waker that outlives its task wakes the next one, which
 /// costs one spurious poll.
-struct Place {
+struct TaskEntry {
     /// `None` while it runs.
     running: Option<Running>,
     task: Arc<TaskWaker>,
@@ -37,7 +37,7 @@ impl Tasks {
             None => ready.waker(place),
         };
         waker.wake_by_ref();
-        let entry = Place { running: Some(Running { future, waker }), task };
+        let entry = TaskEntry { running: Some(Running { future, waker }), task };
         match self.places.get_mut(place as usize) {
             Some(known) => *known = entry,
             None => self.places.push(entry),
@@ -62,7 +62,7 @@ impl Tasks {
 
     /// Takes all tasks: dropping them runs code that may use the engine.
     pub(super) fn clear(&mut self) -> Vec<TaskFuture> {
-        let futures = |place: &mut Place| place.running.take().map(|running| running.future);
+        let futures = |place: &mut TaskEntry| place.running.take().map(|running| running.future);
         self.places.iter_mut().filter_map(futures).collect()
     }
 

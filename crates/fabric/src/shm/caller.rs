@@ -122,7 +122,7 @@ impl SegmentCaller {
         let mut given = loop {
             let (piece, later) = rest.split_at(rest.len().min(PIECE_BYTES_MAX));
             head.piece_bytes = piece.len();
-            let given = self.turn_over(own, &head, piece, deadline)?;
+            let given = self.hand_over_and_wait(own, &head, piece, deadline)?;
             rest = later;
             match given.kind {
                 Kind::More if !rest.is_empty() => {}
@@ -147,12 +147,12 @@ impl SegmentCaller {
                 return Err(CallError::Malformed("a call: its answer breaks off"));
             }
             head = Head { kind: Kind::Fetch, code: 0, piece_bytes: 0, ..head };
-            given = self.turn_over(own, &head, &[], deadline)?;
+            given = self.hand_over_and_wait(own, &head, &[], deadline)?;
         }
     }
 
     /// Hands the slot to the server and waits for its return; returns the slot's head.
-    fn turn_over(
+    fn hand_over_and_wait(
         &self,
         own: &mut OwnSlot,
         head: &Head,

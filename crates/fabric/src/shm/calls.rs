@@ -1,7 +1,7 @@
 //! The server's state of one compute process: its segment, and the calls in it.
 
 use crate::service::{Answer, AnswerRecord, ServiceId};
-use crate::shm::conversation::{Broken, Conversation};
+use crate::shm::conversation::{Conversation, ProtocolError};
 use crate::shm::segment::{SLOT_COUNT, Segment};
 use rustix::thread::futex;
 
@@ -27,7 +27,7 @@ impl Calls {
     pub fn serve(
         &mut self,
         mut handle: impl FnMut(ServiceId, &[u8]) -> Answer,
-    ) -> Result<usize, Broken> {
+    ) -> Result<usize, ProtocolError> {
         if !self.segment.has_posted() {
             return Ok(0);
         }
@@ -61,7 +61,12 @@ mod tests {
     }
 
     /// Hands slot 5 over, and serves it.
-    fn post(calls: &mut Calls, turn: u32, head: &Head, runs: &mut u32) -> Result<usize, Broken> {
+    fn post(
+        calls: &mut Calls,
+        turn: u32,
+        head: &Head,
+        runs: &mut u32,
+    ) -> Result<usize, ProtocolError> {
         calls.segment.slot(5).hand_over(turn, head, &vec![7; head.piece_bytes]);
         calls.segment.post(5);
         calls.serve(|service, request| {
@@ -117,7 +122,11 @@ mod tests {
         ];
         for (turn, head) in cases {
             let mut runs = 0;
-            assert_eq!(post(&mut calls(), turn, &head, &mut runs), Err(Broken), "{turn} {head:?}");
+            assert_eq!(
+                post(&mut calls(), turn, &head, &mut runs),
+                Err(ProtocolError),
+                "{turn} {head:?}"
+            );
             assert_eq!(runs, 0);
         }
         let mut bit_only = calls();

@@ -87,10 +87,11 @@ pub fn connect(config: &ConnectConfig) -> Result<Arc<LocalWorld>, ConnectError> 
     }
     for hello in config.hellos.iter().chain(&config.peers) {
         let is_needed = config.needs_peers || hello.node.compute_server().is_none();
-        let Given { region, segment, bell, watched: server } = match ask(config, hello) {
-            Err(_) if !is_needed => continue,
-            asked => asked?,
-        };
+        let ServerResources { region, segment, bell, watched: server } =
+            match connect_to(config, hello) {
+                Err(_) if !is_needed => continue,
+                asked => asked?,
+            };
         let (node, timeout) = (hello.node, config.call_timeout);
         let caller = SegmentCaller::new(node, segment, bell, timeout, watch.clone());
         regions.extend(region);
@@ -103,7 +104,7 @@ pub fn connect(config: &ConnectConfig) -> Result<Arc<LocalWorld>, ConnectError> 
 }
 
 /// Resources that a server passes to an accepted caller.
-struct Given {
+struct ServerResources {
     /// `None` from a compute server.
     region: Option<Memory>,
     segment: Segment,
@@ -111,11 +112,10 @@ struct Given {
     watched: Watched,
 }
 
-/// Connects to one server.
-fn ask(config: &ConnectConfig, hello: &Hello) -> Result<Given, ConnectError> {
+fn connect_to(config: &ConnectConfig, hello: &Hello) -> Result<ServerResources, ConnectError> {
     let node = hello.node;
     let path = socket_path(&config.directory, node);
-    let (socket, pidfd) = approach(config, node, &path)?;
+    let (socket, pidfd) = open_socket(config, node, &path)?;
     let absent = |error: io::Error| ConnectError::Absent { node, path: path.clone(), error };
     let mut bytes = [0; ANSWER_BYTES];
     let (length, descriptors) = send(socket.as_fd(), &hello.encode(), &[])
@@ -137,7 +137,7 @@ fn ask(config: &ConnectConfig, hello: &Hello) -> Result<Given, ConnectError> {
     let mut next = || descriptors.next().expect("they were counted");
     let region = has_region.then(&mut next);
     let region = region.map(|region| Memory::map_file(region, welcome.region_bytes));
-    Ok(Given {
+    Ok(ServerResources {
         region: region.transpose().map_err(unusable)?,
         segment: Segment::map(next()).map_err(unusable)?,
         bell: next(),
@@ -147,7 +147,7 @@ fn ask(config: &ConnectConfig, hello: &Hello) -> Result<Given, ConnectError> {
 
 /// Connects to the server at `path` if it is a process of the same user; returns its descriptor
 /// too.
-fn approach(
+fn open_socket(
     config: &ConnectConfig,
     node: NodeId,
     path: &Path,

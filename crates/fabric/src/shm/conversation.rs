@@ -7,7 +7,7 @@ use crate::{error::CallError, service::Answer};
 
 /// The caller has broken the protocol.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Broken;
+pub(super) struct ProtocolError;
 
 /// The server's private state of a slot. None of it is in shared memory, where a broken process
 /// could change it.
@@ -37,19 +37,19 @@ impl Conversation {
         session: u64,
         record: &mut AnswerRecord,
         handle: impl FnOnce(ServiceId, &[u8]) -> Answer,
-    ) -> Result<Option<bool>, Broken> {
+    ) -> Result<Option<bool>, ProtocolError> {
         let turn = slot.turn();
         if turn == self.turn {
             return Ok(None);
         }
         if turn != self.turn.wrapping_add(1) {
-            return Err(Broken);
+            return Err(ProtocolError);
         }
-        let head = slot.head().ok_or(Broken)?;
+        let head = slot.head().ok_or(ProtocolError)?;
         match head.kind {
             Kind::Request => self.take(slot, &head)?,
-            Kind::Fetch => self.is_wanted(&head).then_some(()).ok_or(Broken)?,
-            Kind::More | Kind::Answer => return Err(Broken),
+            Kind::Fetch => self.is_wanted(&head).then_some(()).ok_or(ProtocolError)?,
+            Kind::More | Kind::Answer => return Err(ProtocolError),
         }
         self.answer(session, record, handle);
         self.turn = turn.wrapping_add(1);
@@ -58,7 +58,7 @@ impl Conversation {
     }
 
     /// Takes a piece of a request. A piece with another number belongs to another call.
-    fn take(&mut self, slot: Slot<'_>, head: &Head) -> Result<(), Broken> {
+    fn take(&mut self, slot: Slot<'_>, head: &Head) -> Result<(), ProtocolError> {
         let is_next = match &self.progress {
             Progress::Receiving { sequence, service, total_bytes, .. } => {
                 (*sequence, *service, *total_bytes) == (head.sequence, head.code, head.total_bytes)
@@ -80,7 +80,7 @@ impl Conversation {
         let is_possible = head.piece_bytes <= *total_bytes - request.len()
             && (head.piece_bytes > 0 || *total_bytes == 0);
         if !is_possible {
-            return Err(Broken);
+            return Err(ProtocolError);
         }
         slot.take_piece(head, request);
         Ok(())

@@ -61,12 +61,12 @@ fn file_name(node: NodeId) -> String {
 }
 
 /// A claimed name, released on drop.
-pub(super) struct Place {
+pub(super) struct ClaimedName {
     socket_path: PathBuf,
     _lock: File,
 }
 
-impl Drop for Place {
+impl Drop for ClaimedName {
     fn drop(&mut self) {
         // Still under the lock, so it is no other server's socket. A socket that remains does no
         // harm.
@@ -75,7 +75,7 @@ impl Drop for Place {
 }
 
 /// Claims the name of `node` and listens there.
-pub(super) fn claim(directory: &Path, node: NodeId) -> Result<(Place, OwnedFd), ListenError> {
+pub(super) fn claim(directory: &Path, node: NodeId) -> Result<(ClaimedName, OwnedFd), ListenError> {
     make_directory(directory)?;
     let lock = lock(&directory.join(file_name(node) + ".lock"), node)?;
     let path = socket_path(directory, node);
@@ -85,7 +85,7 @@ pub(super) fn claim(directory: &Path, node: NodeId) -> Result<(Place, OwnedFd), 
         }
         _ => {}
     }
-    let place = Place { socket_path: path, _lock: lock };
+    let place = ClaimedName { socket_path: path, _lock: lock };
     let listener =
         listen(&place.socket_path).map_err(|error| ListenError::file(&place.socket_path, error))?;
     Ok((place, listener))

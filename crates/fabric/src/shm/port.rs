@@ -6,7 +6,7 @@ use crate::port::Port;
 use crate::service::{Answer, ServiceId};
 use crate::shm::callers::Callers;
 use crate::shm::calls::Calls;
-use crate::shm::directory::{ListenError, Place, claim};
+use crate::shm::directory::{ClaimedName, ListenError, claim};
 use crate::shm::socket::send;
 use crate::tell;
 use layout::{NodeId, RegionId};
@@ -22,8 +22,8 @@ use std::time::{Duration, Instant};
 /// Idle rounds between two polls of the sockets, which cost a system call, and the time after which
 /// they are polled in any case. On busy processors a round may take many milliseconds, and a
 /// connecting process waits for two polls.
-const LOOK_ROUNDS: u32 = 4;
-const LOOK_TIME: Duration = Duration::from_millis(1);
+const POLL_ROUNDS: u32 = 4;
+const POLL_TIME: Duration = Duration::from_millis(1);
 /// Limit on connections before their handshake; above it the oldest one is closed.
 const GUEST_COUNT_MAX: usize = 64;
 /// Time-out of the handshake.
@@ -49,16 +49,16 @@ pub struct ShmPort {
     /// Callers ring it to wake this thread.
     pub(super) bell: OwnedFd,
     /// The epoll descriptor of all others.
-    ears: OwnedFd,
+    epoll_descriptor: OwnedFd,
     listener: OwnedFd,
     /// Whether the last accept failed: the listener is not polled until the next look.
-    is_deaf: bool,
+    is_accept_paused: bool,
     last_id: u64,
     rounds: u32,
     /// Whether to poll at once: a caller may have rung, connected or ended.
-    must_look: bool,
-    last_look: Instant,
-    _place: Place,
+    must_poll: bool,
+    last_poll: Instant,
+    _name: ClaimedName,
 }
 
 struct Connection {
@@ -116,7 +116,7 @@ impl ShmPort {
         let (place, listener) = claim(directory, admission.node)?;
         let failed = |error| ListenError::file(directory, error);
         let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map_err(failed)?;
-        let ears = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(failed)?;
+        let epoll_descriptor = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(failed)?;
         let port = Self {
             env: world.endpoint(),
             admission,
@@ -124,17 +124,17 @@ impl ShmPort {
             connections: Vec::new(),
             guests: Vec::new(),
             bell,
-            ears,
+            epoll_descriptor,
             listener,
-            is_deaf: false,
+            is_accept_paused: false,
             last_id: FIRST_ID,
             rounds: 0,
-            must_look: true,
-            last_look: now(),
-            _place: place,
+            must_poll: true,
+            last_poll: now(),
+            _name: place,
         };
-        port.listen_to(&port.listener, LISTENER).map_err(failed)?;
-        port.listen_to(&port.bell, BELL).map_err(failed)?;
+        port.watch_descriptor(&port.listener, LISTENER).map_err(failed)?;
+        port.watch_descriptor(&port.bell, BELL).map_err(failed)?;
         Ok(port)
     }
 
@@ -143,14 +143,14 @@ impl ShmPort {
         &self.callers
     }
 
-    fn listen_to(&self, descriptor: impl AsFd, name: u64) -> rustix::io::Result<()> {
+    fn watch_descriptor(&self, descriptor: impl AsFd, name: u64) -> rustix::io::Result<()> {
         let flags = epoll::EventFlags::IN | epoll::EventFlags::RDHUP;
-        epoll::add(&self.ears, descriptor, epoll::EventData::new_u64(name), flags)
+        epoll::add(&self.epoll_descriptor, descriptor, epoll::EventData::new_u64(name), flags)
     }
 
     /// Polls for the end of a process.
     pub(super) fn watch(&self, pidfd: &OwnedFd, process: u64) -> rustix::io::Result<()> {
-        self.listen_to(pidfd, process * 2 + 1)
+        self.watch_descriptor(pidfd, process * 2 + 1)
     }
 
     pub(super) fn new_id(&mut self) -> u64 {
@@ -189,19 +189,19 @@ impl ShmPort {
 
     /// Polls for new connections, first messages and ended processes; returns the number of
     /// accepted callers.
-    fn look(&mut self) -> usize {
-        self.must_look = false;
-        self.last_look = now();
-        if self.is_deaf {
-            self.is_deaf = self.listen_to(&self.listener, LISTENER).is_err();
+    fn poll_sockets(&mut self) -> usize {
+        self.must_poll = false;
+        self.last_poll = now();
+        if self.is_accept_paused {
+            self.is_accept_paused = self.watch_descriptor(&self.listener, LISTENER).is_err();
         }
         let mut admitted = 0;
         for name in self.events() {
             match name {
                 LISTENER => self.accept(),
                 BELL => self.silence_bell(),
-                name if name % 2 == 1 => self.bury(name / 2),
-                name => admitted += self.hear(name / 2),
+                name if name % 2 == 1 => self.remove_process(name / 2),
+                name => admitted += self.handle_readable(name / 2),
             }
         }
         self.dismiss_guests();
@@ -214,7 +214,7 @@ impl ShmPort {
         let mut events: Vec<epoll::Event> = Vec::with_capacity(EVENT_COUNT);
         let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
         let spare = rustix::buffer::spare_capacity(&mut events);
-        match epoll::wait(&self.ears, spare, Some(&at_once)) {
+        match epoll::wait(&self.epoll_descriptor, spare, Some(&at_once)) {
             Ok(_) => events.iter().map(|event| event.data.u64()).collect(),
             // Interrupted: the next poll returns the same events.
             Err(_) => Vec::new(),
@@ -232,12 +232,13 @@ impl ShmPort {
                 Err(_) => {
                     // Out of descriptors or memory, which may last: the next attempt would fail
                     // too. The listener stays readable, so a thread that polls it would not sleep.
-                    self.is_deaf = epoll::delete(&self.ears, &self.listener).is_ok();
+                    self.is_accept_paused =
+                        epoll::delete(&self.epoll_descriptor, &self.listener).is_ok();
                     return;
                 }
             };
             let id = self.new_id();
-            if self.listen_to(&socket, id * 2).is_err() {
+            if self.watch_descriptor(&socket, id * 2).is_err() {
                 continue;
             }
             if self.guests.len() == GUEST_COUNT_MAX {
@@ -254,16 +255,16 @@ impl ShmPort {
 
     /// Handles a readable connection: a guest has sent its first message; any other connection was
     /// closed.
-    fn hear(&mut self, id: u64) -> usize {
+    fn handle_readable(&mut self, id: u64) -> usize {
         let Some(index) = self.guests.iter().position(|guest| guest.id == id) else {
-            self.let_go("the connection was closed", |connection| connection.id == id);
+            self.disconnect("the connection was closed", |connection| connection.id == id);
             return 0;
         };
         let socket = self.guests.remove(index).socket;
         match self.welcome(id, socket.as_fd()) {
             Ok(Some(client)) => {
                 // A second connection with the same name replaces the first.
-                self.let_go("it has reconnected", |known| known.client.name == client.name);
+                self.disconnect("it has reconnected", |known| known.client.name == client.name);
                 self.connections.push(Connection { id, client, _socket: socket });
                 1
             }
@@ -278,14 +279,14 @@ impl ShmPort {
     }
 
     /// Removes a process that has ended, with all its calls.
-    fn bury(&mut self, process: u64) {
+    fn remove_process(&mut self, process: u64) {
         let reason = "its process has ended";
-        self.let_go(reason, |connection| connection.client.process == process);
+        self.disconnect(reason, |connection| connection.client.process == process);
         self.callers.forget(process);
     }
 
     /// Removes connections, and logs the reason.
-    fn let_go(&mut self, reason: &str, is_gone: impl Fn(&Connection) -> bool) {
+    fn disconnect(&mut self, reason: &str, is_gone: impl Fn(&Connection) -> bool) {
         self.connections.retain(|connection| {
             let is_gone = is_gone(connection);
             if is_gone {
@@ -307,9 +308,9 @@ impl Port for ShmPort {
     fn serve(&mut self) -> usize {
         let served = self.serve_calls();
         self.rounds = self.rounds.wrapping_add(1);
-        let may_look = self.rounds.is_multiple_of(LOOK_ROUNDS);
-        if self.must_look || may_look && (served == 0 || self.last_look.elapsed() > LOOK_TIME) {
-            return served + self.look();
+        let may_look = self.rounds.is_multiple_of(POLL_ROUNDS);
+        if self.must_poll || may_look && (served == 0 || self.last_poll.elapsed() > POLL_TIME) {
+            return served + self.poll_sockets();
         }
         served
     }
@@ -326,11 +327,11 @@ impl Port for ShmPort {
         for connection in &self.connections {
             connection.client.calls.segment().set_sleeping(false);
         }
-        self.must_look = true;
+        self.must_poll = true;
     }
 
     fn descriptors<'a>(&'a self, to: &mut Vec<BorrowedFd<'a>>) {
-        to.push(self.ears.as_fd());
+        to.push(self.epoll_descriptor.as_fd());
     }
 }
 
@@ -380,16 +381,16 @@ mod tests {
         let serve = move || {
             let mut port = port(&own);
             // A socket that does not listen: it has an event, and accepting always fails.
-            epoll::delete(&port.ears, &port.listener).expect("it was listened to");
+            epoll::delete(&port.epoll_descriptor, &port.listener).expect("it was listened to");
             let kind = (AddressFamily::UNIX, SocketType::SEQPACKET);
             let socket = socket_with(kind.0, kind.1, SocketFlags::NONBLOCK, None);
             port.listener = socket.expect("a socket");
-            port.listen_to(&port.listener, LISTENER).expect("a descriptor");
-            for _ in 0..3 * LOOK_ROUNDS {
+            port.watch_descriptor(&port.listener, LISTENER).expect("a descriptor");
+            for _ in 0..3 * POLL_ROUNDS {
                 assert_eq!(port.serve(), 0);
-                assert!(port.is_deaf, "it was refused");
+                assert!(port.is_accept_paused, "it was refused");
             }
-            let mut waited = [PollFd::new(&port.ears, PollFlags::IN)];
+            let mut waited = [PollFd::new(&port.epoll_descriptor, PollFlags::IN)];
             assert!(!wait_ready(&mut waited, 1_000_000), "it can sleep");
             drop(port);
             done.send(()).expect("somebody waits");

@@ -153,7 +153,7 @@ impl Link {
     }
 
     /// Sends requests, receives answers, and closes the connection if an answer is overdue.
-    /// `must_look`: read even if no answer is pending, since the server may have closed the
+    /// `must_read`: read even if no answer is pending, since the server may have closed the
     /// connection.
     #[inline]
     pub fn progress(
@@ -161,13 +161,13 @@ impl Link {
         config: &TcpConfig,
         keys: Option<&TlsKeys>,
         now_ns: u64,
-        must_look: bool,
+        must_read: bool,
         sink: &mut Sink<'_, impl FnMut(Ticket, Outcome)>,
     ) {
         if !self.is_open() {
             return self.join(config, keys, now_ns);
         }
-        if self.pending.is_empty() && !must_look {
+        if self.pending.is_empty() && !must_read {
             return;
         }
         if self.owed.back().is_none_or(|owed| owed.last < self.sequence) {
@@ -419,7 +419,6 @@ fn whole(
     Ok(())
 }
 
-/// Fails a request.
 fn fail(what: What, error: FabricError, sink: &mut Sink<'_, impl FnMut(Ticket, Outcome)>) {
     match what {
         What::Whole(ticket, _) => (sink.complete)(ticket, Outcome::Batch(Err(error), 1)),

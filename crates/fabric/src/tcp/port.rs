@@ -30,7 +30,7 @@ const HANDSHAKE_TIME_MAX: Duration = Duration::from_secs(5);
 const DIRECT_COUNT_MAX: u64 = 3;
 /// Rounds of direct reading between two polls for new connections. On busy processors a round may
 /// take many milliseconds.
-const LOOK_ROUNDS: u32 = 16;
+const POLL_ROUNDS: u32 = 16;
 /// Events per poll; the next round takes the rest.
 const EVENTS_AT_ONCE: usize = 64;
 /// Name of the listener's events; events of connections are named by index.
@@ -46,9 +46,9 @@ pub struct TcpPort<C = Carrier> {
     keys: Option<TlsKeys>,
     epoll: OwnedFd,
     /// Whether the last accept failed: the listener is not polled until the next look.
-    is_deaf: bool,
+    is_accept_paused: bool,
     carrier: C,
-    places: Vec<Option<Place>>,
+    places: Vec<Option<Entry>>,
     /// Number of connections so far.
     entered: u64,
     /// Number of open connections, for other threads.
@@ -58,7 +58,7 @@ pub struct TcpPort<C = Carrier> {
     rounds: u32,
 }
 
-struct Place {
+struct Entry {
     connection: Connection,
     since: Instant,
 }
@@ -132,7 +132,7 @@ impl<C: Carry> TcpPort<C> {
             listener,
             keys,
             epoll,
-            is_deaf: false,
+            is_accept_paused: false,
             carrier,
             places: Vec::new(),
             entered: 0,
@@ -152,10 +152,10 @@ impl<C: Carry> TcpPort<C> {
     }
 
     /// Polls for readable connections, and accepts new ones.
-    fn look_around(&mut self) {
+    fn poll_sockets(&mut self) {
         self.ready.clear();
-        if self.is_deaf {
-            self.is_deaf = listen(&self.epoll, &self.listener).is_err();
+        if self.is_accept_paused {
+            self.is_accept_paused = listen(&self.epoll, &self.listener).is_err();
         }
         let now = Timespec { tv_sec: 0, tv_nsec: 0 };
         let mut events = [const { MaybeUninit::uninit() }; EVENTS_AT_ONCE];
@@ -184,7 +184,7 @@ impl<C: Carry> TcpPort<C> {
                 Err(_) => {
                     // Out of descriptors or memory, which may last: the next attempt would fail
                     // too. The listener stays readable, so a thread that polls it would not sleep.
-                    self.is_deaf = epoll::delete(&self.epoll, &self.listener).is_ok();
+                    self.is_accept_paused = epoll::delete(&self.epoll, &self.listener).is_ok();
                     return;
                 }
             };
@@ -213,7 +213,7 @@ impl<C: Carry> TcpPort<C> {
         if epoll::add(&self.epoll, &connection, data, epoll::EventFlags::IN).is_err() {
             return;
         }
-        let entry = Some(Place { connection, since: now() });
+        let entry = Some(Entry { connection, since: now() });
         match self.places.get_mut(place) {
             Some(free) => *free = entry,
             None => self.places.push(entry),
@@ -232,23 +232,23 @@ impl<C: Carry> TcpPort<C> {
                     &late.connection.peer(),
                     &"it has not completed the handshake in time",
                 );
-                self.leave(place);
+                self.remove(place);
             }
         }
     }
 
     /// Closes a connection, and logs the reason if its caller was admitted.
     #[cold]
-    fn over(&mut self, place: usize, reason: &str) {
+    fn disconnect(&mut self, place: usize, reason: &str) {
         let connection = self.places[place].as_ref().map(|place| &place.connection);
         if let Some((connection, name)) = connection.and_then(|one| Some((one, one.name()?))) {
             tell::gone(&connection.peer(), name, &reason);
         }
-        self.leave(place);
+        self.remove(place);
     }
 
     /// Closes a connection; `epoll` forgets a closed descriptor by itself.
-    fn leave(&mut self, place: usize) {
+    fn remove(&mut self, place: usize) {
         if self.places[place].take().is_some() {
             self.count.fetch_sub(1, Relaxed);
         }
@@ -262,7 +262,7 @@ impl<C: Carry> TcpPort<C> {
                 .as_ref()
                 .is_some_and(|other| place != successor && other.connection.name() == Some(name));
             if is_same {
-                self.over(place, "it has reconnected");
+                self.disconnect(place, "it has reconnected");
             }
         }
     }
@@ -290,7 +290,7 @@ impl<C: Carry> TcpPort<C> {
             connection.interest = wanted;
             let data = epoll::EventData::new_u64(place as u64);
             if epoll::modify(&self.epoll, &*connection, data, wanted).is_err() {
-                self.over(place, "the system does not watch it any more");
+                self.disconnect(place, "the system does not watch it any more");
                 return 0;
             }
         }
@@ -301,11 +301,11 @@ impl<C: Carry> TcpPort<C> {
                 1
             }
             Served::Over => {
-                self.over(place, "the connection was closed");
+                self.disconnect(place, "the connection was closed");
                 1
             }
             Served::Failed => {
-                self.leave(place);
+                self.remove(place);
                 1
             }
         }
@@ -316,9 +316,9 @@ impl<C: Carry> Port for TcpPort<C> {
     fn serve(&mut self) -> usize {
         self.rounds = self.rounds.wrapping_add(1);
         let is_direct = self.count.load(Relaxed) <= DIRECT_COUNT_MAX;
-        let must_look = !is_direct || self.rounds.is_multiple_of(LOOK_ROUNDS);
-        if must_look {
-            self.look_around();
+        let must_poll = !is_direct || self.rounds.is_multiple_of(POLL_ROUNDS);
+        if must_poll {
+            self.poll_sockets();
         }
         self.take_late();
         let mut served = 0;
@@ -338,7 +338,7 @@ impl<C: Carry> Port for TcpPort<C> {
 
     fn arm(&mut self) -> bool {
         // The next round polls for new connections, which direct reading does not notice.
-        self.rounds = LOOK_ROUNDS - 1;
+        self.rounds = POLL_ROUNDS - 1;
         false
     }
 

@@ -49,8 +49,7 @@ const WORDS_SHIFT: u32 = 36;
 const COUNT_MASK: u64 = (1 << 28) - 1;
 const _: () = assert!(VERB_WORDS_MAX < COUNT_MASK as usize);
 
-/// Upper bound on the words of a verb in the receiver's arena and, without [`VERB_OVERHEAD`], in a
-/// request.
+/// Upper bound on the words of a verb in the receiver's arena, and in a request.
 #[inline]
 pub(super) fn weight(verb: &Verb) -> usize {
     let key_words = match verb {

@@ -48,7 +48,7 @@ pub(super) struct Spreads {
 }
 
 impl Spreads {
-    /// Adds a batch. The next [`Spreads::go_on`] posts its first verbs.
+    /// Adds a batch. The next [`Spreads::advance`] posts its first verbs.
     pub fn add(&mut self, ticket: Ticket, batch: Batch) {
         let spread = Spread { ticket, batch, next: 0, outstanding: 0, messages: 0, error: None };
         let place = self.free.pop().unwrap_or_else(|| {
@@ -94,7 +94,7 @@ impl Spreads {
     /// Posts the next verbs of batches whose parts are all answered, and completes finished
     /// batches.
     #[inline]
-    pub fn go_on(
+    pub fn advance(
         &mut self,
         links: &mut [Link],
         epoch: u64,

@@ -89,7 +89,7 @@ pub struct TcpTransport {
     /// Batches and calls that failed before they were posted.
     failed: Vec<(Ticket, Outcome)>,
     /// Whether the engine has slept: connections may have been closed.
-    must_look: bool,
+    must_read: bool,
 }
 
 impl TcpTransport {
@@ -129,7 +129,7 @@ impl TcpTransport {
         let (links, peers) = (open(&config.caller.servers), open(&config.peers));
         let (spreads, failed) = (Spreads::default(), Vec::new());
         let mut transport =
-            Self { config, keys, addresses, links, peers, spreads, failed, must_look: true };
+            Self { config, keys, addresses, links, peers, spreads, failed, must_read: true };
         transport.wait_open()?;
         Ok(transport)
     }
@@ -270,17 +270,17 @@ impl Transport for TcpTransport {
         let epoch = self.epoch();
         // Send parts for several servers together with all other requests; verbs after a fence need
         // not wait for the next turn.
-        self.spreads.go_on(&mut self.links, epoch, complete);
-        let must_look = std::mem::take(&mut self.must_look);
+        self.spreads.advance(&mut self.links, epoch, complete);
+        let must_read = std::mem::take(&mut self.must_read);
         let mut sink = Sink { spreads: &mut self.spreads, complete };
         for link in self.links.iter_mut().chain(&mut self.peers) {
-            link.progress(&self.config, self.keys.as_ref(), now_ns, must_look, &mut sink);
+            link.progress(&self.config, self.keys.as_ref(), now_ns, must_read, &mut sink);
         }
-        self.spreads.go_on(&mut self.links, epoch, complete);
+        self.spreads.advance(&mut self.links, epoch, complete);
     }
 
     fn arm(&mut self) -> bool {
-        self.must_look = true;
+        self.must_read = true;
         !self.failed.is_empty()
     }
 

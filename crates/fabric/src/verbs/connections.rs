@@ -3,7 +3,7 @@
 
 use super::flight::{Flight, Progress, Region, Ways};
 use super::handshake::{Offer, introduce, is_closed};
-use super::line::{COMPLETIONS_OF_LINE, FIRST_STAGING, Line, Told, serial_of};
+use super::line::{COMPLETIONS_OF_LINE, FIRST_STAGING, Line, Signal, serial_of};
 use super::members::{Members, Owner};
 use super::message::{self, Message, PIECE_BYTES};
 use super::slab::Slab;
@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Interval of checks whether servers have closed their control connections, in nanoseconds.
-const LOOK_EVERY_NS: u64 = 20_000_000;
+const CHECK_INTERVAL_NS: u64 = 20_000_000;
 /// Bit of a token: it belongs to a message, not to a batch.
 const MESSAGE: u32 = 1 << 30;
 
@@ -82,10 +82,9 @@ pub(super) struct Connections {
     pub(super) members: Members,
     completions: Vec<Completion>,
     words: Vec<u64>,
-    /// Why connections were lost.
     reasons: Vec<Option<String>>,
     answer_time_max_ns: u64,
-    next_look_ns: u64,
+    next_check_ns: u64,
 }
 
 impl Connections {
@@ -181,7 +180,7 @@ impl Connections {
             words: Vec::new(),
             reasons: vec![None; count],
             answer_time_max_ns: VerbsConfig::ANSWER_TIME_MAX_NS,
-            next_look_ns: 0,
+            next_check_ns: 0,
         })
     }
 
@@ -214,22 +213,22 @@ impl Connections {
     }
 
     /// Posts the next wave of a flight, or completes it.
-    fn go_on(&mut self, token: u32) {
+    fn continue_flight(&mut self, token: u32) {
         let flight = self.flights.get_mut(token).expect("it is under way");
-        if flight.go_on(token, &mut self.ways, &mut self.staging) == Progress::Ended {
+        if flight.advance(token, &mut self.ways, &mut self.staging) == Progress::Ended {
             let flight = self.flights.take(token).expect("it was under way");
             self.members.end(flight.owner, Outcome::Batch(flight.outcome(), 0));
         }
     }
 
     /// The wave on one server is complete or has failed.
-    fn wave_told(&mut self, token: u32, node: NodeId, failure: Option<FabricError>) {
+    fn record_wave(&mut self, token: u32, node: NodeId, failure: Option<FabricError>) {
         let Some(flight) = self.flights.get_mut(token) else { return };
         flight.waits_for.retain(|&other| other != node);
         flight.failure = flight.failure.take().or(failure);
         if flight.waits_for.is_empty() {
             flight.end_wave(&mut self.staging);
-            self.go_on(token);
+            self.continue_flight(token);
         }
     }
 
@@ -250,7 +249,7 @@ impl Connections {
             |(token, flight): (u32, &Flight)| flight.waits_for.contains(&node).then_some(token);
         let tokens: Vec<u32> = self.flights.iter().filter_map(waiting).collect();
         for token in tokens {
-            self.wave_told(token, node, Some(FabricError::Unreachable(node)));
+            self.record_wave(token, node, Some(FabricError::Unreachable(node)));
         }
         let sent = |(token, sending): (u32, &Sending)| (sending.node == node).then_some(token);
         let tokens: Vec<u32> = self.sendings.iter().filter_map(sent).collect();
@@ -294,15 +293,15 @@ impl Connections {
                 .lose(place, || format!("the device ended the connection, status {status}"));
         }
         let line = self.ways.lines[place].as_mut().expect("it was found above");
-        match line.told(completion.id) {
-            Told::Nothing => {}
-            Told::Sent(token) if token & MESSAGE != 0 => {
+        match line.decode(completion.id) {
+            Signal::Nothing => {}
+            Signal::Sent(token) if token & MESSAGE != 0 => {
                 if let Some(sending) = self.sendings.take(token & !MESSAGE) {
                     self.staging.give_back(sending.range);
                 }
             }
-            Told::Sent(token) => self.wave_told(token, self.nodes[place], None),
-            Told::Arrived(slot) => match line.arrived(slot, completion.bytes) {
+            Signal::Sent(token) => self.record_wave(token, self.nodes[place], None),
+            Signal::Arrived(slot) => match line.arrived(slot, completion.bytes) {
                 Ok(None) => {}
                 Ok(Some(Message::Answer { id, answer })) => {
                     // A repeated answer has no waiting call.
@@ -322,7 +321,7 @@ impl Connections {
 
     /// Closes connections to servers that have closed their control connection, or do not answer in
     /// time.
-    fn look(&mut self, now_ns: u64) {
+    fn check_servers(&mut self, now_ns: u64) {
         for place in 0..self.controls.len() {
             if self.controls[place].as_ref().is_some_and(|control| is_closed(control)) {
                 self.lose(place, || "it closed the connection".to_owned());
@@ -349,7 +348,7 @@ impl Connections {
 
     pub(super) fn post(&mut self, owner: Owner, batch: Batch, now_ns: u64) {
         let token = self.flights.add(Flight::new(owner, batch, now_ns));
-        self.go_on(token);
+        self.continue_flight(token);
     }
 
     pub(super) fn call(&mut self, owner: Owner, call: Call, now_ns: u64) {
@@ -388,9 +387,9 @@ impl Connections {
             // Requests that waited for room, and next waves.
             self.flush();
         }
-        if now_ns >= self.next_look_ns {
-            self.next_look_ns = now_ns + LOOK_EVERY_NS;
-            self.look(now_ns);
+        if now_ns >= self.next_check_ns {
+            self.next_check_ns = now_ns + CHECK_INTERVAL_NS;
+            self.check_servers(now_ns);
         }
     }
 
@@ -406,7 +405,7 @@ impl Connections {
     /// one may have taken their event.
     pub(super) fn disarm(&mut self) {
         self.queue.quiet();
-        self.next_look_ns = 0;
+        self.next_check_ns = 0;
         if self.members.is_any_asleep() {
             // If this fails, they check after their longest sleep.
             let _looked_at_later = self.queue.arm();
@@ -438,6 +437,6 @@ pub(super) fn send(
         let length = PIECE_BYTES.min(bytes - at) as u32;
         line.push(Action::Send, Piece { memory, offset: range.offset + at, bytes: length });
     }
-    line.tell_last(token);
+    line.signal_last(token);
     Ok(range)
 }

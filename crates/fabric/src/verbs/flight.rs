@@ -31,7 +31,6 @@ pub(super) struct Region {
 pub(super) struct Ways {
     pub(super) addresses: AddressMap,
     pub(super) lines: Vec<Option<Line>>,
-    /// Regions of memory servers.
     pub(super) regions: Vec<Region>,
 }
 
@@ -91,7 +90,12 @@ impl Flight {
     }
 
     /// Posts waves until one has pending completions, which carry `token`.
-    pub(super) fn go_on(&mut self, token: u32, ways: &mut Ways, staging: &mut Staging) -> Progress {
+    pub(super) fn advance(
+        &mut self,
+        token: u32,
+        ways: &mut Ways,
+        staging: &mut Staging,
+    ) -> Progress {
         assert!(self.waits_for.is_empty(), "the wave before has ended");
         while self.failure.is_none() && (!self.again.is_empty() || self.choose()) {
             if let Err(failure) = self.post_wave(token, ways, staging) {
@@ -161,7 +165,7 @@ impl Flight {
         }
         for node in &self.waits_for {
             let line = ways.lines[usize::from(node.0)].as_mut().expect("it was used above");
-            line.tell_last(token);
+            line.signal_last(token);
         }
         Ok(())
     }

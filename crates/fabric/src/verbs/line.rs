@@ -38,11 +38,11 @@ const RETRY_COUNT: u8 = 5;
 /// Bit of a request's number: it is a receive.
 const RECEIVE: u64 = 1 << 31;
 /// Request number without a waiting operation.
-const NOBODY: u64 = RECEIVE - 1;
+const NO_TOKEN: u64 = RECEIVE - 1;
 
 /// The meaning of a completion.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Told {
+pub(super) enum Signal {
     /// All requests up to the one that was posted with this token.
     Sent(u32),
     /// Requests without a waiting operation.
@@ -159,7 +159,7 @@ impl Line {
 
     /// Adds a request, which the next [`Line::flush`] posts.
     pub(super) fn push(&mut self, action: Action, local: Piece) {
-        let id = u64::from(self.serial) << 32 | NOBODY;
+        let id = u64::from(self.serial) << 32 | NO_TOKEN;
         self.waiting.push_back(Request { id, action, local, is_signaled: false });
     }
 
@@ -168,8 +168,8 @@ impl Line {
     ///
     /// # Panics
     /// If it was posted already.
-    pub(super) fn tell_last(&mut self, token: u32) {
-        assert!(u64::from(token) < NOBODY, "there are not that many things under way");
+    pub(super) fn signal_last(&mut self, token: u32) {
+        assert!(u64::from(token) < NO_TOKEN, "there are not that many things under way");
         let last = self.waiting.back_mut().expect("it was not posted yet");
         last.id = u64::from(self.serial) << 32 | u64::from(token);
         last.is_signaled = true;
@@ -213,14 +213,14 @@ impl Line {
     }
 
     /// Decodes a completion of this end.
-    pub(super) fn told(&mut self, id: u64) -> Told {
-        let number = id & (RECEIVE | NOBODY);
+    pub(super) fn decode(&mut self, id: u64) -> Signal {
+        let number = id & (RECEIVE | NO_TOKEN);
         if number & RECEIVE != 0 {
-            return Told::Arrived((number & NOBODY) as u32);
+            return Signal::Arrived((number & NO_TOKEN) as u32);
         }
         let count = self.groups.pop_front().expect("every completion was announced");
         self.posted -= count;
-        if number == NOBODY { Told::Nothing } else { Told::Sent(number as u32) }
+        if number == NO_TOKEN { Signal::Nothing } else { Signal::Sent(number as u32) }
     }
 
     /// Takes a message of `bytes` bytes from its slot, and posts the slot for the next one unless

@@ -9,7 +9,7 @@
 //!    4 | body     | padded with zeros to whole words
 //! ```
 //! The first piece begins with these words, and pieces of one message follow each other without
-//! gap: the connection keeps their order, and nobody sends others between them.
+//! gap: the connection keeps their order, and no other message comes in between.
 
 use super::VerbsError;
 use super::line::MESSAGE_BYTES;

@@ -6,7 +6,7 @@ use super::connections::send;
 use super::desk::Desk;
 use super::flight::Region;
 use super::handshake::{OFFER_BYTES, Offer, is_closed};
-use super::line::{Line, Told, serial_of};
+use super::line::{Line, Signal, serial_of};
 use super::message::{self, Message};
 use super::slab::Slab;
 use super::staging::{Range, Staging};
@@ -34,11 +34,11 @@ const CALLERS_MAX: usize = 100;
 /// Limit on running and unanswered calls of a connection, above which it posts no further receives.
 const BEGUN_MAX: usize = 64;
 /// Concurrent handshakes; further callers wait in the listener's queue.
-const GREETINGS_MAX: usize = 16;
+const HANDSHAKES_MAX: usize = 16;
 /// Time-out of a caller's handshake.
-const GREETING_TIME_MAX: Duration = Duration::from_secs(2);
+const HANDSHAKE_TIME_MAX: Duration = Duration::from_secs(2);
 /// Interval of checks for new and ended callers while the server is busy.
-const LOOK_EVERY: Duration = Duration::from_millis(10);
+const CHECK_INTERVAL: Duration = Duration::from_millis(10);
 
 /// The environment of services on a memory server over RDMA.
 pub type VerbsEnv = RemoteEnv<VerbsTransport>;
@@ -70,13 +70,12 @@ impl VerbsServer {
 }
 
 /// A connection before its handshake.
-struct Greeting {
+struct Handshake {
     stream: TcpStream,
     bytes: Vec<u8>,
     since: Instant,
 }
 
-/// An admitted caller.
 struct Caller {
     control: TcpStream,
     hello: Hello,
@@ -92,7 +91,7 @@ pub struct VerbsPort<E: Env = VerbsEnv> {
     listener: TcpListener,
     queue: Arc<CompletionQueue>,
     staging: Staging,
-    greetings: Vec<Greeting>,
+    handshakes: Vec<Handshake>,
     callers: Vec<Caller>,
     serials: u32,
     desk: Desk<E>,
@@ -102,7 +101,7 @@ pub struct VerbsPort<E: Env = VerbsEnv> {
     sendings: Slab<(Range, u32)>,
     completions: Vec<Completion>,
     words: Vec<u64>,
-    next_look: Option<Instant>,
+    next_check: Option<Instant>,
     /// The server's epoch at the last check.
     epoch: u64,
     /// The callers that stay in the epoch of the last fence.
@@ -145,7 +144,7 @@ impl<E: Env> VerbsPort<E> {
             listener,
             queue,
             staging: Staging::new(&place.device),
-            greetings: Vec::new(),
+            handshakes: Vec::new(),
             callers: Vec::new(),
             serials: 0,
             desk: Desk::new(admission.node, env, services),
@@ -153,7 +152,7 @@ impl<E: Env> VerbsPort<E> {
             sendings: Slab::default(),
             completions: Vec::new(),
             words: Vec::new(),
-            next_look: None,
+            next_check: None,
             epoch: admission.epoch.load(Ordering::Acquire),
             living: Living::default(),
             closing: None,
@@ -175,7 +174,7 @@ impl<E: Env> VerbsPort<E> {
 
     /// Removes callers. With their queue pairs they lose all access, and the card drops their
     /// answers.
-    fn keep(&mut self, mut is_kept: impl FnMut(&mut Caller) -> bool) {
+    fn retain_callers(&mut self, mut is_kept: impl FnMut(&mut Caller) -> bool) {
         let mut index = 0;
         while index < self.callers.len() {
             if is_kept(&mut self.callers[index]) {
@@ -197,33 +196,33 @@ impl<E: Env> VerbsPort<E> {
     }
 
     /// Checks for new and ended callers.
-    fn look(&mut self) {
-        self.keep(|caller| !is_closed(&caller.control));
-        self.put_out();
-        while self.greetings.len() < GREETINGS_MAX
+    fn check_callers(&mut self) {
+        self.retain_callers(|caller| !is_closed(&caller.control));
+        self.remove_outdated();
+        while self.handshakes.len() < HANDSHAKES_MAX
             && let Ok((stream, _)) = self.listener.accept()
         {
             // Dropping a stream closes it, which its caller notices.
             if stream.set_nonblocking(true).and(stream.set_nodelay(true)).is_ok() {
                 let bytes = Vec::with_capacity(HELLO_BYTES + OFFER_BYTES);
-                self.greetings.push(Greeting { stream, bytes, since: now() });
+                self.handshakes.push(Handshake { stream, bytes, since: now() });
             }
         }
         let mut index = 0;
-        while index < self.greetings.len() {
-            match self.greetings[index].read() {
-                Heard::Nothing => index += 1,
-                Heard::Gone => drop(self.greetings.swap_remove(index)),
-                Heard::All => {
-                    let greeting = self.greetings.swap_remove(index);
-                    self.greet(greeting);
+        while index < self.handshakes.len() {
+            match self.handshakes[index].read() {
+                HandshakeProgress::Nothing => index += 1,
+                HandshakeProgress::Gone => drop(self.handshakes.swap_remove(index)),
+                HandshakeProgress::All => {
+                    let handshake = self.handshakes.swap_remove(index);
+                    self.answer_handshake(handshake);
                 }
             }
         }
     }
 
     /// Removes callers of an earlier epoch.
-    fn put_out(&mut self) {
+    fn remove_outdated(&mut self) {
         if let Some(living) = self.shared.living_after(self.living.epoch) {
             let epoch = living.epoch;
             self.living = living;
@@ -232,14 +231,14 @@ impl<E: Env> VerbsPort<E> {
                     caller.hello.epoch = caller.hello.epoch.max(epoch);
                 }
             }
-            self.keep(|caller| caller.hello.epoch >= epoch);
+            self.retain_callers(|caller| caller.hello.epoch >= epoch);
             self.closing = Some(epoch);
         }
         let epoch = self.admission.epoch.load(Ordering::Acquire);
         if epoch != self.epoch {
             self.epoch = epoch;
             let admission = self.admission.clone();
-            self.keep(|caller| is_served(&admission, &caller.hello));
+            self.retain_callers(|caller| is_served(&admission, &caller.hello));
         }
     }
 
@@ -253,9 +252,8 @@ impl<E: Env> VerbsPort<E> {
         }
     }
 
-    /// Answers a complete handshake.
-    fn greet(&mut self, mut greeting: Greeting) {
-        let (hello, offer) = greeting.bytes.split_at(HELLO_BYTES);
+    fn answer_handshake(&mut self, mut handshake: Handshake) {
+        let (hello, offer) = handshake.bytes.split_at(HELLO_BYTES);
         let hello = hello.try_into().expect("the length was waited for");
         let offer = offer.try_into().expect("the length was waited for");
         let answer = match self.admit(hello, offer) {
@@ -265,7 +263,7 @@ impl<E: Env> VerbsPort<E> {
                 Ok((caller, answer))
             }
             Err(refusal) => {
-                tell::refused(&peer(&greeting.stream), &refusal);
+                tell::refused(&peer(&handshake.stream), &refusal);
                 Err(refusal.encode())
             }
         };
@@ -273,14 +271,14 @@ impl<E: Env> VerbsPort<E> {
             // The answer is far shorter than the system's buffer, so a caller that does not receive
             // it has ended.
             Ok(((line, hello), answer)) => {
-                if greeting.stream.write_all(&answer).is_ok() {
-                    tell::connected(&peer(&greeting.stream), &hello);
-                    self.callers.push(Caller { control: greeting.stream, hello, line });
+                if handshake.stream.write_all(&answer).is_ok() {
+                    tell::connected(&peer(&handshake.stream), &hello);
+                    self.callers.push(Caller { control: handshake.stream, hello, line });
                     self.shared.set_connection_count(self.callers.len());
                 }
             }
             Err(refusal) => {
-                let _gone_is_fine = greeting.stream.write_all(&refusal);
+                let _gone_is_fine = handshake.stream.write_all(&refusal);
             }
         }
     }
@@ -305,7 +303,7 @@ impl<E: Env> VerbsPort<E> {
         }
         // A caller that connects again under its name has given up on its earlier requests.
         let name = (hello.caller, hello.endpoint);
-        self.keep(|other| (other.hello.caller, other.hello.endpoint) != name);
+        self.retain_callers(|other| (other.hello.caller, other.hello.endpoint) != name);
         if self.callers.len() == CALLERS_MAX {
             return Err(Refusal::new(format!(
                 "{} has {CALLERS_MAX} callers, which is its limit; use fewer threads",
@@ -330,17 +328,17 @@ impl<E: Env> VerbsPort<E> {
             return;
         };
         if !completion.is_success {
-            return self.keep(|caller| caller.line.serial() != serial);
+            return self.retain_callers(|caller| caller.line.serial() != serial);
         }
         let Caller { line, hello, .. } = &mut self.callers[index];
-        match line.told(completion.id) {
-            Told::Nothing => {}
-            Told::Sent(token) => {
+        match line.decode(completion.id) {
+            Signal::Nothing => {}
+            Signal::Sent(token) => {
                 if let Some((range, _)) = self.sendings.take(token) {
                     self.staging.give_back(range);
                 }
             }
-            Told::Arrived(slot) => match line.arrived(slot, completion.bytes) {
+            Signal::Arrived(slot) => match line.arrived(slot, completion.bytes) {
                 Ok(None) => {}
                 Ok(Some(Message::Call { id, service, request }))
                     if is_served(&self.admission, hello) =>
@@ -349,7 +347,7 @@ impl<E: Env> VerbsPort<E> {
                 }
                 // Remove a caller that sends anything but a call, or is no longer a member.
                 Ok(Some(_)) | Err(_) => {
-                    self.keep(|caller| caller.line.serial() != serial);
+                    self.retain_callers(|caller| caller.line.serial() != serial);
                 }
             },
         }
@@ -375,7 +373,7 @@ impl<E: Env> VerbsPort<E> {
                 caller.line.release();
             }
         }
-        self.keep(|caller| caller.line.flush().is_ok());
+        self.retain_callers(|caller| caller.line.flush().is_ok());
     }
 
     /// Running handlers of this port's own engine.
@@ -402,9 +400,9 @@ impl<E: Env> VerbsPort<E> {
 impl<E: Env> Port for VerbsPort<E> {
     fn serve(&mut self) -> usize {
         let moment = now();
-        if self.next_look.is_none_or(|next| moment >= next) {
-            self.next_look = Some(moment + LOOK_EVERY);
-            self.look();
+        if self.next_check.is_none_or(|next| moment >= next) {
+            self.next_check = Some(moment + CHECK_INTERVAL);
+            self.check_callers();
         }
         while matches!(self.queue.poll(&mut self.completions), Ok(1..)) {}
         let completions = std::mem::take(&mut self.completions);
@@ -429,38 +427,41 @@ impl<E: Env> Port for VerbsPort<E> {
 
     fn disarm(&mut self) {
         self.queue.quiet();
-        self.next_look = None;
+        self.next_check = None;
     }
 
     fn descriptors<'a>(&'a self, to: &mut Vec<BorrowedFd<'a>>) {
         to.push(self.queue.as_fd());
         to.push(self.listener.as_fd());
-        to.extend(self.greetings.iter().map(|greeting| greeting.stream.as_fd()));
+        to.extend(self.handshakes.iter().map(|handshake| handshake.stream.as_fd()));
         to.extend(self.callers.iter().map(|caller| caller.control.as_fd()));
     }
 }
 
-/// Progress of a handshake.
-enum Heard {
+enum HandshakeProgress {
     Nothing,
     Gone,
     All,
 }
 
-impl Greeting {
-    fn read(&mut self) -> Heard {
+impl Handshake {
+    fn read(&mut self) -> HandshakeProgress {
         let missing = HELLO_BYTES + OFFER_BYTES - self.bytes.len();
         let mut piece = [0; HELLO_BYTES + OFFER_BYTES];
         match self.stream.read(&mut piece[..missing]) {
-            Ok(0) => Heard::Gone,
+            Ok(0) => HandshakeProgress::Gone,
             Ok(count) => {
                 self.bytes.extend_from_slice(&piece[..count]);
-                if count == missing { Heard::All } else { Heard::Nothing }
+                if count == missing { HandshakeProgress::All } else { HandshakeProgress::Nothing }
             }
             Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                if self.since.elapsed() > GREETING_TIME_MAX { Heard::Gone } else { Heard::Nothing }
+                if self.since.elapsed() > HANDSHAKE_TIME_MAX {
+                    HandshakeProgress::Gone
+                } else {
+                    HandshakeProgress::Nothing
+                }
             }
-            Err(_) => Heard::Gone,
+            Err(_) => HandshakeProgress::Gone,
         }
     }
 }

@@ -29,7 +29,6 @@ impl VerbsShare {
         Self { config, slots: Slots::new(queue_pairs_max) }
     }
 
-    /// The port for connections.
     pub fn place(&self) -> &Place {
         &self.config.place
     }

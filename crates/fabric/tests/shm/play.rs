@@ -98,7 +98,6 @@ impl Player {
         self.child.id()
     }
 
-    /// Kills the process.
     pub fn kill(&mut self) {
         self.child.kill().expect("it can be killed");
         self.child.wait().expect("and has ended");

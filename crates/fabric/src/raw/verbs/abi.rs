@@ -75,7 +75,6 @@ pub struct MemoryRegion {
     pub remote_key: u32,
 }
 
-/// Capabilities of a device.
 #[repr(C)]
 pub struct DeviceAttributes {
     _identity: [u64; 12],

@@ -49,7 +49,7 @@ impl CompletionQueue {
         };
         let Some(queue) = NonNull::new(queue) else {
             let error = VerbsError::failed("make a completion queue");
-            // SAFETY: the channel was made above, and nobody else knows of it.
+            // SAFETY: the channel was made above, and no other object refers to it.
             unsafe { (functions.destroy_channel)(channel.as_ptr()) };
             return Err(error);
         };

@@ -117,7 +117,7 @@ impl Device {
         // SAFETY: the device is open.
         let Some(domain) = NonNull::new(unsafe { (functions.alloc_pd)(context.as_ptr()) }) else {
             let error = VerbsError::failed("make a protection domain");
-            // SAFETY: the device was opened above, and nobody else knows of it.
+            // SAFETY: the device was opened above, and no other object refers to it.
             unsafe { (functions.close_device)(context.as_ptr()) };
             return Err(error);
         };
@@ -128,7 +128,6 @@ impl Device {
         &self.name
     }
 
-    /// Queries the device's capabilities.
     pub fn limits(&self) -> Result<DeviceLimits, VerbsError> {
         // SAFETY: zeros are values of this structure of numbers.
         let mut attributes: abi::DeviceAttributes = unsafe { std::mem::zeroed() };

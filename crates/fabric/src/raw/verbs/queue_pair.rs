@@ -51,7 +51,6 @@ pub struct Endpoint {
     pub reads_served: u8,
 }
 
-/// Parameters of a connection.
 #[derive(Clone, Copy, Debug)]
 pub struct Connect {
     pub port: u8,
@@ -77,7 +76,6 @@ pub struct Connect {
 /// A range of a memory that a queue pair holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Piece {
-    /// Number of the memory.
     pub memory: u32,
     /// First byte.
     pub offset: u64,

@@ -93,7 +93,6 @@ impl Registered {
         unsafe { (*self.region.as_ptr()).remote_key }
     }
 
-    /// Key for local requests.
     pub(super) fn local_key(&self) -> u32 {
         // SAFETY: as above.
         unsafe { (*self.region.as_ptr()).local_key }

@@ -12,7 +12,7 @@ pub fn sleep(time: Duration) {
     std::thread::sleep(time);
 }
 
-/// Looks until `look` finds something, for at most `bound`.
+/// Calls `look` until it returns a value, for at most `bound`.
 pub fn wait<T>(bound: Duration, mut look: impl FnMut() -> Option<T>) -> Option<T> {
     let end = now() + bound;
     loop {

@@ -1,8 +1,9 @@
-//! `cargo xtask counts`: instructions and round trips per transaction against the recorded ones.
+//! `cargo xtask counts`: compares instructions and round trips per transaction with recorded ones.
 //!
-//! Seconds on a shared machine are noise, counts are not: a change that makes a transaction dearer
-//! shows here before any benchmark does. What cannot be measured is skipped with its reason; under
-//! `NAMDB_CI=1` it fails instead, as soon as there is a record to hold.
+//! Seconds on a shared machine are noise, counts are not: a change that makes a transaction more
+//! expensive shows here before any benchmark shows it. Counts that cannot be measured are skipped
+//! with a reason; under `NAMDB_CI=1` this fails instead, as soon as there is a record to compare
+//! with.
 
 mod compare;
 mod measure;
@@ -16,7 +17,7 @@ use clap::Args;
 use measure::Measurement;
 use record::{RECORD, Record};
 
-/// What to do with the measurements; compare them unless told otherwise.
+/// The task; the default is to compare the measurements with the record.
 #[derive(Args, Default)]
 pub struct Options {
     /// Record what is measured now, instead of comparing with the record
@@ -35,7 +36,7 @@ impl Options {
 }
 
 /// The workloads, and the transactions N of each: enough that loading and chance weigh little, few
-/// enough that callgrind, some fifty times slower than the machine, is done within a minute.
+/// enough that callgrind, about fifty times slower than the machine, ends within a minute.
 const WORKLOADS: [(&str, u64); 6] = [
     (TPCC, 1_000),
     (TPCC_TOLD, 1_000),
@@ -45,9 +46,9 @@ const WORKLOADS: [(&str, u64); 6] = [
     ("point-read", 20_000),
 ];
 const TPCC: &str = "tpcc";
-/// TPC-C whose metrics are told.
+/// TPC-C with metrics.
 const TPCC_TOLD: &str = "tpcc-told";
-/// What telling metrics may cost of it.
+/// Largest share of instructions that metrics may add.
 const TOLD_SHARE_MAX: f64 = 0.02;
 
 /// Measures all workloads, then compares or records.
@@ -107,7 +108,7 @@ fn compare_verbs(root: &Path) -> Result<()> {
     compare::compare(&recorded, &measured, compare::What::Verbs)
 }
 
-/// Metrics cost next to nothing.
+/// Checks that metrics cost almost nothing.
 fn check_metrics(measured: &Record) -> Result<()> {
     let instructions = |name| measured.workloads.get(name).map(|counts| counts.instructions);
     let (Some(plain), Some(told)) = (instructions(TPCC), instructions(TPCC_TOLD)) else {

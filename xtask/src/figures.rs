@@ -1,8 +1,9 @@
-//! `cargo xtask figures`: runs quick experiments of `namdb reproduce` again and compares their points, byte by byte,
-//! with those in `xtask/figures`.
+//! `cargo xtask figures`: repeats quick experiments of `namdb reproduce` and compares their points,
+//! byte by byte, with those in `xtask/figures`.
 //!
-//! Equal seeds give equal bytes, so a difference is a change of what the simulated clusters do: of the engine, of a
-//! baseline, of the simulator or of the hardware. A commit that changes them says why.
+//! Equal seeds give equal bytes, so a difference is a change of the simulated clusters' behaviour:
+//! of the engine, a baseline, the simulator or the hardware. A commit that changes the points says
+//! why.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,7 +13,7 @@ use clap::Args;
 
 use crate::{process, workspace};
 
-/// What to do with the points; compare them unless told otherwise.
+/// The task; the default is to compare the points.
 #[derive(Args, Default)]
 pub struct Options {
     /// Write what came out to xtask/figures
@@ -20,7 +21,7 @@ pub struct Options {
     bless: bool,
 }
 
-/// This engine, and the messages that it is compared with.
+/// This engine, and message-based snapshot isolation as its baseline.
 const EXPERIMENTS: [&str; 2] = ["latency", "trad-si"];
 const BUILD: &[&str] = &["build", "--release", "--quiet", "-p", "namdb-lab", "--bin", "namdb-lab"];
 
@@ -53,7 +54,7 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// The first line that differs, in words.
+/// Describes the first different line.
 fn difference(kept: &str, points: &str) -> Option<String> {
     if kept == points {
         return None;

@@ -1,6 +1,8 @@
-//! `cargo xtask layout` and `cargo xtask metrics`: pages of docs/ that crates generate from their constants.
+//! `cargo xtask layout` and `cargo xtask metrics`: pages of docs/ that crates generate from their
+//! constants.
 //!
-//! An example of the crate writes the page, so that this program depends on no crate of the product.
+//! An example of the crate writes the page, so that this program depends on no crate of the
+//! product.
 
 use std::path::Path;
 use std::process::Command;
@@ -10,7 +12,7 @@ use clap::Args;
 
 use crate::{process, workspace};
 
-/// What to do with the page; write it unless told otherwise.
+/// The task; the default is to write the page.
 #[derive(Args, Default)]
 pub struct Options {
     /// Fail if the file is not what would be written, and change nothing
@@ -19,13 +21,13 @@ pub struct Options {
 }
 
 impl Options {
-    /// Only looks whether the file is up to date.
+    /// Only checks whether the file is up to date.
     pub fn checking() -> Self {
         Self { check: true }
     }
 }
 
-/// A page, who writes it, and the task that asks for it.
+/// A page, the example that writes it, and its task.
 pub struct Page {
     task: &'static str,
     file: &'static str,
@@ -33,9 +35,9 @@ pub struct Page {
     example: &'static str,
 }
 
-/// What each word of remote memory is.
+/// The words of remote memory.
 pub const LAYOUT: Page = Page { task: "layout", file: "docs/layout.md", example: "tables" };
-/// What servers tell about themselves.
+/// The metrics of servers.
 pub const METRICS: Page = Page { task: "metrics", file: "docs/metrics.md", example: "page" };
 
 /// Writes a page, or checks it.
@@ -58,7 +60,7 @@ pub fn run(root: &Path, page: &Page, options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Whether two pages say the same, whatever ends their lines.
+/// Whether two pages are equal except for line ends.
 fn is_same(one: &str, other: &str) -> bool {
     one.lines().eq(other.lines())
 }

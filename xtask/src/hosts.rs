@@ -1,9 +1,11 @@
-//! `cargo xtask hosts`: a cluster on hosts of its own, and what happens when one is cut off, dies or comes back.
+//! `cargo xtask hosts`: a cluster on several hosts, and how it handles a host that is cut off, dies
+//! or returns.
 //!
-//! A host is a network namespace with a cable to a switch: three for memory servers, two for those who run
-//! transactions, and one for the registry, from which databases are checked as well. The programs are those that
-//! cargo has built. Where the kernel allows it, no privilege is needed: everything is inside a user namespace,
-//! and in a process namespace whose end, however it comes, is the end of every program in it.
+//! A host is a network namespace with a cable to a switch: three for memory servers, two for
+//! compute servers and clients, and one for the registry, from which databases are checked as well.
+//! The programs are built by cargo. If the kernel allows it, no privilege is needed: everything
+//! runs inside a user namespace, and in a process namespace whose end is the end of every program
+//! in it.
 
 mod cases;
 mod cluster;
@@ -44,7 +46,7 @@ impl Options {
 
 const BUILD: &[&str] = &["build", "--release", "-p", "namdb-program", "--bin", "namdb"];
 
-/// Runs the cases. What is missing on this host is said, and is no failure except under CI.
+/// Runs the cases. If this host lacks a tool, prints which and succeeds, except under CI.
 pub fn run(root: &Path, options: &Options) -> Result<()> {
     let chosen = chosen(&options.cases)?;
     if options.list {

@@ -1,7 +1,7 @@
 //! The workspace's tooling: `cargo xtask ci`, `nightly`, `release`, `times`, and the
 //! single checks that these run.
 //!
-//! It stands outside the layers: no crate of the product is a dependency of it, so it still builds,
+//! It is outside the layers: no crate of the product is a dependency of it, so it still builds,
 //! and can say what is wrong, when the product does not.
 
 #![forbid(unsafe_code)]
@@ -16,6 +16,7 @@ mod mutants;
 mod nightly;
 mod process;
 mod release;
+mod setup;
 mod soft_roce;
 mod tidy;
 mod times;
@@ -38,8 +39,10 @@ enum Task {
     Ci(ci::Options),
     /// Run the checks that take minutes, part by part
     Nightly(nightly::Options),
-    /// Check the rules no compiler knows: layers, unsafe code, lengths, leftovers
-    Tidy,
+    /// Install the git hooks of this clone
+    Setup,
+    /// Check the rules no compiler knows: layers, unsafe code, lengths, leftovers, English
+    Tidy(tidy::Options),
     /// Write docs/layout.md: what each word of remote memory is
     Layout(generated::Options),
     /// Write docs/metrics.md: what servers tell about themselves
@@ -75,7 +78,8 @@ fn run(task: &Task) -> anyhow::Result<()> {
     let root = workspace::root()?;
     match task {
         Task::Ci(options) => ci::run(&root, options),
-        Task::Tidy => tidy::run(&root),
+        Task::Setup => setup::run(&root),
+        Task::Tidy(options) => tidy::run_with(&root, options),
         Task::Layout(options) => generated::run(&root, &generated::LAYOUT, options),
         Task::Metrics(options) => generated::run(&root, &generated::METRICS, options),
         Task::Figures(options) => figures::run(&root, options),

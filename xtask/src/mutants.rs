@@ -1,5 +1,5 @@
-//! `cargo xtask mutants`: the search for worlds that find out planted bugs, in a program of its own, because
-//! the tooling builds without the product.
+//! `cargo xtask mutants`: searches for worlds that detect planted bugs, in a separate program,
+//! because the tooling builds without the product.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::process;
 const PROGRAM: &[&str] =
     &["run", "--release", "--quiet", "--package", "mutants", "--bin", "mutants", "--"];
 
-/// What the program is told; `--help` tells what it knows.
+/// Arguments of that program; its `--help` lists them.
 #[derive(Args)]
 #[command(disable_help_flag = true)]
 pub struct Options {

@@ -1,4 +1,4 @@
-//! Child processes: started without standard input, named in full when they fail.
+//! Child processes without standard input; error messages contain the full command.
 
 use std::ffi::OsString;
 use std::io::{Read, Write};

@@ -1,10 +1,11 @@
 //! `cargo xtask soft-roce`: our programs over real RDMA verbs, without RDMA hardware.
 //!
-//! The kernel has a device that speaks RDMA over Ethernet in software, Soft-RoCE. It needs a module that
-//! the host may not have and a user may not load, so a virtual machine is booted that has it, without
-//! installing anything: the distribution's kernel is unpacked, not installed; the guest sees the host's
-//! files read-only below a layer of its own memory; and it runs one script and goes away. First one guest runs what speaks to itself through its device, then
-//! two guests speak to each other over a network of their own.
+//! The kernel has a device that implements RDMA over Ethernet in software, Soft-RoCE. It needs a
+//! module that the host may lack and a user may not load, so this boots a virtual machine with it,
+//! without installing anything: the distribution's kernel is unpacked, not installed; the guest
+//! sees the host's files read-only below a layer in its own memory; it runs one script and ends.
+//! First one guest runs the programs that use their own device only, then two guests communicate
+//! over a private network.
 
 mod archive;
 mod guest;
@@ -21,7 +22,7 @@ use clap::Args;
 
 use crate::workspace;
 
-/// What to run; everything unless told otherwise.
+/// The programs to run; the default is all tests.
 #[derive(Args)]
 pub struct Options {
     /// Guests that run PROGRAM, connected with each other: 1 or 2
@@ -42,11 +43,11 @@ impl Options {
     }
 }
 
-/// Seconds that the programs in one guest may take, and those in two: five minutes in all.
+/// Time-outs of the programs in one guest, and in two, in seconds: five minutes in all.
 const ONE_GUEST_DEADLINE_S: u64 = 180;
 const TWO_GUESTS_DEADLINE_S: u64 = 110;
 
-/// Runs the programs. What is missing on this host is said, and is no failure except under CI.
+/// Runs the programs. If this host lacks a tool, prints which and succeeds, except under CI.
 pub fn run(root: &Path, options: &Options) -> Result<()> {
     let work = workspace::target_directory(root)?.join("soft-roce");
     std::fs::create_dir_all(&work).with_context(|| format!("make {}", work.display()))?;
@@ -74,13 +75,13 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
     machine.run(&scripts.pair, Duration::from_secs(TWO_GUESTS_DEADLINE_S))
 }
 
-/// What guests are booted from.
+/// The files that guests boot from.
 struct Machine {
     /// The distribution's kernel.
     kernel: PathBuf,
-    /// What it unpacks into memory when it boots.
+    /// The archive that it unpacks into memory at boot.
     initramfs: PathBuf,
-    /// Where guests find their scripts and leave files.
+    /// The folder with the guests' scripts and result files.
     exchange: PathBuf,
 }
 

@@ -4,7 +4,10 @@
 //! in a few lines of text and need no files.
 
 mod ascii;
+mod comment_width;
+mod commits;
 mod decisions;
+mod english;
 mod fields;
 mod functions;
 mod home_paths;
@@ -14,13 +17,16 @@ mod lengths;
 mod lexer;
 mod manifest;
 mod module_doc;
+mod prose;
+mod ratchet;
 mod safety;
 mod tree;
 
-use std::fmt;
 use std::path::Path;
+use std::{fmt, fs};
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
+use clap::Args;
 
 use tree::Tree;
 
@@ -47,7 +53,7 @@ impl fmt::Display for Violation {
 
 type Check = fn(&Tree) -> Vec<Violation>;
 
-const CHECKS: [Check; 10] = [
+const CHECKS: [Check; 12] = [
     layers::check,
     safety::check_tokens,
     safety::check_attributes,
@@ -58,12 +64,39 @@ const CHECKS: [Check; 10] = [
     home_paths::check,
     fields::check,
     ascii::check,
+    english::check,
+    comment_width::check,
 ];
+
+/// Other tasks than the check.
+#[derive(Args)]
+pub struct Options {
+    /// Print all recorded violations of the package with this folder name, and do nothing else
+    #[arg(long, value_name = "PACKAGE", conflicts_with = "lower")]
+    list: Option<String>,
+    /// Lower the numbers of xtask/tidy-ratchet.toml to those of today, then check
+    #[arg(long)]
+    lower: bool,
+}
 
 /// Reads the workspace, runs every check, and prints all violations before failing.
 pub fn run(root: &Path) -> Result<()> {
-    let tree = Tree::read(root)?;
+    run_with(root, &Options { list: None, lower: false })
+}
+
+/// The check, or what the options choose instead.
+pub fn run_with(root: &Path, options: &Options) -> Result<()> {
+    let mut tree = Tree::read(root)?;
+    if let Some(package) = &options.list {
+        list(&tree, package);
+        return Ok(());
+    }
+    if options.lower {
+        lower(root, &tree)?;
+        tree = Tree::read(root)?;
+    }
     let mut violations: Vec<Violation> = CHECKS.iter().flat_map(|check| check(&tree)).collect();
+    violations.extend(commits::check(root, &tree)?);
     violations.sort();
     for violation in &violations {
         eprintln!("{violation}");
@@ -72,6 +105,25 @@ pub fn run(root: &Path) -> Result<()> {
         bail!("tidy found {} violations in {} files", violations.len(), tree.files().len());
     }
     eprintln!("tidy: {} files are in order", tree.files().len());
+    Ok(())
+}
+
+fn list(tree: &Tree, package: &str) {
+    let mut violations = english::find(tree);
+    violations.extend(comment_width::find(tree));
+    violations.retain(|violation| ratchet::package(tree, &violation.path) == package);
+    violations.sort();
+    for violation in &violations {
+        println!("{violation}");
+    }
+}
+
+fn lower(root: &Path, tree: &Tree) -> Result<()> {
+    let before = tree.file(ratchet::PATH).context("the ratchet is missing")?;
+    let after = comment_width::lower(tree, &english::lower(tree, &before.text));
+    if after != before.text {
+        fs::write(root.join(ratchet::PATH), after).context("write the ratchet")?;
+    }
     Ok(())
 }
 

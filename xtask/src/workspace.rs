@@ -1,4 +1,4 @@
-//! Where things are: the workspace root and cargo's target directory.
+//! Paths: the workspace root and cargo's target directory.
 
 use std::path::{Path, PathBuf};
 
@@ -7,8 +7,8 @@ use serde::Deserialize;
 
 use crate::process;
 
-/// The folder of the root manifest. Cargo tells a program it runs where its package lies; a copy of
-/// the binary started by hand uses the current directory.
+/// The folder of the root manifest. Cargo sets a variable to the package's folder; a copy of the
+/// binary started by hand uses the current directory.
 pub fn root() -> Result<PathBuf> {
     let root = match std::env::var_os("CARGO_MANIFEST_DIR") {
         Some(package) => {
@@ -25,7 +25,7 @@ pub fn root() -> Result<PathBuf> {
     Ok(root)
 }
 
-/// Where cargo puts its artefacts, which the environment or a user's configuration may have moved.
+/// Cargo's target directory, which the environment or a user's configuration may have moved.
 pub fn target_directory(root: &Path) -> Result<PathBuf> {
     #[derive(Deserialize)]
     struct Metadata {

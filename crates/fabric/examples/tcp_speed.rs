@@ -1,10 +1,11 @@
-//! What fabric `tcp` costs beside the socket below it, both measured in one run on this host.
+//! Compares the latency of fabric `tcp` with that of a plain socket, in one run on this host.
 //!
 //! `cargo run --release -p fabric --example tcp_speed`
 //!
-//! Two processes answer: one echoes eight bytes over a socket that it reads in a loop, the other is a memory
-//! server. Blocks of reads of both kinds take turns, so that what else happens on the host meets both. Then
-//! many lanes of one engine read rows, which shares system calls on both sides.
+//! Two server processes answer: one echoes eight bytes over a socket that it reads in a loop, the
+//! other is a memory server. Blocks of both kinds of reads alternate, so that other load on the
+//! host affects both equally. Then many lanes of one engine read rows, which batches system calls
+//! on both sides.
 
 use fabric::local::{ServerConfig, Sharing};
 use fabric::patience::{Step, Waiter};
@@ -33,7 +34,7 @@ const BLOCKS: usize = 20;
 const ROW_WORDS: u32 = 17;
 /// Rows that lanes choose from.
 const ROWS: u64 = 100_000;
-/// How long many lanes read.
+/// How long the lanes read.
 const LANES_TIME: Duration = Duration::from_secs(3);
 
 const REGION_BYTES: u64 = 1 << 26;
@@ -53,7 +54,8 @@ fn now() -> Instant {
     Instant::now()
 }
 
-/// Another process of this program, which says where it listens and ends when its standard input does.
+/// A child process that runs this program, prints its address and ends when its standard input
+/// closes.
 struct Process {
     child: Child,
     address: SocketAddr,
@@ -74,7 +76,7 @@ impl Process {
         Self { child, address: line.trim().parse().expect("an address"), output }
     }
 
-    /// Ends it, and returns its last words.
+    /// Ends the process and returns the rest of its output.
     fn end(mut self) -> String {
         drop(self.child.stdin.take());
         let mut words = String::new();
@@ -96,7 +98,7 @@ fn echo() {
     }
 }
 
-/// Reads in a loop, with the patience of a polling thread; whether something came.
+/// Reads in a loop, waiting like a polling thread; returns `false` if the stream has ended.
 fn receive(stream: &mut TcpStream, waiter: &mut Waiter, bytes: &mut [u8; 8]) -> bool {
     waiter.busy();
     loop {
@@ -137,7 +139,7 @@ fn memory_server() {
     println!("{:.1} {}", requests as f64 / busy as f64, processor_ns());
 }
 
-/// Nanoseconds for which a processor has worked for this process.
+/// Processor time of this process in nanoseconds.
 fn processor_ns() -> u64 {
     let time = clock_gettime(ClockId::ProcessCPUTime);
     (time.tv_sec * 1_000_000_000 + time.tv_nsec) as u64
@@ -236,7 +238,7 @@ fn latencies(echo: &Process, server: &Process) -> (Percentiles, Percentiles) {
     (percentiles(&mut bare), percentiles(&mut tcp))
 }
 
-/// Reads rows with `lanes` lanes of one engine for a while; how many reads were made.
+/// Reads rows with `lanes` lanes of one engine for [`LANES_TIME`]; returns the number of reads.
 fn lanes_read(server: &Process, lanes: u64) -> u64 {
     let engine = connect(server.address, 1);
     let main = engine.endpoint();

@@ -1,17 +1,17 @@
-//! Which nodes keep a region: the one place that knows, in every world.
+//! The map from a region to the nodes that store it, in every world.
 
 use layout::{NodeId, RegionId};
 
-/// The nodes that keep copies of one region. Verbs go to the primary.
+/// The nodes that store copies of one region. Verbs go to the primary.
 ///
-/// There is exactly one. Replication adds the others here, behind the primary: whoever writes then
-/// posts to all of them, and a failure makes another one the first. Pointers name regions and never nodes,
-/// so they stay valid.
+/// Today there is exactly one. Replication will add backups behind the primary: a writer then posts
+/// to all of them, and fail-over promotes another one. Pointers name regions and never nodes, so
+/// they stay valid.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Replicas([NodeId; 1]);
 
 impl Replicas {
-    /// A region that one node keeps.
+    /// A region that only one node stores.
     pub const fn only(node: NodeId) -> Self {
         Self([node])
     }
@@ -29,10 +29,10 @@ impl Replicas {
     }
 }
 
-/// The replicas of every region of a world.
+/// The nodes of every region of a world.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AddressMap {
-    /// By number of the region.
+    /// Indexed by the region's number.
     regions: Box<[Replicas]>,
 }
 
@@ -42,13 +42,12 @@ impl AddressMap {
         Self { regions: (0..server_count).map(|n| Replicas::only(NodeId(n))).collect() }
     }
 
-    /// Number of regions.
     #[inline]
     pub fn region_count(&self) -> usize {
         self.regions.len()
     }
 
-    /// The nodes that keep `region`.
+    /// The nodes that store `region`.
     ///
     /// # Panics
     /// If the world has no such region.

@@ -1,38 +1,37 @@
-//! A batch: verbs that are posted together, and the arena their words live in.
+//! A batch: verbs that are posted together, and the arena that holds their words.
 
 use crate::verb::{SlotGeometry, SlotRead, Verb};
 use layout::GlobalPtr;
 use layout::row::{Cover, LINK};
 
-/// Writes of memory that nobody sees are put together up to so many words: 64 KiB.
+/// Adjacent writes to unpublished memory are merged up to this many words: 64 KiB.
 const UNSEEN_WORDS_MAX: u32 = 8192;
 
-/// Words an arena has at least once it is used; it grows when a transaction needs more, and never shrinks.
+/// Smallest arena in words; it grows when a transaction needs more, and never shrinks.
 const ARENA_WORDS_MIN: usize = 1024;
-/// Most words of an arena (2 GiB): offsets are 32 bits wide.
+/// Largest arena in words (2 GiB): offsets are 32 bits wide.
 pub const ARENA_WORDS_MAX: usize = 1 << 28;
 
 /// A range of words in a batch's arena.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Span {
-    /// First word.
     pub at: u32,
-    /// Number of words.
     pub words: u32,
 }
 
-/// Where the result of a swap or an addition will stand, and what the swap expects.
+/// Where the old value of a swap or an addition will be, and the value that the swap expects.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Swap {
     at: u32,
     expected: u64,
 }
 
-/// Verbs to be posted together, and the words they read and write.
+/// Verbs that are posted together, and the words they read and write.
 ///
-/// The arena outlives a single round trip: a transaction uses one batch from begin to end, so that a row
-/// is copied once on its way in and once on its way out. The batch moves into [`crate::Fabric::execute`]
-/// and comes back from it; whoever drops the future in between leaves the buffers to the fabric.
+/// The arena outlives a single round trip: a transaction uses one batch from begin to end, so that
+/// a row is copied once on its way in and once on its way out. The batch moves into
+/// [`crate::Fabric::execute`] and comes back from it; a caller that drops the future in between
+/// leaves the buffers to the fabric.
 pub struct Batch(Box<Body>);
 
 struct Body {
@@ -41,7 +40,7 @@ struct Body {
     fences: u32,
     /// Lookups in buckets of several slots.
     choices: u32,
-    /// Reads of rows that go on where the one before ended.
+    /// Reads of rows that continue where the previous one ended.
     continued: u32,
     arena: Vec<u64>,
     used: usize,
@@ -54,7 +53,7 @@ impl Default for Batch {
 }
 
 impl Batch {
-    /// An empty batch; its arena grows with what is put there.
+    /// An empty batch; its arena grows on demand.
     pub fn new() -> Self {
         let (verbs, arena) = (Vec::new(), Vec::new());
         Self(Box::new(Body {
@@ -68,14 +67,14 @@ impl Batch {
         }))
     }
 
-    /// Forgets verbs and arena contents: the next transaction starts.
+    /// Clears verbs and arena for the next transaction.
     #[inline]
     pub fn reset(&mut self) {
         self.clear_verbs();
         self.0.used = 0;
     }
 
-    /// Forgets the verbs; the arena stays.
+    /// Clears the verbs and keeps the arena.
     #[inline]
     pub fn clear_verbs(&mut self) {
         self.0.verbs.clear();
@@ -85,7 +84,7 @@ impl Batch {
         self.0.continued = 0;
     }
 
-    /// Takes `words` words of the arena. Their content is whatever stood there before.
+    /// Takes `words` words of the arena. They keep their previous contents.
     #[inline]
     pub fn reserve(&mut self, words: u32) -> Span {
         let at = self.0.used;
@@ -103,13 +102,13 @@ impl Batch {
         self.0.arena.resize(words, 0);
     }
 
-    /// Words of the arena in use; callers bound their read sets by it.
+    /// Words of the arena in use; callers limit their read sets by it.
     #[inline]
     pub fn arena_words(&self) -> usize {
         self.0.used
     }
 
-    /// Gives back all arena words from `at` on: scans that work chunk by chunk reuse them.
+    /// Frees all arena words from `at` on: scans that work in chunks reuse them.
     #[inline]
     pub fn truncate(&mut self, at: u32) {
         assert!(at as usize <= self.0.used);
@@ -121,7 +120,8 @@ impl Batch {
     pub fn put(&mut self, words: &[u64]) -> Span {
         let span = self.reserve(words.len() as u32);
         let to = self.words_mut(span);
-        // Most of what is put here are keys of a word or two, for which a call would be too much.
+        // Most callers put keys of one or two words, for which a call to `memcpy` would cost too
+        // much.
         match *words {
             [only] => to[0] = only,
             [first, second] => (to[0], to[1]) = (first, second),
@@ -170,14 +170,14 @@ impl Batch {
         self.0.arena[index as usize] = value;
     }
 
-    /// Inlined where the kind of verb is known, so that its bytes need no look at it.
+    /// Inlined where the kind of verb is known, so that `bytes` is a constant or a single addition.
     #[inline(always)]
     fn push(&mut self, verb: Verb) {
         self.0.bytes += verb.bytes();
         self.0.verbs.push(verb);
     }
 
-    /// Reads `words` words from `from`; they may be torn.
+    /// Reads `words` words from `from`; the result may be torn.
     #[inline]
     pub fn read(&mut self, from: GlobalPtr, words: u32) -> Span {
         let span = self.reserve(words);
@@ -185,15 +185,16 @@ impl Batch {
         span
     }
 
-    /// Writes a span of the arena to `to`; it may be torn.
+    /// Writes a span of the arena to `to`; readers may see it torn.
     #[inline]
     pub fn write(&mut self, to: GlobalPtr, span: Span) {
         self.refuse_unordered(to, span.words);
         self.push(Verb::Write { to, at: span.at, words: span.words });
     }
 
-    /// As [`Self::write`], to memory that nobody sees yet. Such writes need no order among themselves: one that goes
-    /// on where the last one ended becomes part of it, up to a length that every fabric sends at once.
+    /// As [`Self::write`], to memory that no reader can reach yet. Such writes need no order among
+    /// themselves, so adjacent ones are merged into one, up to a length that every fabric sends at
+    /// once.
     #[inline]
     pub fn write_unseen(&mut self, to: GlobalPtr, span: Span) {
         if let Some(Verb::Write { to: last, at, words }) = self.0.verbs.last_mut()
@@ -208,7 +209,6 @@ impl Batch {
         self.write(to, span);
     }
 
-    /// Writes one word.
     #[inline]
     pub fn write_word(&mut self, to: GlobalPtr, value: u64) {
         self.refuse_unordered(to, 1);
@@ -223,7 +223,6 @@ impl Batch {
         Swap { at, expected }
     }
 
-    /// Adds `add` to `word`.
     #[inline]
     pub fn fetch_and_add(&mut self, word: GlobalPtr, add: u64) -> Swap {
         let at = self.reserve(1).at;
@@ -231,20 +230,21 @@ impl Batch {
         Swap { at, expected: 0 }
     }
 
-    /// Whether a completed swap found what it expected.
+    /// Whether a completed swap found the expected value.
     #[inline]
     pub fn swapped(&self, swap: Swap) -> bool {
         self.word(swap.at) == swap.expected
     }
 
-    /// What a completed swap or addition found.
+    /// The value before a completed swap or addition.
     #[inline]
     pub fn found(&self, swap: Swap) -> u64 {
         self.word(swap.at)
     }
 
-    /// Reads header and untorn image of a row (`AllButLink`), or an old version or node (`All`). Reads need no order
-    /// among themselves: rows that follow each other in memory and in the arena may be fetched together.
+    /// Reads header and untorn image of a row (`AllButLink`), or of an old version or node (`All`).
+    /// Reads need no order among themselves: rows that are adjacent in memory and in the arena may
+    /// be fetched together.
     #[inline]
     pub fn read_row(&mut self, from: GlobalPtr, words: u32, cover: Cover) -> Span {
         let span = self.reserve(words);
@@ -259,22 +259,22 @@ impl Batch {
         span
     }
 
-    /// Writes the image that stands in `span` (header word included, not written) so that readers see it
-    /// whole. Words before `first` are known to be there already; with a checksum all are written.
+    /// Writes the image in `span` (which includes the header word, not written) so that readers see
+    /// it whole. Words before `first` are unchanged; fabrics with checksums write all of them.
     #[inline]
     pub fn write_row(&mut self, to: GlobalPtr, span: Span, first: u32, cover: Cover) {
         self.refuse_unordered(to, span.words);
         self.push(Verb::WriteRow { to, at: span.at, words: span.words, first, cover });
     }
 
-    /// Writes link, image and header of a locked row, in this order; words between link and `first` are
-    /// there already.
+    /// Writes link, image and header of a locked row, in this order; words between link and `first`
+    /// are unchanged.
     #[inline]
     pub fn install_row(&mut self, to: GlobalPtr, span: Span, first: u32, cover: Cover) {
         self.push_install(to, span, (first, cover, false));
     }
 
-    /// As [`Self::install_row`] in any order, so that a card takes one request for it.
+    /// As [`Self::install_row`] but in any order, which costs a card one request.
     #[inline]
     pub fn install_row_at_once(&mut self, to: GlobalPtr, span: Span, first: u32, cover: Cover) {
         self.push_install(to, span, (first, cover, true));
@@ -292,8 +292,8 @@ impl Batch {
         self.push(Verb::InstallRow { to, at: span.at, words: span.words, first, cover, at_once });
     }
 
-    /// Fetches a bucket and picks the slot that holds the key in arena words `key`; the result has the
-    /// shape of [`SlotRead`].
+    /// Fetches a bucket and selects the slot that holds the key in arena words `key`; the result is
+    /// laid out as [`SlotRead`].
     #[inline]
     pub fn find_slot(&mut self, bucket: GlobalPtr, geometry: SlotGeometry, key: Span) -> Span {
         debug_assert_eq!(key.words, u32::from(geometry.key_words));
@@ -303,15 +303,15 @@ impl Batch {
         span
     }
 
-    /// Orders what follows after the completion of what came before; costs a round trip.
+    /// Delays all later verbs until all earlier ones are complete; costs a round trip.
     #[inline]
     pub fn fence(&mut self) {
         self.0.fences += 1;
         self.push(Verb::Fence);
     }
 
-    /// A write after an unfenced read or atomic of the same words would rely on an order that the
-    /// contract does not give; that is a bug of the caller.
+    /// Refuses a write of words that an earlier unfenced read or atomic touches: the contract does
+    /// not order the two, so this is a bug of the caller.
     #[inline]
     fn refuse_unordered(&self, to: GlobalPtr, words: u32) {
         if cfg!(debug_assertions) || cfg!(test) {
@@ -343,43 +343,43 @@ impl Batch {
         &self.0.verbs
     }
 
-    /// How many verbs there are, reads that go on where another ended not counted.
+    /// Number of verbs; a read that continues the previous one is not counted.
     #[inline]
     pub fn verb_count(&self) -> u64 {
         self.0.verbs.len() as u64 - u64::from(self.0.continued)
     }
 
-    /// Whether there is nothing to post.
+    /// Whether the batch has no verbs.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.0.verbs.is_empty()
     }
 
-    /// Bytes the verbs move.
+    /// Bytes that the verbs move.
     #[inline]
     pub fn bytes(&self) -> u64 {
         self.0.bytes
     }
 
-    /// How many verbs look for a key in buckets of several slots.
+    /// Number of verbs that search a bucket of several slots.
     #[inline]
     pub fn choice_count(&self) -> u32 {
         self.0.choices
     }
 
-    /// Round trips the batch costs: one, and one more per fence.
+    /// Round trips of the batch: one, and one more per fence.
     #[inline]
     pub fn round_trips(&self) -> u64 {
         1 + u64::from(self.0.fences)
     }
 
-    /// The words of the arena in use, for the back ends that send them.
+    /// The arena's words in use, for back ends that send them.
     #[inline]
     pub fn arena(&self) -> &[u64] {
         &self.0.arena[..self.0.used]
     }
 
-    /// Verbs and arena at once, for the back ends that carry them out.
+    /// Verbs and arena together, for back ends that execute them.
     #[inline]
     pub fn parts_mut(&mut self) -> (&[Verb], &mut [u64]) {
         let body = &mut *self.0;

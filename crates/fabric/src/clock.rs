@@ -1,14 +1,14 @@
-//! The clock of the worlds in which time passes by itself.
+//! The clock of worlds that run in real time.
 
 use rustix::time::{ClockId, clock_gettime};
 use std::sync::OnceLock;
 use std::time::Instant;
 
-/// When the process first asked.
+/// The first call of `now_ns` in this process.
 static START: OnceLock<Instant> = OnceLock::new();
 
-/// Nanoseconds since the process first asked: one clock for all its worlds, so that what its threads note can be put
-/// in order.
+/// Nanoseconds since the first call in this process: one clock for all its worlds, so that the
+/// events of its threads can be ordered.
 #[inline]
 pub(crate) fn now_ns() -> u64 {
     START.get_or_init(start).elapsed().as_nanos() as u64
@@ -20,8 +20,8 @@ fn start() -> Instant {
     Instant::now()
 }
 
-/// What the host's monotonic clock shows more than the process': with it, what processes of one host have noted can
-/// be put in order.
+/// Nanoseconds by which the host's monotonic clock is ahead of the process' clock. Adding it makes
+/// times of several processes on one host comparable.
 pub fn ahead_of_process_ns() -> i64 {
     let time = clock_gettime(ClockId::Monotonic);
     time.tv_sec * 1_000_000_000 + time.tv_nsec - now_ns() as i64

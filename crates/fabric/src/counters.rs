@@ -1,4 +1,4 @@
-//! Verbs, bytes and round trips, counted where they happen; and the trace of a transaction.
+//! Counters of verbs, bytes and round trips, and the trace of a transaction.
 
 use crate::batch::Batch;
 use crate::verb::Verb;
@@ -7,18 +7,16 @@ use std::ops::{Add, AddAssign, Sub};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
-/// How much went over the fabric.
+/// Traffic of an endpoint.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counts {
-    /// Verbs posted, calls included; rows that follow each other are read by one.
+    /// Verbs posted, calls included; adjacent rows that one request reads count once.
     pub verbs: u64,
-    /// Bytes moved by them.
     pub bytes: u64,
-    /// Round trips waited for.
     pub round_trips: u64,
-    /// Calls among the verbs.
+    /// Calls, which `verbs` includes.
     pub calls: u64,
-    /// Messages sent for all that, where servers take messages: each is answered by one.
+    /// Request messages, on fabrics that send messages; the server answers each with one.
     pub messages: u64,
 }
 
@@ -57,7 +55,7 @@ impl AddAssign for Counts {
     }
 }
 
-/// The counters of one endpoint. One thread counts; any thread may look.
+/// The counters of one endpoint. Only its own thread counts; any thread may read.
 #[derive(Debug, Default)]
 pub struct Counters {
     verbs: AtomicU64,
@@ -70,7 +68,6 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// Everything counted so far.
     #[inline]
     pub fn counts(&self) -> Counts {
         Counts {
@@ -82,7 +79,7 @@ impl Counters {
         }
     }
 
-    /// Counts a batch. Only the endpoint's own thread calls this, so that load and store suffice.
+    /// Counts a batch. Only the endpoint's own thread calls this, so load and store suffice.
     #[inline]
     pub fn count_batch(&self, batch: &Batch) {
         bump(&self.verbs, batch.verb_count());
@@ -90,7 +87,7 @@ impl Counters {
         bump(&self.round_trips, batch.round_trips());
     }
 
-    /// Counts a call with its request and answer.
+    /// Counts a call; `bytes` are those of request and answer.
     pub fn count_call(&self, bytes: u64) {
         bump(&self.verbs, 1);
         bump(&self.bytes, bytes);
@@ -98,28 +95,27 @@ impl Counters {
         bump(&self.calls, 1);
     }
 
-    /// Counts messages that went out for a batch or a call.
+    /// Counts messages sent for a batch or a call.
     pub fn count_messages(&self, messages: u32) {
         bump(&self.messages, u64::from(messages));
     }
 
-    /// Starts or stops writing down every verb.
+    /// Starts or stops tracing of every verb.
     pub fn set_tracing(&self, tracing: bool) {
         self.tracing.store(tracing, Relaxed);
     }
 
-    /// Whether verbs are written down.
     #[inline]
     pub fn is_tracing(&self) -> bool {
         self.tracing.load(Relaxed)
     }
 
-    /// Takes what was written down since the last call.
+    /// Takes the trace since the last call.
     pub fn take_trace(&self) -> String {
         std::mem::take(&mut *self.trace.lock().expect("no holder of the trace panics"))
     }
 
-    /// Writes down a remark between verbs, such as a protocol step.
+    /// Adds a remark to the trace, such as a protocol step.
     pub fn trace_remark(&self, remark: &str) {
         if self.is_tracing() {
             let mut trace = self.trace.lock().expect("no holder of the trace panics");
@@ -127,7 +123,7 @@ impl Counters {
         }
     }
 
-    /// Writes down a completed batch: each verb with the words it found or left.
+    /// Adds a completed batch to the trace: each verb with the words it read or wrote.
     #[cold]
     pub fn trace_batch(&self, batch: &Batch) {
         let mut trace = self.trace.lock().expect("no holder of the trace panics");

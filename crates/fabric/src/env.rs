@@ -7,46 +7,47 @@ use crate::service::ServiceId;
 use layout::{GlobalPtr, NodeId};
 use std::future::Future;
 
-/// A named point right after a remotely visible effect, where the simulator may hold, kill or reorder.
+/// A named point right after a remotely visible effect, where the simulator may pause, kill or
+/// reorder.
 pub trait FailurePoint: Copy {
     /// The point's name, unique over all protocols: `commit::LocksHeld`.
     fn name(self) -> &'static str;
 }
 
-/// A planted bug, by the name of the guard it removes. Only simulated worlds ever switch one on; in
-/// worlds on real memory the question is answered at compile time.
+/// A planted bug, named after the guard it removes. Only simulated worlds enable one; on real
+/// memory the check is resolved at compile time.
 pub type Mutant = &'static str;
 
-/// Verbs and calls.
+/// Verbs and calls of one endpoint.
 pub trait Fabric {
-    /// Whether every verb has completed before `execute` first returns: a world without waiting. Code
-    /// that would hand a commit to a task of its own need not do so there.
+    /// Whether every verb has completed before `execute` first returns. Then a commit need not be
+    /// moved to a task of its own.
     const IMMEDIATE: bool;
 
-    /// Whether all memory is coherent with the CPUs that see it. Rows carry no checksum then.
+    /// Whether all memory is coherent with the CPUs that access it. Rows have no checksum then.
     fn is_coherent(&self) -> bool;
 
-    /// Whether all words of a verb are touched at one moment for all others. It is where the server's processor
-    /// carries out all verbs of all others, one after another.
+    /// Whether each verb accesses all its words atomically with respect to other verbs. This holds
+    /// where the server's processor executes all verbs one after another.
     #[inline]
     fn is_serial(&self) -> bool {
         false
     }
 
-    /// Posts a batch and waits for all of it: one round trip (and one per fence).
+    /// Posts a batch and waits for its completion: one round trip, and one more per fence.
     fn execute(&self, batch: Batch) -> impl Future<Output = Result<Batch, FabricError>>;
 
-    /// As [`Self::execute`], without a future around it, for worlds where nothing waits.
+    /// As [`Self::execute`], without a future, for worlds with [`Self::IMMEDIATE`].
     ///
     /// # Panics
-    /// In all other worlds: ask [`Self::IMMEDIATE`] first.
+    /// In all other worlds.
     fn execute_now(&self, _batch: &mut Batch) -> Result<(), FabricError> {
         unreachable!("verbs of this world take time")
     }
 
-    /// A hint: a verb that is about to be posted will touch these words, which are unlikely to be near this
-    /// processor. Worlds that reach memory through its caches ask for them now, so that the misses of a batch
-    /// overlap with each other and with the posting of the rest.
+    /// Hints that the next verbs will touch these words, which are probably not cached. Worlds that
+    /// access memory through the processor's caches prefetch them, so that the misses of a batch
+    /// overlap.
     #[inline]
     fn expect(&self, _at: GlobalPtr, _words: u32) {}
 
@@ -58,43 +59,41 @@ pub trait Fabric {
         request: Vec<u8>,
     ) -> impl Future<Output = Result<Vec<u8>, CallError>>;
 
-    /// The node that a region lives on: the first of its replicas, see [`crate::AddressMap`].
+    /// The primary node of a region, see [`crate::AddressMap`].
     fn node_of(&self, region: layout::RegionId) -> NodeId;
 
-    /// What this endpoint has sent.
+    /// Counts the traffic of this endpoint.
     fn counters(&self) -> &Counters;
 }
 
-/// The world around a protocol. Protocols know no other clock, randomness or threads.
+/// The world around a protocol: the only clock, randomness and tasks that protocols use.
 pub trait Env: Fabric + Clone + 'static {
     /// Whether failure points and mutants do anything: in simulated worlds alone.
     const IS_SIMULATED: bool = false;
 
-    /// Nanoseconds since some fixed moment; never goes back.
+    /// Nanoseconds since some fixed moment; monotonic.
     fn now_ns(&self) -> u64;
 
-    /// Waits.
     fn sleep_ns(&self, duration_ns: u64) -> impl Future<Output = ()>;
 
-    /// Lets others run: between two tries of a loop that waits for somebody else.
+    /// Lets other tasks run, between two attempts of a loop that waits for another task.
     fn yield_now(&self) -> impl Future<Output = ()>;
 
-    /// A random number.
     fn random(&self) -> u64;
 
-    /// Runs a task that nobody waits for.
+    /// Runs a detached task.
     fn spawn(&self, task: impl Future<Output = ()> + 'static);
 
-    /// Announces that a failure point was reached. Nothing in production.
+    /// Reports that a failure point was reached. Does nothing in production.
     fn reach(&self, point: impl FailurePoint) -> impl Future<Output = ()>;
 
-    /// Whether a guard is removed in this world, to show that a test notices.
+    /// Whether this world removes the guard `_name`, to show that a test notices.
     #[inline]
     fn mutant(&self, _name: Mutant) -> bool {
         false
     }
 
-    /// Whether this node's memory must be treated as full. Only simulated worlds ever say so.
+    /// Whether this node's memory must be treated as full. Only simulated worlds return `true`.
     #[inline]
     fn refuses_memory(&self) -> bool {
         false

@@ -1,10 +1,11 @@
-//! Who speaks to whom: the first message of every connection, and its answer.
+//! The handshake: the first message of every connection, and its answer.
 //!
-//! Whoever connects to a server says whom it takes it for; the server answers with a welcome or with
-//! one sentence that tells what does not fit. Servers that start again, programs of another version and
-//! other clusters on the same network are told apart here, before any verb is carried out.
+//! A caller names the server that it expects; the server answers with a welcome or with a refusal
+//! that says which field does not match. This detects restarted servers, programs of another
+//! version and other clusters on the same network before any verb is executed.
 //!
-//! All numbers are little-endian. Both messages have a fixed size, so that whoever reads them needs no bound.
+//! All numbers are little-endian. Both messages have a fixed size, so that readers need no length
+//! check.
 
 use layout::NodeId;
 use std::collections::BTreeSet;
@@ -14,18 +15,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// "namdbHLO" in ASCII, the first bytes of every connection.
 const HELLO_MAGIC: u64 = u64::from_le_bytes(*b"namdbHLO");
-/// "namdbWLC" in ASCII.
 const WELCOME_MAGIC: u64 = u64::from_le_bytes(*b"namdbWLC");
-/// "namdbREF" in ASCII.
 const REFUSAL_MAGIC: u64 = u64::from_le_bytes(*b"namdbREF");
-/// How TLS begins: a handshake's record, of any version. Whoever takes the server for one that encrypts says it.
+/// The first bytes of a TLS handshake record, of any version. A caller that expects encryption
+/// sends them.
 const TLS_HANDSHAKE: [u8; 2] = [22, 3];
 
-/// Raised with every change of what goes over a connection; ends of different versions refuse each other.
+/// Raised with every change of the messages on a connection; peers with different versions refuse
+/// each other.
 pub const WIRE_VERSION: u32 = 1;
-/// Bytes of a [`Hello`].
 pub const HELLO_BYTES: usize = 128;
-/// Bytes of the answer to it, be it a [`Welcome`] or a [`Refusal`].
+/// Bytes of the answer, either a [`Welcome`] or a [`Refusal`].
 pub const ANSWER_BYTES: usize = 256;
 /// Most bytes of a program's version.
 pub const PROGRAM_BYTES_MAX: usize = 48;
@@ -39,7 +39,8 @@ const SENTENCE: usize = 16;
 const _: () = assert!(PROGRAM + PROGRAM_BYTES_MAX == HELLO_BYTES);
 const _: () = assert!(SENTENCE < ANSWER_BYTES && ANSWER_BYTES.is_multiple_of(8));
 
-/// A number that no other server, caller or region has: for identities and keys.
+/// Draws an unpredictable number for identities and keys, which no other server, caller or region
+/// has.
 pub fn draw() -> std::io::Result<u64> {
     let mut bytes = [0; 8];
     let mut filled = 0;
@@ -50,43 +51,41 @@ pub fn draw() -> std::io::Result<u64> {
     Ok(u64::from_le_bytes(bytes))
 }
 
-/// What a caller says first.
+/// The first message of a caller.
 ///
 /// ```text
 /// byte | field    | bytes | meaning
 ///    0 | magic    |     8 | "namdbHLO"
 ///    8 | wire     |     4 | WIRE_VERSION of the caller
-///   12 | node     |     2 | the server that is meant
+///   12 | node     |     2 | the intended server
 ///   14 | reserved |     2 | 0
 ///   16 | format   |     8 | layout::region::FORMAT_VERSION of the caller
-///   24 | cluster  |     8 | the cluster that both belong to
+///   24 | cluster  |     8 | the cluster of both
 ///   32 | epoch    |     8 | the caller's epoch
-///   40 | server   |     8 | identity of the server that is meant: new at each of its starts
-///   48 | key      |     8 | key of that server's region: new at each of its starts; without a region its identity
-///   56 | caller   |     8 | identity of the caller: new at each of its starts
-///   64 | endpoint |     8 | which of the caller's connections to this server it is
+///   40 | server   |     8 | identity of the intended server, new at each start
+///   48 | key      |     8 | key of its region, new at each start; without a region its identity
+///   56 | caller   |     8 | identity of the caller, new at each start
+///   64 | endpoint |     8 | number of the caller's connection to this server
 ///   72 | process  |     4 | process number of the caller, 0 if it has none
 ///   76 | length   |     4 | bytes of the program's version
-///   80 | program  |    48 | the program's version as text, filled up with zeros
+///   80 | program  |    48 | the program's version as text, padded with zeros
 /// ```
 ///
-/// A connection is named by `caller` and `endpoint`. A second one of the same name replaces the first, whose
-/// verbs do not happen any more once the second is welcome.
+/// `caller` and `endpoint` name a connection. A second connection with the same name replaces the
+/// first: once the second is welcome, no verb of the first happens any more.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Hello {
-    /// The server that is meant: a memory server, or a compute server that others call.
+    /// The intended server: a memory server, or a compute server that offers services.
     pub node: NodeId,
-    /// The cluster that both belong to.
+    /// The cluster of caller and server.
     pub cluster: u64,
-    /// The caller's epoch.
     pub epoch: u64,
-    /// Identity of the server that is meant.
+    /// Identity of the intended server.
     pub server: u64,
-    /// Key of that server's region; of a server without a region its identity.
+    /// Key of that server's region; the server's identity if it has no region.
     pub key: u64,
-    /// Identity of the caller.
     pub caller: u64,
-    /// Which of the caller's connections to this server it is.
+    /// Which of the caller's connections to this server this is.
     pub endpoint: u64,
     /// Process number of the caller, 0 if it has none.
     pub process: u32,
@@ -95,7 +94,8 @@ pub struct Hello {
 }
 
 impl Hello {
-    /// The message. A version that is too long is cut, and is refused by a server that has a longer one.
+    /// Encodes the message. A version that is too long is cut, so a server with a longer one
+    /// refuses it.
     pub fn encode(&self) -> [u8; HELLO_BYTES] {
         let mut bytes = [0; HELLO_BYTES];
         let program = &self.program.as_bytes()[..self.program.len().min(PROGRAM_BYTES_MAX)];
@@ -113,7 +113,7 @@ impl Hello {
         bytes
     }
 
-    /// Reads the message of a caller of the same wire version and format.
+    /// Decodes the message of a caller with the same wire version and format.
     pub fn decode(bytes: &[u8; HELLO_BYTES]) -> Result<Self, Refusal> {
         if bytes.starts_with(&TLS_HANDSHAKE) {
             return Err(Refusal::new(
@@ -152,7 +152,7 @@ impl Hello {
     }
 }
 
-/// A server's answer to a caller that may go on.
+/// A server's answer to a caller that it accepts.
 ///
 /// ```text
 /// byte | field        | bytes | meaning
@@ -166,18 +166,14 @@ impl Hello {
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Welcome {
-    /// Number of the server.
     pub node: NodeId,
     /// Process number of the server.
     pub process: u32,
-    /// Bytes of its region.
     pub region_bytes: u64,
-    /// The server's epoch.
     pub epoch: u64,
 }
 
 impl Welcome {
-    /// The message.
     pub fn encode(&self) -> [u8; ANSWER_BYTES] {
         let mut bytes = [0; ANSWER_BYTES];
         put(&mut bytes, 0, &WELCOME_MAGIC.to_le_bytes());
@@ -188,7 +184,7 @@ impl Welcome {
         bytes
     }
 
-    /// Reads a server's answer, be it a welcome or a refusal.
+    /// Decodes a server's answer, either a welcome or a refusal.
     pub fn decode(bytes: &[u8; ANSWER_BYTES]) -> Result<Self, Refusal> {
         if long(bytes, 0) != WELCOME_MAGIC {
             return Err(Refusal::decode(bytes));
@@ -202,14 +198,14 @@ impl Welcome {
     }
 }
 
-/// A server's answer to a caller that it does not serve, in one sentence.
+/// A server's answer to a caller that it rejects: one sentence with the reason.
 ///
 /// ```text
 /// byte | field    | bytes | meaning
 ///    0 | magic    |     8 | "namdbREF"
 ///    8 | length   |     4 | bytes of the sentence
 ///   12 | reserved |     4 | 0
-///   16 | sentence |   240 | UTF-8, filled up with zeros
+///   16 | sentence |   240 | UTF-8, padded with zeros
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{sentence}")]
@@ -218,7 +214,7 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    /// A refusal for the reason `sentence`; it is cut where it is longer than a message.
+    /// A refusal with the reason `sentence`, which is cut to the length of a message.
     pub fn new(sentence: impl fmt::Display) -> Self {
         let mut sentence = sentence.to_string();
         let end = (0..=SENTENCE_BYTES_MAX).rev().find(|&end| sentence.is_char_boundary(end));
@@ -226,7 +222,6 @@ impl Refusal {
         Self { sentence }
     }
 
-    /// The message.
     pub fn encode(&self) -> [u8; ANSWER_BYTES] {
         let mut bytes = [0; ANSWER_BYTES];
         put(&mut bytes, 0, &REFUSAL_MAGIC.to_le_bytes());
@@ -244,7 +239,7 @@ impl Refusal {
     }
 }
 
-/// How sentences name a node of a cluster.
+/// How messages name a node of a cluster.
 pub fn named(node: NodeId) -> String {
     match node.compute_server() {
         Some(number) => format!("compute server {number}"),
@@ -252,28 +247,27 @@ pub fn named(node: NodeId) -> String {
     }
 }
 
-/// Whom a server serves. Shared with whoever does membership, who raises the epoch.
+/// Decides which callers a server accepts. Shared with the membership service, which raises the
+/// epoch.
 #[derive(Debug)]
 pub struct Admission {
-    /// The server, which may be a compute server that others call.
+    /// The server: a memory server, or a compute server that offers services.
     pub node: NodeId,
-    /// The server's cluster.
     pub cluster: u64,
     /// The server's identity, new at each start.
     pub server: u64,
-    /// The key of its region, new at each start; of a server without a region its identity.
+    /// The key of its region, new at each start; the server's identity if it has no region.
     pub key: u64,
-    /// Bytes of its region; 0 where it has none.
+    /// Bytes of its region; 0 if it has none.
     pub region_bytes: u64,
     /// Version of the server's program.
     pub program: String,
-    /// Callers of an earlier epoch are refused, unless they are `members`. Never lowered.
+    /// Callers with an earlier epoch are refused unless they are `members`. Never lowered.
     pub epoch: AtomicU64,
-    /// Who is a member in that epoch, whether or not it has heard of it.
+    /// Members of that epoch, whether or not they know it already.
     pub members: Members,
 }
 
-/// Identities of callers.
 #[derive(Debug, Default)]
 pub struct Members(Mutex<BTreeSet<u64>>);
 
@@ -285,18 +279,17 @@ impl Members {
 }
 
 impl Admission {
-    /// Somebody is no member any more since `epoch`: it, and whoever else is not one of `members` and does not know
-    /// this epoch, or a later one, is refused from now on.
+    /// Starts `epoch`, in which some caller has lost its membership. From now on the server refuses
+    /// callers that are not in `members` and know only an earlier epoch.
     pub fn advance(&self, epoch: u64, members: BTreeSet<u64>) {
         let mut known = self.members.0.lock().expect("no holder panics");
         if epoch > self.epoch.load(Ordering::Acquire) {
-            // Members first: who is one must not be refused in between.
+            // Members first: a member must not be refused in between.
             *known = members;
             self.epoch.store(epoch, Ordering::Release);
         }
     }
 
-    /// Decides about a caller.
     pub fn admit(&self, bytes: &[u8; HELLO_BYTES]) -> Result<(Hello, Welcome), Refusal> {
         let hello = Hello::decode(bytes)?;
         self.check(&hello)?;
@@ -305,7 +298,7 @@ impl Admission {
         Ok((hello, Welcome { node, process: std::process::id(), region_bytes, epoch }))
     }
 
-    /// Says what does not fit. Keys and identities are not told to those who do not know them.
+    /// Compares the caller's fields with the server's. Messages never reveal keys or identities.
     fn check(&self, hello: &Hello) -> Result<(), Refusal> {
         let refuse = |sentence: String| Err(Refusal::new(sentence));
         if hello.program != self.program {
@@ -329,14 +322,14 @@ impl Admission {
         }
         if hello.server != self.server || hello.key != self.key {
             return refuse(format!(
-                "{} was started again since the caller learned of it; read the configuration anew",
+                "{} was started again since the caller learned of it; read the configuration again",
                 named(self.node)
             ));
         }
         let epoch = self.epoch.load(Ordering::Acquire);
         if hello.epoch < epoch && !self.members.has(hello.caller) {
             return refuse(format!(
-                "the caller is of epoch {}, {} of epoch {epoch}, in which it is no member; read the configuration anew",
+                "the caller is of epoch {}, {} of epoch {epoch}, in which it is no member; read the configuration again",
                 hello.epoch,
                 named(self.node)
             ));
@@ -344,7 +337,7 @@ impl Admission {
         Ok(())
     }
 
-    /// Whether a message of `caller` with this epoch and key is carried out.
+    /// Whether to execute a message of `caller` with this epoch and key.
     #[inline]
     pub fn is_current(&self, epoch: u64, key: u64, caller: u64) -> bool {
         let is_known = epoch >= self.epoch.load(Ordering::Acquire);
@@ -452,7 +445,7 @@ mod tests {
         assert!(!admission.is_current(5, 13, 17));
     }
 
-    /// Nobody has to read the map in time because another one is gone.
+    /// A member need not read the map in time because another caller has been removed.
     #[test]
     fn members_may_lag_behind_and_nobody_else() {
         let admission = admission();

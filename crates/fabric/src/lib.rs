@@ -1,19 +1,21 @@
-//! The seam every protocol is written against, and the worlds below it.
+//! The interface between protocols and networks, and the back ends on real memory.
 //!
-//! Protocol code sees two traits, [`Fabric`] and [`Env`], and one noun, [`Batch`]. It is compiled once per
+//! Protocol code uses two traits, [`Fabric`] and [`Env`], and [`Batch`]. It is compiled once per
 //! world: here `local` (threads of one process that share regions), in crate `sim` virtual time.
 //!
 //! # The contract
-//! - The only atom is the aligned 8-byte word. Longer reads and writes may be torn at words, in any order.
-//! - A batch is posted at once; awaiting it is one round trip. Within a batch to one server a write takes
-//!   effect before anything posted after it, and an atomic before a later read or atomic. Nothing else is
-//!   ordered unless a [`Batch::fence`] stands between, which costs another round trip.
-//! - Untorn reads of rows and nodes are the verb [`Batch::read_row`], with [`Batch::write_row`] as its
-//!   counterpart; [`Batch::find_slot`] fetches a neighbourhood and picks the row with a key.
-//! - Atomics are atomic among atomics of the same fabric on the same region. A failed swap writes nothing.
+//! - Only the aligned 8-byte word is atomic. Longer reads and writes may be torn between words, in
+//!   any order.
+//! - A batch is posted at once; awaiting it is one round trip. Within a batch to one server a write
+//!   takes effect before any verb posted after it, and an atomic before a later read or atomic.
+//!   Nothing else is ordered without a [`Batch::fence`] in between, which costs another round trip.
+//! - [`Batch::read_row`] reads rows and nodes untorn, [`Batch::write_row`] is its counterpart;
+//!   [`Batch::find_slot`] fetches a bucket and selects the row with a key.
+//! - Atomics are atomic with respect to atomics of the same fabric on the same region. A failed
+//!   swap writes nothing.
 //! - A verb whose completion is lost may have happened or may still happen.
-//! - Buffers belong to the batch, and the batch to the fabric until completion: dropping a future that
-//!   waits for a batch never lets the fabric write into freed memory.
+//! - The batch owns its buffers, and the fabric owns the batch until completion: a dropped future
+//!   never lets the fabric write into freed memory.
 #![deny(unsafe_code)]
 
 pub mod address_map;

@@ -1,68 +1,68 @@
-//! How long a thread that waits stays awake.
+//! How a waiting thread spins, yields and sleeps.
 
 use std::time::Instant;
 
-/// A thread that has nothing to do first turns, then lets others run between two looks, then sleeps until
-/// it is woken. The first two are measured from the last thing there was to do.
+/// Limits for a thread without work: it first spins, then yields between two polls, then sleeps
+/// until it is woken. Spinning and yielding are timed from the last work.
 ///
-/// Who turns takes the processor from those who have work, perhaps from the very one that is waited for.
-/// So a thread that finds its processor wanted by others turns shorter, down to not at all, and longer again
-/// when nobody else wants it: see [`Waiter`].
+/// A spinning thread takes the processor from threads with work, perhaps from the very one that it
+/// waits for. So a thread that notices contention for its processor spins shorter, down to not at
+/// all, and longer again when the contention ends: see [`Waiter`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Patience {
-    /// Nanoseconds for which it turns at most.
+    /// Longest spin in nanoseconds.
     pub spin_ns: u64,
-    /// Nanoseconds after which it sleeps.
+    /// Nanoseconds of idleness after which it sleeps.
     pub awake_ns: u64,
-    /// Longest sleep in nanoseconds, so that what nobody rings for is seen, too.
+    /// Longest sleep in nanoseconds, which bounds the delay of events that wake no one.
     pub sleep_ns_max: u64,
 }
 
 impl Default for Patience {
-    /// A round trip on an ordinary network is waited for awake.
+    /// Stays awake for the time of a round trip on an ordinary network.
     fn default() -> Self {
         Self { spin_ns: 50_000, awake_ns: 250_000, sleep_ns_max: 100_000_000 }
     }
 }
 
-/// What a waiter did, or is to do.
+/// One step of waiting.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Step {
-    /// It has turned: look again.
+    /// It has spun: poll again.
     Spin,
-    /// It has let others run: look again.
+    /// It has yielded: poll again.
     Yield,
-    /// It is time to sleep until somebody rings, at most [`Patience::sleep_ns_max`].
+    /// Sleep until woken, at most [`Patience::sleep_ns_max`].
     Sleep,
 }
 
-/// A yield that takes longer than this has let somebody else run: the processor is wanted.
+/// A longer yield has run another thread: the processor is contended.
 const SHARED_NS: u64 = 5_000;
-/// Turning becomes longer in so many steps.
+/// Number of steps in which spinning grows back to its limit.
 const GROWTH_STEPS: u64 = 16;
 
-/// Follows how long there has been nothing to do, and whether others want this processor.
+/// Tracks the time without work, and contention for this processor.
 #[derive(Debug)]
 pub struct Waiter {
     patience: Patience,
-    /// For how long it turns at present.
+    /// Present length of spinning.
     spin_ns: u64,
     idle_since: Option<Instant>,
 }
 
 impl Waiter {
-    /// Somebody who has just had something to do.
+    /// A waiter that starts right after some work.
     pub fn new(patience: Patience) -> Self {
         Self { patience, spin_ns: patience.spin_ns, idle_since: None }
     }
 
-    /// There was something to do.
+    /// Notes that there was work.
     #[inline]
     pub fn busy(&mut self) {
         self.idle_since = None;
     }
 
-    /// There was nothing to do: turns, or lets others run, and tells which; sleeping is the caller's.
+    /// Notes that there was no work: spins or yields, and returns which; the caller sleeps.
     #[inline]
     pub fn idle(&mut self) -> Step {
         let now = now();
@@ -88,7 +88,7 @@ impl Waiter {
         }
     }
 
-    /// Learns from how long a yield has taken.
+    /// Adapts the length of spinning to the duration of a yield.
     fn yielded(&mut self, took_ns: u64) {
         let most_ns = self.patience.spin_ns;
         self.spin_ns = match took_ns {

@@ -1,41 +1,41 @@
-//! The polling thread of a memory server: serves the connections of every fabric it is reached by.
+//! The polling thread of a memory server: serves the connections of all its fabrics.
 
 use crate::patience::{Patience, Step, Waiter};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
-/// Where a memory server is reached: the connections of one fabric.
+/// The server side of one fabric: its listener and connections.
 pub trait Port {
-    /// Accepts, and carries out what has arrived; how many requests that were (0: nothing to do).
+    /// Accepts connections and executes arrived requests; returns the number of requests (0: no
+    /// work).
     fn serve(&mut self) -> usize;
 
-    /// The server is about to sleep: who posts from now on has to ring. Whether something arrived meanwhile.
+    /// Prepares for sleep: from now on clients must wake the server. Returns whether something has
+    /// arrived meanwhile.
     fn arm(&mut self) -> bool;
 
-    /// The server is awake: nobody needs to ring.
+    /// Ends the preparation: the server polls, and clients need not wake it.
     fn disarm(&mut self);
 
-    /// Appends the descriptors that become readable when somebody rings or connects.
+    /// Appends the descriptors that become readable when a client wakes the server or connects.
     fn descriptors<'a>(&'a self, to: &mut Vec<BorrowedFd<'a>>);
 }
 
-/// What a polling thread did. It alone counts; any thread may look.
+/// Statistics of a polling thread. Only that thread counts; any thread may read.
 #[derive(Debug, Default)]
 pub struct ServeCounters {
-    /// Requests carried out.
     pub requests: AtomicU64,
-    /// Looks at the ports.
+    /// Polls of the ports.
     pub rounds: AtomicU64,
-    /// Rounds that found something to do: requests per busy round tell how many share a system call.
+    /// Polls that found work: requests per busy round show how well system calls are shared.
     pub busy_rounds: AtomicU64,
-    /// Times that others were let run.
+    /// Yields to other threads.
     pub yields: AtomicU64,
-    /// Times slept.
     pub sleeps: AtomicU64,
 }
 
-/// Serves `ports` until `stop` is set, which is seen within the longest sleep of `patience`.
+/// Serves `ports` until `stop` is set, which it notices within the longest sleep of `patience`.
 pub fn serve(
     ports: &mut [Box<dyn Port>],
     stop: &AtomicBool,
@@ -65,14 +65,14 @@ pub fn serve(
     }
 }
 
-/// Only the polling thread counts, so that load and store suffice.
+/// Only the polling thread counts, so load and store suffice.
 fn add(counter: &AtomicU64, by: u64) {
     counter.store(counter.load(Relaxed) + by, Relaxed);
 }
 
-/// Sleeps until a descriptor of a port becomes readable, and tells whether one did.
+/// Sleeps until a descriptor of a port becomes readable, and returns whether one did.
 fn sleep(ports: &mut [Box<dyn Port>], duration_ns: u64) -> bool {
-    // All ports are armed, even if the first has something to do: each is disarmed below.
+    // Arms all ports, even if the first has work: each is disarmed below.
     let arrived = ports.iter_mut().fold(false, |arrived, port| port.arm() | arrived);
     let woken = arrived || {
         let mut descriptors = Vec::new();
@@ -85,8 +85,8 @@ fn sleep(ports: &mut [Box<dyn Port>], duration_ns: u64) -> bool {
     woken
 }
 
-/// Sleeps until one of `waited` is ready or `duration_ns` are over, and tells whether one is. An interruption
-/// by a signal counts as one, so that whoever waits looks at what the signal changed.
+/// Sleeps until one of `waited` is ready or `duration_ns` have passed, and returns whether one is.
+/// A signal counts as ready, so that the caller checks for its effect.
 pub(crate) fn wait_ready(waited: &mut [PollFd<'_>], duration_ns: u64) -> bool {
     let timeout = Timespec {
         tv_sec: (duration_ns / 1_000_000_000) as i64,
@@ -104,7 +104,7 @@ mod tests {
     use std::sync::Arc;
     use std::time::Duration;
 
-    /// A port that bytes arrive at.
+    /// A port that receives bytes.
     struct Bytes {
         stream: UnixStream,
         armed: bool,
@@ -142,7 +142,7 @@ mod tests {
         stream.set_nonblocking(true).expect("a flag of a socket");
         let shared = Arc::new((AtomicBool::new(false), ServeCounters::default()));
         let server = shared.clone();
-        // It would sleep for an hour if nobody woke it.
+        // Without a wake-up it would sleep for an hour.
         let patience = Patience { spin_ns: 1000, awake_ns: 2000, sleep_ns_max: 3_600_000_000_000 };
         std::thread::scope(|scope| {
             scope.spawn(move || {

@@ -11,42 +11,41 @@ use std::sync::Arc;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct ServiceId(pub u16);
 
-/// Who calls, and which of its calls this is: a repeat carries the same pair.
+/// The calling session and the number of its call: a repeat has the same pair.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct CallId {
-    /// The calling endpoint.
+    /// The calling endpoint's session.
     pub session: u64,
-    /// Counts the endpoint's calls from 1.
+    /// Counts the session's calls from 1.
     pub sequence: u64,
 }
 
-/// A handler's answer. Handlers may use the fabric, so they are futures.
+/// The future of a handler, which may use the fabric.
 pub type Reply<'a> = Pin<Box<dyn Future<Output = Result<Vec<u8>, CallError>> + 'a>>;
 
-/// A named service. Handlers run concurrently in every world and synchronise through region words only;
-/// what else they keep is private to the node and guarded by its own locks, never held across an await.
+/// A named service. Handlers run concurrently in every world and synchronise through region words
+/// only; any other state is private to the node and guarded by its own locks, which are never held
+/// across an await.
 pub trait Service<E: Env>: Send + Sync {
-    /// Answers one request.
     fn handle<'a>(&'a self, env: &'a E, request: &'a [u8]) -> Reply<'a>;
 }
 
-/// What a node offers, by name.
+/// The services of a node.
 pub type Services<E> = BTreeMap<ServiceId, Arc<dyn Service<E>>>;
 
-/// Most sessions whose latest answer a node keeps.
+/// Number of sessions whose latest answers a node keeps.
 pub const RECORDED_SESSIONS_MAX: usize = 16 * 1024;
-/// Most bytes of the answers that it keeps; the latest one is kept whatever its length.
+/// Limit on the bytes of these answers; the latest one is kept whatever its length.
 pub const RECORDED_BYTES_MAX: usize = 64 << 20;
 
-/// The answers a node has given, so that a repeated call is answered once: from here.
+/// The answers of a node, so that a repeated call is answered from here instead of executed again.
 ///
-/// A call is repeated soon or never, so that the answers given longest ago go when there are too many.
+/// Calls are repeated soon or never, so above the limits the oldest answers are dropped.
 #[derive(Debug, Default)]
 pub struct AnswerRecord {
     answers: BTreeMap<u64, Recorded>,
-    /// Sessions by the number of their latest answer.
+    /// Sessions, ordered by the number of their latest answer.
     order: BTreeMap<u64, u64>,
-    /// Answers given so far.
     count: u64,
     bytes: usize,
 }
@@ -55,26 +54,25 @@ pub struct AnswerRecord {
 struct Recorded {
     sequence: u64,
     answer: Answer,
-    /// Which of the node's answers it is.
+    /// Number of the answer, counted per node.
     number: u64,
 }
 
-/// What became of a call.
+/// The result of a call.
 pub type Answer = Result<Vec<u8>, CallError>;
 
-/// What a node does with an arriving call.
+/// How a node treats an arriving call.
 #[derive(Debug, PartialEq)]
 pub enum Arrival {
-    /// First arrival: handle it, then record the answer.
+    /// First arrival: execute it, then record the answer.
     Handle,
-    /// It was answered before: send this again.
+    /// Answered before: send this answer again.
     Repeat(Answer),
-    /// It is older than the session's latest call, whose sender has given up on this one.
+    /// Older than the session's latest call, whose sender has given up on this one.
     Stale,
 }
 
 impl AnswerRecord {
-    /// Decides about a call that arrives.
     pub fn arrive(&self, id: CallId) -> Arrival {
         match self.answers.get(&id.session) {
             Some(last) if last.sequence == id.sequence => Arrival::Repeat(last.answer.clone()),
@@ -83,8 +81,8 @@ impl AnswerRecord {
         }
     }
 
-    /// Keeps the answer to a session's latest call. One that comes when a later call was answered is not kept: nobody
-    /// waits for it.
+    /// Keeps the answer to a session's latest call. An answer that comes after that of a later call
+    /// is dropped, since the caller has given up on it.
     pub fn record(&mut self, id: CallId, answer: Answer) {
         if self.answers.get(&id.session).is_some_and(|last| last.sequence > id.sequence) {
             return;

@@ -1,10 +1,9 @@
-//! What a memory server tells of its callers, and a caller of its servers: events of crate `tracing`, which cost
-//! nothing where nobody has asked for them. None belongs to a verb; a connection comes and goes.
+//! Events of servers and callers in crate `tracing`, which cost nothing without a subscriber.
+//! Connections emit them, verbs never.
 
 use crate::identity::{Hello, named};
 use std::fmt::Display;
 
-/// A caller was welcome.
 #[cold]
 pub(crate) fn connected(peer: &dyn Display, hello: &Hello) {
     let Hello { epoch, endpoint, process, .. } = *hello;
@@ -12,20 +11,20 @@ pub(crate) fn connected(peer: &dyn Display, hello: &Hello) {
     tracing::info!(%peer, caller, endpoint, process, epoch, "caller connected");
 }
 
-/// A caller is not served, or not any more.
+/// A caller was refused, or is no longer served.
 #[cold]
 pub(crate) fn refused(peer: &dyn Display, reason: &dyn Display) {
     tracing::warn!(%peer, %reason, "caller refused");
 }
 
-/// A connection that was welcome is over; `name` is its caller and which of its connections it was.
+/// An admitted connection has ended; `name` is its caller's identity and the connection's number.
 #[cold]
 pub(crate) fn gone(peer: &dyn Display, name: (u64, u64), reason: &dyn Display) {
     let caller = identity(name.0);
     tracing::info!(%peer, caller, endpoint = name.1, %reason, "caller gone");
 }
 
-/// The device that is chosen is known not to keep what locks need; `advice` says what to do.
+/// The chosen device is known to break locks; `advice` says what to do.
 #[cold]
 pub(crate) fn flawed(flaw: &str, advice: &str) {
     tracing::warn!(flaw, "{advice}");
@@ -37,7 +36,7 @@ pub(crate) fn lost(node: layout::NodeId, address: &dyn Display, reason: &str) {
     tracing::warn!(server = named(node), peer = %address, reason, "connection lost");
 }
 
-/// How identities are written everywhere.
+/// The format of identities in all events.
 fn identity(identity: u64) -> String {
     format!("{identity:016x}")
 }

@@ -1,63 +1,40 @@
-//! What a fabric can be asked to do with remote words.
+//! The operations of a fabric on remote words.
 
 use layout::GlobalPtr;
 use layout::bucket::{self, BucketLayout};
 use layout::row::Cover;
 
-/// With [`Cover::All`], a `WriteRow` writes the words from the link to this one whatever its `first` says:
-/// they are a node's collected-up-to stamp, neighbour and shape.
+/// With [`Cover::All`], a `WriteRow` writes the words from the link to this one regardless of
+/// `first`: they are a node's collected-up-to stamp, neighbour and shape.
 pub const ALWAYS_WRITTEN_END: u32 = layout::leaf::LOW;
 
-/// One operation on remote memory. `at` and `from_arena` are word offsets in the batch's arena.
+/// One operation on remote memory. `at` and `key` are word offsets in the batch's arena.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Verb {
     /// Copies `words` words into the arena; may be torn between words.
-    Read {
-        /// First remote word.
-        from: GlobalPtr,
-        /// Where the words go.
-        at: u32,
-        /// How many.
-        words: u32,
-    },
+    Read { from: GlobalPtr, at: u32, words: u32 },
     /// Copies `words` words from the arena; may be torn between words.
-    Write {
-        /// First remote word.
-        to: GlobalPtr,
-        /// Where the words stand.
-        at: u32,
-        /// How many.
-        words: u32,
-    },
+    Write { to: GlobalPtr, at: u32, words: u32 },
     /// Writes one word, which is never torn.
-    WriteWord {
-        /// The remote word.
-        to: GlobalPtr,
-        /// Its new value.
-        value: u64,
-    },
-    /// Swaps a word if it holds `expected`; the arena gets what it held.
+    WriteWord { to: GlobalPtr, value: u64 },
+    /// Swaps a word if it holds `expected`; the arena receives the old value.
     CompareAndSwap {
-        /// The remote word.
         word: GlobalPtr,
-        /// What it must hold.
         expected: u64,
-        /// What it then holds.
         desired: u64,
         /// Where the old value goes.
         at: u32,
     },
-    /// Adds to a word; the arena gets what it held before.
+    /// Adds to a word; the arena receives the old value.
     FetchAndAdd {
-        /// The remote word.
         word: GlobalPtr,
-        /// What is added, wrapping.
+        /// The summand; the sum wraps.
         add: u64,
         /// Where the old value goes.
         at: u32,
     },
-    /// Copies a header word and the untorn image behind it into the arena. An image that stays torn for
-    /// too long arrives with [`layout::VersionWord::TORN`] as its version.
+    /// Copies a header word and the untorn image behind it into the arena. An image that stays torn
+    /// for too many retries is returned with [`layout::VersionWord::TORN`] as its version.
     ReadRow {
         /// The header word; the image starts at the next.
         from: GlobalPtr,
@@ -65,56 +42,57 @@ pub enum Verb {
         at: u32,
         /// Words of header and image together.
         words: u32,
-        /// What the checksum covers, where there is one.
+        /// The checksum's coverage, on fabrics with checksums.
         cover: Cover,
-        /// It goes on where the verb before it ended, in remote memory and in the arena: one request may fetch both.
+        /// Whether it continues the previous verb, in remote memory and in the arena: one request
+        /// may fetch both.
         goes_on: bool,
     },
-    /// Writes an image so that `ReadRow` sees it whole or not at all; never touches the header word.
-    /// Only one writer at a time: the caller holds the lock that guards the image.
+    /// Writes an image so that `ReadRow` sees all of it or nothing; never writes the header word.
+    /// There is only one writer at a time: the caller holds the lock of the image.
     WriteRow {
         /// The header word; the image starts at the next.
         to: GlobalPtr,
-        /// Where header and image stand in the arena.
+        /// Header and image in the arena.
         at: u32,
         /// Words of header and image together.
         words: u32,
-        /// The first word that differs from what is there. Words before it are kept, but for the version,
-        /// and with `Cover::All` the words from the link to a node's shape.
+        /// The first word that changes. Earlier words are kept, except the version, and with
+        /// `Cover::All` the words from the link to a node's shape.
         first: u32,
-        /// What the checksum covers; with `AllButLink` the link word is not written.
+        /// The checksum's coverage; with `AllButLink` the link word is not written.
         cover: Cover,
     },
-    /// What a commit does with a row or an old version that it has locked, in this order: the link word
-    /// (unless the cover includes it), the image as [`Verb::WriteRow`] does it, the header word. If `at_once`, all of
-    /// it may be one write, whose words come in any order.
+    /// Installs a row or an old version that the commit has locked, in this order: the link word
+    /// (unless the cover includes it), the image as [`Verb::WriteRow`], the header word. If
+    /// `at_once`, all of it may be one write, whose words arrive in any order.
     InstallRow {
         /// The header word; the image starts at the next.
         to: GlobalPtr,
-        /// Where header and image stand in the arena.
+        /// Header and image in the arena.
         at: u32,
         /// Words of header and image together.
         words: u32,
-        /// The first word behind the link that differs from what is there.
+        /// The first word after the link that changes.
         first: u32,
-        /// What the checksum covers.
+        /// The checksum's coverage.
         cover: Cover,
-        /// Nobody locks the row, moves it or takes its memory before the write is complete, and nobody is misled by a header
-        /// that is seen before the image.
+        /// The row is not locked, moved or freed before the write is complete, and no reader relies
+        /// on the image once it sees the header.
         at_once: bool,
     },
-    /// Fetches a bucket and delivers its header and the slot that holds a key.
+    /// Fetches a bucket and returns its header and the slot with the key.
     FindSlot {
         /// First word of the bucket.
         bucket: GlobalPtr,
-        /// Shape of the bucket, and the tag looked for.
+        /// Shape of the bucket, and the tag of the key.
         geometry: SlotGeometry,
-        /// Where the key's words stand in the arena.
+        /// The key's words in the arena.
         key: u32,
         /// Where the result goes, see [`SlotRead`].
         at: u32,
     },
-    /// Everything before is complete before anything after starts.
+    /// Completes all earlier verbs before any later one starts.
     Fence,
 }
 
@@ -123,20 +101,18 @@ pub enum Verb {
 pub struct SlotGeometry {
     /// Slots in this bucket or overflow block.
     pub slots: u8,
-    /// Words of the key.
     pub key_words: u8,
     /// First word of the key in a slot.
     pub key_at: u8,
-    /// Tag of the key looked for.
+    /// Tag of the wanted key.
     pub tag: u8,
-    /// Words of a slot.
     pub slot_words: u16,
-    /// Whether slots are rows, whose image is read untorn; else plain words.
+    /// Whether slots are rows, which are read untorn; otherwise plain words.
     pub rows: bool,
 }
 
 impl SlotGeometry {
-    /// The shape of `layout`'s buckets, looking for a key with hash `hash`.
+    /// The shape of `layout`'s buckets, with the tag of `hash`.
     #[inline]
     pub fn bucket(layout: &BucketLayout, rows: bool, hash: u64) -> Self {
         Self {
@@ -149,7 +125,7 @@ impl SlotGeometry {
         }
     }
 
-    /// The shape of `layout`'s overflow blocks.
+    /// The shape of `layout`'s overflow blocks, with the tag of `hash`.
     #[inline]
     pub fn overflow(layout: &BucketLayout, rows: bool, hash: u64) -> Self {
         let slots = layout.overflow_slots;
@@ -163,7 +139,7 @@ impl SlotGeometry {
         bucket::SLOTS + index * self.slot_words as u32
     }
 
-    /// Words that a lookup touches whatever the header says: the header, and a slot that stands alone.
+    /// Words that every lookup touches: the header, and the slot if there is only one.
     #[inline]
     pub const fn first_words(&self) -> u32 {
         if self.slots == 1 { self.words() } else { bucket::SLOTS }
@@ -176,10 +152,11 @@ impl SlotGeometry {
     }
 }
 
-/// What [`Verb::FindSlot`] leaves in the arena.
+/// The result of [`Verb::FindSlot`] in the arena.
 ///
-/// On a miss the insert word is not newer than the slots that were seen, so that a swap from it proves the
-/// miss, and collected-up-to word and identity are not older. On a hit nothing is promised of these words.
+/// On a miss the insert word is not newer than the slots that were read, so a swap from it proves
+/// the miss, and collected-up-to word and identity are not older. On a hit these words have no
+/// guarantee.
 ///
 /// ```text
 /// word | field
@@ -198,12 +175,12 @@ impl SlotRead {
     pub const INDEX: u32 = bucket::SLOTS;
     /// First word of the slot.
     pub const SLOT: u32 = bucket::SLOTS + 1;
-    /// In place of an index: no slot of this block holds the key.
+    /// Instead of an index: no slot of this block holds the key.
     pub const MISSING: u64 = u64::MAX;
 }
 
 impl Verb {
-    /// Bytes this verb moves over the wire, both ways, without protocol headers.
+    /// Bytes this verb moves over the network in both directions, without protocol headers.
     #[inline(always)]
     pub const fn bytes(&self) -> u64 {
         let words = match self {
@@ -221,7 +198,7 @@ impl Verb {
         words as u64 * layout::WORD_BYTES
     }
 
-    /// How many requests a card has to take for it, where memory is not coherent.
+    /// Number of a card's requests for it, if memory is not coherent.
     #[inline]
     pub const fn requests(&self) -> u64 {
         match self {
@@ -234,7 +211,7 @@ impl Verb {
         }
     }
 
-    /// The first remote word touched.
+    /// The first remote word.
     pub const fn target(&self) -> GlobalPtr {
         match self {
             Self::Read { from, .. } | Self::ReadRow { from, .. } => *from,
@@ -248,7 +225,7 @@ impl Verb {
         }
     }
 
-    /// How many remote words lie in the touched range.
+    /// Number of remote words in its range.
     pub const fn target_words(&self) -> u32 {
         match self {
             Self::Read { words, .. }

@@ -1,37 +1,35 @@
-//! What stands in remote memory and cannot be.
+//! Damaged structures in remote memory.
 
 use layout::GlobalPtr;
 use std::fmt;
 
-/// A structure that is not what a pointer to it promises: memory was lost, or somebody else wrote there.
+/// A structure that does not match the pointer to it: memory was lost, or a foreign process wrote
+/// there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Damage {
-    /// What is wrong with it.
     pub flaw: Flaw,
-    /// Where it stands.
     pub at: GlobalPtr,
 }
 
-/// What is wrong with a structure.
+/// Kinds of damage to a structure.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Flaw {
-    /// No root of a hash table stands there.
+    /// The pointer to a hash table's root leads to something else.
     NoHashRoot,
-    /// No root block of a tree stands there.
+    /// The pointer to a tree's root block leads to something else.
     NoTreeRoot,
-    /// A root block says nothing sensible of the shape of its nodes.
+    /// A root block has an impossible node shape.
     SenselessShape,
-    /// A tree's first leaf is not there.
+    /// A tree's first leaf is missing.
     NoFirstLeaf,
-    /// An inner node does not begin with its low fence.
+    /// An inner node's first key is not its low fence.
     LowFenceMissing,
-    /// An inner node leads nowhere.
+    /// An inner node has no entry for a key that it covers.
     LeadsNowhere,
 }
 
 impl Flaw {
-    /// All of them.
     pub const ALL: [Self; 6] = [
         Self::NoHashRoot,
         Self::NoTreeRoot,
@@ -41,7 +39,6 @@ impl Flaw {
         Self::LeadsNowhere,
     ];
 
-    /// It, found at `at`.
     pub const fn at(self, at: GlobalPtr) -> Damage {
         Damage { flaw: self, at }
     }
@@ -50,10 +47,10 @@ impl Flaw {
         match self {
             Self::NoHashRoot => "there is no root of a hash table",
             Self::NoTreeRoot => "there is no root of a tree",
-            Self::SenselessShape => "the root of a tree tells of impossible nodes",
-            Self::NoFirstLeaf => "the first leaf of a tree is gone",
+            Self::SenselessShape => "the root of a tree has an impossible node shape",
+            Self::NoFirstLeaf => "the first leaf of a tree is missing",
             Self::LowFenceMissing => "an inner node of a tree does not begin with its low fence",
-            Self::LeadsNowhere => "an inner node of a tree leads nowhere",
+            Self::LeadsNowhere => "an inner node of a tree has no entry for a key that it covers",
         }
     }
 }

@@ -1,28 +1,25 @@
-//! What can go wrong in an index operation.
+//! Errors of index operations.
 
 use crate::damage::Damage;
 use fabric::{CallError, FabricError};
 
-/// Why an index operation did not succeed. Nothing of it remains half done that readers could notice.
+/// Why an index operation failed. It leaves nothing half done that readers could notice.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum IndexError {
-    /// Somebody else holds the lock or changed what was read: abort and try again.
+    /// Another transaction holds the lock or changed what was read: abort and retry.
     #[error("another transaction changes the same part of the index")]
     Conflict,
-    /// A bounded number of retries was not enough.
+    /// All retries failed.
     #[error("the index is too contended")]
     Contended,
-    /// Verbs failed.
     #[error(transparent)]
     Fabric(#[from] FabricError),
-    /// A call failed.
     #[error(transparent)]
     Call(#[from] CallError),
-    /// Memory servers are full.
     #[error("{0}")]
     OutOfMemory(String),
-    /// What was read cannot be: memory is damaged.
+    /// Remote memory has impossible contents: it is damaged.
     #[error("remote memory is damaged: {0}")]
     Damaged(Damage),
 }

@@ -1,7 +1,7 @@
 //! Hash tables and B+-trees over remote memory, one file per operation, and a full check for each.
 //!
-//! Neither knows about transactions: [`hash`] finds buckets and slots and lets the table grow, [`tree`]
-//! finds leaves and makes room in them. The transaction layer takes their insert words and decides.
+//! Neither depends on transactions: [`hash`] finds buckets and slots and grows the table, [`tree`]
+//! finds leaves and makes room in them. The transaction layer locks their insert words and decides.
 #![forbid(unsafe_code)]
 
 mod damage;

@@ -1,16 +1,16 @@
-//! Addresses in the pool of memory servers: which region, and which byte in it.
+//! Addresses in the memory of all servers: a region, and a byte in it.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Bytes of a word, the only unit that is read or written whole in every world.
+/// Bytes of a word, the only unit that every world reads and writes atomically.
 pub const WORD_BYTES: u64 = 8;
 
 /// A process that serves verbs or calls: a memory server or a compute server.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct NodeId(pub u16);
 
-/// The first node that keeps no region: from here on nodes are compute servers that others call.
+/// The first node without a region: from here on nodes are compute servers that offer services.
 const FIRST_COMPUTE_NODE: u16 = 1 << 15;
 
 impl NodeId {
@@ -20,7 +20,7 @@ impl NodeId {
         Self(FIRST_COMPUTE_NODE + number)
     }
 
-    /// The number of the compute server, if the node is one that others call.
+    /// The compute server's number; `None` for a memory server.
     pub const fn compute_server(self) -> Option<u16> {
         self.0.checked_sub(FIRST_COMPUTE_NODE)
     }
@@ -35,11 +35,11 @@ impl fmt::Display for NodeId {
     }
 }
 
-/// A registered piece of memory. It lives on one memory server and may have replicas.
+/// A registered area of memory. It is on one memory server and may have replicas.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct RegionId(pub u16);
 
-/// Where a word lives, in all of the pool; 8 bytes, so that pointers fit into words.
+/// The address of a word in any region; 8 bytes, so that pointers fit into words.
 ///
 /// ```text
 ///  63        48 47                                    0
@@ -49,9 +49,9 @@ pub struct RegionId(pub u16);
 /// ```
 ///
 /// # Invariants
-/// The null pointer is region 0, offset 0: the first word of a region holds its magic number, so no
-/// structure ever lives there. The offset's three low bits are zero and free for tags in words that
-/// hold a pointer (see [`crate::row::ChainWord`]).
+/// The null pointer is region 0, offset 0: the first word of a region is its magic number, so no
+/// structure ever has this address. The offset's three low bits are zero and free for tags in words
+/// that hold a pointer (see [`crate::row::ChainWord`]).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[repr(transparent)]
 pub struct GlobalPtr(u64);
@@ -61,7 +61,6 @@ const OFFSET_MASK: u64 = (1 << OFFSET_BITS) - 1;
 const _: () = assert!(u64::BITS - OFFSET_BITS == u16::BITS);
 
 impl GlobalPtr {
-    /// Points nowhere.
     pub const NULL: Self = Self(0);
 
     /// The address of the word at byte `offset` of `region`.
@@ -72,7 +71,7 @@ impl GlobalPtr {
         Self((region.0 as u64) << OFFSET_BITS | offset)
     }
 
-    /// Reads a pointer out of a word of remote memory.
+    /// Decodes a pointer from a word of remote memory.
     #[inline]
     pub const fn from_word(word: u64) -> Self {
         Self(word)
@@ -84,7 +83,7 @@ impl GlobalPtr {
         self.0
     }
 
-    /// The region the address lies in.
+    /// The region of the address.
     #[inline]
     pub const fn region(self) -> RegionId {
         RegionId((self.0 >> OFFSET_BITS) as u16)
@@ -96,13 +95,12 @@ impl GlobalPtr {
         self.0 & OFFSET_MASK
     }
 
-    /// Whether this is [`GlobalPtr::NULL`].
     #[inline]
     pub const fn is_null(self) -> bool {
         self.0 == 0
     }
 
-    /// The address `words` words further on in the same region.
+    /// The address `words` words further in the same region.
     #[inline]
     pub const fn add_words(self, words: u64) -> Self {
         debug_assert!(self.offset() + words * WORD_BYTES <= OFFSET_MASK);

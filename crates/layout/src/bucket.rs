@@ -1,23 +1,24 @@
-//! A bucket of a hash table: a neighbourhood of slots that one read fetches.
+//! A bucket of a hash table: a group of slots (neighbourhood) that one read fetches.
 
 use crate::address::WORD_BYTES;
 use crate::row::RowLayout;
 
-/// The shape of one table's buckets and of the overflow blocks chained behind them.
+/// The shape of one table's buckets and of the overflow blocks chained to them.
 ///
 /// ```text
-/// word | field     | written by                        | meaning
-///    0 | insert    | compare-and-swap, then write      | unlocked: timestamp of the last insert; locked: lock bit and owner
-///    1 | collected | write, under the insert lock      | stamp up to which entries were collected here
-///    2 | link      | write, under the insert lock      | next overflow block, or null
-///    3 | identity  | write, under the insert lock      | bucket number and split level
-///    4 | tags      | write, under the insert lock      | one tag per slot, 0 = empty
-///    5 | slots     | see below                         | H rows (inlined), or H times pointer and key (outside)
+/// word | field     | written by                   | meaning
+///    0 | insert    | compare-and-swap, then write | unlocked: timestamp of the last insert;
+///      |           |                              | locked: lock bit and owner
+///    1 | collected | write, under the insert lock | stamp up to which entries were collected
+///    2 | link      | write, under the insert lock | next overflow block, or null
+///    3 | identity  | write, under the insert lock | bucket number and split level
+///    4 | tags      | write, under the insert lock | one tag per slot, 0 = empty
+///    5 | slots     | see below                    | H rows (inlined), or H times pointer and key
 /// ```
 ///
-/// A tag is the first bits of the key's hash, so that a reader that can look (coherent memory) touches only
-/// the slot it wants. Readers that fetch the whole neighbourhood compare keys and ignore the tags. Tags of a
-/// block share one word: up to 8 slots have 8 bits each, up to 16 have 4, up to 32 have 2.
+/// A tag is the first bits of the key's hash, so that a reader with coherent memory touches only
+/// the wanted slot. Readers that fetch the whole bucket compare keys and ignore the tags. The tags
+/// of a block share one word: 8 bits each for up to 8 slots, 4 for up to 16, 2 for up to 32.
 ///
 /// # Invariants
 /// - Insert word locked: only its owner changes words 1..5 and empty slots. The insert word of a
@@ -32,13 +33,12 @@ pub struct BucketLayout {
     pub overflow_slots: u32,
     /// Words of a slot: a whole row if inlined, one pointer word plus the key if outside.
     pub slot_words: u32,
-    /// Words of the key.
     pub key_words: u32,
     /// First word of the key in a slot.
     pub key_at: u32,
 }
 
-/// Most slots of a bucket: two bits of one word for the tag of each.
+/// Largest number of slots of a bucket: two tag bits each in one word.
 pub const SLOTS_MAX: u32 = 32;
 /// Word of the insert lock.
 pub const INSERT: u32 = 0;
@@ -48,7 +48,6 @@ pub const COLLECTED: u32 = 1;
 pub const LINK: u32 = 2;
 /// Word of bucket number and split level.
 pub const IDENTITY: u32 = 3;
-/// Word of the tags.
 pub const TAGS: u32 = 4;
 /// First word of the slots; the words before are the bucket's header.
 pub const SLOTS: u32 = 5;
@@ -82,7 +81,6 @@ impl BucketLayout {
         SLOTS + index * self.slot_words
     }
 
-    /// Words of a bucket.
     #[inline]
     pub const fn words(&self) -> u32 {
         self.slot(self.slots)
@@ -94,14 +92,13 @@ impl BucketLayout {
         self.slot(self.overflow_slots)
     }
 
-    /// Bytes of a bucket.
     #[inline]
     pub const fn bytes(&self) -> u64 {
         self.words() as u64 * WORD_BYTES
     }
 }
 
-/// Slots of an overflow block behind buckets of so many slots.
+/// Slots of an overflow block behind a bucket of `slots` slots.
 pub const fn overflow_slots(slots: u32) -> u32 {
     if slots < 2 { slots } else { 2 }
 }
@@ -125,7 +122,7 @@ pub struct Identity {
 const LEVEL_SHIFT: u32 = 56;
 
 impl Identity {
-    /// Reads an identity out of a word of remote memory.
+    /// Decodes an identity from a word of remote memory.
     #[inline]
     pub const fn from_word(word: u64) -> Self {
         Self { bucket: word & ((1 << LEVEL_SHIFT) - 1), level: (word >> LEVEL_SHIFT) as u32 }
@@ -181,8 +178,8 @@ pub const fn with_tag(slots: u32, tags: u64, index: u32, tag: u8) -> u64 {
     tags & !(mask << at) | (tag as u64) << at
 }
 
-/// The slots whose tag is `tag`, in order, of a block of `slots` slots. Tags of slots that a block does not have are 0,
-/// so they never match.
+/// The slots with tag `tag`, in order, of a block of `slots` slots. Tags beyond the block's slots
+/// are 0, so they never match.
 #[inline]
 pub fn matching_slots(slots: u32, tags: u64, tag: u8) -> impl Iterator<Item = u32> {
     debug_assert!(tag != 0);
@@ -190,7 +187,7 @@ pub fn matching_slots(slots: u32, tags: u64, tag: u8) -> impl Iterator<Item = u3
     let high = low << ((1 << shift) - 1);
     let mut differing = tags ^ u64::from(tag).wrapping_mul(low);
     std::iter::from_fn(move || {
-        // The lowest tag that is zero has its high bit set here; higher bits may be wrong.
+        // The lowest zero tag has its high bit set here; bits above it may be wrong.
         let zeros = differing.wrapping_sub(low) & !differing & high;
         if zeros == 0 {
             return None;
@@ -201,7 +198,7 @@ pub fn matching_slots(slots: u32, tags: u64, tag: u8) -> impl Iterator<Item = u3
     })
 }
 
-/// The first slot that is empty of a block of `slots` slots.
+/// The first empty slot of a block of `slots` slots.
 #[inline]
 pub fn empty_slot(slots: u32, tags: u64) -> Option<u32> {
     (0..slots).find(|&index| tag_of(slots, tags, index) == 0)
@@ -211,7 +208,7 @@ pub fn empty_slot(slots: u32, tags: u64) -> Option<u32> {
 mod tests {
     use super::*;
 
-    /// Slots of blocks of each width of tags, with the largest tag.
+    /// Numbers of slots for each width of tags, with the largest tag.
     const WIDTHS: [(u32, u8); 4] = [(2, 255), (8, 255), (16, 15), (32, 3)];
 
     #[test]
@@ -230,7 +227,7 @@ mod tests {
     #[test]
     fn every_slot_with_the_tag_is_found_once_in_order() {
         for (slots, largest) in WIDTHS {
-            // Patterns beyond eight slots repeat.
+            // Patterns repeat after eight slots.
             for pattern in 0..256_u64 {
                 let has = |n: u32| pattern >> (n % 8) & 1 == 1;
                 let other = |n: u32| if n.is_multiple_of(2) { largest } else { 1 };

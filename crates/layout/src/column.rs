@@ -1,10 +1,11 @@
-//! Columns: their types, how long a value may be, and values as dynamic code passes them around.
+//! Columns: their types and maximal lengths, and values for dynamic code.
 
 use serde::{Deserialize, Serialize};
 
-/// Text and bytes with a larger maximal length are kept out of line, behind a pointer and a length.
+/// Text and bytes with a larger maximal length are stored out of line, behind a pointer and a
+/// length.
 pub const INLINE_LENGTH_MAX: u32 = 1024;
-/// Largest maximal length of a column.
+/// Upper bound on the maximal length of a column.
 pub const COLUMN_LENGTH_MAX: u32 = 1024 * 1024;
 
 /// The type of a column.
@@ -20,16 +21,16 @@ pub enum ColumnType {
     Bool,
     /// Eight-byte float.
     Float8,
-    /// Exact decimal, kept as an eight-byte integer of units of 10^-scale.
+    /// Exact decimal, stored as an eight-byte integer in units of 10^-scale.
     Decimal {
         /// Digits after the point.
         scale: u8,
     },
-    /// Text of at most this many bytes, blanks at the end not significant.
+    /// Text of at most this many bytes; trailing blanks are not significant.
     Char(u32),
     /// Text of at most this many bytes.
     Varchar(u32),
-    /// Bytes, at most this many.
+    /// At most this many bytes.
     Bytes(u32),
     /// Days since 2000-01-01.
     Date,
@@ -57,7 +58,7 @@ impl ColumnType {
         }
     }
 
-    /// Bytes of the value as a user counts them: maximal length for text.
+    /// Bytes of a value without encoding: for text and bytes the maximal length.
     pub const fn raw_bytes(self) -> u32 {
         match self.fixed_bytes() {
             Some(bytes) => bytes,
@@ -75,7 +76,6 @@ impl ColumnType {
 pub struct Column {
     /// The column's name, unique in its table.
     pub name: String,
-    /// Its type.
     pub column_type: ColumnType,
     /// Whether it may be null.
     pub nullable: bool,
@@ -93,18 +93,14 @@ impl Column {
     }
 }
 
-/// A value of a column, as dynamic code passes it around.
+/// A column's value for dynamic code.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Value {
-    /// SQL's null.
     Null,
     /// Any integer, date (days), timestamp (microseconds), decimal (scaled), or 0/1 for bool.
     Int(i64),
-    /// A float.
     Float(f64),
-    /// Text.
     Text(String),
-    /// Bytes.
     Bytes(Vec<u8>),
 }
 

@@ -1,29 +1,30 @@
-//! The physical design: how a table's rows and indexes are laid out, apart from what they mean.
+//! The physical design: how a table's rows and indexes are stored, independent of their schema.
 
 use crate::part::Part;
 use serde::{Deserialize, Serialize};
 
-/// How one table is stored. Every field can be chosen per table; the defaults suit small rows.
+/// How one table is stored. Every field can be set per table; the defaults suit small rows.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct PhysicalDesign {
-    /// Where rows live and how their primary key leads to them.
+    /// Where rows are stored and how their primary key finds them.
     pub storage: Storage,
-    /// Slots per bucket (H in the papers), 1 to 8. Fewer slots move fewer bytes per remote read.
+    /// Slots per bucket (H in the papers), 1 to 8. Fewer slots mean fewer bytes per remote read.
     pub neighbourhood: u32,
-    /// Old versions kept beside a record once it was updated, 1 to 8.
+    /// Old versions kept next to a record once it was updated, 1 to 8.
     pub versions_beside: u32,
-    /// Whether a row keeps the memory of its old versions once it was updated. Else it goes back when nobody needs them,
-    /// which takes four verbs for each update.
+    /// Whether an updated row keeps the memory of its old versions. Otherwise it is freed when no
+    /// snapshot needs them, which costs four verbs per update.
     pub keeps_versions: bool,
     /// Expected number of rows. Hash tables start at this size; they grow online beyond it.
     pub size_hint: u64,
     /// Bytes of a B+-tree node.
     pub node_bytes: u32,
-    /// How keys choose their bucket.
+    /// How keys select their bucket.
     pub placement: Placement,
-    /// The memory server that has all of it, indexes included, by position; `None`: they share it.
+    /// Position of the memory server that stores the whole table with its indexes; `None`: all
+    /// servers share it.
     pub server: Option<u16>,
-    /// Which part of a table in parts it is; `None`: it is a whole table.
+    /// The part of a table that this is; `None`: a whole table.
     #[serde(default)]
     pub part: Option<Part>,
 }
@@ -44,29 +45,30 @@ impl Default for PhysicalDesign {
     }
 }
 
-/// Where rows live and how the primary key leads to them.
+/// Where rows are stored and how the primary key finds them.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub enum Storage {
-    /// Rows stand in the slots of hash buckets: one round trip to a row.
+    /// Rows are stored in the slots of hash buckets: one round trip to a row.
     HashInlined,
-    /// Hash buckets hold pointers to rows: two round trips, smaller neighbourhoods.
+    /// Hash buckets hold pointers to rows: two round trips, smaller buckets.
     HashOutside,
     /// The leaves of a B+-tree hold pointers to rows: range scans by primary key.
     Tree,
 }
 
-/// How a key chooses its bucket.
+/// How a key selects its bucket.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Placement {
-    /// By a mixed hash; buckets are planned for this load.
+    /// By a mixed hash; the number of buckets follows from this load.
     Hashed {
-        /// Planned share of used slots, in percent.
+        /// Planned percentage of used slots.
         load_percent: u32,
     },
-    /// By counting: for keys of integer columns that fill a box of known size without large gaps. The
-    /// columns are read as one mixed-radix number, whose neighbours share a bucket; no bucket overflows.
+    /// By counting, for keys of integer columns that fill a box of known size without large gaps.
+    /// The columns are read as one mixed-radix number, and adjacent numbers share a bucket; no
+    /// bucket overflows.
     Dense {
-        /// Per key column: its smallest value, and how many values it takes.
+        /// Per key column: its smallest value, and its number of values.
         columns: Vec<(i64, u64)>,
     },
 }
@@ -78,22 +80,23 @@ pub struct IndexDesign {
     pub name: String,
     /// The indexed columns, by position in the schema, most significant first.
     pub columns: Vec<usize>,
-    /// Whether no two rows may share a key.
+    /// Whether two rows must not share a key.
     pub unique: bool,
-    /// Hash or tree.
     pub kind: IndexKind,
-    /// Bytes of a node of a tree.
+    /// Bytes of a tree node.
     pub node_bytes: u32,
     /// Expected number of entries, for hash indexes.
     pub size_hint: u64,
-    /// Where the table is in parts and the index does not begin with the column that divides the table, the part of an entry
-    /// is chosen by the hash of so many of its first columns: of all if none is said. Entries that are equal in them are in
-    /// one part, in their order; with 0 all are.
+    /// If the table has parts and the index does not begin with the column that divides the table:
+    /// the number of leading columns whose hash selects the part of an entry; `None`: all columns.
+    /// Entries with equal values in these columns are in one part, in their order; with 0 all
+    /// entries are.
     pub hashed_columns: Option<u16>,
 }
 
 impl Default for IndexDesign {
-    /// A tree that is not unique. Name and columns have to be given: an index without is refused.
+    /// A tree that is not unique. Callers must set name and columns: an index without them is
+    /// refused.
     fn default() -> Self {
         Self {
             name: String::new(),
@@ -107,7 +110,7 @@ impl Default for IndexDesign {
     }
 }
 
-/// What answers a secondary lookup.
+/// The structure of an index.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum IndexKind {
     /// Single-key lookups.

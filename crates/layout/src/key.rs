@@ -1,14 +1,15 @@
-//! Keys as words that compare like the values they stand for.
+//! Encoded keys: words that compare like the values they encode.
 
-/// Most words of an encoded key (64 bytes); longer keys are refused when a table is created.
+/// Largest encoded key in words (64 bytes); creating a table with a longer key fails.
 pub const KEY_WORDS_MAX: usize = 8;
 
-/// An encoded key: comparing the words as numbers, first to last, orders keys as SQL orders the values.
+/// An encoded key: comparing its words as numbers, first to last, orders keys as SQL orders the
+/// values.
 #[derive(Clone, Copy)]
 pub struct Key {
     words: [u64; KEY_WORDS_MAX],
     count: u8,
-    /// Bytes of the parts that it was built of; 0 where only its words are known. Equal keys may differ in that.
+    /// Bytes of its parts; 0 if the key was made of words. Equal keys may differ in this.
     built: u8,
 }
 
@@ -36,20 +37,20 @@ impl Key {
         key
     }
 
-    /// The words that matter.
+    /// The used words.
     #[inline]
     pub fn words(&self) -> &[u64] {
         &self.words[..self.count as usize]
     }
 
-    /// Bytes of the parts that a [`KeyBuilder`] made it of; none if it was made of words.
+    /// Bytes of the parts that a [`KeyBuilder`] appended; `None` if the key was made of words.
     #[inline]
     pub fn built_bytes(&self) -> Option<u32> {
         (self.built > 0).then(|| u32::from(self.built))
     }
 
-    /// Whether it may be a key whose parts take `bytes` bytes: one of an eight-byte integer has as many words as
-    /// one of a four-byte integer, and others in them.
+    /// Whether its parts may take `bytes` bytes: a key of an eight-byte integer has as many words
+    /// as one of a four-byte integer, but with other contents.
     #[inline]
     pub fn may_have_bytes(&self, bytes: u32) -> bool {
         let differs = (self.built != 0) & (u32::from(self.built) != bytes);
@@ -66,7 +67,7 @@ impl Key {
         self.neighbour(|word| word.overflowing_sub(1))
     }
 
-    /// Steps the last word, and the word before it for as long as a step carries or borrows.
+    /// Steps the last word, and preceding words while a step carries or borrows.
     #[inline]
     fn neighbour(mut self, step: impl Fn(u64) -> (u64, bool)) -> Option<Self> {
         for word in self.words[..self.count as usize].iter_mut().rev() {
@@ -135,14 +136,14 @@ impl std::fmt::Debug for Key {
     }
 }
 
-/// Builds a key part by part, most significant part first. Each part is as wide as the type of its column: a
-/// key of an `Int4` is built with [`KeyBuilder::int4`].
+/// Builds a key part by part, most significant part first. Each part has the width of its column's
+/// type: a key of an `Int4` is built with [`KeyBuilder::int4`].
 ///
 /// # Panics
 /// Its methods panic beyond [`KEY_WORDS_MAX`] words; schemas refuse such keys.
 ///
-/// They are compiled into whoever calls them: where each part stands is known there, and a chain of them becomes a few
-/// instructions. One that is not keeps the whole key in memory, and waits for it part by part.
+/// They are always inlined: the caller knows the offset of each part, and a chain of calls becomes
+/// a few instructions. Without inlining the whole key goes through memory, part by part.
 #[derive(Clone, Copy)]
 pub struct KeyBuilder {
     words: [u64; KEY_WORDS_MAX],
@@ -156,7 +157,6 @@ impl Default for KeyBuilder {
 }
 
 impl KeyBuilder {
-    /// An empty key.
     #[inline(always)]
     pub fn new() -> Self {
         Self { words: [0; KEY_WORDS_MAX], bytes: 0 }
@@ -169,7 +169,7 @@ impl KeyBuilder {
         self
     }
 
-    /// As [`Self::unsigned`], where the key stands: for parts that are known late.
+    /// As [`Self::unsigned`], in place: for parts that are known late.
     #[inline(always)]
     pub fn append_unsigned(&mut self, value: u64, bytes: u32) {
         debug_assert!((1..=8).contains(&bytes));
@@ -186,38 +186,36 @@ impl KeyBuilder {
         self.bytes += bytes;
     }
 
-    /// Appends a signed integer of `bytes` bytes; the flipped sign bit makes negatives sort first.
+    /// Appends a signed integer of `bytes` bytes; the flipped sign bit sorts negative numbers
+    /// first.
     #[inline(always)]
     pub fn signed(mut self, value: i64, bytes: u32) -> Self {
         self.append_signed(value, bytes);
         self
     }
 
-    /// As [`Self::signed`], where the key stands.
+    /// As [`Self::signed`], in place.
     #[inline(always)]
     pub fn append_signed(&mut self, value: i64, bytes: u32) {
         self.append_unsigned(value as u64 ^ 1 << (8 * bytes - 1), bytes);
     }
 
-    /// Appends a two-byte integer.
     #[inline(always)]
     pub fn int2(self, value: i16) -> Self {
         self.signed(i64::from(value), 2)
     }
 
-    /// Appends a four-byte integer.
     #[inline(always)]
     pub fn int4(self, value: i32) -> Self {
         self.signed(i64::from(value), 4)
     }
 
-    /// Appends an eight-byte integer.
     #[inline(always)]
     pub fn int8(self, value: i64) -> Self {
         self.signed(value, 8)
     }
 
-    /// Appends a float: all negatives before all positives, NaN last, as PostgreSQL orders them.
+    /// Appends a float: negative before positive numbers, NaN last, as PostgreSQL orders them.
     #[inline]
     pub fn float8(self, value: f64) -> Self {
         let bits = if value.is_nan() { f64::NAN.to_bits() } else { (value + 0.0).to_bits() };
@@ -240,7 +238,7 @@ impl KeyBuilder {
         }
         let rest = chunks.remainder();
         if !rest.is_empty() {
-            // Of a longer text its last eight bytes, of which those before the rest are cut off.
+            // The last eight bytes of a longer text; the shift drops those before the rest.
             let word = match text.last_chunk() {
                 Some(last) => u64::from_be_bytes(*last),
                 None => rest.iter().fold(0, |word, &byte| word << 8 | u64::from(byte)),
@@ -251,7 +249,6 @@ impl KeyBuilder {
         self
     }
 
-    /// Bytes appended so far.
     pub fn bytes(&self) -> u32 {
         self.bytes
     }
@@ -262,14 +259,14 @@ impl KeyBuilder {
         Key { words: self.words, count: self.bytes.div_ceil(8) as u8, built: self.bytes as u8 }
     }
 
-    /// The smallest key of `count` words that starts with this prefix, as a bound of a scan. `count` is
+    /// The smallest key of `count` words with this prefix, as a bound of a scan. `count` is
     /// [`Schema::key_words`](crate::Schema::key_words) of the table, or
     /// [`Schema::index_key_words`](crate::Schema::index_key_words) of the index.
     pub fn prefix_low(self, count: u32) -> Key {
         Key { words: self.words, count: count as u8, built: 0 }
     }
 
-    /// The largest key of `count` words that starts with this prefix.
+    /// The largest key of `count` words with this prefix.
     pub fn prefix_high(self, count: u32) -> Key {
         let mut key = self.prefix_low(count);
         let at = (self.bytes / 8) as usize;
@@ -282,7 +279,7 @@ impl KeyBuilder {
     }
 }
 
-/// Reads `bytes` bytes from byte `at` of encoded key words, as an unsigned number.
+/// Decodes `bytes` bytes from byte `at` of key words, as an unsigned number.
 #[inline]
 pub fn read_unsigned(words: &[u64], at: u32, bytes: u32) -> u64 {
     let index = (at / 8) as usize;
@@ -296,7 +293,7 @@ pub fn read_unsigned(words: &[u64], at: u32, bytes: u32) -> u64 {
     }
 }
 
-/// Reads a signed integer of `bytes` bytes from byte `at` of encoded key words.
+/// Decodes a signed integer of `bytes` bytes from byte `at` of key words.
 #[inline]
 pub fn read_signed(words: &[u64], at: u32, bytes: u32) -> i64 {
     let flipped = read_unsigned(words, at, bytes) ^ 1 << (8 * bytes - 1);
@@ -309,7 +306,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Words of a key, with many that carry and borrow.
+    /// Key words, many with values that carry or borrow.
     fn words() -> impl Strategy<Value = Vec<u64>> {
         let word = prop_oneof![Just(0), Just(1), Just(u64::MAX), any::<u64>()];
         prop::collection::vec(word, 1..=KEY_WORDS_MAX)

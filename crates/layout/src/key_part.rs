@@ -1,4 +1,4 @@
-//! How a column's value stands in an encoded key, primary or secondary, and how it is read back.
+//! Encodes column values as parts of a primary or secondary key, and decodes them.
 
 use crate::column::{Column, ColumnType, Value, int_fits};
 use crate::key::{Key, KeyBuilder, read_signed, read_unsigned};
@@ -6,12 +6,12 @@ use crate::schema::Schema;
 use crate::schema_error::SchemaError;
 
 impl Schema {
-    /// Encodes the primary key given as values of the key's columns, in key order.
+    /// Encodes a primary key from the values of its columns, in key order.
     pub fn encode_key(&self, values: &[Value]) -> Result<Key, SchemaError> {
         self.encode_columns(self.key(), values)
     }
 
-    /// Encodes `values` of `columns` as a key; secondary keys use it too.
+    /// Encodes `values` of `columns` as a key, also for secondary indexes.
     pub fn encode_columns(&self, columns: &[usize], values: &[Value]) -> Result<Key, SchemaError> {
         if values.len() != columns.len() {
             return Err(self.value_count(columns.len(), values.len()));
@@ -23,7 +23,7 @@ impl Schema {
         Ok(builder.key())
     }
 
-    /// Appends one column's value to a key; the same encoding serves primary and secondary keys.
+    /// Appends one column's value to a key; primary and secondary keys have the same encoding.
     pub fn append_key_part(
         &self,
         builder: KeyBuilder,
@@ -82,12 +82,12 @@ impl Schema {
         Ok(builder.padded(text.as_bytes(), column_type.length_max()))
     }
 
-    /// Bytes that `column` takes in an encoded key.
+    /// Bytes of `column` in an encoded key.
     pub fn key_part_bytes(&self, column: usize) -> u32 {
         key_width(&self.columns()[column])
     }
 
-    /// Reads a key column out of encoded key words, from byte `at` on.
+    /// Decodes a key column from key words, from byte `at` on.
     pub fn read_key_part(&self, words: &[u64], column: usize, at: u32) -> Value {
         let Column { column_type, nullable, .. } = self.columns()[column];
         let at = match nullable {
@@ -127,7 +127,7 @@ pub(crate) fn key_width(column: &Column) -> u32 {
     width + u32::from(column.nullable)
 }
 
-/// The bytes of a text, which are no UTF-8 if whoever built the key has put others there.
+/// The bytes of a text; they are not UTF-8 if the caller built the key from other bytes.
 pub(crate) fn read_text(words: &[u64], at: u32, length: u32) -> Vec<u8> {
     let mut bytes = read_bytes(words, at, length);
     bytes.truncate(bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len()));

@@ -1,4 +1,5 @@
-//! A node of a B+-tree: sorted entries between two fences. Leaves and inner nodes share the shape.
+//! A node of a B+-tree: sorted entries between two fences. Leaves and inner nodes have the same
+//! shape.
 
 use crate::address::WORD_BYTES;
 
@@ -6,32 +7,34 @@ use crate::address::WORD_BYTES;
 ///
 /// ```text
 /// word    | field     | written by                   | meaning
-///    0    | insert    | compare-and-swap, then write | unlocked: timestamp of the last change; locked: lock bit and owner
-///    1    | version   | write_row, under the lock    | counts the rewrites of this node; TORN while it is written
-///    2    | collected | write_row, under the lock    | stamp up to which entries were collected here
+///    0    | insert    | compare-and-swap, then write | unlocked: timestamp of the last change;
+///         |           |                              | locked: lock bit and owner
+///    1    | version   | write_row, under the lock    | counts the rewrites of this node;
+///         |           |                              | TORN while it is written
+///    2    | collected | write_row, under the lock    | stamp up to which entries were collected
 ///    3    | next      | write_row, under the lock    | right neighbour, or null
 ///    4    | shape     | write_row, under the lock    | entry count, level, flags
 ///    5    | low       | write_row, under the lock    | K words: smallest key this node may hold
-///  5+K    | high      | write_row, under the lock    | K words: smallest key it may not hold (unless UNBOUNDED)
-///  5+2K   | entries   | write_row, under the lock    | sorted; K key words and V value words each
+///  5+K    | high      | write_row, under the lock    | K words: smallest key it may not hold
+///         |           |                              | (unless UNBOUNDED)
+///  5+2K   | entries   | write_row, under the lock    | sorted; K key and V value words each
 ///  end    | checksum  | write_row                    | only where memory is not coherent
 /// ```
 ///
-/// The words from 1 on are read untorn with `read_row`, exactly like a row's image.
+/// `read_row` reads the words from 1 on untorn, like a row's image.
 ///
 /// # Invariants
 /// - Keys rise strictly; every key lies in `low..high`.
 /// - Neighbours meet: a node's `high` is its right neighbour's `low`.
-/// - A DEAD node was absorbed by its left neighbour; who meets it starts again from the root.
+/// - A DEAD node was absorbed by its left neighbour; a reader that meets it restarts from the root.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LeafLayout {
-    /// Words of a key.
     pub key_words: u32,
     /// Words of an entry's value: 1 pointer, or the primary key and a pointer.
     pub value_words: u32,
-    /// Most entries of a node.
+    /// Capacity of a node.
     pub entries: u32,
-    /// Whether a checksum word closes the node.
+    /// Whether the node ends with a checksum word.
     pub checksummed: bool,
 }
 
@@ -49,7 +52,7 @@ pub const SHAPE: u32 = 4;
 pub const LOW: u32 = 5;
 
 impl LeafLayout {
-    /// The largest node of at most `node_bytes` bytes, but never with fewer than 4 entries.
+    /// The largest node of at most `node_bytes` bytes, but with at least 4 entries.
     pub const fn within(
         node_bytes: u32,
         key_words: u32,
@@ -68,7 +71,6 @@ impl LeafLayout {
         LOW + self.key_words
     }
 
-    /// Words of an entry.
     #[inline]
     pub const fn entry_words(&self) -> u32 {
         self.key_words + self.value_words
@@ -80,7 +82,6 @@ impl LeafLayout {
         LOW + 2 * self.key_words + index * self.entry_words()
     }
 
-    /// Words of a node.
     #[inline]
     pub const fn words(&self) -> u32 {
         self.entry(self.entries) + self.checksummed as u32
@@ -97,13 +98,12 @@ impl LeafLayout {
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Shape {
-    /// Entries in use.
     pub count: u32,
     /// 0 for leaves.
     pub level: u8,
-    /// The node has no upper fence: it is the rightmost of its level.
+    /// Whether the node has no upper fence: it is the rightmost of its level.
     pub unbounded: bool,
-    /// The node was absorbed by its left neighbour.
+    /// Whether the node was absorbed by its left neighbour.
     pub dead: bool,
 }
 
@@ -112,7 +112,7 @@ const UNBOUNDED: u64 = 1 << 62;
 const DEAD: u64 = 1 << 63;
 
 impl Shape {
-    /// Reads a shape out of a word of remote memory.
+    /// Decodes a shape from a word of remote memory.
     #[inline]
     pub const fn from_word(word: u64) -> Self {
         Self {

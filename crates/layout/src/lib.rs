@@ -1,10 +1,9 @@
 //! The bytes of every structure in remote memory, and nothing else: no I/O, no clock, no async.
 //!
-//! A reader who wants to know what a word means looks here. Each structure has one file with a byte
-//! table, a sentence per field (who writes it, with which verb), its invariants, and assertions the
-//! compiler checks. The order to read them: [`address`], [`version`], [`row`], [`bucket`], [`leaf`],
-//! [`oracle`], [`vector_copy`], [`region`], [`value`]; then what users see: [`column`], [`schema`],
-//! [`place`], [`record`], [`key`], [`design`].
+//! Each structure has one file with a byte table, a sentence per field (who writes it, with which
+//! verb), its invariants, and assertions that the compiler checks. The reading order: [`address`],
+//! [`version`], [`row`], [`bucket`], [`leaf`], [`oracle`], [`vector_copy`], [`region`], [`value`];
+//! then the user's view: [`column`], [`schema`], [`place`], [`record`], [`key`], [`design`].
 #![forbid(unsafe_code)]
 
 pub mod address;

@@ -4,51 +4,51 @@ use crate::address::{GlobalPtr, WORD_BYTES};
 use crate::vector_copy::CopyLayout;
 use crate::version::SlotId;
 
-/// The shape of the oracle's area, which lives on the first memory server.
+/// The shape of the oracle's area, which is on the first memory server.
 ///
 /// ```text
-/// word       | field     | written by                | meaning
-///    0       | clock     | fetch-and-add             | counts horizons; the stamp of a double collect
-///    1       | epoch     | fetch-and-add             | the catalog's version; read together with the vector
-///    2       | slots     | fetch-and-add             | how many slots are handed out
-///    3       | freezer   | compare-and-swap, write   | try-lock of whoever freezes a vector
-///    4       | newest    | write, under the try-lock | number of the newest frozen vector
-///    5       | tables    | fetch-and-add             | tables made so far; a number is never used twice
-///    6       | indexes   | fetch-and-add             | indexes made so far
-///    8       | vector    | write, by the slot's lane | N counters: the paper's T_R
-///    8+N     | lanes     | write, by the slot's lane | 8 words per lane: see below
-///    8+9N    | ring      | write, under the try-lock | 8 frozen vectors: number, epoch, N counters, checksum
+/// word | field   | written by                | meaning
+///    0 | clock   | fetch-and-add             | counts horizons; the stamp of a double collect
+///    1 | epoch   | fetch-and-add             | the catalog's version; read with the vector
+///    2 | slots   | fetch-and-add             | number of allocated slots
+///    3 | freezer | compare-and-swap, write   | try-lock for freezing a vector
+///    4 | newest  | write, under the try-lock | number of the newest frozen vector
+///    5 | tables  | fetch-and-add             | tables created; a number is never used twice
+///    6 | indexes | fetch-and-add             | indexes created
+///    8 | vector  | write, by the slot's lane | N counters: the paper's T_R
+///  8+N | lanes   | write, by the slot's lane | 8 words per lane: see below
+/// 8+9N | ring    | write, under the try-lock | 8 frozen vectors: number, epoch, N counters,
+///      |         |                           | checksum
 /// ```
 ///
-/// A lane's eight words fill a cache line of their own: `active` (0 idle, else the stamp that bounds its
-/// snapshot from below), `acknowledged` (the last catalog epoch it has seen) and `working` (1 while it grows or
-/// collects after a commit: changes of the catalog wait for that, horizons do not), `given back`
-/// (1 once the slot's owner draws no numbers any more, and the vector has the last; whoever takes it swaps it to 0).
+/// A lane's eight words fill a cache line of their own: `active` (0 if idle, else the stamp that
+/// bounds its snapshot from below), `acknowledged` (the last catalog epoch it has seen), `working`
+/// (1 while it grows or collects after a commit: changes of the catalog wait for that, horizons do
+/// not), and `given back` (1 once the slot's owner draws no more numbers, and the vector has the
+/// last one; the next owner swaps it to 0).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OracleLayout {
     /// Number of slots, a multiple of 8 so that lanes start on a cache line.
     pub slots: u32,
 }
 
-/// Word of the clock.
 pub const CLOCK: u32 = 0;
 /// Word of the catalog epoch.
 pub const EPOCH: u32 = 1;
-/// Word of the number of slots handed out.
+/// Word of the number of allocated slots.
 pub const SLOT_COUNT: u32 = 2;
 /// Word of the freezer's try-lock.
 pub const FREEZER: u32 = 3;
 /// Word of the newest frozen vector's number.
 pub const NEWEST: u32 = 4;
-/// Word of the number of tables made.
+/// Word of the number of created tables.
 pub const TABLES: u32 = 5;
-/// Word of the number of indexes made.
+/// Word of the number of created indexes.
 pub const INDEXES: u32 = 6;
 /// First word of the vector.
 pub const VECTOR: u32 = 8;
-/// Words of a lane.
 pub const LANE_WORDS: u32 = 8;
-/// In a lane's words: 0 when idle, else the stamp that bounds its snapshot from below.
+/// In a lane's words: 0 if idle, else the stamp that bounds its snapshot from below.
 pub const LANE_ACTIVE: u32 = 0;
 /// In a lane's words: the last catalog epoch it has seen.
 pub const LANE_ACKNOWLEDGED: u32 = 1;
@@ -56,13 +56,13 @@ pub const LANE_ACKNOWLEDGED: u32 = 1;
 pub const LANE_WORKING: u32 = 2;
 /// In a lane's words: 1 once its slot was given back, with its last number in the vector.
 pub const LANE_GIVEN_BACK: u32 = 3;
-/// Frozen vectors kept: number n stands in place n mod 8.
+/// Frozen vectors in the ring: number n is in place n mod 8.
 pub const RING_PLACES: u32 = 8;
 const _: () = assert!(VECTOR as u64 * WORD_BYTES == 64);
 const _: () = assert!(LANE_WORDS as u64 * WORD_BYTES == 64);
 
 impl OracleLayout {
-    /// The word of `slot` in the vector.
+    /// The address of `slot`'s counter in the vector.
     #[inline]
     pub const fn slot(&self, base: GlobalPtr, slot: SlotId) -> GlobalPtr {
         debug_assert!((slot.0 as u32) < self.slots);
@@ -75,7 +75,7 @@ impl OracleLayout {
         base.add_words((VECTOR + self.slots + slot.0 as u32 * LANE_WORDS) as u64)
     }
 
-    /// The place of frozen vector `number`.
+    /// The address of frozen vector `number`.
     #[inline]
     pub const fn frozen(&self, base: GlobalPtr, number: u64) -> GlobalPtr {
         let place = number % RING_PLACES as u64;

@@ -1,42 +1,37 @@
-//! Tables in parts: each part is a table of its own on one memory server, and the first part's name stands for all of them.
-//! Parts have some of the rows each, or are copies, and have all of them.
+//! Partitioned and copied tables: each part is a table on one memory server, and the first part's
+//! name denotes all of them. Parts have some of the rows each, or are copies and have all rows.
 
 use serde::{Deserialize, Serialize};
 
-/// Most parts of a table.
+/// Largest number of parts of a table.
 pub const PARTS_MAX: u16 = 256;
 
-/// Which part of which table a table is.
+/// The part of a table that a table is.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Part {
     /// The name of part 0.
     pub of: String,
-    /// Its number, from 0.
     pub number: u16,
-    /// How many parts there are.
     pub count: u16,
-    /// How keys choose their part.
+    /// How keys select their part.
     pub rule: PartRule,
 }
 
-/// How keys choose their part.
+/// How keys select their part.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum PartRule {
-    /// By the range in which the first column of the key is: of so many values from the smallest on, each part has as many
-    /// as any other, and what is outside goes to the first or the last part.
+    /// By ranges of the key's first column: `values` consecutive values from `smallest` on are
+    /// divided into equal ranges, one for each part; smaller values go to the first part, larger
+    /// ones to the last.
     Ranges {
-        /// The smallest value.
         smallest: i64,
         /// Number of values, at least 1.
         values: u64,
     },
-    /// By the hash of so many of the key's first columns, at least 1. Rows that are equal in them are in one part, in the order
-    /// of their keys.
-    Hashed {
-        /// How many.
-        columns: u16,
-    },
-    /// Not at all: each part has all rows.
+    /// By the hash of the key's first `columns` columns, at least 1. Rows with equal values there
+    /// are in one part, in the order of their keys.
+    Hashed { columns: u16 },
+    /// Each part has all rows.
     Copied,
 }
 
@@ -46,7 +41,7 @@ impl PartRule {
         matches!(self, Self::Copied)
     }
 
-    /// The values, counted from the smallest, that part `number` of `count` has; none without ranges.
+    /// The values of part `number` of `count`, counted from the smallest; `None` without ranges.
     pub fn values(&self, number: u16, count: u16) -> Option<std::ops::Range<u64>> {
         let Self::Ranges { values, .. } = *self else { return None };
         let from = |number: u16| {
@@ -56,7 +51,7 @@ impl PartRule {
         Some(from(number)..from(number + 1))
     }
 
-    /// The part of `count` that has a value of the first column; none without ranges.
+    /// The part, of `count`, for a value of the first column; `None` without ranges.
     pub fn part_of(&self, value: i64, count: u16) -> Option<u16> {
         let Self::Ranges { smallest, values } = *self else { return None };
         let last = i128::from(values) - 1;

@@ -1,12 +1,12 @@
-//! Where a column's value lies in a row: in the key, in the payload, or out of line.
+//! Where a column's value is stored in a row: in the key, in the payload, or out of line.
 
 use crate::column::{Column, ColumnType};
 use std::fmt;
 
-/// Bytes that a row has of a column out of line.
+/// Bytes in a row for a column out of line.
 pub(crate) const REFERENCE_BYTES: u32 = crate::value::REFERENCE_WORDS * 8;
 
-/// Where a column's bytes lie in a row.
+/// Where a column's bytes are stored in a row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Place {
     /// In the encoded key, from this byte on.
@@ -26,27 +26,26 @@ pub enum Place {
     },
 }
 
-/// Everything that reading or writing a column takes, in a few bytes: the data path looks here only. Code that was
-/// generated for a schema has its slots as constants, so that the compiler folds them into the accesses.
+/// The parameters for reading or writing a column, in a few bytes: the data path needs only these.
+/// Generated code has its slots as constants, so that the compiler folds them into the accesses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Slot {
-    /// First byte in key or payload, behind a key's null byte.
+    /// First byte in key or payload, after a key's null byte.
     pub(crate) at: u32,
     /// Bytes of a fixed-width value, 0 for text and bytes.
     pub(crate) width: u8,
-    /// Bits above and below a fixed-width value in its word of the payload: columns are aligned to their width, so
-    /// that it stands in one word.
+    /// Bits above and below a fixed-width value in its payload word: columns are aligned to their
+    /// width, so each is in one word.
     pub(crate) bits_above: u8,
     pub(crate) bits_below: u8,
-    /// Bytes of the length in front of text and bytes.
+    /// Bytes of the length that precedes text and bytes.
     pub(crate) prefix: u8,
-    /// Bit of the null flag in the payload, 0 where there is none.
+    /// Bit of the null flag in the payload; 0 if the column has none.
     pub(crate) null_bit: u8,
-    /// Where the value stands.
     pub(crate) kind: SlotKind,
     /// Byte of the null flag in the payload.
     pub(crate) null_byte: u16,
-    /// Which of the columns out of line it is.
+    /// Number of the column among those out of line.
     pub(crate) long: u8,
     /// Largest length of text and bytes.
     pub(crate) length_max: u32,
@@ -55,7 +54,7 @@ pub struct Slot {
 }
 
 impl fmt::Display for Slot {
-    /// The constant's expression, for code that is generated; of columns that have one.
+    /// A constant expression for generated code; for columns that have one.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.kind, self.is_text) {
             (SlotKind::Key, true) => {
@@ -73,12 +72,12 @@ impl fmt::Display for Slot {
     }
 }
 
-/// Where a column's value stands.
+/// The location of a column's value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum SlotKind {
     Payload,
     Key,
-    /// One byte of the key, without sign.
+    /// An unsigned byte of the key.
     KeyBool,
     OutOfLine,
 }
@@ -125,7 +124,7 @@ impl Slot {
         Self { at, width: 1, kind: SlotKind::KeyBool, ..Self::EMPTY }
     }
 
-    /// The same column, whose null flag is bit `null_bit` of the payload's byte `null_byte`.
+    /// The same column with a null flag, bit `null_bit` of the payload's byte `null_byte`.
     #[must_use]
     pub const fn nullable(self, null_byte: u16, null_bit: u8) -> Self {
         Self { null_byte, null_bit, ..self }
@@ -161,12 +160,12 @@ impl Slot {
     }
 }
 
-/// Bytes of the length in front of an inline text.
+/// Bytes of the length that precedes an inline text.
 const fn length_bytes(length_max: u32) -> u32 {
     if length_max <= 255 { 1 } else { 2 }
 }
 
-/// Byte and bit of each column's null flag in the payload; bit 0 where there is none.
+/// Byte and bit of each column's null flag in the payload; bit 0 if it has none.
 pub(crate) fn place_null_bits(columns: &[Column], key: &[usize]) -> Vec<(u16, u8)> {
     let mut next = 0_u16;
     let mut place = |(index, column): (usize, &Column)| {
@@ -180,7 +179,8 @@ pub(crate) fn place_null_bits(columns: &[Column], key: &[usize]) -> Vec<(u16, u8
     columns.iter().enumerate().map(&mut place).collect()
 }
 
-/// Places all columns outside the key: null bits first, then by falling alignment, then text.
+/// Places all columns outside the key: null bits first, then columns by falling alignment, then
+/// text.
 pub(crate) fn place_payload(columns: &[Column], key: &[usize], places: &mut [Place]) -> u32 {
     let outside_key: Vec<usize> = (0..columns.len()).filter(|index| !key.contains(index)).collect();
     let nullable = outside_key.iter().filter(|&&index| columns[index].nullable).count() as u32;

@@ -1,4 +1,4 @@
-//! Reading and writing the columns of a row that stands in words: no copy, no allocation for numbers.
+//! Reads and writes the columns of a row in place: no copy, no allocation for numbers.
 
 use crate::column::{ColumnType, Value, int_fits};
 use crate::key::{Key, KeyBuilder, read_signed, read_unsigned};
@@ -12,13 +12,13 @@ use bytemuck::{cast_slice, cast_slice_mut};
 const _: () =
     assert!(cfg!(target_endian = "little"), "payload columns are little-endian, in place");
 
-/// A row's key and payload, to read columns from.
+/// A read-only view of a row's key and payload.
 #[derive(Clone, Copy)]
 pub struct RecordRef<'a> {
     schema: &'a Schema,
     key: &'a [u64],
     payload: &'a [u64],
-    /// The values of the columns out of line, if they were fetched.
+    /// The values of columns out of line, if they were fetched.
     long: Option<&'a LongValues>,
 }
 
@@ -30,7 +30,7 @@ impl<'a> RecordRef<'a> {
     }
 
     /// The same row with the values of its columns out of line, in the order of
-    /// [`Schema::long_columns`]: they can be read like any other then.
+    /// [`Schema::long_columns`], so that they can be read too.
     #[inline]
     #[must_use]
     pub fn with_long(self, values: &'a LongValues) -> Self {
@@ -43,14 +43,13 @@ impl<'a> RecordRef<'a> {
         self.schema
     }
 
-    /// The encoded primary key.
     #[inline]
     pub fn key(&self) -> &'a [u64] {
         self.key
     }
 
-    /// The words of all columns outside the key, as they stand in the row: for callers that take them all at once.
-    /// Where each column stands follows from the schema alone.
+    /// The words of all columns outside the key, for callers that take them all at once. The schema
+    /// alone determines the place of each column.
     #[inline]
     pub fn payload(&self) -> &'a [u64] {
         self.payload
@@ -76,25 +75,25 @@ impl<'a> RecordRef<'a> {
         }
     }
 
-    /// Whether the column with this slot, which is none of the key, is null.
+    /// Whether the column with this slot, which is outside the key, is null.
     #[inline(always)]
     pub fn is_null_in(&self, slot: Slot) -> bool {
         slot.null_bit != 0 && self.payload_bytes()[usize::from(slot.null_byte)] & slot.null_bit != 0
     }
 
-    /// An integer, date, timestamp, scaled decimal or bool (0 or 1). Meaningless where the column is null.
+    /// An integer, date, timestamp, scaled decimal or bool (0 or 1). Unspecified if the column is
+    /// null.
     #[inline(always)]
     pub fn int(&self, column: usize) -> i64 {
         self.int_in(self.schema.slot(column))
     }
 
-    /// As [`RecordRef::int`], of the column with this slot.
+    /// As [`RecordRef::int`], for the column with this slot.
     #[inline(always)]
     pub fn int_in(&self, slot: Slot) -> i64 {
         slot.int(self.key, self.payload)
     }
 
-    /// A float.
     #[inline]
     pub fn float(&self, column: usize) -> f64 {
         match self.schema.place(column) {
@@ -106,17 +105,17 @@ impl<'a> RecordRef<'a> {
         }
     }
 
-    /// The bytes of a text or bytes column outside the key. Meaningless where it is null.
+    /// The bytes of a text or bytes column outside the key. Unspecified if the column is null.
     ///
     /// # Panics
-    /// If the column is kept out of line and its value was not fetched, is of the key, or is neither text nor
-    /// bytes. Columns of the key are read with [`RecordRef::value`].
+    /// If the column is out of line and its value was not fetched, belongs to the key, or is
+    /// neither text nor bytes. [`RecordRef::value`] reads columns of the key.
     #[inline(always)]
     pub fn bytes(&self, column: usize) -> &'a [u8] {
         self.bytes_in(self.schema.slot(column))
     }
 
-    /// As [`RecordRef::bytes`], of the column with this slot.
+    /// As [`RecordRef::bytes`], for the column with this slot.
     #[inline(always)]
     pub fn bytes_in(&self, slot: Slot) -> &'a [u8] {
         if slot.kind != SlotKind::Payload || slot.width > 0 {
@@ -125,7 +124,7 @@ impl<'a> RecordRef<'a> {
         slot.bytes(self.payload)
     }
 
-    /// Bytes that do not stand in the payload.
+    /// Bytes outside the payload.
     #[cold]
     fn bytes_elsewhere(&self, slot: Slot) -> &'a [u8] {
         match (slot.kind, self.long) {
@@ -150,11 +149,11 @@ impl<'a> RecordRef<'a> {
         std::str::from_utf8(self.bytes(column)).unwrap_or("")
     }
 
-    /// The bytes of a text column of the key, meaningless where it is null. A program may have built the key of any bytes:
-    /// unlike those of other columns they may be no UTF-8.
+    /// The bytes of a text column of the key, unspecified if the column is null. They may not be
+    /// UTF-8, unlike those of other columns: a program can build a key from any bytes.
     ///
     /// # Panics
-    /// If the column is none of the key.
+    /// If the column does not belong to the key.
     pub fn key_text(&self, column: usize) -> Vec<u8> {
         let Place::Key { at } = self.schema.place(column) else {
             panic!("the column is none of the key");
@@ -164,11 +163,11 @@ impl<'a> RecordRef<'a> {
         read_text(self.key, at + null, length)
     }
 
-    /// Copies a text column of the key to the beginning of `into`, as far as that goes, and answers how many bytes it has. They
-    /// may be no UTF-8, see [`RecordRef::key_text`].
+    /// Copies a text column of the key into `into`, truncated to its length, and returns the length
+    /// of the text. The bytes may not be UTF-8, see [`RecordRef::key_text`].
     ///
     /// # Panics
-    /// If the column with this slot is no text of the key.
+    /// If this is not the slot of a text column of the key.
     #[inline]
     pub fn copy_key_text(&self, slot: Slot, into: &mut [u8]) -> usize {
         assert!(slot.kind == SlotKind::Key && slot.is_text, "the column is a text of the key");
@@ -183,7 +182,7 @@ impl<'a> RecordRef<'a> {
         length
     }
 
-    /// Where the value of a column kept out of line stands; none for other columns.
+    /// The reference to the value of a column out of line; `None` for other columns.
     pub fn out_of_line(&self, column: usize) -> Option<OutOfLine> {
         let word = self.schema.long_word(column)?;
         Some(OutOfLine::from_words([
@@ -193,7 +192,8 @@ impl<'a> RecordRef<'a> {
         ]))
     }
 
-    /// Appends a column to a key, encoded as [`Schema::append_key_part`] does, without allocating.
+    /// Appends a column to a key, with the encoding of [`Schema::append_key_part`], without
+    /// allocation.
     #[inline]
     pub fn append_to_key(&self, builder: KeyBuilder, column: usize) -> KeyBuilder {
         let described = &self.schema.columns()[column];
@@ -229,7 +229,7 @@ impl<'a> RecordRef<'a> {
         columns.fold(KeyBuilder::new(), |key, column| self.append_to_key(key, column)).key()
     }
 
-    /// Any column as a value.
+    /// The value of any column.
     ///
     /// # Panics
     /// As [`RecordRef::bytes`].
@@ -252,7 +252,8 @@ impl<'a> RecordRef<'a> {
 }
 
 impl Slot {
-    /// The number of the column with this slot in a row with these words, as [`RecordRef::int_in`] reads it.
+    /// The number of the column with this slot in a row with these words, as [`RecordRef::int_in`]
+    /// reads it.
     #[inline(always)]
     pub fn int(self, key: &[u64], payload: &[u64]) -> i64 {
         match self.kind {
@@ -267,7 +268,7 @@ impl Slot {
         }
     }
 
-    /// The text or bytes of the column with this slot, which stand in the payload, in a row with these words.
+    /// The text or bytes of the column with this slot, which is in the payload.
     #[inline(always)]
     pub fn bytes(self, payload: &[u64]) -> &[u8] {
         let payload: &[u8] = cast_slice(payload);
@@ -294,11 +295,11 @@ pub fn copy_key_bytes(mut builder: KeyBuilder, words: &[u64], at: u32, count: u3
 
 const DOES_NOT_FIT: &str = "the value is out of the range of its column's type";
 
-/// A row's payload, to write columns into. Key columns are fixed once the row exists.
+/// A view of a row's payload for writing columns. Key columns never change once the row exists.
 pub struct RecordMut<'a> {
     schema: &'a Schema,
     payload: &'a mut [u64],
-    /// Takes the values of columns out of line.
+    /// Receives the values of columns out of line.
     stage: Option<&'a mut LongStage>,
 }
 
@@ -309,7 +310,7 @@ impl<'a> RecordMut<'a> {
         Self { schema, payload, stage: None }
     }
 
-    /// The same view, which keeps values out of line in `stage` until they are stored.
+    /// The same view, which stages values out of line in `stage` until they are stored.
     #[inline]
     #[must_use]
     pub fn with_stage(self, stage: &'a mut LongStage) -> Self {
@@ -319,14 +320,14 @@ impl<'a> RecordMut<'a> {
     /// Sets an integer, date, timestamp, scaled decimal or bool.
     ///
     /// # Panics
-    /// If the column is of the key or no number, or the value does not fit its type; [`RecordMut::set`] answers
-    /// with an error instead.
+    /// If the column belongs to the key or is no number, or the value does not fit its type;
+    /// [`RecordMut::set`] returns an error instead.
     #[inline(always)]
     pub fn set_int(&mut self, column: usize, value: i64) {
         self.set_int_in(self.schema.slot(column), value);
     }
 
-    /// As [`RecordMut::set_int`], of the column with this slot.
+    /// As [`RecordMut::set_int`], for the column with this slot.
     #[inline(always)]
     pub fn set_int_in(&mut self, slot: Slot, value: i64) {
         assert!(slot.kind == SlotKind::Payload, "a key column cannot be changed in place");
@@ -351,7 +352,6 @@ impl<'a> RecordMut<'a> {
         }
     }
 
-    /// Sets a float.
     #[inline]
     pub fn set_float(&mut self, column: usize, value: f64) {
         self.set_int(column, value.to_bits() as i64);
@@ -360,8 +360,9 @@ impl<'a> RecordMut<'a> {
     /// Sets text or bytes.
     ///
     /// # Panics
-    /// If the column is of the key or neither text nor bytes, the value is longer than its maximal length, or
-    /// the column holds text and the value is not UTF-8; [`RecordMut::set`] answers with an error instead.
+    /// If the column belongs to the key or is neither text nor bytes, the value exceeds its maximal
+    /// length, or the column holds text and the value is not UTF-8; [`RecordMut::set`] returns an
+    /// error instead.
     #[inline]
     pub fn set_bytes(&mut self, column: usize, value: &[u8]) {
         let slot = self.schema.slot(column);
@@ -372,7 +373,7 @@ impl<'a> RecordMut<'a> {
         self.set_bytes_in(slot, value);
     }
 
-    /// As [`RecordMut::set_bytes`], of the column with this slot, which is kept in the row.
+    /// As [`RecordMut::set_bytes`], for the column with this slot, which is stored in the row.
     #[inline(always)]
     pub fn set_bytes_in(&mut self, slot: Slot, value: &[u8]) {
         check_bytes(slot, value);
@@ -387,7 +388,7 @@ impl<'a> RecordMut<'a> {
         bytes[at + prefix..at + prefix + value.len()].copy_from_slice(value);
     }
 
-    /// Keeps a value out of line until it is stored.
+    /// Stages a value out of line.
     #[cold]
     fn stage_bytes(&mut self, column: usize, value: &[u8]) {
         let word = self.schema.long_word(column).expect("a key column cannot be changed in place");
@@ -398,7 +399,7 @@ impl<'a> RecordMut<'a> {
         self.set_out_of_line(column, staged);
     }
 
-    /// Sets where the value of a column kept out of line stands.
+    /// Sets the reference to the value of a column out of line.
     pub fn set_out_of_line(&mut self, column: usize, value: OutOfLine) {
         self.mark_null(column, false);
         let word = self.schema.long_word(column).expect("the column is kept out of line");
@@ -414,7 +415,7 @@ impl<'a> RecordMut<'a> {
         self.mark_null(column, true);
     }
 
-    /// Sets the column with this slot to null, which is one that may be and is kept in the row.
+    /// Sets the nullable column with this slot, which is stored in the row, to null.
     #[inline(always)]
     pub fn set_null_in(&mut self, slot: Slot) {
         assert!(slot.null_bit != 0, "the column cannot be null");
@@ -428,7 +429,7 @@ impl<'a> RecordMut<'a> {
         *flags = if null { *flags | slot.null_bit } else { *flags & !slot.null_bit };
     }
 
-    /// Sets a column from a value, checking type and range.
+    /// Sets a column to a value, checking type and range.
     pub fn set(&mut self, column: usize, value: &Value) -> Result<(), SchemaError> {
         let described = &self.schema.columns()[column];
         let kind = described.column_type;
@@ -477,7 +478,8 @@ fn check_bytes(slot: Slot, value: &[u8]) {
     assert!(!slot.is_text || is_utf8(value), "text is UTF-8, and this value is not");
 }
 
-/// Whether bytes are text. Most text is ASCII, of which the compiler looks at many bytes at a time.
+/// Whether the bytes are UTF-8. Most text is ASCII, which the compiled code checks many bytes at a
+/// time.
 #[inline]
 fn is_utf8(bytes: &[u8]) -> bool {
     bytes.is_ascii() || std::str::from_utf8(bytes).is_ok()
@@ -503,7 +505,7 @@ mod tests {
         Schema::new("t", columns, &[0, 6]).expect("the schema is fine")
     }
 
-    /// The primary key is found in each, and no column of it stands there twice.
+    /// The primary key is in each of them, and no column of it is there twice.
     #[test]
     fn index_keys_have_the_rest_of_the_primary_key_behind_them() {
         let columns = vec![

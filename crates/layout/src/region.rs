@@ -1,10 +1,11 @@
-//! The first words of every region: who made it, in which format, and what was collected in it.
+//! The first words of every region: its format and size, and its collected-up-to stamp.
 
 use crate::address::{GlobalPtr, RegionId, WORD_BYTES};
 
 /// "namdb" and a region mark, in ASCII.
 pub const MAGIC: u64 = u64::from_be_bytes(*b"namdbRGN");
-/// Raised with every change of a layout in this crate; servers of different formats refuse each other.
+/// Raised with every change of a layout in this crate; servers with different formats refuse each
+/// other.
 pub const FORMAT_VERSION: u64 = 6;
 
 /// Bytes of the header at the start of each region, one page.
@@ -15,14 +16,14 @@ pub const FORMAT_VERSION: u64 = 6;
 ///    1 | format    | memory server, at start | FORMAT_VERSION
 ///    2 | bytes     | memory server, at start | size of the region
 ///    3 | checksum  | memory server, at start | over words 0..3
-///    4 | collected | compare-and-swap        | stamp up to which versions were collected in this region
+///    4 | collected | compare-and-swap        | stamp up to which versions were collected here
 /// ```
 pub const HEADER_BYTES: u64 = 4096;
 /// Word of the region's collected-up-to stamp.
 pub const COLLECTED_WORD: u64 = 4;
 const _: () = assert!(COLLECTED_WORD * WORD_BYTES < HEADER_BYTES);
 
-/// The four words a memory server writes when it makes a region of `bytes` bytes.
+/// The four words that a memory server writes when it creates a region of `bytes` bytes.
 pub fn header(bytes: u64) -> [u64; 4] {
     let fixed = [MAGIC, FORMAT_VERSION, bytes];
     [fixed[0], fixed[1], fixed[2], crate::row::checksum(&fixed, crate::row::Cover::All)]
@@ -34,27 +35,24 @@ pub const fn collected(region: RegionId) -> GlobalPtr {
     GlobalPtr::new(region, COLLECTED_WORD * WORD_BYTES)
 }
 
-/// What is wrong with a region's first words.
+/// Why a region's header is invalid.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RegionError {
-    /// The region was not made by this program.
+    /// The region was not created by this program.
     #[error("the region does not start with the magic number of namdb")]
     Magic,
-    /// The region was made by another version of this program.
+    /// The region was created by another version of this program.
     #[error(
         "the region has format {found}, this program reads format {FORMAT_VERSION}; use the same version everywhere"
     )]
-    Format {
-        /// The format found.
-        found: u64,
-    },
+    Format { found: u64 },
     /// The header is damaged.
     #[error("the region's header does not match its checksum")]
     Checksum,
 }
 
-/// Checks the four words read from a region's start.
+/// Checks the first four words of a region.
 pub fn check_header(words: [u64; 4]) -> Result<(), RegionError> {
     if words[0] != MAGIC {
         return Err(RegionError::Magic);

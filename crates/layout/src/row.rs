@@ -1,4 +1,4 @@
-//! A row, an old version of a row, and the buffer that holds old versions: one shape for all three.
+//! A row, an old version of a row, and the buffer of old versions: one shape for all three.
 
 use crate::address::GlobalPtr;
 
@@ -6,36 +6,35 @@ use crate::address::GlobalPtr;
 ///
 /// ```text
 /// word | in a row | in an old version      | written by
-///    0 | header   | moved flag / next ptr  | row: compare-and-swap, then write; old version: write
-///    1 | version  | version                | write_row, under the row's lock; TORN while payload changes
+///    0 | header   | moved flag / next ptr  | row: compare-and-swap, then write; old: write
+///    1 | version  | version                | write_row, under the row's lock;
+///      |          |                        | TORN while payload changes
 ///    2 | chain    | successor              | write, under the row's lock
 ///    3 | key      | key                    | write_row, once
 ///  3+K | payload  | payload                | write_row, under the row's lock
 ///  end | checksum | checksum               | only where memory is not coherent
 /// ```
 ///
-/// The words from 1 on are the *image*: what `read_row` returns untorn. The header stands outside: it
+/// The words from 1 on are the *image*: what `read_row` returns untorn. The header is outside: it
 /// stays locked all through a commit, and a lock hides nothing from readers.
 ///
 /// # Invariants
 /// - Header unlocked: header == version, or a commit is between its last two writes.
 /// - The version word alone decides visibility; the header alone decides who may write.
-/// - An old version is taken only if its version is covered by the snapshot and its successor is not.
+/// - A reader takes an old version only if the snapshot covers its version and not its successor.
 /// - A row's checksum covers words 1 and 3.. (the chain is written before the payload, on its own);
 ///   an old version's covers all words from 1 on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RowLayout {
     /// Words of the encoded primary key.
     pub key_words: u32,
-    /// Words of the payload: every column that is not part of the key.
+    /// Words of the payload: all columns outside the key.
     pub payload_words: u32,
-    /// Whether a checksum word closes the image: on fabrics whose memory is not coherent.
+    /// Whether the image ends with a checksum word: on fabrics whose memory is not coherent.
     pub checksummed: bool,
 }
 
-/// Word of the header.
 pub const HEADER: u32 = 0;
-/// Word of the version.
 pub const VERSION: u32 = 1;
 /// Word of the chain (row) or of the successor (old version).
 pub const LINK: u32 = 2;
@@ -62,7 +61,7 @@ impl RowLayout {
     }
 }
 
-/// The word that leads from a row to its buffer of old versions, and says which slot comes next.
+/// The word with the address of a row's buffer of old versions, and the next slot to write.
 ///
 /// ```text
 ///  63                                         3 2        0
@@ -75,20 +74,20 @@ impl RowLayout {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ChainWord(u64);
 
-/// Most old versions a buffer beside a record can hold.
+/// Largest number of old versions in a buffer beside a record.
 pub const BUFFER_SLOTS_MAX: u32 = 8;
 const NEXT_MASK: u64 = 7;
 const _: () = assert!(BUFFER_SLOTS_MAX as u64 == NEXT_MASK + 1);
 
 impl ChainWord {
-    /// A chain to `buffer`, whose slot `next` is written next.
+    /// A chain to `buffer`, whose next slot to write is `next`.
     #[inline]
     pub const fn new(buffer: GlobalPtr, next: u32) -> Self {
         debug_assert!(next < BUFFER_SLOTS_MAX);
         Self(buffer.word() | next as u64)
     }
 
-    /// Reads a chain out of a word of remote memory.
+    /// Decodes a chain from a word of remote memory.
     #[inline]
     pub const fn from_word(word: u64) -> Self {
         Self(word)
@@ -100,13 +99,13 @@ impl ChainWord {
         self.0
     }
 
-    /// The buffer, or null when the row has none.
+    /// The buffer, or null if the row has none.
     #[inline]
     pub const fn buffer(self) -> GlobalPtr {
         GlobalPtr::from_word(self.0 & !NEXT_MASK)
     }
 
-    /// The slot that the next displaced version goes to.
+    /// The slot for the next displaced version.
     #[inline]
     pub const fn next(self) -> u32 {
         (self.0 & NEXT_MASK) as u32
@@ -117,13 +116,14 @@ impl ChainWord {
 ///
 /// ```text
 /// word        | field         | written by
-///    0        | overflow head | write under the row's lock, by the version mover, and by the collection that takes the
-///             |               | buffer back: null, as it is while no row has the buffer
+///    0        | overflow head | write under the row's lock, by the version mover and by the
+///             |               | collection that frees the buffer: null, also while it is free
 ///    1 + n*R  | slot n        | write_row, under the row's lock; R = words of a row
 /// ```
 ///
-/// We deviate from [ZB17 §5.1]: header and data of an old version stand together, and a reader fetches
-/// all slots in one batch; with at most 8 slots that costs the same round trip and one check less.
+/// We deviate from [ZB17 §5.1]: header and data of an old version are adjacent, and a reader
+/// fetches all slots in one batch; with at most 8 slots that costs the same round trip and one
+/// check less.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BufferLayout {
     /// The shape of the rows whose versions it holds.
@@ -134,7 +134,7 @@ pub struct BufferLayout {
 
 /// Word of the overflow list's head in a version buffer.
 pub const OVERFLOW_HEAD: u32 = 0;
-/// In word 0 of a buffer's slot: the version also stands in the overflow region, the slot is free.
+/// In word 0 of a buffer's slot: the overflow list has this version too, so the slot is free.
 pub const MOVED_FLAG: u64 = 1;
 
 impl BufferLayout {
@@ -151,7 +151,7 @@ impl BufferLayout {
         1 + self.slots * self.row.words()
     }
 
-    /// The slot written after slot `index`.
+    /// The slot to write after slot `index`.
     #[inline]
     pub const fn after(&self, index: u32) -> u32 {
         if index + 1 == self.slots { 0 } else { index + 1 }
@@ -161,7 +161,7 @@ impl BufferLayout {
 /// Which words of an image its checksum covers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cover {
-    /// All but the link word: rows, whose chain is written apart from the payload.
+    /// All but the link word: rows, whose chain is written separately from the payload.
     AllButLink,
     /// Every word: old versions and nodes.
     All,
@@ -182,8 +182,8 @@ pub fn checksum(image: &[u64], cover: Cover) -> u64 {
     u64::from(hasher.finalize()) | 1 << 32
 }
 
-/// Whether a row (header, image, checksum) is whole. Memory that was never written is the whole image of
-/// no row: only zeros, with [`crate::VersionWord::NONE`] as its version.
+/// Whether a row (header, image, checksum) is whole. Fresh memory counts as whole: only zeros, with
+/// [`crate::VersionWord::NONE`] as its version.
 pub fn is_intact(row: &[u64], cover: Cover) -> bool {
     let (image, sum) = (&row[VERSION as usize..row.len() - 1], row[row.len() - 1]);
     if sum != 0 {

@@ -1,4 +1,4 @@
-//! What a table's rows mean: its columns, the primary key, and the place of each column, computed once.
+//! A table's schema: its columns, its primary key, and the place of each column, computed once.
 
 use crate::column::{COLUMN_LENGTH_MAX, Column};
 use crate::key::KEY_WORDS_MAX;
@@ -7,13 +7,13 @@ use crate::place::{Place, REFERENCE_BYTES, Slot, SlotKind, place_null_bits, plac
 use crate::row::RowLayout;
 use crate::schema_error::SchemaError;
 
-/// Most columns of a table.
+/// Largest number of columns of a table.
 pub const COLUMNS_MAX: usize = 256;
-/// Most bytes of the name of a table, column or index.
+/// Longest name of a table, column or index in bytes.
 pub const NAME_BYTES_MAX: usize = 128;
-/// Most bytes of a row's payload in its slot; longer columns go out of line.
+/// Largest payload of a row in bytes; longer columns are stored out of line.
 pub const PAYLOAD_BYTES_MAX: u32 = 8 * 1024;
-/// Characters of a refused name that the error shows.
+/// Characters of a refused name in its error message.
 const NAME_SHOWN: usize = 32;
 /// Positions of columns fit a byte.
 const _: () = assert!(COLUMNS_MAX <= u8::MAX as usize + 1);
@@ -32,7 +32,7 @@ pub struct Schema {
 }
 
 impl Schema {
-    /// Checks the columns and computes where each lies. `key` names the primary key's columns by
+    /// Checks the columns and computes the place of each. `key` lists the primary key's columns by
     /// position, most significant first.
     pub fn new(name: &str, columns: Vec<Column>, key: &[usize]) -> Result<Self, SchemaError> {
         check_columns(name, &columns, key)?;
@@ -61,7 +61,6 @@ impl Schema {
         Ok(Self { name, columns, key, places, slots, long, key_bytes, payload_bytes })
     }
 
-    /// The table's name.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -72,13 +71,14 @@ impl Schema {
         self.key_bytes
     }
 
-    /// Words of a primary key, and so of the bounds of a scan of the table.
+    /// Words of a primary key, and of the bounds of a table scan.
     pub fn key_words(&self) -> u32 {
         self.key_bytes.div_ceil(8)
     }
 
-    /// Words of a key of an index over `columns`, and so of the bounds of a scan of it: the columns, and behind them what
-    /// they lack of the primary key. A lookup names the columns alone, see [`Schema::encode_columns`].
+    /// Words of a key of an index over `columns`, and of the bounds of an index scan: these
+    /// columns, followed by the primary key's other columns. A lookup has the columns only, see
+    /// [`Schema::encode_columns`].
     pub fn index_key_words(&self, columns: &[usize]) -> u32 {
         self.index_key_bytes(columns).div_ceil(8)
     }
@@ -88,15 +88,15 @@ impl Schema {
         self.index_key(columns).map(|column| self.key_part_bytes(column)).sum()
     }
 
-    /// The columns in a key of an index over `columns`: these, and behind them those of the primary key that are not among
-    /// them.
+    /// The columns in a key of an index over `columns`: these, followed by the primary key's other
+    /// columns.
     pub fn index_key<'a>(&'a self, columns: &'a [usize]) -> impl Iterator<Item = usize> + 'a {
         let lacking = self.key.iter().filter(move |column| !columns.contains(column));
         columns.iter().chain(lacking).copied()
     }
 
-    /// Where the primary key stands in a key of an index over `columns`: ranges of bytes, each by where it begins and how
-    /// long it is, which are the primary key one behind the other.
+    /// The position of the primary key in a key of an index over `columns`: byte ranges (offset,
+    /// length) whose concatenation is the primary key.
     pub fn key_in_index(&self, columns: &[usize]) -> Vec<(u32, u32)> {
         let place = |wanted: usize| -> u32 {
             let before = self.index_key(columns).take_while(|&column| column != wanted);
@@ -124,19 +124,18 @@ impl Schema {
         &self.key
     }
 
-    /// Where column `column` lies.
     #[inline]
     pub fn place(&self, column: usize) -> Place {
         self.places[column]
     }
 
-    /// The columns that are kept out of line.
+    /// The columns stored out of line.
     #[inline]
     pub fn long_columns(&self) -> &[usize] {
         &self.long
     }
 
-    /// The first of the payload's words that say where the value of `column` is; none if it stands in the
+    /// The first payload word of the reference to `column`'s value; `None` if the value is in the
     /// row.
     #[inline]
     pub fn long_word(&self, column: usize) -> Option<usize> {
@@ -151,7 +150,7 @@ impl Schema {
         self.columns.iter().position(|column| column.name == name)
     }
 
-    /// Bytes of a row as a user counts them: the sum of all columns at their maximal length.
+    /// Bytes of a row without encoding: the sum of all columns at their maximal length.
     pub fn raw_bytes(&self) -> u64 {
         self.columns.iter().map(|column| u64::from(column.column_type.raw_bytes())).sum()
     }
@@ -174,7 +173,7 @@ impl Schema {
         SchemaError::ValueCount { table: self.name.clone(), expected, found }
     }
 
-    /// The bytes of the payload, from and to, that `columns` take, null flags included.
+    /// The byte ranges of `columns` in the payload (start, end), null flags included.
     pub fn payload_ranges(&self, columns: &[usize]) -> Vec<(u32, u32)> {
         let mut ranges = Vec::new();
         for &column in columns {
@@ -193,15 +192,15 @@ impl Schema {
         ranges
     }
 
-    /// What reading and writing `column` takes.
+    /// The parameters for reading and writing `column`.
     #[inline]
     pub fn slot(&self, column: usize) -> Slot {
         self.slots[column]
     }
 }
 
-/// Refuses a name of a table, column or index that could not stand in a sentence or a line of a report. `what`
-/// is what it names, with its article.
+/// Refuses a name of a table, column or index that does not fit in a message or a line of a report.
+/// `what` is the kind of object, with its article.
 pub fn check_name(what: &'static str, name: &str) -> Result<(), SchemaError> {
     if (1..=NAME_BYTES_MAX).contains(&name.len()) && !name.contains(char::is_control) {
         return Ok(());

@@ -1,4 +1,5 @@
-//! A value out of line: a text or bytes that may be too long for its row, which holds a pointer to it.
+//! A value out of line: a text or bytes that may be too long for its row, which holds a pointer to
+//! it.
 
 use crate::address::GlobalPtr;
 use crate::version::VersionWord;
@@ -7,23 +8,23 @@ use crate::version::VersionWord;
 ///
 /// ```text
 /// word | field    | written by | meaning
-///    0 | unused   | nobody     | stands where a row has its header
-///    1 | version  | write_row  | timestamp of the transaction that wrote the value; TORN while it does
+///    0 | unused   |            | in place of a row's header
+///    1 | version  | write_row  | timestamp of the writing transaction; TORN while it writes
 ///    2 | bytes    | write_row  | length in bytes
-///    3 | data     | write_row  | the bytes, eight to a word, the last word filled up with zeros
+///    3 | data     | write_row  | the bytes, eight to a word, the last word padded with zeros
 ///  end | checksum | write_row  | only where memory is not coherent
 /// ```
 ///
-/// The words from 1 on are an image like that of an old version: `read_row` delivers it untorn.
+/// The words from 1 on are an image like that of an old version: `read_row` returns it untorn.
 ///
 /// # Invariants
-/// - A value never changes. A new value of the column is written elsewhere, under the writer's timestamp,
-///   in the batch that installs the row, so it is complete before any snapshot covers the row.
-/// - Pointer, version and length stand together in the row. Memory that is used again for another value
-///   has another version: who comes with an old pointer notices.
+/// - A value never changes. A new value of the column is written to other memory, under the
+///   writer's timestamp, in the batch that installs the row, so it is complete before any snapshot
+///   covers the row.
+/// - Pointer, version and length are adjacent in the row. Memory that is reused for another value
+///   has another version, so a reader with an old pointer notices.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ValueLayout {
-    /// Words of the data.
     pub data_words: u32,
     /// Whether a checksum word closes the image.
     pub checksummed: bool,
@@ -37,9 +38,9 @@ pub const BYTES: u32 = crate::row::LINK;
 pub const DATA: u32 = 3;
 const _: () = assert!(VERSION == 1 && BYTES == 2 && DATA == BYTES + 1);
 
-/// Words that the place for values keeps when a transaction is over (8 MiB).
+/// Words that a stage keeps after a transaction (8 MiB).
 const KEPT_WORDS_MAX: usize = 1 << 20;
-/// Fewest words of a piece of memory for values.
+/// Smallest allocation for a value in words.
 const PIECE_WORDS_MIN: u32 = 8;
 
 impl ValueLayout {
@@ -55,8 +56,8 @@ impl ValueLayout {
         DATA + self.data_words + self.checksummed as u32
     }
 
-    /// Words of the piece of memory that a value is given: one of four sizes between two powers of two, so
-    /// that pieces given back fit values of about the same length.
+    /// Words allocated for a value: one of four sizes between two powers of two, so that freed
+    /// allocations fit values of similar length.
     pub const fn piece_words(&self) -> u32 {
         let step = self.words().next_power_of_two() / 8;
         let step = if step < PIECE_WORDS_MIN { PIECE_WORDS_MIN } else { step };
@@ -67,7 +68,7 @@ impl ValueLayout {
 /// Words of pointer, length and version in a row.
 pub const REFERENCE_WORDS: u32 = 3;
 
-/// What a row holds of a value out of line.
+/// A row's reference to a value out of line.
 ///
 /// ```text
 /// word | stored       | empty | set, not committed yet (in the transaction's copy only)
@@ -77,25 +78,24 @@ pub const REFERENCE_WORDS: u32 = 3;
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct OutOfLine {
-    /// First word of the value, as a pointer word.
+    /// Address of the value's first word.
     pub ptr: u64,
-    /// Length in bytes.
     pub bytes: u64,
     /// Timestamp of the transaction that wrote it.
     pub version: VersionWord,
 }
 
 impl OutOfLine {
-    /// A value of no bytes takes no memory.
+    /// An empty value has no memory.
     pub const EMPTY: Self = Self { ptr: 0, bytes: 0, version: VersionWord::NONE };
 
-    /// A value that is set and not committed.
+    /// A staged value.
     #[inline]
     pub const fn staged(number: usize, bytes: u64) -> Self {
         Self { ptr: number as u64 + 1, bytes, version: VersionWord::NONE }
     }
 
-    /// Reads a reference out of a row's words.
+    /// Decodes a reference from a row's words.
     #[inline]
     pub const fn from_words(words: [u64; REFERENCE_WORDS as usize]) -> Self {
         Self { ptr: words[0], bytes: words[1], version: VersionWord::from_word(words[2]) }
@@ -107,13 +107,13 @@ impl OutOfLine {
         [self.ptr, self.bytes, self.version.word()]
     }
 
-    /// Which of the values that the transaction has set this is, if it is one of them.
+    /// The number of a staged value; `None` if it is not staged.
     #[inline]
     pub const fn staged_number(self) -> Option<usize> {
         if self.version.is_none() && self.ptr != 0 { Some(self.ptr as usize - 1) } else { None }
     }
 
-    /// Where the value stands, if it is stored.
+    /// The address of a stored value; `None` if it is not stored.
     #[inline]
     pub const fn stored(self) -> Option<GlobalPtr> {
         if self.version.is_none() { None } else { Some(GlobalPtr::from_word(self.ptr)) }
@@ -135,14 +135,13 @@ struct Staged {
 }
 
 impl LongStage {
-    /// Forgets all values; a reasonable part of their memory stays for the next.
+    /// Drops all values; keeps a bounded part of their memory for the next transaction.
     pub fn clear(&mut self) {
         self.words.clear();
         self.words.shrink_to(KEPT_WORDS_MAX);
         self.values.clear();
     }
 
-    /// Whether nothing was set.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
@@ -153,7 +152,8 @@ impl LongStage {
         self.words.len()
     }
 
-    /// Keeps `bytes`, in place of what `before` stands for if that fits; answers what the row then holds.
+    /// Stages `bytes`, in place of the staged value `before` if they fit there; returns the row's
+    /// new reference.
     pub fn put(&mut self, before: OutOfLine, bytes: &[u8]) -> OutOfLine {
         if bytes.is_empty() {
             return OutOfLine::EMPTY;
@@ -180,25 +180,25 @@ impl LongStage {
         &bytemuck::cast_slice::<u64, u8>(&self.words[at..at + words])[..bytes]
     }
 
-    /// The same as words, filled up with zeros.
+    /// The same as words, padded with zeros.
     pub fn words(&self, number: usize) -> &[u64] {
         let Staged { at, bytes, .. } = self.values[number];
         &self.words[at..at + bytes.div_ceil(8)]
     }
 }
 
-/// Values out of line that were fetched, one after another.
+/// Fetched values out of line, one after another.
 #[derive(Default, Debug)]
 pub struct LongValues {
     bytes: Vec<u8>,
-    /// From and to in `bytes`; none is null.
+    /// Start and end in `bytes`; `None` is null.
     values: Vec<Option<(usize, usize)>>,
-    /// The value that counts as the first.
+    /// The value with index 0.
     first: usize,
 }
 
 impl LongValues {
-    /// Forgets all values; their memory stays for the next.
+    /// Drops all values; keeps their memory.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.values.clear();
@@ -217,17 +217,16 @@ impl LongValues {
         self.push(Some(&bytemuck::cast_slice(words)[..bytes]));
     }
 
-    /// Counts from value `first` on: a row begins there.
+    /// Makes `first` the value with index 0: a row begins there.
     pub fn begin_at(&mut self, first: usize) {
         self.first = first;
     }
 
-    /// How many values there are.
     pub fn count(&self) -> usize {
         self.values.len()
     }
 
-    /// A value; none if it is null.
+    /// A value; `None` if it is null.
     pub fn get(&self, index: usize) -> Option<&[u8]> {
         self.values[self.first + index].map(|(from, to)| &self.bytes[from..to])
     }

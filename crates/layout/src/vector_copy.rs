@@ -1,21 +1,23 @@
-//! Copies of frozen vectors on memory servers other than the oracle's, for the fetchers of compute servers.
+//! Copies of frozen vectors on memory servers other than the oracle's, for the fetchers of compute
+//! servers.
 
 use crate::address::GlobalPtr;
 use crate::oracle::RING_PLACES;
 
-/// The shape of such an area. Fetchers read nothing else all the time, and N of them read N counters, so vectors
-/// stand here packed: of each counter 16 bits, by which it is larger than that of a *base*, which is an earlier vector
-/// and stands here whole. A fetcher that has read a base once needs no more than what is packed, until there is
-/// another base: at the latest when some counter is more than 65,535 larger.
+/// The shape of such an area. Fetchers read nothing but it all the time, and N of them read N
+/// counters each, so vectors are packed here: 16 bits per counter, its difference from the counter
+/// of a *base*, which is an earlier vector and is stored here unpacked. A fetcher that has read a
+/// base needs only packed vectors until there is another base: at the latest when some counter has
+/// grown by more than 65,535.
 ///
 /// ```text
 /// word       | field     | written by           | meaning
-///    0       | newest    | write, the collector | number of the newest vector here, after the vector itself
+///    0       | newest    | write, the collector | number of the newest vector, written after it
 ///    1       | bases     | write, the collector | 2 bases: number, N counters, checksum
 ///    1+2(N+2)| places    | write, the collector | 8 packed vectors: see below
 /// ```
 ///
-/// Vector number n stands in place n mod 8, after its base:
+/// Vector number n is in place n mod 8, after its base:
 ///
 /// ```text
 /// word   | field     | meaning
@@ -23,13 +25,13 @@ use crate::oracle::RING_PLACES;
 ///    1   | epoch     | as in the oracle's ring
 ///    2   | base      | number of the base
 ///    3   | collected | stamp to which the collected-up-to words of all regions had been raised
-///    4   | offsets   | N/4 words: four counters each, the first in the lowest bits, less those of the base
+///    4   | offsets   | N/4 words: four counters minus the base's, the first lowest
 ///    4+N/4 | checksum | over the words before
 /// ```
 ///
 /// # Invariants
-/// What is unpacked from a place and its base is the frozen vector of that number, to the last bit. Both are read only
-/// where their checksums fit, so that one that is being replaced is recognised.
+/// Unpacking a place with its base yields exactly the frozen vector of that number. Both are used
+/// only if their checksums match, which detects that one is being replaced.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CopyLayout {
     /// Slots of the vector, a multiple of 8.
@@ -38,7 +40,7 @@ pub struct CopyLayout {
 
 /// In a copy: word of the newest vector's number.
 pub const COPY_NEWEST: u32 = 0;
-/// Bases in a copy: a new one takes the place of the older.
+/// Number of bases in a copy: a new one replaces the older.
 pub const BASE_PLACES: u32 = 2;
 /// In a packed vector: its number.
 pub const PACKED_NUMBER: u32 = 0;
@@ -50,13 +52,11 @@ pub const PACKED_BASE: u32 = 2;
 pub const PACKED_COLLECTED: u32 = 3;
 /// In a packed vector: the first word of offsets.
 pub const PACKED_OFFSETS: u32 = 4;
-/// Bits of an offset.
 pub const OFFSET_BITS: u32 = u16::BITS;
-/// Counters in a word.
 pub const OFFSETS_PER_WORD: u32 = u64::BITS / OFFSET_BITS;
 const FIRST_BASE: u32 = 1;
 const _: () = assert!(OFFSETS_PER_WORD * OFFSET_BITS == u64::BITS);
-// A vector has a multiple of 8 slots, so that no word of offsets is half used.
+// A vector has a multiple of 8 slots, so no word of offsets is partly used.
 const _: () = assert!(8 % OFFSETS_PER_WORD == 0);
 const _: () = assert!(PACKED_OFFSETS == PACKED_COLLECTED + 1);
 
@@ -73,14 +73,14 @@ impl CopyLayout {
         PACKED_OFFSETS + self.slots / OFFSETS_PER_WORD + 1
     }
 
-    /// The place of a base, 0 or 1.
+    /// The address of a base, number 0 or 1.
     #[inline]
     pub const fn base(&self, copy: GlobalPtr, place: u32) -> GlobalPtr {
         debug_assert!(place < BASE_PLACES);
         copy.add_words((FIRST_BASE + place * self.base_words()) as u64)
     }
 
-    /// The place of packed vector `number`.
+    /// The address of packed vector `number`.
     #[inline]
     pub const fn packed(&self, copy: GlobalPtr, number: u64) -> GlobalPtr {
         let place = number % RING_PLACES as u64;

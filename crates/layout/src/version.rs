@@ -1,10 +1,11 @@
 //! The version of a row, and the lock on it: one word each.
 
-/// A place in the timestamp vector. One per lane.
+/// An index of the timestamp vector. One per lane.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct SlotId(pub u16);
 
-/// Who wrote a version and when: the commit timestamp `(i, t)` of [ZB17 §4.1], with two flag bits.
+/// The writer and time of a version: the commit timestamp `(i, t)` of [ZB17 §4.1], with two flag
+/// bits.
 ///
 /// ```text
 ///  63   62       61        46 45                                0
@@ -13,13 +14,15 @@ pub struct SlotId(pub u16);
 /// +----+--------+------------+-----------------------------------+
 /// ```
 ///
-/// The same shape serves three words: a row's header (unlocked: the version; locked: the lock bit and
-/// the owner's timestamp), the version beside the payload, and the insert word of a bucket or leaf.
+/// The same shape serves three words: a row's header (unlocked: the version; locked: the lock bit
+/// and the owner's timestamp), the version beside the payload, and the insert word of a bucket or
+/// leaf.
 ///
-/// We deviate: the paper has 29 + 32 bits, and a 32-bit counter of a busy slot wraps within an hour.
+/// We deviate: the paper has 29 + 32 bits, and a 32-bit counter of a busy slot wraps within an
+/// hour.
 ///
 /// # Invariants
-/// A `(slot, counter)` pair serves one attempt to commit and never comes back. Counter 0 is never
+/// A `(slot, counter)` pair serves one attempt to commit and is never reused. Counter 0 is never
 /// handed out, so the zero word means "nothing was ever installed here".
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[repr(transparent)]
@@ -37,15 +40,15 @@ const _: () = {
     assert!((COUNTER_MASK | SLOT_MASK) & (DELETED | LOCK) == 0);
 };
 
-/// The largest counter; a slot id that comes near is given up for a new one.
+/// The largest counter; a lane whose counter comes near it changes to a new slot.
 pub const COUNTER_MAX: u64 = COUNTER_MASK;
 
 impl VersionWord {
     /// Nothing was ever installed here.
     pub const NONE: Self = Self(0);
-    /// Stands in a version word while the payload beside it is being written (a seqlock).
+    /// The value of a version word while the payload beside it is being written (a seqlock).
     pub const TORN: Self = Self(LOCK);
-    /// Stands in the header of a row that moved to another bucket; no swap ever expects it.
+    /// The header of a row that moved to another bucket; no swap ever expects it.
     pub const MOVED: Self = Self(u64::MAX);
 
     /// The version that `slot` installs with its number `counter`.
@@ -55,7 +58,7 @@ impl VersionWord {
         Self((slot.0 as u64) << COUNTER_BITS | counter)
     }
 
-    /// Reads a version out of a word of remote memory.
+    /// Decodes a version from a word of remote memory.
     #[inline]
     pub const fn from_word(word: u64) -> Self {
         Self(word)
@@ -73,13 +76,13 @@ impl VersionWord {
         SlotId(((self.0 & SLOT_MASK) >> COUNTER_BITS) as u16)
     }
 
-    /// The owner's number.
+    /// The number that the owner has drawn.
     #[inline]
     pub const fn counter(self) -> u64 {
         self.0 & COUNTER_MASK
     }
 
-    /// The same timestamp with the lock bit set: what a header holds while its owner commits.
+    /// The same timestamp with the lock bit set: the header's value while its owner commits.
     #[inline]
     pub const fn locked(self) -> Self {
         Self(self.0 | LOCK)
@@ -103,7 +106,7 @@ impl VersionWord {
         self.0 & LOCK != 0
     }
 
-    /// Whether this version says that the row does not exist.
+    /// Whether the row does not exist in this version.
     #[inline]
     pub const fn is_deleted(self) -> bool {
         self.0 & DELETED != 0

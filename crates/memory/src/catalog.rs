@@ -1,7 +1,8 @@
-//! A shard of the catalog: definitions by name, as the bytes a compute server gave [ZB17 §6.1].
+//! A shard of the catalog: definitions by name, as opaque bytes [ZB17 §6.1].
 //!
-//! Every definition has a version. Whoever changes one names the version that was read, and is refused if
-//! somebody else was faster: no change of the catalog overwrites another unseen.
+//! Every definition has a version. A caller that changes one passes the version that it has read,
+//! and is refused if another caller was faster: no change of the catalog silently overwrites
+//! another.
 
 use crate::message::{Reader, Writer};
 use fabric::{CallError, Env, Reply, Service, ServiceId};
@@ -9,35 +10,32 @@ use layout::NodeId;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
-/// The service that keeps a shard of the catalog.
+/// The service of a catalog shard.
 pub const CATALOG_SERVICE: ServiceId = ServiceId(3);
 const LIST: u64 = 1;
 const PUT: u64 = 2;
 const REMOVE: u64 = 3;
 
-/// The version of a name that has no definition.
+/// The version of a name without a definition.
 pub const ABSENT: u64 = 0;
 
-/// What became of a change.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[must_use]
 pub enum Change {
-    /// It was made.
     Done,
-    /// Nothing was done: the definition has another version than the one that was read.
+    /// Refused: the definition has another version than the one that was read.
     Conflict,
 }
 
-/// A definition as a shard keeps it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Versioned {
-    /// Which state of the definition this is; no version of a shard comes twice, also not of another name.
+    /// Unique among all versions of a shard, also over different names.
     pub version: u64,
-    /// The definition as the compute server gave it.
+    /// The definition's bytes from the compute server.
     pub definition: Vec<u8>,
 }
 
-/// Definitions by name. A name lives on one memory server, chosen by its hash.
+/// Definitions by name. A name is stored on one memory server, selected by its hash.
 #[derive(Default)]
 pub struct CatalogService {
     shard: Mutex<Shard>,
@@ -45,13 +43,12 @@ pub struct CatalogService {
 
 #[derive(Default)]
 struct Shard {
-    /// The last version given.
     last_version: u64,
     definitions: BTreeMap<Vec<u8>, Versioned>,
 }
 
 impl Shard {
-    /// Whether `name` still has the version that the caller read.
+    /// Whether `name` still has the version that the caller has read.
     fn is_current(&self, name: &[u8], version: u64) -> bool {
         self.definitions.get(name).map_or(ABSENT, |kept| kept.version) == version
     }
@@ -119,14 +116,14 @@ fn decode(answer: &[u8]) -> Result<Change, CallError> {
     }
 }
 
-/// The shard that a name lives on.
+/// The memory server that stores a name.
 pub fn shard_of(name: &str, server_count: u16) -> NodeId {
     let sum =
         name.bytes().fold(0_u64, |sum, byte| sum.wrapping_mul(31).wrapping_add(u64::from(byte)));
     NodeId((sum % u64::from(server_count)) as u16)
 }
 
-/// All definitions that a shard keeps, with their versions.
+/// All definitions of a shard, with their versions.
 pub async fn list<E: Env>(env: &E, node: NodeId) -> Result<Vec<Versioned>, CallError> {
     let answer = env.call(node, CATALOG_SERVICE, Writer::new().number(LIST).finish()).await?;
     let mut reader = Reader::new(&answer, "a list of definitions");
@@ -138,8 +135,8 @@ pub async fn list<E: Env>(env: &E, node: NodeId) -> Result<Vec<Versioned>, CallE
     Ok(definitions)
 }
 
-/// Keeps a definition under a name, replacing the one with the version that was read; [`ABSENT`] for a name
-/// that must not be taken.
+/// Stores a definition under a name, in place of the one with the version that was read; [`ABSENT`]
+/// for a name that must be unused.
 pub async fn put<E: Env>(
     env: &E,
     node: NodeId,
@@ -179,7 +176,7 @@ mod tests {
         assert_eq!(shard.definitions[&b"t"[..]].definition, b"two");
         assert_eq!(shard.remove(b"t", second), Change::Done);
         assert_eq!(shard.remove(b"t", second), Change::Conflict);
-        // The name comes back, its versions do not.
+        // The name is reused, its versions are not.
         assert_eq!(shard.put(b"t", ABSENT, b"one"), Change::Done);
         assert_eq!(shard.put(b"t", first, b"four"), Change::Conflict);
         assert_eq!(shard.put(b"t", second, b"four"), Change::Conflict);

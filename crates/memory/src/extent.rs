@@ -1,4 +1,4 @@
-//! Extents: large pieces of a region that a memory server hands out on call [ZB17 §5.3].
+//! Extents: large pieces of a region that a memory server allocates on call [ZB17 §5.3].
 
 use crate::message::{Reader, Writer};
 use fabric::{CallError, Env, Reply, Service, ServiceId};
@@ -6,30 +6,28 @@ use layout::{GlobalPtr, NodeId, RegionId, WORD_BYTES, region};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-/// The service that hands out and takes back extents.
+/// The service that allocates and frees extents.
 pub const EXTENT_SERVICE: ServiceId = ServiceId(1);
 const ALLOCATE: u64 = 1;
 const FREE: u64 = 2;
 const USAGE: u64 = 3;
 const FREE_LABEL: u64 = 4;
 const POPULATE: u64 = 5;
-/// Words zeroed by one verb when an extent comes back.
+/// Words zeroed by one verb when an extent is freed.
 const ZERO_WORDS: u32 = 16 * 1024;
 
-/// What memory is used for: a table's number, or 0 for the system itself.
+/// The use of memory: a table's number, or 0 for the system itself.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Label(pub u64);
 
-/// Bytes handed out for one label.
+/// Bytes allocated for one label.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Usage {
-    /// What for.
     pub label: Label,
-    /// How much.
     pub bytes: u64,
 }
 
-/// Why no extent was handed out.
+/// Why no extent was allocated.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AllocateError {
@@ -37,20 +35,14 @@ pub enum AllocateError {
     #[error(
         "memory servers are full: {wanted_bytes} bytes were wanted, the fullest has {free_bytes} of {region_bytes} bytes left; give the servers more memory or drop tables"
     )]
-    Full {
-        /// Bytes wanted.
-        wanted_bytes: u64,
-        /// Bytes left.
-        free_bytes: u64,
-        /// Size of the region.
-        region_bytes: u64,
-    },
-    /// The memory server could not be asked.
+    Full { wanted_bytes: u64, free_bytes: u64, region_bytes: u64 },
+    /// The call to the memory server failed.
     #[error(transparent)]
     Call(#[from] CallError),
 }
 
-/// The extents of one region: returned memory where it fits best, else fresh memory from a rising mark.
+/// The extents of one region: best fit among freed memory, otherwise fresh memory from a rising
+/// mark.
 pub struct Extents {
     region: RegionId,
     state: Mutex<State>,
@@ -59,15 +51,15 @@ pub struct Extents {
 struct State {
     region_bytes: u64,
     mark: u64,
-    /// Memory up to here was touched in advance.
+    /// End of the memory that was touched in advance.
     touched: u64,
-    /// Zeroed memory below the mark, by offset, with its bytes. No two pieces touch.
+    /// Zeroed free memory below the mark: offset and bytes of each piece, with no two adjacent.
     free: BTreeMap<u64, u64>,
     used: BTreeMap<Label, BTreeMap<u64, u64>>,
 }
 
 impl Extents {
-    /// All of a region but its header.
+    /// All of a region except its header.
     pub fn new(region: RegionId, region_bytes: u64) -> Self {
         let (free, used) = (BTreeMap::new(), BTreeMap::new());
         let state = State { region_bytes, mark: region::HEADER_BYTES, touched: 0, free, used };
@@ -78,7 +70,7 @@ impl Extents {
         self.state.lock().expect("no holder of the extents panics")
     }
 
-    /// Hands out `bytes` zeroed bytes, rounded up to whole pages.
+    /// Allocates `bytes` zeroed bytes, rounded up to whole pages.
     pub fn allocate(&self, bytes: u64, label: Label) -> Result<GlobalPtr, AllocateError> {
         let bytes = bytes.max(1).next_multiple_of(region::HEADER_BYTES);
         let mut state = self.lock();
@@ -90,7 +82,7 @@ impl Extents {
         Ok(GlobalPtr::new(self.region, offset))
     }
 
-    /// As [`Self::allocate`], but nothing is left where the world has this node's memory be full.
+    /// As [`Self::allocate`], but fails in simulated worlds whose memory must be treated as full.
     pub fn allocate_in<E: Env>(
         &self,
         env: &E,
@@ -104,14 +96,14 @@ impl Extents {
         self.allocate(bytes, label)
     }
 
-    /// Takes the fresh memory up to `bytes` bytes beyond what was ever touched: where it starts, how much it
-    /// is, and how much of that was touched before.
+    /// Reserves the fresh memory up to `bytes` bytes beyond all touched memory. Returns its start,
+    /// its size, and how many of its bytes were touched before.
     fn begin_populating(&self, bytes: u64) -> (u64, u64, u64) {
         let mut state = self.lock();
         let start = state.mark;
         let touched = state.touched.max(start);
         let pages = bytes.next_multiple_of(region::HEADER_BYTES);
-        // Half of the room stays with those who want memory meanwhile.
+        // Half of the free memory stays available for concurrent allocations.
         let end_max = start + (state.region_bytes - start) / 2;
         state.mark = touched.saturating_add(pages).min(end_max).max(start);
         (start, state.mark - start, touched.min(state.mark) - start)
@@ -125,12 +117,12 @@ impl Extents {
         }
     }
 
-    /// Forgets that `label` holds the extent at `offset`; returns its size.
+    /// Removes the extent at `offset` from `label`; returns its size.
     fn forget(&self, offset: u64, label: Label) -> Option<u64> {
         self.lock().used.get_mut(&label)?.remove(&offset)
     }
 
-    /// Makes a zeroed extent available again.
+    /// Adds a zeroed extent to the free memory.
     fn recycle(&self, offset: u64, bytes: u64) {
         self.lock().add_free(offset, bytes);
     }
@@ -139,7 +131,6 @@ impl Extents {
         self.lock().used.get(&label).map(|held| held.keys().copied().collect()).unwrap_or_default()
     }
 
-    /// Bytes handed out per label.
     pub fn usage(&self) -> Vec<Usage> {
         let state = self.lock();
         let sum = |(label, held): (&Label, &BTreeMap<u64, u64>)| Usage {
@@ -151,7 +142,7 @@ impl Extents {
 }
 
 impl State {
-    /// Takes the smallest free piece that is large enough; what is over stays free.
+    /// Takes the smallest free piece that is large enough; the rest of it stays free.
     fn take_free(&mut self, bytes: u64) -> Option<u64> {
         let fits = self.free.iter().filter(|&(_, &free)| free >= bytes);
         let (&offset, &free) = fits.min_by_key(|&(_, &free)| free)?;
@@ -162,7 +153,8 @@ impl State {
         Some(offset)
     }
 
-    /// Adds a free piece, joined with those that it touches; the mark comes down to the last of them.
+    /// Adds a free piece, merged with adjacent ones; if it reaches the mark, lowers the mark to its
+    /// start.
     fn add_free(&mut self, offset: u64, bytes: u64) {
         let (mut start, mut end) = (offset, offset + bytes);
         if let Some((&before, &free)) = self.free.range(..start).next_back()
@@ -194,7 +186,7 @@ impl State {
     }
 }
 
-/// Answers allocation calls of compute servers.
+/// Handles allocation calls of compute servers.
 pub struct ExtentService(pub Arc<Extents>);
 
 impl<E: Env> Service<E> for ExtentService {
@@ -265,7 +257,7 @@ impl ExtentService {
     }
 }
 
-/// Extents are handed out zeroed, so they are zeroed when they come back.
+/// Allocation returns zeroed extents, so extents are zeroed when they are freed.
 async fn zero<E: Env>(env: &E, start: GlobalPtr, bytes: u64) -> Result<(), CallError> {
     let words = bytes / WORD_BYTES;
     let mut batch = fabric::Batch::new();
@@ -283,7 +275,7 @@ async fn zero<E: Env>(env: &E, start: GlobalPtr, bytes: u64) -> Result<(), CallE
     Ok(())
 }
 
-/// Asks `node` for an extent of at least `bytes` bytes.
+/// Allocates an extent of at least `bytes` bytes on `node`.
 pub async fn allocate_extent<E: Env>(
     env: &E,
     node: NodeId,
@@ -305,26 +297,26 @@ pub async fn allocate_extent<E: Env>(
     Ok(ptr)
 }
 
-/// Gives an extent back.
 pub async fn free_extent<E: Env>(env: &E, ptr: GlobalPtr, label: Label) -> Result<(), CallError> {
     let request = Writer::new().number(FREE).number(ptr.word()).number(label.0).finish();
     env.call(env.node_of(ptr.region()), EXTENT_SERVICE, request).await.map(drop)
 }
 
-/// Gives back everything that `label` holds on `node`: the table is gone and nobody reads it.
+/// Frees all extents of `label` on `node`, after the table was dropped and its last reader has
+/// ended.
 pub async fn free_label<E: Env>(env: &E, node: NodeId, label: Label) -> Result<(), CallError> {
     let request = Writer::new().number(FREE_LABEL).number(label.0).finish();
     env.call(node, EXTENT_SERVICE, request).await.map(drop)
 }
 
-/// Has `node` touch the next `bytes` bytes that it will hand out, so that the host's first-touch costs fall
-/// here and not on a transaction.
+/// Touches the next `bytes` bytes that `node` will allocate, so that no transaction pays for the
+/// first touch.
 pub async fn populate<E: Env>(env: &E, node: NodeId, bytes: u64) -> Result<(), CallError> {
     let request = Writer::new().number(POPULATE).number(bytes).finish();
     env.call(node, EXTENT_SERVICE, request).await.map(drop)
 }
 
-/// What `node` has handed out, by label.
+/// Allocated bytes on `node`, by label.
 pub async fn usage<E: Env>(env: &E, node: NodeId) -> Result<Vec<Usage>, CallError> {
     let answer = env.call(node, EXTENT_SERVICE, Writer::new().number(USAGE).finish()).await?;
     let mut reader = Reader::new(&answer, "memory usage");
@@ -383,7 +375,8 @@ mod tests {
             [take(1), take(2), take(3), take(1), take(1)].map(|at| at.expect("there is room"));
         let error = take(1).expect_err("all is handed out");
         assert!(matches!(error, AllocateError::Full { free_bytes: 0, .. }), "{error}");
-        // The holes at 1, 3 and 2 become one of 6 pages, of which the smallest fitting part is taken.
+        // The free pieces at 1, 3 and 2 become one of 6 pages, but the smallest piece that fits is
+        // taken.
         give(taken[0]);
         give(taken[2]);
         assert_eq!(take(3), Ok(taken[2]), "the smallest piece that is large enough");
@@ -392,7 +385,7 @@ mod tests {
         let error = take(7).expect_err("six pages are free");
         assert!(matches!(error, AllocateError::Full { free_bytes, .. } if free_bytes == 6 * page));
         assert_eq!((take(5), take(1)), (Ok(taken[0]), Ok(taken[0] + 5 * page)));
-        // What is free at the end is fresh again.
+        // Free memory at the end becomes fresh again.
         give(taken[4]);
         give(taken[3]);
         give(taken[0]);

@@ -1,9 +1,9 @@
-//! Memory servers, and the typed client side of each thing they do.
+//! Memory servers, and a typed client for each of their services.
 //!
-//! A memory server is passive: its memory is read and written by verbs it does not see. What it does on
-//! call is little and rare: hand out extents ([`extent`]), move old versions out of full buffers
-//! ([`mover`]), keep its shard of the catalog ([`catalog`]). Compute servers sub-allocate what they were
-//! handed ([`pool`]), so that no transaction waits for an allocation of its own.
+//! A memory server is passive: verbs read and write its memory without its processor. Calls are few
+//! and rare: allocate extents ([`extent`]), move old versions out of full buffers ([`mover`]),
+//! store a shard of the catalog ([`catalog`]). Compute servers sub-allocate their extents
+//! ([`pool`]), so that most transactions need no call for memory.
 #![forbid(unsafe_code)]
 
 pub mod catalog;

@@ -2,11 +2,10 @@
 
 use fabric::CallError;
 
-/// Room that a message starts with. Threads that let theirs grow step by step wait for each other in the
-/// allocator; blocks of up to a kilobyte each has at hand.
+/// Initial capacity of a message. Growing it step by step makes threads contend in the allocator;
+/// blocks of up to a kilobyte come from per-thread caches.
 const ROOM_BYTES: usize = 512;
 
-/// Appends the parts of a message.
 pub struct Writer(Vec<u8>);
 
 impl Default for Writer {
@@ -16,19 +15,16 @@ impl Default for Writer {
 }
 
 impl Writer {
-    /// An empty message.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Appends a number.
     #[must_use]
     pub fn number(mut self, value: u64) -> Self {
         self.0.extend_from_slice(&value.to_le_bytes());
         self
     }
 
-    /// Appends words.
     #[must_use]
     pub fn words(mut self, words: &[u64]) -> Self {
         self = self.number(words.len() as u64);
@@ -37,7 +33,6 @@ impl Writer {
         self
     }
 
-    /// Appends bytes.
     #[must_use]
     pub fn bytes(mut self, bytes: &[u8]) -> Self {
         self = self.number(bytes.len() as u64);
@@ -45,20 +40,19 @@ impl Writer {
         self
     }
 
-    /// The finished message.
     pub fn finish(self) -> Vec<u8> {
         self.0
     }
 }
 
-/// Takes a message apart; every part that is missing is an error, never a panic.
+/// Parses a message; a missing part is an error, never a panic.
 pub struct Reader<'a> {
     rest: &'a [u8],
     what: &'static str,
 }
 
 impl<'a> Reader<'a> {
-    /// Reads `message`, which is called `what` in errors.
+    /// Reads `message`, named `what` in errors.
     pub fn new(message: &'a [u8], what: &'static str) -> Self {
         Self { rest: message, what }
     }
@@ -72,13 +66,11 @@ impl<'a> Reader<'a> {
         Ok(taken)
     }
 
-    /// The next number.
     pub fn number(&mut self) -> Result<u64, CallError> {
         let bytes = self.take(8)?;
         Ok(u64::from_le_bytes(bytes.try_into().expect("eight bytes were taken")))
     }
 
-    /// The next words.
     pub fn words(&mut self) -> Result<Vec<u64>, CallError> {
         let count = self.number()? as usize;
         if count > self.rest.len() / 8 {
@@ -87,13 +79,11 @@ impl<'a> Reader<'a> {
         (0..count).map(|_| self.number()).collect()
     }
 
-    /// The next bytes.
     pub fn bytes(&mut self) -> Result<&'a [u8], CallError> {
         let count = self.number()? as usize;
         self.take(count)
     }
 
-    /// Whether everything was read.
     pub fn is_empty(&self) -> bool {
         self.rest.is_empty()
     }

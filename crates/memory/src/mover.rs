@@ -16,52 +16,51 @@ const DROP: u64 = 2;
 const FORGET: u64 = 3;
 /// Bytes of an extent of the overflow region.
 const OVERFLOW_EXTENT_BYTES: u64 = 256 * 1024;
-/// Most overflow entries of one row; a writer that would exceed it gets VersionBufferFull.
+/// Largest number of overflow entries of one row; a writer that would exceed it gets
+/// VersionBufferFull.
 pub const OVERFLOW_COUNT_MAX: u32 = 4096;
-/// Fewest moves between two walks over a list. A walk as long as the list after as many moves costs one
-/// step per move.
+/// Smallest number of moves between two walks over a list. Walking after as many moves as the list
+/// is long costs one step per move.
 const MOVES_PER_WALK_MIN: u32 = 16;
 
-/// What a writer asks for, while it holds the row's lock.
+/// A writer's request, made while it holds the row's lock.
 #[derive(Clone, PartialEq, Debug)]
 pub struct MoveRequest {
-    /// The row's version buffer.
     pub buffer: GlobalPtr,
-    /// Shape of the buffer.
     pub layout: BufferLayout,
-    /// The slot to be emptied.
     pub slot: u32,
     /// The table it belongs to.
     pub label: Label,
-    /// Counter per timestamp slot up to which every active snapshot sees: what is superseded at or before
-    /// it is collected. The caller has raised the collected-up-to word.
+    /// Counter per timestamp slot that every active snapshot covers: versions superseded at or
+    /// before it are collected. The caller has raised the collected-up-to word.
     pub horizon: Vec<u64>,
 }
 
 /// Moves versions on call. The caller holds the row's lock, so each buffer has one mover at a time.
 pub struct MoverService {
     extents: Arc<Extents>,
-    /// One lock for all, since threads that move versions of hot rows fight for every one. Never held
-    /// across an await.
+    /// One lock for all, since threads that move versions of hot rows contend for every lock. Never
+    /// held across an await.
     state: Mutex<State>,
     counts: Arc<MoverCounts>,
 }
 
-/// What a mover has done since it was made. Any thread may look.
+/// Statistics of a mover. Any thread may read them.
 #[derive(Debug, Default)]
 pub struct MoverCounts {
-    /// Versions put into overflow lists.
+    /// Versions moved to overflow lists.
     pub moved: AtomicU64,
-    /// Versions that have left overflow lists, because no snapshot needs them.
+    /// Versions dropped from overflow lists, because no snapshot needs them.
     pub dropped: AtomicU64,
 }
 
 #[derive(Default)]
 struct State {
     pools: BTreeMap<(Label, u32), OverflowPool>,
-    /// Per buffer: moves until its list is walked next. Only a matter of when, so it may be lost.
+    /// Per buffer: moves until the next walk over its list. It only affects timing, so it may be
+    /// lost.
     walks: BTreeMap<(Label, GlobalPtr), u32>,
-    /// Batches of finished calls, so that a call costs no arena.
+    /// Batches of finished calls, reused so that a call allocates no arena.
     batches: Vec<Batch>,
 }
 
@@ -73,7 +72,7 @@ struct OverflowPool {
 }
 
 impl MoverService {
-    /// A mover that takes its overflow region from `extents` and counts in `counts`.
+    /// A mover that allocates its overflow region from `extents` and counts in `counts`.
     pub fn new(extents: Arc<Extents>, counts: Arc<MoverCounts>) -> Self {
         Self { extents, state: Mutex::default(), counts }
     }
@@ -82,8 +81,8 @@ impl MoverService {
         self.state.lock().expect("no holder panics")
     }
 
-    /// Memory for an entry. Where a list was dropped on the way there is some, whatever the server has left:
-    /// the list's head still leads to it, so the move must not fail then.
+    /// Allocates an entry. If this move has dropped a whole list, the pool has memory, even on a
+    /// full server: the list's head still leads to it, so the move must not fail then.
     fn allocate<E: Env>(&self, env: &E, label: Label, words: u32) -> Result<GlobalPtr, CallError> {
         let mut state = self.state();
         let pool = state.pools.entry((label, words)).or_default();
@@ -102,7 +101,7 @@ impl MoverService {
         Ok(ptr)
     }
 
-    /// Drops all knowledge of a table whose extents go back.
+    /// Drops the state of a table whose extents are being freed.
     pub fn forget(&self, label: Label) {
         let mut state = self.state();
         state.pools.retain(|(held, _), _| *held != label);
@@ -118,7 +117,7 @@ impl MoverService {
         self.state().batches.push(batch);
     }
 
-    /// Counts a move; answers a batch for it, and whether it is time to walk over the list.
+    /// Counts a move; returns a batch for it, and whether it is time to walk over the list.
     fn begin_move(&self, request: &MoveRequest) -> (Batch, bool) {
         let mut state = self.state();
         let key = (request.label, request.buffer);
@@ -128,22 +127,23 @@ impl MoverService {
         (state.batches.pop().unwrap_or_default(), is_walk_due)
     }
 
-    /// Notes that the list was walked and `kept` entries were left.
+    /// Records that the list was walked and `kept` entries were left.
     fn note_walk(&self, request: &MoveRequest, kept: u32) {
         let mut state = self.state();
         let key = (request.label, request.buffer);
         match kept {
             0 => drop(state.walks.remove(&key)),
             _ => {
-                // Never later than when the list is full.
+                // At the latest when the list is full.
                 let room = OVERFLOW_COUNT_MAX.saturating_sub(kept).max(1);
                 state.walks.insert(key, kept.max(MOVES_PER_WALK_MIN).min(room));
             }
         }
     }
 
-    /// Copies the slot's version to a new overflow entry, makes it the head of the list, marks the slot
-    /// as moved; now and then drops the tail that nobody can need. Answers how many entries were dropped.
+    /// Copies the slot's version to a new overflow entry, makes it the head of the list, and marks
+    /// the slot as moved; from time to time drops the tail that no snapshot needs. Returns the
+    /// number of dropped entries.
     async fn move_version<E: Env>(&self, env: &E, request: &MoveRequest) -> Result<u64, CallError> {
         let words = request.layout.row.words();
         let slot = request.buffer.add_words(u64::from(request.layout.slot(request.slot)));
@@ -174,7 +174,8 @@ impl MoverService {
         }
         let entry = self.allocate(env, request.label, words)?;
         batch.clear_verbs();
-        // The entry is private until the head points to it; its header word links to the next entry.
+        // The entry is private until the head points to it; its header word links to the next
+        // entry.
         batch.write_word(entry, next);
         batch.write_row(entry, image, LINK, Cover::All);
         if !env.mutant("mover::skip_link") {
@@ -186,7 +187,8 @@ impl MoverService {
         Ok(dropped)
     }
 
-    /// Drops the tail of the list that nobody can need; all of it, if the horizon covers its head.
+    /// Drops the tail of the list that no snapshot needs; all of it, if the horizon covers its
+    /// head.
     async fn drop_list<E: Env>(&self, env: &E, request: &MoveRequest) -> Result<u64, CallError> {
         let head = request.buffer.add_words(u64::from(OVERFLOW_HEAD));
         let mut batch = Batch::new();
@@ -203,8 +205,8 @@ impl MoverService {
         Ok(dropped)
     }
 
-    /// Cuts the list before the first entry whose successor everybody sees; answers how many entries were kept and
-    /// dropped. If none was kept, the caller empties the list's head.
+    /// Cuts the list before the first entry whose successor every snapshot sees; returns the
+    /// numbers of kept and dropped entries. If none was kept, the caller empties the list's head.
     async fn trim<E: Env>(
         &self,
         env: &E,
@@ -216,7 +218,8 @@ impl MoverService {
         let mut kept = 0;
         let walked = self.walk(env, batch, request, head, (&mut kept, &mut freed)).await;
         let dropped = freed.len() as u64;
-        // A walk that fails may have cut the list before; if it has kept nothing, the head still leads to all.
+        // A failed walk may have cut the list already; if it has kept nothing, the head still leads
+        // to all entries.
         if walked.is_ok() || kept > 0 {
             let words = request.layout.row.words();
             self.state().pools.entry((request.label, words)).or_default().free.append(&mut freed);
@@ -225,7 +228,8 @@ impl MoverService {
         walked.map(|()| (kept, dropped))
     }
 
-    /// Walks the list, newest first; counts what is kept, cuts the list behind it, and lists what is free then.
+    /// Walks the list, newest first; counts the kept entries, cuts the list after them, and lists
+    /// the freed ones.
     async fn walk<E: Env>(
         &self,
         env: &E,
@@ -296,7 +300,7 @@ fn decode_forget(message: &[u8]) -> Result<Option<Label>, CallError> {
     }
 }
 
-/// Tells the mover of `node` that a table is gone and its extents go back.
+/// Notifies the mover of `node` that a table was dropped and its extents are being freed.
 pub async fn forget<E: Env>(env: &E, node: layout::NodeId, label: Label) -> Result<(), CallError> {
     let message = Writer::new().number(FORGET).number(label.0).finish();
     env.call(node, MOVER_SERVICE, message).await.map(drop)
@@ -324,14 +328,14 @@ fn decode(message: &[u8]) -> Result<(u64, MoveRequest), CallError> {
     Ok((what, MoveRequest { buffer, layout: BufferLayout { row, slots }, slot, label, horizon }))
 }
 
-/// Asks the server that holds the buffer to empty a slot. The caller holds the row's lock. Answers how
-/// many overflow entries were collected on the way.
+/// Has the buffer's server empty a slot. The caller holds the row's lock. Returns the number of
+/// overflow entries that were collected meanwhile.
 pub async fn move_version<E: Env>(env: &E, request: &MoveRequest) -> Result<u64, CallError> {
     let answer = call(env, request, MOVE).await?;
     Reader::new(&answer, "a moved version").number()
 }
 
-/// Asks for the overflow list to be dropped as far as the horizon covers it, without moving a version.
+/// Drops the overflow list as far as the horizon covers it, without moving a version.
 pub async fn drop_overflow<E: Env>(env: &E, request: &MoveRequest) -> Result<u64, CallError> {
     let answer = call(env, request, DROP).await?;
     Reader::new(&answer, "a dropped list").number()

@@ -1,18 +1,18 @@
-//! Sub-allocation on the compute server: pieces of a few words out of extents it holds.
+//! Sub-allocation on the compute server: pieces of a few words from its extents.
 
 use crate::extent::{AllocateError, Label, allocate_extent};
 use fabric::Env;
 use layout::{GlobalPtr, NodeId, WORD_BYTES};
 use std::collections::BTreeMap;
 
-/// Bytes of the first extent a pool asks for; the next ones double up to the largest.
+/// Bytes of a pool's first extent; each next one is twice as large, up to the limit.
 const EXTENT_BYTES_MIN: u64 = 64 * 1024;
-/// Bytes of the largest extent a pool asks for on its own.
+/// Bytes of the largest extent, unless a piece needs a larger one.
 const EXTENT_BYTES_MAX: u64 = 4 << 20;
 
-/// Pieces of memory for one purpose of one table. A freed piece is only ever reused for the same purpose
-/// and size, so that readers who still hold its address find the same shape there and recognise by key,
-/// version or fences that it is no longer theirs.
+/// Memory for one purpose of one table. A freed piece is only reused for the same purpose and size,
+/// so that readers that still have its address find the same shape there and notice by key, version
+/// or fences that it was reused.
 pub struct Pool {
     label: Label,
     nodes: Vec<NodeId>,
@@ -21,12 +21,12 @@ pub struct Pool {
     bump: GlobalPtr,
     bump_words: u64,
     free: BTreeMap<u32, Vec<GlobalPtr>>,
-    /// The size asked for last, whose free list is kept at hand.
+    /// The size used last, whose free list is kept at hand.
     recent: (u32, Vec<GlobalPtr>),
 }
 
 impl Pool {
-    /// An empty pool that takes its extents from `nodes` in turn.
+    /// An empty pool that allocates its extents from `nodes` in turn.
     pub fn new(label: Label, nodes: Vec<NodeId>) -> Self {
         assert!(!nodes.is_empty());
         Self {
@@ -41,12 +41,12 @@ impl Pool {
         }
     }
 
-    /// What its memory is used for.
+    /// The use of its memory.
     pub fn label(&self) -> Label {
         self.label
     }
 
-    /// A piece of `words` words, not zeroed if it was used before.
+    /// Allocates `words` words, not zeroed if they were used before.
     #[inline]
     pub async fn allocate<E: Env>(
         &mut self,
@@ -60,7 +60,7 @@ impl Pool {
         Ok(self.take(words).expect("an extent was just added for it"))
     }
 
-    /// A piece of `words` words, if the pool has one without asking for an extent.
+    /// Allocates `words` words, if the pool has them without a new extent.
     #[inline]
     pub fn take(&mut self, words: u32) -> Option<GlobalPtr> {
         assert!(words > 0);
@@ -77,7 +77,7 @@ impl Pool {
         Some(ptr)
     }
 
-    /// Takes a piece of `words` words back.
+    /// Frees a piece of `words` words.
     #[inline]
     pub fn free(&mut self, ptr: GlobalPtr, words: u32) {
         debug_assert!(!ptr.is_null());
@@ -119,7 +119,7 @@ impl Pool {
         Err(last_error.expect("a pool has at least one node"))
     }
 
-    /// Pieces in the free lists.
+    /// Number of pieces in the free lists.
     pub fn free_count(&self) -> usize {
         self.recent.1.len() + self.free.values().map(Vec::len).sum::<usize>()
     }

@@ -248,7 +248,6 @@ pub struct IndexScan {
 
 /// The order in which an index is read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[allow(missing_docs, reason = "they are what they say")]
 pub enum Direction {
     Forward,
     Backward,
@@ -358,7 +357,6 @@ pub struct ModifyTable {
 
 /// What is done to a table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[allow(missing_docs, reason = "they are SQL's words")]
 pub enum Operation {
     Insert,
     Update,

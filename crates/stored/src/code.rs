@@ -61,7 +61,6 @@ impl Code {
 
 /// The workloads that come with generated code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[allow(missing_docs, reason = "they are names")]
 pub enum Shipped {
     SmallBank,
     Tatp,

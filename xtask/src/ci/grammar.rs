@@ -1,7 +1,9 @@
-//! What `sql` reads, against PostgreSQL's own parser: the tests of `grammar` that its feature `pg_query` switches on.
+//! Compares `sql` with PostgreSQL's own parser: the tests of `grammar` behind its feature
+//! `pg_query`.
 //!
-//! The parser's sources are compiled for them alone, with features of their own, so that the other crates are built as if it
-//! were not there. That takes libclang. Where it is missing the tests are skipped with the reason; under `NAMDB_CI=1` they fail.
+//! The parser's sources are compiled for these tests only, with their own set of features, so that
+//! all other crates are built without it. That needs libclang. Without it the tests are skipped and
+//! the reason is printed; under `NAMDB_CI=1` they fail.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -15,7 +17,8 @@ pub const LINTS: &[&str] =
     &["clippy", "-p", "grammar", "--features", "pg_query", "--all-targets", "--", "-D", "warnings"];
 pub const TESTS: &[&str] = &["test", "-p", "grammar", "--features", "pg_query"];
 
-/// Where distributions put libclang, with one folder for each version or architecture where there is a star.
+/// Folders in which distributions install libclang; a star is one folder per version or
+/// architecture.
 const FOLDERS: [(&str, &str); 5] = [
     ("/usr/lib", "*/lib"),
     ("/usr/lib", "*"),
@@ -24,7 +27,7 @@ const FOLDERS: [(&str, &str); 5] = [
     ("/usr/local/lib", ""),
 ];
 
-/// Runs lints and tests; nothing if they are skipped.
+/// Runs lints and tests; `None` if they are skipped.
 pub fn run(root: &Path) -> Result<Option<TestResults>> {
     if !has_libclang() {
         let reason = "libclang is missing, install libclang-dev";
@@ -41,7 +44,7 @@ pub fn run(root: &Path) -> Result<Option<TestResults>> {
 }
 
 fn has_libclang() -> bool {
-    // The variable by which the library's build finds one in any other place.
+    // The library's build reads this variable for any other place.
     std::env::var_os("LIBCLANG_PATH").is_some()
         || FOLDERS.iter().any(|(folder, inside)| match inside.strip_prefix('*') {
             None => holds_libclang(Path::new(folder)),

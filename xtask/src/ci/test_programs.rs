@@ -1,7 +1,8 @@
-//! The workspace's test programs: built by cargo, run beside each other, since many of their tests wait.
+//! Runs the workspace's test programs, which cargo has built, concurrently, since many of their
+//! tests wait.
 //!
-//! Cargo runs one program after the other. Three at a time keep two processors busy while the tests of processes
-//! wait for leases and deadlines.
+//! Cargo runs one program after another. Three at a time keep two processors busy while tests with
+//! processes wait for leases and deadlines.
 
 use std::collections::VecDeque;
 use std::io::Read;
@@ -15,24 +16,26 @@ use serde_json::Value;
 
 use crate::{clock, process};
 
-/// Programs that run at a time.
+/// Number of concurrent programs.
 const AT_ONCE: usize = 3;
-/// Those that take longest begin first, so that others fill the time: two that wait, and two that compute.
+/// The longest ones start first, so that others fill the rest of the time: two that wait, and two
+/// that compute.
 const FIRST: [&str; 3] = ["program", "registry", "protocol"];
-/// A program that takes longer hangs.
+/// Time-out of a program.
 const TIME_MAX: Duration = Duration::from_secs(600);
 
 /// A test program.
 #[derive(Debug, PartialEq, Eq)]
 struct Program {
     path: PathBuf,
-    /// The folder of its package, in which it runs.
+    /// The folder of its package, which is its working directory.
     folder: PathBuf,
     package: String,
     target: String,
 }
 
-/// Builds all test programs of the workspace and runs them; answers what they said. Each is passed on when it ends.
+/// Builds all test programs of the workspace and runs them; returns their output. The output of
+/// each is printed when it ends.
 pub fn run(root: &Path, build: &[&str]) -> Result<String> {
     let messages = process::read_output(&mut process::cargo(root, build))?;
     let programs = programs(&messages)?;
@@ -62,7 +65,7 @@ pub fn run(root: &Path, build: &[&str]) -> Result<String> {
     Ok(said.into_inner().expect("no holder panics"))
 }
 
-/// The programs that cargo's messages name, those that take longest first.
+/// The programs in cargo's messages, the longest first.
 fn programs(messages: &str) -> Result<Vec<Program>> {
     let mut programs = Vec::new();
     for line in messages.lines() {
@@ -88,7 +91,7 @@ fn programs(messages: &str) -> Result<Vec<Program>> {
     Ok(programs)
 }
 
-/// Runs a program; answers what it said, and whether all its tests passed.
+/// Runs a program; returns its output, and whether all its tests passed.
 fn run_one(program: &Program) -> (String, Result<()>) {
     let Program { package, target, .. } = program;
     let start = clock::now();
@@ -105,7 +108,7 @@ fn run_one(program: &Program) -> (String, Result<()>) {
     (said, outcome)
 }
 
-/// What a program said, and how it ended if it did in time.
+/// The output of a program, and its exit status if it ended in time.
 fn watch(program: &Program) -> Result<(String, Option<ExitStatus>)> {
     let mut command = Command::new(&program.path);
     command.current_dir(&program.folder).env("CARGO_MANIFEST_DIR", &program.folder);
@@ -116,7 +119,7 @@ fn watch(program: &Program) -> Result<(String, Option<ExitStatus>)> {
     std::thread::scope(|scope| {
         let listener = scope.spawn(|| {
             let mut said = Vec::new();
-            // What was said before an error is all there is.
+            // After an error the output so far is all there is.
             let _ = stdout.read_to_end(&mut said);
             said
         });

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::Add;
 
-/// How many tests of a whole `cargo test` passed and failed.
+/// Numbers of passed and failed tests of a whole `cargo test`.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct TestResults {
     pub passed: u64,
@@ -15,7 +15,7 @@ impl TestResults {
     pub fn read(output: &str) -> TestResults {
         let mut sum = TestResults::default();
         for line in output.lines() {
-            // A test that prints without a line end may stand before it.
+            // A test that prints without a line end may share the line.
             let Some((_, counts)) = line.split_once("test result: ") else {
                 continue;
             };

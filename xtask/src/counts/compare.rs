@@ -1,4 +1,4 @@
-//! Holds the measurements against the record.
+//! Compares measurements with the record.
 
 use anyhow::{Result, bail};
 
@@ -7,7 +7,7 @@ use super::record::{Counts, RECORD, Record};
 /// Instructions may grow by this much: memory placement and hash seeds move them a little.
 const INSTRUCTIONS_GROWTH_MAX: f64 = 0.03;
 
-/// Round trips are the design itself; the allowance is for conflicts that fall differently.
+/// Round trips follow from the design; the allowance is for conflicts that differ by chance.
 const ROUND_TRIPS_GROWTH_MAX: f64 = 0.005;
 
 /// Verbs likewise.
@@ -75,7 +75,8 @@ fn print(workload: &str, before: &Counts, now: &Counts, has_instructions: bool) 
     }
 }
 
-/// What grew beyond its allowance, of the workload and of each of its transaction types.
+/// Descriptions of all counts that grew beyond their allowance, of the workload and of each
+/// transaction type.
 fn judge(workload: &str, before: &Counts, now: &Counts, holds_instructions: bool) -> Vec<String> {
     if before.transactions != now.transactions {
         let (before, now) = (before.transactions, now.transactions);
@@ -83,7 +84,7 @@ fn judge(workload: &str, before: &Counts, now: &Counts, holds_instructions: bool
     }
     let mut failures = Vec::new();
     let mut hold = |name: String, before: f64, now: f64, growth_max: f64| {
-        // NaN is in no order, so it must not pass for small.
+        // NaN compares false with everything, so it must not pass as small.
         let is_held = growth(before, now) <= growth_max;
         if !is_held {
             let percent = 100.0 * growth_max;
@@ -116,7 +117,7 @@ fn judge(workload: &str, before: &Counts, now: &Counts, holds_instructions: bool
     failures
 }
 
-/// By which part of the former value the new one is larger.
+/// The relative growth from `before` to `now`.
 fn growth(before: f64, now: f64) -> f64 {
     if before == now { 0.0 } else { (now - before) / before }
 }

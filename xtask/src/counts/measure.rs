@@ -1,4 +1,4 @@
-//! Runs the program under callgrind and reads what both of them counted.
+//! Runs the program under callgrind and reads the counts of both.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,14 +11,14 @@ use serde::Deserialize;
 use super::record::{Counts, TypeCounts};
 use crate::{process, workspace};
 
-/// What came of measuring one workload.
+/// Result of measuring one workload.
 pub enum Measurement {
     Counts(Counts),
-    /// The program does not run it, and says why.
+    /// The program does not run it; with the reason.
     Unknown(String),
 }
 
-/// The line the program prints, averages per transaction.
+/// The JSON line that the program prints, with averages per transaction.
 #[derive(Deserialize)]
 struct Report {
     workload: String,
@@ -68,7 +68,7 @@ pub fn verbs(binary: &Path, workload: &str, transactions: u64) -> Result<Counts>
     })
 }
 
-/// Whether the program has the subcommand at all.
+/// Whether the program has this subcommand.
 pub fn knows_counts(binary: &Path) -> bool {
     succeeds(Command::new(binary).args(["counts", "--help"]))
 }
@@ -78,14 +78,14 @@ fn succeeds(command: &mut Command) -> bool {
     silent.status().is_ok_and(|status| status.success())
 }
 
-/// Runs N and 2N transactions and takes the difference: starting and loading cost the same in both.
+/// Runs N and 2N transactions and takes the difference: start and load cost the same in both.
 pub fn measure(
     root: &Path,
     binary: &Path,
     workload: &str,
     transactions: u64,
 ) -> Result<Measurement> {
-    // Once at full speed, to tell an unknown workload from one that fails under callgrind.
+    // Once at full speed, to distinguish an unknown workload from one that fails under callgrind.
     if let Err(error) = process::capture(&mut counts(binary, workload, 1)) {
         return Ok(Measurement::Unknown(format!("{error:#}")));
     }
@@ -120,7 +120,7 @@ fn run(root: &Path, binary: &Path, workload: &str, transactions: u64) -> Result<
     let folder = workspace::target_directory(root)?.join("counts");
     fs::create_dir_all(&folder).context("create the folder of the measurements")?;
     let out = folder.join(format!("{workload}-{transactions}.callgrind"));
-    // A result of an earlier run must not be taken for this one's.
+    // Remove the result of an earlier run.
     let _absent_is_fine = fs::remove_file(&out);
     let inner = counts(binary, workload, transactions);
     let mut command = Command::new("valgrind");
@@ -139,7 +139,7 @@ fn total(profile: &str) -> Result<u64> {
     first.and_then(|number| number.parse().ok()).context("callgrind's result has no totals")
 }
 
-/// The report among the lines of the program's output, checked to be the one asked for.
+/// Finds the report in the program's output, and checks that it belongs to this run.
 fn report(output: &str, workload: &str, transactions: u64) -> Result<Report> {
     let Some(line) = output.lines().find(|line| line.starts_with('{')) else {
         bail!("`namdb counts --workload {workload}` printed no line of JSON");

@@ -8,13 +8,13 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
-/// Where the record stands, from the workspace root.
+/// Path of the record, from the workspace root.
 pub const RECORD: &str = "xtask/counts.toml";
 
 const HEADER: &str = "# Averages per transaction, except `transactions` and `count`. Written by\n\
                       # `cargo xtask counts --bless`; a commit that changes them says why.\n\n";
 
-/// The counts of all workloads, and the compiler that they were measured with.
+/// The counts of all workloads, and the compiler version.
 #[derive(Debug, Default, PartialEq, Deserialize, Serialize)]
 pub struct Record {
     pub rustc: String,
@@ -37,7 +37,7 @@ pub struct Counts {
 /// One transaction type of a workload, as namdb reports it.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 pub struct TypeCounts {
-    /// How many transactions of this type ran.
+    /// Number of transactions of this type.
     pub count: f64,
     pub round_trips: f64,
     pub verbs: f64,
@@ -45,7 +45,7 @@ pub struct TypeCounts {
 }
 
 impl Record {
-    /// Reads the record; none if the file does not exist.
+    /// Reads the record; `None` if the file does not exist.
     pub fn read(root: &Path) -> Result<Option<Record>> {
         match fs::read_to_string(root.join(RECORD)) {
             Ok(text) => Ok(Some(toml::from_str(&text).with_context(|| format!("parse {RECORD}"))?)),
@@ -54,7 +54,7 @@ impl Record {
         }
     }
 
-    /// Writes the record with numbers rounded, so that its differences are readable.
+    /// Writes the record with rounded numbers, so that diffs are readable.
     pub fn write(&self, root: &Path) -> Result<()> {
         fs::write(root.join(RECORD), self.text()?).with_context(|| format!("write {RECORD}"))
     }

@@ -1,4 +1,4 @@
-//! What is tried on the hosts. Each case has clusters of its own.
+//! The test cases on the hosts. Each case has its own clusters.
 
 mod cut;
 mod distributed;
@@ -13,7 +13,7 @@ use super::cluster::{Bench, Cluster, LEASE_S, Lab};
 use super::network::{COMPUTE_HOSTS, THIRD_PLACE};
 use crate::clock;
 
-/// Something that happens to a cluster, and what has to come of it.
+/// Something that happens to a cluster, and its required outcome.
 pub struct Case {
     pub name: &'static str,
     /// A sentence.
@@ -45,12 +45,12 @@ pub const CASES: [Case; 7] = [
     },
     Case {
         name: "memory-server-killed",
-        shows: "everybody is told of a memory server's death, and one that is started again is another",
+        shows: "all members notice a memory server's death, and a restarted one has a new identity",
         run: killed::memory_server,
     },
     Case {
         name: "compute-server-killed",
-        shows: "what a dead compute server has locked holds no reader up, and whoever wants to write there is refused",
+        shows: "locks of a dead compute server block no reader, and writes to the locked rows are refused",
         run: killed::compute_server,
     },
     Case {
@@ -60,21 +60,21 @@ pub const CASES: [Case; 7] = [
     },
 ];
 
-/// What clients saw.
+/// The history that clients record.
 const HISTORY: &str = "history.edn";
-/// How long a server lives without a sign of it.
+/// Lease of a server.
 const LEASE: Duration = Duration::from_secs(LEASE_S);
 
-/// After its lease, a process may take so long to end.
+/// Time to end after the lease.
 const STOP_BOUND: Duration = Duration::from_secs(3);
-/// For a whole benchmark of some seconds, on a host that does other things as well.
+/// For a whole benchmark of some seconds, on a host with other load.
 const BENCH_BOUND: Duration = Duration::from_secs(60);
-/// Lists on all memory servers, with many conflicts, at a rate that leaves the judge little to judge.
+/// Lists on all memory servers, with many conflicts, at a rate that is quick to judge.
 const APPEND: &str = "append --lists 12 --threads 1 --lanes 6 --warm-up 0 --rate 250";
 /// Accounts on all memory servers.
 const BANK: &str = "bank --records 500 --threads 1 --lanes 6 --warm-up 0 --rate 500";
 
-/// Has the judge look at what clients saw, in the third place.
+/// Judges the clients' history, on the third host.
 fn judge(cluster: &mut Cluster) -> Result<()> {
     let words = format!("check history {HISTORY} --isolation snapshot");
     let ended = cluster.run(THIRD_PLACE, &words, BENCH_BOUND)?;
@@ -83,12 +83,12 @@ fn judge(cluster: &mut Cluster) -> Result<()> {
     Ok(())
 }
 
-/// What a program has said of its error.
+/// The error message in a program's output.
 fn last_sentence(said: &str) -> &str {
     ["namdb: ", "ERROR "].iter().find_map(|begin| said.rfind(begin)).map_or(said, |at| &said[at..])
 }
 
-/// What a benchmark has said of a memory server that it lost.
+/// A benchmark's message about a lost memory server.
 fn loss(said: &str) -> Result<&str> {
     ensure!(said.contains("A MEMORY SERVER WAS LOST"), "it does not say that it is: {said}");
     let start =
@@ -97,7 +97,8 @@ fn loss(said: &str) -> Result<&str> {
     Ok(&said[start..end])
 }
 
-/// Programs on both compute hosts run transactions on all memory servers: lists, whose history is kept, and accounts.
+/// Programs on both compute hosts run transactions on all memory servers: lists, with a recorded
+/// history, and accounts.
 fn both_at_work(cluster: &mut Cluster) -> Result<[(&'static str, Bench); 2]> {
     let history = cluster.path(HISTORY);
     let appends = format!("{APPEND} --seconds 60 --history {}", history.display());
@@ -109,7 +110,8 @@ fn both_at_work(cluster: &mut Cluster) -> Result<[(&'static str, Bench); 2]> {
     Ok([("append", append), ("bank", bank)])
 }
 
-/// Waits until they have told of the loss of memory server 1, since that happened.
+/// Waits until both have reported the loss of memory server 1, and prints the time since it
+/// happened.
 fn both_tell_of_loss(
     benches: [(&'static str, Bench); 2],
     (since, what): (Instant, &str),
@@ -124,7 +126,7 @@ fn both_tell_of_loss(
     Ok(())
 }
 
-/// Says what was seen.
+/// Prints an observation.
 fn saw(sentence: &str) {
     eprintln!("hosts:   {sentence}");
 }

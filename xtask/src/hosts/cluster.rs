@@ -10,21 +10,21 @@ use serde_json::Value;
 use super::network::{COMPUTE_HOSTS, Host, MEMORY_HOSTS, Network, THIRD_PLACE};
 use super::running::{Ended, Running};
 
-/// Seconds that a server counts as living without a sign of it.
+/// Lease of a server in seconds.
 pub const LEASE_S: u64 = 5;
 /// Port of memory servers.
 const MEMORY_PORT: u16 = 7400;
-/// Port at which compute servers take work.
+/// Port at which compute servers receive work.
 const COMPUTE_PORT: u16 = 7500;
 /// Memory of each memory server.
 const MEMORY: &str = "640 MiB";
-/// How long anything may take to start.
+/// Time-out of every start.
 const START_TIME: Duration = Duration::from_secs(20);
 
-/// What a server says when it is a member; behind it stands its identity.
+/// A server prints this when it has joined, followed by its identity.
 pub const JOINED: &str = "joined identity=";
 
-/// The hosts, and what is common to all clusters on them.
+/// The hosts, and the common parts of all clusters on them.
 pub struct Lab {
     pub network: Network,
     work: PathBuf,
@@ -43,7 +43,7 @@ impl Lab {
         etcd.args(["--listen-client-urls", &clients, "--advertise-client-urls", &clients]);
         etcd.args(["--listen-peer-urls", &peers, "--initial-advertise-peer-urls", &peers]);
         etcd.args(["--initial-cluster", &format!("third={peers}")]);
-        // Nothing here outlives the run, and other programs may be at the disk.
+        // Nothing here outlives the run, and other programs may use the disk.
         etcd.arg("--unsafe-no-fsync");
         let mut registry = Running::start(&mut etcd, "etcd", work)?;
         registry.wait_for("ready to serve client requests", START_TIME)?;
@@ -51,7 +51,7 @@ impl Lab {
         Ok(Self { network, work, program, _registry: registry, started: 0 })
     }
 
-    /// Starts a cluster, with nothing in common with earlier ones.
+    /// Starts a cluster, independent of earlier ones.
     pub fn cluster(&mut self) -> Result<Cluster> {
         self.started += 1;
         let folder = self.work.join(format!("cluster-{}", self.started));
@@ -93,13 +93,13 @@ impl Lab {
         text
     }
 
-    /// Makes the network whole again, whatever a case has done to it.
+    /// Restores the network after a case.
     pub fn mend(&self) -> Result<()> {
         self.network.mend_all()
     }
 }
 
-/// A cluster; its servers end with it.
+/// A cluster; its servers stop on drop.
 pub struct Cluster {
     file: PathBuf,
     folder: PathBuf,
@@ -119,7 +119,8 @@ impl Cluster {
         self.start(&mut command, &format!("memory-{number}"))
     }
 
-    /// Starts compute servers on all their hosts. Without any, whoever has something to run runs it itself.
+    /// Starts compute servers on all their hosts. Without any, a client runs its transactions
+    /// itself.
     pub fn start_compute_servers(&mut self) -> Result<Vec<Running>> {
         let mut servers = Vec::new();
         for (number, host) in COMPUTE_HOSTS.into_iter().enumerate() {
@@ -156,7 +157,7 @@ impl Cluster {
         self.start(&mut command, &name)?.finish(bound)
     }
 
-    /// What `namdb status` knows, asked from the third place.
+    /// The report of `namdb status`, on the third host.
     pub fn status(&mut self) -> Result<Value> {
         let report = self.folder.join("status.json");
         let words = format!("status --cluster {} --json {}", self.file.display(), report.display());
@@ -177,13 +178,13 @@ pub struct Bench {
 }
 
 impl Bench {
-    /// Waits until its tables are loaded, and it runs transactions.
+    /// Waits until its tables are loaded and it runs transactions.
     pub fn wait_until_running(&mut self) -> Result<()> {
         let bound = Duration::from_secs(60);
         self.running.wait_for("process size", bound)
     }
 
-    /// Waits until it ends well; all its checks hold.
+    /// Waits until it succeeds, with all its checks.
     pub fn succeed(self, bound: Duration) -> Result<Report> {
         self.running.succeed(bound)?;
         let report = Report(read(&self.report)?);
@@ -191,13 +192,13 @@ impl Bench {
         Ok(report)
     }
 
-    /// Waits until it ends with a report, whatever that says.
+    /// Waits until it ends with a report of any content.
     pub fn report(self, bound: Duration) -> Result<Report> {
         let ended = self.running.finish(bound)?;
         read(&self.report).map(Report).with_context(|| ended.said)
     }
 
-    /// Waits until it ends, which it must not do well.
+    /// Waits until it ends, which must be a failure.
     pub fn fail(self, bound: Duration) -> Result<Ended> {
         let ended = self.running.finish(bound)?;
         ensure!(
@@ -218,7 +219,7 @@ pub fn identity(server: &Running) -> Result<String> {
     Ok(behind.split(' ').next().unwrap_or_default().to_owned())
 }
 
-/// What a benchmark reports.
+/// The report of a benchmark.
 pub struct Report(Value);
 
 impl Report {
@@ -241,7 +242,7 @@ impl Report {
         self.0["checks"].as_array().map_or(&[], Vec::as_slice)
     }
 
-    /// What was done and what holds.
+    /// The number of transactions and of checks.
     pub fn summary(&self) -> Result<String> {
         let committed = self.number("/committed")?;
         Ok(format!("{committed:.0} transactions, {} checks hold", self.checks().len()))

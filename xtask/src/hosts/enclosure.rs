@@ -1,7 +1,8 @@
-//! What holds the hosts: namespaces of users, networks, mounts and processes.
+//! The enclosure of the hosts: namespaces of users, networks, mounts and processes.
 //!
-//! This program starts itself again as the first process of a process namespace. When that process ends, the
-//! kernel kills all others in it; and it is killed when the one that started it ends, by Ctrl-C or otherwise.
+//! This program starts itself again as the first process of a process namespace. When that process
+//! ends, the kernel kills all others in it; and it is killed when the one that started it ends, by
+//! Ctrl-C or otherwise.
 
 use std::path::Path;
 use std::process::Command;
@@ -13,7 +14,7 @@ use super::network;
 use crate::clock;
 use crate::process;
 
-/// Programs that are needed, and the packages that bring them.
+/// Required programs, and their packages.
 const PROGRAMS: [(&str, &str); 5] = [
     ("ip", "iproute2"),
     ("etcd", "etcd-server"),
@@ -21,16 +22,16 @@ const PROGRAMS: [(&str, &str); 5] = [
     ("nsenter", "util-linux"),
     ("setpriv", "util-linux"),
 ];
-/// All cases together, far longer than they take.
+/// Time-out of all cases together, far longer than they take.
 const TIME_MAX: Duration = Duration::from_secs(300);
 
-/// How namespaces are made here.
+/// The way to create namespaces on this host.
 pub struct Enclosure {
     /// Options of `unshare`.
     options: Vec<&'static str>,
 }
 
-/// Finds out how, or says why it cannot be done.
+/// Determines that way, or returns the reason why there is none.
 pub fn find() -> Result<Enclosure> {
     let missing: Vec<_> = PROGRAMS
         .iter()
@@ -61,7 +62,7 @@ fn is_installed(program: &str) -> bool {
 }
 
 impl Enclosure {
-    /// A command whose words are run inside, and killed with us.
+    /// A command that runs its arguments inside, and is killed with this process.
     fn command(&self) -> Command {
         let mut command = Command::new("setpriv");
         command.args(["--pdeathsig", "KILL", "unshare"]).args(&self.options).arg("--");
@@ -77,7 +78,7 @@ impl Enclosure {
         let mut inside = command.spawn().context("start setpriv")?;
         let status = clock::wait(TIME_MAX, || inside.try_wait().transpose());
         let Some(status) = status else {
-            // What is killed here is `unshare`, and everything inside with it.
+            // This kills `unshare`, and everything inside with it.
             inside.kill().context("end what is inside")?;
             inside.wait().context("wait for what is inside")?;
             bail!("the cases did not end within {} s", TIME_MAX.as_secs());

@@ -6,18 +6,18 @@ use anyhow::{Context, Result};
 
 use crate::process;
 
-/// What shows that a network can be made here, for a shell: a host, a switch, and a cable.
+/// A shell command that tests whether a network can be created here: a host, a switch, and a cable.
 pub const TRIAL: &str = "mount -t tmpfs tmpfs /run && ip netns add trial && ip link add switch type bridge \
                          && ip link add port type veth peer name cable netns trial \
                          && nsenter --net=/run/netns/trial true";
-/// Where programs of administrators are, which other users may lack in their path.
+/// Folders of administrators' programs, which may be missing in other users' paths.
 pub const MORE_FOLDERS: [&str; 2] = ["/usr/sbin", "/sbin"];
 
-/// Where memory servers are.
+/// Hosts of memory servers.
 pub const MEMORY_HOSTS: [Host; 3] = [Host("m0", 10), Host("m1", 11), Host("m2", 12)];
-/// Where transactions come from.
+/// Hosts of clients and compute servers.
 pub const COMPUTE_HOSTS: [Host; 2] = [Host("c0", 20), Host("c1", 21)];
-/// Where the registry is, and where databases are checked from.
+/// Host of the registry, from which databases are checked.
 pub const THIRD_PLACE: Host = Host("third", 2);
 const SWITCH: &str = "switch";
 
@@ -34,7 +34,7 @@ impl Host {
         format!("10.77.0.{}", self.1)
     }
 
-    /// A command that runs on the host; its process is the program itself.
+    /// A command that runs on the host, in a process of its own.
     pub fn command(self, program: &std::path::Path) -> Command {
         let mut command = Command::new("nsenter");
         command.arg(format!("--net=/run/netns/{}", self.0)).arg("--").arg(program);
@@ -46,9 +46,9 @@ impl Host {
 pub struct Network(());
 
 impl Network {
-    /// Plugs everything together, in the namespaces of this process.
+    /// Connects all hosts, in the namespaces of this process.
     pub fn new() -> Result<Self> {
-        // Names of network namespaces are files below /run, which belongs to somebody else outside.
+        // Names of network namespaces are files below /run, which belongs to another user outside.
         process::capture(Command::new("mount").args(["-t", "tmpfs", "tmpfs", "/run"]))?;
         ip(&format!("netns add {SWITCH}"))?;
         ip(&format!("-n {SWITCH} link add name {SWITCH} up type bridge"))?;
@@ -70,12 +70,12 @@ impl Network {
         ip(&format!("-n {SWITCH} link set {} down", host.name()))
     }
 
-    /// Plugs it in again.
+    /// Plugs the cable in again.
     pub fn mend(&self, host: Host) -> Result<()> {
         ip(&format!("-n {SWITCH} link set {} up", host.name()))
     }
 
-    /// Plugs everything in.
+    /// Plugs all cables in.
     pub fn mend_all(&self) -> Result<()> {
         MEMORY_HOSTS
             .into_iter()
@@ -90,7 +90,7 @@ fn ip(words: &str) -> Result<()> {
     Ok(())
 }
 
-/// Has the command, and whatever it starts, find programs of administrators, too.
+/// Adds the folders of administrators' programs to the command's path.
 pub fn with_more_folders(command: &mut Command) {
     let mut folders = std::env::var("PATH").unwrap_or_default();
     for folder in MORE_FOLDERS {

@@ -1,4 +1,4 @@
-//! Programs that run on hosts, each with a file for what it says.
+//! Programs on hosts, each with a file for its output.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -10,35 +10,35 @@ use anyhow::{Context, Result, bail};
 use crate::clock;
 use crate::process;
 
-/// A program that was started. It ends with this.
+/// A started program, killed on drop.
 pub struct Running {
     child: Child,
-    /// As messages name it.
+    /// Its name in messages.
     name: String,
     log: PathBuf,
 }
 
 /// How a program ended.
 pub struct Ended {
-    /// Its exit code; none if it was killed.
+    /// Its exit code; `None` if it was killed.
     pub code: Option<i32>,
-    /// All that it has said.
+    /// Its whole output.
     pub said: String,
-    /// When that was noticed.
+    /// When its end was noticed.
     pub at: Instant,
 }
 
-/// What a process is told.
+/// A signal to a process.
 #[derive(Clone, Copy)]
 pub enum Signal {
-    /// To stand still.
+    /// Suspends it.
     Stop,
-    /// To go on.
+    /// Resumes it.
     Continue,
 }
 
 impl Running {
-    /// Starts a command. `name` is that of its file in `work`, too.
+    /// Starts a command. `name` is also the name of its file in `work`.
     pub fn start(command: &mut Command, name: &str, work: &Path) -> Result<Self> {
         let log = work.join(format!("{name}.log"));
         let output = File::create(&log).with_context(|| format!("write {}", log.display()))?;
@@ -48,13 +48,13 @@ impl Running {
         Ok(Self { child, name: name.to_owned(), log })
     }
 
-    /// What it has said so far, as one line.
+    /// Its output so far, as one line.
     pub fn said(&self) -> String {
         let said = std::fs::read(&self.log).unwrap_or_default();
         String::from_utf8_lossy(&said).split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
-    /// Waits until it has said `words`.
+    /// Waits until its output contains `words`.
     pub fn wait_for(&mut self, words: &str, bound: Duration) -> Result<()> {
         let found = clock::wait(bound, || {
             let is_over = !self.is_alive();
@@ -68,7 +68,7 @@ impl Running {
         }
     }
 
-    /// The number of its process.
+    /// Its process number.
     pub fn process(&self) -> u32 {
         self.child.id()
     }
@@ -84,7 +84,7 @@ impl Running {
         self.child.wait().map(drop).with_context(|| format!("wait for {}", self.name))
     }
 
-    /// Tells it something.
+    /// Sends it a signal.
     pub fn signal(&self, signal: Signal) -> Result<()> {
         let name = match signal {
             Signal::Stop => "STOP",
@@ -94,7 +94,7 @@ impl Running {
         process::run(Command::new("sh").args(["-c", &script]))
     }
 
-    /// Waits until it ends on its own. One that does not within `bound` hangs.
+    /// Waits for its end. A program that exceeds `bound` counts as hanging.
     pub fn finish(mut self, bound: Duration) -> Result<Ended> {
         let status = clock::wait(bound, || self.child.try_wait().transpose());
         let Some(status) = status else {
@@ -104,7 +104,7 @@ impl Running {
         Ok(Ended { code, said: self.said(), at: clock::now() })
     }
 
-    /// As [`Running::finish`], and ends well.
+    /// As [`Running::finish`], and requires success.
     pub fn succeed(self, bound: Duration) -> Result<Ended> {
         let name = self.name.clone();
         let ended = self.finish(bound)?;
@@ -117,7 +117,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // One that has ended cannot be killed.
+        // A program that has ended cannot be killed.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,12 +1,13 @@
-//! The archive a kernel unpacks into memory when it boots: `cpio` in its "new ASCII" form.
+//! The archive that a kernel unpacks into memory at boot: `cpio` in its "new ASCII" form.
 //!
 //! ```text
 //! header: "070701", then 13 numbers of 8 hexadecimal digits:
-//!         inode, mode, owner, group, links, time, bytes, 4 device numbers, bytes of the name, checksum (0)
-//! then the name with a zero behind it, and the content, each filled up to a multiple of 4 bytes
+//!         inode, mode, owner, group, links, time, bytes, 4 device numbers, bytes of the name,
+//!         checksum (0)
+//! then the name with a zero behind it, and the content, each padded to a multiple of 4 bytes
 //! ```
 
-/// Files put one after the other.
+/// Concatenated files.
 #[derive(Default)]
 pub struct Archive {
     bytes: Vec<u8>,
@@ -17,12 +18,12 @@ const FILE_MODE: u32 = 0o100_755;
 const FOLDER_MODE: u32 = 0o040_755;
 
 impl Archive {
-    /// Puts a folder; its parents have to be there.
+    /// Adds a folder; its parents must exist.
     pub fn folder(&mut self, name: &str) {
         self.entry(name, FOLDER_MODE, &[]);
     }
 
-    /// Puts a file that may be executed.
+    /// Adds an executable file.
     pub fn file(&mut self, name: &str, content: &[u8]) {
         self.entry(name, FILE_MODE, content);
     }

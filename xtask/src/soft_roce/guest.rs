@@ -1,4 +1,4 @@
-//! Guests: booted, listened to, and stopped when their time is over.
+//! Guests: boots them, reads their consoles, and stops them at the deadline.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -9,32 +9,34 @@ use anyhow::{Context, Result, bail};
 
 use crate::soft_roce::Machine;
 
-/// Memory of one guest. Soft-RoCE and the layer over the host's files live there, too.
+/// Memory of one guest, including Soft-RoCE and the layer over the host's files.
 const MEMORY: &str = "2G";
-/// How much longer than the guests' deadline we wait for the programs that hold them to.
+/// Extra time for the programs that enforce the guests' deadline.
 const GRACE: Duration = Duration::from_secs(15);
 
-/// Without fast string instructions the kernel copies whole words, as hardware does: emulated, those
-/// instructions copy bytes, and the words of a verb would be torn. The others cost time in each of many places where
-/// they are emulated: longer walks to pages, more checks of each access, wider registers.
+/// Without fast string instructions the kernel copies whole words, as hardware does: emulated,
+/// those instructions copy bytes, and the words of a verb would be torn. The other features cost
+/// time in many places when emulated: longer page walks, more checks of each access, wider
+/// registers.
 const PROCESSOR: &str = "max,-erms,-fsrm,-la57,-smap,-smep,-pku,-avx2";
-/// The processors' own timers are measured at boot, against a clock that goes on while a loaded host lets the
-/// guest wait; measured wrongly, they wake it far too late ever after. The board's timer need not be measured,
-/// and one that ticks all the time cannot be missed for good. The second processor starts when all devices have their
-/// addresses: QEMU 7.2 dies when one processor moves a device while another one writes to any.
+/// The processors' own timers are calibrated at boot, against a clock that keeps running while a
+/// loaded host suspends the guest; wrongly calibrated, they fire far too late ever after. The
+/// board's timer needs no calibration, and a periodic tick cannot be lost for good. The second
+/// processor starts when all devices have their addresses: QEMU 7.2 crashes when one processor
+/// moves a device while another one writes to any.
 const KERNEL_OPTIONS: &str = "console=ttyS0 quiet panic=-1 mitigations=off no_timer_check nolapic_timer nohz=off highres=off maxcpus=1";
 
-/// What a guest says when its script has ended, before the script's exit code.
+/// A guest prints this when its script has ended, followed by the script's exit code.
 const ENDED: &str = "namdb-guest: ended with ";
-/// What every remark of a guest begins with; they are told with their times.
+/// Prefix of a guest's remarks, which are printed with their times.
 pub const REMARK: &str = "namdb-guest: ";
 
 /// A line of a guest's console.
 type Line = (usize, String);
 
-/// Runs each script in a guest of its own; two guests share a network.
+/// Runs each script in its own guest; two guests share a network.
 pub fn run(machine: &Machine, scripts: &[String], deadline: Duration) -> Result<()> {
-    // What guests of an earlier run have told each other is over.
+    // Remove the messages between guests of an earlier run.
     let _absent_is_fine = std::fs::remove_file(machine.exchange.join("served"));
     let (sender, receiver) = channel();
     let mut guests = Vec::new();
@@ -50,7 +52,7 @@ pub fn run(machine: &Machine, scripts: &[String], deadline: Duration) -> Result<
     drop(sender);
     let codes = follow(&receiver, scripts.len(), deadline + GRACE);
     for guest in &mut guests {
-        // They are gone, except when even the program that holds them to the deadline failed.
+        // They have ended, unless even the program that enforces the deadline failed.
         let _gone_is_fine = guest.kill();
         guest.wait().context("wait for a guest")?;
     }
@@ -68,7 +70,8 @@ pub fn run(machine: &Machine, scripts: &[String], deadline: Duration) -> Result<
     Ok(())
 }
 
-/// The virtual machine, below a program that ends it at the deadline even if we are gone by then.
+/// The virtual machine, below a program that kills it at the deadline even if this process has
+/// ended.
 fn command(machine: &Machine, number: usize, count: usize, deadline: Duration) -> Command {
     let exchange = machine.exchange.display();
     let device = if count == 1 { "dummy0" } else { "eth0" };
@@ -85,7 +88,7 @@ fn command(machine: &Machine, number: usize, count: usize, deadline: Duration) -
     command.args(["-fsdev", &format!("local,id=exchange,path={exchange},security_model=none")]);
     command.args(["-device", "virtio-9p-pci,fsdev=exchange,mount_tag=exchange"]);
     if count == 2 {
-        // Paths of sockets are short, so they are relative to the folder that both run in.
+        // Paths of sockets must be short, so they are relative to the common working folder.
         let (own, other) = (number, 3 - number);
         let wire = format!(
             "dgram,id=wire,local.type=unix,local.path=wire{own},remote.type=unix,remote.path=wire{other}"
@@ -98,7 +101,7 @@ fn command(machine: &Machine, number: usize, count: usize, deadline: Duration) -
     command
 }
 
-/// Passes on what a guest writes to its console, line by line, until it is gone.
+/// Sends a guest's console output, line by line, until the guest ends.
 fn listen(guest: &mut Child, index: usize, sender: Sender<Line>) {
     let console = guest.stdout.take().expect("the guest was started with a pipe");
     #[expect(
@@ -115,13 +118,13 @@ fn listen(guest: &mut Child, index: usize, sender: Sender<Line>) {
     });
 }
 
-/// Prints what guests say until all are gone, remarks with the seconds since they were booted. Returns how their scripts
-/// ended.
+/// Prints the output of guests until all have ended, remarks with the seconds since boot. Returns
+/// the exit codes of their scripts.
 fn follow(receiver: &Receiver<Line>, count: usize, deadline: Duration) -> Vec<Option<i32>> {
     let start = now();
     let end = start + deadline;
     let mut codes = vec![None; count];
-    // An error says that all consoles are closed, or that the time is over.
+    // An error means that all consoles are closed, or that the time is over.
     while let Ok((index, line)) = receiver.recv_timeout(end.saturating_duration_since(now())) {
         let number = index + 1;
         if let Some(code) = line.strip_prefix(ENDED) {

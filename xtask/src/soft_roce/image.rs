@@ -1,5 +1,5 @@
-//! The kernel's image as it runs, taken out of the one that unpacks itself: emulated, that takes longer than all of the
-//! rest of the boot.
+//! Extracts the kernel from its self-extracting image: emulated, the extraction takes longer than
+//! the rest of the boot.
 //!
 //! ```text
 //! byte  | bytes | of the image that unpacks itself [Linux, Documentation/x86/boot.rst]
@@ -14,13 +14,13 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
 
-/// How a file of `xz` begins.
+/// The first bytes of an `xz` file.
 const XZ: &[u8] = b"\xfd7zXZ\0";
-/// How a program begins, and so an image that runs.
+/// The first bytes of a program, and so of an extracted kernel.
 const PROGRAM: &[u8] = b"\x7fELF";
 
-/// The image that runs: `unpacked`, made of `packed` unless it is here; or `packed` itself, if it is not of the kind
-/// that is known here, which boots as well.
+/// The extracted kernel: `unpacked`, made from `packed` unless it exists; or `packed` itself, which
+/// also boots, if its format is unknown here.
 pub fn unpack(packed: &Path, unpacked: &Path) -> Result<PathBuf> {
     if unpacked.is_file() {
         return Ok(unpacked.to_path_buf());
@@ -33,12 +33,12 @@ pub fn unpack(packed: &Path, unpacked: &Path) -> Result<PathBuf> {
     let begins = fs::read(&scratch).context("read the unpacked kernel")?.starts_with(PROGRAM);
     ensure!(begins, "{} unpacks to no program", packed.display());
     fs::remove_file(&source).context("remove the packed kernel")?;
-    // The name says that it is complete.
+    // The final name marks it as complete.
     fs::rename(&scratch, unpacked).context("keep the unpacked kernel")?;
     Ok(unpacked.to_path_buf())
 }
 
-/// Unpacks a file of `xz` into another.
+/// Unpacks an `xz` file.
 pub fn unxz(packed: &Path, unpacked: &Path) -> Result<()> {
     let output = File::create(unpacked).context("make a file for what is unpacked")?;
     let mut command = Command::new("xz");
@@ -48,7 +48,7 @@ pub fn unxz(packed: &Path, unpacked: &Path) -> Result<()> {
     Ok(())
 }
 
-/// What an image unpacks, if that is a file of `xz`.
+/// The packed kernel in an image, if it is an `xz` file.
 fn packed_kernel(image: &[u8]) -> Option<&[u8]> {
     let number = |at: usize| {
         let bytes = image.get(at..at + 4)?;

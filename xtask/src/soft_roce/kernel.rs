@@ -1,7 +1,9 @@
-//! The distribution's kernel and the modules of a guest: fetched, unpacked, and made into what boots.
+//! The distribution's kernel and modules for guests: downloads and unpacks them, and builds the
+//! boot archive.
 //!
-//! Ten megabytes of a package of seventy or more stay in the target folder; they are made once. Where the distribution's own kernel is one
-//! whose Soft-RoCE loses writes (`fabric::verbs::flaw`), that of its backports is taken.
+//! About ten megabytes of a package of seventy or more stay in the target folder; this is done
+//! once. If Soft-RoCE of the distribution's own kernel loses writes (`fabric::verbs::flaw`), the
+//! kernel of its backports is used.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,11 +15,12 @@ use crate::process;
 use crate::soft_roce::archive::Archive;
 use crate::soft_roce::image;
 
-/// Linux from which on a failed swap of Soft-RoCE writes nothing: version and revision.
+/// First version and revision of Linux whose Soft-RoCE does not write after a failed swap.
 const MENDED: (u32, u32) = (6, 3);
 
-/// The modules, each after those it needs; those that a kernel has built in are left out. `crc32_generic` is needed by `rdma_rxe` without being named as
-/// such: a device is refused without it. Faster ones than that use instructions that are slow where they are emulated.
+/// The modules, each after those it needs; modules that a kernel has built in are skipped.
+/// `rdma_rxe` needs `crc32_generic` without declaring it: a device is refused without it. Faster
+/// variants use instructions that are slow when emulated.
 const MODULES: [&str; 21] = [
     "virtio_ring",
     "virtio",
@@ -42,16 +45,16 @@ const MODULES: [&str; 21] = [
     "rdma_rxe",
 ];
 
-/// What newer kernels have in module `netfs`.
+/// Newer kernels include it in module `netfs`.
 const NO_MODULE_SINCE: &str = "fscache";
 
-/// What a program names that is not complete in itself.
+/// A program that contains this name needs a loader.
 const LOADER: &[u8] = b"/lib64/ld-linux";
 
-/// What a guest does first.
+/// The guest's first script.
 const INIT: &str = include_str!("init.sh");
 
-/// What a guest is booted from.
+/// The files that a guest boots from.
 pub struct Boot {
     /// The kernel's image.
     pub kernel: PathBuf,
@@ -59,7 +62,7 @@ pub struct Boot {
     pub initramfs: PathBuf,
 }
 
-/// Fetches the kernel unless it is here, and packs what it boots into.
+/// Downloads the kernel unless it exists, and builds the boot archive.
 pub fn prepare(work: &Path) -> Result<Boot> {
     let (packed, modules) = (work.join("vmlinuz"), work.join("modules"));
     if !packed.is_file() {
@@ -69,14 +72,15 @@ pub fn prepare(work: &Path) -> Result<Boot> {
         kernel: image::unpack(&packed, &work.join("vmlinux"))?,
         initramfs: work.join("initramfs.cpio"),
     };
-    // The script may have changed since; packing is a matter of milliseconds.
+    // The script may have changed since; packing takes milliseconds.
     fs::write(&boot.initramfs, pack(&modules)?).context("write what guests boot into")?;
     Ok(boot)
 }
 
-/// Takes image and modules out of the package. The image comes last: it says that all is here.
+/// Extracts image and modules from the package. The image comes last: its presence means that all
+/// is complete.
 fn fetch(work: &Path, modules: &Path, kernel: &Path) -> Result<()> {
-    // Where this is not allowed, the list may do as it is.
+    // Without permission the old package list may suffice.
     let _old_is_fine = process::capture(Command::new("apt-get").arg("update"));
     let (package, options) = newest(work)?;
     eprintln!("soft-roce: fetches {package}, to be unpacked and not installed");
@@ -113,8 +117,8 @@ fn fetch(work: &Path, modules: &Path, kernel: &Path) -> Result<()> {
     fs::remove_dir_all(&scratch).context("remove what is not needed of the kernel's package")
 }
 
-/// The package of the distribution's newest kernel, and with which options `apt-get` has it: of its backports, if its own loses writes and
-/// they can be had.
+/// The package of the distribution's newest kernel, and the options of `apt-get` for it: that of
+/// the backports, if its own loses writes and the backports are available.
 fn newest(work: &Path) -> Result<(String, Vec<String>)> {
     let own = package_name(&[])?;
     if version(&own).is_some_and(|version| version >= MENDED) {
@@ -127,13 +131,14 @@ fn newest(work: &Path) -> Result<(String, Vec<String>)> {
     }))
 }
 
-/// Has `apt-get` fetch the list of the distribution's backports into the work folder; answers by which options it looks there alone.
+/// Downloads the package list of the distribution's backports into the work folder; returns the
+/// options that restrict `apt-get` to it.
 fn backports(work: &Path) -> Result<Vec<String>> {
     let mut targets = Command::new("apt-get");
     let format = ["indextargets", "--format", "$(REPO_URI) $(CODENAME) $(COMPONENT)"];
     let text = process::capture(targets.args(format).arg("Created-By: Packages"))?;
     let mut fields = text.lines().map(|line| line.split(' ').collect::<Vec<&str>>());
-    // The first source: others are of updates, which have names with a dash.
+    // The main source; those of updates have names with a dash.
     let main = fields.find(|of| matches!(of[..], [_, name, "main"] if !name.contains('-')));
     let main = main.context("apt-get knows no source with main")?;
     let (list, lists) = (work.join("backports.list"), work.join("backports"));
@@ -158,7 +163,7 @@ fn version(package: &str) -> Option<(u32, u32)> {
     Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
 }
 
-/// The package that the newest kernel is in that `apt-cache` knows by these options.
+/// The newest kernel package that `apt-cache` finds with these options.
 fn package_name(options: &[String]) -> Result<String> {
     let mut depends = Command::new("apt-cache");
     let text = process::capture(depends.args(options).args(["depends", "linux-image-amd64"]))

@@ -1,4 +1,4 @@
-//! What guests run: tests of the product that need a device, built on the host.
+//! The programs for guests: tests of the product that need a device, built on the host.
 
 use std::path::{Path, PathBuf};
 
@@ -8,25 +8,26 @@ use serde::Deserialize;
 use crate::process;
 use crate::soft_roce::guest::REMARK;
 
-/// Tests are told that they run in a guest, and so that a device has to be there.
+/// Tests learn from this that they run in a guest and must find a device.
 const ENVIRONMENT: &str = "export NAMDB_SOFT_ROCE=1 RUST_BACKTRACE=1\n";
 
 /// The scripts of all guests.
 pub struct Scripts {
-    /// For one guest, which speaks to itself.
+    /// For one guest, which communicates with itself.
     pub alone: String,
-    /// For two, which speak to each other: memory servers in the first, the compute server in the second.
+    /// For two guests, which communicate: memory servers in the first, the compute server in the
+    /// second.
     pub pair: [String; 2],
 }
 
-/// What the program runs: alone, and as the parts of two guests.
+/// The program's scripts: for one guest, and the parts for two guests.
 const BENCH: &str = include_str!("bench.sh");
 const DATABASE: &str = include_str!("database.sh");
 const CLUSTER: &str = include_str!("cluster.sh");
 const SERVERS: &str = include_str!("servers.sh");
 const COMPUTE: &str = include_str!("compute.sh");
 
-/// Builds the programs. Guests meet in the folder `exchange`.
+/// Builds the programs. Guests exchange files in the folder `exchange`.
 pub fn build(root: &Path, exchange: &Path) -> Result<Scripts> {
     let [fabric, shipping, suite, namdb] = built(root)?;
     let exchange = quoted(&exchange.display().to_string());
@@ -58,12 +59,12 @@ fn script(root: &Path, lines: &[String]) -> String {
     format!("set -e\ncd {folder}\n{ENVIRONMENT}{}\n", lines.join("\n"))
 }
 
-/// Has the guest say what comes next.
+/// A command that makes the guest print a remark.
 fn remark(what: &str) -> String {
     format!("echo {}", quoted(&format!("{REMARK}{what}")))
 }
 
-/// A word as a shell takes it literally.
+/// Quotes a word for the shell.
 fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
@@ -87,14 +88,15 @@ const BUILD: [&str; 14] = [
     "namdb-lab",
 ];
 
-/// Builds the fabric's tests, those of shipping, the suite and the program, and tells where they are.
+/// Builds the tests of the fabric and of shipping, the suite and the program, and returns their
+/// paths.
 fn built(root: &Path) -> Result<[String; 4]> {
     let output = process::capture(&mut process::cargo(root, &BUILD))?;
     let find = |name: &str| program_of(&output, name);
     Ok([find("verbs")?, find("shipping")?, find("suite")?, find("namdb")?])
 }
 
-/// Where the program of the target `name` is, by what cargo tells in `output`.
+/// The path of the program of target `name`, from cargo's messages in `output`.
 fn program_of(output: &str, name: &str) -> Result<String> {
     #[derive(Deserialize)]
     struct Message {

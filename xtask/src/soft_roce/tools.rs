@@ -1,4 +1,5 @@
-//! The programs that guests need: looked for, and installed where that is possible without asking.
+//! The programs that guests need: finds them, and installs them if that is possible without a
+//! password.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,8 +8,8 @@ use anyhow::{Context, Result, ensure};
 
 use crate::process;
 
-/// Files of the host, and the package that brings them. The guest sees the host's files, so the providers
-/// of RDMA devices and the tool that makes one are here and not there.
+/// Required files of the host, and their packages. The guest sees the host's files, so the
+/// providers of RDMA devices and the tool that creates one belong here.
 const FILES: [(&str, &str); 7] = [
     ("/usr/bin/qemu-system-x86_64", "qemu-system-x86"),
     ("/bin/busybox", "busybox-static"),
@@ -19,7 +20,7 @@ const FILES: [(&str, &str); 7] = [
     ("/usr/bin/xz", "xz-utils"),
 ];
 
-/// Installs what is missing if this is a Debian host and we may; else says what to install.
+/// Installs missing packages on a Debian host if permitted; otherwise prints what to install.
 pub fn ensure_present() -> Result<()> {
     let missing = missing();
     if missing.is_empty() {

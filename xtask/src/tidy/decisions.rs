@@ -8,8 +8,8 @@ use super::tree::Tree;
 
 const DECISIONS: &str = "docs/decisions.md";
 
-/// Looks at `[workspace.dependencies]`, and at what crates take in past it. The tooling's own
-/// libraries are not asked for: they never reach a user.
+/// Checks `[workspace.dependencies]`, and dependencies of crates that are not listed there. The
+/// tooling's own libraries need no reason: they never reach a user.
 pub fn check(tree: &Tree) -> Vec<Violation> {
     let decisions = tree.file(DECISIONS).map_or("", |file| &file.text);
     let (manifests, _) = manifest::crates(tree);
@@ -18,7 +18,7 @@ pub fn check(tree: &Tree) -> Vec<Violation> {
     let root = tree.file("Cargo.toml").map_or("", |file| &file.text);
     for (key, value) in &manifest::workspace_dependencies(tree) {
         let line = manifest::line_of_key(root, key);
-        // A path leads to a crate of ours, even one whose manifest is not written yet.
+        // A path leads to one of our crates, even to one without a manifest yet.
         if value.get("path").is_none() {
             uses.push((package_of(key, value), "Cargo.toml", line));
         }

@@ -40,7 +40,7 @@ fn structures(code: &str) -> Vec<(usize, usize)> {
             continue;
         }
         // Named fields open a brace, tuple fields a parenthesis; generics and bounds in between
-        // hold no parenthesis except that of a visibility, which stands before the keyword.
+        // have no parenthesis except that of a visibility, which precedes the keyword.
         let keyword = words(&code[end..], "struct").next().map(|offset| end + offset);
         let open = keyword.and_then(|at| code[at..].find(['{', '(', ';']).map(|to| at + to));
         found.extend(open.and_then(|open| Some((open, closing(code, open)?))));

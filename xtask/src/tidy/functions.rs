@@ -40,7 +40,7 @@ fn function(code: &str, offset: usize) -> Option<Function> {
     Some(Function { name, line, lines: line_of(code, close) - line + 1 })
 }
 
-/// The offset of the brace that opens the body, none if the declaration ends without one. Braces
+/// The offset of the brace that opens the body; `None` if the declaration ends without one. Braces
 /// inside brackets of any kind belong to constant expressions: `Foo<{ N + 1 }>`, `[u8; { N }]`.
 fn body(code: &str, signature: usize) -> Option<usize> {
     let bytes = code.as_bytes();

@@ -4,7 +4,7 @@ use super::Violation;
 use super::lexer::is_word;
 use super::tree::{Tree, line_of};
 
-/// The beginnings of home directories, in pieces lest this file accuse itself.
+/// Prefixes of home directories, in pieces so that this file is no violation.
 const HOMES: [&str; 3] = [concat!("/ho", "me/"), concat!("/Us", "ers/"), concat!("/ro", "ot/")];
 
 /// Searches every text file, literals and comments included.
@@ -24,8 +24,8 @@ pub fn check(tree: &Tree) -> Vec<Violation> {
     violations
 }
 
-/// Whether a path begins here, rather than goes on: `https://example.org/home/` is an address, and
-/// so is anything behind a variable.
+/// Whether a path begins here: `https://example.org/home/` is an address, and a path may also
+/// continue after a variable.
 fn begins(text: &str, offset: usize) -> bool {
     let before = offset.checked_sub(1).map(|index| text.as_bytes()[index]);
     !before.is_some_and(|byte| is_word(byte) || b".-~}".contains(&byte))

@@ -42,7 +42,7 @@ const LAYERS: [&str; 34] = [
     "capi",
 ];
 
-/// Judges of the engine share no code with it, lest they share its mistakes.
+/// Judges of the engine share no code with it, so that they do not share its mistakes.
 const INDEPENDENT: [&str; 2] = ["check", "model"];
 
 /// Reads the edges from the manifests.

@@ -1,16 +1,16 @@
-//! What unfinished work leaves behind: stubs, prints, notes to oneself.
+//! Leftovers of unfinished work: stubs, prints, notes to oneself.
 
 use super::Violation;
 use super::lexer::Views;
 use super::tree::{File, Tree, closing, line_of, words};
 
-/// Macros that end a thought in the middle.
+/// Macros of unfinished code.
 const STUBS: [&str; 3] = ["todo", "unimplemented", "dbg"];
 
-/// Macros that write to a console the user of a library may not have.
+/// Macros that write to a console, which the user of a library may not have.
 const PRINTS: [&str; 4] = ["println", "eprintln", "print", "eprint"];
 
-/// Words by which a comment admits it, and whether their case matters.
+/// Words of unfinished comments, and whether their case matters.
 const NOTES: [(&str, bool); 4] =
     [("FIXME", true), ("XXX", true), ("for now", false), ("placeholder", false)];
 
@@ -78,7 +78,7 @@ fn notes(comments: &str, note: &str, case_matters: bool) -> Vec<usize> {
 }
 
 /// Where items under `#[cfg(test)]` and the like begin and end.
-fn test_modules(code: &str) -> Vec<(usize, usize)> {
+pub fn test_modules(code: &str) -> Vec<(usize, usize)> {
     let mut modules = Vec::new();
     for (start, _) in code.match_indices("#[cfg(") {
         let Some(end) = closing(code, start + 1) else {
@@ -99,7 +99,7 @@ fn is_library(file: &File) -> bool {
     source.is_some_and(|(_, path)| path.starts_with("src/"))
 }
 
-/// The modules of programs, which may talk to their users: that of the product, and the search for mutants.
+/// The modules of programs, which may print: the product's, the search for mutants, and the suite.
 struct BinaryModules {
     prefixes: Vec<String>,
 }

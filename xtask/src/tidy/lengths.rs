@@ -1,7 +1,7 @@
 //! Files and functions stay short; the functions that are too long may only shrink.
 //!
-//! `xtask/tidy-ratchet.toml` lists the longer ones by `path::name`. Of several functions with one
-//! name in a file, the longest stands for all.
+//! `xtask/tidy-ratchet.toml` lists the longer ones by `path::name`. If several functions of a file
+//! have one name, the longest counts.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use super::Violation;
 use super::functions::functions;
 use super::tree::Tree;
 
-/// Code that a program has printed: a function is as long as its procedure.
+/// Generated code: a function is as long as its procedure.
 const GENERATED: [&str; 5] = [
     "crates/generated/src/",
     "crates/generate/tests/corners/code/",
@@ -30,6 +30,11 @@ struct Ratchet {
     functions: BTreeMap<String, usize>,
 }
 
+/// Whether the file is generated code.
+pub fn is_generated(path: &str) -> bool {
+    GENERATED.iter().any(|folder| path.starts_with(folder))
+}
+
 /// Measures every Rust file and function.
 pub fn check(tree: &Tree) -> Vec<Violation> {
     let mut violations = check_files(tree);
@@ -43,8 +48,7 @@ pub fn check(tree: &Tree) -> Vec<Violation> {
         }
     };
     let mut longest: BTreeMap<String, (usize, &str, usize)> = BTreeMap::new();
-    let is_printed = |path: &str| GENERATED.iter().any(|folder| path.starts_with(folder));
-    for (file, views) in tree.rust().filter(|(file, _)| !is_printed(&file.path)) {
+    for (file, views) in tree.rust().filter(|(file, _)| !is_generated(&file.path)) {
         for function in functions(&views.code) {
             let place = (function.lines, file.path.as_str(), function.line);
             let entry = longest.entry(format!("{}::{}", file.path, function.name)).or_insert(place);
@@ -78,7 +82,7 @@ fn check_files(tree: &Tree) -> Vec<Violation> {
         .collect()
 }
 
-/// What is wrong with a function of this length, given its entry in the ratchet.
+/// The fault of a function with this length, given its entry in the ratchet.
 fn judge(name: &str, lines: usize, recorded: Option<usize>) -> Option<String> {
     let is_long = lines > FUNCTION_LINES_MAX;
     match recorded {

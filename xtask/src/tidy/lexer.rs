@@ -1,11 +1,11 @@
-//! Tells code, comments and literals of a Rust file apart, so that checks search only where they
-//! mean to.
+//! Separates code, comments and literals of a Rust file, so that each check searches only the right
+//! one.
 //!
 //! It is a scanner, not a parser: it knows strings, raw strings, byte and C strings, character
-//! literals versus lifetimes, and nested comments. Text is only ever blanked to spaces, never moved,
-//! so byte offsets and line numbers stay those of the file.
+//! literals versus lifetimes, and nested comments. Text is only ever blanked to spaces, never
+//! moved, so byte offsets and line numbers stay those of the file.
 
-/// What a byte of the file belongs to.
+/// The class of a byte of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Code,
@@ -24,7 +24,7 @@ pub struct Views {
     pub uncommented: String,
 }
 
-/// Splits the file; a literal or comment that never ends reaches to the end of the file.
+/// Splits the file; an unterminated literal or comment reaches to the end of the file.
 pub fn split(text: &str) -> Views {
     let bytes = text.as_bytes();
     let mut kinds = Vec::with_capacity(bytes.len());
@@ -122,7 +122,7 @@ fn quoted(rest: &[u8], quote: u8) -> usize {
     at + 1
 }
 
-/// The length of a raw string from its hashes on; none if this is a raw identifier or plain code.
+/// The length of a raw string from its hashes on; `None` if this is a raw identifier or plain code.
 fn raw_string(rest: &[u8]) -> Option<usize> {
     let hashes = rest.iter().take_while(|&&byte| byte == b'#').count();
     if rest.get(hashes) != Some(&b'"') {
@@ -135,7 +135,7 @@ fn raw_string(rest: &[u8]) -> Option<usize> {
     Some(length.map_or(rest.len(), |length| hashes + 1 + length + end.len()))
 }
 
-/// The length of a character literal; none if the quote begins a lifetime or a label.
+/// The length of a character literal; `None` if the quote begins a lifetime or a label.
 fn character(rest: &[u8]) -> Option<usize> {
     if rest.get(1) == Some(&b'\\') {
         return Some(quoted(rest, b'\''));

@@ -7,7 +7,7 @@ use super::tree::{File, Tree, line_of};
 
 /// One `crates/*/Cargo.toml`.
 pub struct Manifest<'a> {
-    /// The folder's name, by which the layers are known.
+    /// The folder's name, which identifies the crate in the layers.
     pub folder: &'a str,
     pub file: &'a File,
     /// The package's name, which may differ from the folder's.
@@ -17,7 +17,7 @@ pub struct Manifest<'a> {
 
 /// One line of a dependency table.
 pub struct Dependency {
-    /// The package, looked up behind a renamed key.
+    /// The package, also if the key is an alias.
     pub package: String,
     pub is_dev: bool,
     pub line: usize,
@@ -56,7 +56,7 @@ pub fn package_of(key: &str, value: &Value) -> String {
     value.get("package").and_then(Value::as_str).unwrap_or(key).to_string()
 }
 
-/// The line where a key of a dependency stands, 1 when it is written in some unusual way.
+/// The line of a dependency's key; 1 if it is written in an unusual way.
 pub fn line_of_key(text: &str, key: &str) -> usize {
     let mut offset = 0;
     for line in text.split_inclusive('\n') {

@@ -1,9 +1,9 @@
-//! Every file says in its first line what it is for.
+//! Every file begins with a module doc that gives its purpose.
 
 use super::Violation;
 use super::tree::Tree;
 
-/// Looks at the first line that is not blank.
+/// Checks the first line that is not blank.
 pub fn check(tree: &Tree) -> Vec<Violation> {
     tree.rust()
         .filter(|(file, _)| !file.text.trim_start().starts_with("//!"))

@@ -1,4 +1,4 @@
-//! Unsafe code stays in one folder, and every piece of it says why it is sound.
+//! Unsafe code is in one folder per crate, and each block explains why it is sound.
 
 use super::Violation;
 use super::lexer::{Views, is_word};
@@ -36,7 +36,7 @@ fn needs_argument(code: &str) -> bool {
     rest.starts_with('{') || word == "impl"
 }
 
-/// Whether `SAFETY:` stands in a comment on this line or above the statement the line belongs to.
+/// Whether `SAFETY:` is in a comment on this line or above the statement of this line.
 fn has_argument(views: &Views, line: usize) -> bool {
     let code: Vec<&str> = views.code.lines().collect();
     let comments: Vec<&str> = views.comments.lines().collect();
@@ -50,7 +50,7 @@ fn has_argument(views: &Views, line: usize) -> bool {
         let (code, comment) = (code[index].trim(), comments[index].trim());
         let is_attribute = code.starts_with("#[");
         let is_blank = code.is_empty() && comment.is_empty();
-        // The statement begins after a line that ends one, or opens a block.
+        // The statement begins after a line that ends another one, or opens a block.
         if is_blank || (code.ends_with([';', '{', '}', ',']) && !is_attribute) {
             return false;
         }
@@ -58,7 +58,7 @@ fn has_argument(views: &Views, line: usize) -> bool {
     false
 }
 
-/// Every crate root forbids unsafe code, so the compiler stands behind the search above.
+/// Every crate root forbids unsafe code, so the compiler confirms the search above.
 pub fn check_attributes(tree: &Tree) -> Vec<Violation> {
     let mut violations = Vec::new();
     for (file, views) in tree.rust() {

@@ -1,4 +1,4 @@
-//! The text of the workspace in memory: what every check looks at.
+//! The text of the workspace in memory, which every check reads.
 
 use std::fs;
 use std::path::Path;
@@ -7,11 +7,11 @@ use anyhow::{Context, Result};
 
 use super::lexer::{self, Views, is_word};
 
-/// Directories that hold no text of ours. Cargo's own are known by their `CACHEDIR.TAG` instead,
+/// Directories without text of ours. Cargo's own are recognised by their `CACHEDIR.TAG` instead,
 /// because they may have any name.
 const SKIPPED: [&str; 3] = [".git", "papers", "node_modules"];
 
-/// What is read, by the end of the name. `run` is the script of the continuous integration.
+/// Ends of the names of files to read. `run` is the script of the continuous integration.
 const READ: [&str; 9] = [".rs", ".toml", ".md", ".sh", ".sql", ".slt", ".yml", ".yaml", ".ci/run"];
 
 /// All text files, sorted by path.
@@ -88,7 +88,7 @@ pub fn line_of(text: &str, offset: usize) -> usize {
     1 + text.as_bytes()[..offset].iter().filter(|&&byte| byte == b'\n').count()
 }
 
-/// The offsets where `word` stands alone, not as part of a longer word.
+/// The offsets of `word` as a whole word.
 pub fn words<'a>(text: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
     let bytes = text.as_bytes();
     text.match_indices(word).map(|(offset, _)| offset).filter(move |&offset| {

@@ -1,4 +1,4 @@
-//! An endpoint of a local world: carries out verbs at once, on the caller's thread.
+//! An endpoint of a local world: executes verbs immediately, on the caller's thread.
 
 use crate::batch::Batch;
 use crate::clock;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::task::{Context, Poll, Waker};
 
-/// Waits below this are spent awake: the kernel wakes a sleeper some fifty microseconds late.
+/// Shorter waits spin: the kernel wakes a sleeper about 50 microseconds late.
 const SLEEP_NS_MIN: u64 = 20_000;
 
 /// An endpoint of a [`LocalWorld`].
@@ -37,7 +37,7 @@ impl LocalEnv {
         Self { world, own: Arc::new(Own { counters: Counters::default(), random: seed.into() }) }
     }
 
-    /// The world this endpoint belongs to.
+    /// The world of this endpoint.
     pub fn world(&self) -> &Arc<LocalWorld> {
         &self.world
     }
@@ -69,7 +69,7 @@ impl Fabric for LocalEnv {
 
     #[inline]
     fn expect(&self, at: GlobalPtr, words: u32) {
-        // An address that is wrong is the verb's to report.
+        // A wrong address is an error of the verb, not of the hint.
         if let Ok(words) = self.world.words(at, words) {
             prefetch_words(words);
         }
@@ -85,7 +85,7 @@ impl Fabric for LocalEnv {
             Some(caller) => caller.call(service, &request)?,
             None => {
                 let handler = self.world.service(node, service)?;
-                // The handler's own verbs are the server's work, not this endpoint's.
+                // The handler's verbs count for the server, not for this endpoint.
                 let server = self.world.endpoint();
                 handler.handle(&server, &request).await?
             }
@@ -127,7 +127,7 @@ impl Env for LocalEnv {
         std::thread::yield_now();
     }
 
-    /// Without sharing: endpoints have a state each.
+    /// Not shared: each endpoint has its own state.
     #[inline]
     fn random(&self) -> u64 {
         let (state, number) = step(self.own.random.load(Relaxed));
@@ -143,11 +143,11 @@ impl Env for LocalEnv {
     async fn reach(&self, _point: impl FailurePoint) {}
 }
 
-/// Runs a future of a world without waiting to its end, on this thread.
+/// Runs a future of an immediate world to its end, on this thread.
 ///
 /// # Panics
 /// If the future waits for anything but the fabric: local verbs complete before they return.
-// Inlined, since the future is otherwise copied on its way here: several kilobytes of it.
+// Inlined: otherwise the caller copies the future, several kilobytes, into this function.
 #[inline(always)]
 pub fn run_now<T>(future: impl Future<Output = T>) -> T {
     poll_once(pin!(future))

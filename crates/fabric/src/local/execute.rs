@@ -1,4 +1,4 @@
-//! Carries out a batch on shared memory, in posting order.
+//! Executes a batch on shared memory, in posting order.
 
 use crate::batch::Batch;
 use crate::error::FabricError;
@@ -11,12 +11,13 @@ use layout::{GlobalPtr, VersionWord};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use std::sync::atomic::{AtomicU64, fence};
 
-/// How often a torn image is read again before it is delivered as torn. A writer needs well under a
-/// microsecond; one that was taken off its core needs milliseconds, and the old version is at hand.
+/// Number of retries before a torn image is returned as torn. A writer needs well under a
+/// microsecond; one that was descheduled needs milliseconds, and the old version is available
+/// meanwhile.
 const TORN_RETRY_COUNT_MAX: u32 = 64;
 
-/// Carries out all verbs of `batch`. Memory is sequentially consistent enough for every promise of the
-/// contract: stores in posting order, atomics as full barriers, reads never ahead of earlier atomics.
+/// Executes all verbs of `batch`. The processor orders memory as the contract promises: stores in
+/// posting order, atomics as full barriers, reads never ahead of earlier atomics.
 #[inline]
 pub fn execute(world: &LocalWorld, batch: &mut Batch) -> Result<(), FabricError> {
     let has_choices = batch.choice_count() > 1;
@@ -27,7 +28,7 @@ pub fn execute(world: &LocalWorld, batch: &mut Batch) -> Result<(), FabricError>
     Executor { world, arena, stored: false }.execute_all(verbs)
 }
 
-/// Asks for the slots that lookups will want: which one of several, the bucket's header tells.
+/// Prefetches the slots of lookups in buckets of several slots; the bucket's tags select the slot.
 #[inline]
 fn prefetch_slots(world: &LocalWorld, verbs: &[Verb]) -> Result<(), FabricError> {
     for verb in verbs {
@@ -45,16 +46,16 @@ fn prefetch_slots(world: &LocalWorld, verbs: &[Verb]) -> Result<(), FabricError>
     Ok(())
 }
 
-/// Carries out verb after verb.
+/// Executes one verb after another.
 struct Executor<'a> {
     world: &'a LocalWorld,
     arena: &'a mut [u64],
-    /// Something was written since the last barrier.
+    /// Whether there was a store since the last barrier.
     stored: bool,
 }
 
 impl Executor<'_> {
-    /// A processor may load ahead of its own earlier stores; the contract may not.
+    /// A processor may execute a load before its own earlier stores; the contract forbids that.
     #[inline]
     fn before_loads(&mut self) {
         if self.stored {
@@ -63,7 +64,7 @@ impl Executor<'_> {
         }
     }
 
-    /// Atomic instructions of this architecture may be barriers themselves.
+    /// Atomic instructions of x86-64 are full barriers themselves.
     #[inline]
     fn before_atomic(&mut self) {
         if cfg!(target_arch = "x86_64") {
@@ -73,7 +74,7 @@ impl Executor<'_> {
         }
     }
 
-    /// One loop with all kinds of verbs in it, so that no verb hands a result on.
+    /// One loop for all kinds of verbs, so that no verb returns a result through a call.
     #[inline]
     fn execute_all(mut self, verbs: &[Verb]) -> Result<(), FabricError> {
         let world = self.world;
@@ -128,7 +129,7 @@ impl Executor<'_> {
                 }
             }
         }
-        // A completed write is guaranteed to every later verb, this endpoint's loads included.
+        // A completed write is visible to every later verb, also to later loads of this endpoint.
         self.before_loads();
         Ok(())
     }
@@ -151,7 +152,8 @@ fn store_all(to: &[AtomicU64], from: &[u64]) {
     store_words(to, from);
 }
 
-/// A seqlock on the version word: intact if it stood there, unlocked, before and after the copy.
+/// A seqlock on the version word: the copy is intact if that word was the same and not TORN before
+/// and after.
 #[inline]
 fn read_row(row: &[AtomicU64], to: &mut [u64]) {
     let version = VERSION as usize;
@@ -169,7 +171,8 @@ fn read_row(row: &[AtomicU64], to: &mut [u64]) {
     to[version] = VersionWord::TORN.word();
 }
 
-/// The other half of the seqlock: TORN, payload, version. The caller holds the lock that guards it.
+/// The writer's half of the seqlock: TORN, payload, version. The caller holds the lock of the
+/// image.
 #[inline]
 fn write_row(row: &[AtomicU64], image: &[u64], first: u32, cover: Cover) {
     let version = VERSION as usize;
@@ -186,7 +189,8 @@ fn write_row(row: &[AtomicU64], image: &[u64], first: u32, cover: Cover) {
     row[version].store(image[version], Release);
 }
 
-/// Link, TORN, payload, version, header; the link of an old version is part of what must not be torn.
+/// Writes link, TORN, payload, version, header; the link of an old version is part of its untorn
+/// image.
 #[inline]
 fn install_row(row: &[AtomicU64], image: &[u64], first: usize, cover: Cover) {
     let (version, link) = (VERSION as usize, LINK as usize);
@@ -201,9 +205,9 @@ fn install_row(row: &[AtomicU64], image: &[u64], first: usize, cover: Cover) {
     row[HEADER as usize].store(image[HEADER as usize], Release);
 }
 
-/// Looks for the slot whose key matches and copies it. The insert word is read before the slots, so that
-/// a swap from it proves a miss; collected-up-to word and identity are read after them, since whoever
-/// empties a slot changes these first, so that a miss never comes with words that are too old.
+/// Finds the slot with the key and copies it. The insert word is read before the slots, so that a
+/// swap from it proves a miss. Collected-up-to word and identity are read after the slots: a writer
+/// that empties a slot changes them first, so a miss never comes with outdated words.
 #[inline]
 fn find_slot(
     world: &LocalWorld,
@@ -223,7 +227,8 @@ fn find_slot(
     let (result, target) = result.split_at_mut(SlotRead::SLOT as usize);
     let target = &mut target[..usize::from(geometry.slot_words)];
     let slot = |index| &words[geometry.slot(index) as usize..];
-    // Of a single slot the address does not depend on the tags, so that header and slot are fetched together.
+    // With a single slot the address does not depend on the tags, so header and slot are fetched
+    // together.
     let found = match geometry.slots {
         1 if bucket::tag_of(1, tags, 0) != geometry.tag => None,
         1 => copy_slot(slot(0), &geometry, key, target).then_some(0),
@@ -239,19 +244,19 @@ fn find_slot(
     Ok(())
 }
 
-/// The slots that may hold the key. Tags are only words of a region: whatever they say, no slot is looked for
-/// beyond the bucket.
+/// The slots that may hold the key. Tags are remote words and may have any value, so slots beyond
+/// the bucket are never returned.
 #[inline(always)]
 fn slots(tags: u64, geometry: &SlotGeometry) -> impl Iterator<Item = u32> + use<> {
     let count = u32::from(geometry.slots);
     bucket::matching_slots(count, tags, geometry.tag).take_while(move |&index| index < count)
 }
 
-/// Copies a slot that holds `key`, and tells whether it does.
+/// Copies a slot that holds `key`, and returns whether it does.
 #[inline(always)]
 fn copy_slot(slot: &[AtomicU64], geometry: &SlotGeometry, key: &[u64], target: &mut [u64]) -> bool {
     let key_at = usize::from(geometry.key_at);
-    // A row says after the copy whether it was the right one, and where there is only one it mostly is.
+    // The key of a row is compared after the copy; a single slot mostly holds the wanted one.
     let is_certain = geometry.rows && geometry.slots == 1;
     let holds = |(word, wanted): (&AtomicU64, &u64)| word.load(Relaxed) == *wanted;
     if !is_certain && !slot[key_at..].iter().zip(key).all(holds) {
@@ -262,6 +267,6 @@ fn copy_slot(slot: &[AtomicU64], geometry: &SlotGeometry, key: &[u64], target: &
         return true;
     }
     read_row(&slot[..target.len()], target);
-    // The slot may have changed hands between the look at the key and the copy.
+    // Another key may have taken the slot between the comparison and the copy.
     target[key_at..].iter().zip(key).all(|(copied, wanted)| copied == wanted)
 }

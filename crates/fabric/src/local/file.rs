@@ -1,4 +1,4 @@
-//! Files in memory that several processes map: regions, and what calls go through.
+//! Files in memory that several processes map: regions, and the segments of calls.
 
 use crate::local::huge;
 use crate::raw::{HUGE_PAGE_BYTES, Memory};
@@ -8,16 +8,16 @@ use std::fmt;
 use std::io;
 use std::os::fd::OwnedFd;
 
-/// What a region that processes share is made of.
+/// The kind of pages of a shared region.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Pages {
-    /// Huge pages that the host keeps for this use; all of the region's are set aside for it.
+    /// Huge pages from the host's reserve; all pages of the region are reserved at once.
     Reserved,
-    /// Huge pages that the kernel makes, a little ahead of what is touched.
+    /// Huge pages that the kernel collapses, a little ahead of the touched ones.
     Collapsed,
-    /// Huge pages where the kernel finds some, small ones elsewhere, as they are touched.
+    /// Huge pages if the kernel finds some at the first touch, otherwise small ones.
     Transparent,
-    /// Small pages, as they are touched: the host has no others for this use.
+    /// Small pages, allocated at the first touch: the host offers no others.
     Small,
 }
 
@@ -32,13 +32,14 @@ impl fmt::Display for Pages {
     }
 }
 
-/// A region for several processes, of huge pages if the host has enough of them to spare.
+/// Creates a region for several processes, of huge pages if the host has enough of them free.
 ///
-/// The file has no name that a crash could leave behind: it goes with its last descriptor and mapping.
-/// Reserved huge pages are set aside when the file is mapped, so there is either room for all or an error
-/// now. All other pages are found when they are touched first, and there the kernel treats them as any
-/// memory: where host or control group have none left, it ends a process. Only a kernel that is told never
-/// to promise too much would end whoever touches a page, so there all pages are taken at once.
+/// The file has no name that a crash could leave behind: the kernel frees it with its last
+/// descriptor and mapping. Reserved huge pages are set aside when the file is mapped, so either all
+/// of them are available or this fails. All other pages are allocated at the first touch like
+/// ordinary memory: if the host or the control group has none left, the kernel kills a process.
+/// Only a kernel with strict overcommit would kill the process that touches a page, so there all
+/// pages are allocated at once.
 pub fn create_region(name: &str, bytes: u64) -> io::Result<(Memory, Pages)> {
     if let Ok(memory) = create_reserved(name, bytes) {
         return Ok((memory, Pages::Reserved));
@@ -58,8 +59,8 @@ pub fn create_region(name: &str, bytes: u64) -> io::Result<(Memory, Pages)> {
     Ok((memory, pages))
 }
 
-/// Memory of this process alone whose pages are all taken soon: of huge pages if it is long enough, and the host has
-/// enough to spare or finds some.
+/// Creates memory of this process alone, whose pages are all used soon. It has huge pages if it is
+/// long enough and the host has enough free.
 pub fn create_private(name: &str, bytes: u64) -> io::Result<(Memory, Pages)> {
     if bytes < HUGE_PAGE_BYTES as u64 {
         return Ok((Memory::map(bytes)?, Pages::Small));
@@ -73,14 +74,14 @@ pub fn create_private(name: &str, bytes: u64) -> io::Result<(Memory, Pages)> {
     Ok((Memory::map(bytes)?, pages))
 }
 
-/// Memory of huge pages that the host keeps for this use, if all of them are there.
+/// Memory of reserved huge pages, if the host has enough of them.
 fn create_reserved(name: &str, bytes: u64) -> io::Result<Memory> {
     let file_bytes = bytes.next_multiple_of(HUGE_PAGE_BYTES as u64);
     let file = create(name, file_bytes, MemfdFlags::HUGETLB | MemfdFlags::HUGE_2MB)?;
     Memory::map_file(file, bytes)
 }
 
-/// A file of `bytes` bytes, all zero, whose size nobody can change any more.
+/// Creates a file of `bytes` zeros with a fixed size.
 pub fn create(name: &str, bytes: u64, flags: MemfdFlags) -> io::Result<OwnedFd> {
     let flags = flags | MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
     let file = memfd_create(name, flags)?;
@@ -89,12 +90,12 @@ pub fn create(name: &str, bytes: u64, flags: MemfdFlags) -> io::Result<OwnedFd> 
     Ok(file)
 }
 
-/// What the kernel says; nothing where it does not have such a setting.
+/// Reads a kernel setting; empty if the kernel does not have it.
 fn setting(path: &str) -> String {
     std::fs::read_to_string(path).unwrap_or_default()
 }
 
-/// Whether the choice in brackets lets shared memory that asks for huge pages have them.
+/// Whether the selected mode gives huge pages to shared memory that requests them.
 fn is_offered(offers: &str) -> bool {
     ["[always]", "[within_size]", "[advise]", "[force]"].iter().any(|offer| offers.contains(offer))
 }

@@ -1,8 +1,9 @@
-//! Keeps a shared region in huge pages on hosts that give shared memory small ones.
+//! Moves a shared region to huge pages on hosts that give shared memory small ones.
 //!
-//! Most hosts do, and only an administrator changes that. But the kernel makes a huge page of small ones when it is
-//! asked to, so a thread of the memory server asks: for what was touched, and for some more ahead of it, so that
-//! what is handed out next mostly is in huge pages before it is used first.
+//! Most hosts do, and only an administrator can change that. But the kernel collapses small pages
+//! into a huge one on request, so a thread of the memory server requests it for touched pages and
+//! for some ahead of them. Memory that is allocated next is then mostly in huge pages before its
+//! first use.
 
 use crate::local::world::LocalWorld;
 use crate::raw::{HUGE_PAGE_BYTES, Memory};
@@ -15,15 +16,16 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 const PAGE_BYTES: u64 = HUGE_PAGE_BYTES as u64;
-/// Between two looks: while the region grows, and while it does not.
+/// Time between two scans: while the region grows, and while it does not.
 const LOOKS: [Duration; 2] = [Duration::from_millis(20), Duration::from_millis(100)];
-/// How far ahead of what was touched: a part of that, within bounds.
+/// How far to run ahead of touched memory: a fraction of it, within bounds.
 const AHEAD_SHARE: u64 = 4;
 const AHEAD_BYTES: Range<u64> = 4 << 20..64 << 20;
-/// Pages of one request: each takes some time before the first page, and one that fails is made again as a whole.
+/// Pages per request: each takes some time before its first page, and a failed request is repeated
+/// as a whole.
 const RUN_PAGES: usize = 16;
 
-/// Whether the kernel makes huge pages of this region: tries with the first.
+/// Whether the kernel collapses pages of this region; tries the first one.
 pub(super) fn is_possible(memory: &Memory) -> bool {
     touch(memory, 0).and_then(|()| memory.collapse(0, PAGE_BYTES)).is_ok()
 }
@@ -44,18 +46,18 @@ pub(super) fn start(world: Weak<LocalWorld>, region: RegionId) -> io::Result<()>
     Ok(())
 }
 
-/// What was done so far.
+/// Progress of the thread.
 #[derive(Default)]
 struct Keeper {
-    /// By number: whether it is a huge page.
+    /// Indexed by page: whether it is a huge page.
     pages: Vec<bool>,
-    /// What the file took at the last look.
+    /// Blocks of the file at the last scan.
     blocks: i64,
 }
 
 impl Keeper {
-    /// Asks for huge pages where they are missing, if the file takes more than at the last look; tells whether
-    /// it does. An error means that the kernel never will.
+    /// Collapses touched pages if the file has grown since the last scan; returns whether it has.
+    /// An error means that the kernel never collapses pages of this file.
     fn look(&mut self, memory: &Memory) -> io::Result<bool> {
         let file = memory.file().ok_or(io::ErrorKind::InvalidInput)?;
         if fstat(file)?.st_blocks == self.blocks {
@@ -79,18 +81,18 @@ impl Keeper {
         match memory.collapse(run.start as u64 * PAGE_BYTES, run.len() as u64 * PAGE_BYTES) {
             Ok(()) => self.pages[run].fill(true),
             Err(error) if error.kind() == io::ErrorKind::InvalidInput => return Err(error),
-            // Short of memory, or somebody was faster: it is tried again when more was touched.
+            // Out of memory, or another thread was faster: the next scan after more growth retries.
             Err(_) => {}
         }
         Ok(())
     }
 }
 
-/// Pages of which something was touched, and those ahead.
+/// Ranges of touched pages, and the pages ahead of them.
 fn wanted(memory: &Memory) -> io::Result<Vec<Range<usize>>> {
     let file = memory.file().ok_or(io::ErrorKind::InvalidInput)?;
     let (mut ranges, mut touched_bytes, mut end) = (Vec::new(), 0, 0);
-    // There is a hole behind everything: the end of the file.
+    // The end of the file counts as a hole.
     while let Ok(start) = seek(file, SeekFrom::Data(end)) {
         end = seek(file, SeekFrom::Hole(start))?;
         touched_bytes += end - start;
@@ -105,7 +107,7 @@ fn page_range(bytes: Range<u64>) -> Range<usize> {
     (bytes.start / PAGE_BYTES) as usize..bytes.end.div_ceil(PAGE_BYTES) as usize
 }
 
-/// Takes a page of memory, if only a small one.
+/// Allocates a page, if only a small one.
 fn touch(memory: &Memory, page: usize) -> io::Result<()> {
     let word = memory.words(page as u64 * PAGE_BYTES, 1).ok_or(io::ErrorKind::InvalidInput)?;
     word[0].load(Relaxed);
@@ -117,7 +119,7 @@ mod tests {
     use super::*;
     use crate::local::file::create_region;
 
-    /// Bytes that a file takes.
+    /// Bytes that a file occupies.
     fn taken(memory: &Memory) -> u64 {
         fstat(memory.file().expect("a file")).expect("it is open").st_blocks as u64 * 512
     }

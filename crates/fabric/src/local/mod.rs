@@ -1,4 +1,5 @@
-//! Back ends `local` and `shm`: threads of one process, or of several, that share the regions of memory servers.
+//! Back ends `local` and `shm`: threads of one or several processes that share the memory servers'
+//! regions.
 
 mod env;
 mod execute;

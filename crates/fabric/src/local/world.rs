@@ -1,4 +1,4 @@
-//! The shared part of a local world: regions, services, and who is who.
+//! The shared state of a local world: regions, services and nodes.
 
 use crate::address_map::AddressMap;
 use crate::error::{CallError, FabricError};
@@ -14,26 +14,24 @@ use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, RwLock};
 
-/// What a local world is made of.
+/// Configuration of a world in one process.
 #[derive(Clone, Debug)]
 pub struct WorldConfig {
-    /// Bytes that each memory server may use, one entry per server. Address space is reserved at once,
-    /// memory only as it is touched.
+    /// Size of each memory server in bytes. Address space is reserved at once, memory only at the
+    /// first touch.
     pub server_bytes: Vec<u64>,
     /// Seed of all randomness in this world.
     pub seed: u64,
 }
 
-/// What the world of one memory server is made of.
+/// Configuration of the world of one memory server.
 #[derive(Clone, Debug)]
 pub struct ServerConfig {
     /// This server's node and region.
     pub node: NodeId,
-    /// Memory servers there are in all.
+    /// Number of memory servers of the cluster.
     pub server_count: u16,
-    /// Bytes of its region.
     pub bytes: u64,
-    /// Who else maps them.
     pub sharing: Sharing,
     /// Seed of all randomness in this world.
     pub seed: u64,
@@ -42,36 +40,35 @@ pub struct ServerConfig {
 /// Whether other processes can map a memory server's region.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Sharing {
-    /// None can.
     Private,
-    /// Those that are given its file.
+    /// Processes that receive its file.
     File,
 }
 
-/// The way to a server in another process.
+/// A connection to a server in another process.
 pub(crate) trait Caller: Send + Sync {
-    /// Calls `service` there and waits for its answer.
+    /// Calls `service` on that server and waits for its answer.
     fn call(&self, service: ServiceId, request: &[u8]) -> Result<Vec<u8>, CallError>;
 
-    /// The server is gone: ends all calls, those under way too.
+    /// Ends all calls, running ones included: the server is lost.
     fn lose(&self);
 }
 
-/// The ways to nodes of other processes.
+/// Connections to nodes in other processes.
 pub(crate) type Callers = BTreeMap<NodeId, Arc<dyn Caller>>;
 
-/// Every node's services by name.
 type Services = BTreeMap<(NodeId, ServiceId), Arc<dyn Service<LocalEnv>>>;
 
-/// The regions that this process maps, the services in it, and the ways to those of other processes.
+/// The regions that this process maps, its services, and its connections to services of other
+/// processes.
 ///
-/// In one process that is all regions and all services; a memory server has its own region and services
-/// only; a compute process has all regions and no service.
+/// A single-process world has all regions and all services, a memory server only its own region and
+/// services, a compute process all regions and no service.
 pub struct LocalWorld {
     regions: Regions,
     addresses: AddressMap,
     services: RwLock<Services>,
-    /// None for nodes of this process.
+    /// Nodes of this process have no entry.
     callers: Callers,
     seed: u64,
     endpoints: AtomicU64,
@@ -87,8 +84,8 @@ impl LocalWorld {
         Ok(Self::of(regions, Callers::new(), config.seed))
     }
 
-    /// One memory server, which has its own region and no other; and what this region is made of, if other
-    /// processes map it.
+    /// The world of one memory server, which has only its own region. Returns the kind of pages if
+    /// other processes can map it.
     pub fn memory_server(config: &ServerConfig) -> io::Result<(Arc<Self>, Option<Pages>)> {
         let number = config.node.0;
         assert!(number < config.server_count, "servers are numbered from 0");
@@ -110,7 +107,8 @@ impl LocalWorld {
         Ok((world, pages))
     }
 
-    /// Regions that memory servers in other processes have made, by node, and the ways to these and others.
+    /// A world of regions that other processes created, in the order of their nodes, with
+    /// connections to nodes.
     pub(crate) fn of(regions: Vec<Memory>, callers: Callers, seed: u64) -> Arc<Self> {
         Arc::new(Self {
             addresses: AddressMap::one_region_per_server(regions.len() as u16),
@@ -122,18 +120,16 @@ impl LocalWorld {
         })
     }
 
-    /// Number of memory servers.
     pub fn server_count(&self) -> u16 {
         self.regions.count() as u16
     }
 
-    /// Who keeps which region.
     #[inline]
     pub fn addresses(&self) -> &AddressMap {
         &self.addresses
     }
 
-    /// Bytes of `region`, lost or not; 0 if this process never had it.
+    /// Bytes of `region`, even if lost; 0 if this process never had it.
     pub fn region_bytes(&self, region: RegionId) -> u64 {
         self.regions.memory(region.0).map_or(0, Memory::capacity_bytes)
     }
@@ -147,8 +143,8 @@ impl LocalWorld {
         self.regions.memory(region.0)
     }
 
-    /// The server `node` is gone: every later verb and call to it ends with `Unreachable`, and every call
-    /// under way. A verb under way may still read or write what is left of its memory.
+    /// Marks the server `node` as lost: every later verb and call to it fails with `Unreachable`,
+    /// and so do running calls. A running verb may still access its memory.
     pub fn lose(&self, node: NodeId) {
         let of_node = |number: &u16| self.addresses.primary(RegionId(*number)) == node;
         (0..self.server_count()).filter(of_node).for_each(|number| self.regions.revoke(number));
@@ -157,12 +153,11 @@ impl LocalWorld {
         }
     }
 
-    /// Offers `service` on `node`.
     pub fn register(&self, node: NodeId, id: ServiceId, service: Arc<dyn Service<LocalEnv>>) {
         self.services.write().expect("no holder panics").insert((node, id), service);
     }
 
-    /// An endpoint of its own counters; each engine thread and each lane uses its own.
+    /// A new endpoint with counters of its own; each engine thread and each lane uses its own.
     pub fn endpoint(self: &Arc<Self>) -> LocalEnv {
         let number = self.endpoints.fetch_add(1, Ordering::Relaxed);
         LocalEnv::new(self.clone(), self.seed.wrapping_add(number))
@@ -199,7 +194,7 @@ impl LocalWorld {
     }
 }
 
-/// Writes what a region begins with.
+/// Writes the header of a region.
 pub(crate) fn write_header(memory: &Memory) {
     let header = region::header(memory.capacity_bytes() / layout::WORD_BYTES * layout::WORD_BYTES);
     let words = memory.words(0, 4).expect("a region is larger than its header");

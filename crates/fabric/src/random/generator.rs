@@ -1,14 +1,15 @@
-//! Random numbers and texts that follow from a seed alone.
+//! Random numbers and texts, determined by a seed.
 
 use super::{SplitMix64, step};
 
-/// A generator: xoshiro256** [Blackman, Vigna 2018], seeded through SplitMix64 [Steele, Lea, Flood 2014].
+/// A generator: xoshiro256** [Blackman, Vigna 2018], seeded through SplitMix64 [Steele, Lea, Flood
+/// 2014].
 #[derive(Clone, Debug)]
 pub struct Random {
     state: [u64; 4],
 }
 
-/// The items of a stream, for who wants one after the other: what they have in common is computed once.
+/// The items of a stream, with their common state computed once.
 #[derive(Clone, Copy, Debug)]
 pub struct Items(u64);
 
@@ -19,7 +20,7 @@ impl Items {
         Self(step(seed ^ u64::from(stream).wrapping_mul(0xd6e8_feb8_6659_fd93)).1)
     }
 
-    /// As [`Random::stream`], of this item.
+    /// As [`Random::stream`], for this item.
     #[inline]
     pub fn item(self, item: u64) -> Random {
         Random::new(step(self.0 ^ item).1)
@@ -37,14 +38,14 @@ impl Random {
         Self { state: std::array::from_fn(|_| seed.draw()) }
     }
 
-    /// The generator of one of many independent streams of a seed, such as one row of one table. A row
-    /// that has its own stream looks the same whoever loads it, and however often.
+    /// The generator of one of many independent streams of a seed, such as one row of one table. A
+    /// row with its own stream is the same whichever process loads it.
     #[inline]
     pub fn stream(seed: u64, stream: u32, item: u64) -> Self {
         Items::new(seed, stream).item(item)
     }
 
-    /// Any 64 bits.
+    /// 64 random bits.
     #[inline]
     pub fn word(&mut self) -> u64 {
         let [a, b, c, d] = self.state;
@@ -68,13 +69,13 @@ impl Random {
         low + self.below((high - low) as u64 + 1) as i64
     }
 
-    /// True in `percent` of 100 cases.
+    /// True with a probability of `percent` / 100.
     #[inline]
     pub fn percent(&mut self, percent: u32) -> bool {
         self.below(100) < u64::from(percent)
     }
 
-    /// A number from 0 to below 1, with 53 random bits.
+    /// A uniform number in [0, 1) with 53 random bits.
     #[inline]
     pub fn fraction(&mut self) -> f64 {
         (self.word() >> 11) as f64 / (1_u64 << 53) as f64
@@ -86,7 +87,6 @@ impl Random {
         self.fill(text, LETTERS_AND_DIGITS);
     }
 
-    /// Fills `text` with digits.
     #[inline]
     pub fn fill_numeric(&mut self, text: &mut [u8]) {
         self.fill(text, b"0123456789");
@@ -104,7 +104,7 @@ impl Random {
         }
     }
 
-    /// Puts the elements into a random order [Fisher, Yates 1938].
+    /// Shuffles the elements [Fisher, Yates 1938].
     pub fn shuffle<T>(&mut self, elements: &mut [T]) {
         for last in (1..elements.len()).rev() {
             elements.swap(last, self.below(last as u64 + 1) as usize);

@@ -1,7 +1,7 @@
 //! Random numbers that are the same on every machine.
 //!
-//! SplitMix64 [Steele, Lea, Flood 2014], one addition and a mix, is for a number now and then, and for seeds; [`Random`] is for
-//! many, [`Zipf`] for those with a skew.
+//! SplitMix64 [Steele, Lea, Flood 2014], one addition and a mix, serves for occasional numbers and
+//! for seeds; [`Random`] for many numbers, [`Zipf`] for skewed ones.
 
 mod generator;
 mod zipf;
@@ -9,20 +9,18 @@ mod zipf;
 pub use generator::{Items, Random};
 pub use zipf::Zipf;
 
-/// What is added to the state for each number.
+/// Increment of the state per number.
 const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// A generator.
 #[derive(Clone, Debug)]
 pub struct SplitMix64(u64);
 
 impl SplitMix64 {
-    /// The generator that begins with this state.
+    /// The generator with this state.
     pub const fn new(state: u64) -> Self {
         Self(state)
     }
 
-    /// The next number.
     #[inline]
     pub fn draw(&mut self) -> u64 {
         let (state, number) = step(self.0);
@@ -31,7 +29,7 @@ impl SplitMix64 {
     }
 }
 
-/// The state that follows, and the number that is drawn with it: for those who keep the state elsewhere.
+/// The next state and the number drawn with it, for callers that store the state elsewhere.
 #[inline]
 pub const fn step(state: u64) -> (u64, u64) {
     let state = state.wrapping_add(GAMMA);

@@ -2,9 +2,9 @@
 //!
 //! [Cooper et al. 2010, section 5.3] draws popular records with probability proportional to
 //! rank^-theta. The usual generator costs a power per draw, more than a whole read of a local row.
-//! We deviate: ranks are grouped into blocks, single ranks at the head, then blocks that grow by 4 %;
-//! the block is drawn exactly, by Walker's alias method, the rank inside it uniformly. Inside a block
-//! the true density varies by less than 4 %, so no rank is off by more than 2 %.
+//! We deviate: ranks are grouped into blocks, single ranks at the head, then blocks that grow by 4
+//! %; the block is drawn exactly, by Walker's alias method, the rank inside it uniformly. Inside a
+//! block the true density varies by less than 4 %, so no rank is off by more than 2 %.
 
 use super::Random;
 
@@ -22,7 +22,7 @@ pub struct Zipf {
 struct Block {
     first: u64,
     count: u64,
-    /// Below this the column stands for its own block, from there on for `alias`.
+    /// Draws below this select the column's own block, the others `alias`.
     keep: u64,
     alias: u32,
 }

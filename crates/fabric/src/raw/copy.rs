@@ -1,9 +1,10 @@
 //! Copying words between shared memory and private memory, several words per instruction.
 //!
-//! The language's atomics copy one word at a time, and its plain copies may not race. The instructions
-//! used here may: each aligned word of a 16-byte move is read or written whole, because no aligned word
-//! straddles a cache line and the processors in question move each part of a line at once. That is all
-//! the contract promises, and all that callers rely on: they order copies by fences and version words.
+//! The language's atomics copy one word at a time, and its plain copies must not race. The
+//! instructions used here may race: each aligned word of a 16-byte move is read or written whole,
+//! because no aligned word straddles a cache line and these processors move each part of a line at
+//! once. The contract promises no more, and callers rely on no more: they order copies by fences
+//! and version words.
 
 use std::sync::atomic::AtomicU64;
 
@@ -11,9 +12,10 @@ use std::sync::atomic::AtomicU64;
 #[inline]
 pub fn load_words(from: &[AtomicU64], to: &mut [u64]) {
     assert!(from.len() >= to.len());
-    // SAFETY: both ranges are valid for `to.len()` words: `from` is a slice of at least that length into
-    // mapped memory (rule 3), `to` is an exclusive slice; they cannot overlap, since no exclusive slice
-    // ever points into a region (rule 2). Racing writers are what the assembly is for: see above.
+    // SAFETY: both ranges are valid for `to.len()` words: `from` is a slice of at least that length
+    // into mapped memory (rule 3), `to` is an exclusive slice; they cannot overlap, since no
+    // exclusive slice ever points into a region (rule 2). The assembly may race with writers: see
+    // above.
     unsafe { copy(from.as_ptr().cast(), to.as_mut_ptr(), to.len()) }
 }
 
@@ -21,8 +23,8 @@ pub fn load_words(from: &[AtomicU64], to: &mut [u64]) {
 #[inline]
 pub fn store_words(to: &[AtomicU64], from: &[u64]) {
     assert!(to.len() >= from.len());
-    // SAFETY: as above with the roles exchanged; the words of `to` are atomics, so writing them through a
-    // shared reference is allowed, and the assembly writes each word whole.
+    // SAFETY: as above with the roles exchanged; the words of `to` are atomics, so writing them
+    // through a shared reference is allowed, and the assembly writes each word whole.
     unsafe { copy(from.as_ptr(), to.as_ptr().cast_mut().cast(), from.len()) }
 }
 
@@ -33,8 +35,9 @@ pub fn store_words(to: &[AtomicU64], from: &[u64]) {
 #[cfg(target_arch = "x86_64")]
 #[inline]
 unsafe fn copy(from: *const u64, to: *mut u64, count: usize) {
-    // SAFETY: the loop touches exactly the words `0..count` of both ranges. The assembly may touch memory
-    // that others access, which is why it is assembly: the compiler assumes nothing about it.
+    // SAFETY: the loop touches exactly the words `0..count` of both ranges. The assembly may touch
+    // memory that others access, which is why it is assembly: the compiler assumes nothing about
+    // it.
     unsafe {
         std::arch::asm!(
             "sub {left}, 8",
@@ -51,7 +54,7 @@ unsafe fn copy(from: *const u64, to: *mut u64, count: usize) {
             "add {at}, 8",
             "sub {left}, 8",
             "jae 2b",
-            // What is left is negative by now, and its low bits say how much is to be done.
+            // The remainder is negative now; its low bits are the number of words left to copy.
             "3:",
             "test {left:e}, 4",
             "jz 4f",

@@ -8,41 +8,41 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
-/// Zeroed memory that grows into being page by page as it is touched.
+/// Zeroed memory whose pages are allocated at the first touch.
 pub struct Memory {
     base: *const AtomicU64,
     bytes: u64,
-    /// What others can map, if this is a file.
+    /// The file that other processes can map, if there is one.
     file: Option<OwnedFd>,
     /// The mapping of the file.
     window: Option<Window>,
-    /// The mapping without a file. Held for its end: whoever drops it unmaps.
+    /// The mapping without a file. Held only to unmap it on drop.
     _map: Option<MmapRaw>,
 }
 
-// SAFETY: the memory is only reachable as atomic words, which any thread may share; the mapping itself
-// is never changed after construction and is unmapped by whoever drops the last owner.
+// SAFETY: the memory is only reachable as atomic words, which any thread may share; the mapping
+// itself is never changed after construction and is unmapped when the last owner drops it.
 unsafe impl Send for Memory {}
 // SAFETY: as above; `&Memory` gives out `&[AtomicU64]` only.
 unsafe impl Sync for Memory {}
 
 impl Memory {
-    /// Memory of this process alone: `bytes` bytes of address space, backed by huge pages where the host
-    /// offers them.
+    /// Memory of this process alone: `bytes` bytes of address space, backed by huge pages if the
+    /// host offers them.
     pub fn map(bytes: u64) -> io::Result<Self> {
         let length = usize::try_from(bytes).map_err(io::Error::other)?;
         let map = MmapOptions::new().len(length).no_reserve_swap().map_anon()?;
-        // A host without huge pages answers with an error that changes nothing.
+        // On a host without huge pages this fails without effect.
         let _ = map.advise(Advice::HugePage);
         let map = MmapRaw::from(map);
         Ok(Self { base: map.as_ptr().cast(), bytes, file: None, window: None, _map: Some(map) })
     }
 
-    /// The first `bytes` bytes of a file in memory that other processes map, too.
+    /// Maps the first `bytes` bytes of a file in memory, which other processes map too.
     ///
     /// # Errors
-    /// If the file is shorter than that, or could be made shorter by whoever else has it: touching what
-    /// is no longer there would end this process.
+    /// If the file is shorter than that, or another process could truncate it: touching memory
+    /// beyond its end would kill this process.
     pub fn map_file(file: OwnedFd, bytes: u64) -> io::Result<Self> {
         let file_bytes = u64::try_from(fstat(&file)?.st_size).unwrap_or(0);
         if file_bytes < bytes {
@@ -53,19 +53,19 @@ impl Memory {
             let sentence = "the file is not sealed against shrinking";
             return Err(io::Error::new(io::ErrorKind::InvalidData, sentence));
         }
-        // All of the file, since mappings of huge pages have to end where a page ends.
+        // All of the file, since mappings of huge pages must end at the end of a page.
         let length = usize::try_from(file_bytes).map_err(io::Error::other)?;
         let window = Window::map(&file, length)?;
         let base = window.base().cast_const().cast();
         Ok(Self { base, bytes, file: Some(file), window: Some(window), _map: None })
     }
 
-    /// No memory: every access is refused.
+    /// Empty memory: every access is refused.
     pub const fn absent() -> Self {
         Self { base: NonNull::dangling().as_ptr(), bytes: 0, file: None, window: None, _map: None }
     }
 
-    /// Where it begins, for devices that access it: they are told no more of it than its size.
+    /// Start address, for devices that access the memory; they also know its size.
     pub fn address(&self) -> u64 {
         self.base.addr() as u64
     }
@@ -75,44 +75,48 @@ impl Memory {
         self.bytes
     }
 
-    /// The file, to hand it to other processes.
+    /// The file, to pass it to other processes.
     pub fn file(&self) -> Option<BorrowedFd<'_>> {
         self.file.as_ref().map(AsFd::as_fd)
     }
 
-    /// Makes huge pages of the `bytes` bytes from `offset` on, whole huge pages of which some of each was touched.
-    /// Whoever reads or writes there meanwhile notices nothing but a pause.
+    /// Collapses the `bytes` bytes from `offset` on into huge pages. The range consists of whole
+    /// huge pages, each of them touched before. Concurrent accesses only see a pause.
     ///
     /// # Errors
-    /// `InvalidInput` if the host cannot, or this is no file; anything else if it cannot now.
+    /// `InvalidInput` if the host cannot do this, or the memory has no file; other errors are
+    /// temporary.
     pub fn collapse(&self, offset: u64, bytes: u64) -> io::Result<()> {
         let window = self.window.as_ref().ok_or(io::ErrorKind::InvalidInput)?;
         window.collapse(offset as usize, bytes as usize)
     }
 
-    /// Where the words are and how many, valid as long as `self`.
+    /// Address and number of the words, valid as long as `self`.
     pub(super) fn range(&self) -> (*const AtomicU64, u64) {
         (self.base, self.bytes / 8)
     }
 
-    /// `count` words from the word that holds byte `offset` on, or `None` if they leave the memory.
+    /// `count` words, beginning with the word that holds byte `offset`; `None` if they leave the
+    /// memory.
     pub fn words(&self, offset: u64, count: u64) -> Option<&[AtomicU64]> {
         let first = offset / 8;
         if first.checked_add(count)? > self.bytes / 8 {
             return None;
         }
-        // SAFETY: the range was checked against the mapping just now, which lives as long as `self`, is aligned to
-        // pages, and is only ever accessed as atomic words (rule 2). It never gets shorter than its file was
-        // when size and seal were checked (rule 7). Of absent memory it is empty.
+        // SAFETY: the range was checked against the mapping just now, which lives as long as
+        // `self`, is aligned to pages, and is only ever accessed as atomic words (rule 2). The file
+        // never gets shorter than it was when size and seal were checked (rule 7). The range of
+        // absent memory is empty.
         Some(unsafe { std::slice::from_raw_parts(self.base.add(first as usize), count as usize) })
     }
 
-    /// The first half of the word at byte `offset`, for the kernel to let threads sleep on; `None` beyond
-    /// the end. Such a word is never accessed as a whole: the second half of it stays unused.
+    /// The first half of the word at byte `offset`, as a futex; `None` beyond the end. Such a word
+    /// is never accessed as a whole: its second half stays unused.
     pub fn half(&self, offset: u64) -> Option<&AtomicU32> {
         let word = &self.words(offset, 1)?[0];
-        // SAFETY: the half lies in the word, which is valid for as long as `self` is borrowed, and is aligned
-        // since the word is. That nobody accesses the word as a whole is what callers promise (rule 6).
+        // SAFETY: the half lies in the word, which is valid for as long as `self` is borrowed, and
+        // is aligned since the word is. Callers promise that no thread accesses the word as a whole
+        // (rule 6).
         Some(unsafe { AtomicU32::from_ptr(word.as_ptr().cast()) })
     }
 }

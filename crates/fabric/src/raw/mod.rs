@@ -1,14 +1,17 @@
-//! The only `unsafe` of the engine: mapped memory as a slice of atomic words, prefetch hints, and RDMA.
+//! The only `unsafe` of the engine: mapped memory as a slice of atomic words, prefetch hints, and
+//! RDMA.
 //!
 //! # Safety rules
-//! 1. A region is mapped once, zeroed, and unmapped only when the last world that holds it is gone.
-//! 2. Nobody ever makes a `&mut` or a plain `&[u8]` into a region: all access goes through `AtomicU64`.
+//! 1. A region is mapped once, zeroed, and unmapped only when the last world that holds it is
+//!    dropped.
+//! 2. No code ever makes a `&mut` or a plain `&[u8]` into a region: all access goes through
+//!    `AtomicU64`.
 //! 3. Addresses come from the network or from remote words, so every access is checked against the
 //!    region's size here, in [`Regions::words`], before a reference is made.
 //! 4. Prefetch hints never fault and carry no data.
-//! 5. Copies go through assembly that moves each aligned word whole, so that racing is defined.
-//! 6. A word of which threads sleep on a half, [`Memory::half`], is never accessed as a whole.
-//! 7. Files are mapped only if nobody can make them shorter: what is mapped stays there to be touched,
+//! 5. Copies use assembly that moves each aligned word whole, so that races are defined.
+//! 6. A word with a half that threads sleep on, [`Memory::half`], is never accessed as a whole.
+//! 7. Files are mapped only if no process can truncate them: touching a mapping is always valid,
 //!    whatever other processes do.
 
 mod copy;

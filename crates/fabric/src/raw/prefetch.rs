@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicU64;
 /// Words of a cache line.
 const LINE_WORDS: usize = 8;
 
-/// Asks for every cache line of `words`.
+/// Prefetches every cache line of `words`.
 #[inline]
 pub fn prefetch_words(words: &[AtomicU64]) {
     let mut at = 0;

@@ -4,17 +4,17 @@ use super::memory::Memory;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 
-/// Regions by number, of which some may be absent or lost.
+/// Regions by number; some may be absent or lost.
 pub struct Regions {
-    /// One for each of `memories`: what a verb needs of it, close together.
+    /// One for each of `memories`: the fields that verbs read, close together.
     views: Vec<View>,
     memories: Vec<Memory>,
 }
 
-/// What a verb needs of a region.
+/// Address and size of a region, for verbs.
 struct View {
     base: *const AtomicU64,
-    /// How many words may be accessed: all that there are, or none, and then for good.
+    /// Number of accessible words: all of the region's, or 0 for ever once it is lost.
     words: AtomicU64,
 }
 
@@ -24,7 +24,7 @@ unsafe impl Send for View {}
 unsafe impl Sync for View {}
 
 impl Regions {
-    /// Regions 0 to as many as there are.
+    /// The regions 0, 1, ... in `memories`.
     pub fn new(memories: Vec<Memory>) -> Self {
         let view = |memory: &Memory| {
             let (base, words) = memory.range();
@@ -33,30 +33,32 @@ impl Regions {
         Self { views: memories.iter().map(view).collect(), memories }
     }
 
-    /// Number of regions, lost or not.
+    /// Number of regions, lost ones included.
     pub fn count(&self) -> usize {
         self.memories.len()
     }
 
-    /// Memory of region `region`; `None` if there is no such region. It stays what it was when the region is lost.
+    /// Memory of region `region`; `None` if the number is too high. It does not change when the
+    /// region is lost.
     pub fn memory(&self, region: u16) -> Option<&Memory> {
         self.memories.get(usize::from(region))
     }
 
-    /// From now on every access to `region` is refused. What others are reading or writing at this moment
-    /// they may still finish: the mapping stays as long as its owner.
+    /// Refuses every later access to `region`. Accesses that are running may still finish: the
+    /// mapping stays as long as its owner.
     pub fn revoke(&self, region: u16) {
         if let Some(view) = self.views.get(usize::from(region)) {
             view.words.store(0, Release);
         }
     }
 
-    /// Whether there is nothing to access in `region`, or nothing any more.
+    /// Whether `region` is absent or lost.
     pub fn is_absent(&self, region: u16) -> bool {
         self.views.get(usize::from(region)).is_none_or(|view| view.words.load(Relaxed) == 0)
     }
 
-    /// `count` words from the word that holds byte `offset` of `region` on, or `None` if they leave it.
+    /// `count` words, beginning with the word that holds byte `offset` of `region`; `None` if they
+    /// leave it.
     #[inline(always)]
     pub fn words(&self, region: u16, offset: u64, count: u32) -> Option<&[AtomicU64]> {
         let view = self.views.get(usize::from(region))?;
@@ -64,10 +66,10 @@ impl Regions {
         if first + u64::from(count) > view.words.load(Relaxed) {
             return None;
         }
-        // SAFETY: the range was checked just now against the words that the view has had since it was made,
-        // or none (an offset has 48 bits, a count 32, so the sum does not wrap); base and number are those of
-        // a mapping that `memories` holds for as long as `self` lives, whether lost or not; it is aligned to
-        // pages and only ever accessed as atomic words (rule 2).
+        // SAFETY: the range was checked just now against the view's number of words, which is that
+        // of its mapping or 0 (an offset has 48 bits, a count 32, so the sum does not wrap);
+        // `memories` holds the mapping for as long as `self` lives, whether lost or not; it is
+        // aligned to pages and only ever accessed as atomic words (rule 2).
         Some(unsafe { std::slice::from_raw_parts(view.base.add(first as usize), count as usize) })
     }
 }

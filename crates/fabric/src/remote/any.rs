@@ -1,4 +1,4 @@
-//! The networks of this library behind one type, so that what stands on them is compiled once.
+//! All networks of this library behind one type, so that the code above is compiled once.
 
 use crate::address_map::AddressMap;
 use crate::batch::Batch;
@@ -8,15 +8,13 @@ use crate::verbs::VerbsTransport;
 use layout::NodeId;
 use rustix::event::PollFd;
 
-/// One of the networks.
+/// A transport over any of the networks.
 pub enum AnyTransport {
-    /// Messages over TCP.
     Tcp(Box<TcpTransport>),
-    /// RDMA.
     Verbs(Box<VerbsTransport>),
 }
 
-/// Asks the network that it is.
+/// Evaluates an expression with the transport of the present network.
 macro_rules! ask {
     ($any:expr, $network:ident => $question:expr) => {
         match $any {

@@ -1,13 +1,13 @@
-//! What wakes a thread that sleeps among descriptors.
+//! Wakes a thread that sleeps in `poll`.
 
 use rustix::event::{EventfdFlags, eventfd};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What is written to ring, in an order of bytes in which it is a number above zero everywhere.
+/// The value written to ring, above zero in every byte order.
 const RING: [u8; 8] = [1; 8];
 
-/// A descriptor that others make readable while its owner sleeps, or is about to.
+/// A descriptor that other threads make readable while its owner sleeps, or is about to.
 pub(crate) struct Bell {
     is_asleep: AtomicBool,
     descriptor: OwnedFd,
@@ -19,28 +19,28 @@ impl Bell {
         Ok(Self { is_asleep: false.into(), descriptor })
     }
 
-    /// Wakes the owner if it sleeps. What it is woken for was done before.
+    /// Wakes the owner if it sleeps. Its work was made visible before.
     pub(crate) fn ring(&self) {
         if self.is_asleep() && self.is_asleep.swap(false, Ordering::SeqCst) {
-            // A bell that was rung too often to count further wakes as well.
+            // A full counter wakes the owner too.
             let _ = rustix::io::write(&self.descriptor, &RING);
         }
     }
 
-    /// The owner is about to sleep, and looks after this whether there is something to do.
+    /// Announces that the owner is about to sleep; it checks for work once more after this.
     pub(crate) fn arm(&self) {
         self.is_asleep.store(true, Ordering::SeqCst);
     }
 
-    /// The owner is awake.
+    /// Announces that the owner is awake.
     pub(crate) fn disarm(&self) {
         if !self.is_asleep.swap(false, Ordering::SeqCst) {
-            // Somebody rang, or is about to; a bell that rings late costs one look.
+            // Another thread has rung, or is about to; a late ring costs one spurious wake-up.
             let _ = rustix::io::read(&self.descriptor, &mut [0_u8; 8]);
         }
     }
 
-    /// Whether the owner sleeps and nobody has rung.
+    /// Whether the owner sleeps and the bell has not rung.
     pub(crate) fn is_asleep(&self) -> bool {
         self.is_asleep.load(Ordering::SeqCst)
     }

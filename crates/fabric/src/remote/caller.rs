@@ -1,4 +1,5 @@
-//! Who connects, and to which memory servers: the same on every fabric that has addresses.
+//! The identity of a caller and the addresses of its servers, for every fabric with network
+//! addresses.
 
 use crate::identity::Hello;
 use layout::NodeId;
@@ -6,40 +7,38 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Where a memory server is, and who it is.
+/// Address and identity of a memory server.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ServerAddress {
-    /// Its number; region n lives on server n.
+    /// Its number; region n is on server n.
     pub node: NodeId,
-    /// Where it listens.
     pub address: SocketAddr,
-    /// Its identity, new at each of its starts.
+    /// Its identity, new at each start.
     pub identity: u64,
-    /// The key of its region, new at each of its starts.
+    /// The key of its region, new at each start.
     pub key: u64,
-    /// Bytes of its region, as it has told; 0 before.
+    /// Bytes of its region, from its welcome; 0 before.
     pub region_bytes: u64,
 }
 
-/// One side of the connections to all memory servers.
+/// The caller's side of its connections to all memory servers.
 #[derive(Clone, Debug)]
 pub struct Caller {
     /// All memory servers, by number.
     pub servers: Vec<ServerAddress>,
-    /// The cluster.
     pub cluster: u64,
-    /// The caller's epoch. Whoever does membership raises it.
+    /// The caller's epoch, raised by the membership service.
     pub epoch: Arc<AtomicU64>,
     /// The caller's identity, the same for all its connections.
     pub identity: u64,
-    /// Number of these connections; no others of the caller that are in use have it.
+    /// Number of these connections, unique among the caller's connections in use.
     pub endpoint: u64,
     /// Version of the program; at most [`crate::identity::PROGRAM_BYTES_MAX`] bytes.
     pub program: String,
 }
 
 impl Caller {
-    /// What it says to `server` first.
+    /// The first message to `server`.
     pub(crate) fn hello(&self, server: &ServerAddress) -> Hello {
         Hello {
             node: server.node,

@@ -17,19 +17,19 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-/// Place of the future that [`Engine::block_on`] runs.
+/// Number of the future that [`Engine::block_on`] runs.
 const MAIN: u32 = u32::MAX;
 
 /// Runs futures on the thread that owns it, over one transport.
 ///
-/// A turn runs every task that was woken, sends what they posted with one system call per server, and
-/// receives what has arrived. When there is nothing to do, the thread turns, then yields, then sleeps until
-/// the network, a timer, or a waker used by another thread has something for it.
+/// A turn runs every woken task, sends the batches that they posted with one system call per
+/// server, and receives answers. Without work the thread spins, then yields, then sleeps until the
+/// network, a timer or a waker of another thread wakes it.
 ///
-/// Tasks run only inside [`Engine::block_on`]. Those that have not ended when the engine is dropped are
-/// dropped with it; batches that they posted may still happen.
+/// Tasks run only inside [`Engine::block_on`]. Unfinished tasks are dropped with the engine;
+/// batches that they posted may still happen.
 ///
-/// Ports that are attached are served once in each turn, so that handlers of calls are tasks like others.
+/// Attached ports are served once per turn, so handlers of calls are tasks like others.
 pub struct Engine<T: Transport> {
     shared: Rc<Shared<T>>,
     ports: RefCell<Vec<Box<dyn Port>>>,
@@ -38,19 +38,19 @@ pub struct Engine<T: Transport> {
     main: (Arc<TaskWaker>, Waker),
 }
 
-/// What engine and endpoints share.
+/// State shared by engine and endpoints.
 pub(super) struct Shared<T> {
     pub(super) transport: RefCell<T>,
-    /// What the transport says of itself, which stays as it is.
+    /// Constant properties of the transport.
     pub(super) is_coherent: bool,
     pub(super) is_serial: bool,
     pub(super) flights: RefCell<Flights>,
     pub(super) timers: RefCell<Timers>,
     pub(super) tasks: RefCell<Tasks>,
     pub(super) ready: Arc<Ready>,
-    /// Number of futures that let others run in this turn.
+    /// Number of futures that yield in this turn.
     pub(super) yields: Cell<u32>,
-    /// When this turn began: exact enough for deadlines, and at no cost.
+    /// Start of this turn: exact enough for deadlines, and free.
     pub(super) turn_ns: Cell<u64>,
     pub(super) seed: Cell<u64>,
 }
@@ -83,22 +83,22 @@ impl<T: Transport> Engine<T> {
         Ok(Self { shared: Rc::new(shared), ports: RefCell::default(), patience, waiter, main })
     }
 
-    /// Serves `port` from now on, as long as a future runs here.
+    /// Serves `port` from now on, while `block_on` runs.
     pub fn attach(&self, port: impl Port + 'static) {
         self.ports.borrow_mut().push(Box::new(port));
     }
 
-    /// An endpoint of its own counters; each lane uses its own.
+    /// A new endpoint with counters of its own; each lane uses its own.
     pub fn endpoint(&self) -> RemoteEnv<T> {
         RemoteEnv::new(self.shared.clone())
     }
 
-    /// Tasks that have not ended.
+    /// Number of unfinished tasks.
     pub fn task_count(&self) -> usize {
         self.shared.tasks.borrow().count()
     }
 
-    /// Runs `future` to its end, and tasks meanwhile.
+    /// Runs `future` and all tasks until `future` ends.
     pub fn block_on<R>(&self, future: impl Future<Output = R>) -> R {
         let mut future = pin!(future);
         let mut woken = Vec::new();
@@ -114,7 +114,7 @@ impl<T: Transport> Engine<T> {
                 if place != MAIN {
                     self.run(place);
                 } else if let Poll::Ready(ready) = self.run_main(future.as_mut()) {
-                    // Whoever was woken with it still runs: nobody would wake it again.
+                    // The tasks woken with it still run: nothing would wake them again.
                     result = Some(ready);
                 }
             }
@@ -125,7 +125,7 @@ impl<T: Transport> Engine<T> {
             if completions > 0 || runs > self.shared.yields.get() {
                 self.waiter.borrow_mut().busy();
             } else if runs > 0 {
-                // Whoever runs here waits for somebody else, who may need this processor.
+                // The yielding future waits for another thread, which may need this processor.
                 std::thread::yield_now();
             } else {
                 self.wait();
@@ -144,14 +144,15 @@ impl<T: Transport> Engine<T> {
         match running.future.as_mut().poll(&mut context) {
             Poll::Pending => self.shared.tasks.borrow_mut().put_back(place, running),
             Poll::Ready(()) => {
-                // Its own code may run here, so nothing is borrowed.
+                // The destructor may call the engine, so nothing is borrowed here.
                 drop(running);
                 self.shared.tasks.borrow_mut().end(place);
             }
         }
     }
 
-    /// Sends, receives, and wakes whoever waited for it or for this moment, and serves ports. How much was received.
+    /// Sends, receives, fires timers, wakes tasks, and serves ports. Returns the number of
+    /// completions and requests.
     fn progress(&self) -> usize {
         let shared = &*self.shared;
         let mut flights = shared.flights.borrow_mut();
@@ -177,12 +178,12 @@ impl<T: Transport> Engine<T> {
         }
     }
 
-    /// Sleeps until there is something to do, and tells whether there is.
+    /// Sleeps until there is work, and returns whether there is.
     fn sleep(&self) -> bool {
         let shared = &*self.shared;
         let mut transport = shared.transport.borrow_mut();
         let mut ports = self.ports.borrow_mut();
-        // All are armed, even if the first has something to do: all are disarmed below.
+        // Arms all ports, even if the first has work: all are disarmed below.
         let has_work = ports.iter_mut().fold(false, |has_work, port| port.arm() | has_work);
         let has_work = transport.arm() | shared.ready.arm() | has_work;
         let deadlines = [shared.timers.borrow().next_ns(), transport.next_deadline_ns()];
@@ -206,8 +207,8 @@ impl<T: Transport> Engine<T> {
 
 impl<T: Transport> Drop for Engine<T> {
     fn drop(&mut self) {
-        // Tasks hold endpoints, and endpoints the engine's parts: nobody else would ever drop them. What
-        // they do when dropped may add further ones.
+        // Tasks hold endpoints, and endpoints hold the engine's state: without this loop, the cycle
+        // would never be dropped. Dropping a task may add further ones.
         loop {
             let futures = self.shared.tasks.borrow_mut().clear();
             if futures.is_empty() {

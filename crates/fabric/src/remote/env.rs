@@ -22,8 +22,9 @@ pub struct RemoteEnv<T: Transport>(Rc<Own<T>>);
 struct Own<T: Transport> {
     shared: Rc<Shared<T>>,
     counters: Counters,
-    /// Sessions without a call under way, and the last sequence number of each. A session has one call at a
-    /// time, because a server takes a later call as the sign that the caller has given up on the earlier one.
+    /// Sessions without a running call, with the last sequence number of each. A session has one
+    /// call at a time, because a later call lets the server conclude that the caller has given up
+    /// on the earlier one.
     idle_sessions: RefCell<Vec<CallId>>,
 }
 
@@ -40,7 +41,7 @@ impl<T: Transport> RemoteEnv<T> {
         Self(Rc::new(Own { shared, counters: Counters::default(), idle_sessions }))
     }
 
-    /// Looks at the transport, or changes its configuration. `look` does not use the endpoint.
+    /// Reads or configures the transport. `look` must not use the endpoint.
     pub fn with_transport<R>(&self, look: impl FnOnce(&mut T) -> R) -> R {
         look(&mut self.0.shared.transport.borrow_mut())
     }
@@ -154,7 +155,7 @@ impl<T: Transport> Env for RemoteEnv<T> {
     async fn reach(&self, _point: impl FailurePoint) {}
 }
 
-/// A session that makes a call; it is idle again when the call has ended or nobody waits for it.
+/// The session of a running call; idle again when the call has ended or its future is dropped.
 struct Session<'a, T: Transport> {
     own: &'a Own<T>,
     id: CallId,
@@ -174,7 +175,7 @@ impl<T: Transport> Drop for Session<'_, T> {
     }
 }
 
-/// Waits for what was posted. Dropped before, it leaves that to the transport.
+/// Waits for a posted batch or call. Dropping it early leaves the batch or call to the transport.
 struct Flying<'a, T> {
     shared: &'a Shared<T>,
     ticket: Option<Ticket>,
@@ -202,7 +203,6 @@ impl<T> Drop for Flying<'_, T> {
     }
 }
 
-/// Waits for a moment.
 struct Sleep<'a, T> {
     shared: &'a Shared<T>,
     end_ns: u64,

@@ -1,9 +1,9 @@
-//! What is under way: one place for each batch and call between posting and completion.
+//! Batches and calls in flight: one entry for each between posting and completion.
 
 use crate::remote::transport::{Outcome, Ticket};
 use std::task::{Context, Poll, Waker};
 
-/// All that is under way or complete and not yet fetched.
+/// All entries in flight, or complete and not yet fetched.
 #[derive(Default)]
 pub(super) struct Flights {
     places: Vec<Flight>,
@@ -12,15 +12,15 @@ pub(super) struct Flights {
 
 enum Flight {
     Free,
-    /// Under way; somebody may wait.
+    /// In flight; the waker of the waiting task, if it has polled.
     Waiting(Option<Waker>),
-    /// Under way, and nobody will ask: its outcome is thrown away.
+    /// In flight without a waiting task: the outcome is discarded.
     Abandoned,
     Complete(Outcome),
 }
 
 impl Flights {
-    /// A ticket for what is about to be posted.
+    /// A ticket for the next batch or call.
     pub(super) fn start(&mut self) -> Ticket {
         let place = self.free.pop().unwrap_or_else(|| {
             self.places.push(Flight::Free);
@@ -30,7 +30,7 @@ impl Flights {
         Ticket(place)
     }
 
-    /// Takes an outcome, and wakes who waits for it.
+    /// Stores an outcome, and wakes the waiting task.
     pub(super) fn complete(&mut self, ticket: Ticket, outcome: Outcome) {
         let place = &mut self.places[ticket.0 as usize];
         match std::mem::replace(place, Flight::Complete(outcome)) {
@@ -41,7 +41,7 @@ impl Flights {
         }
     }
 
-    /// Fetches the outcome if there is one; else its arrival wakes the context's task.
+    /// Fetches the outcome if it is there; otherwise its arrival wakes the context's task.
     pub(super) fn poll(&mut self, ticket: Ticket, context: &Context<'_>) -> Poll<Outcome> {
         let place = &mut self.places[ticket.0 as usize];
         match place {
@@ -58,7 +58,7 @@ impl Flights {
         Poll::Pending
     }
 
-    /// Nobody waits any more.
+    /// Marks the ticket as no longer awaited.
     pub(super) fn abandon(&mut self, ticket: Ticket) {
         let place = &mut self.places[ticket.0 as usize];
         match place {

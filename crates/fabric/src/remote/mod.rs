@@ -1,7 +1,7 @@
-//! Worlds whose memory is reached over a network: an engine per thread, and a transport below it.
+//! Worlds that reach memory over a network: an engine per thread, and a transport below it.
 //!
-//! [`Engine`] runs the tasks of one thread, [`RemoteEnv`] is what protocols see of it, and a [`Transport`]
-//! moves batches and calls. Nothing here is shared between threads but wakers.
+//! [`Engine`] runs the tasks of one thread, [`RemoteEnv`] is the interface for protocols, and a
+//! [`Transport`] moves batches and calls. Threads share nothing but wakers.
 
 pub mod any;
 pub(crate) mod bell;

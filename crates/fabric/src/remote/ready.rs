@@ -1,4 +1,4 @@
-//! Which tasks may go on; the only part of an engine that other threads touch.
+//! The queue of woken tasks; the only part of an engine that other threads access.
 
 use crate::remote::bell::Bell;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Wake, Waker};
 
-/// The queue of tasks that were woken, and the bell that wakes a sleeping engine.
+/// Woken tasks, and the bell that wakes a sleeping engine.
 pub(super) struct Ready {
     queue: Mutex<Vec<u32>>,
-    /// Tasks in the queue, so that an engine that turns takes no lock.
+    /// Length of the queue, so that a spinning engine takes no lock.
     length: AtomicUsize,
-    /// Whoever wakes a task rings.
+    /// Rung by every wake-up.
     bell: Bell,
 }
 
@@ -20,7 +20,7 @@ impl Ready {
         Ok(Arc::new(Self { queue: Mutex::default(), length: 0.into(), bell: Bell::new()? }))
     }
 
-    /// A waker of the task at `place`, to be kept for all tasks that will ever be there.
+    /// Creates the waker of the task at `place`; all later tasks there use it too.
     pub(super) fn waker(self: &Arc<Self>, place: u32) -> (Arc<TaskWaker>, Waker) {
         let task = Arc::new(TaskWaker { place, is_queued: false.into(), ready: self.clone() });
         (task.clone(), Waker::from(task))
@@ -34,7 +34,7 @@ impl Ready {
         self.bell.ring();
     }
 
-    /// Exchanges the queue for an empty one.
+    /// Swaps the queue with an empty one.
     pub(super) fn take(&self, empty: &mut Vec<u32>) {
         if self.length.load(Ordering::SeqCst) == 0 {
             return;
@@ -44,13 +44,13 @@ impl Ready {
         self.length.store(0, Ordering::SeqCst);
     }
 
-    /// The engine is about to sleep. Whether it must not, because a task was woken.
+    /// Announces that the engine is about to sleep. Returns whether a task was woken meanwhile.
     pub(super) fn arm(&self) -> bool {
         self.bell.arm();
         self.length.load(Ordering::SeqCst) > 0
     }
 
-    /// The engine is awake.
+    /// Announces that the engine is awake.
     pub(super) fn disarm(&self) {
         self.bell.disarm();
     }
@@ -61,7 +61,7 @@ impl Ready {
     }
 }
 
-/// Wakes the task at one place. Made once per place, so that waking allocates nothing.
+/// Wakes the task at one place. Created once per place, so that waking allocates nothing.
 pub(super) struct TaskWaker {
     place: u32,
     is_queued: AtomicBool,
@@ -69,7 +69,7 @@ pub(super) struct TaskWaker {
 }
 
 impl TaskWaker {
-    /// The task is about to run: whoever wakes it from now on means its next run.
+    /// Marks the task as running: later wake-ups queue it again.
     pub(super) fn runs(&self) {
         self.is_queued.store(false, Ordering::SeqCst);
     }

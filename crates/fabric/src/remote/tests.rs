@@ -17,12 +17,12 @@ use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-/// Fills what is read with a word, after as many turns as it is told.
+/// Fills reads with a fixed word, after `delay` turns.
 struct Echo {
     addresses: AddressMap,
     delay: u32,
     under_way: Vec<(u32, Ticket, Outcome)>,
-    /// Turns in which something went out.
+    /// Turns that sent something.
     sends: u32,
     posted: bool,
 }
@@ -184,7 +184,7 @@ fn another_thread_wakes_a_sleeping_engine() {
             wait_ready(&mut [], Duration::from_millis(20).as_nanos() as u64);
             waker.wake();
         });
-        // The engine would sleep for a minute if nobody woke it.
+        // Without the wake-up the engine would sleep for a minute.
         let mut is_first = true;
         engine.block_on(std::future::poll_fn(|context| {
             if std::mem::take(&mut is_first) {
@@ -207,7 +207,7 @@ fn tasks_that_were_woken_when_the_main_future_ended_go_on_with_the_next_one() {
         if !std::mem::take(&mut is_first) {
             return Poll::Ready(());
         }
-        // It is woken before the tasks, so that it ends ahead of them in the next turn.
+        // It is woken before the tasks, so it ends before them in the next turn.
         context.waker().wake_by_ref();
         for _ in 0..3 {
             let (lane, rounds) = (env.clone(), rounds.clone());

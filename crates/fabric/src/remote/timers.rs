@@ -1,12 +1,11 @@
-//! Sleepers of an engine, by the moment at which they wake.
+//! Timers of an engine, by their deadlines.
 
 use std::collections::BTreeMap;
 use std::task::Waker;
 
-/// A sleeper: its moment, and a number that tells apart those of one moment.
+/// A timer: its deadline, and a number that distinguishes timers with the same deadline.
 pub(super) type TimerId = (u64, u64);
 
-/// All sleepers.
 #[derive(Default)]
 pub(super) struct Timers {
     sleepers: BTreeMap<TimerId, Waker>,
@@ -14,7 +13,6 @@ pub(super) struct Timers {
 }
 
 impl Timers {
-    /// Wakes `waker` at `end_ns`.
     pub(super) fn add(&mut self, end_ns: u64, waker: &Waker) -> TimerId {
         self.count += 1;
         let id = (end_ns, self.count);
@@ -22,19 +20,19 @@ impl Timers {
         id
     }
 
-    /// Somebody else waits for this moment now.
+    /// Sets the waker of a timer, since another task may poll it now.
     pub(super) fn set_waker(&mut self, id: TimerId, waker: &Waker) {
         if let Some(known) = self.sleepers.get_mut(&id) {
             known.clone_from(waker);
         }
     }
 
-    /// Nobody waits for this moment any more.
+    /// Cancels a timer.
     pub(super) fn forget(&mut self, id: TimerId) {
         self.sleepers.remove(&id);
     }
 
-    /// Wakes whose moment has come.
+    /// Wakes all tasks whose deadline has passed.
     pub(super) fn fire(&mut self, now_ns: u64) {
         while let Some(entry) = self.sleepers.first_entry()
             && entry.key().0 <= now_ns
@@ -43,7 +41,6 @@ impl Timers {
         }
     }
 
-    /// The next moment.
     pub(super) fn next_ns(&self) -> Option<u64> {
         self.sleepers.first_key_value().map(|((end_ns, _), _)| *end_ns)
     }

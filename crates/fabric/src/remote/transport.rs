@@ -1,4 +1,4 @@
-//! What a network has to offer so that [`super::RemoteEnv`] can be built on it.
+//! The interface that a network implements for [`super::RemoteEnv`].
 
 use crate::address_map::AddressMap;
 use crate::batch::Batch;
@@ -7,76 +7,72 @@ use crate::service::{CallId, ServiceId};
 use layout::NodeId;
 use rustix::event::PollFd;
 
-/// Names a batch or a call between its posting and its completion. A number is used again after that.
+/// Names a batch or a call between its posting and its completion; then the number is reused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Ticket(pub u32);
 
-/// A two-sided call.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Call {
-    /// Who calls, and which of its calls this is.
+    /// The calling session, and the number of its call.
     pub id: CallId,
-    /// Who is called.
     pub node: NodeId,
-    /// What is called.
     pub service: ServiceId,
-    /// The request.
     pub request: Vec<u8>,
 }
 
-/// How a batch or a call ended.
+/// The result of a batch or a call.
 #[derive(Debug)]
 pub enum Outcome {
-    /// A batch, with the words that it read, and the messages that were sent for it: none where servers are
-    /// reached without.
+    /// A batch with the words that it read, and the number of messages sent for it; 0 on networks
+    /// without messages.
     Batch(Result<Batch, FabricError>, u32),
-    /// A call, with its answer: one message each way.
+    /// A call with its answer: one message each way.
     Call(Result<Vec<u8>, CallError>),
 }
 
 /// The connections of one engine thread to all memory servers, over one kind of network.
 ///
-/// Whatever is posted belongs to the transport until it completes, and completes once: when a server has
-/// answered, or when the connection to it is lost, which happens at the latest when the server has not
-/// answered within a bound that the transport names. What is posted to a server that is lost completes with
-/// `Unreachable` and is never carried out.
+/// The transport owns a posted batch or call until it completes, and completes it once: with the
+/// server's answer, or when the connection is lost. A server that does not answer within the
+/// transport's time-out counts as lost. Batches and calls posted to a lost server complete with
+/// `Unreachable` and are never executed.
 pub trait Transport: 'static {
     /// As in [`crate::env::Fabric`].
     fn is_coherent(&self) -> bool;
 
-    /// As in [`crate::env::Fabric`]. A batch that is too long for one message is none of these.
+    /// As in [`crate::env::Fabric`], except for batches that are too long for one message.
     fn is_serial(&self) -> bool {
         false
     }
 
-    /// Who keeps which region.
     fn addresses(&self) -> &AddressMap;
 
-    /// Takes a batch. It need not go out before the next [`Transport::progress`], so that batches posted in
-    /// one turn of the engine may share what sending costs. `now_ns` is when that turn began, which may be long
-    /// ago where a task computes.
+    /// Posts a batch. It may be sent by the next [`Transport::progress`] only, so that the batches
+    /// of one turn of the engine share system calls. `now_ns` is the start of that turn, which may
+    /// be long ago if a task computes.
     fn post(&mut self, ticket: Ticket, batch: Batch, now_ns: u64);
 
-    /// Takes a call, likewise.
+    /// Posts a call likewise.
     fn call(&mut self, ticket: Ticket, call: Call, now_ns: u64);
 
-    /// Sends what was posted, receives what has arrived, gives up what is overdue, and hands over what is
-    /// complete. Never waits.
+    /// Sends posted batches and calls, receives answers, fails overdue ones, and returns completed
+    /// ones. Never blocks.
     fn progress(&mut self, now_ns: u64, complete: &mut impl FnMut(Ticket, Outcome));
 
-    /// The engine is about to sleep: whatever arrives from now on must make a descriptor ready. Whether
-    /// something has arrived meanwhile, so that the engine must not sleep.
+    /// Prepares for the engine's sleep: from now on arrivals make a descriptor ready. Returns
+    /// whether something has arrived meanwhile, in which case the engine must not sleep.
     fn arm(&mut self) -> bool;
 
-    /// The engine is awake.
+    /// Announces that the engine is awake.
     fn disarm(&mut self);
 
-    /// Appends the descriptors that become ready when there is something to do.
+    /// Appends the descriptors that become ready when there is work.
     fn descriptors<'a>(&'a self, to: &mut Vec<PollFd<'a>>);
 
-    /// When there is something to do even if nothing arrives.
+    /// The next moment with work even if nothing arrives.
     fn next_deadline_ns(&self) -> Option<u64>;
 
-    /// Where a server was and why there is no connection to it; none if there is one.
+    /// The address of a server and the reason why there is no connection to it; `None` if there is
+    /// one.
     fn trouble(&self, node: NodeId) -> Option<String>;
 }

@@ -1,4 +1,4 @@
-//! How the answer to a call goes from one process to another: a code, and some bytes.
+//! Encodes the answer to a call as a code and bytes, for another process.
 
 use crate::error::CallError;
 use crate::service::{Answer, ServiceId};
@@ -9,7 +9,7 @@ const NO_SUCH_SERVICE: u16 = 1;
 const UNREACHABLE: u16 = 2;
 const REFUSED: u16 = 3;
 
-/// Code and bytes of an answer. That a message was malformed arrives as a refusal with the same sentence.
+/// Code and bytes of an answer. `Malformed` becomes a refusal with the same message.
 pub(super) fn encode(answer: Answer) -> (u16, Vec<u8>) {
     let node_bytes = |node: NodeId| node.0.to_le_bytes().to_vec();
     match answer {
@@ -25,7 +25,6 @@ pub(super) fn encode(answer: Answer) -> (u16, Vec<u8>) {
     }
 }
 
-/// The answer again.
 pub(super) fn decode(code: u16, bytes: Vec<u8>) -> Answer {
     let error = match (code, bytes.as_slice()) {
         (FINE, _) => return Ok(bytes),

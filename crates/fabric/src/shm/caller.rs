@@ -17,11 +17,11 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-/// How long a caller turns: most answers of a server that is awake take no longer, on another processor. On the
-/// same one they take until the caller lets it run.
+/// Spin time of a caller: most answers of a server that is awake on another processor take no
+/// longer. On the same processor the answer waits until the caller yields.
 const SPIN_NS: u64 = 4000;
 
-/// The way to a memory server whose region this process has mapped.
+/// A connection to a memory server whose region this process has mapped.
 pub(super) struct SegmentCaller {
     node: NodeId,
     segment: Segment,
@@ -30,28 +30,28 @@ pub(super) struct SegmentCaller {
     slots: Mutex<OwnSlots>,
     is_lost: AtomicBool,
     timeout: Duration,
-    /// Ends when the last caller of a world does.
+    /// Stops the watching thread with the last caller of a world.
     _watch: Arc<Watch>,
 }
 
-/// Slots that no call of this process has.
+/// Slots without a running call of this process.
 struct OwnSlots {
     free: Vec<OwnSlot>,
-    /// Their callers have given up, the server has them still.
+    /// Slots whose callers have given up while the server still has them.
     abandoned: Vec<OwnSlot>,
 }
 
-/// What its owner knows of a slot.
+/// The caller's private state of a slot.
 struct OwnSlot {
     index: u32,
-    /// As the server left it, or will.
+    /// The turn at which the server returned it, or will return it.
     turn: u32,
-    /// Of the last call.
+    /// Number of the last call.
     sequence: u64,
 }
 
 impl SegmentCaller {
-    /// Calls may take `timeout`, the time until there is a slot for them included.
+    /// `timeout` limits a call, including the wait for a free slot.
     pub fn new(
         node: NodeId,
         segment: Segment,
@@ -80,7 +80,7 @@ impl SegmentCaller {
         self.slots.lock().expect("no holder panics")
     }
 
-    /// Takes a slot; waits for one while all are taken.
+    /// Takes a free slot; waits if there is none.
     fn take_slot(&self, deadline: Instant) -> Result<OwnSlot, CallError> {
         loop {
             if self.is_lost.load(Relaxed) {
@@ -102,7 +102,7 @@ impl SegmentCaller {
         }
     }
 
-    /// One call through the slot `own`.
+    /// Executes one call through the slot `own`.
     fn exchange(
         &self,
         own: &mut OwnSlot,
@@ -122,7 +122,7 @@ impl SegmentCaller {
         let mut given = loop {
             let (piece, later) = rest.split_at(rest.len().min(PIECE_BYTES_MAX));
             head.piece_bytes = piece.len();
-            let given = self.turn_over(own, &head, piece, deadline)?;
+            let given = self.hand_over_and_wait(own, &head, piece, deadline)?;
             rest = later;
             match given.kind {
                 Kind::More if !rest.is_empty() => {}
@@ -147,12 +147,12 @@ impl SegmentCaller {
                 return Err(CallError::Malformed("a call: its answer breaks off"));
             }
             head = Head { kind: Kind::Fetch, code: 0, piece_bytes: 0, ..head };
-            given = self.turn_over(own, &head, &[], deadline)?;
+            given = self.hand_over_and_wait(own, &head, &[], deadline)?;
         }
     }
 
-    /// Hands the slot to the server and waits until it comes back; what stands in it then.
-    fn turn_over(
+    /// Hands the slot to the server and waits for its return; returns the slot's head.
+    fn hand_over_and_wait(
         &self,
         own: &mut OwnSlot,
         head: &Head,
@@ -165,7 +165,7 @@ impl SegmentCaller {
         slot.hand_over(posted, head, piece);
         let rings = self.segment.post(own.index);
         if rings {
-            // A bell that is full rings already.
+            // A full bell rings already.
             let _ = rustix::io::write(&self.bell, &RING);
         }
         self.wait(slot, own.turn, rings, deadline)?;
@@ -173,7 +173,7 @@ impl SegmentCaller {
         given.ok_or(CallError::Malformed("a call: the server's words make no sense"))
     }
 
-    /// Waits for `turn`: awake at first, since the server mostly is.
+    /// Waits for `turn`: spins at first, since the server is mostly awake.
     fn wait(
         &self,
         slot: Slot<'_>,
@@ -181,7 +181,8 @@ impl SegmentCaller {
         has_rung: bool,
         deadline: Instant,
     ) -> Result<(), CallError> {
-        // The kernel likes to wake a thread where its waker runs, which then has to make room for it.
+        // The kernel tends to wake a thread on its waker's processor, so the waker must not spin
+        // there.
         let spin_ns = if has_rung { 0 } else { SPIN_NS };
         let patience = Patience { spin_ns, ..Patience::default() };
         let mut waiter = Waiter::new(patience);
@@ -198,7 +199,8 @@ impl SegmentCaller {
                 Step::Spin | Step::Yield => {}
                 Step::Sleep => {
                     slot.set_waiting(true);
-                    // Returns at once if the turn is not what was seen; a loss is noticed within the time.
+                    // Returns at once if the turn has changed; a lost server is noticed after the
+                    // time-out.
                     let _ =
                         futex::wait(slot.turn_word(), futex::Flags::empty(), seen, Some(&sleep));
                     slot.set_waiting(false);
@@ -233,7 +235,7 @@ impl Caller for SegmentCaller {
     fn lose(&self) {
         self.is_lost.store(true, Relaxed);
         for index in 0..SLOT_COUNT {
-            // Nobody sleeps in most of them.
+            // Most slots have no waiting thread.
             let _ = futex::wake(
                 self.segment.slot(index).turn_word(),
                 futex::Flags::empty(),

@@ -10,39 +10,32 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-/// How a fence ended: in each case the caller writes nothing any more.
+/// Result of a fence: in each case the caller writes nothing any more.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fenced {
-    /// It never mapped the region, and will not be let in, or its process was gone already.
+    /// It never mapped the region and will be refused, or its process had already ended.
     Absent,
     /// Its process was killed and has ended.
     Killed,
 }
 
-/// Why a caller is not fenced.
+/// Why a caller could not be fenced.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FenceError {
     /// The caller is in this process, which would have to kill itself.
     #[error("the caller to be fenced is in the memory server's own process")]
     Own,
-    /// It may not be killed.
+    /// This process lacks the permission to kill it.
     #[error("process {pid} cannot be killed: {error}")]
-    Kill {
-        /// Its number.
-        pid: i32,
-        /// What the system said.
-        error: Errno,
-    },
+    Kill { pid: i32, error: Errno },
     /// It was killed, but has not ended yet; it may hang in the kernel.
     #[error("process {pid} was killed and has not ended; try again")]
-    Alive {
-        /// Its number.
-        pid: i32,
-    },
+    Alive { pid: i32 },
 }
 
-/// Whoever may write into the region of a memory server; for threads other than the polling one.
+/// The processes that may write to the region of a memory server; for threads other than the
+/// polling one.
 #[derive(Debug, Default)]
 pub struct Callers {
     known: Mutex<Known>,
@@ -59,7 +52,7 @@ struct Known {
 /// A process that has mapped the region. It may write for as long as it lives, connected or not.
 #[derive(Debug)]
 struct Process {
-    /// How the polling thread calls it.
+    /// The polling thread's name for it.
     id: u64,
     pid: Pid,
     pidfd: Arc<OwnedFd>,
@@ -67,9 +60,9 @@ struct Process {
 }
 
 impl Callers {
-    /// Sees to it that `caller`, the identity that a compute process said in its first message, writes nothing
-    /// any more: kills its process and waits, at most `within`, until it has ended. Later connections of that
-    /// identity are refused.
+    /// Ensures that `caller`, an identity from the first message of a compute process, writes
+    /// nothing any more: kills its process and waits, at most `within`, for its end. Later
+    /// connections with that identity are refused.
     pub fn fence(&self, caller: u64, within: Duration) -> Result<Fenced, FenceError> {
         let found: Vec<(Pid, Arc<OwnedFd>)> = {
             let mut known = self.known();
@@ -88,12 +81,11 @@ impl Callers {
         Ok(fenced)
     }
 
-    /// Connections at this moment.
     pub fn connection_count(&self) -> u64 {
         self.connections.load(Relaxed)
     }
 
-    /// Connections that were closed since the caller wrote what no working caller writes.
+    /// Connections that were closed because the caller broke the protocol.
     pub fn broken_count(&self) -> u64 {
         self.broken.load(Relaxed)
     }
@@ -106,8 +98,8 @@ impl Callers {
         self.broken.fetch_add(1, Relaxed);
     }
 
-    /// A caller that is about to be given the region: what its process is called, and its descriptor if the
-    /// process was not known. `None` if it was fenced.
+    /// Registers a caller that will receive the region: returns the name of its process, and its
+    /// descriptor if the process was unknown. `None` if the caller was fenced.
     pub(super) fn enter(
         &self,
         caller: u64,
@@ -134,7 +126,7 @@ impl Callers {
         Some((new_id, Some(pidfd)))
     }
 
-    /// A process has ended.
+    /// Removes a process that has ended.
     pub(super) fn forget(&self, id: u64) {
         self.known().processes.retain(|process| process.id != id);
     }
@@ -144,7 +136,8 @@ impl Callers {
     }
 }
 
-/// Kills a process and waits for its end. Its descriptor is readable when no thread of it runs any more.
+/// Kills a process and waits for its end. Its descriptor is readable once all its threads have
+/// ended.
 fn kill(pid: Pid, pidfd: &OwnedFd, within: Duration) -> Result<(), FenceError> {
     if pid.as_raw_pid() as u32 == std::process::id() {
         return Err(FenceError::Own);
@@ -162,7 +155,7 @@ fn kill(pid: Pid, pidfd: &OwnedFd, within: Duration) -> Result<(), FenceError> {
         };
         let timeout =
             Timespec { tv_sec: left.as_secs() as i64, tv_nsec: left.subsec_nanos().into() };
-        // Interrupted or not, the loop looks again.
+        // Interrupted or not, the loop checks again.
         let _ = poll(&mut [PollFd::new(pidfd, PollFlags::IN)], Some(&timeout));
     }
     Ok(())

@@ -1,7 +1,7 @@
-//! The server's side of one compute process: its segment, and what is under way in it.
+//! The server's state of one compute process: its segment, and the calls in it.
 
 use crate::service::{Answer, AnswerRecord, ServiceId};
-use crate::shm::conversation::{Broken, Conversation};
+use crate::shm::conversation::{Conversation, ProtocolError};
 use crate::shm::segment::{SLOT_COUNT, Segment};
 use rustix::thread::futex;
 
@@ -13,23 +13,21 @@ pub(super) struct Calls {
 }
 
 impl Calls {
-    /// None so far.
     pub fn new(segment: Segment) -> Self {
         let conversations = (0..SLOT_COUNT).map(|_| Conversation::default()).collect();
         Self { segment, conversations, record: AnswerRecord::default() }
     }
 
-    /// What they go through.
     pub fn segment(&self) -> &Segment {
         &self.segment
     }
 
-    /// Takes what has been posted; how many hand-overs that were.
+    /// Serves the posted slots; returns the number of hand-overs.
     #[inline]
     pub fn serve(
         &mut self,
         mut handle: impl FnMut(ServiceId, &[u8]) -> Answer,
-    ) -> Result<usize, Broken> {
+    ) -> Result<usize, ProtocolError> {
         if !self.segment.has_posted() {
             return Ok(0);
         }
@@ -44,7 +42,7 @@ impl Calls {
             let outcome = conversation.serve(slot, u64::from(index), record, &mut handle)?;
             served += usize::from(outcome.is_some());
             if outcome == Some(true) {
-                // That nobody sleeps there any more is as good.
+                // It is no error if nothing sleeps there.
                 let _ = futex::wake(slot.turn_word(), futex::Flags::empty(), 1);
             }
         }
@@ -63,7 +61,12 @@ mod tests {
     }
 
     /// Hands slot 5 over, and serves it.
-    fn post(calls: &mut Calls, turn: u32, head: &Head, runs: &mut u32) -> Result<usize, Broken> {
+    fn post(
+        calls: &mut Calls,
+        turn: u32,
+        head: &Head,
+        runs: &mut u32,
+    ) -> Result<usize, ProtocolError> {
         calls.segment.slot(5).hand_over(turn, head, &vec![7; head.piece_bytes]);
         calls.segment.post(5);
         calls.serve(|service, request| {
@@ -102,7 +105,7 @@ mod tests {
         );
         assert_eq!(post(&mut calls, 3, &head(Kind::Request, 1, 50, 150), &mut runs), Ok(1));
         assert_eq!(runs, 1);
-        // Another begins, is given up, and the next one is not mixed with it.
+        // Another call begins and is abandoned, and the next one is not mixed with it.
         assert_eq!(post(&mut calls, 5, &head(Kind::Request, 2, 100, 150), &mut runs), Ok(1));
         assert_eq!(post(&mut calls, 7, &head(Kind::Request, 3, 10, 10), &mut runs), Ok(1));
         assert_eq!(runs, 2);
@@ -119,7 +122,11 @@ mod tests {
         ];
         for (turn, head) in cases {
             let mut runs = 0;
-            assert_eq!(post(&mut calls(), turn, &head, &mut runs), Err(Broken), "{turn} {head:?}");
+            assert_eq!(
+                post(&mut calls(), turn, &head, &mut runs),
+                Err(ProtocolError),
+                "{turn} {head:?}"
+            );
             assert_eq!(runs, 0);
         }
         let mut bit_only = calls();
@@ -127,7 +134,7 @@ mod tests {
         assert_eq!(bit_only.serve(|_, _| unreachable!("nothing was handed over")), Ok(0));
     }
 
-    /// Numbers of a slot, mostly such as lead further than the first check.
+    /// Arbitrary words of a slot, mostly ones that pass the first check.
     fn scribbled() -> impl Strategy<Value = (u32, u32, Vec<u64>)> {
         let piece = prop_oneof![0..40_u64, 4020..4040_u64, any::<u64>()];
         let kind = prop_oneof![1..4_u64, any::<u64>()];

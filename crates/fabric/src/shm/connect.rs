@@ -1,4 +1,5 @@
-//! How a compute process gets at the memory servers of its host, and at compute servers that it calls.
+//! Connects a compute process to the memory servers of its host, and to compute servers that it
+//! calls.
 
 use crate::identity::{ANSWER_BYTES, Hello, Refusal, Welcome, named};
 use crate::local::{Callers, LocalWorld};
@@ -16,28 +17,28 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What a compute process needs to know of its memory servers.
+/// Configuration of a compute process.
 #[derive(Clone, Debug)]
 pub struct ConnectConfig {
-    /// The folder in which they listen.
+    /// The folder with the servers' sockets.
     pub directory: PathBuf,
-    /// What each is told, by its number: number n is for node n.
+    /// The first message to each memory server: entry n is for node n.
     pub hellos: Vec<Hello>,
-    /// What each compute server is told that is called.
+    /// The first message to each called compute server.
     pub peers: Vec<Hello>,
-    /// Whether those have to be there. If not, calls of one that is not are answered as unreachable.
+    /// Whether these must be running. If not, calls to one that does not run fail as unreachable.
     pub needs_peers: bool,
     /// Seed of all randomness in this process's world.
     pub seed: u64,
-    /// Longest wait for a server to answer who connects.
+    /// Time-out of the handshake with a server.
     pub connect_timeout: Duration,
-    /// Longest wait for a call; the server may still carry it out later. A server that is gone is noticed at
-    /// once, this is for one that hangs.
+    /// Time-out of a call, after which the server may still execute it. The end of a server is
+    /// noticed at once; this is for a server that hangs.
     pub call_timeout: Duration,
 }
 
 impl ConnectConfig {
-    /// With waits that suit most.
+    /// A configuration with default time-outs.
     pub fn new(directory: impl Into<PathBuf>, hellos: Vec<Hello>) -> Self {
         let (connect_timeout, call_timeout) = (Duration::from_secs(5), Duration::from_secs(30));
         let (directory, peers) = (directory.into(), Vec::new());
@@ -46,55 +47,35 @@ impl ConnectConfig {
     }
 }
 
-/// Why a compute process did not get at a server.
+/// Why a compute process could not connect to a server.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConnectError {
-    /// Nobody listens there, or nobody answers.
-    #[error("{} is not reached at {path}: {error}; start it, or name the folder in which it listens", named(*.node))]
-    Absent {
-        /// Which server.
-        node: NodeId,
-        /// Where it should listen.
-        path: PathBuf,
-        /// What the system said.
-        error: io::Error,
-    },
-    /// The server serves others.
+    /// No server listens there, or it does not answer.
+    #[error("{} is not reached at {path}: {error}; start it, or name the folder of its socket", named(*.node))]
+    Absent { node: NodeId, path: PathBuf, error: io::Error },
+    /// The server refuses this caller.
     #[error("{} refused: {refusal}", named(*.node))]
-    Refused {
-        /// Which server.
-        node: NodeId,
-        /// Its sentence.
-        refusal: Refusal,
-    },
-    /// Another user listens there.
-    #[error("what listens at {path} is of user {uid}; run compute and memory servers as one user")]
-    Stranger {
-        /// Where.
-        path: PathBuf,
-        /// The user.
-        uid: u32,
-    },
-    /// The region cannot be used, or what calls go through.
-    #[error("what {} shares cannot be mapped: {error}", named(*.node))]
-    Region {
-        /// Which server.
-        node: NodeId,
-        /// What is wrong.
-        error: io::Error,
-    },
+    Refused { node: NodeId, refusal: Refusal },
+    /// A process of another user listens there.
+    #[error(
+        "the server at {path} belongs to user {uid}; run compute and memory servers as one user"
+    )]
+    Stranger { path: PathBuf, uid: u32 },
+    /// The region or the segment cannot be mapped.
+    #[error("cannot map the memory of {}: {error}", named(*.node))]
+    Region { node: NodeId, error: io::Error },
     /// The thread that notices lost servers did not start.
-    #[error("memory servers cannot be watched: {0}")]
+    #[error("cannot watch memory servers: {0}")]
     Watch(io::Error),
 }
 
-/// Maps the regions of all memory servers: a world whose verbs are carried out by this process, and whose calls
-/// by theirs and by the compute servers that are named. A server that is lost stays lost in this world; whoever
-/// starts it again connects anew.
+/// Maps the regions of all memory servers. This process executes the verbs of the world, the memory
+/// servers and the named compute servers execute its calls. A lost server stays lost in this world;
+/// connect again after it has restarted.
 ///
 /// # Panics
-/// If the memory servers are not numbered from 0 in their order, or a peer is none of the compute servers.
+/// If the memory servers are not numbered from 0 in their order, or a peer is not a compute server.
 pub fn connect(config: &ConnectConfig) -> Result<Arc<LocalWorld>, ConnectError> {
     let watch = Watch::new().map_err(|error| ConnectError::Watch(error.into()))?;
     let (mut regions, mut callers, mut watched) = (Vec::new(), Callers::new(), Vec::new());
@@ -106,10 +87,11 @@ pub fn connect(config: &ConnectConfig) -> Result<Arc<LocalWorld>, ConnectError> 
     }
     for hello in config.hellos.iter().chain(&config.peers) {
         let is_needed = config.needs_peers || hello.node.compute_server().is_none();
-        let Given { region, segment, bell, watched: server } = match ask(config, hello) {
-            Err(_) if !is_needed => continue,
-            asked => asked?,
-        };
+        let ServerResources { region, segment, bell, watched: server } =
+            match connect_to(config, hello) {
+                Err(_) if !is_needed => continue,
+                asked => asked?,
+            };
         let (node, timeout) = (hello.node, config.call_timeout);
         let caller = SegmentCaller::new(node, segment, bell, timeout, watch.clone());
         regions.extend(region);
@@ -121,20 +103,19 @@ pub fn connect(config: &ConnectConfig) -> Result<Arc<LocalWorld>, ConnectError> 
     Ok(world)
 }
 
-/// What a server gives to those it lets in.
-struct Given {
-    /// None of a compute server.
+/// Resources that a server passes to an accepted caller.
+struct ServerResources {
+    /// `None` from a compute server.
     region: Option<Memory>,
     segment: Segment,
     bell: OwnedFd,
     watched: Watched,
 }
 
-/// Connects to one server.
-fn ask(config: &ConnectConfig, hello: &Hello) -> Result<Given, ConnectError> {
+fn connect_to(config: &ConnectConfig, hello: &Hello) -> Result<ServerResources, ConnectError> {
     let node = hello.node;
     let path = socket_path(&config.directory, node);
-    let (socket, pidfd) = approach(config, node, &path)?;
+    let (socket, pidfd) = open_socket(config, node, &path)?;
     let absent = |error: io::Error| ConnectError::Absent { node, path: path.clone(), error };
     let mut bytes = [0; ANSWER_BYTES];
     let (length, descriptors) = send(socket.as_fd(), &hello.encode(), &[])
@@ -156,7 +137,7 @@ fn ask(config: &ConnectConfig, hello: &Hello) -> Result<Given, ConnectError> {
     let mut next = || descriptors.next().expect("they were counted");
     let region = has_region.then(&mut next);
     let region = region.map(|region| Memory::map_file(region, welcome.region_bytes));
-    Ok(Given {
+    Ok(ServerResources {
         region: region.transpose().map_err(unusable)?,
         segment: Segment::map(next()).map_err(unusable)?,
         bell: next(),
@@ -164,8 +145,9 @@ fn ask(config: &ConnectConfig, hello: &Hello) -> Result<Given, ConnectError> {
     })
 }
 
-/// A connection to whoever listens at `path`, if that is a process of the same user; and its descriptor.
-fn approach(
+/// Connects to the server at `path` if it is a process of the same user; returns its descriptor
+/// too.
+fn open_socket(
     config: &ConnectConfig,
     node: NodeId,
     path: &Path,
@@ -182,7 +164,7 @@ fn approach(
     Ok((socket, server.pidfd))
 }
 
-/// A wait that ended says so in words.
+/// Names the time-out in the error.
 fn answer_error(error: rustix::io::Errno, timeout: Duration) -> io::Error {
     match error {
         rustix::io::Errno::AGAIN => {

@@ -1,18 +1,19 @@
-//! The server's side of one slot: takes a request piece by piece, and gives the answer so.
+//! The server's side of one slot: receives a request and sends the answer, piece by piece.
 
 use crate::service::{AnswerRecord, Arrival, CallId, ServiceId};
 use crate::shm::answer::encode;
 use crate::shm::segment::{Head, Kind, MESSAGE_BYTES_MAX, PIECE_BYTES_MAX, Slot};
 use crate::{error::CallError, service::Answer};
 
-/// The caller wrote what no working caller writes.
+/// The caller has broken the protocol.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Broken;
+pub(super) struct ProtocolError;
 
-/// What the server knows of a slot. Nothing of it is in shared memory, where a broken process could change it.
+/// The server's private state of a slot. None of it is in shared memory, where a broken process
+/// could change it.
 #[derive(Default)]
 pub(super) struct Conversation {
-    /// The turn as the server left it: even.
+    /// The turn at which the server returned it: even.
     turn: u32,
     progress: Progress,
 }
@@ -21,34 +22,34 @@ pub(super) struct Conversation {
 enum Progress {
     #[default]
     Idle,
-    /// Some of a request has come.
+    /// A part of a request has arrived.
     Receiving { sequence: u64, service: u16, total_bytes: usize, request: Vec<u8> },
-    /// Some of an answer was given.
+    /// A part of an answer was sent.
     Answering { sequence: u64, code: u16, answer: Vec<u8>, given_bytes: usize },
 }
 
 impl Conversation {
-    /// Takes a piece, if it is the server's turn, and hands the slot back; tells whether the caller has to be
-    /// woken then, or `None` if it is not the server's turn. `handle` is run when a request is complete.
+    /// If it is the server's turn, takes a piece and returns the slot; the result says whether to
+    /// wake the caller. `None` if it is the caller's turn. `handle` executes a complete request.
     pub fn serve(
         &mut self,
         slot: Slot<'_>,
         session: u64,
         record: &mut AnswerRecord,
         handle: impl FnOnce(ServiceId, &[u8]) -> Answer,
-    ) -> Result<Option<bool>, Broken> {
+    ) -> Result<Option<bool>, ProtocolError> {
         let turn = slot.turn();
         if turn == self.turn {
             return Ok(None);
         }
         if turn != self.turn.wrapping_add(1) {
-            return Err(Broken);
+            return Err(ProtocolError);
         }
-        let head = slot.head().ok_or(Broken)?;
+        let head = slot.head().ok_or(ProtocolError)?;
         match head.kind {
             Kind::Request => self.take(slot, &head)?,
-            Kind::Fetch => self.is_wanted(&head).then_some(()).ok_or(Broken)?,
-            Kind::More | Kind::Answer => return Err(Broken),
+            Kind::Fetch => self.is_wanted(&head).then_some(()).ok_or(ProtocolError)?,
+            Kind::More | Kind::Answer => return Err(ProtocolError),
         }
         self.answer(session, record, handle);
         self.turn = turn.wrapping_add(1);
@@ -56,8 +57,8 @@ impl Conversation {
         Ok(Some(slot.is_waiting()))
     }
 
-    /// Takes a piece of a request. One of another number than the last belongs to another call.
-    fn take(&mut self, slot: Slot<'_>, head: &Head) -> Result<(), Broken> {
+    /// Takes a piece of a request. A piece with another number belongs to another call.
+    fn take(&mut self, slot: Slot<'_>, head: &Head) -> Result<(), ProtocolError> {
         let is_next = match &self.progress {
             Progress::Receiving { sequence, service, total_bytes, .. } => {
                 (*sequence, *service, *total_bytes) == (head.sequence, head.code, head.total_bytes)
@@ -75,11 +76,11 @@ impl Conversation {
         let Progress::Receiving { total_bytes, request, .. } = &mut self.progress else {
             unreachable!("it was set just now");
         };
-        // A piece of nothing brings a request no further, unless there is nothing to bring.
+        // An empty piece makes no progress, unless the request is empty.
         let is_possible = head.piece_bytes <= *total_bytes - request.len()
             && (head.piece_bytes > 0 || *total_bytes == 0);
         if !is_possible {
-            return Err(Broken);
+            return Err(ProtocolError);
         }
         slot.take_piece(head, request);
         Ok(())
@@ -94,7 +95,7 @@ impl Conversation {
         }
     }
 
-    /// Carries a request out that is complete, unless it was before.
+    /// Executes a complete request, unless it is a repeat.
     fn answer(
         &mut self,
         session: u64,
@@ -121,7 +122,7 @@ impl Conversation {
         self.progress = Progress::Answering { sequence: id.sequence, code, answer, given_bytes: 0 };
     }
 
-    /// Asks for the next piece of the request, or gives the next of the answer.
+    /// Requests the next piece of the request, or sends the next one of the answer.
     fn hand_back(&mut self, slot: Slot<'_>, sequence: u64) {
         let (turn, kind) = (self.turn, Kind::Answer);
         match &mut self.progress {

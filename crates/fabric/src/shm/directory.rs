@@ -1,8 +1,8 @@
-//! The folder in which servers of this host are found, and how one claims its place there.
+//! The folder with the sockets of this host's servers, and how a server claims its name there.
 //!
-//! Only its lock tells whether a server runs: the kernel gives it back however the server ends. A socket whose
-//! lock is free was left behind and is removed; the lock's file stays, since removing it would let two servers
-//! hold one each.
+//! A server runs if and only if its lock is held: the kernel releases it however the server ends. A
+//! socket whose lock is free is stale and is removed; the lock's file stays, since removing it
+//! would let two servers hold one each.
 
 use crate::identity::named;
 use crate::shm::socket::listen;
@@ -20,40 +20,26 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ListenError {
-    /// A file or folder could not be made or used.
+    /// A file or folder could not be created or used.
     #[error("{path} cannot be used: {error}")]
-    File {
-        /// Which.
-        path: PathBuf,
-        /// What the system said.
-        error: io::Error,
-    },
-    /// The folder is another user's, or others may change what is in it.
+    File { path: PathBuf, error: io::Error },
+    /// The folder belongs to another user, or other users may change its contents.
     #[error(
         "the folder {path} belongs to user {uid} and has mode {mode:o}; others could put themselves in the place of a memory server there: give the cluster a folder of its own"
     )]
-    Shared {
-        /// The folder.
-        path: PathBuf,
-        /// Its owner.
-        uid: u32,
-        /// Its permissions.
-        mode: u32,
-    },
-    /// A server with the same number runs.
+    Shared { path: PathBuf, uid: u32, mode: u32 },
+    /// A server with the same number is running.
     #[error(
         "{} runs already: process {process} holds {path}; stop it, or give this cluster a folder of its own",
         named(*.node)
     )]
     Taken {
-        /// Whose place it is.
         node: NodeId,
-        /// The process that has it, as it said.
+        /// The process that holds the lock, as written in its file.
         process: String,
-        /// The lock.
         path: PathBuf,
     },
-    /// The world has no region that could be handed over.
+    /// The world has no region that can be shared.
     #[error("memory server {} has no region that other processes could map", .0.0)]
     NotShared(NodeId),
 }
@@ -64,31 +50,32 @@ impl ListenError {
     }
 }
 
-/// Where the server `node` is reached.
+/// The path of the socket of server `node`.
 pub(super) fn socket_path(directory: &Path, node: NodeId) -> PathBuf {
     directory.join(file_name(node) + ".socket")
 }
 
-/// What a server's files are called.
+/// The base name of a server's files.
 fn file_name(node: NodeId) -> String {
     named(node).replace(' ', "-")
 }
 
-/// The place of one server. Whoever drops it gives the place up.
-pub(super) struct Place {
+/// A claimed name, released on drop.
+pub(super) struct ClaimedName {
     socket_path: PathBuf,
     _lock: File,
 }
 
-impl Drop for Place {
+impl Drop for ClaimedName {
     fn drop(&mut self) {
-        // Still under the lock, so it is no other server's. What cannot be removed blocks nobody.
+        // Still under the lock, so it is no other server's socket. A socket that remains does no
+        // harm.
         let _ = remove_file(&self.socket_path);
     }
 }
 
-/// Claims the place of `node` and listens there.
-pub(super) fn claim(directory: &Path, node: NodeId) -> Result<(Place, OwnedFd), ListenError> {
+/// Claims the name of `node` and listens there.
+pub(super) fn claim(directory: &Path, node: NodeId) -> Result<(ClaimedName, OwnedFd), ListenError> {
     make_directory(directory)?;
     let lock = lock(&directory.join(file_name(node) + ".lock"), node)?;
     let path = socket_path(directory, node);
@@ -98,7 +85,7 @@ pub(super) fn claim(directory: &Path, node: NodeId) -> Result<(Place, OwnedFd), 
         }
         _ => {}
     }
-    let place = Place { socket_path: path, _lock: lock };
+    let place = ClaimedName { socket_path: path, _lock: lock };
     let listener =
         listen(&place.socket_path).map_err(|error| ListenError::file(&place.socket_path, error))?;
     Ok((place, listener))
@@ -115,7 +102,7 @@ fn make_directory(directory: &Path) -> Result<(), ListenError> {
     Ok(())
 }
 
-/// Holds the lock until the process ends, and says in it which process that is.
+/// Holds the lock until the process ends, and writes the process number to its file.
 fn lock(path: &Path, node: NodeId) -> Result<File, ListenError> {
     let failed = |error: Errno| ListenError::file(path, error);
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NOFOLLOW;
@@ -124,7 +111,7 @@ fn lock(path: &Path, node: NodeId) -> Result<File, ListenError> {
         Ok(()) => {}
         Err(Errno::WOULDBLOCK) => {
             let mut process = String::new();
-            // An owner that has not said yet who it is.
+            // Empty if the owner has not yet written its number.
             let _ = file.read_to_string(&mut process);
             let process = process.trim().to_owned();
             return Err(ListenError::Taken { node, process, path: path.to_owned() });
@@ -167,7 +154,7 @@ mod tests {
         assert_eq!(metadata(&socket).expect("a socket").mode() & 0o777, 0o600);
         drop(claimed);
         assert!(!socket.exists());
-        // What a server leaves behind that could not clean up.
+        // The remains of a server that could not clean up.
         write(&socket, "").expect("a file");
         claim(&directory, NodeId(3)).expect("nobody holds the lock");
         let names = read_dir(&directory).expect("the folder").count();

@@ -1,5 +1,6 @@
-//! Back end `shm`: memory servers are processes of their own, whose regions compute processes on the same host
-//! map. Verbs are those of [`crate::local`]; calls go through memory that the two processes share.
+//! Back end `shm`: memory servers are separate processes, and compute processes on the same host
+//! map their regions. Verbs are those of [`crate::local`]; calls go through memory that the two
+//! processes share.
 //!
 //! ```text
 //! compute process                               memory server
@@ -11,11 +12,11 @@
 //!   watch: the server's process, its socket              callers: their processes, their sockets
 //! ```
 //!
-//! No verb takes a system call, and no call does while the server is awake. Files have no names, so that nothing of
-//! them is left when the processes are gone; the socket has one, and a lock beside it that tells whether its server
-//! lives. Either side notices at once when the other ends: verbs and calls then fail as unreachable, slots are free.
-//! Processes of one user trust each other with the region, which they can all write; but no process brings
-//! another down, whatever it writes.
+//! No verb makes a system call, and no call does while the server is awake. Memory files have no
+//! names, so nothing of them is left when the processes end; the socket has one, and a lock beside
+//! it shows whether its server lives. Each side notices at once when the other ends: verbs and
+//! calls then fail as unreachable, slots are free. Processes of one user trust each other with the
+//! region, which they can all write; but no process can crash another one, whatever it writes.
 
 mod answer;
 mod caller;

@@ -1,4 +1,4 @@
-//! Where compute processes on the same host reach a server.
+//! The server side of shared memory: accepts compute processes and executes their calls.
 
 use crate::identity::Admission;
 use crate::local::{LocalEnv, LocalWorld, run_now};
@@ -6,7 +6,7 @@ use crate::port::Port;
 use crate::service::{Answer, ServiceId};
 use crate::shm::callers::Callers;
 use crate::shm::calls::Calls;
-use crate::shm::directory::{ListenError, Place, claim};
+use crate::shm::directory::{ClaimedName, ListenError, claim};
 use crate::shm::socket::send;
 use crate::tell;
 use layout::{NodeId, RegionId};
@@ -19,51 +19,52 @@ use std::sync::Arc;
 use std::sync::atomic::{Ordering::SeqCst, fence};
 use std::time::{Duration, Instant};
 
-/// Rounds between two looks at the sockets, which take a system call, if there is nothing else to do; and the
-/// time after which there is a look even so. Where processors are scarce a round may take many milliseconds, and
-/// whoever connects waits for two looks.
-const LOOK_ROUNDS: u32 = 4;
-const LOOK_TIME: Duration = Duration::from_millis(1);
-/// Connections that have not said yet who they are; the oldest goes when there are more.
+/// Idle rounds between two polls of the sockets, which cost a system call, and the time after which
+/// they are polled in any case. On busy processors a round may take many milliseconds, and a
+/// connecting process waits for two polls.
+const POLL_ROUNDS: u32 = 4;
+const POLL_TIME: Duration = Duration::from_millis(1);
+/// Limit on connections before their handshake; above it the oldest one is closed.
 const GUEST_COUNT_MAX: usize = 64;
-/// How long they may take to say it.
+/// Time-out of the handshake.
 const GUEST_TIME_MAX: Duration = Duration::from_secs(5);
-/// Events that one look takes; what is left comes with the next.
+/// Events per poll; the next poll takes the rest.
 const EVENT_COUNT: usize = 64;
 
-/// What the descriptors that are listened to are called: these two, and from 2 on twice the number of a
-/// connection, or of a process and 1.
+/// Names of polled descriptors: these two, and from 2 on twice the number of a connection, or twice
+/// that of a process plus 1.
 const LISTENER: u64 = 0;
 const BELL: u64 = 1;
 const FIRST_ID: u64 = 1;
 
-/// The port of fabric `shm`: hands the region over to those who may have it, and carries out their calls. That of a compute
-/// server has no region to hand over. Handlers run on the thread that serves it, one after another: none waits here.
+/// The port of fabric `shm`: passes the region to accepted callers, and executes their calls. A
+/// compute server's port has no region to pass. Handlers run on the serving thread, one after
+/// another, and never wait.
 pub struct ShmPort {
     pub(super) env: LocalEnv,
     pub(super) admission: Arc<Admission>,
     pub(super) callers: Arc<Callers>,
     connections: Vec<Connection>,
     guests: Vec<Guest>,
-    /// What callers ring to wake this thread.
+    /// Callers ring it to wake this thread.
     pub(super) bell: OwnedFd,
-    /// One descriptor for all others.
-    ears: OwnedFd,
+    /// The epoll descriptor of all others.
+    epoll_descriptor: OwnedFd,
     listener: OwnedFd,
-    /// The system has refused a connection: none is accepted until the next look.
-    is_deaf: bool,
+    /// Whether the last accept failed: the listener is not polled until the next look.
+    is_accept_paused: bool,
     last_id: u64,
     rounds: u32,
-    /// Somebody may have rung, or connected, or gone.
-    must_look: bool,
-    last_look: Instant,
-    _place: Place,
+    /// Whether to poll at once: a caller may have rung, connected or ended.
+    must_poll: bool,
+    last_poll: Instant,
+    _name: ClaimedName,
 }
 
 struct Connection {
     id: u64,
     client: Client,
-    /// Closed by whoever goes first.
+    /// Closed by the server or the caller, whichever ends first.
     _socket: OwnedFd,
 }
 
@@ -73,18 +74,18 @@ impl Connection {
     }
 }
 
-/// A compute process that was given the region.
+/// A compute process that has received the region.
 pub(super) struct Client {
-    /// What its process is called.
+    /// The name of its process.
     pub process: u64,
-    /// Its number in the system.
+    /// Its process number.
     pub pid: i32,
-    /// The caller's identity, and which of its connections it is.
+    /// The caller's identity, and the number of its connection.
     pub name: (u64, u64),
     pub calls: Calls,
 }
 
-/// Somebody who has connected and said nothing.
+/// A connection before its handshake.
 struct Guest {
     id: u64,
     socket: OwnedFd,
@@ -92,8 +93,8 @@ struct Guest {
 }
 
 impl ShmPort {
-    /// Listens in the folder `directory`, which is made if there is none, for those who may have the region of
-    /// this server, `admission.node`, in `world`.
+    /// Listens in the folder `directory`, which is created if missing, for callers that may map the
+    /// region of this server, `admission.node`, in `world`.
     pub fn new(
         directory: &Path,
         admission: Arc<Admission>,
@@ -105,8 +106,8 @@ impl ShmPort {
         Self::of_calls(directory, admission, world)
     }
 
-    /// Listens in the folder `directory`, which is made if there is none, for those who call services of this node in
-    /// `world`; if the node has a region there, it is handed over to them.
+    /// Listens in the folder `directory`, which is created if missing, for callers of this node's
+    /// services in `world`; passes them the node's region if it has one.
     pub fn of_calls(
         directory: &Path,
         admission: Arc<Admission>,
@@ -115,7 +116,7 @@ impl ShmPort {
         let (place, listener) = claim(directory, admission.node)?;
         let failed = |error| ListenError::file(directory, error);
         let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map_err(failed)?;
-        let ears = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(failed)?;
+        let epoll_descriptor = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(failed)?;
         let port = Self {
             env: world.endpoint(),
             admission,
@@ -123,33 +124,33 @@ impl ShmPort {
             connections: Vec::new(),
             guests: Vec::new(),
             bell,
-            ears,
+            epoll_descriptor,
             listener,
-            is_deaf: false,
+            is_accept_paused: false,
             last_id: FIRST_ID,
             rounds: 0,
-            must_look: true,
-            last_look: now(),
-            _place: place,
+            must_poll: true,
+            last_poll: now(),
+            _name: place,
         };
-        port.listen_to(&port.listener, LISTENER).map_err(failed)?;
-        port.listen_to(&port.bell, BELL).map_err(failed)?;
+        port.watch_descriptor(&port.listener, LISTENER).map_err(failed)?;
+        port.watch_descriptor(&port.bell, BELL).map_err(failed)?;
         Ok(port)
     }
 
-    /// Those who have the region, to count or fence them from another thread.
+    /// The processes that have the region, to count or fence them from another thread.
     pub fn callers(&self) -> &Arc<Callers> {
         &self.callers
     }
 
-    fn listen_to(&self, descriptor: impl AsFd, name: u64) -> rustix::io::Result<()> {
+    fn watch_descriptor(&self, descriptor: impl AsFd, name: u64) -> rustix::io::Result<()> {
         let flags = epoll::EventFlags::IN | epoll::EventFlags::RDHUP;
-        epoll::add(&self.ears, descriptor, epoll::EventData::new_u64(name), flags)
+        epoll::add(&self.epoll_descriptor, descriptor, epoll::EventData::new_u64(name), flags)
     }
 
-    /// Hears when a process ends.
+    /// Polls for the end of a process.
     pub(super) fn watch(&self, pidfd: &OwnedFd, process: u64) -> rustix::io::Result<()> {
-        self.listen_to(pidfd, process * 2 + 1)
+        self.watch_descriptor(pidfd, process * 2 + 1)
     }
 
     pub(super) fn new_id(&mut self) -> u64 {
@@ -157,7 +158,7 @@ impl ShmPort {
         self.last_id
     }
 
-    /// Carries out the calls that have been posted.
+    /// Executes posted calls.
     fn serve_calls(&mut self) -> usize {
         let (env, node) = (&self.env, self.admission.node);
         let mut served = 0;
@@ -173,7 +174,7 @@ impl ShmPort {
                     true
                 }
                 Err(_) => {
-                    let reason = "it has written what no working caller writes";
+                    let reason = "it has broken the protocol";
                     tell::refused(&connection.peer(), &reason);
                     self.callers.count_broken();
                     false
@@ -186,20 +187,21 @@ impl ShmPort {
         served
     }
 
-    /// Looks who has come, spoken or gone; how many were let in.
-    fn look(&mut self) -> usize {
-        self.must_look = false;
-        self.last_look = now();
-        if self.is_deaf {
-            self.is_deaf = self.listen_to(&self.listener, LISTENER).is_err();
+    /// Polls for new connections, first messages and ended processes; returns the number of
+    /// accepted callers.
+    fn poll_sockets(&mut self) -> usize {
+        self.must_poll = false;
+        self.last_poll = now();
+        if self.is_accept_paused {
+            self.is_accept_paused = self.watch_descriptor(&self.listener, LISTENER).is_err();
         }
         let mut admitted = 0;
         for name in self.events() {
             match name {
                 LISTENER => self.accept(),
                 BELL => self.silence_bell(),
-                name if name % 2 == 1 => self.bury(name / 2),
-                name => admitted += self.hear(name / 2),
+                name if name % 2 == 1 => self.remove_process(name / 2),
+                name => admitted += self.handle_readable(name / 2),
             }
         }
         self.dismiss_guests();
@@ -207,14 +209,14 @@ impl ShmPort {
         admitted
     }
 
-    /// The names of what has become readable.
+    /// The names of all readable descriptors.
     fn events(&self) -> Vec<u64> {
         let mut events: Vec<epoll::Event> = Vec::with_capacity(EVENT_COUNT);
         let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
         let spare = rustix::buffer::spare_capacity(&mut events);
-        match epoll::wait(&self.ears, spare, Some(&at_once)) {
+        match epoll::wait(&self.epoll_descriptor, spare, Some(&at_once)) {
             Ok(_) => events.iter().map(|event| event.data.u64()).collect(),
-            // Interrupted: the next look finds the same.
+            // Interrupted: the next poll returns the same events.
             Err(_) => Vec::new(),
         }
     }
@@ -225,17 +227,18 @@ impl ShmPort {
             let socket = match accept_with(&self.listener, flags) {
                 Ok(socket) => socket,
                 Err(Errno::AGAIN) => return,
-                // A connection that was given up meanwhile.
+                // The client has closed the connection meanwhile.
                 Err(Errno::CONNABORTED | Errno::INTR) => continue,
                 Err(_) => {
-                    // For lack of descriptors or memory, which may last: the next attempt would end alike. The listener
-                    // stays readable, and whoever waits on it would not sleep.
-                    self.is_deaf = epoll::delete(&self.ears, &self.listener).is_ok();
+                    // Out of descriptors or memory, which may last: the next attempt would fail
+                    // too. The listener stays readable, so a thread that polls it would not sleep.
+                    self.is_accept_paused =
+                        epoll::delete(&self.epoll_descriptor, &self.listener).is_ok();
                     return;
                 }
             };
             let id = self.new_id();
-            if self.listen_to(&socket, id * 2).is_err() {
+            if self.watch_descriptor(&socket, id * 2).is_err() {
                 continue;
             }
             if self.guests.len() == GUEST_COUNT_MAX {
@@ -246,43 +249,44 @@ impl ShmPort {
     }
 
     fn silence_bell(&self) {
-        // Nothing to read is as silent.
+        // An empty bell is no error.
         let _ = rustix::io::read(&self.bell, &mut [0; 8]);
     }
 
-    /// Someone spoke or hung up: a guest says who it is, all others have nothing to say but that they go.
-    fn hear(&mut self, id: u64) -> usize {
+    /// Handles a readable connection: a guest has sent its first message; any other connection was
+    /// closed.
+    fn handle_readable(&mut self, id: u64) -> usize {
         let Some(index) = self.guests.iter().position(|guest| guest.id == id) else {
-            self.let_go("the connection was closed", |connection| connection.id == id);
+            self.disconnect("the connection was closed", |connection| connection.id == id);
             return 0;
         };
         let socket = self.guests.remove(index).socket;
         match self.welcome(id, socket.as_fd()) {
             Ok(Some(client)) => {
-                // A second connection of the same name replaces the first.
-                self.let_go("it has connected anew", |known| known.client.name == client.name);
+                // A second connection with the same name replaces the first.
+                self.disconnect("it has reconnected", |known| known.client.name == client.name);
                 self.connections.push(Connection { id, client, _socket: socket });
                 1
             }
             Ok(None) => 0,
             Err(refusal) => {
                 tell::refused(&"a process of this host", &refusal);
-                // Whoever is gone does not read it.
+                // A caller that has ended does not read it.
                 let _ = send(socket.as_fd(), &refusal.encode(), &[]);
                 0
             }
         }
     }
 
-    /// A process has ended, and all its calls with it.
-    fn bury(&mut self, process: u64) {
+    /// Removes a process that has ended, with all its calls.
+    fn remove_process(&mut self, process: u64) {
         let reason = "its process has ended";
-        self.let_go(reason, |connection| connection.client.process == process);
+        self.disconnect(reason, |connection| connection.client.process == process);
         self.callers.forget(process);
     }
 
-    /// Forgets connections, and tells why.
-    fn let_go(&mut self, reason: &str, is_gone: impl Fn(&Connection) -> bool) {
+    /// Removes connections, and logs the reason.
+    fn disconnect(&mut self, reason: &str, is_gone: impl Fn(&Connection) -> bool) {
         self.connections.retain(|connection| {
             let is_gone = is_gone(connection);
             if is_gone {
@@ -304,9 +308,9 @@ impl Port for ShmPort {
     fn serve(&mut self) -> usize {
         let served = self.serve_calls();
         self.rounds = self.rounds.wrapping_add(1);
-        let may_look = self.rounds.is_multiple_of(LOOK_ROUNDS);
-        if self.must_look || may_look && (served == 0 || self.last_look.elapsed() > LOOK_TIME) {
-            return served + self.look();
+        let may_look = self.rounds.is_multiple_of(POLL_ROUNDS);
+        if self.must_poll || may_look && (served == 0 || self.last_poll.elapsed() > POLL_TIME) {
+            return served + self.poll_sockets();
         }
         served
     }
@@ -314,7 +318,7 @@ impl Port for ShmPort {
     fn arm(&mut self) -> bool {
         let segments = || self.connections.iter().map(|one| one.client.calls.segment());
         segments().for_each(|segment| segment.set_sleeping(true));
-        // Whoever posted without seeing the flag is seen behind this fence.
+        // After this fence, slots posted by callers that did not see the flag are visible.
         fence(SeqCst);
         segments().any(|segment| segment.has_posted())
     }
@@ -323,15 +327,14 @@ impl Port for ShmPort {
         for connection in &self.connections {
             connection.client.calls.segment().set_sleeping(false);
         }
-        self.must_look = true;
+        self.must_poll = true;
     }
 
     fn descriptors<'a>(&'a self, to: &mut Vec<BorrowedFd<'a>>) {
-        to.push(self.ears.as_fd());
+        to.push(self.epoll_descriptor.as_fd());
     }
 }
 
-/// Carries out one call.
 fn handle(env: &LocalEnv, node: NodeId, service: ServiceId, request: &[u8]) -> Answer {
     let handler = env.world().service(node, service)?;
     run_now(handler.handle(env, request))
@@ -374,20 +377,20 @@ mod tests {
         let directory = std::env::temp_dir().join(directory);
         let own = directory.clone();
         let (done, ended) = mpsc::channel();
-        // A port that tries again at once never comes back.
+        // A port that retries at once would loop for ever.
         let serve = move || {
             let mut port = port(&own);
-            // A socket that does not listen: it has an event, and accepting fails for good.
-            epoll::delete(&port.ears, &port.listener).expect("it was listened to");
+            // A socket that does not listen: it has an event, and accepting always fails.
+            epoll::delete(&port.epoll_descriptor, &port.listener).expect("it was listened to");
             let kind = (AddressFamily::UNIX, SocketType::SEQPACKET);
             let socket = socket_with(kind.0, kind.1, SocketFlags::NONBLOCK, None);
             port.listener = socket.expect("a socket");
-            port.listen_to(&port.listener, LISTENER).expect("a descriptor");
-            for _ in 0..3 * LOOK_ROUNDS {
+            port.watch_descriptor(&port.listener, LISTENER).expect("a descriptor");
+            for _ in 0..3 * POLL_ROUNDS {
                 assert_eq!(port.serve(), 0);
-                assert!(port.is_deaf, "it was refused");
+                assert!(port.is_accept_paused, "it was refused");
             }
-            let mut waited = [PollFd::new(&port.ears, PollFlags::IN)];
+            let mut waited = [PollFd::new(&port.epoll_descriptor, PollFlags::IN)];
             assert!(!wait_ready(&mut waited, 1_000_000), "it can sleep");
             drop(port);
             done.send(()).expect("somebody waits");

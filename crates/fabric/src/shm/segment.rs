@@ -1,4 +1,4 @@
-//! The memory that the calls of one compute process to one memory server go through.
+//! The shared memory for calls of one compute process to one memory server.
 //!
 //! ```text
 //! byte | field    | bytes | written by         | meaning
@@ -11,18 +11,19 @@
 //!
 //! ```text
 //! byte | field    | bytes | written by         | meaning
-//!    0 | turn     |     4 | whose turn it is   | counts hand-overs; odd: it is the server's turn
+//!    0 | turn     |     4 | side with the turn | counts hand-overs; odd: it is the server's turn
 //!    4 | unused   |     4 |                    |
-//!    8 | waiting  |     8 | caller             | 1: the caller sleeps on `turn`, or is about to; wake it
-//!   16 | head     |     8 | whose turn it is   | kind, code and piece bytes, see [`Head`]
-//!   24 | total    |     8 | whose turn it is   | bytes of the whole message
-//!   32 | sequence |     8 | caller             | number of the call, counted from 1 in each slot
+//!    8 | waiting  |     8 | caller             | 1: it sleeps on `turn`, or is about to
+//!   16 | head     |     8 | side with the turn | kind, code and piece bytes, see [`Head`]
+//!   24 | total    |     8 | side with the turn | bytes of the whole message
+//!   32 | sequence |     8 | caller             | number of the call, from 1 in each slot
 //!   40 | unused   |    24 |                    |
-//!   64 | piece    |  4032 | whose turn it is   | some bytes of the message, in words
+//!   64 | piece    |  4032 | side with the turn | some bytes of the message, in words
 //! ```
 //!
-//! Either side may be broken and write anything anywhere at any time. So whoever has the turn reads every
-//! number once, checks what it read, and keeps what it knows of the call in memory of its own.
+//! Either side may be broken and write anything anywhere at any time. So the side with the turn
+//! reads every number once, checks the value it read, and keeps its own state of the call in
+//! private memory.
 
 use crate::local::create_file;
 use crate::raw::{Memory, load_words, store_words};
@@ -32,20 +33,20 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, SeqCst};
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
-/// Calls of one process that can be under way to one server.
+/// Concurrent calls of one process to one server.
 pub(super) const SLOT_COUNT: u32 = 64;
 const SLOTS: u64 = 4096;
 const SLOT_BYTES: u64 = 4096;
 const SEGMENT_BYTES: u64 = SLOTS + SLOT_COUNT as u64 * SLOT_BYTES;
 
-/// Most bytes of a piece.
+/// Largest piece in bytes.
 pub(super) const PIECE_BYTES_MAX: usize = (SLOT_BYTES - 8 * PIECE as u64) as usize;
-/// Most bytes of a request or of an answer.
+/// Largest request or answer in bytes.
 pub(super) const MESSAGE_BYTES_MAX: usize = 64 << 20;
 
 const POSTED: u64 = 0;
 const SLEEPING: u64 = 64;
-/// Words of a slot.
+/// Word offsets in a slot.
 const WAITING: usize = 1;
 const HEAD: usize = 2;
 const TOTAL: usize = 3;
@@ -54,20 +55,20 @@ const PIECE: usize = 8;
 const _: () = assert!(SLOT_COUNT == u64::BITS, "one bit of `posted` for each slot");
 const _: () = assert!(PIECE_BYTES_MAX == 4032 && PIECE_BYTES_MAX.is_multiple_of(8));
 
-/// What a hand-over is about.
+/// The type of a hand-over.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
-    /// From the caller: a piece of a request, whose code is the service.
+    /// From the caller: a piece of a request; the code is the service.
     Request,
-    /// From the caller: it has the piece of the answer and wants the next.
+    /// From the caller: it has the piece of the answer and requests the next.
     Fetch,
-    /// From the server: it has the piece of the request and wants the next.
+    /// From the server: it has the piece of the request and requests the next.
     More,
-    /// From the server: a piece of an answer, whose code says how the call went.
+    /// From the server: a piece of an answer; the code is that of [`super::answer`].
     Answer,
 }
 
-/// What stands before a piece.
+/// The header of a piece.
 ///
 /// ```text
 /// bits of `head`   0-7 kind | 8-23 code | 24-31 unused | 32-63 piece bytes
@@ -94,7 +95,7 @@ impl Head {
         kind | u64::from(self.code) << 8 | (self.piece_bytes as u64) << 32
     }
 
-    /// `None` if no side that works writes such words.
+    /// `None` if no correct peer writes such words.
     fn of_words(head: u64, total: u64, sequence: u64) -> Option<Self> {
         let kind = match head & 0xff {
             1 => Kind::Request,
@@ -110,23 +111,22 @@ impl Head {
     }
 }
 
-/// The mapped segment.
 pub(super) struct Segment {
     memory: Memory,
 }
 
 impl Segment {
-    /// A new one, whose file is for the other side.
+    /// Creates a segment; its file is for the other side.
     pub fn create() -> io::Result<Self> {
         Self::map(create_file("namdb-calls", SEGMENT_BYTES, MemfdFlags::empty())?)
     }
 
-    /// One that the other side has made.
+    /// Maps a segment that the other side has created.
     pub fn map(file: OwnedFd) -> io::Result<Self> {
         Ok(Self { memory: Memory::map_file(file, SEGMENT_BYTES)? })
     }
 
-    /// The file, to hand it over.
+    /// The file, to pass it to the other side.
     pub fn file(&self) -> BorrowedFd<'_> {
         self.memory.file().expect("a segment is mapped from a file")
     }
@@ -135,30 +135,29 @@ impl Segment {
         &self.memory.words(offset, 1).expect("a segment has all its fields")[0]
     }
 
-    /// Whether slots were handed to the server that it has not taken yet.
+    /// Whether there are posted slots that the server has not taken.
     #[inline]
     pub fn has_posted(&self) -> bool {
         self.word(POSTED).load(Relaxed) != 0
     }
 
-    /// The slots that were handed to the server, as bits; they count as taken from now on.
+    /// Takes the bits of all posted slots.
     pub fn take_posted(&self) -> u64 {
         self.word(POSTED).swap(0, SeqCst)
     }
 
-    /// Tells the server that `slot` was handed to it, and whether the server has to be rung for.
+    /// Posts `slot` to the server, and returns whether to ring its bell.
     pub fn post(&self, slot: u32) -> bool {
         self.word(POSTED).fetch_or(1 << slot, SeqCst);
-        // Behind the swap: a server that goes to sleep sets the flag and then looks at the bits.
+        // After the swap: a server that goes to sleep sets the flag and then checks the bits.
         self.word(SLEEPING).load(SeqCst) != 0
     }
 
-    /// The server sleeps from now on, or does not.
+    /// Records whether the server sleeps.
     pub fn set_sleeping(&self, sleeping: bool) {
         self.word(SLEEPING).store(sleeping.into(), SeqCst);
     }
 
-    /// Slot `index`.
     pub fn slot(&self, index: u32) -> Slot<'_> {
         let offset = SLOTS + u64::from(index) * SLOT_BYTES;
         let words = self.memory.words(offset, SLOT_BYTES / 8).expect("a segment has all its slots");
@@ -167,7 +166,7 @@ impl Segment {
     }
 }
 
-/// One slot of a segment. The first word is only ever reached as `turn`.
+/// One slot of a segment. Its first word is only accessed as `turn`.
 #[derive(Clone, Copy)]
 pub(super) struct Slot<'a> {
     turn: &'a AtomicU32,
@@ -175,12 +174,12 @@ pub(super) struct Slot<'a> {
 }
 
 impl<'a> Slot<'a> {
-    /// The count of hand-overs, and all that was written before the last.
+    /// The count of hand-overs; synchronises with the last one.
     pub fn turn(&self) -> u32 {
         self.turn.load(Acquire)
     }
 
-    /// The word to sleep on.
+    /// The futex word.
     pub fn turn_word(&self) -> &'a AtomicU32 {
         self.turn
     }
@@ -200,11 +199,11 @@ impl<'a> Slot<'a> {
         self.words[HEAD].store(head.word(), Relaxed);
         self.words[TOTAL].store(head.total_bytes as u64, Relaxed);
         self.words[SEQUENCE].store(head.sequence, Relaxed);
-        // Releases all of that, and stands before the look at `waiting`.
+        // Releases all of that, and precedes the check of `waiting`.
         self.turn.store(turn, SeqCst);
     }
 
-    /// What stands before the piece; `None` if it makes no sense.
+    /// The header of the piece; `None` if it is invalid.
     pub fn head(&self) -> Option<Head> {
         let [head, total, sequence] =
             [HEAD, TOTAL, SEQUENCE].map(|word| self.words[word].load(Relaxed));
@@ -226,12 +225,12 @@ impl<'a> Slot<'a> {
         self.words[WAITING].load(SeqCst) != 0
     }
 
-    /// The caller is about to sleep on the turn, or awake.
+    /// Records whether the caller sleeps on the turn.
     pub fn set_waiting(&self, waiting: bool) {
         self.words[WAITING].store(waiting.into(), SeqCst);
     }
 
-    /// Writes anything into the slot, as a broken process does.
+    /// Writes arbitrary words into the slot, as a broken process might.
     #[cfg(test)]
     pub fn scribble(&self, turn: u32, words: &[u64]) {
         for (to, word) in self.words[HEAD..].iter().zip(words) {

@@ -1,4 +1,5 @@
-//! Unix sockets that keep messages apart and hand descriptors over, and who is at the other end.
+//! Unix sockets that preserve message boundaries and pass descriptors, and the identity of their
+//! peers.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, chmod};
@@ -15,16 +16,15 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::time::Duration;
 
-/// Connections that wait to be accepted; more are held up where they connect.
+/// Length of the accept queue; further connections block in `connect`.
 const BACKLOG: i32 = 64;
-/// Descriptors in one message.
 pub(super) const DESCRIPTOR_COUNT: usize = 3;
 
-/// What rings a bell: any number but 0, in whatever order of bytes.
+/// The value that rings a bell: not 0 in any byte order.
 pub(super) const RING: [u8; 8] = [1; 8];
 
-/// A socket that listens at `path` and never blocks. Only this user can connect: nobody can before the mode is
-/// set, since nobody listens before.
+/// A non-blocking socket that listens at `path`. Only this user can connect: the mode is set before
+/// the socket listens.
 pub(super) fn listen(path: &Path) -> io::Result<OwnedFd> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?;
@@ -34,7 +34,7 @@ pub(super) fn listen(path: &Path) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// A connection to who listens at `path`; it waits for nothing longer than `timeout`.
+/// Connects to the server at `path`; `timeout` limits every operation on the connection.
 pub(super) fn connect(path: &Path, timeout: Duration) -> io::Result<OwnedFd> {
     let flags = SocketFlags::CLOEXEC;
     let socket = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?;
@@ -45,7 +45,7 @@ pub(super) fn connect(path: &Path, timeout: Duration) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// Sends a message with some descriptors.
+/// Sends a message with descriptors.
 pub(super) fn send(
     socket: BorrowedFd<'_>,
     bytes: &[u8],
@@ -61,7 +61,7 @@ pub(super) fn send(
     Ok(())
 }
 
-/// Receives a message and its descriptors; how many bytes it has, of which no more come than `bytes` holds.
+/// Receives a message with its descriptors; returns its length, which is at most that of `bytes`.
 pub(super) fn receive(
     socket: BorrowedFd<'_>,
     bytes: &mut [u8],
@@ -82,17 +82,17 @@ pub(super) fn receive(
 /// The process at the other end of a connection.
 pub(super) struct Peer {
     pub pid: Pid,
-    /// Its user.
     pub uid: u32,
-    /// Names this process even when it is gone and its number belongs to another.
+    /// Identifies this process even when it has ended and another one has its number.
     pub pidfd: OwnedFd,
 }
 
-/// Who connected, or who listens.
+/// The process at the other end.
 pub(super) fn peer(socket: BorrowedFd<'_>) -> io::Result<Peer> {
     let credentials = sockopt::socket_peercred(socket)?;
     let pidfd = pidfd_open(credentials.pid, PidfdFlags::empty())?;
-    // The number may have become another process's before it was opened; but then the connection is closed.
+    // Another process may have taken over the number before it was opened; then the connection is
+    // closed.
     if is_ready(socket, PollFlags::HUP | PollFlags::RDHUP) {
         return Err(Errno::CONNRESET);
     }

@@ -1,4 +1,4 @@
-//! A thread of a compute process that notices when a memory server is gone.
+//! A thread of a compute process that notices the end of memory servers.
 
 use crate::local::LocalWorld;
 use crate::shm::socket::RING;
@@ -7,33 +7,31 @@ use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Arc, Weak};
 
-/// Held by those whose servers are watched: the thread ends when the last of them is gone.
+/// Held by the callers of the watched servers: the thread ends with the last of them.
 pub(super) struct Watch {
     stop: OwnedFd,
 }
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        // Only this one ever writes to it, once, so that it never blocks or fails.
+        // Written only here and only once, so it never blocks or fails.
         let _ = rustix::io::write(&self.stop, &RING);
     }
 }
 
-/// What tells that a server is gone: both become readable.
+/// The two descriptors that become readable when a server ends.
 pub(super) struct Watched {
     pub node: NodeId,
     pub pidfd: OwnedFd,
-    /// The server says nothing on it after the welcome, and closes it when it does not serve us any more.
+    /// Silent after the welcome; the server closes it when it stops serving this process.
     pub socket: OwnedFd,
 }
 
 impl Watch {
-    /// Nothing so far.
     pub fn new() -> rustix::io::Result<Arc<Self>> {
         Ok(Arc::new(Self { stop: eventfd(0, EventfdFlags::CLOEXEC)? }))
     }
 
-    /// Starts the thread.
     pub fn start(&self, world: Weak<LocalWorld>, watched: Vec<Watched>) -> std::io::Result<()> {
         let stop = self.stop.try_clone()?;
         let thread = std::thread::Builder::new().name("namdb-shm-watch".to_owned());

@@ -1,4 +1,5 @@
-//! The first message of a compute process: who may have a memory server's region and call it, and how both are given.
+//! The server's side of the handshake: checks the caller, and passes it the region and a segment
+//! for calls.
 
 use crate::identity::{HELLO_BYTES, Refusal};
 use crate::shm::calls::Calls;
@@ -12,8 +13,8 @@ use rustix::process::geteuid;
 use std::os::fd::{AsFd, BorrowedFd};
 
 impl ShmPort {
-    /// Reads what the other end of `socket` says, and gives it the region if there is one, a segment for calls and the bell.
-    /// `Ok(None)` if it is gone.
+    /// Reads the first message from `socket`, and replies with the region if there is one, a
+    /// segment for calls and the bell. `Ok(None)` if the caller has closed the connection.
     pub(super) fn welcome(
         &mut self,
         id: u64,
@@ -49,7 +50,7 @@ impl ShmPort {
         let failed = |error| Refusal::new(format!("the server has no room for a caller: {error}"));
         let segment = Segment::create().map_err(failed)?;
         let pid = other.pid.as_raw_pid();
-        // From here on the process counts as one that writes.
+        // From here on the process counts as a writer.
         let entered = self.callers.clone().enter(hello.caller, other, id);
         let Some((process, pidfd)) = entered else {
             return Err(Refusal::new(

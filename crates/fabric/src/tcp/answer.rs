@@ -1,4 +1,4 @@
-//! What a batch's verbs delivered, as the body of an answer.
+//! The results of a batch's verbs, as the body of an answer.
 //!
 //! ```text
 //! READ, READ_ROW | the words
@@ -11,7 +11,7 @@ use crate::tcp::request::Malformed;
 use crate::verb::{SlotRead, Verb};
 use layout::bucket;
 
-/// Appends what `verb` left in `arena`.
+/// Appends the result of `verb`, which is in `arena`.
 #[inline]
 pub(super) fn encode(verb: &Verb, arena: &[u64], to: &mut Vec<u64>) {
     match *verb {
@@ -35,7 +35,7 @@ pub(super) fn encode(verb: &Verb, arena: &[u64], to: &mut Vec<u64>) {
     }
 }
 
-/// Puts what `verb` delivered into `arena`; `body` begins with it, and begins behind it afterwards.
+/// Puts the result of `verb`, with which `body` begins, into `arena`, and advances `body`.
 #[inline]
 pub(super) fn decode(verb: &Verb, arena: &mut [u64], body: &mut &[u64]) -> Result<(), Malformed> {
     match *verb {

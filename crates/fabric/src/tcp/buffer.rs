@@ -1,13 +1,13 @@
-//! Bytes on their way in and out of a connection, as words.
+//! Input and output buffers of a connection, in words.
 
 use crate::tcp::frame::{FRAME_WORDS_MAX, Head};
 use std::io;
 use std::ops::Range;
 
-/// Words that a connection keeps room for; more are taken as they arrive, and given back.
+/// Capacity that a connection keeps; longer messages allocate more and free it again.
 const KEPT_WORDS: usize = 8 * 1024;
 
-/// Bytes that have arrived and were not looked at.
+/// Received bytes that were not consumed yet.
 pub(super) struct Inbox {
     words: Vec<u64>,
     /// First word that was not consumed.
@@ -16,7 +16,7 @@ pub(super) struct Inbox {
     end: usize,
 }
 
-/// What arrived is no frame.
+/// The received bytes are no frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct NoFrame;
 
@@ -25,8 +25,8 @@ impl Inbox {
         Self { words: vec![0; KEPT_WORDS], start: 0, end: 0 }
     }
 
-    /// Lets `read` write behind what has arrived. Room grows only when it is full of bytes that did arrive,
-    /// and up to the largest frame, so that nobody takes memory by announcing much.
+    /// Lets `read` append received bytes. The buffer grows only when it is full of received bytes,
+    /// and up to the largest frame, so a peer cannot allocate memory by announcing a long frame.
     #[inline]
     pub fn receive(
         &mut self,
@@ -39,7 +39,7 @@ impl Inbox {
         Ok(count)
     }
 
-    /// Whether the last bytes that arrived filled all the room that there was.
+    /// Whether the last read has filled the buffer.
     #[inline]
     pub fn is_full(&self) -> bool {
         self.end == self.words.len() * 8
@@ -69,7 +69,7 @@ impl Inbox {
         }
     }
 
-    /// The next frame, if all of it has arrived.
+    /// The next frame, if it has arrived completely.
     #[inline]
     pub fn frame(&self, header: usize) -> Result<Option<Range<usize>>, NoFrame> {
         let arrived = self.end / 8 - self.start;
@@ -80,7 +80,7 @@ impl Inbox {
         Ok((head.words <= arrived).then_some(self.start..self.start + head.words))
     }
 
-    /// The first `bytes` bytes that were not consumed, if they have arrived.
+    /// The first `bytes` unconsumed bytes, if they have arrived.
     pub fn bytes(&self, bytes: usize) -> Option<&[u8]> {
         bytemuck::cast_slice(&self.words).get(self.start * 8..self.end)?.get(..bytes)
     }
@@ -90,7 +90,7 @@ impl Inbox {
         &self.words[range]
     }
 
-    /// Forgets `words` words from the beginning.
+    /// Drops `words` words from the beginning.
     #[inline]
     pub fn consume(&mut self, words: usize) {
         self.start += words;
@@ -102,16 +102,16 @@ impl Inbox {
     }
 }
 
-/// Words that are to be sent.
+/// Words to send.
 #[derive(Default)]
 pub(super) struct Outbox {
     words: Vec<u64>,
-    /// Bytes of them that were sent.
+    /// Bytes already sent.
     sent: usize,
 }
 
 impl Outbox {
-    /// Where further words are put.
+    /// Senders append words here.
     #[inline]
     pub fn words(&mut self) -> &mut Vec<u64> {
         &mut self.words
@@ -122,19 +122,19 @@ impl Outbox {
         self.words.is_empty()
     }
 
-    /// Words that were not sent.
+    /// Number of unsent words.
     #[inline]
     pub fn left(&self) -> usize {
         self.words.len() - self.sent / 8
     }
 
-    /// Puts a handshake's message, whose length is a multiple of 8.
+    /// Appends a handshake's message, whose length is a multiple of 8.
     pub fn put_bytes(&mut self, bytes: &[u8]) {
         let words = bytes.chunks_exact(8).map(|word| word.try_into().map(u64::from_le_bytes));
         self.words.extend(words.map(|word| word.expect("eight bytes were taken")));
     }
 
-    /// Offers everything to `write`, once; whether nothing is left.
+    /// Passes all unsent bytes to `write`, once; returns whether none is left.
     #[inline]
     pub fn send(&mut self, write: impl FnOnce(&[u8]) -> io::Result<usize>) -> io::Result<bool> {
         let bytes = &bytemuck::cast_slice(&self.words)[self.sent..];
@@ -148,7 +148,7 @@ impl Outbox {
             self.clear();
             return Ok(true);
         }
-        // Whoever reads slowly and steadily must not make the words that were sent pile up.
+        // A slow but steady reader must not make the sent words accumulate.
         if self.sent > self.words.len() * 4 {
             self.words.drain(..self.sent / 8);
             self.sent %= 8;
@@ -165,7 +165,7 @@ impl Outbox {
     }
 }
 
-/// Whether the same may work a little later.
+/// Whether the operation may succeed later.
 pub(super) fn is_temporary(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
 }
@@ -181,7 +181,7 @@ mod tests {
         frame
     }
 
-    /// Feeds `bytes` in pieces, and gives back the frames that come out.
+    /// Feeds `bytes` in pieces, and returns the resulting frames.
     fn feed(bytes: &[u8], piece: usize) -> Vec<Vec<u64>> {
         let mut inbox = Inbox::new();
         let (mut left, mut frames) = (bytes, Vec::new());

@@ -1,4 +1,4 @@
-//! What a server does with a request: a memory server at once, here; a compute server later (`desk`).
+//! Executes requests: a memory server at once, here; a compute server as tasks, in `desk`.
 
 use crate::batch::Batch;
 use crate::env::Fabric;
@@ -14,12 +14,12 @@ use layout::{GlobalPtr, RegionId};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// What a port does with the requests of its connections.
+/// Executes the requests of a port's connections.
 pub trait Carry {
-    /// Whom it serves.
     fn admission(&self) -> &Admission;
 
-    /// Carries out a frame of a caller and appends its answer, or begins with it. A refusal ends the connection.
+    /// Executes a caller's frame and appends its answer, or starts it. A refusal closes the
+    /// connection.
     fn carry_out(
         &mut self,
         from: Origin,
@@ -27,45 +27,45 @@ pub trait Carry {
         to: &mut Vec<u64>,
     ) -> Result<Carried, Refusal>;
 
-    /// Whom the next answer to a frame that was only begun with is for, if one is there.
+    /// The recipient of the next answer to a started frame, if one is ready.
     fn late(&self) -> Option<Origin> {
         None
     }
 
-    /// Appends that answer, unless nobody is there to take it; either way it is the next no more.
+    /// Takes that answer, and appends it if its connection still exists.
     fn put_late(&mut self, _to: Option<&mut Vec<u64>>) {
-        unreachable!("whoever begins with a frame answers it")
+        unreachable!("only an implementation that starts frames answers late")
     }
 }
 
-/// Where a frame came from.
+/// The connection of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Origin {
-    /// Place of the connection in its port.
+    /// Index of the connection in its port.
     pub place: usize,
-    /// Which of all connections that the port ever had.
+    /// Number of the connection among all that the port ever had.
     pub connection: u64,
     /// The identity of the caller.
     pub caller: u64,
 }
 
-/// What became of a frame.
+/// The result of executing a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Carried {
     /// Its answer was appended.
     Answered,
-    /// The answer comes later.
+    /// Its answer comes later.
     Begun,
 }
 
-/// A request that may be carried out.
+/// A request that may be executed.
 pub(super) struct Opened<'a> {
     pub kind: u8,
     pub sequence: u64,
     pub body: &'a [u64],
 }
 
-/// Takes a frame of `caller` apart, if it is one of somebody who is served.
+/// Parses a frame of `caller`, and checks that the caller is still admitted.
 #[inline]
 pub(super) fn open<'a>(
     admission: &Admission,
@@ -82,7 +82,7 @@ pub(super) fn open<'a>(
     Ok(Opened { kind: head.kind, sequence: *sequence, body })
 }
 
-/// What a call is answered that needs no handler; none if it does.
+/// The answer to a call that needs no handler; `None` if it does.
 pub(super) fn answered_before(record: &AnswerRecord, id: CallId) -> Option<Answer> {
     match record.arrive(id) {
         Arrival::Handle => None,
@@ -94,7 +94,7 @@ pub(super) fn answered_before(record: &AnswerRecord, id: CallId) -> Option<Answe
     }
 }
 
-/// An answer that fits into a message.
+/// Replaces an answer that is too long for a message with a refusal.
 pub(super) fn fitting(answer: Answer) -> Answer {
     match answer {
         Ok(bytes) if bytes.len() > CALL_BYTES_MAX => Err(CallError::Refused(format!(
@@ -105,12 +105,12 @@ pub(super) fn fitting(answer: Answer) -> Answer {
     }
 }
 
-/// Carries out the requests of all connections of a memory server's port, one after another.
+/// Executes the requests of all connections of a memory server's port, one after another.
 pub struct Carrier {
     admission: Arc<Admission>,
     world: Arc<LocalWorld>,
     env: LocalEnv,
-    /// Kept from request to request, so that none allocates.
+    /// Reused by all requests, to avoid allocation.
     batch: Batch,
     record: AnswerRecord,
 }
@@ -121,7 +121,7 @@ impl Carrier {
         Self { admission, world, env, batch: Batch::new(), record: AnswerRecord::default() }
     }
 
-    /// The endpoint by which verbs are carried out: its counters tell what arrived.
+    /// The endpoint that executes verbs: its counters count the requests' verbs.
     pub fn env(&self) -> &LocalEnv {
         &self.env
     }
@@ -140,7 +140,7 @@ impl Carrier {
             }
             (_, Err(FabricError::OutOfRange { at, words }))
             | (Decoded::OutOfRange(at, words), Ok(())) => Ok(out_of_range(at, words, to)),
-            // The region is being taken away, and the server ends.
+            // The region is being revoked because the server stops.
             (_, Err(_)) => Err(Malformed),
         }
     }
@@ -156,10 +156,10 @@ impl Carrier {
         Ok(kind::ANSWERED)
     }
 
-    /// Handlers of a memory server touch its own region only, so that they never wait.
+    /// Handlers of a memory server access its own region only, so they never wait.
     fn handle(&self, request: &Request<'_>) -> Answer {
         let handler = self.world.service(self.admission.node, request.service)?;
-        // The handler's own verbs are not the caller's.
+        // The handler's own verbs do not count for the caller.
         let server = self.world.endpoint();
         fitting(run_now(handler.handle(&server, request.bytes)))
     }
@@ -198,7 +198,7 @@ impl Carry for Carrier {
 fn outdated(admission: &Admission, epoch: u64) -> Refusal {
     Refusal::new(format!(
         "the message is of epoch {epoch} or has another key, {} is of epoch {}, in which the caller is no member; read the \
-         configuration anew",
+         configuration again",
         named(admission.node),
         admission.epoch.load(Ordering::Acquire)
     ))
@@ -206,7 +206,7 @@ fn outdated(admission: &Admission, epoch: u64) -> Refusal {
 
 #[cold]
 pub(super) fn no_request() -> Refusal {
-    Refusal::new("what arrived is no request that this server can read")
+    Refusal::new("the message is no valid request")
 }
 
 fn out_of_range(at: GlobalPtr, words: u32, to: &mut Vec<u64>) -> u8 {
@@ -214,7 +214,7 @@ fn out_of_range(at: GlobalPtr, words: u32, to: &mut Vec<u64>) -> u8 {
     kind::OUT_OF_RANGE
 }
 
-/// Appends the frame that ends a connection.
+/// Appends the frame that closes a connection.
 pub(super) fn refuse(refusal: &Refusal, to: &mut Vec<u64>) {
     let start = to.len();
     to.extend([0; ANSWER_HEADER]);

@@ -1,4 +1,4 @@
-//! The bytes of a connection.
+//! The byte stream of a connection.
 
 use crate::tcp::tls::Session;
 use rustix::net::sockopt;
@@ -7,20 +7,20 @@ use std::net::TcpStream;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
-/// Seconds without a sign of life after which the other end is asked for one, and between such questions.
+/// Interval of TCP keep-alive probes.
 const KEEPALIVE_S: Duration = Duration::from_secs(5);
-/// Unanswered questions after which the connection is lost.
+/// Unanswered probes after which the connection is lost.
 const KEEPALIVE_COUNT: u32 = 3;
 
-/// A connection that never waits.
+/// A non-blocking connection.
 pub(super) struct Channel {
     stream: TcpStream,
-    /// Where it is encrypted.
+    /// `Some` if the connection is encrypted.
     session: Option<Box<Session>>,
 }
 
 impl Channel {
-    /// Prepares a stream: what is written goes out at once, and an end that has gone is noticed.
+    /// Prepares a stream: no delay for small messages, keep-alive to detect a lost peer.
     pub fn new(stream: TcpStream, session: Option<Session>) -> io::Result<Self> {
         stream.set_nonblocking(true)?;
         stream.set_nodelay(true)?;
@@ -31,7 +31,7 @@ impl Channel {
         Ok(Self { stream, session: session.map(Box::new) })
     }
 
-    /// Reads what has arrived; 0 bytes mean that the other end has closed.
+    /// Reads arrived bytes; 0 means that the peer has closed the connection.
     #[inline]
     pub fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
         match &mut self.session {
@@ -40,7 +40,7 @@ impl Channel {
         }
     }
 
-    /// Writes as much as goes without waiting.
+    /// Writes as much as possible without blocking.
     #[inline]
     pub fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match &mut self.session {
@@ -49,18 +49,18 @@ impl Channel {
         }
     }
 
-    /// Sends what was written and waits in this process, as far as it goes without waiting.
+    /// Sends encrypted bytes that are still buffered here, as far as possible without blocking.
     pub fn flush(&mut self) -> io::Result<()> {
         self.session.as_mut().map_or(Ok(()), |session| session.flush(&mut self.stream))
     }
 
-    /// Whether something that was written waits in this process.
+    /// Whether encrypted bytes are still buffered here.
     #[inline]
     pub fn is_unsent(&self) -> bool {
         self.session.as_ref().is_some_and(|session| session.is_unsent())
     }
 
-    /// What went wrong since the connection was begun, if anything did.
+    /// The stream's pending error, if there is one.
     pub fn check(&self) -> io::Result<()> {
         self.stream.take_error()?.map_or(Ok(()), Err)
     }

@@ -1,4 +1,4 @@
-//! A connection of a server to one engine thread of a caller.
+//! A server's connection to one engine thread of a caller.
 
 use crate::identity::{HELLO_BYTES, Refusal};
 use crate::tcp::buffer::{Inbox, NoFrame, Outbox, is_temporary};
@@ -11,51 +11,51 @@ use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 
-/// Words of answers that may wait for their reader; the server carries out no further request of a
-/// connection before there are fewer. One answer may come on top, and those to calls that are under way.
+/// Limit on unsent answer words; above it the server executes no further request of the connection.
+/// One more answer may exceed it, and those to running calls.
 const WAITING_WORDS_MAX: usize = 64 * 1024;
-/// Calls of a connection whose handlers may be under way; no further request of it is read before there are fewer. As
-/// many as a thread has lanes.
+/// Limit on running calls of a connection, above which no further request of it is read. As many as
+/// a thread has lanes.
 const BEGUN_MAX: usize = 64;
 
-/// Names a caller's connection: its identity, and which of its connections it is.
+/// The name of a caller's connection: the caller's identity, and the connection's number.
 pub(super) type Name = (u64, u64);
 
 pub(super) struct Connection {
     channel: Channel,
-    /// Who is at the other end.
+    /// Address of the peer.
     peer: SocketAddr,
     inbox: Inbox,
     outbox: Outbox,
-    /// None until the handshake.
+    /// `None` before the handshake.
     name: Option<Name>,
-    /// Where it is in its port, and which of all that the port ever had.
+    /// Index in its port, and number among all connections that the port ever had.
     number: (usize, u64),
     /// Requests whose answers come later.
     begun: usize,
-    /// Requests that arrived were left alone, because too many answers waited, or were to come.
+    /// Whether received requests were not executed because too many answers are unsent or pending.
     has_left: bool,
-    /// No request is read any more; the connection ends when its last words are sent.
+    /// Whether the connection is closing: no request is read, and it ends when the last words are
+    /// sent.
     is_ending: bool,
-    /// What the system was told to wait for.
+    /// The events that epoll waits for.
     pub interest: EventFlags,
 }
 
-/// What a look at a connection has brought.
+/// The result of serving a connection once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Served {
-    /// So many requests.
+    /// Number of executed requests.
     Requests(usize),
-    /// A handshake that ended well: connections of the same name end.
+    /// A successful handshake: older connections with the same name end.
     Joined(Name),
-    /// The connection is over.
     Over,
-    /// The connection has failed, which was told.
+    /// The connection has failed, and the failure is logged.
     Failed,
 }
 
 impl Connection {
-    /// A connection that has this place in its port, and this number among all that it ever had.
+    /// A connection with this index in its port, and this number among all that the port ever had.
     pub fn new(channel: Channel, peer: SocketAddr, number: (usize, u64)) -> Self {
         Self {
             channel,
@@ -79,7 +79,7 @@ impl Connection {
         self.name
     }
 
-    /// What the connection has to wait for: requests, that its caller reads the answers, or both.
+    /// The events that the connection waits for: requests, room for answers, or both.
     #[inline]
     pub fn wanted(&self) -> EventFlags {
         let mut wanted = EventFlags::empty();
@@ -98,8 +98,8 @@ impl Connection {
         self.outbox.left() > WAITING_WORDS_MAX || self.begun >= BEGUN_MAX
     }
 
-    /// Where an answer goes that comes later, unless this is not the connection that the request came from. It is sent when
-    /// the connection is served next.
+    /// The buffer for a late answer, unless the request came from another connection. The answer is
+    /// sent when the connection is served next.
     pub fn late(&mut self, to: Origin) -> Option<&mut Vec<u64>> {
         if self.number.1 != to.connection {
             return None;
@@ -108,7 +108,7 @@ impl Connection {
         Some(self.outbox.words())
     }
 
-    /// Sends what waits, receives once, carries out what has arrived whole, and sends the answers.
+    /// Sends unsent answers, receives once, executes complete frames, and sends their answers.
     #[inline]
     pub fn serve(&mut self, carrier: &mut impl Carry) -> Served {
         match self.try_serve(carrier) {
@@ -117,7 +117,7 @@ impl Connection {
         }
     }
 
-    /// The connection does not work any more. Before the handshake that is a matter of keys, or of a stranger.
+    /// Logs a failed connection. Before the handshake the cause is wrong keys or a foreign client.
     #[cold]
     fn fail(&self, error: &io::Error) -> Served {
         match self.name {
@@ -151,7 +151,7 @@ impl Connection {
             }
             let may_be_more = self.inbox.is_full();
             served += self.carry_out(carrier);
-            // What an encrypted connection has taken from the system, nobody announces again.
+            // No event announces decrypted bytes that are already in this process.
             if !may_be_more {
                 break;
             }
@@ -162,7 +162,7 @@ impl Connection {
         Ok(Served::Requests(served))
     }
 
-    /// Carries out frames until one has not arrived whole, or too many answers wait.
+    /// Executes frames until the next one is incomplete, or too many answers are unsent.
     #[inline]
     fn carry_out(&mut self, carrier: &mut impl Carry) -> usize {
         let Some((caller, _)) = self.name else { unreachable!("the handshake comes first") };
@@ -211,18 +211,18 @@ impl Connection {
             }
         };
         self.inbox.consume(HELLO_BYTES / 8);
-        // Whoever is refused has said all that it will be asked.
+        // A refused caller sends nothing that is still needed.
         if self.send()? && self.is_ending { Ok(Served::Over) } else { Ok(served) }
     }
 
-    /// Ends a connection before its handshake.
+    /// Closes a connection before its handshake.
     pub fn end(&mut self, refusal: &Refusal) {
         tell::refused(&self.peer, refusal);
         self.outbox.put_bytes(&refusal.encode());
         self.is_ending = true;
     }
 
-    /// Sends as much as goes without waiting; whether nothing is left.
+    /// Sends as much as possible without blocking; returns whether nothing is left.
     #[inline]
     fn send(&mut self) -> io::Result<bool> {
         if !self.outbox.is_empty() {

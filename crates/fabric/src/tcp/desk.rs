@@ -1,7 +1,8 @@
-//! What a compute server does with a request: calls only, each as a task of the engine that the port belongs to.
+//! Executes the requests of a compute server: calls only, each as a task of the engine that the
+//! port is attached to.
 //!
-//! Handlers wait for verbs of their own, so that calls of one connection are under way beside each other and are
-//! answered as they end, in whatever order. A frame's number says which one an answer is for.
+//! Handlers wait for their own verbs, so calls of one connection run concurrently and are answered
+//! as they end, in any order. The frame's number matches an answer to its request.
 
 use crate::env::Env;
 use crate::error::CallError;
@@ -18,7 +19,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// Takes calls, and has handlers answer them as tasks of `E`.
+/// Receives calls, and runs their handlers as tasks of `E`.
 pub struct Desk<E: Env> {
     admission: Arc<Admission>,
     env: E,
@@ -42,7 +43,7 @@ impl<E: Env> Desk<E> {
         Self { admission, env, services, record, under_way, ended: Rc::default() }
     }
 
-    /// The answer, if it is known already; else the handler begins.
+    /// The answer, if it is recorded; otherwise starts the handler.
     fn begin(&mut self, to: Origin, sequence: u64, request: &Request<'_>) -> Option<Answer> {
         let (id, node) = (request.id, self.admission.node);
         let known = answered_before(&self.record, id);
@@ -109,7 +110,7 @@ impl<E: Env> Carry for Desk<E> {
     }
 }
 
-/// Appends the frame with the answer to the call in the frame of this number.
+/// Appends the frame that answers the call in frame `sequence`.
 fn put(sequence: u64, answer: &Answer, to: &mut Vec<u64>) {
     let start = to.len();
     to.extend([0, sequence]);

@@ -1,6 +1,6 @@
-//! Frames: what stands at the head of every message behind the handshake.
+//! Frames: the format of every message after the handshake.
 //!
-//! A frame is a number of 8-byte words, so that what it carries can be used where it arrived. Words are
+//! A frame is a whole number of 8-byte words, so its contents can be used in place. Words are
 //! little-endian.
 //!
 //! ```text
@@ -24,21 +24,21 @@
 //! BATCH        | verbs, see `request`
 //! CALL         | session, sequence, service and length, request: see `message`
 //! DONE         | what the batch's verbs delivered, see `answer`
-//! OUT_OF_RANGE | address and number of words of the verb that was not carried out; those behind it were not either
+//! OUT_OF_RANGE | address and word count of the first failed verb; no later one is executed
 //! ANSWERED     | the call's answer, see `message`
 //! REFUSED      | a refusal as in the handshake: the server closes the connection
 //! ```
 //!
-//! Memory servers carry out the requests of a connection and answer them in their order. Compute servers, which take calls
-//! only, answer each when its handler has ended.
+//! Memory servers execute the requests of a connection in order, and answer in that order. Compute
+//! servers, which only execute calls, answer each when its handler has ended.
 
 use layout::WORD_BYTES;
 
-/// Most words of a frame (8 MiB). A batch that needs more goes out in several frames.
+/// Largest frame in words (8 MiB). A longer batch is sent as several frames.
 pub const FRAME_WORDS_MAX: usize = 1 << 20;
-/// Most words that the verbs of one frame may read and write together; their answer fits into a frame.
+/// Limit on the words that the verbs of one frame read and write; their answer fits into a frame.
 pub(super) const VERB_WORDS_MAX: usize = FRAME_WORDS_MAX - ANSWER_HEADER;
-/// Most bytes of a call's request, and of its answer.
+/// Largest request or answer of a call in bytes.
 pub const CALL_BYTES_MAX: usize = (FRAME_WORDS_MAX - 16) * WORD_BYTES as usize;
 
 /// Words before the body of a request.
@@ -51,7 +51,6 @@ const KIND_SHIFT: u32 = 16;
 const RESERVED: u64 = 0xff00_0000;
 const WORDS_SHIFT: u32 = 32;
 
-/// What a frame is.
 pub(super) mod kind {
     pub const BATCH: u8 = 1;
     pub const CALL: u8 = 2;
@@ -61,7 +60,7 @@ pub(super) mod kind {
     pub const REFUSED: u8 = 6;
 }
 
-// Words of regions travel as they stand in memory.
+// Words of regions are sent as they are in memory.
 const _: () = assert!(cfg!(target_endian = "little"));
 
 /// The first word of a frame.
@@ -73,7 +72,7 @@ pub(super) struct Head {
 }
 
 impl Head {
-    /// Reads a frame's first word; none if no frame begins here.
+    /// Parses a frame's first word; `None` if no frame begins here.
     #[inline]
     pub fn parse(word: u64, header: usize) -> Option<Self> {
         let words = (word >> WORDS_SHIFT) as usize;
@@ -89,7 +88,7 @@ impl Head {
     }
 }
 
-/// Sets the length of the frame that begins at word `start` and ends with `frames`.
+/// Sets the length of the frame from word `start` to the end of `frames`.
 #[inline]
 pub(super) fn close(frames: &mut [u64], start: usize, kind: u8) {
     let words = frames.len() - start;

@@ -1,4 +1,4 @@
-//! How a connection begins: the attempts, each with its handshake.
+//! Establishes a connection: attempts, each with its handshake.
 
 use crate::identity::{ANSWER_BYTES, Hello, Welcome};
 use crate::tcp::buffer::{Inbox, Outbox, is_temporary};
@@ -9,27 +9,26 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use std::io;
 use std::net::{SocketAddr, TcpStream};
 
-/// An attempt that is under way.
+/// A running attempt.
 pub(super) struct Joining {
     pub channel: Channel,
     is_connected: bool,
-    /// When the attempt is given up.
+    /// When the attempt times out.
     pub deadline_ns: u64,
 }
 
 /// Why an attempt has failed.
 #[derive(Debug)]
 pub(super) enum Failure {
-    /// Another attempt may succeed.
     Temporary(String),
-    /// The server has said no.
+    /// The server has refused the caller.
     Refused(String),
 }
 
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         match error.kind() {
-            // Keys and settings do not change by trying again.
+            // A retry does not change keys or settings.
             io::ErrorKind::InvalidData => Self::Refused(error.to_string()),
             _ => Self::Temporary(error.to_string()),
         }
@@ -37,7 +36,6 @@ impl From<io::Error> for Failure {
 }
 
 impl Joining {
-    /// Begins an attempt.
     pub fn begin(
         address: SocketAddr,
         session: Option<Session>,
@@ -54,7 +52,7 @@ impl Joining {
         Ok(Self { channel, is_connected: false, deadline_ns })
     }
 
-    /// Goes on with the attempt as far as it goes without waiting; a welcome ends it.
+    /// Continues the attempt as far as possible without blocking; a welcome completes it.
     pub fn progress(
         &mut self,
         hello: &Hello,
@@ -96,7 +94,7 @@ impl Joining {
         welcome.map(Some).map_err(|refusal| Failure::Refused(refusal.to_string()))
     }
 
-    /// What there is to wait for.
+    /// The events to poll for.
     pub fn flags(&self) -> PollFlags {
         match self.is_connected {
             true if self.channel.is_unsent() => PollFlags::IN | PollFlags::OUT,
@@ -106,7 +104,7 @@ impl Joining {
     }
 }
 
-/// A connection is there, or has failed, when one can write to it.
+/// A socket becomes writable when its connection is established or has failed.
 fn is_writable(channel: &Channel) -> bool {
     let mut waited = [PollFd::new(channel, PollFlags::OUT)];
     let now = Timespec { tv_sec: 0, tv_nsec: 0 };

@@ -21,7 +21,7 @@ use rustix::event::{PollFd, PollFlags};
 use std::collections::VecDeque;
 use std::io;
 
-/// Nanoseconds before the second attempt to connect; each further one waits twice as long.
+/// Nanoseconds before the second attempt to connect; doubled for each further one.
 const RETRY_NS: u64 = 20_000_000;
 
 pub(super) struct Link {
@@ -29,24 +29,24 @@ pub(super) struct Link {
     state: State,
     inbox: Inbox,
     outbox: Outbox,
-    /// Requests since the first that was not answered, in their order; none where one was. Memory servers answer in that
-    /// order, compute servers as calls end.
+    /// Requests since the first unanswered one, in order; `None` for answered ones. Memory servers
+    /// answer in that order, compute servers as calls end.
     pending: VecDeque<Option<What>>,
     sequence: u64,
-    /// Since when the server owes them their answers.
+    /// Unanswered groups of requests, with their times.
     owed: VecDeque<Owed>,
     /// Attempts to connect since the last answer.
     attempts: u32,
-    /// Why there is no connection, or was none.
+    /// Why there is no connection, or why the last one was lost.
     reason: String,
 }
 
 enum State {
     Open(Channel),
     Joining(Joining),
-    /// The next attempt is made at this moment.
+    /// Until the next attempt, at this time.
     Waiting(u64),
-    /// No further attempt is made.
+    /// All attempts have failed.
     Lost,
 }
 
@@ -54,20 +54,19 @@ enum State {
 struct Owed {
     /// The number of the last of them.
     last: u64,
-    /// When that was.
     since_ns: u64,
 }
 
-/// A request that was not answered.
+/// An unanswered request.
 enum What {
-    /// A batch all of whose verbs are in this request.
+    /// A batch with all its verbs in this request.
     Whole(Ticket, Batch),
     /// Some verbs of a batch.
     Part(Part),
     Call(Ticket, ServiceId),
 }
 
-/// Where completed things go.
+/// Receives completed batches and calls.
 pub(super) struct Sink<'a, F> {
     pub spreads: &'a mut Spreads,
     pub complete: &'a mut F,
@@ -101,17 +100,17 @@ impl Link {
         matches!(self.state, State::Open(_))
     }
 
-    /// Whether no further attempt to connect is made.
+    /// Whether all attempts to connect have failed.
     pub fn is_lost(&self) -> bool {
         matches!(self.state, State::Lost)
     }
 
-    /// Why the connection was lost last, or why the last attempt has failed.
+    /// Why the connection was lost, or why the last attempt has failed.
     pub fn reason(&self) -> &str {
         &self.reason
     }
 
-    /// Appends a request; `body` puts what stands behind its header.
+    /// Appends a request; `body` appends the words after its header.
     #[inline]
     fn post(&mut self, what: What, kind: u8, epoch: u64, body: impl FnOnce(&mut Vec<u64>, &What)) {
         debug_assert!(self.is_open());
@@ -124,7 +123,7 @@ impl Link {
         self.pending.push_back(Some(what));
     }
 
-    /// Posts a batch all of whose verbs go here and fit into one frame.
+    /// Posts a batch whose verbs all go to this server and fit into one frame.
     #[inline]
     pub fn post_whole(&mut self, ticket: Ticket, batch: Batch, epoch: u64) {
         self.post(What::Whole(ticket, batch), kind::BATCH, epoch, |words, what| {
@@ -153,21 +152,22 @@ impl Link {
         });
     }
 
-    /// Sends what was posted, receives what has arrived, and gives up what is overdue. `must_look`: the
-    /// other end may have closed although nobody waits for an answer.
+    /// Sends requests, receives answers, and closes the connection if an answer is overdue.
+    /// `must_read`: read even if no answer is pending, since the server may have closed the
+    /// connection.
     #[inline]
     pub fn progress(
         &mut self,
         config: &TcpConfig,
         keys: Option<&TlsKeys>,
         now_ns: u64,
-        must_look: bool,
+        must_read: bool,
         sink: &mut Sink<'_, impl FnMut(Ticket, Outcome)>,
     ) {
         if !self.is_open() {
             return self.join(config, keys, now_ns);
         }
-        if self.pending.is_empty() && !must_look {
+        if self.pending.is_empty() && !must_read {
             return;
         }
         if self.owed.back().is_none_or(|owed| owed.last < self.sequence) {
@@ -183,14 +183,18 @@ impl Link {
         }
     }
 
-    /// Whether the request that waits longest has waited for too long.
+    /// Whether the oldest unanswered request is overdue.
     ///
-    /// A memory server carries out one request after the other: whatever it answers, those that wait are nearer to their turn, so
-    /// that it is lost only if it answers nothing for so long. Handlers of a compute server go on beside each other, and answers to
-    /// others, earlier ones too, tell nothing of one that does not end: there each request has its time from when it was sent.
+    /// A memory server executes requests one after another: any answer brings the pending ones
+    /// nearer to their turn, so the server is lost only if it answers nothing for the whole
+    /// time-out. Handlers of a compute server run concurrently, so answers to other requests,
+    /// earlier ones included, say nothing about one that does not end: there each request has its
+    /// own time-out from when it was sent.
     ///
-    /// Requests that were sent later end with it, although their time is not over. To give up one alone would leave its
-    /// handler with one of the places that the server has for calls of this connection, until the last of them is
+    /// The connection is closed, which also fails later requests that are not overdue. Failing one
+    /// request alone would leave its handler in one of the places that the server has for calls of
+    /// this connection, until handlers that hang occupy all of them; closing the connection frees
+    /// them all.
     /// taken by one that hangs; a connection that is closed gives all of them back.
     #[inline]
     fn is_overdue(&mut self, is_first_answered: bool, config: &TcpConfig, now_ns: u64) -> bool {
@@ -205,7 +209,8 @@ impl Link {
         now_ns - owed.since_ns > config.answer_time_max_ns
     }
 
-    /// Sends and receives as much as goes without waiting; whether what had waited longest was answered.
+    /// Sends and receives as much as possible without blocking; returns whether the oldest request
+    /// was answered.
     #[inline]
     fn exchange(
         &mut self,
@@ -247,7 +252,7 @@ impl Link {
         }
     }
 
-    /// Ends the connection: all that is under way ends as unreachable.
+    /// Closes the connection: all requests in flight fail as unreachable.
     #[cold]
     pub fn lose(
         &mut self,
@@ -274,7 +279,6 @@ impl Link {
         Joining::begin(self.server.address, session, deadline_ns)
     }
 
-    /// Goes on with connecting.
     #[cold]
     fn join(&mut self, config: &TcpConfig, keys: Option<&TlsKeys>, now_ns: u64) {
         if let State::Waiting(next_ns) = self.state
@@ -318,7 +322,7 @@ impl Link {
         };
     }
 
-    /// When there is something to do even if nothing arrives.
+    /// The next moment with work even if nothing arrives.
     pub fn deadline_ns(&self, config: &TcpConfig) -> Option<u64> {
         match &self.state {
             State::Open(_) => {
@@ -330,7 +334,7 @@ impl Link {
         }
     }
 
-    /// What there is to wait for.
+    /// The descriptor and events to poll for.
     pub fn descriptor(&self) -> Option<PollFd<'_>> {
         match &self.state {
             State::Open(channel) if self.outbox.is_empty() && !channel.is_unsent() => {
@@ -343,13 +347,13 @@ impl Link {
     }
 }
 
-/// The number of the first request that was not answered, of so many; that of the next one if all were.
+/// Number of the first unanswered request; that of the next request if all are answered.
 #[inline]
 fn first(sequence: u64, pending: &VecDeque<Option<What>>) -> u64 {
     sequence + 1 - pending.len() as u64
 }
 
-/// Takes the request with this number out of those that wait, the first of which has the number `first`.
+/// Removes request `sequence` from the pending ones, which begin with number `first`.
 #[inline]
 fn take(pending: &mut VecDeque<Option<What>>, sequence: u64, first: u64) -> Option<What> {
     let place = usize::try_from(sequence.checked_sub(first)?).ok()?;
@@ -360,7 +364,7 @@ fn take(pending: &mut VecDeque<Option<What>>, sequence: u64, first: u64) -> Opti
     Some(what)
 }
 
-/// Hands over what an answer has brought.
+/// Completes a request with its answer.
 #[inline]
 fn accept(
     what: What,
@@ -415,7 +419,6 @@ fn whole(
     Ok(())
 }
 
-/// Ends something that was under way.
 fn fail(what: What, error: FabricError, sink: &mut Sink<'_, impl FnMut(Ticket, Outcome)>) {
     match what {
         What::Whole(ticket, _) => (sink.complete)(ticket, Outcome::Batch(Err(error), 1)),
@@ -424,7 +427,7 @@ fn fail(what: What, error: FabricError, sink: &mut Sink<'_, impl FnMut(Ticket, O
     }
 }
 
-/// What a call ends with when its connection does.
+/// The error of a call whose connection is lost.
 fn call_error(error: &FabricError) -> CallError {
     match *error {
         FabricError::Unreachable(node) => CallError::Unreachable(node),
@@ -437,7 +440,7 @@ fn garbage() -> String {
     "the server has sent what is no answer".to_owned()
 }
 
-/// What the server says that will not serve this connection any more.
+/// The reason that the server gives for closing this connection.
 #[cold]
 fn refusal(body: &[u64]) -> String {
     let bytes: Vec<u8> = body.iter().flat_map(|word| word.to_le_bytes()).collect();

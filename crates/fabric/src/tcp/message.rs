@@ -1,14 +1,15 @@
 //! Calls: the bodies of their requests and answers.
 //!
 //! ```text
-//! request                                      answer
+//! request                                      answer (status: bits)
 //! word | field    | meaning                    word | field  | meaning
-//!    0 | session  | who calls                     0 | status | 0: answered, else an error, in bits 0..32; bytes of
-//!    1 | sequence | which of its calls it is        |        | what follows in bits 32..64
-//!    2 | service  | its number in bits 0..16;     1 | bytes  | the answer, filled up with zeros; with REFUSED the
-//!      |          | bytes of what follows in        |        | sentence
-//!      |          | bits 32..64
-//!    3 | bytes    | the request, filled up with zeros
+//!    0 | session  | the caller's session          0 | status | 0..32: 0 for an answer, else an
+//!    1 | sequence | number of the call              |        | error; 32..64: length in bytes
+//!    2 | service  | bits 0..16: its number;       1 | bytes  | the answer, or the sentence of
+//!      |          | bits 32..64: bytes of           |        | REFUSED; padded with zeros
+//!      |          | the request
+//!    3 | bytes    | the request, padded with
+//!      |          | zeros
 //! ```
 
 use crate::error::CallError;
@@ -23,7 +24,7 @@ const UNREACHABLE: u32 = 2;
 const MALFORMED: u32 = 3;
 const REFUSED: u32 = 4;
 
-/// A request that arrived; its bytes stand where they arrived.
+/// A received request; its bytes stay in the input buffer.
 #[derive(Debug, PartialEq)]
 pub(super) struct Request<'a> {
     pub id: CallId,

@@ -1,13 +1,15 @@
-//! Fabric `tcp`: verbs as messages to a memory server's polling thread, and calls to it and to compute servers.
+//! Fabric `tcp`: verbs and calls as messages to the polling threads of servers.
 //!
-//! A batch is one message to each server it touches, and one back. The server carries it out in posting
-//! order on its own memory, where it is coherent, so that rows carry no checksum and a fence within the
-//! batch of one server costs nothing. Batches posted together share system calls on both sides.
+//! A batch is one message to each server that it touches, and one answer. The server executes it in
+//! posting order on its own memory, which is coherent there, so rows have no checksum, and a fence
+//! within the batch of one server costs nothing. Batches that are posted together share system
+//! calls on both sides.
 //!
-//! [`TcpPort`] is the server's end, [`TcpTransport`] that of an engine thread, which has one connection to each
-//! server. A compute server that takes calls has a port without a region, which its engine serves between the turns of
-//! its tasks ([`crate::Engine::attach`]); handlers are tasks there (`desk`). The bytes are told in [`crate::identity`]
-//! (handshake), `frame`, `request`, `answer` and `message`.
+//! [`TcpPort`] is the server's end, [`TcpTransport`] that of an engine thread, which has one
+//! connection to each server. A compute server with services has a port without a region, which its
+//! engine serves between the turns of its tasks ([`crate::Engine::attach`]); handlers are tasks
+//! there (`desk`). The message formats are in [`crate::identity`] (handshake), `frame`, `request`,
+//! `answer` and `message`.
 
 mod answer;
 mod buffer;

@@ -1,4 +1,4 @@
-//! Where a server is reached over TCP.
+//! The TCP port of a server.
 
 use crate::env::Env;
 use crate::identity::{Admission, Refusal, named};
@@ -21,52 +21,52 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-/// Most connections of a server; further ones are refused.
+/// Limit on the connections of a server; further ones are refused.
 pub const CONNECTIONS_MAX: u64 = 512;
-/// Time that a caller has for its handshake.
+/// Time-out of a caller's handshake.
 const HANDSHAKE_TIME_MAX: Duration = Duration::from_secs(5);
-/// Up to so many connections are all read in each round, which is one system call for each; the system is
-/// asked which of more have something to read.
+/// Up to this many connections are all read in each round, with one system call each; above it,
+/// `epoll` reports which of them are readable.
 const DIRECT_COUNT_MAX: u64 = 3;
-/// Rounds of direct reading after which somebody who connects is noticed. Where processors are scarce a round
-/// may take many milliseconds.
-const LOOK_ROUNDS: u32 = 16;
-/// Connections that the system names at once; others are named in the next round.
+/// Rounds of direct reading between two polls for new connections. On busy processors a round may
+/// take many milliseconds.
+const POLL_ROUNDS: u32 = 16;
+/// Events per poll; the next round takes the rest.
 const EVENTS_AT_ONCE: usize = 64;
-/// What the system calls the listener's events; connections have theirs by place.
+/// Name of the listener's events; events of connections are named by index.
 const LISTENER: u64 = u64::MAX;
 
-/// The connections of one server. Its thread is the only one that touches them.
+/// The connections of one server, used by its own thread only.
 ///
-/// A connection holds at most one frame's worth of requests and a bounded number of answers. Whoever does
-/// not read its answers is not read from until it does, so that it can fill its own buffers only.
+/// A connection holds at most one frame's worth of requests and a bounded number of answers. The
+/// port stops reading from a caller that does not read its answers (back-pressure).
 pub struct TcpPort<C = Carrier> {
     listener: TcpListener,
-    /// Where connections are encrypted.
+    /// `Some` if connections are encrypted.
     keys: Option<TlsKeys>,
     epoll: OwnedFd,
-    /// The system has refused a connection: none is accepted until the next look.
-    is_deaf: bool,
+    /// Whether the last accept failed: the listener is not polled until the next look.
+    is_accept_paused: bool,
     carrier: C,
-    places: Vec<Option<Place>>,
-    /// Connections that there were.
+    places: Vec<Option<Entry>>,
+    /// Number of connections so far.
     entered: u64,
-    /// Connections that are open, for whoever looks.
+    /// Number of open connections, for other threads.
     count: Arc<AtomicU64>,
-    /// Places to look at in this round.
+    /// Indexes of connections to serve in this round.
     ready: Vec<usize>,
     rounds: u32,
 }
 
-struct Place {
+struct Entry {
     connection: Connection,
     since: Instant,
 }
 
 impl TcpPort<Carrier> {
-    /// Listens at `address` for callers that `admission` admits, whose verbs touch the region of this node in
-    /// `world` and whose calls reach its services. Port 0 lets the system choose one. Memory that other processes
-    /// can map is refused.
+    /// Listens at `address` for callers that `admission` admits. Their verbs access the region of
+    /// this node in `world`, their calls its services. With port 0 the system chooses one. Memory
+    /// that other processes can map is refused.
     pub fn bind(
         address: impl ToSocketAddrs,
         world: Arc<LocalWorld>,
@@ -75,7 +75,8 @@ impl TcpPort<Carrier> {
         Self::bind_by(address, world, admission, None)
     }
 
-    /// As [`TcpPort::bind`], for callers that encrypt and can prove who they are; others are not served.
+    /// As [`TcpPort::bind`], over encrypted connections, for callers with a certificate of the
+    /// cluster only.
     pub fn bind_encrypted(
         address: impl ToSocketAddrs,
         world: Arc<LocalWorld>,
@@ -92,7 +93,7 @@ impl TcpPort<Carrier> {
         keys: Option<TlsKeys>,
     ) -> io::Result<Self> {
         if world.region_file(RegionId(admission.node.0)).is_some() {
-            // Callers are promised that nobody else writes there.
+            // Callers rely on being the only writers there.
             return Err(io::Error::new(
                 ErrorKind::InvalidInput,
                 "memory that other processes can map is not served by messages; serve private memory",
@@ -101,15 +102,16 @@ impl TcpPort<Carrier> {
         Self::of(TcpListener::bind(address)?, Carrier::new(world, admission), keys)
     }
 
-    /// The endpoint that carries out the callers' verbs: its counters tell what arrived.
+    /// The endpoint that executes the callers' verbs: its counters count them.
     pub fn endpoint(&self) -> &LocalEnv {
         self.carrier.env()
     }
 }
 
 impl<E: Env> TcpPort<Desk<E>> {
-    /// Takes calls at `listener` of callers that `admission` admits, encrypted where there are keys. Their handlers are
-    /// tasks of `env`, whose engine serves this port ([`crate::Engine::attach`]). There is no region: verbs are refused.
+    /// Executes calls from `listener` of callers that `admission` admits, encrypted if there are
+    /// keys. Handlers are tasks of `env`, whose engine serves this port
+    /// ([`crate::Engine::attach`]). There is no region: verbs are refused.
     pub fn of_calls(
         listener: TcpListener,
         admission: Arc<Admission>,
@@ -130,7 +132,7 @@ impl<C: Carry> TcpPort<C> {
             listener,
             keys,
             epoll,
-            is_deaf: false,
+            is_accept_paused: false,
             carrier,
             places: Vec::new(),
             entered: 0,
@@ -140,21 +142,20 @@ impl<C: Carry> TcpPort<C> {
         })
     }
 
-    /// Where it listens.
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.listener.local_addr()
     }
 
-    /// Open connections, also as they change later.
+    /// The number of open connections, kept up to date.
     pub fn connections(&self) -> &Arc<AtomicU64> {
         &self.count
     }
 
-    /// Asks the system who has something, and accepts who connects.
-    fn look_around(&mut self) {
+    /// Polls for readable connections, and accepts new ones.
+    fn poll_sockets(&mut self) {
         self.ready.clear();
-        if self.is_deaf {
-            self.is_deaf = listen(&self.epoll, &self.listener).is_err();
+        if self.is_accept_paused {
+            self.is_accept_paused = listen(&self.epoll, &self.listener).is_err();
         }
         let now = Timespec { tv_sec: 0, tv_nsec: 0 };
         let mut events = [const { MaybeUninit::uninit() }; EVENTS_AT_ONCE];
@@ -178,16 +179,16 @@ impl<C: Carry> TcpPort<C> {
             let (stream, peer) = match self.listener.accept() {
                 Ok(accepted) => accepted,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
-                // A connection that was given up meanwhile.
+                // The client has closed the connection meanwhile.
                 Err(error) if error.kind() == ErrorKind::ConnectionAborted => continue,
                 Err(_) => {
-                    // For lack of descriptors or memory, which may last: the next attempt would end alike. The listener
-                    // stays readable, and whoever waits on it would not sleep.
-                    self.is_deaf = epoll::delete(&self.epoll, &self.listener).is_ok();
+                    // Out of descriptors or memory, which may last: the next attempt would fail
+                    // too. The listener stays readable, so a thread that polls it would not sleep.
+                    self.is_accept_paused = epoll::delete(&self.epoll, &self.listener).is_ok();
                     return;
                 }
             };
-            // A connection that cannot be prepared is closed: its caller sees that.
+            // A connection that cannot be set up is closed, and its caller notices that.
             let session = self.keys.as_ref().map(Session::accept).transpose();
             let channel = session.and_then(|session| Channel::new(stream, session));
             let Ok(channel) = channel else { continue };
@@ -212,7 +213,7 @@ impl<C: Carry> TcpPort<C> {
         if epoll::add(&self.epoll, &connection, data, epoll::EventFlags::IN).is_err() {
             return;
         }
-        let entry = Some(Place { connection, since: now() });
+        let entry = Some(Entry { connection, since: now() });
         match self.places.get_mut(place) {
             Some(free) => *free = entry,
             None => self.places.push(entry),
@@ -227,43 +228,46 @@ impl<C: Carry> TcpPort<C> {
                 place.connection.name().is_none() && place.since.elapsed() > HANDSHAKE_TIME_MAX
             });
             if let Some(late) = late {
-                tell::refused(&late.connection.peer(), &"it has not said in time who it is");
-                self.leave(place);
+                tell::refused(
+                    &late.connection.peer(),
+                    &"it has not completed the handshake in time",
+                );
+                self.remove(place);
             }
         }
     }
 
-    /// Closes a connection and tells why, unless it was never one of a caller.
+    /// Closes a connection, and logs the reason if its caller was admitted.
     #[cold]
-    fn over(&mut self, place: usize, reason: &str) {
+    fn disconnect(&mut self, place: usize, reason: &str) {
         let connection = self.places[place].as_ref().map(|place| &place.connection);
         if let Some((connection, name)) = connection.and_then(|one| Some((one, one.name()?))) {
             tell::gone(&connection.peer(), name, &reason);
         }
-        self.leave(place);
+        self.remove(place);
     }
 
-    /// Closes a connection; the system forgets a closed descriptor by itself.
-    fn leave(&mut self, place: usize) {
+    /// Closes a connection; `epoll` forgets a closed descriptor by itself.
+    fn remove(&mut self, place: usize) {
         if self.places[place].take().is_some() {
             self.count.fetch_sub(1, Relaxed);
         }
     }
 
-    /// Closes connections of the same name: whoever joins anew has given up on the earlier one, whose
-    /// requests are not carried out any more from here on.
+    /// Closes connections with the same name: a caller that joins again has given up on the earlier
+    /// connection, and none of its requests is executed from here on.
     fn replace(&mut self, name: Name, successor: usize) {
         for place in 0..self.places.len() {
             let is_same = self.places[place]
                 .as_ref()
                 .is_some_and(|other| place != successor && other.connection.name() == Some(name));
             if is_same {
-                self.over(place, "it has connected anew");
+                self.disconnect(place, "it has reconnected");
             }
         }
     }
 
-    /// Hands answers that come later to their connections, which are then served.
+    /// Passes late answers to their connections, and marks these to be served.
     #[inline]
     fn take_late(&mut self) {
         while let Some(to) = self.carrier.late() {
@@ -286,7 +290,7 @@ impl<C: Carry> TcpPort<C> {
             connection.interest = wanted;
             let data = epoll::EventData::new_u64(place as u64);
             if epoll::modify(&self.epoll, &*connection, data, wanted).is_err() {
-                self.over(place, "the system does not watch it any more");
+                self.disconnect(place, "the system does not watch it any more");
                 return 0;
             }
         }
@@ -297,11 +301,11 @@ impl<C: Carry> TcpPort<C> {
                 1
             }
             Served::Over => {
-                self.over(place, "the connection was closed");
+                self.disconnect(place, "the connection was closed");
                 1
             }
             Served::Failed => {
-                self.leave(place);
+                self.remove(place);
                 1
             }
         }
@@ -312,9 +316,9 @@ impl<C: Carry> Port for TcpPort<C> {
     fn serve(&mut self) -> usize {
         self.rounds = self.rounds.wrapping_add(1);
         let is_direct = self.count.load(Relaxed) <= DIRECT_COUNT_MAX;
-        let must_look = !is_direct || self.rounds.is_multiple_of(LOOK_ROUNDS);
-        if must_look {
-            self.look_around();
+        let must_poll = !is_direct || self.rounds.is_multiple_of(POLL_ROUNDS);
+        if must_poll {
+            self.poll_sockets();
         }
         self.take_late();
         let mut served = 0;
@@ -333,8 +337,8 @@ impl<C: Carry> Port for TcpPort<C> {
     }
 
     fn arm(&mut self) -> bool {
-        // The first look afterwards finds whoever connected, which direct reading does not.
-        self.rounds = LOOK_ROUNDS - 1;
+        // The next round polls for new connections, which direct reading does not notice.
+        self.rounds = POLL_ROUNDS - 1;
         false
     }
 
@@ -345,7 +349,7 @@ impl<C: Carry> Port for TcpPort<C> {
     }
 }
 
-/// Has the system tell who connects.
+/// Polls the listener.
 fn listen(epoll: &OwnedFd, listener: &TcpListener) -> rustix::io::Result<()> {
     epoll::add(epoll, listener, epoll::EventData::new_u64(LISTENER), epoll::EventFlags::IN)
 }

@@ -1,17 +1,17 @@
-//! A batch's verbs as the body of a request.
+//! Encodes a batch's verbs as the body of a request.
 //!
 //! ```text
-//! verb           | words behind the first, which is the address, and before it: code
+//! verb           | words after code and address
 //! READ           |
 //! WRITE          | the words
 //! WRITE_WORD     | value
 //! SWAP           | expected, desired
-//! ADD            | what is added
+//! ADD            | summand
 //! READ_ROW       |
-//! WRITE_ROW      | version; with Cover::All the words from the link to ALWAYS_WRITTEN_END; the words from `first` on
-//! INSTALL_ROW    | header, version, link, the words from `first` on
+//! WRITE_ROW      | version; with Cover::All link to ALWAYS_WRITTEN_END; words from `first` on
+//! INSTALL_ROW    | header, version, link, words from `first` on
 //! FIND_SLOT      | geometry, the key
-//! FENCE          | (no address either)
+//! FENCE          | (no address)
 //!
 //! code
 //!  63      36 35      8 7     4 3    0
@@ -22,7 +22,7 @@
 //! geometry, from the lowest byte: slots, key words, key at, tag, slot words (2), rows, 0
 //! ```
 //!
-//! The receiver chooses the places of all words in its own arena and takes no offset from anybody.
+//! The receiver assigns all arena offsets itself and takes none from the message.
 
 use crate::batch::Batch;
 use crate::tcp::frame::VERB_WORDS_MAX;
@@ -49,7 +49,7 @@ const WORDS_SHIFT: u32 = 36;
 const COUNT_MASK: u64 = (1 << 28) - 1;
 const _: () = assert!(VERB_WORDS_MAX < COUNT_MASK as usize);
 
-/// Words that a verb takes at most in the receiver's arena and, beside what every verb takes, in a request.
+/// Upper bound on the words of a verb in the receiver's arena, and in a request.
 #[inline]
 pub(super) fn weight(verb: &Verb) -> usize {
     let key_words = match verb {
@@ -61,7 +61,7 @@ pub(super) fn weight(verb: &Verb) -> usize {
     verb.target_words() as usize + key_words + VERB_OVERHEAD
 }
 
-/// Words of a verb in a request beside those that it moves.
+/// Words of a verb in a request besides the words that it moves.
 const VERB_OVERHEAD: usize = 4;
 
 #[inline]
@@ -115,7 +115,8 @@ pub(super) fn encode(verb: &Verb, arena: &[u64], to: &mut Vec<u64>) {
     }
 }
 
-/// Which words of an image a [`Verb::WriteRow`] writes beside the version: those of its cover, and the rest.
+/// The words of an image that a [`Verb::WriteRow`] writes besides the version: those always
+/// written, and the rest.
 #[inline]
 fn written(words: u32, first: u32, cover: Cover) -> (Range<usize>, Range<usize>) {
     let link = LINK as usize;
@@ -145,20 +146,20 @@ fn geometry(word: u64) -> Option<SlotGeometry> {
     is_sound.then_some(SlotGeometry { slots, key_words, key_at, tag, slot_words, rows })
 }
 
-/// What a body is that could be read.
+/// The result of decoding a body.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Decoded {
-    /// Verbs inside their region, as far as one can tell without looking at its size.
+    /// Verbs inside their region, as far as can be checked without its size.
     Verbs,
-    /// The verb behind those that were read goes elsewhere, or is not aligned.
+    /// The verb after the decoded ones has another region or is not aligned.
     OutOfRange(GlobalPtr, u32),
 }
 
-/// What arrived is no body of a batch.
+/// The received words are no body of a batch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Malformed;
 
-/// Reads a body into an empty batch, whose verbs all go to `region`.
+/// Decodes a body into an empty batch, whose verbs all go to `region`.
 pub(super) fn decode(
     body: &[u64],
     region: RegionId,
@@ -173,10 +174,10 @@ pub(super) fn decode(
     Ok(Decoded::Verbs)
 }
 
-/// What was not read of a body.
+/// The undecoded rest of a body.
 struct Body<'a> {
     rest: &'a [u64],
-    /// Words that further verbs may take in the arena.
+    /// Arena words left for further verbs.
     left: usize,
 }
 
@@ -195,14 +196,14 @@ impl<'a> Body<'a> {
         Ok(taken)
     }
 
-    /// Counts words of the arena before they are taken.
+    /// Accounts for words of the arena before they are reserved.
     #[inline]
     fn claim(&mut self, words: usize) -> Result<(), Malformed> {
         self.left = self.left.checked_sub(words).ok_or(Malformed)?;
         Ok(())
     }
 
-    /// Reads a verb; none at the end.
+    /// Decodes a verb; `None` at the end.
     #[inline]
     fn verb(&mut self, region: RegionId, batch: &mut Batch) -> Result<Option<Decoded>, Malformed> {
         let Some((&code, rest)) = self.rest.split_first() else { return Ok(None) };

@@ -1,7 +1,8 @@
-//! Batches that do not go out as one request: they touch several servers, or are too large for a frame.
+//! Batches that need more than one request: they touch several servers, or are too long for a
+//! frame.
 //!
-//! What stands before a fence is posted to all servers at once; what stands behind it goes out when all of
-//! them have answered.
+//! Verbs before a fence are posted to all servers at once; verbs after it are sent when all of them
+//! have answered.
 
 use crate::batch::Batch;
 use crate::error::FabricError;
@@ -13,10 +14,10 @@ use crate::tcp::request::{Malformed, weight};
 use crate::verb::Verb;
 use layout::RegionId;
 
-/// Words of verbs that fit into a frame for certain.
+/// Weight of verbs that is certain to fit into a frame.
 pub(super) const FRAME_WEIGHT_MAX: usize = VERB_WORDS_MAX - REQUEST_HEADER;
 
-/// Some verbs of a batch: those to one region between two places.
+/// Consecutive verbs of a batch to one region.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Part {
     spread: u32,
@@ -30,24 +31,24 @@ struct Spread {
     batch: Batch,
     /// First verb that was not posted.
     next: usize,
-    /// Parts that were not answered.
+    /// Parts without an answer.
     outstanding: u32,
-    /// Parts that were posted.
+    /// Number of posted parts.
     messages: u32,
     error: Option<FabricError>,
 }
 
-/// All such batches under way.
+/// All such batches in flight.
 #[derive(Default)]
 pub(super) struct Spreads {
     places: Vec<Option<Spread>>,
     free: Vec<u32>,
-    /// Batches all of whose posted parts were answered.
+    /// Batches whose posted parts were all answered.
     answered: Vec<u32>,
 }
 
 impl Spreads {
-    /// Takes a batch. Its first verbs go out with the next [`Spreads::go_on`].
+    /// Adds a batch. The next [`Spreads::advance`] posts its first verbs.
     pub fn add(&mut self, ticket: Ticket, batch: Batch) {
         let spread = Spread { ticket, batch, next: 0, outstanding: 0, messages: 0, error: None };
         let place = self.free.pop().unwrap_or_else(|| {
@@ -62,7 +63,7 @@ impl Spreads {
         self.places[place as usize].as_mut().expect("a batch stays while parts of it are under way")
     }
 
-    /// Takes what an answer delivered.
+    /// Stores the results of a part's verbs.
     pub fn accept(&mut self, part: &Part, mut body: &[u64]) -> Result<(), Malformed> {
         let spread = self.get(part.spread);
         let (verbs, arena) = spread.batch.parts_mut();
@@ -76,7 +77,7 @@ impl Spreads {
         Ok(())
     }
 
-    /// A part was not carried out, or nobody knows.
+    /// Fails a part; its verbs may have happened.
     pub fn fail(&mut self, part: &Part, error: FabricError) {
         self.get(part.spread).error.get_or_insert(error);
         self.settle(part.spread);
@@ -90,9 +91,10 @@ impl Spreads {
         }
     }
 
-    /// Posts what follows in batches that were answered so far, and hands over those that are complete.
+    /// Posts the next verbs of batches whose parts are all answered, and completes finished
+    /// batches.
     #[inline]
-    pub fn go_on(
+    pub fn advance(
         &mut self,
         links: &mut [Link],
         epoch: u64,
@@ -117,7 +119,6 @@ impl Spreads {
 }
 
 impl Part {
-    /// Its verbs.
     fn of<'a>(&self, verbs: &'a [Verb]) -> impl Iterator<Item = &'a Verb> {
         let region = self.region;
         let is_part =
@@ -143,7 +144,7 @@ impl Spread {
         }
     }
 
-    /// Posts the verbs between two places that go to `region`, in as many frames as they need.
+    /// Posts the verbs of a range that go to `region`, in as many frames as they need.
     fn post_region(
         &mut self,
         spread: u32,
@@ -176,7 +177,7 @@ impl Spread {
     }
 }
 
-/// The regions that verbs go to, if all of them can be reached and no verb is too large.
+/// The regions of the verbs, if all of them are connected and no verb is too long.
 fn regions(verbs: &[Verb], links: &[Link]) -> Result<Vec<RegionId>, FabricError> {
     let mut regions = Vec::new();
     for verb in verbs {

@@ -1,9 +1,10 @@
-//! Optional encryption: TLS 1.3 in which both ends prove who they are.
+//! Optional encryption: TLS 1.3 with certificates on both sides.
 //!
-//! Each process has a certificate of its own, signed by the cluster's authority. That of memory server n names
-//! `memory-server-n.namdb`, that of compute server n `compute-server-n.namdb`, so that the key of one does not make
-//! it another; neither its host nor its address is looked at. Callers only have to be signed for. Handshakes for
-//! verbs are made by the polling thread between the requests of others.
+//! Each process has its own certificate, signed by the cluster's authority. That of memory server n
+//! is for `memory-server-n.namdb`, that of compute server n for `compute-server-n.namdb`, so a
+//! server's key cannot impersonate another server; hosts and addresses are not checked. A caller's
+//! certificate may have any name. The polling thread does the handshakes for verbs between the
+//! requests of other callers.
 
 use layout::NodeId;
 use rustls::pki_types::pem::PemObject;
@@ -18,19 +19,19 @@ use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
 
-/// Keys that cannot be used.
+/// Unusable keys.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TlsError {
-    /// A text is no PEM file of what it should hold.
+    /// A text is not a PEM file of the expected kind.
     #[error("the {0} cannot be read as PEM: {1}")]
     Pem(&'static str, String),
-    /// Certificate and key do not belong together, or are of a kind that is not supported.
+    /// Certificate and key do not match, or their kind is not supported.
     #[error("certificate and key cannot be used: {0}")]
     Keys(String),
 }
 
-/// By what a process proves who it is, and by what it believes others.
+/// The certificate of a process, and the authority whose certificates it accepts.
 #[derive(Clone, Debug)]
 pub struct TlsKeys {
     server: Arc<ServerConfig>,
@@ -38,8 +39,8 @@ pub struct TlsKeys {
 }
 
 impl TlsKeys {
-    /// Reads PEM: the certificate of the cluster's authority, this process' certificate with those that lead
-    /// to the authority behind it, and this process' private key.
+    /// Reads PEM: the certificate of the cluster's authority, this process' certificate followed by
+    /// those between it and the authority, and this process' private key.
     pub fn from_pem(authority: &[u8], certificate: &[u8], key: &[u8]) -> Result<Self, TlsError> {
         let roots = Arc::new(roots(authority)?);
         let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(certificate).collect();
@@ -66,7 +67,7 @@ impl TlsKeys {
         Ok(Self { server: Arc::new(server), client: Arc::new(client) })
     }
 
-    /// The name that the certificate of a server carries which is reached as this node.
+    /// The name in the certificate of server `node`.
     pub fn server_name(node: NodeId) -> String {
         match node.compute_server() {
             Some(number) => Self::compute_server_name(number),
@@ -74,7 +75,7 @@ impl TlsKeys {
         }
     }
 
-    /// The name that the certificate of a compute server carries which takes work or calls.
+    /// The name in the certificate of compute server `number`.
     pub fn compute_server_name(number: u16) -> String {
         format!("compute-server-{number}.namdb")
     }
@@ -93,22 +94,22 @@ fn roots(authority: &[u8]) -> Result<RootCertStore, TlsError> {
     }
 }
 
-/// The encrypted side of a connection.
+/// The TLS state of a connection.
 pub(super) struct Session(Connection);
 
 impl Session {
-    /// The end that accepts.
+    /// The accepting side.
     pub fn accept(keys: &TlsKeys) -> io::Result<Self> {
         let connection = ServerConnection::new(keys.server.clone()).map_err(io::Error::other)?;
         Ok(Self(connection.into()))
     }
 
-    /// The end that connects to the server `node`.
+    /// The connecting side, which expects server `node`.
     pub fn connect(keys: &TlsKeys, node: NodeId) -> io::Result<Self> {
         Self::connect_by_name(keys, TlsKeys::server_name(node))
     }
 
-    /// The end that connects to the process whose certificate has this name.
+    /// The connecting side, which expects a certificate for `name`.
     pub fn connect_by_name(keys: &TlsKeys, name: String) -> io::Result<Self> {
         let name = ServerName::try_from(name).map_err(io::Error::other)?;
         let connection =
@@ -116,7 +117,7 @@ impl Session {
         Ok(Self(connection.into()))
     }
 
-    /// Reads what has arrived, as far as it can be decrypted; 0 bytes mean that the other end has closed.
+    /// Reads decrypted bytes; 0 means that the peer has closed the connection.
     pub fn read(&mut self, stream: &mut TcpStream, room: &mut [u8]) -> io::Result<usize> {
         loop {
             match self.0.reader().read(room) {
@@ -129,13 +130,13 @@ impl Session {
         }
     }
 
-    /// Takes once what has arrived, and answers where the handshake wants that; false if the other end has closed.
+    /// Receives once, and continues the handshake; `false` if the peer has closed the connection.
     pub fn receive(&mut self, stream: &mut TcpStream) -> io::Result<bool> {
         if self.0.read_tls(stream)? == 0 {
             return Ok(false);
         }
         let processed = self.0.process_new_packets();
-        // The answer to a handshake, or the reason why there is none.
+        // Sends the handshake's next message, or the alert with its error.
         let flushed = self.flush(stream);
         processed.map_err(|error| {
             io::Error::new(io::ErrorKind::InvalidData, sentence(&error, self.is_server()))
@@ -144,12 +145,12 @@ impl Session {
         Ok(true)
     }
 
-    /// Whether the ends have not proved yet who they are.
+    /// Whether the handshake is still running.
     pub fn is_handshaking(&self) -> bool {
         self.0.is_handshaking()
     }
 
-    /// Takes what can be encrypted without more than a buffer's worth of it waiting.
+    /// Encrypts bytes, unless earlier ones are still buffered.
     pub fn write(&mut self, stream: &mut TcpStream, bytes: &[u8]) -> io::Result<usize> {
         self.flush(stream)?;
         if self.is_unsent() {
@@ -160,7 +161,7 @@ impl Session {
         if count == 0 { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(count) }
     }
 
-    /// Sends what was encrypted, as far as it goes without waiting.
+    /// Sends encrypted bytes as far as possible without blocking.
     pub fn flush(&mut self, stream: &mut TcpStream) -> io::Result<()> {
         while self.0.wants_write() {
             match self.0.write_tls(stream) {
@@ -172,7 +173,7 @@ impl Session {
         Ok(())
     }
 
-    /// Whether something that was encrypted was not sent.
+    /// Whether encrypted bytes are still buffered.
     pub fn is_unsent(&self) -> bool {
         self.0.wants_write()
     }
@@ -182,18 +183,18 @@ impl Session {
     }
 }
 
-/// Whether bytes are the beginning of an error message in TLS.
+/// Whether the bytes begin a TLS alert.
 pub(super) fn begins_alert(bytes: &[u8]) -> bool {
     bytes.starts_with(&[21, 3])
 }
 
-/// What has gone wrong, and what to look at.
+/// The cause of an error, and where to look.
 fn sentence(error: &Error, is_server: bool) -> String {
     let (other, whose) = if is_server { ("caller", "caller's") } else { ("server", "server's") };
     let (section, authority) = ("section `tls` of the cluster's file", "the authority in `tls.ca`");
     match error {
         Error::InvalidMessage(_) => {
-            format!("the {other} does not speak TLS, as {section} wants it to ({error})")
+            format!("the {other} does not speak TLS, which {section} requires ({error})")
         }
         Error::NoCertificatesPresented => {
             format!("the {other} has shown no certificate; give it one in {section}")
@@ -207,16 +208,16 @@ fn sentence(error: &Error, is_server: bool) -> String {
             format!("the {whose} certificate was not signed by {authority} ({error})")
         }
         Error::InvalidCertificate(_) => {
-            format!("the {whose} certificate cannot be believed ({error})")
+            format!("the {whose} certificate is invalid ({error})")
         }
         Error::AlertReceived(AlertDescription::CertificateRequired) => {
-            format!("the {other} wants a certificate; name one in {section} ({error})")
+            format!("the {other} requires a certificate; name one in {section} ({error})")
         }
         Error::AlertReceived(_) => {
             format!(
-                "the {other} ends the handshake: it believes another authority or wants another name ({error})"
+                "the {other} ends the handshake: it trusts another authority or expects another name ({error})"
             )
         }
-        _ => format!("the handshake of TLS has failed ({error})"),
+        _ => format!("the TLS handshake has failed ({error})"),
     }
 }

@@ -1,29 +1,30 @@
-//! A connection that waits, encrypted like those for verbs: for what else processes of a cluster say to each other.
+//! A blocking TLS stream, for other connections between processes of a cluster.
 
 use crate::tcp::tls::{Session, TlsKeys};
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-/// An encrypted stream whose ends have proved who they are. Bounds on waiting are those of its socket.
+/// An encrypted stream with certificates on both sides. Time-outs are those of its socket.
 pub struct TlsStream {
     session: Session,
     socket: TcpStream,
 }
 
 impl TlsStream {
-    /// The end that accepts; the handshake takes at most `within`.
+    /// The accepting side; the handshake takes at most `within`.
     ///
     /// # Errors
-    /// The other end cannot prove who it is, does not speak TLS, or is silent.
+    /// The peer has no valid certificate, does not speak TLS, or does not answer in time.
     pub fn accept(keys: &TlsKeys, socket: TcpStream, within: Duration) -> io::Result<Self> {
         Self::shake_hands(Session::accept(keys)?, socket, within)
     }
 
-    /// The end that connects to the process whose certificate has this name; the handshake takes at most `within`.
+    /// The connecting side, which expects a certificate for `name`; the handshake takes at most
+    /// `within`.
     ///
     /// # Errors
-    /// The other end cannot prove who it is, does not speak TLS, or is silent.
+    /// The peer has no valid certificate, does not speak TLS, or does not answer in time.
     pub fn connect(
         keys: &TlsKeys,
         name: String,
@@ -33,7 +34,8 @@ impl TlsStream {
         Self::shake_hands(Session::connect_by_name(keys, name)?, socket, within)
     }
 
-    /// Step by step, so that nobody keeps it open by single bytes.
+    /// One step at a time with a common deadline, so that a peer cannot prolong it by sending
+    /// single bytes.
     fn shake_hands(session: Session, socket: TcpStream, within: Duration) -> io::Result<Self> {
         let mut stream = Self { session, socket };
         let start = now();
@@ -53,7 +55,7 @@ impl TlsStream {
         Ok(stream)
     }
 
-    /// The socket, for its bounds.
+    /// The socket, to set its time-outs.
     pub fn socket(&self) -> &TcpStream {
         &self.socket
     }
@@ -73,7 +75,7 @@ impl Write for TlsStream {
     fn flush(&mut self) -> io::Result<()> {
         self.session.flush(&mut self.socket)?;
         match self.session.is_unsent() {
-            // The other end does not read, and the socket has a bound.
+            // The peer does not read, and the socket's time-out has passed.
             true => Err(io::ErrorKind::TimedOut.into()),
             false => Ok(()),
         }

@@ -1,4 +1,5 @@
-//! The connections of an engine thread to all memory servers, and to compute servers that it calls, over TCP.
+//! The TCP connections of an engine thread to all memory servers, and to compute servers that it
+//! calls.
 
 use crate::address_map::AddressMap;
 use crate::batch::Batch;
@@ -18,26 +19,26 @@ use rustix::event::PollFd;
 use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
 
-/// What the connections of one engine thread are made of.
+/// Configuration of the connections of one engine thread.
 #[derive(Clone, Debug)]
 pub struct TcpConfig {
-    /// Who connects; every message carries its epoch.
+    /// The caller; every message carries its epoch.
     pub caller: Caller,
-    /// Compute servers that are called.
+    /// Compute servers to call.
     pub peers: Vec<ServerAddress>,
-    /// Whether those have to be there. If not, calls of one that is not are answered as unreachable.
+    /// Whether these must be running. If not, calls to one that does not run fail as unreachable.
     pub needs_peers: bool,
-    /// Nanoseconds in which a server answers; else the connection to it is lost.
+    /// Nanoseconds without an answer after which the connection to a server is lost.
     pub answer_time_max_ns: u64,
-    /// Nanoseconds that one attempt to connect takes at most.
+    /// Time-out of one attempt to connect, in nanoseconds.
     pub connect_time_max_ns: u64,
-    /// Attempts to connect, from the start and again after each loss; from then on the server stays lost
-    /// until [`TcpTransport::set_server`].
+    /// Attempts to connect, at the start and after each loss; when all have failed, the server
+    /// stays lost until [`TcpTransport::set_server`].
     pub attempts_max: u32,
 }
 
 impl TcpConfig {
-    /// With the times that hold if nobody says otherwise.
+    /// A configuration with default time-outs.
     pub fn new(caller: Caller) -> Self {
         Self {
             caller,
@@ -49,64 +50,63 @@ impl TcpConfig {
         }
     }
 
-    /// Nanoseconds in which servers answer, if nobody says otherwise.
+    /// Default of `answer_time_max_ns`.
     pub const ANSWER_TIME_MAX_NS: u64 = 5_000_000_000;
-    /// Nanoseconds of an attempt to connect, if nobody says otherwise.
+    /// Default of `connect_time_max_ns`.
     pub const CONNECT_TIME_MAX_NS: u64 = 2_000_000_000;
-    /// Attempts to connect, if nobody says otherwise.
+    /// Default of `attempts_max`.
     pub const ATTEMPTS_MAX: u32 = 5;
 }
 
-/// A server that could not be reached at the start.
+/// A server that was unreachable at the start.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{} at {address} cannot be reached: {reason}", named(*node))]
 pub struct ConnectError {
-    /// Which one.
     pub node: NodeId,
-    /// Where it should be.
     pub address: SocketAddr,
-    /// What it, or the system, has said.
+    /// The error of the server or the system.
     pub reason: String,
 }
 
-/// One connection to each memory server, and to each compute server that is called.
+/// One connection to each memory server, and to each called compute server.
 ///
-/// A connection is lost when the other end closes it, refuses a message, sends what is no answer, or does
-/// not answer in time. All that is under way there then ends as unreachable, and so does what is posted
-/// while there is no connection. Meanwhile a bounded number of attempts is made to connect again to the same
-/// server, not to a successor: a server that was started again has another identity and refuses. With the
-/// handshake of the new connection the server closes the old one, so that nothing that was lost with it
-/// happens later.
+/// A connection is lost when the peer closes it, refuses a message, sends an invalid answer, or
+/// does not answer in time. All requests in flight then fail as unreachable, and so do requests
+/// that are posted without a connection. Meanwhile a bounded number of attempts is made to
+/// reconnect to the same server, not to a successor: a restarted server has another identity and
+/// refuses. With the handshake of the new connection the server closes the old one, so nothing that
+/// was lost with it happens later.
 pub struct TcpTransport {
     config: TcpConfig,
-    /// Where connections are encrypted.
+    /// `Some` if connections are encrypted.
     keys: Option<TlsKeys>,
     addresses: AddressMap,
-    /// By number of the node, which is that of its region.
+    /// Indexed by the node's number, which is its region's.
     links: Vec<Link>,
     /// Connections to compute servers.
     peers: Vec<Link>,
     spreads: Spreads,
-    /// What ended before it was posted.
+    /// Batches and calls that failed before they were posted.
     failed: Vec<(Ticket, Outcome)>,
-    /// The engine has slept: connections may have been closed.
-    must_look: bool,
+    /// Whether the engine has slept: connections may have been closed.
+    must_read: bool,
 }
 
 impl TcpTransport {
-    /// Connects to all servers and waits until each has said who it is.
+    /// Connects to all servers and waits for their welcomes.
     ///
     /// # Errors
     /// The first server that cannot be reached.
     ///
     /// # Panics
-    /// If the memory servers are not numbered from 0 in their order, or a peer is none of the compute servers.
+    /// If the memory servers are not numbered from 0 in their order, or a peer is not a compute
+    /// server.
     pub fn connect(config: TcpConfig) -> Result<Self, ConnectError> {
         Self::connect_by(config, None)
     }
 
-    /// As [`TcpTransport::connect`], over connections that are encrypted, and to servers that can prove who
-    /// they are.
+    /// As [`TcpTransport::connect`], over encrypted connections, to servers with valid
+    /// certificates.
     ///
     /// # Errors
     /// The first server that cannot be reached.
@@ -129,7 +129,7 @@ impl TcpTransport {
         let (links, peers) = (open(&config.caller.servers), open(&config.peers));
         let (spreads, failed) = (Spreads::default(), Vec::new());
         let mut transport =
-            Self { config, keys, addresses, links, peers, spreads, failed, must_look: true };
+            Self { config, keys, addresses, links, peers, spreads, failed, must_read: true };
         transport.wait_open()?;
         Ok(transport)
     }
@@ -158,7 +158,7 @@ impl TcpTransport {
         self.links.iter().chain(&self.peers)
     }
 
-    /// The connection to a server.
+    /// The connection to server `node`.
     fn link(&self, node: NodeId) -> Option<&Link> {
         match node.compute_server() {
             None => self.links.get(usize::from(node.0)),
@@ -173,11 +173,11 @@ impl TcpTransport {
         }
     }
 
-    /// The memory server was started again, or has moved: whatever is under way to its predecessor ends as
-    /// unreachable, and attempts to connect begin anew.
+    /// Replaces a memory server that has restarted or moved: requests in flight to its predecessor
+    /// fail as unreachable, and attempts to connect start again.
     ///
     /// # Panics
-    /// If there is no server of this number.
+    /// If there is no server with this number.
     pub fn set_server(&mut self, server: ServerAddress) {
         let place = usize::from(server.node.0);
         let failed = &mut self.failed;
@@ -187,15 +187,15 @@ impl TcpTransport {
         self.links[place] = Link::new(server);
     }
 
-    /// Which server it is, and how large its region, as it has told.
+    /// Address, identity and region size of a server.
     ///
     /// # Panics
-    /// If there is no server of this number.
+    /// If there is no server with this number.
     pub fn server(&self, node: NodeId) -> &ServerAddress {
         self.link(node).expect("there is such a server").server()
     }
 
-    /// Why there is no connection to a server; none if there is one.
+    /// Why there is no connection to a server; `None` if there is one.
     pub fn lost(&self, node: NodeId) -> Option<&str> {
         let link = self.link(node)?;
         (!link.is_open()).then(|| link.reason())
@@ -244,7 +244,7 @@ impl Transport for TcpTransport {
         let epoch = self.epoch();
         match only_region(&batch).and_then(|region| self.links.get_mut(region)) {
             Some(link) if link.is_open() => link.post_whole(ticket, batch, epoch),
-            // This finds out what is wrong, too.
+            // This also reports any error.
             _ => self.spreads.add(ticket, batch),
         }
     }
@@ -268,19 +268,19 @@ impl Transport for TcpTransport {
             complete(ticket, outcome);
         }
         let epoch = self.epoch();
-        // What was posted to several servers goes out with all else, and what follows a fence does not wait
-        // for the next turn.
-        self.spreads.go_on(&mut self.links, epoch, complete);
-        let must_look = std::mem::take(&mut self.must_look);
+        // Send parts for several servers together with all other requests; verbs after a fence need
+        // not wait for the next turn.
+        self.spreads.advance(&mut self.links, epoch, complete);
+        let must_read = std::mem::take(&mut self.must_read);
         let mut sink = Sink { spreads: &mut self.spreads, complete };
         for link in self.links.iter_mut().chain(&mut self.peers) {
-            link.progress(&self.config, self.keys.as_ref(), now_ns, must_look, &mut sink);
+            link.progress(&self.config, self.keys.as_ref(), now_ns, must_read, &mut sink);
         }
-        self.spreads.go_on(&mut self.links, epoch, complete);
+        self.spreads.advance(&mut self.links, epoch, complete);
     }
 
     fn arm(&mut self) -> bool {
-        self.must_look = true;
+        self.must_read = true;
         !self.failed.is_empty()
     }
 

@@ -1,22 +1,21 @@
-//! Who is connected to a memory server by RDMA, for threads other than the polling one.
+//! The callers of a memory server over RDMA, for threads other than the polling one.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
-/// The callers were told to go, and the polling thread has not said in time that they are: it may be overloaded or
-/// stopped, or carry out what they have called.
+/// The polling thread has not removed the callers in time: it may be overloaded or stopped, or run
+/// one of their calls.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error(
-    "the queue pairs of those who left are not closed after {waited_ms} ms, or what they called has not ended"
+    "the queue pairs of removed callers are still open after {waited_ms} ms, or their calls have not ended"
 )]
 pub struct FenceError {
-    /// How long was waited.
     pub waited_ms: u64,
 }
 
-/// Who may be connected to a memory server; for threads other than the polling one.
+/// The admitted callers of a memory server; for threads other than the polling one.
 #[derive(Debug, Default)]
 pub struct VerbsCallers {
     fence: Mutex<Fence>,
@@ -27,11 +26,11 @@ pub struct VerbsCallers {
 #[derive(Debug, Default)]
 struct Fence {
     living: Living,
-    /// The epoch of those whom the polling thread last knew.
+    /// The epoch that the polling thread has applied.
     known: u64,
 }
 
-/// Those who go on in an epoch, whenever they connected.
+/// The callers that stay in an epoch, whenever they connected.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Living {
     pub(super) epoch: u64,
@@ -39,10 +38,9 @@ pub(super) struct Living {
 }
 
 impl VerbsCallers {
-    /// Sees to it that in `epoch` only `living`, the identities that callers said in their first message, read and
-    /// write, and whoever says that it is of that epoch itself. Closes the queue pairs of all others, which the
-    /// card does not serve any more once this returns, and has them refused. Of what they called nothing is under
-    /// way then.
+    /// Starts `epoch`: from now on only callers with an identity in `living`, and callers that know
+    /// this epoch, read and write. Closes the queue pairs of all others, which the card no longer
+    /// serves once this returns, and refuses them later. None of their calls is running then.
     ///
     /// # Errors
     /// If that has not happened `within`.
@@ -64,7 +62,7 @@ impl VerbsCallers {
         }
     }
 
-    /// Queue pairs at this moment.
+    /// Number of open queue pairs.
     pub fn connection_count(&self) -> u64 {
         self.connections.load(Relaxed)
     }
@@ -73,13 +71,13 @@ impl VerbsCallers {
         self.connections.store(count as u64, Relaxed);
     }
 
-    /// Who goes on, if that has changed since `epoch`.
+    /// The remaining callers, if they have changed since `epoch`.
     pub(super) fn living_after(&self, epoch: u64) -> Option<Living> {
         let fence = self.lock();
         (fence.living.epoch > epoch).then(|| fence.living.clone())
     }
 
-    /// Nobody else is served since `epoch` any more.
+    /// Confirms that only callers of `epoch` are served.
     pub(super) fn closed(&self, epoch: u64) {
         self.lock().known = epoch;
         self.is_up.notify_all();

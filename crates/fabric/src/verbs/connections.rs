@@ -1,9 +1,9 @@
-//! The connections of an engine thread, or of several that share them, to all memory servers, and to compute servers that
-//! they call.
+//! The connections of an engine thread, or of several that share them, to all memory servers, and
+//! to compute servers that they call.
 
 use super::flight::{Flight, Progress, Region, Ways};
 use super::handshake::{Offer, introduce, is_closed};
-use super::line::{COMPLETIONS_OF_LINE, FIRST_STAGING, Line, Told, serial_of};
+use super::line::{COMPLETIONS_OF_LINE, FIRST_STAGING, Line, Signal, serial_of};
 use super::members::{Members, Owner};
 use super::message::{self, Message, PIECE_BYTES};
 use super::slab::Slab;
@@ -18,38 +18,37 @@ use std::net::{Shutdown, TcpStream};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Nanoseconds between two looks whether servers have closed their control connections.
-const LOOK_EVERY_NS: u64 = 20_000_000;
-/// In a token: it is of a message, not of a batch.
+/// Interval of checks whether servers have closed their control connections, in nanoseconds.
+const CHECK_INTERVAL_NS: u64 = 20_000_000;
+/// Bit of a token: it belongs to a message, not to a batch.
 const MESSAGE: u32 = 1 << 30;
 
-/// What connections to servers are made of.
+/// Configuration of connections to servers.
 #[derive(Clone)]
 pub struct VerbsConfig {
     /// This side's port.
     pub place: Place,
-    /// Who connects.
     pub caller: Caller,
-    /// Compute servers that are called.
+    /// Compute servers to call.
     pub peers: Vec<ServerAddress>,
-    /// Whether those have to be there. If not, calls of one that is not are answered as unreachable.
+    /// Whether these must be running. If not, calls to one that does not run fail as unreachable.
     pub needs_peers: bool,
-    /// Nanoseconds in which a server answers; else the connection to it is lost.
+    /// Nanoseconds without an answer after which the connection to a server is lost.
     pub answer_time_max_ns: u64,
 }
 
 impl VerbsConfig {
-    /// Nanoseconds in which servers answer, if nobody says otherwise.
+    /// Default of `answer_time_max_ns`.
     pub const ANSWER_TIME_MAX_NS: u64 = 10_000_000_000;
 
-    /// With the time that holds if nobody says otherwise, to memory servers alone.
+    /// A configuration with the default time-out, for memory servers only.
     pub fn new(place: Place, caller: Caller) -> Self {
         let answer_time_max_ns = Self::ANSWER_TIME_MAX_NS;
         Self { place, caller, peers: Vec::new(), needs_peers: true, answer_time_max_ns }
     }
 }
 
-/// A call that waits for its answer.
+/// A call without an answer.
 struct Calling {
     owner: Owner,
     call: crate::service::CallId,
@@ -57,43 +56,42 @@ struct Calling {
     since_ns: u64,
 }
 
-/// A message under way, and the connection that it goes through.
+/// A message in flight, and its connection.
 struct Sending {
     range: Range,
     node: NodeId,
 }
 
-/// One connection to each memory server, and to each compute server that is called. One that is lost stays lost: whoever
-/// wants it again connects anew.
+/// One connection to each memory server, and to each called compute server. A lost one stays lost:
+/// its user connects again.
 ///
-/// What is kept of each connection stands at the server's place: memory servers by number, then those that are called.
+/// All lists have one entry per server: memory servers by number, then called compute servers.
 pub(super) struct Connections {
     queue: Arc<CompletionQueue>,
     staging: Staging,
     ways: Ways,
     nodes: Vec<NodeId>,
-    /// The far ends of connections with this process itself.
+    /// The far ends of connections to this process itself.
     far_ends: Vec<Line>,
-    /// None for this process itself, and none to servers that are lost.
+    /// `None` for this process itself and for lost servers.
     controls: Vec<Option<Arc<TcpStream>>>,
     flights: Slab<Flight>,
     sendings: Slab<Sending>,
     calls: Vec<Calling>,
-    /// Who uses them, and what has ended for each.
+    /// The threads that share the connections, and their completed operations.
     pub(super) members: Members,
     completions: Vec<Completion>,
     words: Vec<u64>,
-    /// Why connections were lost.
     reasons: Vec<Option<String>>,
     answer_time_max_ns: u64,
-    next_look_ns: u64,
+    next_check_ns: u64,
 }
 
 impl Connections {
     /// Connects to all servers.
     ///
     /// # Panics
-    /// If a peer is none of the compute servers.
+    /// If a peer is not a compute server.
     pub(super) fn connect(config: &VerbsConfig) -> Result<Self, VerbsError> {
         let servers = config.caller.servers.len() as u16;
         for peer in &config.peers {
@@ -112,7 +110,7 @@ impl Connections {
         Ok(connections)
     }
 
-    /// Connects to the server at a place.
+    /// Connects to the server with this index.
     fn open(
         &mut self,
         config: &VerbsConfig,
@@ -152,7 +150,7 @@ impl Connections {
         Ok(connections)
     }
 
-    /// Room for the ways to so many memory servers, and to `peers`.
+    /// Connections without lines yet, for `server_count` memory servers and `peers`.
     fn without_ways(
         place: &Place,
         server_count: u16,
@@ -160,7 +158,7 @@ impl Connections {
     ) -> Result<Self, VerbsError> {
         let nodes: Vec<NodeId> = (0..server_count).map(NodeId).chain(peers).collect();
         let count = nodes.len();
-        // Two: within a server, both ends tell this queue.
+        // Two: within a server, both ends report to this queue.
         let completions = count.max(2) as u32 * COMPLETIONS_OF_LINE;
         let queue = CompletionQueue::new(&place.device, completions.min(place.limits.completions))?;
         Ok(Self {
@@ -182,7 +180,7 @@ impl Connections {
             words: Vec::new(),
             reasons: vec![None; count],
             answer_time_max_ns: VerbsConfig::ANSWER_TIME_MAX_NS,
-            next_look_ns: 0,
+            next_check_ns: 0,
         })
     }
 
@@ -194,12 +192,12 @@ impl Connections {
         &self.ways.addresses
     }
 
-    /// Becomes readable when a server is gone, one for each server that is not.
+    /// Descriptors that become readable when a server ends, one for each connected server.
     pub(super) fn controls(&self) -> impl Iterator<Item = &Arc<TcpStream>> {
         self.controls.iter().flatten()
     }
 
-    /// The place of a server.
+    /// The index of a server.
     fn place_of(&self, node: NodeId) -> Option<usize> {
         self.nodes.iter().position(|&other| other == node)
     }
@@ -214,42 +212,44 @@ impl Connections {
         self.reasons.iter().any(Option::is_some)
     }
 
-    /// Posts the next wave of a flight, or ends it.
-    fn go_on(&mut self, token: u32) {
+    /// Posts the next wave of a flight, or completes it.
+    fn continue_flight(&mut self, token: u32) {
         let flight = self.flights.get_mut(token).expect("it is under way");
-        if flight.go_on(token, &mut self.ways, &mut self.staging) == Progress::Ended {
+        if flight.advance(token, &mut self.ways, &mut self.staging) == Progress::Ended {
             let flight = self.flights.take(token).expect("it was under way");
             self.members.end(flight.owner, Outcome::Batch(flight.outcome(), 0));
         }
     }
 
-    /// The completion of a wave from one server has come, or never will.
-    fn wave_told(&mut self, token: u32, node: NodeId, failure: Option<FabricError>) {
+    /// The wave on one server is complete or has failed.
+    fn record_wave(&mut self, token: u32, node: NodeId, failure: Option<FabricError>) {
         let Some(flight) = self.flights.get_mut(token) else { return };
         flight.waits_for.retain(|&other| other != node);
         flight.failure = flight.failure.take().or(failure);
         if flight.waits_for.is_empty() {
             flight.end_wave(&mut self.staging);
-            self.go_on(token);
+            self.continue_flight(token);
         }
     }
 
-    /// Everything under way on the connection to the server at `place` ends, and so does everything later.
+    /// Closes the connection to the server at `place`; all operations in flight and later ones
+    /// fail.
     fn lose(&mut self, place: usize, reason: impl FnOnce() -> String) {
-        // With the queue pair the card's access to this side's memory ends.
+        // Closing the queue pair ends the card's access to local memory.
         let Some(line) = self.ways.lines[place].take() else { return };
         drop(line);
         let node = self.nodes[place];
         self.reasons[place] = Some(reason());
         if let Some(control) = self.controls[place].take() {
-            // Threads that sleep hold it, too, and the server is to learn at once that its end is of no use any more.
+            // Sleeping threads hold it too, and the server must learn at once that this end is
+            // closed.
             let _closed_is_fine = control.shutdown(Shutdown::Both);
         }
         let waiting =
             |(token, flight): (u32, &Flight)| flight.waits_for.contains(&node).then_some(token);
         let tokens: Vec<u32> = self.flights.iter().filter_map(waiting).collect();
         for token in tokens {
-            self.wave_told(token, node, Some(FabricError::Unreachable(node)));
+            self.record_wave(token, node, Some(FabricError::Unreachable(node)));
         }
         let sent = |(token, sending): (u32, &Sending)| (sending.node == node).then_some(token);
         let tokens: Vec<u32> = self.sendings.iter().filter_map(sent).collect();
@@ -267,7 +267,7 @@ impl Connections {
         });
     }
 
-    /// Posts what waits, on all connections; those that refuse are lost.
+    /// Posts waiting requests on all connections; a connection that fails is lost.
     fn flush(&mut self) {
         for place in 0..self.ways.lines.len() {
             let Some(line) = &mut self.ways.lines[place] else { continue };
@@ -278,7 +278,7 @@ impl Connections {
     }
 
     fn poll(&mut self) {
-        // An error of the queue itself shows with every connection: none makes progress, and all are given up.
+        // An error of the queue itself affects every connection: without progress, all time out.
         while matches!(self.queue.poll(&mut self.completions), Ok(1..)) {}
     }
 
@@ -293,18 +293,18 @@ impl Connections {
                 .lose(place, || format!("the device ended the connection, status {status}"));
         }
         let line = self.ways.lines[place].as_mut().expect("it was found above");
-        match line.told(completion.id) {
-            Told::Nothing => {}
-            Told::Sent(token) if token & MESSAGE != 0 => {
+        match line.decode(completion.id) {
+            Signal::Nothing => {}
+            Signal::Sent(token) if token & MESSAGE != 0 => {
                 if let Some(sending) = self.sendings.take(token & !MESSAGE) {
                     self.staging.give_back(sending.range);
                 }
             }
-            Told::Sent(token) => self.wave_told(token, self.nodes[place], None),
-            Told::Arrived(slot) => match line.arrived(slot, completion.bytes) {
+            Signal::Sent(token) => self.record_wave(token, self.nodes[place], None),
+            Signal::Arrived(slot) => match line.arrived(slot, completion.bytes) {
                 Ok(None) => {}
                 Ok(Some(Message::Answer { id, answer })) => {
-                    // Nobody waits for an answer that comes twice.
+                    // A repeated answer has no waiting call.
                     let index = self.calls.iter().position(|call| call.call == id);
                     if let Some(index) = index {
                         let call = self.calls.swap_remove(index);
@@ -319,8 +319,9 @@ impl Connections {
         }
     }
 
-    /// Gives up servers that have closed their control connection, or do not answer in time.
-    fn look(&mut self, now_ns: u64) {
+    /// Closes connections to servers that have closed their control connection, or do not answer in
+    /// time.
+    fn check_servers(&mut self, now_ns: u64) {
         for place in 0..self.controls.len() {
             if self.controls[place].as_ref().is_some_and(|control| is_closed(control)) {
                 self.lose(place, || "it closed the connection".to_owned());
@@ -338,7 +339,7 @@ impl Connections {
         }
     }
 
-    /// The moment at which the oldest of what is under way is overdue.
+    /// When the oldest operation in flight is overdue.
     pub(super) fn next_deadline_ns(&self) -> Option<u64> {
         let flights = self.flights.iter().map(|(_, flight)| flight.since_ns);
         let oldest_ns = flights.chain(self.calls.iter().map(|call| call.since_ns)).min();
@@ -347,7 +348,7 @@ impl Connections {
 
     pub(super) fn post(&mut self, owner: Owner, batch: Batch, now_ns: u64) {
         let token = self.flights.add(Flight::new(owner, batch, now_ns));
-        self.go_on(token);
+        self.continue_flight(token);
     }
 
     pub(super) fn call(&mut self, owner: Owner, call: Call, now_ns: u64) {
@@ -374,7 +375,7 @@ impl Connections {
         }
     }
 
-    /// Posts what waits, and learns what has ended.
+    /// Posts waiting requests, and handles completions.
     pub(super) fn progress(&mut self, now_ns: u64) {
         self.flush();
         self.poll();
@@ -383,41 +384,44 @@ impl Connections {
             completions.iter().for_each(|completion| self.handle(completion));
             self.completions = completions;
             self.completions.clear();
-            // What waited for room, and the next waves.
+            // Requests that waited for room, and next waves.
             self.flush();
         }
-        if now_ns >= self.next_look_ns {
-            self.next_look_ns = now_ns + LOOK_EVERY_NS;
-            self.look(now_ns);
+        if now_ns >= self.next_check_ns {
+            self.next_check_ns = now_ns + CHECK_INTERVAL_NS;
+            self.check_servers(now_ns);
         }
     }
 
-    /// Has the next completion make the queue's descriptor readable. Whether something came meanwhile.
+    /// Makes the queue's descriptor readable with the next completion. Returns whether there are
+    /// completions already.
     pub(super) fn arm(&mut self) -> bool {
         let is_armed = self.queue.arm().is_ok();
         self.poll();
         !is_armed || !self.completions.is_empty()
     }
 
-    /// A member is awake. Whoever still sleeps is woken as before: the event that this one took may have been its.
+    /// Announces that a member is awake. Arms the queue again for members that still sleep: this
+    /// one may have taken their event.
     pub(super) fn disarm(&mut self) {
         self.queue.quiet();
-        self.next_look_ns = 0;
+        self.next_check_ns = 0;
         if self.members.is_any_asleep() {
-            // One that cannot be armed is looked at when the longest sleep is over.
+            // If this fails, they check after their longest sleep.
             let _looked_at_later = self.queue.arm();
         }
     }
 }
 
 impl Region {
-    /// The region that `memory` is.
+    /// The region in `memory`.
     pub(super) fn of(memory: &Registered) -> Self {
         Self { address: memory.memory_address(), key: memory.remote_key(), bytes: memory.bytes() }
     }
 }
 
-/// Sends the words of a message. Returns the staging memory that they stand in until the completion of `token`.
+/// Sends the words of a message. Returns their staging memory, in use until the completion of
+/// `token`.
 pub(super) fn send(
     words: &[u64],
     token: u32,
@@ -433,6 +437,6 @@ pub(super) fn send(
         let length = PIECE_BYTES.min(bytes - at) as u32;
         line.push(Action::Send, Piece { memory, offset: range.offset + at, bytes: length });
     }
-    line.tell_last(token);
+    line.signal_last(token);
     Ok(range)
 }

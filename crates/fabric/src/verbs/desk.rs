@@ -1,6 +1,7 @@
-//! What a server does with calls: each is a task of an engine, and is answered when its handler has ended.
+//! Executes the calls of a server: each is a task of an engine, and is answered when its handler
+//! has ended.
 //!
-//! Handlers wait for verbs of their own, so that calls are under way beside each other and end in whatever order.
+//! Handlers wait for their own verbs, so calls run concurrently and end in any order.
 
 use super::running::Running;
 use crate::env::Env;
@@ -10,7 +11,7 @@ use layout::NodeId;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// Takes calls, and has handlers answer them as tasks of `E`.
+/// Receives calls, and runs their handlers as tasks of `E`.
 pub(super) struct Desk<E: Env> {
     node: NodeId,
     env: E,
@@ -21,14 +22,13 @@ pub(super) struct Desk<E: Env> {
 }
 
 impl<E: Env> Desk<E> {
-    /// The desk of `node`.
     pub(super) fn new(node: NodeId, env: E, services: Services<E>) -> Self {
         let (record, running) = (AnswerRecord::default(), Running::default());
         Self { node, env, services, record, running, ended: Rc::default() }
     }
 
-    /// A call has come over the connection `serial`. The answer, if it was given before; else the handler begins, unless
-    /// it has, or the caller waits for this one no more.
+    /// Receives a call over connection `serial`. Returns the answer if it is recorded; otherwise
+    /// starts the handler, unless it is already running or the call is stale.
     pub(super) fn begin(
         &mut self,
         serial: u32,
@@ -54,19 +54,18 @@ impl<E: Env> Desk<E> {
         None
     }
 
-    /// Calls that have ended since, each with the connection that its answer goes to. They are kept by
-    /// [`Desk::record`].
+    /// Takes ended calls, each with the connection for its answer. [`Desk::record`] keeps their
+    /// answers.
     pub(super) fn take_ended(&mut self) -> Vec<(u32, CallId, Answer)> {
         let ended = std::mem::take(&mut *self.ended.borrow_mut());
         ended.into_iter().map(|(id, answer)| (self.running.end(id), id, answer)).collect()
     }
 
-    /// Keeps an answer in case its call comes twice.
+    /// Records an answer, for a repeat of its call.
     pub(super) fn record(&mut self, id: CallId, answer: Answer) {
         self.record.record(id, answer);
     }
 
-    /// What is under way.
     pub(super) fn running(&self) -> &Running {
         &self.running
     }
@@ -87,7 +86,7 @@ mod tests {
 
     type World = RemoteEnv<TcpTransport>;
 
-    /// Waits for the others in the request's number of turns, and answers with how often it has run.
+    /// Waits for as many turns as the request says, and returns how often it has run.
     #[derive(Default)]
     struct Hold(AtomicU64);
 
@@ -119,7 +118,7 @@ mod tests {
         (engine, desk)
     }
 
-    /// What ends next, after at most so many turns of handlers as any request has.
+    /// The calls that end next, after at most the longest request's number of turns.
     fn next(engine: &Engine<TcpTransport>, desk: &mut Desk<World>) -> Vec<(u32, CallId, Answer)> {
         for _ in 0..256 {
             engine.block_on(engine.endpoint().yield_now());

@@ -1,10 +1,10 @@
-//! What can go wrong with RDMA devices.
+//! Errors of RDMA devices.
 
 use crate::identity::named;
 use layout::NodeId;
 use std::io::Error;
 
-/// An RDMA device, or the way to it, that does not work.
+/// An error of an RDMA device or of a connection through it.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum VerbsError {
@@ -13,44 +13,31 @@ pub enum VerbsError {
         "the library libibverbs.so.1 is not there, install your distribution's libibverbs: {0}"
     )]
     NoLibrary(String),
-    /// This host has no RDMA device that is ready.
+    /// This host has no active RDMA device.
     #[error("no RDMA device is ready: {0}")]
     NoDevice(String),
     /// No device has this name.
-    #[error("there is no RDMA device {0}; `ls /sys/class/infiniband` shows those there are")]
+    #[error("no RDMA device is named {0}; `ls /sys/class/infiniband` lists the devices")]
     NoSuchDevice(String),
-    /// Memory cannot be registered.
     #[error(
-        "cannot register {bytes} bytes with an RDMA device: {source}; `ulimit -l` is the limit of locked memory, which has to be larger"
+        "cannot register {bytes} bytes with an RDMA device: {source}; raise the limit of locked memory, `ulimit -l`"
     )]
-    Registration {
-        /// How much.
-        bytes: u64,
-        /// What the system said.
-        source: Error,
-    },
-    /// A server that cannot be reached, or refuses.
+    Registration { bytes: u64, source: Error },
+    /// A server is unreachable, or refuses.
     #[error("{} at {address} cannot be reached: {reason}", named(*node))]
     Peer {
-        /// Which one.
         node: NodeId,
-        /// Where it should be.
         address: std::net::SocketAddr,
-        /// What it, or the system, has said.
+        /// The error of the server or the system.
         reason: String,
     },
-    /// The system or the device refused.
+    /// The system or the device returned an error.
     #[error("cannot {what}: {source}")]
-    System {
-        /// What was tried.
-        what: &'static str,
-        /// What the system said.
-        source: Error,
-    },
+    System { what: &'static str, source: Error },
 }
 
 impl VerbsError {
-    /// What was tried just now failed, and the system's number of the last error says why.
+    /// The operation failed with the system's last error number.
     pub(crate) fn failed(what: &'static str) -> Self {
         Self::system(what, Error::last_os_error())
     }
@@ -63,8 +50,7 @@ impl VerbsError {
         Self::Registration { bytes, source }
     }
 
-    /// Judges what a function of the library returned: 0, the number of an error, or -1 with that number kept
-    /// elsewhere.
+    /// Converts a return code of the library: 0, an error number, or -1 with the error in `errno`.
     pub(crate) fn check(what: &'static str, code: i32) -> Result<(), Self> {
         match code {
             0 => Ok(()),

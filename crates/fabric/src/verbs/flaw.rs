@@ -1,23 +1,24 @@
-//! What is known to be wrong with a device that locks are held through.
+//! Known faults of devices that break locks.
 
 use std::fs::read_to_string;
 
-/// Linux from which on Soft-RoCE leaves alone what a failed swap found: version and revision.
+/// First version and revision of Linux whose Soft-RoCE does not write after a failed swap.
 ///
-/// Before, its responder stored the word that it had read, swapped or not (`atomic_reply` in the kernel's
-/// `drivers/infiniband/sw/rxe/rxe_resp.c`), and an owner's plain write in between was lost.
+/// Earlier, its responder stored the word that it had read, swapped or not (`atomic_reply` in the
+/// kernel's `drivers/infiniband/sw/rxe/rxe_resp.c`), and an owner's plain write in between was
+/// lost.
 const MENDED: (u32, u32) = (6, 3);
 
-/// What to do about a device that has a [`flaw`].
+/// Advice for a device that has a [`flaw`].
 pub const FLAW_ADVICE: &str = "for trying only: take a card, another kernel, or the fabric `tcp`";
 
-/// Why a device does not keep what locks need, in words; nothing is known of most.
+/// The fault of a device that breaks locks, in words; `None` for most devices.
 ///
-/// A failed swap must write nothing (`docs/assumptions.md`, 8), since the owner of a lock gives it back by a plain
-/// write. Cards keep that; Soft-RoCE of older kernels does not.
+/// A failed swap must write nothing (`docs/assumptions.md`, 8), since the owner of a lock releases
+/// it with a plain write. Cards guarantee that; Soft-RoCE of older kernels does not.
 pub fn flaw(device: &str) -> Option<String> {
     let folder = format!("/sys/class/infiniband/{device}");
-    // The network interface that packets go through: only a device of software has one for its parent.
+    // The network interface that packets use: only software devices have one as their parent.
     let is_software = std::path::Path::new(&folder).join("parent").exists();
     let release = read_to_string("/proc/sys/kernel/osrelease").ok()?;
     of_software(device, is_software, release.trim())

@@ -1,8 +1,8 @@
-//! A batch under way: its verbs as requests to cards, in waves.
+//! A batch in flight: its verbs as requests to cards, in waves.
 //!
-//! A wave is what can be posted at once: the verbs up to the next fence, or reads that must be repeated
-//! because their words did not fit. A fence waits for completions, which no order of one connection could
-//! replace: other servers have connections of their own.
+//! A wave contains the verbs that can be posted at once: those up to the next fence, or reads to
+//! repeat because their words did not match. A fence waits for completions; the order of one
+//! connection is not enough, since other servers have their own connections.
 
 use super::line::{FIRST_STAGING, Line};
 use super::members::Owner;
@@ -16,57 +16,53 @@ use crate::verb::{SlotRead, Verb};
 use layout::row::{Cover, HEADER, LINK, VERSION, checksum};
 use layout::{NodeId, WORD_BYTES};
 
-/// A memory server's region, as requests name it.
+/// A memory server's region, as requests address it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Region {
-    /// Where it begins in its server's memory.
+    /// Start address in its server's memory.
     pub(super) address: u64,
     /// The key of its registration.
     pub(super) key: u32,
-    /// Its size.
     pub(super) bytes: u64,
 }
 
-/// The ways to all servers: first memory servers, by the number of node and region, then those that are only called.
+/// The connections to all servers: first memory servers, by number of node and region, then called
+/// compute servers.
 pub(super) struct Ways {
     pub(super) addresses: AddressMap,
     pub(super) lines: Vec<Option<Line>>,
-    /// Of memory servers.
     pub(super) regions: Vec<Region>,
 }
 
-/// A verb of a wave, and where its words pass through.
+/// A verb of a wave, and its staging memory.
 #[derive(Clone, Copy, Debug)]
 struct Part {
     verb: u32,
     offset: u64,
 }
 
-/// A batch under way.
 pub(super) struct Flight {
     pub(super) owner: Owner,
     pub(super) batch: Batch,
-    /// When it was posted.
     pub(super) since_ns: u64,
-    /// Servers whose completion of this wave has not come.
+    /// Servers with pending completions of this wave.
     pub(super) waits_for: Vec<NodeId>,
-    /// What has gone wrong; the batch ends when nothing is under way any more.
+    /// The first error; the batch ends when nothing is in flight any more.
     pub(super) failure: Option<FabricError>,
     /// The first verb that was not posted.
     next: usize,
     range: Range,
     parts: Vec<Part>,
-    /// Reads that must be repeated, and what is known of them.
+    /// Reads to repeat, with their state.
     again: Vec<(u32, Look)>,
     scratch: Vec<u64>,
 }
 
-/// What becomes of a batch when a wave has been posted, or has ended.
+/// State of a batch when a wave has been posted, or has ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Progress {
-    /// Completions will come.
     UnderWay,
-    /// It is complete, or has failed.
+    /// The batch is complete, or has failed.
     Ended,
 }
 
@@ -86,7 +82,6 @@ impl Flight {
         }
     }
 
-    /// How it has ended.
     pub(super) fn outcome(self) -> Result<Batch, FabricError> {
         match self.failure {
             Some(failure) => Err(failure),
@@ -94,8 +89,13 @@ impl Flight {
         }
     }
 
-    /// Posts waves until one has something to wait for. Its completions tell `token`.
-    pub(super) fn go_on(&mut self, token: u32, ways: &mut Ways, staging: &mut Staging) -> Progress {
+    /// Posts waves until one has pending completions, which carry `token`.
+    pub(super) fn advance(
+        &mut self,
+        token: u32,
+        ways: &mut Ways,
+        staging: &mut Staging,
+    ) -> Progress {
         assert!(self.waits_for.is_empty(), "the wave before has ended");
         while self.failure.is_none() && (!self.again.is_empty() || self.choose()) {
             if let Err(failure) = self.post_wave(token, ways, staging) {
@@ -109,7 +109,7 @@ impl Flight {
         Progress::Ended
     }
 
-    /// Chooses the verbs up to the next fence. Returns whether there are any verbs left.
+    /// Selects the verbs up to the next fence. Returns `false` if none are left.
     fn choose(&mut self) -> bool {
         let verbs = self.batch.verbs();
         if self.next == verbs.len() {
@@ -122,7 +122,7 @@ impl Flight {
         true
     }
 
-    /// Posts what was chosen, or nothing if a server is lost or an address wrong.
+    /// Posts the selected verbs, or nothing if a server is lost or an address is wrong.
     fn post_wave(
         &mut self,
         token: u32,
@@ -143,7 +143,7 @@ impl Flight {
             let verb = &verbs[part.verb as usize];
             let before = number.checked_sub(1).map(|before| self.parts[before].verb + 1);
             if verb.requests() == 0 && before == Some(part.verb) {
-                // What is read together stands together in staging memory, too.
+                // Reads that are fetched together are also adjacent in staging memory.
                 continue;
             }
             let also = self.parts[number + 1..].iter().zip(part.verb + 1..);
@@ -165,13 +165,13 @@ impl Flight {
         }
         for node in &self.waits_for {
             let line = ways.lines[usize::from(node.0)].as_mut().expect("it was used above");
-            line.tell_last(token);
+            line.signal_last(token);
         }
         Ok(())
     }
 
-    /// All completions of the wave have come, or will never come: takes what was read, and gives back the staging
-    /// memory. Reads that must be repeated stay chosen.
+    /// Ends a wave after all its completions, or after a failure: takes the results, and frees the
+    /// staging memory. Reads to repeat stay selected.
     pub(super) fn end_wave(&mut self, staging: &mut Staging) {
         let mut chosen = std::mem::take(&mut self.again);
         if self.failure.is_some() {
@@ -187,7 +187,7 @@ impl Flight {
         staging.give_back(std::mem::take(&mut self.range));
     }
 
-    /// Takes what a verb has read. Returns whether it is over.
+    /// Takes the result of a verb. Returns whether the verb is complete.
     fn deliver(&mut self, verb: u32, look: &mut Look, offset: u64, staging: &Staging) -> bool {
         let (verbs, arena) = self.batch.parts_mut();
         let mut take = |at: u32, words: u32| {
@@ -216,7 +216,7 @@ impl Flight {
 }
 
 impl Ways {
-    /// Refuses what no card would carry out: the connection would be gone.
+    /// Refuses verbs that a card would reject, which would close the connection.
     fn check(&self, verb: &Verb) -> Result<(), FabricError> {
         let (at, words) = (verb.target(), verb.target_words());
         let Some(region) = self.regions.get(usize::from(at.region().0)) else {
@@ -234,7 +234,7 @@ impl Ways {
     }
 }
 
-/// Turns one verb into requests of one connection.
+/// Translates verbs into requests of one connection.
 struct Poster<'a> {
     line: &'a mut Line,
     region: Region,
@@ -244,7 +244,7 @@ struct Poster<'a> {
 }
 
 impl Poster<'_> {
-    /// Posts `verb`, and with it reads of so many further words that go on where it ends.
+    /// Posts `verb`, together with the `further` reads that continue it.
     fn post(&mut self, verb: &Verb, further: u32, arena: &mut [u64]) {
         let first = self.region.address + verb.target().offset();
         let key = self.region.key;
@@ -285,7 +285,7 @@ impl Poster<'_> {
                 if cover == Cover::AllButLink {
                     self.write(first, LINK, 1);
                 }
-                // The link is written once more with the image, as it is already.
+                // This writes the link once more, unchanged.
                 self.write(first, VERSION, words - VERSION);
                 self.write(first, HEADER, 1);
             }
@@ -297,7 +297,7 @@ impl Poster<'_> {
         self.staging.put(self.range, self.offset, words);
     }
 
-    /// Closes the image that stands in the arena with its checksum, and copies it.
+    /// Sets the checksum of the image in the arena, and copies the image to staging memory.
     fn stage_image(&self, arena: &mut [u64], at: u32, words: u32, cover: Cover) {
         let row = &mut arena[at as usize..][..words as usize];
         let last = row.len() - 1;
@@ -309,7 +309,7 @@ impl Poster<'_> {
         self.push(Action::Read { remote, key: self.region.key }, 0, words);
     }
 
-    /// Writes words `first..first + words` of what was staged to the same words of the target.
+    /// Writes words `first..first + words` of the staged image to the same words of the target.
     fn write(&mut self, target: u64, first: u32, words: u32) {
         let remote = target + u64::from(first) * WORD_BYTES;
         self.push(Action::Write { remote, key: self.region.key }, first, words);

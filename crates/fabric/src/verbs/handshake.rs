@@ -1,5 +1,6 @@
-//! What both sides tell each other over TCP before the first verb: who they are, and where their ends of the
-//! connection and the region are. The TCP connection stays: when it closes, the other side is gone.
+//! The handshake over TCP before the first verb: identities, and the addresses of both ends of the
+//! connection and of the region. The TCP connection stays open: when it closes, the other side has
+//! ended.
 
 use super::flight::Region;
 use super::{Endpoint, VerbsError};
@@ -8,12 +9,10 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-/// "namdbRDM" in ASCII.
 const MAGIC: u64 = u64::from_le_bytes(*b"namdbRDM");
-/// Bytes of an [`Offer`].
 pub(super) const OFFER_BYTES: usize = 64;
 
-/// Where one side's end of the connection is, and the region that may be reached through it.
+/// The address of one side's end of the connection, and the region that it gives access to.
 ///
 /// ```text
 /// byte | field            | bytes | meaning
@@ -22,10 +21,10 @@ pub(super) const OFFER_BYTES: usize = 64;
 ///   24 | number           |     4 | the end's number on its device
 ///   28 | sequence         |     4 | number of the first packet
 ///   32 | local identifier |     2 | the port's number in an InfiniBand network
-///   34 | transfer unit    |     1 | largest packet, as the library counts
-///   35 | reads served     |     1 | reads and atomics carried out at a time
-///   36 | key              |     4 | key of the region; 0 from callers and compute servers, who offer none
-///   40 | address          |     8 | where the region begins
+///   34 | transfer unit    |     1 | maximal packet size, in the library's code
+///   35 | reads served     |     1 | reads and atomics served concurrently
+///   36 | key              |     4 | key of the region; 0 without one (callers, compute servers)
+///   40 | address          |     8 | start address of the region
 ///   48 | region bytes     |     8 | size of the region
 ///   56 | reserved         |     8 | 0
 /// ```
@@ -103,7 +102,7 @@ pub(super) fn introduce(
     Ok((stream, Offer::decode(&offer).map_err(name)?))
 }
 
-/// Whether the other side has closed the connection. It never sends anything more.
+/// Whether the other side has closed the connection. It sends nothing more after the handshake.
 pub(super) fn is_closed(stream: &TcpStream) -> bool {
     match stream.peek(&mut [0]) {
         Ok(_) => true,

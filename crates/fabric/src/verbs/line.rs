@@ -1,4 +1,4 @@
-//! One end of a connection with its bookkeeping: what is posted, what waits for room, what has arrived.
+//! One end of a connection with its posted and waiting requests and received messages.
 
 use super::message::Assembly;
 use super::{
@@ -8,71 +8,74 @@ use super::{
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Requests that an end has posted at most at a time.
+/// Limit on the posted requests of an end.
 const SENDS_MAX: u32 = 128;
-/// Requests after which one is told of, even if nobody waits for it: else their places stay taken.
+/// Every n-th request yields a completion even if nothing waits for it: otherwise posted requests
+/// are never retired.
 const SIGNAL_EVERY: u32 = SENDS_MAX / 4;
-/// Messages that an end waits for at a time. Whoever sends more is held up by the card until there is room.
+/// Posted receives of an end. The card delays further messages until there is room.
 const RECEIVES: u32 = 16;
-/// Completions that an end has at a time: requests are told of in groups, but nobody counts on that.
+/// Completions of an end at a time. Requests share completions, but the queue has room for one
+/// each.
 pub(super) const COMPLETIONS_OF_LINE: u32 = SENDS_MAX + RECEIVES;
-/// Bytes of a message; longer ones come in several.
+/// Bytes of a message; longer ones are sent in several.
 pub(super) const MESSAGE_BYTES: u32 = 4096;
-/// Bytes that are taken along with a request instead of being fetched later.
+/// Requests of at most this many bytes are sent inline instead of being fetched by the card.
 const INLINE_BYTES: u32 = 128;
-/// Reads and atomics under way at a time; more wait at the card.
+/// Concurrent reads and atomics; further ones wait in the card.
 const READS_MAX: u8 = 16;
 
-/// Numbers of an end's memories: what arrives comes to the first, staging memories follow.
+/// Numbers of an end's memories: the first receives messages, staging memories follow.
 const INBOX: u32 = 0;
 pub(super) const FIRST_STAGING: u32 = 1;
 
-/// How long the card tries: 17 stands for 0.54 s without an answer, of which it takes so many before it gives
-/// the connection up. Processes that are gone are noticed earlier, by their control connection.
+/// Retransmission of the card: time-out code 17 is 0.54 s, and after `RETRY_COUNT` of them without
+/// an answer the connection is lost. The end of a process is noticed earlier, by its control
+/// connection.
 const TIMEOUT: u8 = 17;
 const RETRY_COUNT: u8 = 5;
 
-/// In a request's number: it waits for a message.
+/// Bit of a request's number: it is a receive.
 const RECEIVE: u64 = 1 << 31;
-/// In a request's number: nobody waits for it.
-const NOBODY: u64 = RECEIVE - 1;
+/// Request number without a waiting operation.
+const NO_TOKEN: u64 = RECEIVE - 1;
 
-/// What a completion's number says.
+/// The meaning of a completion.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Told {
+pub(super) enum Signal {
     /// All requests up to the one that was posted with this token.
     Sent(u32),
-    /// Requests that nobody waits for.
+    /// Requests without a waiting operation.
     Nothing,
-    /// A message arrived at this place.
+    /// A message arrived in this slot.
     Arrived(u32),
 }
 
 /// One end of a connection.
 pub(super) struct Line {
     pair: QueuePair,
-    /// Tells this end apart from all others of its queue, those before it included.
+    /// Identifies this end among all others of its queue, closed ones included.
     serial: u32,
     place: Place,
-    /// Known to the other end as the first packet's number.
+    /// The peer expects it as the first packet's number.
     sequence: u32,
     waiting: VecDeque<Request>,
     batch: Vec<Request>,
-    /// Posted and not known to be complete.
+    /// Requests posted and not known to be complete.
     posted: u32,
-    /// Posted since the last one that will be told of.
+    /// Requests posted since the last one that yields a completion.
     quiet: u32,
-    /// How many requests each completion to come tells of.
+    /// Number of requests per pending completion.
     groups: VecDeque<u32>,
     assembly: Assembly,
-    /// What has arrived leaves its place taken.
+    /// Whether slots of received messages stay occupied.
     is_held: bool,
-    /// Places that were left taken.
+    /// Slots that stayed occupied.
     held: Vec<u32>,
 }
 
 impl Line {
-    /// An end that is connected to nobody yet, and where it is found.
+    /// An unconnected end.
     pub(super) fn new(
         place: &Place,
         queue: &Arc<CompletionQueue>,
@@ -83,7 +86,8 @@ impl Line {
         let inbox = Registered::map("namdb-inbox", inbox_bytes, &place.device, false)?;
         let sizes = QueueSizes { sends: SENDS_MAX, receives: RECEIVES, inline_bytes: INLINE_BYTES };
         let pair = QueuePair::new(Arc::new(inbox), queue.clone(), sizes)?;
-        // 24 bits that nobody foresees: packets of a connection before, whose number the card uses again, do not fit.
+        // 24 unpredictable bits: packets of an earlier connection, whose number the card reuses, do
+        // not match.
         let drawn =
             crate::identity::draw().map_err(|error| VerbsError::system("draw a number", error))?;
         let sequence = drawn as u32 & 0xff_ffff;
@@ -126,7 +130,7 @@ impl Line {
         self.serial
     }
 
-    /// Where this end is found.
+    /// The address of this end.
     pub(super) fn endpoint(&self) -> Endpoint {
         Endpoint {
             number: self.pair.number(),
@@ -145,7 +149,7 @@ impl Line {
         self.pair.connect(&settings, peer)
     }
 
-    /// Requests may use staging memory that was added since.
+    /// Allows requests to use staging memory that was added meanwhile.
     pub(super) fn know(&mut self, memories: &[Arc<Registered>]) {
         let known = self.pair.memories().len() - FIRST_STAGING as usize;
         for memory in &memories[known..] {
@@ -153,30 +157,31 @@ impl Line {
         }
     }
 
-    /// Takes a request to be posted by the next [`Line::flush`].
+    /// Adds a request, which the next [`Line::flush`] posts.
     pub(super) fn push(&mut self, action: Action, local: Piece) {
-        let id = u64::from(self.serial) << 32 | NOBODY;
+        let id = u64::from(self.serial) << 32 | NO_TOKEN;
         self.waiting.push_back(Request { id, action, local, is_signaled: false });
     }
 
-    /// The completion of what was pushed last will be told, by this token, and that of all before it with it.
+    /// Requests a completion with `token` for the last pushed request, which covers all earlier
+    /// ones too.
     ///
     /// # Panics
     /// If it was posted already.
-    pub(super) fn tell_last(&mut self, token: u32) {
-        assert!(u64::from(token) < NOBODY, "there are not that many things under way");
+    pub(super) fn signal_last(&mut self, token: u32) {
+        assert!(u64::from(token) < NO_TOKEN, "there are not that many things under way");
         let last = self.waiting.back_mut().expect("it was not posted yet");
         last.id = u64::from(self.serial) << 32 | u64::from(token);
         last.is_signaled = true;
     }
 
-    /// Takes no more messages than places wait for at the moment, until [`Line::release`]. The card holds up whoever
-    /// sends more.
+    /// Stops posting receives until [`Line::release`]. Once the posted ones are used up, the card
+    /// delays further messages.
     pub(super) fn hold(&mut self) {
         self.is_held = true;
     }
 
-    /// Takes messages again, from the next [`Line::flush`] on.
+    /// Resumes posting receives, with the next [`Line::flush`].
     pub(super) fn release(&mut self) {
         self.is_held = false;
     }
@@ -185,7 +190,7 @@ impl Line {
         self.is_held
     }
 
-    /// Posts as many of the waiting requests as there is room for, all with one ring of the bell.
+    /// Posts as many waiting requests as there is room for, all at once.
     pub(super) fn flush(&mut self) -> Result<(), VerbsError> {
         if !self.is_held {
             while let Some(slot) = self.held.pop() {
@@ -207,19 +212,19 @@ impl Line {
         self.pair.post(&self.batch)
     }
 
-    /// What a completion of this end tells.
-    pub(super) fn told(&mut self, id: u64) -> Told {
-        let number = id & (RECEIVE | NOBODY);
+    /// Decodes a completion of this end.
+    pub(super) fn decode(&mut self, id: u64) -> Signal {
+        let number = id & (RECEIVE | NO_TOKEN);
         if number & RECEIVE != 0 {
-            return Told::Arrived((number & NOBODY) as u32);
+            return Signal::Arrived((number & NO_TOKEN) as u32);
         }
         let count = self.groups.pop_front().expect("every completion was announced");
         self.posted -= count;
-        if number == NOBODY { Told::Nothing } else { Told::Sent(number as u32) }
+        if number == NO_TOKEN { Signal::Nothing } else { Signal::Sent(number as u32) }
     }
 
-    /// Takes a message of `bytes` bytes out of its place, which waits for the next one from here on unless the
-    /// connection is held. Returns what has become whole by it.
+    /// Takes a message of `bytes` bytes from its slot, and posts the slot for the next one unless
+    /// receives are stopped. Returns the whole message if this was its last piece.
     pub(super) fn arrived(
         &mut self,
         slot: u32,
@@ -244,7 +249,7 @@ impl Line {
     }
 }
 
-/// The serial number of the end that a completion belongs to.
+/// The serial number of a completion's end.
 pub(super) fn serial_of(id: u64) -> u32 {
     (id >> 32) as u32
 }

@@ -1,37 +1,38 @@
-//! Who uses connections that several threads share, and what has ended for each.
+//! The threads that share connections, and their completed operations.
 
 use crate::remote::bell::Bell;
 use crate::remote::{Outcome, Ticket};
 use std::sync::Arc;
 
-/// What was posted, and by whom.
+/// The owner of a posted operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Owner {
-    /// Place of the thread among those that share the connections.
+    /// Index of the thread among those that share the connections.
     pub(super) member: u32,
-    /// What its engine calls it.
+    /// The ticket of its engine.
     pub(super) ticket: Ticket,
 }
 
-/// The threads that share connections. Whoever looks at the device learns what has ended for all of them.
+/// The threads that share connections. A thread that polls the device handles completions for all
+/// of them.
 #[derive(Default)]
 pub(super) struct Members(Vec<Option<Member>>);
 
 struct Member {
-    /// What has ended and was not handed over.
+    /// Completed operations that the thread has not taken.
     ended: Vec<(Ticket, Outcome)>,
     bell: Arc<Bell>,
 }
 
 impl Members {
-    /// Adds a thread that sleeps by `bell`, and says its place. A place is not given away again: what its thread has
-    /// left under way would end for the next one.
+    /// Adds a thread that sleeps on `bell`, and returns its index. An index is never reused:
+    /// operations left by its thread would complete for the next one.
     pub(super) fn join(&mut self, bell: Arc<Bell>) -> u32 {
         self.0.push(Some(Member { ended: Vec::new(), bell }));
         (self.0.len() - 1) as u32
     }
 
-    /// A thread is gone. What it has under way ends for nobody.
+    /// Removes a thread. Outcomes of its operations are dropped.
     pub(super) fn leave(&mut self, place: u32) {
         self.0[place as usize] = None;
     }
@@ -40,12 +41,12 @@ impl Members {
         self.0.iter().flatten().count()
     }
 
-    /// Whether somebody sleeps until something ends.
+    /// Whether a thread sleeps until an operation completes.
     pub(super) fn is_any_asleep(&self) -> bool {
         self.0.iter().flatten().any(|member| member.bell.is_asleep())
     }
 
-    /// Keeps an outcome for its owner, and wakes that if it sleeps.
+    /// Stores an outcome for its owner, and wakes it if it sleeps.
     pub(super) fn end(&mut self, owner: Owner, outcome: Outcome) {
         if let Some(member) = &mut self.0[owner.member as usize] {
             member.ended.push((owner.ticket, outcome));
@@ -53,12 +54,12 @@ impl Members {
         }
     }
 
-    /// Whether something has ended for a thread.
+    /// Whether a thread has completed operations.
     pub(super) fn has_ended(&self, place: u32) -> bool {
         self.0[place as usize].as_ref().is_some_and(|member| !member.ended.is_empty())
     }
 
-    /// Exchanges what has ended for a thread for an empty list.
+    /// Swaps a thread's completed operations with an empty list.
     pub(super) fn take(&mut self, place: u32, empty: &mut Vec<(Ticket, Outcome)>) {
         let member = self.0[place as usize].as_mut().expect("it has not left");
         std::mem::swap(&mut member.ended, empty);

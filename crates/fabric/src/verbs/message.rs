@@ -1,15 +1,15 @@
-//! Calls and their answers as messages: words, cut into pieces that the other end waits for.
+//! Calls and answers as messages, split into pieces of at most one receive.
 //!
 //! ```text
 //! word | field    | meaning
-//!    0 | kind     | bits 0-7: what it is; 16-31: the service of a call, or the node of an answer's error
-//!    1 | session  | who calls
-//!    2 | sequence | which of its calls this is
+//!    0 | kind     | bits 0-7: kind; 16-31: the service of a call, or the node of an error
+//!    1 | session  | the caller's session
+//!    2 | sequence | number of the call
 //!    3 | bytes    | length of the body
-//!    4 | body     | filled up with zeros to whole words
+//!    4 | body     | padded with zeros to whole words
 //! ```
-//! The first piece begins with these words, and pieces of one message follow each other without gap: the
-//! connection keeps their order, and nobody sends others between them.
+//! The first piece begins with these words, and pieces of one message follow each other without
+//! gap: the connection keeps their order, and no other message comes in between.
 
 use super::VerbsError;
 use super::line::MESSAGE_BYTES;
@@ -18,11 +18,10 @@ use crate::service::{Answer, CallId, ServiceId};
 use layout::{NodeId, WORD_BYTES};
 use std::sync::atomic::AtomicU64;
 
-/// Words before the body.
 const HEAD_WORDS: usize = 4;
-/// Most bytes of a body. Whoever announces more ends the connection.
+/// Largest body in bytes. A peer that announces more is disconnected.
 pub(super) const BODY_BYTES_MAX: u64 = 64 << 20;
-/// Bytes of all messages but a long one's last.
+/// Bytes of each piece except the last.
 pub(super) const PIECE_BYTES: u64 = MESSAGE_BYTES as u64;
 
 const CALL: u8 = 1;
@@ -43,7 +42,8 @@ pub(super) fn call(id: CallId, service: ServiceId, request: &[u8], into: &mut Ve
     encode(CALL, service.0, id, request, into);
 }
 
-/// The words of an answer. What is malformed here is a refusal there, in the same words, and so is what is too long.
+/// The words of an answer. `Malformed` becomes a refusal with the same message, and so does an
+/// answer that is too long.
 pub(super) fn answer(id: CallId, answer: &Answer, into: &mut Vec<u64>) {
     match answer {
         Ok(bytes) if bytes.len() as u64 > BODY_BYTES_MAX => {
@@ -59,7 +59,7 @@ pub(super) fn answer(id: CallId, answer: &Answer, into: &mut Vec<u64>) {
     }
 }
 
-/// Why a body of so many bytes is not sent.
+/// The error for a body that is too long.
 pub(super) fn too_long(what: &str, bytes: usize) -> String {
     format!("{what} of {bytes} bytes is longer than {BODY_BYTES_MAX}")
 }
@@ -96,14 +96,14 @@ fn decode(words: &[u64]) -> Option<Message> {
     Some(Message::Answer { id, answer })
 }
 
-/// Puts messages together that come in pieces.
+/// Assembles messages from pieces.
 #[derive(Default)]
 pub(super) struct Assembly {
     words: Vec<u64>,
 }
 
 impl Assembly {
-    /// Takes the next piece; the whole message, if this was its last.
+    /// Adds the next piece; returns the whole message if this was the last.
     pub(super) fn add(&mut self, piece: &[AtomicU64]) -> Result<Option<Message>, VerbsError> {
         let begun = self.words.len();
         self.words.resize(begun + piece.len(), 0);
@@ -166,7 +166,7 @@ mod tests {
         }
     }
 
-    /// Its caller would take it for a broken connection.
+    /// Otherwise its caller would take it for a broken connection.
     #[test]
     fn an_answer_that_is_too_long_is_a_refusal() {
         let id = CallId { session: 3, sequence: 9 };

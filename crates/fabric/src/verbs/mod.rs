@@ -1,8 +1,10 @@
-//! Back end `verbs`: memory servers reached by RDMA, through reliable connections, and compute servers that take calls.
+//! Back end `verbs`: memory servers over RDMA, through reliable connections, and compute servers
+//! with services.
 //!
-//! Batches become requests to the card, which copies words and swaps them without either side's processor;
-//! calls are messages. A server's own services reach their region through its card as well, since nothing
-//! but the card makes its atomics atomic. `docs/assumptions.md` says how each promise is kept.
+//! Batches become requests to the card, which copies and swaps words without either side's
+//! processor; calls are messages. A server's own services access their region through its card as
+//! well, since only the card makes its atomics atomic. `docs/assumptions.md` says how each promise
+//! is kept.
 
 mod callers;
 mod connections;

@@ -1,4 +1,4 @@
-//! Which device, port and address connections go through: as configured, or what suits best.
+//! Selects device, port and address for connections: as configured, or the most suitable.
 
 use super::flaw::{FLAW_ADVICE, flaw};
 use super::{Device, DeviceLimits, PortState, VerbsError, device_names};
@@ -6,31 +6,26 @@ use crate::tell;
 use std::fmt;
 use std::sync::Arc;
 
-/// What a user may decide; the rest is chosen.
+/// The user's settings; the rest is selected.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Choice {
-    /// Name of the device.
     pub device: Option<String>,
     /// Number of the port, from 1.
     pub port: Option<u8>,
-    /// Place of the GID among those of the port.
+    /// Index of the GID in the port's table.
     pub gid_index: Option<u8>,
 }
 
-/// A port that connections go through.
+/// A port for connections.
 #[derive(Clone)]
 pub struct Place {
-    /// The opened device.
     pub device: Arc<Device>,
-    /// What it can do.
     pub limits: DeviceLimits,
-    /// Number of the port.
     pub port: u8,
-    /// Its state when it was chosen.
+    /// Its state when it was selected.
     pub state: PortState,
-    /// Place of the GID among those of the port.
+    /// Index of the GID in the port's table.
     pub gid_index: u8,
-    /// The GID.
     pub gid: [u8; 16],
 }
 
@@ -42,8 +37,8 @@ impl fmt::Display for Place {
     }
 }
 
-/// How good a GID is on Ethernet, best last: packets of the second version can be routed, and hosts that
-/// have an IPv4 address for RDMA mean that one.
+/// Preference of a GID on Ethernet, best last: packets of RoCE version 2 can be routed, and on
+/// hosts with an IPv4 address for RDMA that address is the intended one.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Rank {
     FirstVersion,
@@ -53,7 +48,7 @@ enum Rank {
 }
 
 impl Place {
-    /// The first active port of a device that carries out atomics, as far as `choice` leaves it open.
+    /// Opens the first active port that supports atomics and matches `choice`.
     pub fn open(choice: &Choice) -> Result<Self, VerbsError> {
         let names = match &choice.device {
             Some(name) => vec![name.clone()],
@@ -72,7 +67,9 @@ impl Place {
             }
         }
         if reasons.is_empty() {
-            reasons.push("this host has none; `ls /sys/class/infiniband` shows them".to_string());
+            reasons.push(
+                "this host has none; `ls /sys/class/infiniband` lists the devices".to_string(),
+            );
         }
         Err(VerbsError::NoDevice(reasons.join("; ")))
     }
@@ -82,7 +79,7 @@ impl Place {
         let limits = device.limits()?;
         let refuse = |why: String| Err(VerbsError::NoDevice(why));
         if !limits.has_atomics {
-            return refuse(format!("{name} has no atomics, which locks are made of"));
+            return refuse(format!("{name} does not support atomics, which locks need"));
         }
         let ports = match choice.port {
             Some(port) => port..=port,
@@ -110,7 +107,7 @@ impl Place {
 /// The best GID of a port.
 fn best_gid(device: &Device, port: u8, state: &PortState) -> Option<u8> {
     if !state.is_ethernet {
-        // The first is the one that the network's manager gave to the port.
+        // The network's manager assigns the first one.
         return Some(0);
     }
     let indexes = (0..state.gids.min(256)).map(|index| index as u8);
@@ -122,7 +119,7 @@ fn best_gid(device: &Device, port: u8, state: &PortState) -> Option<u8> {
     ranked.max().map(|(_, std::cmp::Reverse(index))| index)
 }
 
-/// What the kernel calls the version of RoCE that a GID is for; nothing for an empty place.
+/// The RoCE version of a GID, in the kernel's words; `None` for an unused entry.
 fn gid_type(device: &str, port: u8, index: u8) -> Option<String> {
     let file = format!("/sys/class/infiniband/{device}/ports/{port}/gid_attrs/types/{index}");
     Some(std::fs::read_to_string(file).ok()?.trim().to_string())

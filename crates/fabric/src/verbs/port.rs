@@ -1,12 +1,12 @@
-//! A server's side: lets callers in, and has their calls carried out. Verbs pass it by: a memory server's card serves
-//! them, a compute server's refuses them.
+//! The server side: admits callers, and executes their calls. Verbs do not come here: a memory
+//! server's card executes them, a compute server's refuses them.
 
 use super::callers::{Living, VerbsCallers};
 use super::connections::send;
 use super::desk::Desk;
 use super::flight::Region;
 use super::handshake::{OFFER_BYTES, Offer, is_closed};
-use super::line::{Line, Told, serial_of};
+use super::line::{Line, Signal, serial_of};
 use super::message::{self, Message};
 use super::slab::Slab;
 use super::staging::{Range, Staging};
@@ -27,34 +27,31 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// Completions that the server's queue holds.
+/// Capacity of the server's completion queue.
 const COMPLETIONS: u32 = 16_384;
-/// Callers there may be at a time: each has up to as many completions as its places for messages and answers.
+/// Limit on callers: each needs completions for its receives and answers.
 const CALLERS_MAX: usize = 100;
-/// Calls of a connection that are under way or not yet answered, beyond which no more are taken in than have arrived.
+/// Limit on running and unanswered calls of a connection, above which it posts no further receives.
 const BEGUN_MAX: usize = 64;
-/// Callers that are being let in at a time; others wait with the system.
-const GREETINGS_MAX: usize = 16;
-/// How long a caller may take to say who it is.
-const GREETING_TIME_MAX: Duration = Duration::from_secs(2);
-/// How often connections are looked at while the server is busy.
-const LOOK_EVERY: Duration = Duration::from_millis(10);
+/// Concurrent handshakes; further callers wait in the listener's queue.
+const HANDSHAKES_MAX: usize = 16;
+/// Time-out of a caller's handshake.
+const HANDSHAKE_TIME_MAX: Duration = Duration::from_secs(2);
+/// Interval of checks for new and ended callers while the server is busy.
+const CHECK_INTERVAL: Duration = Duration::from_millis(10);
 
-/// The environment of services on a memory server that is reached by RDMA.
+/// The environment of services on a memory server over RDMA.
 pub type VerbsEnv = RemoteEnv<VerbsTransport>;
 
-/// What a memory server is made of.
+/// Configuration of a memory server.
 #[derive(Clone)]
 pub struct VerbsServer {
     /// This side's port.
     pub place: Place,
-    /// The server's region.
     pub region: Arc<Registered>,
-    /// Whom it lets in.
     pub admission: Arc<Admission>,
-    /// Memory servers there are in all.
+    /// Number of memory servers of the cluster.
     pub server_count: u16,
-    /// What it offers.
     pub services: Services<VerbsEnv>,
 }
 
@@ -72,51 +69,50 @@ impl VerbsServer {
     }
 }
 
-/// Somebody who has connected and not yet said who it is.
-struct Greeting {
+/// A connection before its handshake.
+struct Handshake {
     stream: TcpStream,
     bytes: Vec<u8>,
     since: Instant,
 }
 
-/// Somebody who was let in.
 struct Caller {
     control: TcpStream,
     hello: Hello,
     line: Line,
 }
 
-/// Where a server is reached by RDMA: a memory server, or a compute server whose handlers are tasks of `E`.
+/// The RDMA port of a server: a memory server, or a compute server whose handlers are tasks of `E`.
 pub struct VerbsPort<E: Env = VerbsEnv> {
     place: Place,
     admission: Arc<Admission>,
-    /// What callers read and write; none where they only call.
+    /// The region for verbs; `None` on a compute server.
     region: Option<Arc<Registered>>,
     listener: TcpListener,
     queue: Arc<CompletionQueue>,
     staging: Staging,
-    greetings: Vec<Greeting>,
+    handshakes: Vec<Handshake>,
     callers: Vec<Caller>,
     serials: u32,
     desk: Desk<E>,
     /// Runs the handlers of a memory server.
     own: Option<(Engine<VerbsTransport>, VerbsEnv)>,
-    /// Answers under way: where they stand, and whose they are.
+    /// Answers in flight: their staging memory, and their connections.
     sendings: Slab<(Range, u32)>,
     completions: Vec<Completion>,
     words: Vec<u64>,
-    next_look: Option<Instant>,
-    /// The server's epoch when it was last looked at.
+    next_check: Option<Instant>,
+    /// The server's epoch at the last check.
     epoch: u64,
-    /// Who goes on in the epoch of the last fence.
+    /// The callers that stay in the epoch of the last fence.
     living: Living,
-    /// The epoch of a fence that nobody was told of: what was called by those who left is still under way.
+    /// The epoch of an unconfirmed fence: calls of removed callers are still running.
     closing: Option<u64>,
     shared: Arc<VerbsCallers>,
 }
 
 impl VerbsPort {
-    /// Listens at `address` for callers. It belongs to the thread that serves it.
+    /// Listens at `address` for callers. It stays on the thread that serves it.
     pub fn bind(server: VerbsServer, address: SocketAddr) -> Result<Self, VerbsError> {
         let failed = |error| VerbsError::system("listen for callers", error);
         let listener = TcpListener::bind(address).map_err(failed)?;
@@ -131,8 +127,9 @@ impl VerbsPort {
 }
 
 impl<E: Env> VerbsPort<E> {
-    /// Takes calls at `listener` of callers that `admission` admits, over connections through `place`. Their handlers are
-    /// tasks of `env`, whose engine serves this port ([`Engine::attach`]). There is no region: the card refuses verbs.
+    /// Executes calls from `listener` of callers that `admission` admits, over connections through
+    /// `place`. Handlers are tasks of `env`, whose engine serves this port ([`Engine::attach`]).
+    /// There is no region: the card refuses verbs.
     pub fn of_calls(
         place: Place,
         listener: TcpListener,
@@ -147,7 +144,7 @@ impl<E: Env> VerbsPort<E> {
             listener,
             queue,
             staging: Staging::new(&place.device),
-            greetings: Vec::new(),
+            handshakes: Vec::new(),
             callers: Vec::new(),
             serials: 0,
             desk: Desk::new(admission.node, env, services),
@@ -155,7 +152,7 @@ impl<E: Env> VerbsPort<E> {
             sendings: Slab::default(),
             completions: Vec::new(),
             words: Vec::new(),
-            next_look: None,
+            next_check: None,
             epoch: admission.epoch.load(Ordering::Acquire),
             living: Living::default(),
             closing: None,
@@ -166,18 +163,18 @@ impl<E: Env> VerbsPort<E> {
         })
     }
 
-    /// Where callers connect to.
     pub fn address(&self) -> std::io::Result<SocketAddr> {
         self.listener.local_addr()
     }
 
-    /// Who is connected, and who shall be no more.
+    /// The connected callers, and the fence that removes some.
     pub fn callers(&self) -> &Arc<VerbsCallers> {
         &self.shared
     }
 
-    /// Lets go of callers. With their queue pairs they lose all access, and the card forgets their answers.
-    fn keep(&mut self, mut is_kept: impl FnMut(&mut Caller) -> bool) {
+    /// Removes callers. With their queue pairs they lose all access, and the card drops their
+    /// answers.
+    fn retain_callers(&mut self, mut is_kept: impl FnMut(&mut Caller) -> bool) {
         let mut index = 0;
         while index < self.callers.len() {
             if is_kept(&mut self.callers[index]) {
@@ -198,34 +195,34 @@ impl<E: Env> VerbsPort<E> {
         self.shared.set_connection_count(self.callers.len());
     }
 
-    /// Lets callers in and out.
-    fn look(&mut self) {
-        self.keep(|caller| !is_closed(&caller.control));
-        self.put_out();
-        while self.greetings.len() < GREETINGS_MAX
+    /// Checks for new and ended callers.
+    fn check_callers(&mut self) {
+        self.retain_callers(|caller| !is_closed(&caller.control));
+        self.remove_outdated();
+        while self.handshakes.len() < HANDSHAKES_MAX
             && let Ok((stream, _)) = self.listener.accept()
         {
-            // A stream that cannot be set up is dropped, which tells its caller.
+            // Dropping a stream closes it, which its caller notices.
             if stream.set_nonblocking(true).and(stream.set_nodelay(true)).is_ok() {
                 let bytes = Vec::with_capacity(HELLO_BYTES + OFFER_BYTES);
-                self.greetings.push(Greeting { stream, bytes, since: now() });
+                self.handshakes.push(Handshake { stream, bytes, since: now() });
             }
         }
         let mut index = 0;
-        while index < self.greetings.len() {
-            match self.greetings[index].read() {
-                Heard::Nothing => index += 1,
-                Heard::Gone => drop(self.greetings.swap_remove(index)),
-                Heard::All => {
-                    let greeting = self.greetings.swap_remove(index);
-                    self.greet(greeting);
+        while index < self.handshakes.len() {
+            match self.handshakes[index].read() {
+                HandshakeProgress::Nothing => index += 1,
+                HandshakeProgress::Gone => drop(self.handshakes.swap_remove(index)),
+                HandshakeProgress::All => {
+                    let handshake = self.handshakes.swap_remove(index);
+                    self.answer_handshake(handshake);
                 }
             }
         }
     }
 
-    /// Lets go of callers whose epoch is over.
-    fn put_out(&mut self) {
+    /// Removes callers of an earlier epoch.
+    fn remove_outdated(&mut self) {
         if let Some(living) = self.shared.living_after(self.living.epoch) {
             let epoch = living.epoch;
             self.living = living;
@@ -234,18 +231,19 @@ impl<E: Env> VerbsPort<E> {
                     caller.hello.epoch = caller.hello.epoch.max(epoch);
                 }
             }
-            self.keep(|caller| caller.hello.epoch >= epoch);
+            self.retain_callers(|caller| caller.hello.epoch >= epoch);
             self.closing = Some(epoch);
         }
         let epoch = self.admission.epoch.load(Ordering::Acquire);
         if epoch != self.epoch {
             self.epoch = epoch;
             let admission = self.admission.clone();
-            self.keep(|caller| is_served(&admission, &caller.hello));
+            self.retain_callers(|caller| is_served(&admission, &caller.hello));
         }
     }
 
-    /// A fence is up when the last call of those who left has ended: its handler writes on their behalf.
+    /// Confirms a fence once the last call of removed callers has ended: its handler writes on
+    /// their behalf.
     fn close(&mut self) {
         let callers = &self.callers;
         let is_connected = |serial| callers.iter().any(|caller| caller.line.serial() == serial);
@@ -254,9 +252,8 @@ impl<E: Env> VerbsPort<E> {
         }
     }
 
-    /// Answers somebody who has said who it is.
-    fn greet(&mut self, mut greeting: Greeting) {
-        let (hello, offer) = greeting.bytes.split_at(HELLO_BYTES);
+    fn answer_handshake(&mut self, mut handshake: Handshake) {
+        let (hello, offer) = handshake.bytes.split_at(HELLO_BYTES);
         let hello = hello.try_into().expect("the length was waited for");
         let offer = offer.try_into().expect("the length was waited for");
         let answer = match self.admit(hello, offer) {
@@ -266,26 +263,27 @@ impl<E: Env> VerbsPort<E> {
                 Ok((caller, answer))
             }
             Err(refusal) => {
-                tell::refused(&peer(&greeting.stream), &refusal);
+                tell::refused(&peer(&handshake.stream), &refusal);
                 Err(refusal.encode())
             }
         };
         match answer {
-            // The answer is far smaller than the system's buffer, so a caller that cannot take it is gone.
+            // The answer is far shorter than the system's buffer, so a caller that does not receive
+            // it has ended.
             Ok(((line, hello), answer)) => {
-                if greeting.stream.write_all(&answer).is_ok() {
-                    tell::connected(&peer(&greeting.stream), &hello);
-                    self.callers.push(Caller { control: greeting.stream, hello, line });
+                if handshake.stream.write_all(&answer).is_ok() {
+                    tell::connected(&peer(&handshake.stream), &hello);
+                    self.callers.push(Caller { control: handshake.stream, hello, line });
                     self.shared.set_connection_count(self.callers.len());
                 }
             }
             Err(refusal) => {
-                let _gone_is_fine = greeting.stream.write_all(&refusal);
+                let _gone_is_fine = handshake.stream.write_all(&refusal);
             }
         }
     }
 
-    #[allow(clippy::type_complexity, reason = "an end, its caller, and what both are told")]
+    #[allow(clippy::type_complexity, reason = "an end, its caller, and the answers to both")]
     fn admit(
         &mut self,
         hello: &[u8; HELLO_BYTES],
@@ -297,15 +295,15 @@ impl<E: Env> VerbsPort<E> {
         if hello.epoch < fence {
             if !self.living.identities.contains(&hello.caller) {
                 return Err(Refusal::new(format!(
-                    "the caller is of epoch {}, and no member any more in epoch {fence}; read the configuration anew",
+                    "the caller is of epoch {}, and no longer a member in epoch {fence}; read the configuration again",
                     hello.epoch
                 )));
             }
             hello.epoch = fence;
         }
-        // Whoever connects again under its name has given up on what it posted before.
+        // A caller that connects again under its name has given up on its earlier requests.
         let name = (hello.caller, hello.endpoint);
-        self.keep(|other| (other.hello.caller, other.hello.endpoint) != name);
+        self.retain_callers(|other| (other.hello.caller, other.hello.endpoint) != name);
         if self.callers.len() == CALLERS_MAX {
             return Err(Refusal::new(format!(
                 "{} has {CALLERS_MAX} callers, which is its limit; use fewer threads",
@@ -330,26 +328,26 @@ impl<E: Env> VerbsPort<E> {
             return;
         };
         if !completion.is_success {
-            return self.keep(|caller| caller.line.serial() != serial);
+            return self.retain_callers(|caller| caller.line.serial() != serial);
         }
         let Caller { line, hello, .. } = &mut self.callers[index];
-        match line.told(completion.id) {
-            Told::Nothing => {}
-            Told::Sent(token) => {
+        match line.decode(completion.id) {
+            Signal::Nothing => {}
+            Signal::Sent(token) => {
                 if let Some((range, _)) = self.sendings.take(token) {
                     self.staging.give_back(range);
                 }
             }
-            Told::Arrived(slot) => match line.arrived(slot, completion.bytes) {
+            Signal::Arrived(slot) => match line.arrived(slot, completion.bytes) {
                 Ok(None) => {}
                 Ok(Some(Message::Call { id, service, request }))
                     if is_served(&self.admission, hello) =>
                 {
                     self.call(serial, id, service, request);
                 }
-                // Whoever sends what is no call, or is no member any more, is no caller of ours.
+                // Remove a caller that sends anything but a call, or is no longer a member.
                 Ok(Some(_)) | Err(_) => {
-                    self.keep(|caller| caller.line.serial() != serial);
+                    self.retain_callers(|caller| caller.line.serial() != serial);
                 }
             },
         }
@@ -375,15 +373,15 @@ impl<E: Env> VerbsPort<E> {
                 caller.line.release();
             }
         }
-        self.keep(|caller| caller.line.flush().is_ok());
+        self.retain_callers(|caller| caller.line.flush().is_ok());
     }
 
-    /// Handlers under way that nobody else runs.
+    /// Running handlers of this port's own engine.
     fn own_tasks(&self) -> usize {
         self.own.as_ref().map_or(0, |(engine, _)| engine.task_count())
     }
 
-    /// A caller that is gone, or for which there is no memory, hears nothing, and gives up in its time.
+    /// A caller that has ended, or whose answer finds no memory, receives nothing and times out.
     fn send_answer(&mut self, serial: u32, id: CallId, answer: &Answer) {
         let Some(caller) = caller_of(&mut self.callers, serial) else { return };
         message::answer(id, answer, &mut self.words);
@@ -402,9 +400,9 @@ impl<E: Env> VerbsPort<E> {
 impl<E: Env> Port for VerbsPort<E> {
     fn serve(&mut self) -> usize {
         let moment = now();
-        if self.next_look.is_none_or(|next| moment >= next) {
-            self.next_look = Some(moment + LOOK_EVERY);
-            self.look();
+        if self.next_check.is_none_or(|next| moment >= next) {
+            self.next_check = Some(moment + CHECK_INTERVAL);
+            self.check_callers();
         }
         while matches!(self.queue.poll(&mut self.completions), Ok(1..)) {}
         let completions = std::mem::take(&mut self.completions);
@@ -417,7 +415,7 @@ impl<E: Env> Port for VerbsPort<E> {
         }
         self.send_answers();
         self.close();
-        // Handlers that wait for the card are something to do, too.
+        // Handlers that wait for the card count as work, too.
         count + self.own_tasks()
     }
 
@@ -429,48 +427,51 @@ impl<E: Env> Port for VerbsPort<E> {
 
     fn disarm(&mut self) {
         self.queue.quiet();
-        self.next_look = None;
+        self.next_check = None;
     }
 
     fn descriptors<'a>(&'a self, to: &mut Vec<BorrowedFd<'a>>) {
         to.push(self.queue.as_fd());
         to.push(self.listener.as_fd());
-        to.extend(self.greetings.iter().map(|greeting| greeting.stream.as_fd()));
+        to.extend(self.handshakes.iter().map(|handshake| handshake.stream.as_fd()));
         to.extend(self.callers.iter().map(|caller| caller.control.as_fd()));
     }
 }
 
-/// What was heard from somebody who is to say who it is.
-enum Heard {
+enum HandshakeProgress {
     Nothing,
     Gone,
     All,
 }
 
-impl Greeting {
-    fn read(&mut self) -> Heard {
+impl Handshake {
+    fn read(&mut self) -> HandshakeProgress {
         let missing = HELLO_BYTES + OFFER_BYTES - self.bytes.len();
         let mut piece = [0; HELLO_BYTES + OFFER_BYTES];
         match self.stream.read(&mut piece[..missing]) {
-            Ok(0) => Heard::Gone,
+            Ok(0) => HandshakeProgress::Gone,
             Ok(count) => {
                 self.bytes.extend_from_slice(&piece[..count]);
-                if count == missing { Heard::All } else { Heard::Nothing }
+                if count == missing { HandshakeProgress::All } else { HandshakeProgress::Nothing }
             }
             Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                if self.since.elapsed() > GREETING_TIME_MAX { Heard::Gone } else { Heard::Nothing }
+                if self.since.elapsed() > HANDSHAKE_TIME_MAX {
+                    HandshakeProgress::Gone
+                } else {
+                    HandshakeProgress::Nothing
+                }
             }
-            Err(_) => Heard::Gone,
+            Err(_) => HandshakeProgress::Gone,
         }
     }
 }
 
-/// Whether calls over a connection that began with `hello` are carried out.
+/// Whether to execute calls of a connection that began with `hello`.
 fn is_served(admission: &Admission, hello: &Hello) -> bool {
     admission.is_current(hello.epoch, hello.key, hello.caller)
 }
 
-/// Calls of a connection that are under way, or whose answers are.
+/// Calls of a connection that are running, or whose answers are in flight.
 fn begun<E: Env>(desk: &Desk<E>, sendings: &Slab<(Range, u32)>, serial: u32) -> usize {
     let answered = sendings.iter().filter(|(_, (_, to))| *to == serial);
     desk.running().count_of(serial) + answered.count()
@@ -485,7 +486,7 @@ fn now() -> Instant {
     Instant::now()
 }
 
-/// Where a caller's introduction came from.
+/// Peer address of a handshake.
 fn peer(stream: &TcpStream) -> String {
     stream.peer_addr().map_or_else(|_| "a caller that has gone".to_owned(), |peer| peer.to_string())
 }

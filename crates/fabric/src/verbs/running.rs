@@ -1,33 +1,34 @@
-//! Calls that a memory server carries out at the moment, and the connections that their answers go to.
+//! Running calls of a server, and the connections for their answers.
 
 use crate::service::CallId;
 use std::collections::BTreeMap;
 
-/// Calls under way, each with the serial number of its caller's end of a connection.
+/// Running calls, each with the serial number of its connection.
 #[derive(Default)]
 pub(super) struct Running(BTreeMap<CallId, u32>);
 
 impl Running {
-    /// A call has come from `serial`. Whether it is to be carried out: a repeat waits for the first, and has the answer
-    /// go where it came from, since the caller has given up the connection before.
+    /// Registers a call from `serial`. Returns whether to execute it: a repeat waits for the first,
+    /// whose answer then goes to the repeat's connection, since the caller has given up on the
+    /// earlier one.
     pub(super) fn begin(&mut self, id: CallId, serial: u32) -> bool {
         self.0.insert(id, serial).is_none()
     }
 
-    /// A call is answered. Returns where to.
+    /// Removes a call that is answered. Returns the connection for its answer.
     ///
     /// # Panics
-    /// If it was not under way.
+    /// If it was not running.
     pub(super) fn end(&mut self, id: CallId) -> u32 {
         self.0.remove(&id).expect("only calls that have begun are answered")
     }
 
-    /// Calls under way whose answers go to `serial`.
+    /// Number of running calls of connection `serial`.
     pub(super) fn count_of(&self, serial: u32) -> usize {
         self.0.values().filter(|&&other| other == serial).count()
     }
 
-    /// Whether every call under way is of somebody who is connected.
+    /// Whether every running call belongs to an open connection.
     pub(super) fn are_all_of(&self, is_connected: impl Fn(u32) -> bool) -> bool {
         self.0.values().all(|&serial| is_connected(serial))
     }

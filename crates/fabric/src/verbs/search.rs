@@ -1,27 +1,27 @@
-//! Looking for a key in a neighbourhood that came in one piece, with its words read in any order.
+//! Searches a key in a bucket that one read fetched, with its words read in any order.
 //!
-//! What a miss promises, no slot seen before the insert word and none after the collected-up-to word, one
-//! fetch cannot give. It is concluded from two that follow each other: the insert word is the first one's,
-//! the rest the second one's.
+//! A single fetch cannot prove a miss, which requires that no slot was read before the insert word
+//! and none after the collected-up-to word. Two consecutive fetches prove it: the insert word is
+//! that of the first, the rest that of the second.
 
 use crate::verb::{SlotGeometry, SlotRead};
 use layout::row::{Cover, VERSION, is_intact};
 use layout::{VersionWord, bucket};
 
-/// How often a torn image is read again before it is delivered as torn.
+/// Number of retries before a torn image is returned as torn.
 pub(super) const TORN_RETRY_COUNT_MAX: u32 = 64;
 
-/// What is known of a read that must be repeated.
+/// State of a read to repeat.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Look {
-    /// Fetches that found the image torn.
+    /// Fetches with a torn image.
     torn: u32,
-    /// The insert word of the fetch that did not show the key, if the last one did not.
+    /// The insert word of the previous fetch, if that fetch was a miss.
     insert: Option<u64>,
 }
 
 impl Look {
-    /// Judges a row that was fetched. Returns whether it is delivered: intact, or with TORN as its version.
+    /// Checks a fetched row. Returns whether it is complete: intact, or with TORN as its version.
     pub(super) fn row(&mut self, row: &mut [u64], cover: Cover) -> bool {
         if is_intact(row, cover) {
             return true;
@@ -34,7 +34,7 @@ impl Look {
         true
     }
 
-    /// Judges a neighbourhood that was fetched. Returns whether `result`, in the shape of [`SlotRead`], is filled.
+    /// Checks a fetched bucket. Returns whether `result`, laid out as [`SlotRead`], is complete.
     pub(super) fn bucket(
         &mut self,
         words: &mut [u64],
@@ -56,7 +56,7 @@ impl Look {
         };
         let row = &mut words[geometry.slot(slot) as usize..][..slot_words];
         if geometry.rows && !self.row(row, Cover::AllButLink) {
-            // The key is there, so that an earlier miss proves nothing any more.
+            // The key is there, so the earlier miss proves nothing any more.
             self.insert = None;
             return false;
         }
@@ -67,7 +67,7 @@ impl Look {
     }
 }
 
-/// Whether a slot, as it was fetched, holds `key`.
+/// Whether a fetched slot holds `key`.
 fn holds(words: &[u64], geometry: &SlotGeometry, slot: u32, key: &[u64]) -> bool {
     let words = &words[geometry.slot(slot) as usize..][..usize::from(geometry.slot_words)];
     let is_used = match geometry.rows {
@@ -92,7 +92,7 @@ mod tests {
         rows: true,
     };
 
-    /// A bucket whose second slot holds a row with `key`.
+    /// A bucket with a row with `key` in its second slot.
     fn bucket_with(key: u64) -> Vec<u64> {
         let mut words = vec![0; GEOMETRY.words() as usize];
         words[bucket::INSERT as usize] = 70;

@@ -6,35 +6,39 @@ use super::transport::lock;
 use super::{Place, VerbsConfig, VerbsError, VerbsTransport};
 use std::sync::{Arc, Mutex};
 
-/// The connections of a process: each thread has its own up to a number, and from there on threads share them.
+/// The connections of a process: each thread has its own up to a limit, above which threads share
+/// them.
 ///
-/// A card keeps the state of few hundred queue pairs close at hand, and a memory server has room for some more:
-/// with a queue pair for each of many threads of many processes both would run out.
+/// A card caches the state of a few hundred queue pairs, and a memory server has room for some
+/// more: with a queue pair for each of many threads of many processes both would run out.
 pub struct VerbsShare {
     config: VerbsConfig,
-    /// By the endpoint's number: what is made in the place of connections that were lost replaces them on the servers.
+    /// Indexed by the endpoint's number: new connections in place of lost ones replace these on the
+    /// servers.
     slots: Slots<Mutex<Connections>>,
 }
 
 impl VerbsShare {
-    /// At most `queue_pairs_max` queue pairs to each server, made by `config`. Its endpoint is the first of as many
-    /// numbers, which nothing else of the process uses.
+    /// At most `queue_pairs_max` queue pairs to each server, made by `config`. Its endpoint is the
+    /// first of as many numbers, which no other connection of the process uses.
     ///
     /// # Panics
+    /// If that is 0.
     /// If that is none.
     pub fn new(config: VerbsConfig, queue_pairs_max: u32) -> Self {
         Self { config, slots: Slots::new(queue_pairs_max) }
     }
 
-    /// The port that connections go through.
     pub fn place(&self) -> &Place {
         &self.config.place
     }
 
-    /// Connections for this thread: new ones, or those that the fewest threads use. Who has lost a server gets
-    /// others. Where there are as many as may be, and all have lost a server, one of them makes way, whoever uses it.
+    /// Connections for this thread: new ones, or those that the fewest threads use. A thread that
+    /// has lost a server gets others. If the limit is reached and all connections have lost a
+    /// server, new ones replace some of them, even if these are in use.
     ///
     /// # Errors
+    /// As [`VerbsTransport::connect`].
     /// As [`VerbsTransport::connect`].
     pub fn connect(&self) -> Result<VerbsTransport, VerbsError> {
         let is_sound = |connections: &Mutex<Connections>| !lock(connections).is_broken();

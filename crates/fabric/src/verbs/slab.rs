@@ -1,6 +1,5 @@
-//! Things under way, by numbers that are used again.
+//! Operations in flight, by numbers that are reused.
 
-/// Values by number.
 pub(super) struct Slab<T> {
     places: Vec<Option<T>>,
     free: Vec<u32>,
@@ -13,7 +12,7 @@ impl<T> Default for Slab<T> {
 }
 
 impl<T> Slab<T> {
-    /// Keeps `value`, and says by which number.
+    /// Stores `value`, and returns its number.
     pub(super) fn add(&mut self, value: T) -> u32 {
         match self.free.pop() {
             Some(number) => {
@@ -27,7 +26,7 @@ impl<T> Slab<T> {
         }
     }
 
-    /// Takes a value out; none if it is gone.
+    /// Removes a value; `None` if it was removed before.
     pub(super) fn take(&mut self, number: u32) -> Option<T> {
         let value = self.places.get_mut(number as usize)?.take()?;
         self.free.push(number);

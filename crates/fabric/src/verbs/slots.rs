@@ -1,8 +1,8 @@
-//! What the threads of a process share up to so many of, by numbers that are used again.
+//! A bounded number of objects that the threads of a process share, by numbers that are reused.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, Weak};
 
-/// Places, each for one thing that lives as long as somebody uses it.
+/// Slots for one object each, which lives as long as it is used.
 pub(super) struct Slots<T> {
     slots: Mutex<Vec<Slot<T>>>,
     is_settled: Condvar,
@@ -10,20 +10,20 @@ pub(super) struct Slots<T> {
 
 enum Slot<T> {
     Free,
-    /// Somebody makes what will be there.
+    /// A thread is creating the object.
     Claimed,
     Used(Weak<T>),
 }
 
-/// What a thread gets.
+/// The slot for a thread.
 pub(super) enum Choice<'a, T> {
-    /// What others use, too.
+    /// An object that other threads use too.
     Share(Arc<T>),
-    /// A place for something new.
+    /// A free slot for a new object.
     Make(Claim<'a, T>),
 }
 
-/// The right to make what a place is for; the place is free again if that comes to nothing.
+/// The right to create the object of a slot; dropped without an object, it frees the slot.
 pub(super) struct Claim<'a, T> {
     slots: &'a Slots<T>,
     place: usize,
@@ -31,15 +31,14 @@ pub(super) struct Claim<'a, T> {
 }
 
 impl<T> Slots<T> {
-    /// Free places.
     pub(super) fn new(count: u32) -> Self {
         assert!(count > 0, "without a place nobody gets anything");
         let slots = (0..count).map(|_| Slot::Free).collect();
         Self { slots: Mutex::new(slots), is_settled: Condvar::new() }
     }
 
-    /// A free place; if there is none, what has the least `load` of all that is sound; else the place of what is not,
-    /// which others may still use. Waits while all places are claimed.
+    /// A free slot; if there is none, the sound object with the least `load`; otherwise the slot of
+    /// an unsound object, which other threads may still use. Waits while all slots are claimed.
     pub(super) fn choose(
         &self,
         is_sound: impl Fn(&T) -> bool,
@@ -81,12 +80,12 @@ impl<T> Slots<T> {
 }
 
 impl<T> Claim<'_, T> {
-    /// The place, which nothing else has that is in use.
+    /// The number of the slot, unique among those in use.
     pub(super) fn number(&self) -> u64 {
         self.place as u64
     }
 
-    /// It was made.
+    /// Ends the claim with the new object.
     pub(super) fn settle(mut self, made: &Arc<T>) {
         self.made = Some(Arc::downgrade(made));
     }
@@ -104,7 +103,7 @@ impl<T> Drop for Claim<'_, T> {
 mod tests {
     use super::*;
 
-    /// Things whose load is their value; those of 100 and more are not sound.
+    /// Objects whose load is their value; those from 100 on are unsound.
     fn choose(slots: &Slots<usize>) -> Choice<'_, usize> {
         slots.choose(|&value| value < 100, |&value| value)
     }
@@ -162,7 +161,7 @@ mod tests {
         let Choice::Make(other) = choose(&slots) else { panic!("there is a place") };
         std::thread::scope(|scope| {
             let waiting = scope.spawn(|| share(&slots));
-            // Gives it the time to wait; that it does not is no failure.
+            // Gives it time to wait; whether it waits does not matter.
             std::thread::yield_now();
             let made = Arc::new(4);
             claim.settle(&made);

@@ -1,13 +1,14 @@
-//! Registered memory that words pass through on their way between a batch and the card.
+//! Registered memory through which words move between a batch and the card.
 //!
-//! Arenas of batches grow and move, and registering memory takes longer than many round trips; so each engine
-//! thread registers memory once, and words are copied. It grows by pieces, never shrinks, and a range of it
-//! belongs to the card from posting to completion, whoever waits for that or not.
+//! Arenas of batches grow and move, and registering memory takes longer than many round trips; so
+//! each engine thread registers memory once, and words are copied. It grows piecewise and never
+//! shrinks. A range of it belongs to the card from posting to completion, even if the waiting
+//! future is dropped.
 
 use super::{Device, Registered, VerbsError};
 use std::sync::Arc;
 
-/// Bytes of the first memory; every further one is twice as large as the one before.
+/// Bytes of the first memory; every further one has twice the size of the previous one.
 const FIRST_BYTES: u64 = 1 << 20;
 
 /// A range of staging memory.
@@ -15,9 +16,7 @@ const FIRST_BYTES: u64 = 1 << 20;
 pub(super) struct Range {
     /// Number of the memory.
     pub(super) memory: u32,
-    /// First byte.
     pub(super) offset: u64,
-    /// Length in bytes.
     pub(super) bytes: u64,
 }
 
@@ -33,12 +32,12 @@ impl Staging {
         Self { device: device.clone(), memories: Vec::new(), free: Free::default() }
     }
 
-    /// All memories, by number. There may be more after each [`Staging::take`].
+    /// All memories, by number; [`Staging::take`] may add one.
     pub(super) fn memories(&self) -> &[Arc<Registered>] {
         &self.memories
     }
 
-    /// Takes `bytes` bytes that lie together, a multiple of 8.
+    /// Reserves `bytes` adjacent bytes, a multiple of 8.
     pub(super) fn take(&mut self, bytes: u64) -> Result<Range, VerbsError> {
         assert!(bytes.is_multiple_of(layout::WORD_BYTES));
         if let Some(range) = self.free.take(bytes) {
@@ -52,7 +51,7 @@ impl Staging {
         Ok(self.free.take(bytes).expect("it was added just now"))
     }
 
-    /// Gives back what was taken.
+    /// Frees a range.
     pub(super) fn give_back(&mut self, range: Range) {
         self.free.give_back(range);
     }
@@ -63,7 +62,7 @@ impl Staging {
         crate::raw::store_words(to, words);
     }
 
-    /// Copies from byte `offset` of `range`.
+    /// Copies words from byte `offset` of `range`.
     pub(super) fn get(&self, range: Range, offset: u64, to: &mut [u64]) {
         crate::raw::load_words(self.words(range, offset, to.len() as u64), to);
     }
@@ -78,7 +77,7 @@ impl Staging {
     }
 }
 
-/// What nobody has taken: ranges in their order, no two of which touch.
+/// Free ranges in order, with no two adjacent.
 #[derive(Default)]
 struct Free(Vec<Range>);
 
@@ -112,7 +111,7 @@ impl Free {
         }
     }
 
-    /// Makes one of the ranges at `index` and behind it, if they touch.
+    /// Merges the range at `index` with the next one if they are adjacent.
     fn join(&mut self, index: usize) {
         let Some(next) = self.0.get(index + 1).copied() else { return };
         let range = &mut self.0[index];

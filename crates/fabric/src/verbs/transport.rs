@@ -1,4 +1,4 @@
-//! An engine thread's part in connections to all memory servers, and to compute servers that it calls.
+//! The RDMA transport of an engine thread, over connections of its own or shared ones.
 
 use super::connections::Connections;
 use super::members::Owner;
@@ -13,15 +13,15 @@ use std::net::TcpStream;
 use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// One connection to each memory server, and to each compute server that is called, of this thread alone or of several.
+/// Connections to each memory server, and to each called compute server, of this thread or shared.
 pub struct VerbsTransport {
     connections: Arc<Mutex<Connections>>,
-    /// This thread's place among those that share them.
+    /// This thread's index among the threads that share the connections.
     member: u32,
     bell: Arc<Bell>,
     addresses: AddressMap,
     queue: Arc<CompletionQueue>,
-    /// Those that a sleeping thread looks at.
+    /// The control connections, which a sleeping thread polls.
     controls: Vec<Arc<TcpStream>>,
     ended: Vec<(Ticket, Outcome)>,
 }
@@ -30,16 +30,16 @@ impl VerbsTransport {
     /// Connects to all servers.
     ///
     /// # Errors
-    /// The first server that cannot be reached, or what this side's device refuses.
+    /// The first server that cannot be reached, or an error of this side's device.
     ///
     /// # Panics
-    /// If a peer is none of the compute servers.
+    /// If a peer is not a compute server.
     pub fn connect(config: &VerbsConfig) -> Result<Self, VerbsError> {
         Self::of(Arc::new(Mutex::new(Connections::connect(config)?)))
     }
 
-    /// A connection of a memory server with itself, for its services: what they swap, the card swaps. Of
-    /// `server_count` servers this is `node`, which has `region`.
+    /// Connects a memory server to itself for its services, so that the card executes their atomics
+    /// too. The server is `node` of `server_count`, and owns `region`.
     pub fn within(
         place: &Place,
         node: NodeId,
@@ -50,7 +50,7 @@ impl VerbsTransport {
         Self::of(Arc::new(Mutex::new(connections)))
     }
 
-    /// A thread's part in connections that there are.
+    /// Joins existing connections.
     pub(super) fn of(connections: Arc<Mutex<Connections>>) -> Result<Self, VerbsError> {
         let failed = |error| VerbsError::system("make what wakes a thread", error);
         let bell = Arc::new(Bell::new().map_err(failed)?);
@@ -62,7 +62,7 @@ impl VerbsTransport {
         Ok(Self { connections, member, bell, addresses, queue, controls, ended })
     }
 
-    /// Why the connection to `node` was lost, if it was.
+    /// Why the connection to `node` was lost; `None` if it was not.
     pub fn lost(&self, node: NodeId) -> Option<String> {
         lock(&self.connections).lost(node).map(str::to_owned)
     }
@@ -72,14 +72,14 @@ impl VerbsTransport {
     }
 }
 
-/// Poisoned connections are those of a thread that has panicked, as whoever shares them should.
+/// Panics if another thread that shares the connections has panicked, as each of them should then.
 pub(super) fn lock(connections: &Mutex<Connections>) -> MutexGuard<'_, Connections> {
     connections.lock().expect("no thread that shares the connections panics")
 }
 
 impl Drop for VerbsTransport {
     fn drop(&mut self) {
-        // After a panic elsewhere there is nobody to tell.
+        // After a panic elsewhere no thread uses the members any more.
         if let Ok(mut core) = self.connections.lock() {
             core.members.leave(self.member);
         }

@@ -85,7 +85,7 @@ fn a_call_that_takes_too_long_ends_and_its_slot_comes_back() {
     assert_eq!(call(&env, SLEEP, &[0; 400]), Err(CallError::Unreachable(NODE)));
     assert!(start.elapsed() < Duration::from_millis(390), "{:?}", start.elapsed());
     std::thread::sleep(Duration::from_millis(500));
-    // Far more than there are slots.
+    // Far more calls than slots.
     for _ in 0..1000 {
         assert_eq!(call(&env, ECHO, &[5]), Ok(vec![5]));
     }
@@ -101,7 +101,7 @@ fn a_caller_that_fell_asleep_is_woken_by_the_answer() {
     for _ in 0..20 {
         assert_eq!(call(&env, SLEEP, &[0; 2]), Ok(Vec::new()));
     }
-    // Nobody sleeps longer than 100 ms without a look.
+    // No thread sleeps longer than 100 ms without checking.
     assert!(start.elapsed() < Duration::from_millis(1500), "{:?}", start.elapsed());
 }
 
@@ -110,7 +110,7 @@ fn processor_ticks(process: u32) -> u64 {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).expect("it runs");
     let (_, fields) = stat.rsplit_once(')').expect("its name is in parentheses");
     let fields: Vec<&str> = fields.split_whitespace().collect();
-    // Fields 14 and 15 of the whole line, of which two went before.
+    // Fields 14 and 15 of the whole line, after two removed ones.
     [fields[11], fields[12]].iter().map(|field| field.parse::<u64>().expect("a number")).sum()
 }
 

@@ -1,4 +1,4 @@
-//! Processes that end in the middle of their work.
+//! Processes that are killed during their work.
 
 use crate::parts::{ECHO, NODE, SLEEP, WORD, add, admission, server_world};
 use crate::play::{Folder, Player, hello, try_connect, world};
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-/// Within this, everybody has noticed.
+/// Time limit for all others to notice.
 const BOUND: Duration = Duration::from_secs(2);
 
 #[test]
@@ -34,7 +34,8 @@ fn a_killed_server_is_unreachable_to_every_endpoint_and_nothing_hangs() {
         for number in 0..4 {
             let (env, killed) = (world.endpoint(), &killed);
             scope.spawn(move || {
-                // One waits for an answer when the server is killed, the others wait for their turn.
+                // One caller waits for an answer when the server is killed, the others wait for
+                // their turn.
                 let error = run_now(env.call(NODE, SLEEP, vec![0; 10_000]));
                 assert!(killed.load(Relaxed), "caller {number} lost a server that lives");
                 assert_eq!(error, Err(CallError::Unreachable(NODE)));
@@ -73,7 +74,7 @@ fn a_server_that_was_killed_starts_again_at_once() {
     assert_eq!(again, Err(CallError::Unreachable(NODE)));
 }
 
-/// A memory server on a thread of this process, to look into it. It ends with its owner.
+/// A memory server on a thread of this process, so that tests can inspect it. It stops on drop.
 struct Server {
     callers: Arc<Callers>,
     stop: Arc<AtomicBool>,

@@ -1,4 +1,4 @@
-//! Who is let in, and what strangers can do at the door.
+//! Admission of callers, and attacks by strangers.
 
 use crate::parts::{ECHO, NODE, admission, server_world};
 use crate::play::{CLUSTER, Folder, KEY, Player, hello, try_connect, world};
@@ -61,7 +61,7 @@ fn a_second_server_does_not_take_the_place_of_one_that_lives() {
     world(&folder.0);
 }
 
-/// A connection that says what it wants, be it sense or not.
+/// A connection that has sent an arbitrary first message.
 fn knock(folder: &Path) -> OwnedFd {
     let kind = SocketType::SEQPACKET;
     let socket = socket_with(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None);
@@ -73,7 +73,7 @@ fn knock(folder: &Path) -> OwnedFd {
     socket
 }
 
-/// The answer and what comes with it.
+/// The answer with its descriptors.
 fn answer(socket: &OwnedFd) -> (Vec<u8>, Vec<OwnedFd>) {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
@@ -109,7 +109,7 @@ fn strangers_who_talk_nonsense_or_say_nothing_harm_nobody() {
         assert!(refusal.to_string().contains("no namdb"), "{refusal}");
         assert!(descriptors.is_empty());
     }
-    // More than the server listens to at a time, all silent.
+    // More connections than the server polls at a time, all silent.
     let silent: Vec<OwnedFd> = (0..150).map(|_| knock(&folder.0)).collect();
     is_served(&folder.0);
     drop(silent);
@@ -132,7 +132,7 @@ fn a_process_that_writes_garbage_loses_its_connection_and_nobody_else_does() {
         let [_region, segment, bell] = descriptors.try_into().expect("three descriptors");
         let mut garbage = vec![0; 16 * 4096];
         random.fill_bytes(&mut garbage);
-        // Behind the flags first, so that there is something to see when the bits are.
+        // The slots first, so that they are invalid once the bits are set.
         rustix::io::pwrite(&segment, &garbage, 4096).expect("a segment can be written");
         rustix::io::pwrite(&segment, &[0xff; 8], 0).expect("a segment can be written");
         rustix::io::write(&bell, &[1; 8]).expect("it rings");

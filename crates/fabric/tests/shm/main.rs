@@ -1,4 +1,5 @@
-//! Fabric `shm` between real processes: this program starts itself again as a memory server or compute process.
+//! Fabric `shm` between real processes: this program starts itself as a memory server or compute
+//! process.
 #![allow(clippy::disallowed_methods, reason = "real processes take real time")]
 
 mod calls;

@@ -1,4 +1,4 @@
-//! The parts that processes play.
+//! The roles of the processes in these tests.
 
 use crate::play::{CLUSTER, KEY, PROGRAM, REGION_BYTES, SERVER};
 use fabric::shm::ShmPort;
@@ -14,22 +14,21 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 pub const NODE: NodeId = NodeId(0);
-/// A compute server, and its identity, which is its key, too.
+/// A compute server, and its identity, which is also its key.
 pub const PEER: NodeId = NodeId::of_compute_server(4);
 pub const PEER_IDENTITY: u64 = 0x9e;
-/// Gives back what it is sent.
+/// Returns its request.
 pub const ECHO: ServiceId = ServiceId(1);
-/// Adds 1 to [`WORD`] on the server, and says what it was.
+/// Adds 1 to [`WORD`] on the server, and returns the old value.
 pub const COUNT: ServiceId = ServiceId(2);
 /// Answers after as many milliseconds as the request has bytes.
 pub const SLEEP: ServiceId = ServiceId(3);
-/// Refuses.
 pub const REFUSE: ServiceId = ServiceId(4);
 
-/// The word that everybody adds to, and two more.
+/// The word that all processes add to, and two more.
 pub const WORD: GlobalPtr = GlobalPtr::new(RegionId(0), 4096);
 pub const OTHER_WORD: GlobalPtr = GlobalPtr::new(RegionId(0), 8192);
-/// Verbs of an adder, of each kind.
+/// Number of each kind of addition of an adding process.
 pub const ADDITIONS: u64 = 200_000;
 
 struct Simple(ServiceId);
@@ -89,12 +88,12 @@ fn wait_to_go() {
     std::io::stdin().read_line(&mut String::new()).expect("somebody writes");
 }
 
-/// A memory server, until it is killed.
+/// Serves as a memory server until killed.
 pub fn serve(folder: &Path) {
     serve_at(ShmPort::new(folder, admission(), &server_world()).expect("the place is free"));
 }
 
-/// A compute server that takes calls, until it is killed.
+/// Serves as a compute server until killed.
 pub fn serve_calls(folder: &Path) {
     let world = crate::play::world(folder);
     for service in [ECHO, COUNT, SLEEP] {
@@ -119,12 +118,12 @@ fn serve_at(port: ShmPort) {
     say("ready");
     let mut ports: [Box<dyn Port>; 1] = [Box::new(port)];
     let (stop, counters) = (AtomicBool::new(false), ServeCounters::default());
-    // It would sleep for an hour if nobody rang.
+    // Without the bell it would sleep for an hour.
     let patience = Patience { sleep_ns_max: 3_600_000_000_000, ..Patience::default() };
     port::serve(&mut ports, &stop, patience, &counters);
 }
 
-/// Adds 1 to `word`; what it was.
+/// Adds 1 to `word`; returns the old value.
 pub fn add(env: &LocalEnv, word: GlobalPtr) -> u64 {
     let mut batch = Batch::new();
     let swap = batch.fetch_and_add(word, 1);
@@ -132,7 +131,7 @@ pub fn add(env: &LocalEnv, word: GlobalPtr) -> u64 {
     batch.found(swap)
 }
 
-/// Adds 1 to `word` by swaps.
+/// Adds 1 to `word` by compare-and-swap.
 pub fn add_by_swaps(env: &LocalEnv, word: GlobalPtr) {
     let mut expected = 0;
     loop {
@@ -146,7 +145,7 @@ pub fn add_by_swaps(env: &LocalEnv, word: GlobalPtr) {
     }
 }
 
-/// Adds to both words when it is told to.
+/// Adds to both words.
 pub fn add_all(world: &Arc<LocalWorld>) {
     let env = world.endpoint();
     for _ in 0..ADDITIONS {
@@ -155,7 +154,7 @@ pub fn add_all(world: &Arc<LocalWorld>) {
     }
 }
 
-/// A compute process that adds when it is told to.
+/// A compute process that adds after the word `go`.
 pub fn add_when_told(world: &Arc<LocalWorld>) {
     say("ready");
     wait_to_go();
@@ -164,7 +163,7 @@ pub fn add_when_told(world: &Arc<LocalWorld>) {
     wait_to_go();
 }
 
-/// A compute process that calls with long messages until it is killed.
+/// A compute process that makes calls with long messages until killed.
 pub fn call_forever(world: &Arc<LocalWorld>) {
     let env = world.endpoint();
     say("ready");
@@ -174,7 +173,7 @@ pub fn call_forever(world: &Arc<LocalWorld>) {
     }
 }
 
-/// A compute process that waits for an answer whenever it is killed.
+/// A compute process that is always waiting for an answer when killed.
 pub fn wait_forever(world: &Arc<LocalWorld>) {
     let env = world.endpoint();
     say("ready");

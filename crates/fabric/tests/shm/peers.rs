@@ -1,4 +1,5 @@
-//! Compute servers that others call: nodes without a region, whose handlers use regions of memory servers.
+//! Compute servers with services: nodes without a region, whose handlers access regions of memory
+//! servers.
 
 use crate::parts::{COUNT, ECHO, NODE, PEER, PEER_IDENTITY, REFUSE, SLEEP, WORD};
 use crate::play::{Folder, Player, hello};
@@ -8,7 +9,7 @@ use fabric::{CallError, Fabric, Hello, LocalEnv, LocalWorld, run_now};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// What the compute server is told.
+/// The first message to the compute server.
 fn peer_hello() -> Hello {
     Hello { node: PEER, server: PEER_IDENTITY, key: PEER_IDENTITY, ..hello(1) }
 }
@@ -46,7 +47,7 @@ fn who_is_not_meant_is_refused_with_the_reason() {
     let _server = Player::start("server", &folder);
     let absent = connect_to(&folder, peer_hello()).err().expect("nobody is there").to_string();
     assert!(absent.starts_with("compute server 4 is not reached at"), "{absent}");
-    // Who can do without it is let in, and learns of it when it calls.
+    // A caller that does not need the peer connects, and its calls fail.
     let (peers, config) = (vec![peer_hello()], ConnectConfig::new(&folder.0, vec![hello(1)]));
     let world = connect(&ConnectConfig { peers, needs_peers: false, ..config });
     let env = world.expect("the memory server is there").endpoint();

@@ -1,4 +1,4 @@
-//! Processes of a test: starts this program again, with what it shall be in its environment.
+//! Processes of a test: starts this program again with a role in its environment.
 
 use crate::parts;
 use fabric::shm::{ConnectConfig, ConnectError, connect};
@@ -16,11 +16,11 @@ pub const KEY: u64 = 0x4e;
 pub const PROGRAM: &str = "0.1.0 of these tests";
 pub const REGION_BYTES: u64 = 4 << 20;
 
-/// The environment variable in which a process finds its part, and that for the folder.
+/// The environment variables with the role and the folder.
 const PART: &str = "NAMDB_TEST_PART";
 const FOLDER: &str = "NAMDB_TEST_FOLDER";
 
-/// What this process is when it was started again; nothing when it runs the tests.
+/// The entry point of started processes; does nothing when the tests run.
 #[test]
 fn part() {
     let (Ok(part), Ok(folder)) = (std::env::var(PART), std::env::var(FOLDER)) else { return };
@@ -34,7 +34,7 @@ fn part() {
     }
 }
 
-/// A folder of its own, gone with its owner.
+/// A temporary folder, removed on drop.
 pub struct Folder(pub PathBuf);
 
 impl Folder {
@@ -48,12 +48,12 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // One that was never made is as well gone.
+        // It may not exist.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
-/// A process that plays a part. It is killed with its owner.
+/// A process with a role, killed on drop.
 pub struct Player {
     child: Child,
     input: ChildStdin,
@@ -61,7 +61,7 @@ pub struct Player {
 }
 
 impl Player {
-    /// Starts a process and waits until it has said that it is ready.
+    /// Starts a process and waits until it has printed that it is ready.
     pub fn start(part: &str, folder: &Folder) -> Self {
         let own = std::env::current_exe().expect("a running program has a file");
         let mut command = Command::new(own);
@@ -76,21 +76,20 @@ impl Player {
         player
     }
 
-    /// Reads what it says until it says `word`; what stands behind the word.
+    /// Reads its output up to `[word]`; returns the rest of that line.
     pub fn wait_for(&mut self, word: &str) -> String {
         let mut line = String::new();
         loop {
             line.clear();
             let bytes = self.output.read_line(&mut line).expect("a pipe can be read");
             assert!(bytes > 0, "the process ended before it said {word}");
-            // The first line of a part stands behind what the test harness says.
+            // The first line of a role follows output of the test harness.
             if let Some((_, rest)) = line.split_once(&format!("[{word}]")) {
                 return rest.trim().to_owned();
             }
         }
     }
 
-    /// Lets it go on.
     pub fn go(&mut self) {
         self.input.write_all(b"go\n").expect("it reads");
     }
@@ -99,13 +98,11 @@ impl Player {
         self.child.id()
     }
 
-    /// Ends it without a warning.
     pub fn kill(&mut self) {
         self.child.kill().expect("it can be killed");
         self.child.wait().expect("and has ended");
     }
 
-    /// Whether it has ended.
     pub fn has_ended(&mut self) -> bool {
         self.child.try_wait().expect("it is our child").is_some()
     }
@@ -119,7 +116,7 @@ impl Drop for Player {
     }
 }
 
-/// What a caller says who is welcome.
+/// The first message of an admitted caller.
 pub fn hello(caller: u64) -> Hello {
     Hello {
         node: NodeId(0),
@@ -138,7 +135,7 @@ pub fn try_connect(folder: &Path, hello: Hello) -> Result<Arc<LocalWorld>, Conne
     connect(&ConnectConfig::new(folder, vec![hello]))
 }
 
-/// This process as a compute process of the server in `folder`, under its process number.
+/// Connects this process to the server in `folder`, with its process number as identity.
 pub fn world(folder: &Path) -> Arc<LocalWorld> {
     try_connect(folder, hello(std::process::id().into())).expect("the server lets us in")
 }

@@ -1,4 +1,4 @@
-//! What batches do over real sockets, held against the same batch in a local world.
+//! Batches over real sockets, compared with the same batches in a local world.
 
 use crate::support::{Server, at, config, engine};
 use fabric::{
@@ -12,7 +12,7 @@ fn execute(engine: &Engine<TcpTransport>, batch: Batch) -> Result<Batch, FabricE
     engine.block_on(engine.endpoint().execute(batch))
 }
 
-/// Every verb, with results that differ from what stood in the arena before.
+/// Every verb, with results that differ from the arena's previous contents.
 fn every_verb(batch: &mut Batch) -> Vec<Span> {
     let words = batch.put(&[1, 2, 3, 4, 5]);
     batch.write(at(0, 0), words);
@@ -59,7 +59,7 @@ fn every_verb_does_what_it_does_in_a_local_world() {
     assert_eq!(there.arena(), here.arena());
 }
 
-/// A bucket of four rows, the third of which has key 42.
+/// A bucket of four rows; the third has key 42.
 fn fill_bucket(batch: &mut Batch, layout: &BucketLayout) -> GlobalPtr {
     let tags = bucket::with_tag(4, bucket::with_tag(4, 0, 1, 9), 2, 9);
     let mut words = vec![0; layout.words() as usize];
@@ -245,7 +245,7 @@ fn who_stops_waiting_leaves_the_batch_to_the_fabric() {
 
 #[test]
 fn rows_of_a_table_fit() {
-    // The widest row that a schema allows goes through every row verb.
+    // The widest row that a schema allows, through every row verb.
     let server = Server::start(0, 1);
     let engine = engine(config(&[&server]));
     let layout = RowLayout { key_words: 8, payload_words: 1024, checksummed: false };
@@ -259,7 +259,8 @@ fn rows_of_a_table_fit() {
     assert_eq!(batch.words(read), batch.words(image));
 }
 
-/// What makes a round trip cheap: however many verbs there are, each server that they go to gets one message.
+/// The main property of a cheap round trip: a batch sends one message to each of its servers,
+/// however many verbs it has.
 #[test]
 fn a_batch_is_one_message_to_each_server() {
     let servers = [Server::start(0, 2), Server::start(1, 2)];
@@ -283,7 +284,7 @@ fn a_batch_is_one_message_to_each_server() {
     in_turns.write_word(at(1, 9), 1);
     assert_eq!((messages_of(to_one), messages_of(to_both), messages_of(in_turns)), (1, 2, 3));
     let before = env.counters().counts().messages;
-    // Nobody offers such a service, which is an answer too.
+    // No service has this number; the error is an answer too.
     let _ = engine.block_on(env.call(NodeId(1), ServiceId(9), vec![1]));
     assert_eq!(env.counters().counts().messages - before, 1);
 }

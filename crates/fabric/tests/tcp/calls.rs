@@ -1,4 +1,4 @@
-//! Calls: answered once, whatever the length of request and answer.
+//! Calls are answered once, for every length of request and answer.
 
 use crate::support::{ANSWERED, CALL, Server, answer, bytes, config, engine, kind, request};
 use fabric::service::Reply;
@@ -11,7 +11,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 const COUNT: ServiceId = ServiceId(7);
 
-/// Answers with the number of its call, as often as the request's first eight bytes say.
+/// Counts its calls, and answers with the count repeated as often as the request's first eight
+/// bytes say.
 #[derive(Default)]
 struct Count(AtomicU64);
 

@@ -1,5 +1,5 @@
-//! Encrypted connections: both ends prove who they are. The keys in `keys` are for these tests only; nobody
-//! has the private keys of the two authorities any more.
+//! Encrypted connections with certificates on both sides. The keys in `keys` are for these tests
+//! only; the private keys of the two authorities no longer exist.
 
 use crate::support::{REGION_BYTES, Server, at, config, engine_of};
 use fabric::tcp::{TlsError, TlsKeys, TlsStream};
@@ -102,7 +102,7 @@ fn a_server_that_cannot_prove_who_it_is_is_not_used() {
     assert!(plain.contains("the server does not speak TLS"), "{plain}");
 }
 
-/// What a caller hears that believes the server and shows nothing of its own.
+/// The error of a caller that trusts the server and sends no certificate.
 fn without_certificate(server: &Server) -> String {
     let mut roots = rustls::RootCertStore::empty();
     roots.add(CertificateDer::from_pem_slice(AUTHORITY).expect("it is PEM")).expect("an authority");
@@ -163,7 +163,8 @@ fn keys_that_cannot_be_used_are_told_apart() {
     assert_eq!(TlsKeys::server_name(NodeId(3)), "memory-server-3.namdb");
 }
 
-/// Two ends on two threads: what each says of its handshake, and what the one that accepts has heard.
+/// Runs both ends on two threads: returns the result of each handshake, and the bytes that the
+/// accepting end received.
 fn converse(
     accepting: TlsKeys,
     name: &str,

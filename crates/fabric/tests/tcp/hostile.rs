@@ -1,4 +1,5 @@
-//! Callers that send garbage, or do not read: they lose their own connection, and nobody else notices.
+//! Callers that send garbage, or do not read: they lose their own connection, and no other caller
+//! notices.
 
 use crate::support::{
     BATCH, DONE, OUT_OF_RANGE, REFUSED, Server, answer, at, bytes, config, engine, kind, request,
@@ -11,7 +12,7 @@ use std::net::{Shutdown, TcpStream};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-/// Frames and their parts, by chance.
+/// Random frames and parts of frames.
 struct Random(SplitMix64);
 
 impl Random {
@@ -27,7 +28,7 @@ impl Random {
         self.next() % bound
     }
 
-    /// Mostly small, sometimes at an edge, sometimes anything.
+    /// Mostly small, sometimes at a limit, sometimes arbitrary.
     fn number(&mut self) -> u64 {
         match self.below(4) {
             0 => self.next(),
@@ -46,7 +47,7 @@ impl Random {
         }
     }
 
-    /// A verb that is nearly one.
+    /// An almost correct verb.
     fn verb(&mut self, to: &mut Vec<u64>) {
         let (verb, cover) = (self.below(12), self.below(3));
         let (first, words) = (self.number() & 0xfff_ffff, self.number() & 0xfff_ffff);
@@ -74,7 +75,7 @@ impl Random {
         }
         let kind = if self.below(8) == 0 { self.below(8) } else { BATCH };
         let mut frame = request(kind, server, sequence, &body);
-        // Some frames are damaged at a bit.
+        // Some frames have a flipped bit.
         if self.below(4) == 0 {
             let word = self.below(frame.len() as u64) as usize;
             frame[word] ^= 1 << self.below(64);
@@ -92,14 +93,14 @@ fn is_served(engine: &Engine<TcpTransport>, round: u64) {
     assert_eq!(batch.words(read), [round]);
 }
 
-/// Sends what it gets and reads all answers; whether the server has kept the connection to the end.
+/// Sends `sent` and reads all answers; returns whether the server kept the connection to the end.
 fn send(server: &Server, endpoint: u64, sent: &[u8]) -> bool {
     let mut stream = server.raw(endpoint);
     let _ = stream.write_all(sent);
     let _ = stream.shutdown(Shutdown::Write);
     let mut answers = Vec::new();
     let is_closed_in_order = stream.read_to_end(&mut answers).is_ok();
-    // Whatever arrived whole is a frame.
+    // All complete output consists of frames.
     let mut left: &[u8] = &answers;
     let mut last = None;
     while let Some(head) = left.first_chunk::<8>() {
@@ -122,7 +123,7 @@ fn random_and_damaged_frames_end_their_own_connection_only() {
         for sequence in 1..=1 + random.below(8) {
             sent.extend(bytes(&random.frame(&server, sequence)));
         }
-        // Some streams end in the middle of a frame.
+        // Some streams end within a frame.
         if random.below(8) == 0 {
             sent.truncate(random.below(sent.len() as u64) as usize);
         }
@@ -177,7 +178,8 @@ fn verbs_to_another_servers_region_are_out_of_range() {
     let server = Server::start(0, 2);
     let mut stream = server.raw(1);
     let inside = at(0, 9).word();
-    // Each would be a write into the server's own region if only the offset counted, or its whole words.
+    // Each would write to the server's own region if only the offset, or only whole words of it,
+    // counted.
     for (number, target) in [at(1, 9).word(), at(77, 9).word(), inside + 1].into_iter().enumerate()
     {
         let body = [WRITE_WORD, inside, 5, WRITE_WORD, target, 6];
@@ -196,7 +198,7 @@ fn verbs_to_another_servers_region_are_out_of_range() {
 fn verbs_that_would_take_much_memory_are_refused() {
     let server = Server::start(0, 1);
     let many = (1_u64 << 28) - 1;
-    // A row of which no word is sent, many reads of a mebibyte of words each, a bucket without slots.
+    // A row without words, many reads of 2^20 words each, a bucket without slots.
     let row = vec![7 | many << 8 | many << 36, HEADER_BYTES, 0];
     let reads = [1 | 1 << 56, HEADER_BYTES].repeat(1000);
     let bucket = vec![9, HEADER_BYTES, 0x0100_0000, 0];
@@ -215,7 +217,7 @@ fn tags_that_name_slots_beyond_the_bucket_harm_nobody() {
     let engine = engine(config(&[&server]));
     let end = layout::GlobalPtr::new(layout::RegionId(0), crate::support::REGION_BYTES - 8 * 11);
     let mut batch = Batch::new();
-    // A bucket of two slots at the end of the region; all eight tags fit.
+    // A bucket of two slots at the end of the region, with eight matching tags.
     let words = batch.put(&[0, 0, 0, 0, 0x0707_0707_0707_0707, 1, 1, 1, 1, 1, 1]);
     batch.write(end, words);
     let geometry = fabric::SlotGeometry {
@@ -254,7 +256,7 @@ fn who_does_not_read_its_answers_is_not_served_further_until_it_does() {
         })
         .collect();
     stream.write_all(&frames).expect("requests are short");
-    // Others are served meanwhile, and have time to be.
+    // Other callers are served meanwhile.
     (0..200).for_each(|round| is_served(&engine, round));
     let carried_out = served() - before - 200;
     assert!(carried_out < REQUESTS / 2, "{carried_out} of {REQUESTS} requests were carried out");
@@ -267,7 +269,7 @@ fn who_does_not_read_its_answers_is_not_served_further_until_it_does() {
 
 #[test]
 fn a_server_that_sleeps_wakes_when_its_slow_reader_reads() {
-    // Answers that fit under the bound of a connection, but not into the system's buffers.
+    // Answers within the limit of a connection that do not fit into the system's buffers.
     const WORDS: u64 = 60_000;
     let server = Server::start(0, 1);
     let mut stream = server.raw(1);
@@ -277,14 +279,14 @@ fn a_server_that_sleeps_wakes_when_its_slow_reader_reads() {
         for number in 0..20 {
             stream.write_all(&read(round * 20 + number + 1)).expect("requests are short");
         }
-        // It has served what it could by now, and sleeps.
+        // It has served all that it can by now, and sleeps.
         std::thread::sleep(Duration::from_millis(20));
         for number in 0..20 {
             let answer = answer(&mut stream).expect("the server goes on");
             assert_eq!((answer[1], answer.len() as u64), (round * 20 + number + 1, 2 + WORDS));
         }
     }
-    // Without being woken, it would look once a minute.
+    // Without a wake-up, it would poll once a minute.
     assert!(start.elapsed() < Duration::from_secs(15), "{:?}", start.elapsed());
 }
 

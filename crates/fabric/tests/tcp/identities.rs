@@ -1,4 +1,5 @@
-//! Who is not meant, or not any more, is refused: at the handshake and with every message.
+//! Callers that expect another server, or are no longer members, are refused: at the handshake and
+//! with every message.
 
 use crate::support::{Server, at, config, engine};
 use fabric::{Batch, Caller, Env, Fabric, FabricError, ServerAddress, TcpConfig, TcpTransport};
@@ -70,7 +71,7 @@ fn messages_of_an_old_epoch_are_refused_until_the_caller_knows_the_new_one() {
     assert_eq!(write(5), Ok(()));
 }
 
-/// Somebody dies, and who lives may have read the map, or not.
+/// A member is removed; the remaining ones may or may not have read the new map.
 #[test]
 fn members_that_have_not_heard_of_an_epoch_go_on_and_others_do_not() {
     let server = Server::start(0, 1);

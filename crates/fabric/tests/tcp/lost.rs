@@ -1,4 +1,4 @@
-//! Servers that go: everything under way ends within a bound, and nothing is carried out later.
+//! Lost servers: all operations in flight end within a bound, and none is executed later.
 
 use crate::support::{Server, answer, at, config, engine, patience};
 use fabric::{Batch, Engine, Env, Fabric, FabricError, TcpConfig, TcpTransport, Welcome};
@@ -17,7 +17,7 @@ fn read(engine: &Engine<TcpTransport>, node: u16) -> Result<(), FabricError> {
     engine.block_on(engine.endpoint().execute(batch)).map(drop)
 }
 
-/// A server that admits everybody and then does as it is told with each connection.
+/// A server that admits every caller and then runs `then` for each connection.
 fn impostor(
     count: usize,
     then: impl Fn(usize, TcpStream) + Send + 'static,
@@ -69,7 +69,7 @@ fn a_server_that_ends_is_unreachable_and_others_are_not() {
 #[test]
 fn a_server_that_does_not_answer_is_lost_in_time() {
     let (address, thread) = impostor(1, |_, stream| {
-        // It reads all and answers nothing.
+        // It reads everything and answers nothing.
         let _ = std::io::copy(&mut &stream, &mut std::io::sink());
     });
     let mut config = impostor_config(address);
@@ -98,7 +98,7 @@ fn a_server_that_does_not_answer_is_lost_in_time() {
     thread.join().expect("it has ended");
 }
 
-/// It answers one after the other, and the last has waited for three times as long as it may answer nothing.
+/// It answers one after another, and the last request waits for three times the time-out.
 #[test]
 fn a_server_that_goes_on_answering_is_not_lost() {
     const READS: u64 = 4;
@@ -160,7 +160,7 @@ fn an_engine_that_was_busy_with_other_things_loses_no_server() {
 fn answers_that_are_none_end_the_connection() {
     let garbage: [&[u64]; 5] = [
         &[0, 0, 0],
-        // No answer was asked for with this number.
+        // No request has this number.
         &[0x6e61 | 3 << 16 | 3 << 32, 7, 0],
         // Too few words, too many, and a call's answer to a batch.
         &[0x6e61 | 3 << 16 | 2 << 32, 1],
@@ -183,7 +183,7 @@ fn answers_that_are_none_end_the_connection() {
 #[test]
 fn a_server_that_closes_is_connected_to_again_a_bounded_number_of_times() {
     let (address, thread) = impostor(3, |number, mut stream| {
-        // The second connection answers one read, with a word of its own.
+        // The second connection answers one read, with a different word.
         if number == 1 {
             let mut request = [0; 48];
             stream.read_exact(&mut request).expect("a read");
@@ -228,7 +228,7 @@ fn a_connection_replaces_the_one_of_the_same_name_whose_verbs_do_not_happen_any_
     // WRITE_WORD of 1 to the region's first word behind its header.
     let body = [3 | 1 << 36, layout::region::HEADER_BYTES, 1];
     let frame = crate::support::request(crate::support::BATCH, &server, 1, &body);
-    // The old connection is closed: its words arrive nowhere.
+    // The old connection is closed: its words do not arrive.
     let _ = old.write_all(&crate::support::bytes(&frame));
     assert_eq!(answer(&mut old), None);
     let read = [1 | 1 << 36, layout::region::HEADER_BYTES];

@@ -1,4 +1,4 @@
-//! Fabric `tcp`, over real sockets: batches, calls, lost connections, and callers that send garbage.
+//! Fabric `tcp` over real sockets: batches, calls, lost connections, and callers that send garbage.
 #![allow(clippy::disallowed_methods, reason = "these tests take time")]
 
 mod batches;

@@ -1,4 +1,4 @@
-//! Compute servers that others call: nodes without a region, whose handlers wait for verbs of their own.
+//! Compute servers with services: nodes without a region, whose handlers wait for their own verbs.
 
 use crate::support::{
     BATCH, CLUSTER, EPOCH, PROGRAM, REFUSED, Server, answer, at, bytes, config, engine, kind,
@@ -23,9 +23,9 @@ const SLEEP: ServiceId = ServiceId(2);
 const SPEAK: ServiceId = ServiceId(3);
 /// The compute server of these tests.
 const PEER: NodeId = NodeId::of_compute_server(4);
-/// Its identity, which is its key, too.
+/// Its identity, which is also its key.
 const IDENTITY: u64 = 900;
-/// Between two looks of the compute server whether it is to end; nothing else but calls wakes it.
+/// Interval at which the compute server checks whether to end; otherwise only calls wake it.
 const LOOK_NS: u64 = 100_000_000;
 /// A sleep that outlasts every test.
 const FOREVER: u64 = u64::MAX;
@@ -39,7 +39,7 @@ fn number(request: &[u8]) -> Result<u64, CallError> {
         .ok_or(CallError::Malformed("test"))
 }
 
-/// Adds to a word of memory server 0, and answers with what stood there.
+/// Adds to a word of memory server 0, and answers with the old value.
 struct Add;
 
 impl Service<Endpoint> for Add {
@@ -54,7 +54,7 @@ impl Service<Endpoint> for Add {
     }
 }
 
-/// Answers after so many milliseconds.
+/// Answers after the requested milliseconds.
 struct Sleep;
 
 impl Service<Endpoint> for Sleep {
@@ -66,7 +66,7 @@ impl Service<Endpoint> for Sleep {
     }
 }
 
-/// Answers with so many bytes.
+/// Answers with the requested number of bytes.
 struct Speak;
 
 impl Service<Endpoint> for Speak {
@@ -75,7 +75,7 @@ impl Service<Endpoint> for Speak {
     }
 }
 
-/// A compute server on a thread of its own; it ends when it is dropped.
+/// A compute server on its own thread; stopped on drop.
 struct Peer {
     address: SocketAddr,
     admission: Arc<Admission>,
@@ -130,7 +130,7 @@ impl Drop for Peer {
     }
 }
 
-/// A caller of both, which waits for answers for so many milliseconds.
+/// A caller of both servers, with a time-out of `answer_ms`.
 fn caller(memory: &Server, peer: &Peer, answer_ms: u64) -> Engine<TcpTransport> {
     let peers = vec![peer.server_address()];
     let answer_time_max_ns = answer_ms * 1_000_000;
@@ -145,7 +145,7 @@ fn call(
     engine.block_on(engine.endpoint().call(PEER, service, number.to_le_bytes().to_vec()))
 }
 
-/// More calls at once than a connection has under way, each of which waits for a verb.
+/// More concurrent calls than a connection executes, each of them waiting for a verb.
 #[test]
 fn handlers_use_verbs_and_every_call_is_answered_once() {
     const CALLS: u64 = 300;
@@ -236,7 +236,7 @@ fn what_goes_wrong_with_a_call_is_told_and_the_next_is_answered() {
     assert_eq!(call(&engine, SPEAK, 2), Ok(vec![7, 7]));
 }
 
-/// Answers to others do not keep one alive that does not come.
+/// Answers to other calls do not extend the time-out of an unanswered one.
 #[test]
 fn a_call_that_is_not_answered_in_time_ends_with_its_connection() {
     let memory = Server::start(0, 1);
@@ -252,7 +252,7 @@ fn a_call_that_is_not_answered_in_time_ends_with_its_connection() {
         });
         main.yield_now().await;
         while ended.borrow().is_none() {
-            // Some of these are lost with it.
+            // Some of these fail with it.
             let _ = main.call(PEER, SLEEP, 1_u64.to_le_bytes().to_vec()).await;
         }
     });
@@ -271,7 +271,7 @@ fn a_call_that_is_not_answered_in_time_ends_with_its_connection() {
     assert_eq!(again.map(|answer| answer.len()), Ok(8), "it is connected to anew");
 }
 
-/// Its time counts from when it was sent, and not from the answer to the one before it.
+/// Its time-out starts when it is sent, not with the answer to the previous call.
 #[test]
 fn a_call_does_not_get_more_time_from_answers_to_earlier_ones() {
     let memory = Server::start(0, 1);
@@ -346,7 +346,7 @@ fn who_is_not_meant_or_sends_verbs_is_refused_with_the_reason() {
     let other = refused(&|address| address.node = NodeId::of_compute_server(5));
     assert!(other.contains("wants compute server 5, this is compute server 4"), "{other}");
 
-    // Who can do without it is let in, and learns of it when it calls.
+    // A caller that does not need the peer connects, and its calls fail.
     let mut address = peer.server_address();
     address.identity += 1;
     let mut config = TcpConfig { attempts_max: 1, ..config(&[&memory]) };
@@ -379,7 +379,7 @@ fn who_is_not_meant_or_sends_verbs_is_refused_with_the_reason() {
     assert_eq!(answer(&mut stream), None, "the connection is closed");
 }
 
-/// It would have no place among the regions, and nobody would find it among those that are called.
+/// It would have no place among the regions, and none among the called servers.
 #[test]
 #[should_panic(expected = "peers are compute servers")]
 fn a_memory_server_is_no_peer() {
@@ -389,7 +389,7 @@ fn a_memory_server_is_no_peer() {
     let _ = TcpTransport::connect(TcpConfig { peers, ..own });
 }
 
-/// Calls of a process that is a member no more.
+/// Calls of a process that is no longer a member.
 #[test]
 fn messages_of_an_old_epoch_are_refused() {
     let memory = Server::start(0, 1);

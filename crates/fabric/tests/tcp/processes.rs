@@ -1,4 +1,4 @@
-//! Memory server and caller in processes of their own.
+//! Memory server and caller in separate processes.
 
 use crate::support::{CLUSTER, EPOCH, PROGRAM, Server, at, config, engine};
 use fabric::{Batch, Engine, Env, Fabric, FabricError, ServerAddress, TcpConfig, TcpTransport};
@@ -10,10 +10,10 @@ use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 
-/// Set in a process that is to be a memory server.
+/// Set in a process that acts as a memory server.
 const ROLE: &str = "NAMDB_TEST_MEMORY_SERVER";
 
-/// A memory server in another process, which is killed when this is dropped.
+/// A memory server in another process, killed on drop.
 struct Process {
     child: Child,
     address: ServerAddress,
@@ -48,7 +48,7 @@ impl Process {
         config
     }
 
-    /// Hundredths of a second for which a processor worked for it.
+    /// Its processor time in hundredths of a second.
     fn processor_ticks(&self) -> u64 {
         let path = format!("/proc/{}/stat", self.child.id());
         let stat = std::fs::read_to_string(path).expect("it runs");
@@ -57,7 +57,7 @@ impl Process {
         [11, 12].map(|field| fields[field].parse::<u64>().expect("a number")).iter().sum()
     }
 
-    /// Lets it have descriptors below this number only; what the bound was before.
+    /// Limits its descriptors to numbers below `current`; returns the previous limit.
     fn bound_descriptors(&self, current: Option<u64>) -> Option<u64> {
         let process = Pid::from_raw(self.child.id() as i32);
         let maximum = getrlimit(Resource::Nofile).maximum;
@@ -65,7 +65,7 @@ impl Process {
         before.expect("it is our child").current
     }
 
-    /// The number of the next descriptor that it opens.
+    /// The number of its next descriptor.
     fn next_descriptor(&self) -> u64 {
         let open = std::fs::read_dir(format!("/proc/{}/fd", self.child.id())).expect("it runs");
         let number = |entry: std::io::Result<DirEntry>| {
@@ -83,7 +83,8 @@ impl Drop for Process {
     }
 }
 
-/// Not a test of its own: the other side of those below. It ends with its standard input.
+/// Not a test by itself: the server process of the tests below. It ends when its standard input
+/// closes.
 #[test]
 fn a_process_may_be_a_memory_server() {
     if std::env::var_os(ROLE).is_none() {
@@ -131,7 +132,8 @@ fn an_idle_memory_server_uses_no_processor() {
     read();
 }
 
-/// It cannot accept who connects, who stays where he is: nothing changes until descriptors become free.
+/// It cannot accept connections, which stay in the queue: nothing changes until descriptors become
+/// free.
 #[test]
 fn a_memory_server_without_descriptors_uses_no_processor_and_accepts_later() {
     let process = Process::start();
@@ -155,7 +157,7 @@ fn a_memory_server_without_descriptors_uses_no_processor_and_accepts_later() {
     assert_eq!(silence.kind(), ErrorKind::WouldBlock);
     read(&first);
     process.bound_descriptors(before);
-    // It looks again whenever it wakes.
+    // It retries whenever it wakes.
     first.block_on(env.sleep_ns(50_000_000));
     read(&first);
     read(&engine(process.config()));

@@ -1,4 +1,4 @@
-//! Memory servers on threads of the test, and engines that reach them.
+//! Memory servers on threads of the test, and engines connected to them.
 
 use fabric::local::{ServerConfig, Sharing};
 use fabric::port::{Port, ServeCounters, serve};
@@ -20,7 +20,7 @@ pub const CLUSTER: u64 = 77;
 pub const EPOCH: u64 = 5;
 pub const PROGRAM: &str = "0.1.0";
 
-/// A memory server; it ends when it is dropped.
+/// A memory server; stopped on drop.
 pub struct Server {
     pub address: SocketAddr,
     pub admission: Arc<Admission>,
@@ -28,7 +28,8 @@ pub struct Server {
     thread: Option<JoinHandle<()>>,
 }
 
-/// Sleeps early, so that tests on few processors get on, and long, so that who is not woken is noticed.
+/// Sleeps early, which helps tests on few processors, and long, so that a missing wake-up is
+/// noticed.
 pub fn patience() -> Patience {
     Patience { spin_ns: 10_000, awake_ns: 60_000, sleep_ns_max: 60_000_000_000 }
 }
@@ -103,7 +104,7 @@ impl Server {
         }
     }
 
-    /// A connection whose bytes the test writes itself, behind a handshake.
+    /// A connection after its handshake, whose bytes the test writes itself.
     pub fn raw(&self, endpoint: u64) -> TcpStream {
         let mut stream = TcpStream::connect(self.address).expect("the server listens");
         stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a flag of a socket");
@@ -127,7 +128,7 @@ impl Server {
 }
 
 impl Server {
-    /// How many requests it has served: it ends, since it counts them after it has answered.
+    /// Stops the server and returns its number of requests, which it counts after the answers.
     pub fn served(self) -> u64 {
         let shared = self.shared.clone();
         drop(self);
@@ -138,7 +139,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.shared.0.store(true, Relaxed);
-        // It may sleep; whoever connects wakes it.
+        // It may sleep; a connection wakes it.
         let _ = TcpStream::connect(self.address);
         if let Some(thread) = self.thread.take()
             && thread.join().is_err()
@@ -169,12 +170,12 @@ pub fn engine_of(transport: TcpTransport) -> Engine<TcpTransport> {
     Engine::new(transport, patience()).expect("an engine needs one descriptor")
 }
 
-/// Word `word` of a server's region, behind its header.
+/// Word `word` of a server's region, counted from the end of its header.
 pub fn at(node: u16, word: u64) -> GlobalPtr {
     GlobalPtr::new(RegionId(node), layout::region::HEADER_BYTES + word * 8)
 }
 
-/// Words of a frame that a test writes by hand; the first is its head.
+/// The words of a hand-written frame, the head first.
 pub fn request(kind: u64, server: &Server, sequence: u64, body: &[u64]) -> Vec<u64> {
     let words = (4 + body.len()) as u64;
     let head = 0x6e61 | kind << 16 | words << 32;
@@ -187,7 +188,7 @@ pub fn bytes(words: &[u64]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 
-/// Reads one answer; none if the connection is closed.
+/// Reads one answer; `None` if the connection is closed.
 pub fn answer(stream: &mut TcpStream) -> Option<Vec<u64>> {
     let mut head = [0; 8];
     stream.read_exact(&mut head).ok()?;

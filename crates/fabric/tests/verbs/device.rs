@@ -1,4 +1,4 @@
-//! The device itself: what each request does, and what is refused.
+//! The device itself: the effect of each request, and refused requests.
 
 use super::place;
 use fabric::verbs::{
@@ -11,10 +11,10 @@ use std::sync::atomic::Ordering::{Acquire, Release};
 
 /// Bytes of each side's memory.
 const BYTES: u64 = 1 << 16;
-/// Where this side's requests begin: words of it are chosen by each test.
+/// The local words of requests; each test sets them.
 const FIRST: Piece = Piece { memory: 0, offset: 0, bytes: 8 };
 
-/// Both ends of a connection of this process with itself.
+/// Both ends of a connection of this process to itself.
 struct Loop {
     near: QueuePair,
     far: QueuePair,
@@ -33,7 +33,7 @@ fn end(place: &Place, is_remote: bool) -> QueuePair {
     QueuePair::new(registered(place, is_remote), queue, sizes).expect("a queue pair")
 }
 
-/// How ends of connections to this port are set up.
+/// The settings of connections through this port.
 pub fn connect(place: &Place, allows_verbs: bool) -> Connect {
     Connect {
         port: place.port,
@@ -72,7 +72,7 @@ impl Loop {
         (memory.memory_address() + offset, memory.remote_key())
     }
 
-    /// Posts requests of which the last one tells of all, and waits for it.
+    /// Posts requests with a completion for the last, and waits for it.
     fn run(&mut self, actions: &[(Action, Piece)]) -> Completion {
         let last = actions.len() - 1;
         let request = |(index, &(action, local)): (usize, &(Action, Piece))| Request {

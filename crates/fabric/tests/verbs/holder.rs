@@ -1,4 +1,5 @@
-//! A caller that keeps to nothing: it has been let in, and goes on with the region's key whatever it is told.
+//! A caller that breaks the protocol: after admission it keeps using the region's key whatever the
+//! server says.
 
 use super::device::connect;
 use super::world::{add, with_server, word};
@@ -15,11 +16,11 @@ use std::time::Duration;
 
 const HOLDER: u64 = 5;
 const LIVING: u64 = 6;
-/// Bytes of an introduction: what a caller says of itself and of its end; what a server answers.
+/// Lengths of the handshake: a caller's offer, a server's answer.
 const OFFER_BYTES: usize = 64;
 const ANSWER_BYTES: usize = 256;
 
-/// Its end of the connection, and what it knows of the region.
+/// Its end of the connection, and the region's address and key.
 pub struct Holder {
     pair: QueuePair,
     control: TcpStream,
@@ -30,7 +31,7 @@ pub struct Holder {
 }
 
 impl Holder {
-    /// Connects to `server`, which has an identity and a key.
+    /// Connects to `server`, with that server's identity and key.
     pub fn connect(place: &Place, server: &ServerAddress) -> Self {
         let queue = CompletionQueue::new(&place.device, 64).expect("a completion queue");
         let memory = Registered::map("test", 4096, &place.device, false).expect("a page");
@@ -54,7 +55,7 @@ impl Holder {
         holder
     }
 
-    /// Writes `value` to word 0 of the region. Whether the card says that it was written.
+    /// Writes `value` to word 0 of the region. Returns whether the card reports success.
     pub fn write(&mut self, value: u64) -> bool {
         self.pair.memories()[0].words(0, 1).expect("a word")[0].store(value, Release);
         let remote = self.address + word(0).offset();
@@ -73,7 +74,7 @@ impl Holder {
     }
 }
 
-/// Says who it is and where its end is, as callers do, and returns what the server says of its own end.
+/// Does the handshake of a caller, and returns the server's offer.
 fn introduce(place: &Place, server: &ServerAddress, number: u32) -> (TcpStream, [u8; OFFER_BYTES]) {
     let hello = Hello {
         node: server.node,
@@ -124,7 +125,7 @@ fn nobody_foresees_the_numbers_of_packets() {
             sequences.push(holder.sequence);
         });
     }
-    // Nothing where there is no device.
+    // Empty without a device.
     sequences.dedup();
     assert_ne!(sequences.len(), 1, "servers that start begin with the same number");
 }

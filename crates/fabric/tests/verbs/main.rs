@@ -1,5 +1,5 @@
-//! RDMA verbs on a device of this host, if it has one: in a guest with Soft-RoCE it does
-//! (`cargo xtask soft-roce`). Everywhere else each test says why it is skipped.
+//! RDMA verbs on a device of this host, if it has one: a guest with Soft-RoCE has (`cargo xtask
+//! soft-roce`). Elsewhere each test is skipped and prints why.
 
 mod device;
 mod holder;
@@ -8,7 +8,8 @@ mod world;
 
 use fabric::verbs::{Choice, Place};
 
-/// A port of this host; none, with the reason printed, where there is none and none is promised.
+/// A port of this host; prints the reason and returns `None` if there is none, unless one is
+/// required.
 fn place() -> Option<Place> {
     match Place::open(&Choice::default()) {
         Ok(place) => Some(place),

@@ -1,4 +1,4 @@
-//! Compute servers that others call: nodes without a region, whose handlers wait for verbs of their own.
+//! Compute servers with services: nodes without a region, whose handlers wait for their own verbs.
 
 use super::holder::Holder;
 use super::world::{NODE, Scene, World, add, engine, with_server, word};
@@ -22,15 +22,14 @@ const SPEAK: ServiceId = ServiceId(3);
 const WAKE: ServiceId = ServiceId(4);
 /// The compute server of these tests.
 const PEER: NodeId = NodeId::of_compute_server(4);
-/// Its identity, which is its key, too.
+/// Its identity, which is also its key.
 const IDENTITY: u64 = 900;
-/// Who calls it.
 const CALLER: u64 = 7;
-/// Between two looks of the compute server whether it is to end; nothing else but calls wakes it.
+/// Interval at which the compute server checks whether to end; otherwise only calls wake it.
 const LOOK_NS: u64 = 1_000_000_000;
 /// A sleep that outlasts every test.
 const FOREVER: u64 = u64::MAX;
-/// Most calls of a connection that are carried out at a time, and messages that may have arrived by then.
+/// Limit on concurrent calls of a connection, plus the messages that may have arrived by then.
 const BEGUN_MAX: u64 = 64 + 16;
 const BODY_BYTES_MAX: u64 = 64 << 20;
 
@@ -39,14 +38,15 @@ fn number(request: &[u8]) -> Result<u64, CallError> {
     Ok(u64::from_le_bytes(*bytes))
 }
 
-/// Sleeps at the moment, and the most there were.
+/// Present and largest number of concurrent sleeps.
 #[derive(Default)]
 struct Busy {
     now: AtomicU64,
     most: AtomicU64,
 }
 
-/// Writes what it is asked to beside a word of the memory server, adds to that word, and answers with what stood there.
+/// Writes the request's number beside a word of the memory server, adds to that word, and answers
+/// with its old value.
 struct Add;
 
 impl Service<World> for Add {
@@ -66,7 +66,7 @@ impl Service<World> for Add {
     }
 }
 
-/// Answers after so many milliseconds.
+/// Answers after the requested milliseconds.
 struct Sleep(Arc<Busy>);
 
 impl Service<World> for Sleep {
@@ -81,7 +81,7 @@ impl Service<World> for Sleep {
     }
 }
 
-/// Keeps its thread awake for so many milliseconds.
+/// Keeps its thread awake for the requested milliseconds.
 struct Wake;
 
 impl Service<World> for Wake {
@@ -96,7 +96,7 @@ impl Service<World> for Wake {
     }
 }
 
-/// Answers with so many bytes.
+/// Answers with the requested number of bytes.
 struct Speak;
 
 impl Service<World> for Speak {
@@ -105,7 +105,7 @@ impl Service<World> for Speak {
     }
 }
 
-/// What a test has of the compute server beside it.
+/// A test's handle of the compute server.
 struct Peer {
     address: SocketAddr,
     admission: Arc<Admission>,
@@ -124,7 +124,7 @@ impl Peer {
         VerbsConfig { peers: vec![self.server_address()], ..scene.config(caller, 0) }
     }
 
-    /// A caller of both servers.
+    /// Connects to both servers.
     fn connect(&self, scene: &Scene, caller: u64) -> Result<Engine<VerbsTransport>, String> {
         let transport = VerbsTransport::connect(&self.config(scene, caller));
         Ok(engine(transport.map_err(|error| error.to_string())?))
@@ -190,7 +190,7 @@ fn call(
     engine.block_on(engine.endpoint().call(PEER, service, number.to_le_bytes().to_vec()))
 }
 
-/// So many equal calls at once, and all answers.
+/// Makes `count` equal calls at once, and returns all answers.
 fn call_often(
     engine: &Engine<VerbsTransport>,
     count: u64,
@@ -286,14 +286,14 @@ fn who_is_no_member_any_more_is_not_served() {
         assert_eq!(peer.callers.connection_count(), 2);
         let (main, calling) = (member.endpoint(), member.endpoint());
         member.block_on(async {
-            // Asleep it would look who is a member before it takes a call.
+            // A sleeping server would check the members before it executes a call.
             let request = 200_u64.to_le_bytes().to_vec();
             main.spawn(async move { drop(calling.call(PEER, WAKE, request).await) });
             main.sleep_ns(20_000_000).await;
         });
         peer.admission.advance(2, BTreeSet::from([CALLER]));
         assert_eq!(call(&gone, ADD, 1), Err(CallError::Unreachable(PEER)));
-        // It has not heard of the epoch yet.
+        // It does not know the epoch yet.
         assert_eq!(call(&member, ADD, 1), Ok(1_u64.to_le_bytes().to_vec()));
         assert_eq!(peer.callers.connection_count(), 1);
         let refusal = peer.connect(scene, GONE).err().expect("it left");
@@ -345,7 +345,7 @@ fn a_compute_server_that_is_gone_ends_what_is_under_way_and_memory_servers_stay(
     });
 }
 
-/// The card answers for the compute server: there is nothing to touch.
+/// The card answers for the compute server, which has no memory to access.
 #[test]
 fn verbs_of_a_caller_are_refused_and_others_are_served() {
     with_peer(|scene, peer| {
@@ -354,7 +354,7 @@ fn verbs_of_a_caller_are_refused_and_others_are_served() {
         let mut holder = Holder::connect(&scene.place, &peer.server_address());
         assert_eq!((holder.address, holder.key), (0, 0), "no region is offered");
         assert!(!holder.write(70), "it is none that verbs are for");
-        // It has lost its connection, and nobody else.
+        // Only this caller has lost its connection.
         let start_ns = engine.endpoint().now_ns();
         while peer.callers.connection_count() > 1 {
             assert_eq!(call(&engine, ADD, 1).map(|answer| answer.len()), Ok(8));
@@ -368,7 +368,7 @@ fn verbs_of_a_caller_are_refused_and_others_are_served() {
 fn callers_are_bounded_and_there_is_room_again_when_they_leave() {
     const CALLERS_MAX: u64 = 100;
     with_peer(|scene, peer| {
-        // Of the compute server alone.
+        // Without the memory server.
         let connect = |caller| {
             let mut config = peer.config(scene, caller);
             config.caller.servers.clear();

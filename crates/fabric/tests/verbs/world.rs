@@ -1,4 +1,4 @@
-//! A memory server and a caller, each on a thread of its own, through the device.
+//! A memory server and a caller on separate threads, through the device.
 
 use super::place;
 use fabric::verbs::{
@@ -28,7 +28,7 @@ pub fn word(index: u64) -> GlobalPtr {
     GlobalPtr::new(RegionId(0), 4096 + 8 * index)
 }
 
-/// Adds to a word of its region, and answers with the request behind what it found.
+/// Adds to a word of its region, and answers with the old value followed by the request.
 struct Count;
 
 impl Service<World> for Count {
@@ -47,7 +47,7 @@ impl Service<World> for Count {
     }
 }
 
-/// Does nothing until it may, and adds 1000 to a word then.
+/// Waits for permission, and then adds 1000 to a word.
 #[derive(Default)]
 struct Hold {
     has_begun: AtomicBool,
@@ -105,7 +105,7 @@ fn serve(
     fabric::port::serve(&mut ports, stop, patience, &fabric::ServeCounters::default());
 }
 
-/// What a test has of the memory server beside it.
+/// A test's handle of the memory server.
 pub struct Scene {
     pub place: Place,
     address: SocketAddr,
@@ -116,7 +116,6 @@ pub struct Scene {
 }
 
 impl Scene {
-    /// The memory server.
     pub fn server(&self) -> ServerAddress {
         let address = self.address;
         ServerAddress { node: NODE, address, identity: 2, key: 3, region_bytes: 0 }
@@ -261,17 +260,17 @@ fn a_fence_closes_the_queue_pairs_of_those_who_left_and_of_nobody_else() {
         assert_eq!(scene.callers.connection_count(), 1);
         assert_eq!(gone.block_on(add(&gone.endpoint())), Err(FabricError::Unreachable(NODE)));
         let refusal = scene.connect_as(GONE, 1).err().expect("it left");
-        assert!(refusal.contains("no member any more in epoch 2"), "{refusal}");
+        assert!(refusal.contains("no longer a member in epoch 2"), "{refusal}");
         let late = scene.connect_as(LIVING, 1).expect("it has not heard of the epoch yet");
         scene.admission.epoch.store(2, Ordering::Release);
-        // Longer than between two looks of the server.
+        // Longer than the server's interval between two checks.
         living.block_on(living.endpoint().sleep_ns(300_000_000));
         assert_eq!(living.block_on(add(&living.endpoint())), Ok(1));
         assert_eq!(late.block_on(add(&late.endpoint())), Ok(2));
     });
 }
 
-/// Calls what holds, and returns when it has begun.
+/// Calls `Hold`, and returns when its handler has started.
 fn call_and_leave(scene: &Scene, engine: &Engine<VerbsTransport>) {
     let (env, calling) = (engine.endpoint(), engine.endpoint());
     engine.block_on(async {
@@ -308,7 +307,7 @@ fn a_connection_that_is_given_up_is_closed_though_others_shared_it() {
         config.answer_time_max_ns = 500_000_000;
         let share = VerbsShare::new(config, 1);
         let [idle, busy] = [(); 2].map(|()| engine(share.connect().expect("a server")));
-        // Asleep, a thread looks at the connection itself.
+        // A sleeping thread polls the connection itself.
         idle.block_on(idle.endpoint().sleep_ns(100_000_000));
         assert_eq!(scene.callers.connection_count(), 1);
         let env = busy.endpoint();
@@ -349,7 +348,7 @@ fn threads_beyond_the_limit_share_queue_pairs() {
                     let request = vec![thread as u8; 100];
                     let answer = env.call(NODE, COUNT, request.clone()).await.expect("a server");
                     assert_eq!(answer[8..], request);
-                    // Asleep, while others take its completions from the queue.
+                    // It sleeps while others take its completions from the queue.
                     env.sleep_ns(1_000_000 * thread).await;
                 }
             });
@@ -362,7 +361,7 @@ fn threads_beyond_the_limit_share_queue_pairs() {
     });
 }
 
-/// A process may work and answer calls, each with connections of its own.
+/// A process may run transactions and serve calls, with separate connections for each.
 #[test]
 fn shares_of_a_process_replace_nothing_of_each_other() {
     with_server(|scene| {
@@ -386,7 +385,7 @@ fn connections_that_lost_a_server_are_not_given_to_others() {
         assert_eq!(fenced, Ok(()));
         assert_eq!(old.block_on(add(&old.endpoint())), Err(FabricError::Unreachable(NODE)));
         let refusal = share.connect().err().expect("they are made anew, and refused");
-        assert!(refusal.to_string().contains("no member any more"), "{refusal}");
+        assert!(refusal.to_string().contains("no longer a member"), "{refusal}");
     });
 }
 

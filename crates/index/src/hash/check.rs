@@ -8,34 +8,33 @@ use layout::row::{HEADER, VERSION};
 use layout::{GlobalPtr, VersionWord};
 use std::collections::BTreeSet;
 
-/// Most blocks of a chain before it is taken for a ring.
+/// Longest chain of blocks; a longer one is taken for a cycle.
 const CHAIN_BLOCKS_MAX: u32 = 100_000;
 
-/// Buckets that are read together: they share a round trip.
+/// Buckets per batch: they share a round trip.
 const TOGETHER: u64 = 32;
 
-/// What a full check found.
+/// Result of a full check.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct HashReport {
-    /// Buckets, overflow blocks not counted.
+    /// Number of buckets, without overflow blocks.
     pub buckets: u64,
-    /// Overflow blocks.
     pub overflow_blocks: u64,
     /// Slots in use, tombstones and old pointers included.
     pub used_slots: u64,
-    /// Buckets whose insert word was found locked: what somebody holds, or a dead lane has left.
+    /// Buckets with a locked insert word: a transaction holds it, or a dead lane has left it.
     pub locked: Vec<GlobalPtr>,
-    /// Rows in slots that were found locked.
+    /// Locked rows in slots.
     pub locked_rows: Vec<GlobalPtr>,
-    /// Where slots lead that hold no rows; null if nowhere.
+    /// Pointers in slots that hold no rows; null pointers included.
     pub leads_to: Vec<GlobalPtr>,
-    /// What is wrong, in words.
+    /// Structural errors, in words.
     pub errors: Vec<String>,
 }
 
-/// Reads every bucket and checks: keys belong to their bucket and stand once, tags fit their keys, chains
-/// end, identities are those of the table's state. Meant for a table at rest; under load it may report
-/// what is in motion.
+/// Reads every bucket and checks: keys belong to their bucket and occur once, tags match their
+/// keys, chains end, identities match the table's state. Meant for an idle table; under load it may
+/// report changes in progress.
 pub async fn check<E: Env>(env: &E, table: &HashTable) -> Result<HashReport, IndexError> {
     let directory = read_directory(env, table).await?;
     let mut report = HashReport::default();
@@ -58,7 +57,7 @@ pub async fn check<E: Env>(env: &E, table: &HashTable) -> Result<HashReport, Ind
     Ok(report)
 }
 
-/// Checks a bucket, whose first block is there, with the blocks behind that.
+/// Checks a bucket, whose first block was read, with its overflow blocks.
 async fn check_chain<E: Env>(
     env: &E,
     table: &HashTable,
@@ -90,7 +89,8 @@ async fn check_chain<E: Env>(
     Ok(batch)
 }
 
-/// A bucket with its chain. Only its first block has a header: overflow blocks have neither lock nor identity.
+/// A bucket with its chain. Only its first block has a header: overflow blocks have neither lock
+/// nor identity.
 struct Bucket {
     number: u64,
     level: u32,
@@ -139,7 +139,8 @@ fn check_slots(
         let key = &slot[table.layout.key_at as usize..][..table.layout.key_words as usize];
         let (hash, tag_hash) = table.locator.hash(key);
         if bucket::tag(slots, tag_hash) != bucket::tag_of(slots, tags, index) {
-            // Slots are emptied before their tags. Who died, or lost the server, in between holds the bucket.
+            // Slots are emptied before their tags. An owner that died, or lost the server, in
+            // between holds the bucket.
             if is_held {
                 continue;
             }
@@ -147,7 +148,7 @@ fn check_slots(
                 .errors
                 .push(format!("slot {index} of bucket {number} has a tag that is not its key's"));
         }
-        // Whoever died in the middle of a split holds the bucket: what it had moved is in two places.
+        // An owner that died during a split holds the bucket, and moved rows are in two places.
         let is_elsewhere = level > 0 && hash % (table.initial_buckets << level) != number;
         if is_elsewhere && !is_held {
             report.errors.push(format!("slot {index} of bucket {number} belongs elsewhere"));
@@ -157,7 +158,8 @@ fn check_slots(
         }
         if table.rows {
             let header = VersionWord::from_word(slot[HEADER as usize]);
-            // Header and image may be one write, whose words come in any order: it is under way.
+            // Header and image may be one write, whose words arrive in any order: a commit is in
+            // progress.
             let version = VersionWord::from_word(slot[VERSION as usize]);
             if header.is_locked() || (!is_coherent && header != version) {
                 report.locked_rows.push(block.add_words(u64::from(table.layout.slot(index))));

@@ -1,4 +1,4 @@
-//! Making a table, and reading its root.
+//! Creates a table, and reads its root.
 
 use super::{Directory, HashTable, SEGMENTS_MAX, SEGMENTS_PLANNED, root};
 use crate::damage::Flaw;
@@ -9,8 +9,8 @@ use layout::{BucketLayout, GlobalPtr, NodeId, WORD_BYTES};
 use memory::Label;
 use memory::extent::allocate_extent;
 
-/// Makes an empty table of `buckets` buckets, its segments in ranges over `nodes`. The zeroed bucket is a
-/// valid empty bucket of level 0, so nothing but the root is written.
+/// Creates an empty table of `buckets` buckets, with its segments in ranges over `nodes`. A zeroed
+/// bucket is a valid empty bucket of level 0, so only the root is written.
 pub async fn create<E: Env>(
     env: &E,
     nodes: &[NodeId],
@@ -57,8 +57,9 @@ pub async fn read_directory<E: Env>(env: &E, table: &HashTable) -> Result<Direct
     if batch.words(head)[0] != root::MAGIC || count > SEGMENTS_MAX {
         return Err(IndexError::Damaged(Flaw::NoHashRoot.at(table.root)));
     }
-    // The state is read again with the segments, after the count: a split raises the count first, so a
-    // state seen now may at most need segments beyond the count, which the caller asks for once more.
+    // The state is read again with the segments, after the count: a split raises the count first,
+    // so a state seen now may need at most segments beyond the count, and the caller then reads the
+    // root again.
     batch.clear_verbs();
     let state = batch.read(table.root.add_words(root::STATE), 1);
     let segments = batch.read(table.root.add_words(root::SEGMENT), count as u32);

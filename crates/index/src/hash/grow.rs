@@ -1,4 +1,4 @@
-//! Growth while in use: splitting the next bucket, in the order of linear hashing.
+//! Online growth: splits the next bucket, in the order of linear hashing.
 
 use super::create::allocate_segment;
 use super::{Directory, HashTable, SEGMENTS_MAX, read_directory, root};
@@ -9,16 +9,16 @@ use layout::row::{HEADER, LINK, VERSION};
 use layout::{GlobalPtr, NodeId, VersionWord};
 use memory::{Label, Pool};
 
-/// Moments of a split at which the world may end.
+/// Failure points of a split.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum HashStep {
     /// The grow lock and the bucket's insert word are held.
     BucketLocked,
     /// All rows that move are locked.
     RowsLocked,
-    /// The new bucket is complete; nobody knows it yet.
+    /// The new bucket is complete; nothing leads to it yet.
     NewBucketWritten,
-    /// The old bucket sends its readers to the new one.
+    /// The old bucket redirects its readers to the new one.
     OldBucketRedirected,
     /// The root counts the new bucket.
     RootWritten,
@@ -47,35 +47,35 @@ impl FailurePoint for HashStep {
     }
 }
 
-/// What became of an attempt to grow.
+/// Result of an attempt to grow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Growth {
-    /// One bucket was split.
     Grown,
-    /// Somebody else holds a lock; another time.
+    /// Another process holds a lock; try again later.
     Busy,
-    /// The directory is full.
     Full,
 }
 
-/// A block of a chain as it was read, with what remains of it.
+/// A block of a chain as read; its arena copy is updated during the split.
 struct Block {
     ptr: GlobalPtr,
     span: Span,
     slots: u32,
 }
 
-/// Splits the next bucket. `timestamp` is a number of the caller's lane that serves this attempt only.
+/// Splits the next bucket. `timestamp` is a number of the caller's lane that serves this attempt
+/// only.
 ///
 /// 1. Lock the root's grow word and the bucket's insert word; lock every row that moves.
 /// 2. Write the new bucket, its rows still locked. It is private until step 3.
 /// 3. Raise the old bucket's split level: from now on its readers look in the new one.
 /// 4. Mark the moved rows MOVED, clear their tags, count the bucket in the root, unlock everything.
 ///
-/// A reader that found a row in the old bucket before step 3 has what everybody has: no row that moves
-/// changes before step 4.
+/// A reader that found a row in the old bucket before step 3 has the same row as all others: no row
+/// that moves changes before step 4.
 ///
-/// Rows are only moved in versions of which `is_installed` says that all of their words have come.
+/// Rows are only moved in versions for which `is_installed` confirms that all their words have
+/// arrived.
 pub async fn grow<E: Env>(
     env: &E,
     table: &HashTable,
@@ -125,7 +125,7 @@ async fn unlock_root<E: Env>(env: &E, table: &HashTable) -> Result<(), IndexErro
     Ok(())
 }
 
-/// Makes sure that the segment of bucket `target` exists.
+/// Ensures that the segment of bucket `target` exists.
 async fn ensure_segment<E: Env>(
     env: &E,
     table: &HashTable,
@@ -170,7 +170,7 @@ async fn split<E: Env>(
     let (batch, blocks) = read_chain(env, batch, table, old).await?;
     let modulus = table.initial_buckets << level;
     let moving = slots_that_move(&batch, table, &blocks, modulus, target);
-    // Nothing has changed yet: whoever finds no memory now leaves the bucket as it was.
+    // Nothing has changed yet: without memory the split stops here and leaves the bucket as it was.
     let spare = match allocate_blocks(env, table, pool, moving.len()).await {
         Ok(spare) => spare,
         Err(error) => {
@@ -185,7 +185,7 @@ async fn split<E: Env>(
         return Ok(Growth::Busy);
     };
     env.reach(HashStep::RowsLocked).await;
-    // Whoever misses a key in the new bucket learns there what was collected in the old one.
+    // A reader that misses a key in the new bucket sees there what was collected in the old one.
     let forgets = env.mutant("hash::forget_collected");
     let collected = if forgets { 0 } else { batch.word(blocks[0].span.at + bucket::COLLECTED) };
     let identity = Identity { bucket: target, level };
@@ -202,7 +202,7 @@ async fn split<E: Env>(
     Ok(Growth::Grown)
 }
 
-/// A slot that moves: where it is, what was read of it, where its copy goes.
+/// A slot that moves: its position, the words read, and its address.
 struct Moving {
     block: usize,
     index: u32,
@@ -212,7 +212,8 @@ struct Moving {
     to: std::cell::Cell<GlobalPtr>,
 }
 
-/// The overflow blocks that a new bucket with `count` slots in use needs; none of them if not all.
+/// Allocates the overflow blocks that a new bucket with `count` used slots needs; all of them or
+/// none.
 async fn allocate_blocks<E: Env>(
     env: &E,
     table: &HashTable,
@@ -259,7 +260,8 @@ async fn unlock_bucket<E: Env>(env: &E, bucket: GlobalPtr, insert: u64) -> Resul
     Ok(())
 }
 
-/// Reads the bucket and all its overflow blocks; the insert word is held, so the chain stands still.
+/// Reads the bucket and all its overflow blocks; the insert word is locked, so the chain does not
+/// change.
 async fn read_chain<E: Env>(
     env: &E,
     mut batch: Batch,
@@ -317,7 +319,7 @@ fn slots_that_move(
     moving
 }
 
-/// Locks every row that moves and reads it whole; on any conflict releases what it got.
+/// Locks every row that moves and reads it untorn; on any conflict releases the locks it got.
 async fn lock_rows<E: Env>(
     env: &E,
     mut batch: Batch,
@@ -347,7 +349,7 @@ async fn lock_rows<E: Env>(
             let header = header(&batch, slot);
             batch.write_word(slot.from, header);
         } else if complete {
-            // What was read before the lock may have been torn; now it stands still.
+            // A read before the lock may be torn; now the row does not change.
             let words = slot.span.words;
             let again = batch.read(slot.from, words);
             debug_assert_eq!(again.words, words);
@@ -373,8 +375,9 @@ async fn lock_rows<E: Env>(
     Ok(Some(batch))
 }
 
-/// Whether the versions of rows that were read under their locks are installed, to the last word: a header may come
-/// before the image that it is written with, and what comes late would hit whoever has the slot then.
+/// Whether the versions of rows that were read under their locks are completely installed: a header
+/// may arrive before the image of the same write, and a late word would hit the next row in the
+/// slot.
 fn are_installed(
     batch: &Batch,
     moving: &[Moving],
@@ -387,7 +390,8 @@ fn are_installed(
     })
 }
 
-/// The rows with the places of what was read under their locks: at the end of the arena, in order.
+/// The rows with the arena offsets of the reads under their locks: at the end of the arena, in
+/// order.
 fn under_locks<'a>(
     batch: &Batch,
     moving: &'a [Moving],
@@ -401,8 +405,8 @@ fn under_locks<'a>(
     })
 }
 
-/// Puts the rows that were read under their locks where their first readings were. The header keeps the value it had
-/// before the lock.
+/// Copies the rows that were read under their locks over their first reads. The header keeps its
+/// value from before the lock.
 fn copy_back(batch: &mut Batch, moving: &[Moving]) {
     for (slot, at) in under_locks(batch, moving) {
         let image = Span { at: at + VERSION, words: slot.span.words - VERSION };
@@ -410,7 +414,8 @@ fn copy_back(batch: &mut Batch, moving: &[Moving]) {
     }
 }
 
-/// Writes the moved slots into the new bucket and, if need be, its overflow blocks. Rows keep the lock.
+/// Writes the moved slots into the new bucket and, if necessary, its overflow blocks. Rows stay
+/// locked.
 #[allow(clippy::too_many_arguments, reason = "one step of a split, with all that it touches")]
 async fn write_new_bucket<E: Env>(
     env: &E,
@@ -470,8 +475,9 @@ async fn redirect<E: Env>(
     Ok(env.execute(batch).await?)
 }
 
-/// Empties the slots whose rows moved: MOVED in the header for whoever still holds the address, then
-/// the tag, so that the slot can be used again. The version becomes NONE: no reader takes the copy.
+/// Empties the slots of moved rows: MOVED in the header for readers that still have the address,
+/// then the tag, so that the slot can be reused. The version becomes NONE: no reader takes the
+/// copy.
 async fn retire_slots<E: Env>(
     env: &E,
     mut batch: Batch,
@@ -492,7 +498,7 @@ async fn retire_slots<E: Env>(
             };
             batch.write_word(slot.from, header);
         } else {
-            // Whoever reads the whole neighbourhood goes by keys, and would follow an outdated pointer.
+            // A reader of the whole bucket compares keys, and would follow an outdated pointer.
             let zeros = batch.reserve(slot.span.words);
             batch.words_mut(zeros).fill(0);
             batch.write(slot.from, zeros);

@@ -1,38 +1,37 @@
-//! From a key to its bucket.
+//! Finds the bucket of a key.
 
 use super::HashTable;
 use layout::bucket::Identity;
 use layout::key::hash_words;
 use layout::{GlobalPtr, Placement, Schema};
 
-/// How keys choose their bucket, with everything precomputed.
+/// How keys select their bucket, with precomputed constants.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Locator {
     /// By the key's hash.
     Hashed,
-    /// By the hash of the key's first bytes; the rest tells the entries of a secondary index apart.
+    /// By the hash of the key's first bytes; the rest distinguishes entries of a secondary index.
     Prefix {
-        /// Bytes of the key that are hashed.
+        /// Number of key bytes to hash.
         bytes: u32,
     },
-    /// By the mixed-radix number that the key's integer columns make.
+    /// By the mixed-radix number of the key's integer columns.
     Dense {
-        /// One per column of the key.
+        /// One per key column.
         digits: Vec<Digit>,
-        /// Slots of a bucket.
         slots: u64,
     },
 }
 
-/// A column of the key as a digit: how far its value is above the smallest.
+/// A key column as a digit: the difference between its value and the smallest one.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Digit {
-    /// The word in which the column's bytes begin.
+    /// The word with the column's first byte.
     word: u32,
     /// Bits before the column in that word, and bits of the column.
     skipped: u32,
     bits: u32,
-    /// The smallest value, as keys encode it.
+    /// The smallest value, in the encoding of keys.
     smallest: u64,
     /// Number of values.
     count: u64,
@@ -70,7 +69,7 @@ impl Locator {
         Self::Dense { digits: placed.collect(), slots: u64::from(slots) }
     }
 
-    /// The number that chooses the bucket, and a number whose top byte is the tag.
+    /// The number that selects the bucket, and a number whose top byte is the tag.
     #[inline(always)]
     pub fn hash(&self, key: &[u64]) -> (u64, u64) {
         match self {
@@ -96,7 +95,7 @@ impl Locator {
     }
 }
 
-/// The remainder of `number` by `modulus`. Keys that place themselves are below it, and need no division.
+/// `number` modulo `modulus`. Numbers of dense keys are below it and need no division.
 #[inline]
 fn remainder(number: u64, modulus: u64) -> u64 {
     if number < modulus { number } else { number % modulus }
@@ -117,35 +116,32 @@ fn hash_prefix(key: &[u64], bytes: u32) -> u64 {
 /// A copy of a table's root block.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Directory {
-    /// Times the table has doubled.
+    /// How many times the table has doubled.
     pub level: u32,
     /// The next bucket to split.
     pub split: u64,
-    /// Addresses of the segments.
     pub segments: Vec<GlobalPtr>,
 }
 
-/// Where a key belongs.
+/// The bucket of a key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Place {
-    /// The bucket's number.
     pub number: u64,
-    /// The bucket.
     pub bucket: GlobalPtr,
-    /// The number that chose the bucket.
+    /// The number that selected the bucket.
     pub hash: u64,
     /// A number whose top byte is the key's tag.
     pub tag_hash: u64,
 }
 
 impl HashTable {
-    /// Bytes between two buckets: whole cache lines, so that headers do not straddle lines.
+    /// Words between two buckets: whole cache lines, so that headers do not straddle lines.
     #[inline]
     pub fn stride_words(&self) -> u64 {
         u64::from(self.layout.words()).next_multiple_of(8)
     }
 
-    /// The bucket that `key` belongs to, as far as `directory` knows.
+    /// The bucket of `key` according to `directory`.
     #[inline(always)]
     pub fn locate(&self, directory: &Directory, key: &[u64]) -> Place {
         let (hash, tag_hash) = self.locator.hash(key);
@@ -163,15 +159,15 @@ impl HashTable {
         segment.add_words((number & ((1 << self.segment_shift) - 1)) * self.stride_words())
     }
 
-    /// Number of buckets.
     pub fn bucket_count(&self, directory: &Directory) -> u64 {
         (self.initial_buckets << directory.level) + directory.split
     }
 
-    /// The bucket that the one at `place`, whose identity word was read, sends its readers to: a split may
-    /// have moved the key on before the root counts it, and may never get that far. Of several splits the
-    /// first that moved the key counts; where it went from there the next bucket knows. `None` if the key
-    /// was not moved, or the directory does not know the bucket's segment yet.
+    /// The bucket to which the bucket at `place`, whose identity word was read, redirects its
+    /// readers: a split may have moved the key before the root counts it, and may never get that
+    /// far. Of several splits, the first one that moved the key determines the result; the next
+    /// bucket redirects further. `None` if the key was not moved, or the directory does not have
+    /// the bucket's segment yet.
     pub fn redirected(&self, directory: &Directory, place: &Place, identity: u64) -> Option<Place> {
         let level = Identity::from_word(identity).level;
         let numbers = (0..=level).map(|level| place.hash % (self.initial_buckets << level));
@@ -180,7 +176,7 @@ impl HashTable {
         is_known.then(|| Place { number, bucket: self.bucket(directory, number), ..*place })
     }
 
-    /// Whether the bucket at `place`, whose identity word was read, is still where its key belongs.
+    /// Whether the key still belongs to the bucket at `place`, whose identity word was read.
     #[inline]
     pub fn is_current(&self, place: &Place, identity: u64) -> bool {
         let level = Identity::from_word(identity).level;

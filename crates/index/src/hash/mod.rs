@@ -1,8 +1,9 @@
-//! Hash tables over remote memory [ZB17 §5.2]: buckets of H slots, chained overflow blocks, linear growth.
+//! Hash tables over remote memory [ZB17 §5.2]: buckets of H slots, chained overflow blocks, linear
+//! growth.
 //!
-//! A table is a root block, which lists segments of buckets, and the buckets. Compute servers keep a copy
-//! of the root, the [`Directory`]; a bucket tells by its split level whether the copy was too old, so a
-//! miss is never concluded from an old directory.
+//! A table is a root block, which lists segments of buckets, and the buckets. Compute servers keep
+//! a copy of the root, the [`Directory`]; a bucket's split level shows whether the copy is
+//! outdated, so a miss is never concluded from an old directory.
 
 mod check;
 mod create;
@@ -18,9 +19,9 @@ pub use locate::{Directory, Locator, Place};
 
 use layout::{BucketLayout, GlobalPtr};
 
-/// Most segments of a table; the last doubling ends there.
+/// Largest number of segments of a table; it stops growing there.
 pub const SEGMENTS_MAX: u64 = 4096;
-/// Segments that a new table is planned with.
+/// Planned number of segments of a new table.
 const SEGMENTS_PLANNED: u64 = 64;
 
 /// The root block of a hash table.
@@ -29,14 +30,13 @@ const SEGMENTS_PLANNED: u64 = 64;
 /// word | field    | written by                | meaning
 ///    0 | magic    | creator                   | MAGIC
 ///    1 | state    | write, under the grow lock| level in the high byte, next bucket to split below
-///    2 | grow     | compare-and-swap, write   | lock of whoever splits a bucket
-///    3 | segments | write, under the grow lock| how many segments there are
+///    2 | grow     | compare-and-swap, write   | lock for splitting a bucket
+///    3 | segments | write, under the grow lock| number of segments
 ///    4 | segment  | write, under the grow lock| address of each segment
 /// ```
 pub mod root {
     /// "namdb" and a hash mark.
     pub const MAGIC: u64 = u64::from_be_bytes(*b"namdbHSH");
-    /// Word of the state.
     pub const STATE: u64 = 1;
     /// Word of the grow lock.
     pub const GROW: u64 = 2;
@@ -44,23 +44,20 @@ pub mod root {
     pub const COUNT: u64 = 3;
     /// Word of the first segment's address.
     pub const SEGMENT: u64 = 4;
-    /// Words of the block.
     pub const WORDS: u64 = SEGMENT + super::SEGMENTS_MAX;
 }
 
-/// A hash table: where its root is, and the shape of its parts.
+/// A hash table: the address of its root, and the shape of its parts.
 #[derive(Clone, PartialEq, Debug)]
 pub struct HashTable {
-    /// The root block.
     pub root: GlobalPtr,
     /// Shape of buckets and overflow blocks.
     pub layout: BucketLayout,
-    /// Whether slots hold rows; else pointers and keys.
+    /// Whether slots hold rows; otherwise pointers and keys.
     pub rows: bool,
-    /// Buckets at level 0.
     pub initial_buckets: u64,
     /// Buckets of a segment, as a power of two.
     pub segment_shift: u32,
-    /// How keys choose their bucket.
+    /// How keys select their bucket.
     pub locator: Locator,
 }

@@ -1,4 +1,4 @@
-//! Growth where memory runs out.
+//! Growth without memory.
 
 use super::*;
 use crate::error::IndexError;
@@ -10,7 +10,7 @@ use memory::{EXTENT_SERVICE, ExtentService, Extents, Label, Pool};
 use std::sync::Arc;
 
 const NODE: NodeId = NodeId(0);
-/// What fills the rest of the memory.
+/// Fills the rest of the memory.
 const BALLAST: Label = Label(9);
 const BALLAST_BYTES: u64 = 64 * 1024;
 const LABEL: Label = Label(1);
@@ -89,7 +89,7 @@ fn a_slot_that_is_being_emptied_is_whole_only_while_its_bucket_is_held() {
     let mut batch = Batch::new();
     let link = batch.read(first.add_words(u64::from(bucket::LINK)), 1);
     batch = run_now(env.execute(batch)).expect("the server is alive");
-    // In the chain, where no block has a lock of its own.
+    // In the chain, whose blocks have no lock of their own.
     let second = GlobalPtr::from_word(batch.word(link.at));
     batch.reset();
     let zeros = batch.reserve(table.layout.slot_words);

@@ -1,4 +1,4 @@
-//! Taking over the right neighbour of a leaf that holds little.
+//! Merges the right neighbour of a leaf with few entries into the leaf.
 
 use super::cache::LeafCache;
 use super::find::settle_range;
@@ -12,28 +12,30 @@ use crate::error::IndexError;
 use fabric::{Batch, Env};
 use layout::{GlobalPtr, VersionWord};
 
-/// Largest share of a leaf that two neighbours may fill together when one takes over the other, in
-/// percent. Half: as many inserts as there are entries must come before the leaf is split again.
+/// Largest fill of a leaf in percent after it has absorbed its neighbour. At 50 %, as many inserts
+/// as there are entries must come before the leaf is split again.
 const FILL_PERCENT_MAX: u32 = 50;
 
-/// A leaf that took over its right neighbour.
+/// A leaf that absorbed its right neighbour.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Absorbed {
-    /// The leaf as it stands now.
+    /// The leaf after the absorption.
     pub leaf: LeafRead,
-    /// The neighbour. No pointer of the tree leads to it, but readers may be on their way: the
-    /// caller frees it when no operation that began before now is still running, into a pool of
-    /// this tree's leaves.
+    /// The neighbour. No pointer of the tree leads to it, but readers may still be on their way:
+    /// the caller frees it into a pool of this tree's leaves once every operation that began before
+    /// now has ended.
     pub dead: GlobalPtr,
 }
 
-/// If `leaf` or its right neighbour is empty, or both together fill a leaf to half, lets the leaf
-/// take over range and entries of the neighbour. `None` if there is no neighbour or too much in it.
+/// If `leaf` or its right neighbour is empty, or both together fill at most half of a leaf, moves
+/// range and entries of the neighbour into the leaf. `None` if there is no neighbour or it has too
+/// many entries.
 ///
 /// `timestamp` as for [`super::make_room`].
 ///
 /// # Errors
-/// [`IndexError::Conflict`] if somebody else holds one of the two or changed it since it was read.
+/// [`IndexError::Conflict`] if another process holds one of the two or changed it since it was
+/// read.
 pub async fn absorb_right<E: Env>(
     env: &E,
     batch: Batch,
@@ -63,8 +65,9 @@ pub async fn absorb_right<E: Env>(
     env.reach(TreeStep::NeighboursLocked).await;
     let (batch, leaf) = take_over(env, batch, tree, &leaf, &right, timestamp).await?;
     env.reach(TreeStep::LeftTookOver).await;
-    // Dead before the leaf is unlocked: the leaf's changes must not pass by readers who still see
-    // the neighbour. Unlinked only then: whoever recovers from our death finds it through the leaf.
+    // The neighbour dies before the leaf is unlocked: readers that still see the neighbour must not
+    // miss the leaf's changes. It is unlinked only after that: recovery from our death finds it
+    // through the leaf.
     let late = env.mutant("tree::late_burial");
     let batch = if late { batch } else { bury(env, batch, tree, &right, timestamp).await? };
     env.reach(TreeStep::RightDead).await;
@@ -83,7 +86,7 @@ fn is_worth_it(left: u32, right: u32, capacity: u32) -> bool {
     left == 0 || right == 0 || (left + right) * 100 <= capacity * FILL_PERCENT_MAX
 }
 
-/// Tries both locks at once; holds both or none afterwards, so that nobody waits for anybody.
+/// Tries both locks at once; holds both or none afterwards, so that there is no deadlock.
 async fn lock_both<E: Env>(
     env: &E,
     mut batch: Batch,
@@ -134,9 +137,8 @@ async fn take_over<E: Env>(
     Ok((execute(env, batch).await?, LeafRead { ptr: leaf.ptr, span, insert: timestamp }))
 }
 
-/// Marks a leaf whose range and entries another one took over, and unlocks it: readers start again,
-/// and the word keeps late swaps away. Fences and `next` stay, for those who come over the leaf
-/// before it.
+/// Marks a leaf as absorbed (DEAD), and unlocks it: readers restart, and swaps that arrive late
+/// fail on its insert word. Fences and `next` stay, for readers that come from the preceding leaf.
 pub(super) async fn bury<E: Env>(
     env: &E,
     mut batch: Batch,
@@ -152,7 +154,7 @@ pub(super) async fn bury<E: Env>(
     execute(env, batch).await
 }
 
-/// Lets a leaf lead to `after`, past a buried neighbour, and unlocks it.
+/// Links a leaf to `after`, past a buried neighbour, and unlocks it.
 pub(super) async fn unlink_and_unlock<E: Env>(
     env: &E,
     mut batch: Batch,

@@ -1,18 +1,17 @@
-//! Where leaves were last seen: the compute server's shortcut past the inner nodes.
+//! The last known addresses of leaves: a compute server's shortcut past the inner nodes.
 
 use super::order::{count_below, count_to};
 use super::view::{LeafView, generation, is_below};
 use layout::{GlobalPtr, Key};
 
-/// Leaves that a cache keeps unless told otherwise; about 4 MiB.
+/// Default capacity of a cache in leaves; about 4 MiB.
 const LEAF_COUNT_MAX: usize = 1 << 16;
-/// Leaves of one chunk.
 const CHUNK_LEAVES_MAX: usize = 64;
 
-/// What one endpoint remembers of one tree's leaves. Plain private memory: it may be outdated at
-/// any time, so whoever reads a leaf by it compares generation and fences with what was read.
+/// An endpoint's cache of one tree's leaves. It is plain private memory and may be outdated at any
+/// time, so a reader compares generation and fences with those of the leaf it has read.
 ///
-/// Leaves stand in chunks, in the order of their keys, each as a record of words:
+/// Leaves are in chunks, ordered by key, each as a record of words:
 ///
 /// ```text
 /// word  | field
@@ -30,18 +29,17 @@ pub struct LeafCache {
     firsts: Vec<u64>,
     leaf_count: usize,
     leaf_count_max: usize,
-    /// The leaf used last, by chunk and word; runs of neighbouring keys never search.
+    /// The leaf used last, by chunk and word; accesses to neighbouring keys need no search.
     finger: (usize, usize),
-    /// The entry evicted last; the next victim stands behind it.
+    /// The entry evicted last; the next victim follows it.
     hand: Option<Key>,
 }
 
 /// A leaf as it was last seen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LeafPlace {
-    /// The leaf.
     pub ptr: GlobalPtr,
-    /// Which life of that memory.
+    /// Generation of that memory.
     pub(super) generation: u32,
 }
 
@@ -71,12 +69,11 @@ impl LeafCache {
         }
     }
 
-    /// Leaves remembered.
     pub fn leaf_count(&self) -> usize {
         self.leaf_count
     }
 
-    /// Forgets everything: the tree was dropped.
+    /// Empties the cache after the tree was dropped.
     pub fn clear(&mut self) {
         *self = Self::new(self.leaf_count_max);
     }
@@ -98,8 +95,8 @@ impl LeafCache {
         Some(place)
     }
 
-    /// Shows the leaves that covered `from..=to` when they were last seen, up to `count_max` of them and up
-    /// to the first gap.
+    /// Visits the leaves that covered `from..=to` when they were last seen, up to `count_max` of
+    /// them and up to the first gap.
     pub fn run(
         &self,
         from: &[u64],
@@ -122,7 +119,7 @@ impl LeafCache {
         }
     }
 
-    /// The leaf whose record stands at `at`, if it covers `key`.
+    /// The leaf with its record at `at`, if it covers `key`.
     #[inline]
     fn place_at(&self, at: (usize, usize), key: &[u64]) -> Option<LeafPlace> {
         let words = key.len();
@@ -144,7 +141,7 @@ impl LeafCache {
         Some((chunk, record * self.stride()))
     }
 
-    /// Remembers a leaf that was just read.
+    /// Adds a leaf that was just read.
     #[inline]
     pub(super) fn learn(&mut self, ptr: GlobalPtr, leaf: &LeafView<'_>) {
         let unbounded = if leaf.shape().unbounded { UNBOUNDED } else { 0 };
@@ -189,7 +186,7 @@ impl LeafCache {
         }
     }
 
-    /// Where the record that begins with `low` stands or belongs.
+    /// The position of the record that begins with `low`, or where to insert it.
     fn place_for(&mut self, low: &[u64]) -> (usize, usize) {
         if self.chunks.is_empty() {
             self.chunks.push(Vec::new());
@@ -227,9 +224,10 @@ impl LeafCache {
         }
     }
 
-    /// Forgets whatever leads from `key` to `ptr`.
+    /// Removes the record that leads from `key` to `ptr`.
     pub(super) fn forget(&mut self, key: &[u64], ptr: GlobalPtr) {
-        // The finger may lie on an outdated leaf that reaches over the one that the search would find.
+        // The finger may point to an outdated leaf that overlaps the one that the search would
+        // find.
         self.finger = NOWHERE;
         let Some((chunk, at)) = self.position(key) else { return };
         if self.chunks[chunk][at + 2 * self.key_words] == ptr.word() {
@@ -237,8 +235,7 @@ impl LeafCache {
         }
     }
 
-    /// Sweeps over the keys in turn: no bookkeeping on the warm path, and no leaf stays unused for
-    /// long.
+    /// Evicts records in key order: no bookkeeping on the warm path, and unused leaves go soon.
     fn evict(&mut self, kept: &Key) {
         let behind = self.hand.and_then(|hand| self.position(hand.words()));
         let mut at = behind.map_or((0, 0), |at| self.after(at));
@@ -253,7 +250,7 @@ impl LeafCache {
         self.remove(at);
     }
 
-    /// The record behind the one at `at`; behind the last comes the first.
+    /// The record after the one at `at`; the first follows the last.
     fn after(&self, (chunk, at): (usize, usize)) -> (usize, usize) {
         match at + self.stride() {
             next if next < self.chunks[chunk].len() => (chunk, next),

@@ -1,4 +1,4 @@
-//! Following `next` from a leaf to the one behind it.
+//! Follows `next` from a leaf to the leaf after it.
 
 use super::node::read_node;
 use super::view::{LeafView, is_below};
@@ -6,19 +6,19 @@ use crate::error::IndexError;
 use fabric::{Batch, Env, Span};
 use layout::{GlobalPtr, LeafLayout};
 
-/// The leaf behind another one.
+/// The leaf after another one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Behind {
     pub ptr: GlobalPtr,
     pub span: Span,
 }
 
-/// Reads the leaf that begins at `end`, where a leaf that leads to `next` ends. `None` if there is
-/// none: the leaf was read too long ago.
+/// Reads the leaf that begins at `end`, where a leaf with the right link `next` ends. `None` if
+/// there is none: the leaf was read too long ago.
 ///
-/// While a leaf takes over its right neighbour it ends where the neighbour ended, but still leads
-/// to it, so that recovery finds both. Whoever comes by passes the neighbour, dead or alive, and
-/// goes on behind it.
+/// While a leaf absorbs its right neighbour it ends where the neighbour ended, but still links to
+/// it, so that recovery finds both. A reader passes the neighbour, dead or alive, and continues
+/// after it.
 pub(super) async fn read_behind<E: Env>(
     env: &E,
     mut batch: Batch,
@@ -47,8 +47,7 @@ pub(super) async fn read_behind<E: Env>(
     Ok((batch, None))
 }
 
-/// Whether `right` is a neighbour whose range belongs to the leaf that leads to it and ends at
-/// `end`.
+/// Whether the range of `right` belongs to the leaf that links to it and ends at `end`.
 pub(super) fn is_taken_over(right: &LeafView<'_>, end: Option<&[u64]>) -> bool {
     let same_end = match end {
         Some(end) => !right.shape().unbounded && right.high() == end,

@@ -11,36 +11,32 @@ use fabric::{Batch, Env};
 use layout::{GlobalPtr, Key, LeafLayout};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a full check found.
+/// Result of a full check.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct TreeReport {
-    /// Levels of inner nodes.
     pub height: u32,
-    /// Inner nodes in use.
     pub inner_nodes: u64,
-    /// Leaves.
     pub leaves: u64,
-    /// Entries of all leaves.
     pub entries: u64,
-    /// Leaves found locked: what somebody holds, or a dead lane has left.
+    /// Locked leaves: a transaction holds them, or a dead lane has left them.
     pub locked: Vec<GlobalPtr>,
     /// The first word of every entry's value: in a database, the address of its row.
     pub leads_to: Vec<GlobalPtr>,
-    /// Inner nodes that do not know of a change of leaves: somebody died before telling. Readers
-    /// get by, and the first who loses time over it has it settled.
+    /// Inner nodes that lack a change of leaves: the process died before the call. Readers find
+    /// their leaves nevertheless, and the first reader that loses time over it settles it.
     pub unsettled: Vec<String>,
-    /// What is wrong, in words.
+    /// Structural errors, in words.
     pub errors: Vec<String>,
 }
 
 impl TreeReport {
-    /// Share of all leaves' entries in use, in percent.
+    /// Share of used entries of all leaves, in percent.
     pub fn fill_percent(&self, layout: &LeafLayout) -> f64 {
         100.0 * self.entries as f64 / (self.leaves * u64::from(layout.entries)) as f64
     }
 }
 
-/// A node met by the check.
+/// A node visited by the check.
 #[derive(Clone, Debug)]
 struct Met {
     ptr: GlobalPtr,
@@ -55,9 +51,9 @@ impl Met {
     }
 }
 
-/// Reads every node and checks: fences meet, keys rise strictly between them, no node met is dead,
-/// each level reached over `next` is the one reached from the level above, counts fit. Meant for a
-/// tree at rest; under load it may report what is in motion.
+/// Reads every node and checks: fences meet, keys rise strictly between them, no visited node is
+/// dead, each level reached over `next` is the one reached from the level above, counts match.
+/// Meant for an idle tree; under load it may report changes in progress.
 pub async fn check<E: Env>(env: &E, tree: &Tree) -> Result<TreeReport, IndexError> {
     let mut report = TreeReport::default();
     let (_, block) = read_root(env, Batch::new(), tree.root).await?;
@@ -155,7 +151,7 @@ async fn read_level<E: Env>(
     Ok(nodes)
 }
 
-/// Where a locked leaf leads, past a neighbour whose owner died while he took it over.
+/// The right link of a locked leaf, past a neighbour whose owner died during the absorption.
 async fn past_taken_over<E: Env>(
     env: &E,
     report: &mut TreeReport,
@@ -196,7 +192,7 @@ fn check_entries(report: &mut TreeReport, node: &LeafView<'_>, ptr: GlobalPtr) {
     }
 }
 
-/// Above level 1 every entry names the node that begins at its key.
+/// Above level 1 every entry points to the node that begins at its key.
 fn check_inner_children(report: &mut TreeReport, above: &[Met], nodes: &[Met]) {
     let entries: BTreeMap<Key, GlobalPtr> =
         above.iter().flat_map(|node| node.children.iter().copied()).collect();
@@ -213,7 +209,7 @@ fn check_inner_children(report: &mut TreeReport, above: &[Met], nodes: &[Met]) {
     }
 }
 
-/// On level 1 an entry names the leaf that begins at its key, or, if it is a loan, covers it.
+/// On level 1 an entry points to the leaf that begins at its key or, if it is a loan, covers it.
 fn check_leaf_entries(report: &mut TreeReport, level_one: &[Met], leaves: &[Met]) {
     let by_low: BTreeMap<Key, &Met> = leaves.iter().map(|leaf| (leaf.low, leaf)).collect();
     let mut reached = BTreeSet::new();

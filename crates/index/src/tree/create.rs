@@ -1,4 +1,4 @@
-//! Making a tree, and finding one again by its root block.
+//! Creates a tree, and opens one by its root block.
 
 use super::descend::read_root;
 use super::find::ask;
@@ -13,7 +13,7 @@ use layout::leaf;
 use layout::{GlobalPtr, Key, LeafLayout, NodeId};
 use memory::{Label, Pool};
 
-/// Makes an empty tree: one leaf out of `pool`, root block and inner nodes on `node`.
+/// Creates an empty tree: one leaf from `pool`, root block and inner nodes on `node`.
 pub async fn create_tree<E: Env>(
     env: &E,
     pool: &mut Pool,
@@ -39,7 +39,8 @@ pub async fn create_tree<E: Env>(
     Ok(Tree { root, node, layout })
 }
 
-/// Tells the tree service of `node` that the trees with this label are gone and their extents go back.
+/// Notifies the tree service of `node` that the trees with this label are dropped and their extents
+/// freed.
 pub async fn forget_trees<E: Env>(env: &E, node: NodeId, label: Label) -> Result<(), CallError> {
     env.call(node, TREE_SERVICE, Request::Forget { label }.encode()).await.map(drop)
 }

@@ -1,4 +1,4 @@
-//! Descending the inner nodes, on the memory server.
+//! Descends the inner nodes, on the memory server.
 
 use super::node::{back_off, read_node};
 use super::root::{ROOT_WORDS, TreeRoot, inner_layout};
@@ -8,11 +8,11 @@ use crate::error::IndexError;
 use fabric::{Batch, CallError, Env, Span};
 use layout::{GlobalPtr, Key, LeafLayout};
 
-/// How often a descent starts again before it gives up. It does when it meets a node that was
-/// absorbed between two reads, which is rare.
+/// Restarts of a descent before it fails. It restarts if it meets a node that was absorbed between
+/// two reads, which is rare.
 const DESCENT_RETRY_COUNT_MAX: u32 = 100;
 
-/// An inner node that was read whole.
+/// An inner node that was read untorn.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct InnerRead {
     pub ptr: GlobalPtr,
@@ -52,7 +52,7 @@ pub(super) fn entry_for(
     }
 }
 
-/// The child of level 1 that leads to `key`'s leaf: the answer to a call.
+/// The leaf for `key` according to level 1: the answer to a call.
 pub(super) async fn find_child<E: Env>(
     env: &E,
     batch: Batch,
@@ -67,7 +67,7 @@ pub(super) async fn find_child<E: Env>(
     Ok((batch, child))
 }
 
-/// Refuses keys of another length than the tree's.
+/// Refuses keys with another length than the tree's.
 pub(super) fn check_key(block: &TreeRoot, key: &Key) -> Result<(), IndexError> {
     if key.words().len() != block.layout.key_words as usize {
         return Err(CallError::Malformed("the tree service: a key of another length").into());
@@ -75,8 +75,8 @@ pub(super) fn check_key(block: &TreeRoot, key: &Key) -> Result<(), IndexError> {
     Ok(())
 }
 
-/// Reads the inner node on `level` that covers `key`. Needs no latch: each node is read whole and
-/// proves by level and fences that it is on the way.
+/// Reads the inner node on `level` that covers `key`. It needs no latch: each node is read untorn,
+/// and its level and fences prove that it is on the path.
 pub(super) async fn descend<E: Env>(
     env: &E,
     mut batch: Batch,

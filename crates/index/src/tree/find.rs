@@ -1,4 +1,4 @@
-//! Finding the leaf that holds a key: by the cache in one round trip, else by a call and a read.
+//! Finds the leaf for a key: through the cache in one round trip, otherwise by a call and a read.
 
 use super::cache::{LeafCache, LeafPlace};
 use super::chain::read_behind;
@@ -11,24 +11,24 @@ use fabric::{Batch, Env, Span};
 use layout::row::Cover;
 use layout::{GlobalPtr, Key};
 
-/// How often finding starts again before it gives up.
+/// Restarts of a search before it fails.
 const FIND_RETRY_COUNT_MAX: u32 = 100;
-/// Leaves passed on the way to the right before it is cheaper to ask. More of them behind an answer
-/// of the memory server mean that somebody died before it told of a split, so that settling pays.
+/// Leaves passed to the right before a call is cheaper. More of them after an answer of the memory
+/// server mean that a process died between a split and its call, so settling pays.
 const HOP_COUNT_MAX: u32 = 4;
 
-/// A read of a leaf that was pushed but need not have been posted yet.
+/// A pushed read of a leaf, which need not be posted yet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PostedLeaf {
-    /// The leaf hoped for.
+    /// The expected leaf.
     pub ptr: GlobalPtr,
-    /// Where its words will stand in the arena.
+    /// Its words in the arena.
     pub span: Span,
     generation: u32,
 }
 
-/// Pushes the read of the leaf that covered `key` when the cache saw it last; `None` if the cache
-/// knows none. For callers that put several leaves into one round trip.
+/// Pushes the read of the leaf that covered `key` when the cache last saw it; `None` if the cache
+/// has none. For callers that read several leaves in one round trip.
 #[inline]
 pub fn post_leaf(
     batch: &mut Batch,
@@ -40,7 +40,7 @@ pub fn post_leaf(
     Some(post_leaf_at(batch, tree, cache.find(key)?))
 }
 
-/// Pushes the read of the leaf at `place`, where the cache saw it last.
+/// Pushes the read of the leaf at `place`, where the cache last saw it.
 #[inline]
 pub fn post_leaf_at(batch: &mut Batch, tree: &Tree, place: LeafPlace) -> PostedLeaf {
     let LeafPlace { ptr, generation } = place;
@@ -48,7 +48,7 @@ pub fn post_leaf_at(batch: &mut Batch, tree: &Tree, place: LeafPlace) -> PostedL
     PostedLeaf { ptr, span, generation }
 }
 
-/// The leaf behind a completed read, if it is whole and covers `key`; else the caller goes to
+/// The leaf from a completed read, if it is untorn and covers `key`; otherwise the caller uses
 /// [`find_leaf`].
 #[inline]
 pub fn accept_leaf(
@@ -60,8 +60,8 @@ pub fn accept_leaf(
     accept_any(batch, tree, posted).filter(|leaf| leaf.view(batch, tree).covers(key))
 }
 
-/// The leaf behind a completed read, if it is whole and still the one that was hoped for, whatever keys
-/// it covers by now.
+/// The leaf from a completed read, if it is untorn and still the expected one, whatever keys it
+/// covers now.
 #[inline]
 pub fn accept_any(batch: &Batch, tree: &Tree, posted: PostedLeaf) -> Option<LeafRead> {
     let leaf = LeafRead { ptr: posted.ptr, span: posted.span, insert: Default::default() };
@@ -70,10 +70,10 @@ pub fn accept_any(batch: &Batch, tree: &Tree, posted: PostedLeaf) -> Option<Leaf
     (view.is_live(0) && same_life).then(|| LeafRead { insert: view.insert_word(), ..leaf })
 }
 
-/// Reads the leaf that covers `key`, whole, to the end of the arena. `batch` must hold no verbs.
+/// Reads the leaf that covers `key`, untorn, to the end of the arena. `batch` must hold no verbs.
 ///
-/// One round trip if the cache is right; one more per split since it was; a call and a read if it
-/// knows nothing or names a leaf that is gone.
+/// It takes one round trip if the cache is right, one more per split since then, and a call and a
+/// read if the cache has no leaf or names one that was absorbed.
 pub async fn find_leaf<E: Env>(
     env: &E,
     mut batch: Batch,
@@ -108,8 +108,7 @@ pub async fn find_leaf<E: Env>(
     Err(IndexError::Contended)
 }
 
-/// Follows `next` from the leaf at `start` to the one that covers `key`; `None` if this leads
-/// nowhere.
+/// Follows `next` from the leaf at `start` to the one that covers `key`; `None` if that fails.
 async fn walk_right<E: Env>(
     env: &E,
     batch: Batch,
@@ -157,15 +156,15 @@ async fn ask_for_leaf<E: Env>(env: &E, tree: &Tree, key: &[u64]) -> Result<Globa
     ask(env, tree, Request::Find { root: tree.root, key: Key::from_words(key) }).await
 }
 
-/// Has the inner nodes around `key` brought into line: the last answer led to a leaf that is gone.
+/// Settles the inner nodes around `key`: the last answer led to an absorbed leaf.
 #[cold]
 async fn settle_key<E: Env>(env: &E, tree: &Tree, key: &[u64]) -> Result<GlobalPtr, IndexError> {
     let key = Key::from_words(key);
     ask(env, tree, Request::Settle { root: tree.root, low: key, high: Some(key) }).await
 }
 
-/// Has the inner nodes brought into line with the leaves that cover `low..high`, and returns the
-/// leaf that covers `low`.
+/// Settles the inner nodes above the leaves that cover `low..high`, and returns the leaf that
+/// covers `low`.
 pub(super) async fn settle_range<E: Env>(
     env: &E,
     tree: &Tree,

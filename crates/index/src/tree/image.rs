@@ -1,11 +1,11 @@
-//! Node images, built word by word at the end of an arena.
+//! Builds node images at the end of an arena.
 
 use super::view::{LeafView, next_life};
 use fabric::{Batch, Span};
 use layout::leaf::{self, LeafLayout, Shape};
 use layout::{GlobalPtr, Key, VersionWord};
 
-/// Everything of a node but its entries.
+/// All of a node except its entries.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Head {
     pub insert: VersionWord,
@@ -78,7 +78,6 @@ impl ImageBuilder {
         }
     }
 
-    /// Appends one entry.
     #[inline]
     pub fn push(&mut self, batch: &mut Batch, key: &[u64], value: &[u64]) {
         assert!(key.len() == self.layout.key_words as usize);
@@ -88,7 +87,7 @@ impl ImageBuilder {
         self.count += 1;
     }
 
-    /// Writes the head in front of the entries and returns the whole image.
+    /// Writes the head before the entries and returns the whole image.
     #[inline]
     pub fn finish(self, batch: &mut Batch, head: &Head) -> Span {
         let Self { layout, at, count } = self;
@@ -116,13 +115,13 @@ impl ImageBuilder {
     }
 }
 
-/// Pushes the write of a whole image; the insert word in it is not written.
+/// Pushes the write of a whole image, without its insert word.
 #[inline]
 pub(super) fn post_image(batch: &mut Batch, layout: LeafLayout, to: GlobalPtr, span: Span) {
     post_image_from(batch, layout, to, span, leaf::COLLECTED);
 }
 
-/// As [`post_image`], where all entries before word `first`, and the fences, stand there already.
+/// As [`post_image`], if all entries before word `first`, and the fences, are unchanged.
 #[inline]
 pub(super) fn post_image_from(
     batch: &mut Batch,
@@ -133,7 +132,7 @@ pub(super) fn post_image_from(
 ) {
     assert!(span.words == layout.words());
     let count = Shape::from_word(batch.word(span.at + leaf::SHAPE)).count;
-    // Words behind the last entry need not travel; only a checksum makes an image a fixed length.
+    // Words after the last entry are not sent, unless a checksum gives the image a fixed length.
     let words = if layout.checksummed { span.words } else { layout.entry(count) };
     let cover = layout::row::Cover::All;
     batch.write_row(to, Span { at: span.at, words }, first.min(words), cover);

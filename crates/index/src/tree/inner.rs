@@ -1,4 +1,4 @@
-//! Changing inner nodes, under the latch of the tree.
+//! Changes inner nodes, under the latch of the tree.
 
 use super::descend::{InnerRead, descend};
 use super::image::{Head, ImageBuilder, post_image};
@@ -13,28 +13,28 @@ use fabric::{Batch, Env, Span};
 use layout::leaf;
 use layout::{GlobalPtr, Key, LeafLayout};
 
-/// An entry of an inner node: where a child begins, and where it is.
+/// An entry of an inner node: the low fence and the address of a child.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Separator {
     pub low: Key,
     pub child: GlobalPtr,
 }
 
-/// Memory for a node, and the version that its next life begins with.
+/// Memory for a node, and the first version of its next generation.
 struct Fresh {
     ptr: GlobalPtr,
     version: u64,
 }
 
-/// Share of an inner node that is filled when it is split in the middle, in percent.
+/// Fill of an inner node after a split in the middle, in percent.
 const FILL_PERCENT: usize = 70;
 
-/// The inner nodes of one tree in the hands of the handler that holds its latch.
+/// The inner nodes of one tree, for the handler that holds its latch.
 pub(super) struct Inner<'a, E: Env> {
     pub env: &'a E,
     pub allocator: &'a dyn NodeAllocator<E>,
     pub root: GlobalPtr,
-    /// The root block; ours while the latch is held.
+    /// The root block; it does not change while the latch is held.
     pub block: TreeRoot,
 }
 
@@ -44,10 +44,11 @@ impl<E: Env> Inner<'_, E> {
         inner_layout(self.block.layout)
     }
 
-    /// Gives `node` the entries `new` in place of `old`. If they are too many it is split, and so
-    /// are its ancestors as far as needed; if nothing but a loan is left, its left neighbour takes
-    /// it over. Each split has its nodes, a new top among them, before it changes anything: a level whose
-    /// parent could not be split for want of memory is longer than it need be, and whole.
+    /// Replaces the entries of `node` by `new`. If they are too many it is split, and so are its
+    /// ancestors as far as needed; if only a loan is left, its left neighbour absorbs it. Each
+    /// split allocates its nodes, including a new top, before it changes anything: if the parent
+    /// could not be split for lack of memory, the level has more nodes than the parent has entries,
+    /// but is correct.
     pub async fn replace(
         &mut self,
         mut batch: Batch,
@@ -83,7 +84,7 @@ impl<E: Env> Inner<'_, E> {
         }
     }
 
-    /// Rewrites a node in place with some of its entries replaced, unless they stand there already.
+    /// Rewrites a node in place with some of its entries replaced, unless they are the same.
     pub async fn rewrite_part(
         &self,
         mut batch: Batch,
@@ -114,7 +115,7 @@ impl<E: Env> Inner<'_, E> {
         execute(self.env, batch).await
     }
 
-    /// Rewrites a node in place with fewer than too many entries.
+    /// Rewrites a node in place with entries that fit.
     async fn rewrite(
         &self,
         mut batch: Batch,
@@ -139,9 +140,10 @@ impl<E: Env> Inner<'_, E> {
         post_image(batch, layout, ptr, span);
     }
 
-    /// Memory for so many nodes, or for none. Absorbed nodes come first: whoever still descends through one
-    /// sees by level and fences that it is no longer what he looked for. They leave the list of the spare ones
-    /// with the next change of the root block; memory that is fresh is lost if not all of it is there.
+    /// Allocates memory for `count` nodes, or for none. Absorbed nodes come first: a reader that
+    /// still descends through one notices by level and fences that it is another node. They leave
+    /// the spare list with the next change of the root block; fresh memory is lost if not all of it
+    /// can be allocated.
     async fn allocate(
         &mut self,
         mut batch: Batch,
@@ -172,8 +174,8 @@ impl<E: Env> Inner<'_, E> {
         Ok((batch, fresh))
     }
 
-    /// Splits a node into `groups`: the new ones first, in memory of `fresh`, then the node itself, which from
-    /// then on leads to them. Returns the separators its parent lacks.
+    /// Splits a node into `groups`: writes the new nodes first, in `fresh` memory, then the node
+    /// itself, which links to them from then on. Returns the separators that its parent lacks.
     async fn split(
         &mut self,
         mut batch: Batch,
@@ -202,7 +204,7 @@ impl<E: Env> Inner<'_, E> {
         Ok((batch, rights))
     }
 
-    /// Puts a new top above the old one, which is all it leads to at first.
+    /// Puts a new top above the old one, which is its only child at first.
     async fn raise(
         &mut self,
         mut batch: Batch,
@@ -224,10 +226,9 @@ impl<E: Env> Inner<'_, E> {
         Ok(batch)
     }
 
-    /// Lets the left neighbour take over a node of level 1 that has nothing left but a loan, so
-    /// that a range that was emptied for good costs nothing. Not if the node is the first of its
-    /// parent: then the neighbour belongs to another parent, and one node per parent is a fair
-    /// price for simplicity.
+    /// Lets the left neighbour absorb a node of level 1 that has only a loan, so that a permanently
+    /// emptied range costs nothing. This is not done for the first node of its parent: its
+    /// neighbour belongs to another parent, and one node per parent is a fair price for simplicity.
     async fn shrink(
         &mut self,
         batch: Batch,
@@ -305,8 +306,8 @@ fn merge(old: &[Separator], more: &[Separator]) -> Vec<Separator> {
     all
 }
 
-/// One group if the entries fit; full groups if all that is new comes behind the old, because then
-/// more will come there; else groups of equal size.
+/// One group if the entries fit; full groups if all new entries come after the old ones, because
+/// more will follow there; otherwise groups of equal size.
 fn split_evenly_or_append<'a>(
     old: &[Separator],
     new: &'a [Separator],

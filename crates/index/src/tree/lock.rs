@@ -1,11 +1,10 @@
-//! Taking a leaf's insert word, with proof that the image read before is still the leaf.
+//! Locks a leaf's insert word, with proof that the image read before is current.
 
 use super::{LeafRead, Tree};
 use fabric::{Batch, Span, Swap};
 use layout::leaf;
 use layout::{GlobalPtr, VersionWord};
 
-/// A lock that was asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LeafLock {
     ptr: GlobalPtr,
@@ -14,31 +13,31 @@ pub struct LeafLock {
     expected_version: u64,
 }
 
-/// What became of it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LockResult {
-    /// Held, and the image that was read is the leaf.
+    /// The lock is held, and the image is current.
     Held,
-    /// Somebody else holds it or changed the leaf; nothing of ours is there.
+    /// Another process holds or changed the leaf; nothing was written.
     Missed,
-    /// Held, but the leaf was rewritten since it was read: release it and start again.
+    /// The lock is held, but the leaf was rewritten since it was read: release it and restart.
     Outdated,
 }
 
 impl LockResult {
-    /// Whether the owner's word stands in the leaf, so that it has to be released at the end.
+    /// Whether the leaf has the owner's word, so that the caller must release it.
     #[inline]
     pub fn must_release(self) -> bool {
         self != Self::Missed
     }
 }
 
-/// Pushes the swap of `leaf`'s insert word to `timestamp` with the lock bit, and a look at the
-/// leaf's version behind it; the contract orders a read after an earlier atomic on the same server.
+/// Pushes the swap of `leaf`'s insert word to `timestamp` with the lock bit, followed by a read of
+/// the leaf's version; the contract orders a read after an earlier atomic on the same server.
 ///
-/// The version closes two gaps that the insert word leaves. A word of a leaf and its image may have
-/// been read at different moments; and whoever changed a leaf twice under one number would leave the
-/// same word twice. Splits and commits draw different numbers, and the counter holds even if they did not:
+/// The version closes two gaps of the insert word. A leaf's insert word and image may have been
+/// read at different moments; and a writer that changed a leaf twice under one number would leave
+/// the same word twice. Splits and commits draw different numbers, and the counter suffices even if
+/// they did not:
 ///
 /// ```text
 /// 1. transaction T splits the leaf under number 7: the word is 7
@@ -64,7 +63,7 @@ pub fn post_lock(
     LeafLock { ptr: leaf.ptr, swap, version, expected_version }
 }
 
-/// What a completed lock attempt brought.
+/// The result of a completed lock.
 #[inline]
 pub fn lock_result(batch: &Batch, lock: &LeafLock) -> LockResult {
     if !batch.swapped(lock.swap) {
@@ -76,15 +75,14 @@ pub fn lock_result(batch: &Batch, lock: &LeafLock) -> LockResult {
     }
 }
 
-/// Pushes the release of a lock: the owner's number without the lock bit, so that no swap that
-/// expected an earlier word succeeds late.
+/// Pushes the release of a lock: the owner's number without the lock bit, so that late swaps that
+/// expect an earlier word fail.
 #[inline]
 pub(super) fn post_release(batch: &mut Batch, ptr: GlobalPtr, timestamp: VersionWord) {
     batch.write_word(ptr.add_words(u64::from(leaf::INSERT)), timestamp.timestamp().word());
 }
 
 impl LeafLock {
-    /// The leaf that was to be locked.
     pub fn ptr(&self) -> GlobalPtr {
         self.ptr
     }

@@ -1,4 +1,4 @@
-//! What compute servers ask the tree service for, and what it answers.
+//! Requests of compute servers to the tree service, and its answers.
 
 use crate::damage::{Damage, Flaw};
 use fabric::{CallError, ServiceId};
@@ -8,14 +8,14 @@ use memory::message::{Reader, Writer};
 
 use super::root::{pack_layout, unpack_layout};
 
-/// The service that keeps the inner nodes of trees.
+/// The service for the inner nodes of trees.
 pub const TREE_SERVICE: ServiceId = ServiceId(2);
 
 const CREATE: u64 = 1;
 const FIND: u64 = 2;
 const SETTLE: u64 = 3;
 const FORGET: u64 = 4;
-/// Behind a null pointer, where there is the number of a flaw otherwise.
+/// Follows a null pointer, in place of the number of a flaw.
 const FULL: u64 = u64::MAX;
 const NAME: &str = "the tree service";
 const ANSWER: &str = "an answer of the tree service";
@@ -23,26 +23,25 @@ const ANSWER: &str = "an answer of the tree service";
 /// A request to the tree service.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Request {
-    /// Makes root block and top node of a tree whose first leaf was written already.
+    /// Creates root block and top node of a tree whose first leaf was written already.
     Create { layout: LeafLayout, first_leaf: GlobalPtr, label: Label },
-    /// Which leaf holds `key`?
+    /// Finds the leaf for `key`.
     Find { root: GlobalPtr, key: Key },
-    /// The leaves between `low` and `high` changed: bring the inner nodes into line with them.
+    /// The leaves between `low` and `high` changed: update the inner nodes above them.
     Settle { root: GlobalPtr, low: Key, high: Option<Key> },
-    /// The trees with this label are gone.
+    /// The trees with this label were dropped.
     Forget { label: Label },
 }
 
-/// What the tree service answers.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Answer {
-    /// The root block of the new tree, the leaf that holds the key, or nothing.
+    /// The root block of the new tree, the leaf for the key, or null.
     Found(GlobalPtr),
-    /// Bounded retries were not enough.
+    /// All retries failed.
     Contended,
-    /// What was read on the way cannot be.
+    /// A node or root on the way is damaged.
     Damaged(Damage),
-    /// There is no memory for an inner node, in a sentence.
+    /// There is no memory for an inner node; with the reason.
     Full(String),
 }
 

@@ -1,17 +1,17 @@
 //! B+-trees over remote memory [ZB17 §5.2].
 //!
-//! Leaves are read and written one-sided by compute servers; inner nodes belong to the memory
+//! Compute servers read and write leaves with one-sided verbs; inner nodes belong to the memory
 //! server that holds the tree's root block, and only its handlers change them. A compute server
-//! remembers where leaves were ([`LeafCache`]), so that a warm lookup is one round trip for the
-//! leaf and nothing else; a miss costs one call more. We deviate from the paper, whose trees are
+//! caches the addresses of leaves ([`LeafCache`]), so that a warm lookup is one round trip for the
+//! leaf and nothing else; a miss costs one more call. We deviate from the paper, whose trees are
 //! reached by calls only: most lookups then cost the memory server nothing.
 //!
-//! The tree is a B-link tree [LY81]: every node knows its fences and its right neighbour. What
-//! leads to a leaf (cache, inner nodes) is therefore a hint. Whoever reads a leaf compares its
-//! fences with the key; too far left is mended by following `next`, anything else by asking again.
-//! So a change of leaves is complete for readers before any inner node knows of it, and every split
-//! or absorption ends with the same idempotent call, *settle*: the handler walks the changed leaves
-//! and brings the inner nodes into line. Whoever finds the inner nodes outdated, because somebody
+//! The tree is a B-link tree [LY81]: every node knows its fences and its right neighbour. Cache and
+//! inner nodes are therefore only hints about a leaf. A reader of a leaf compares its fences with
+//! the key; from a leaf too far left it follows `next`, and in any other case it calls again. So a
+//! change of leaves is complete for readers before any inner node reflects it, and every split or
+//! absorption ends with the same idempotent call, *settle*: the handler walks the changed leaves
+//! and updates the inner nodes. A reader that finds the inner nodes outdated, because a process
 //! died in between, calls it as well.
 //!
 //! ```text
@@ -22,21 +22,21 @@
 //! ```
 //!
 //! # Invariants
-//! - At every moment each key lies between the fences of a leaf that is reached from the first
-//!   leaf over `next`. Whoever changes a leaf holds its insert word; readers never wait for it.
-//! - A leaf's low fence never changes while it lives; its memory's next life has another
+//! - At every moment each key lies between the fences of a leaf that is reached from the first leaf
+//!   over `next`. A writer that changes a leaf holds its insert word; readers never wait for it.
+//! - A leaf's low fence never changes while it lives; the next leaf in the same memory has another
 //!   [`generation`].
 //! - An inner node's first entry has the node's low fence as its key. On level 1 its child may
 //!   begin left of that key (a *loan*: the leaf that began there was absorbed by a leaf of the
 //!   neighbouring inner node); all other entries have the low fences of their children as keys.
-//! - Insert words hold numbers that never come back, and a lock is taken by a swap *and* a look
-//!   at the node's version behind it ([`post_lock`]), so that nobody changes a leaf whose image is
-//!   outdated.
+//! - Insert words hold numbers that are never reused, and a lock consists of a swap *and* a read of
+//!   the node's version after it ([`post_lock`]), so that a leaf with an outdated image is never
+//!   changed.
 //!
 //! # Reading order
 //! [`root`], `view` and `image` are the nouns. Compute side: `create`, `find`, `chain`, `scan`,
 //! `lock`, `write`, `split` (with `plan`), `absorb`, `recover`. Memory server: `service`,
-//! `descend`, `settle`, `inner`, `rebuild`. [`check`] proves it all.
+//! `descend`, `settle`, `inner`, `rebuild`. [`check`] verifies it all.
 //!
 //! [LY81] Lehman, Yao: Efficient locking for concurrent operations on B-trees.
 
@@ -86,25 +86,23 @@ pub use write::{LeafEntry, write_leaf_with, write_leaf_without};
 use fabric::{Batch, Span};
 use layout::{GlobalPtr, LeafLayout, NodeId, VersionWord};
 
-/// A tree, as everybody who uses it names it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Tree {
     /// Its root block, see [`root::TreeRoot`].
     pub root: GlobalPtr,
-    /// The memory server that holds root block, inner nodes and leaves, and answers calls.
+    /// The memory server with root block and inner nodes, which answers calls.
     pub node: NodeId,
     /// The shape of its leaves.
     pub layout: LeafLayout,
 }
 
-/// A leaf that was read whole.
+/// A leaf that was read untorn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LeafRead {
-    /// Where it lives.
     pub ptr: GlobalPtr,
-    /// Where its words stand in the arena.
+    /// Its words in the arena.
     pub span: Span,
-    /// Its insert word, read with it: what a lock must expect.
+    /// Its insert word, read with it: the expected value of a lock.
     pub insert: VersionWord,
 }
 

@@ -1,4 +1,4 @@
-//! Reading a node whole, and waiting for somebody who is in the middle of one.
+//! Reads a node untorn, and backs off while another process writes it.
 
 use super::view::LeafView;
 use crate::error::IndexError;
@@ -6,18 +6,18 @@ use fabric::{Batch, Env, Span};
 use layout::row::Cover;
 use layout::{GlobalPtr, LeafLayout};
 
-/// How often a step that waits for somebody else is tried. Together with [`back_off`] about 0.1
-/// seconds, and a few times that where links are slow, since each try reads a torn node again and again: longer
-/// than a writer that was taken off its core needs, and short enough to notice one that died.
+/// Retries of a step that waits for another process. Together with [`back_off`] about 0.1 seconds,
+/// and a few times that on slow links, since each retry reads a torn node several times: longer
+/// than a descheduled writer needs, and short enough to notice a dead one.
 pub(super) const WAIT_COUNT_MAX: u32 = 200;
-/// Tries that only let others run.
+/// Retries that only yield.
 const YIELD_COUNT: u32 = 32;
-/// Later ones sleep, a little longer each time.
+/// Later retries sleep, longer each time.
 const SLEEP_STEP_NS: u64 = 10_000;
-/// The longest sleep between two tries.
+/// Longest sleep between two retries.
 const SLEEP_NS_MAX: u64 = 1_000_000;
 
-/// Waits before try number `tried` + 1 of something that somebody else has to finish.
+/// Waits before retry number `tried` + 1.
 pub(super) async fn back_off<E: Env>(env: &E, tried: u32) {
     if tried < YIELD_COUNT {
         env.yield_now().await;
@@ -48,7 +48,7 @@ pub(super) async fn read_node<E: Env>(
     Err(IndexError::Contended)
 }
 
-/// Posts what the batch holds and forgets the verbs; the arena stays.
+/// Executes the batch and clears its verbs; the arena stays.
 pub(super) async fn execute<E: Env>(env: &E, batch: Batch) -> Result<Batch, IndexError> {
     let mut batch = env.execute(batch).await?;
     batch.clear_verbs();

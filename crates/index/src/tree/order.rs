@@ -2,12 +2,13 @@
 
 use super::view::is_below;
 
-/// How many of the records, which are `stride` words long and rise by the keys they begin with, have a
-/// key below `key`.
+/// Number of records with a key below `key`. Records are `stride` words long, begin with their
+/// keys, and are sorted by them.
 #[inline]
 pub(super) fn count_below(records: &[u64], stride: usize, key: &[u64]) -> usize {
     let count = records.len() / stride;
-    // Keys of one or two words are what most tables have, and indexes have up to four: they compare as one number, or two.
+    // Most tables have keys of one or two words, and indexes up to four: these compare as one or
+    // two numbers.
     match *key {
         [only] => partition(count, |index| records[index * stride] < only),
         [first, second] => {
@@ -34,7 +35,7 @@ pub(super) fn count_below(records: &[u64], stride: usize, key: &[u64]) -> usize 
     }
 }
 
-/// How many of the records have a key below `key`, or this very key.
+/// Number of records with a key up to and including `key`.
 #[inline]
 pub(super) fn count_to(records: &[u64], stride: usize, key: &[u64]) -> usize {
     let below = count_below(records, stride, key);
@@ -42,13 +43,13 @@ pub(super) fn count_to(records: &[u64], stride: usize, key: &[u64]) -> usize {
     below + usize::from(holds)
 }
 
-/// The first of `count` positions that is not below, all that are below coming first.
+/// The first of `count` positions for which `is_below` is false; it is true for all before.
 #[inline]
 fn partition(count: usize, is_below: impl Fn(usize) -> bool) -> usize {
     if count == 0 {
         return 0;
     }
-    // Always the same number of steps, each without a branch: where a key lies cannot be predicted.
+    // Always the same number of branch-free steps: the position of a key cannot be predicted.
     let (mut base, mut size) = (0, count);
     while size > 1 {
         let half = size / 2;
@@ -58,13 +59,13 @@ fn partition(count: usize, is_below: impl Fn(usize) -> bool) -> usize {
     base + usize::from(is_below(base))
 }
 
-/// Whether one pair comes before another. Without a branch, as [`partition`] wants it.
+/// Whether one pair sorts before another, without a branch, for [`partition`].
 #[inline]
 fn is_pair_below<T: Ord>(one: (u128, T), other: (u128, T)) -> bool {
     (one.0 < other.0) | ((one.0 == other.0) & (one.1 < other.1))
 }
 
-/// Two words as the number that they compare like.
+/// Two words as one number with the same order.
 #[inline]
 pub(super) fn wide(first: u64, second: u64) -> u128 {
     u128::from(first) << 64 | u128::from(second)

@@ -1,4 +1,4 @@
-//! Where a leaf is split: a pure function of its entries and of the keys that shall come.
+//! Decides where to split a leaf: a pure function of its entries and of pending keys.
 
 use super::view::LeafView;
 use layout::Key;
@@ -9,27 +9,26 @@ use std::ops::Range;
 pub(super) struct Part {
     /// Its low fence; the first part keeps that of the leaf.
     pub low: Key,
-    /// The entries of the leaf that it gets.
+    /// Its entries of the old leaf.
     pub entries: Range<u32>,
 }
 
-/// Share of a leaf that is filled when a split in the middle needs more than two leaves, in
-/// percent.
+/// Fill of a leaf in percent if a split in the middle needs more than two leaves.
 const FILL_PERCENT: usize = 90;
 
-/// A key of the leaf or of those to come, in order.
+/// A key of the leaf or a pending one, in order.
 #[derive(Clone, Copy)]
 enum Item {
     Old(u32),
     New(usize),
 }
 
-/// The parts of a split after which `pending` (sorted) fits; `None` if it fits as it is.
+/// The parts of a split after which `pending` (sorted) fits; `None` if it fits without a split.
 ///
 /// - *Append*: all new keys lie in one gap, and the gap is at the end, or gets several keys at
 ///   once, or its keys rise by equal steps (the orders of one district, say, while the next
-///   district's follow). What is left of the gap's end is packed full, because nothing will come
-///   there any more; what is right of it keeps to itself.
+///   district's follow). The part left of the gap's end is packed full, because no further keys
+///   will come there; the part right of it gets its own leaves.
 /// - *Middle* otherwise: all parts get equally many keys, old and new.
 pub(super) fn plan(leaf: &LeafView<'_>, capacity: u32, pending: &[Key]) -> Option<Vec<Part>> {
     let items = merge(leaf, pending);
@@ -61,7 +60,7 @@ fn merge(leaf: &LeafView<'_>, pending: &[Key]) -> Vec<Item> {
     items
 }
 
-/// The index behind the last new key, if the new keys are an append.
+/// The index after the last new key, if the new keys are an append.
 fn append_end(leaf: &LeafView<'_>, pending: &[Key], items: &[Item]) -> Option<usize> {
     let is_new = |item: &Item| matches!(item, Item::New(_));
     let first = items.iter().position(is_new)?;
@@ -72,7 +71,7 @@ fn append_end(leaf: &LeafView<'_>, pending: &[Key], items: &[Item]) -> Option<us
     (one_gap && (at_end || several || rises_evenly(leaf, pending, &items[..end]))).then_some(end)
 }
 
-/// Whether the last three keys are equally far apart.
+/// Whether the differences of the last three keys are equal.
 fn rises_evenly(leaf: &LeafView<'_>, pending: &[Key], items: &[Item]) -> bool {
     let [.., a, b, c] = items else { return false };
     let words = |item: &Item| match *item {
@@ -82,7 +81,7 @@ fn rises_evenly(leaf: &LeafView<'_>, pending: &[Key], items: &[Item]) -> bool {
     distance(words(a), words(b)) == distance(words(b), words(c))
 }
 
-/// `b - a`, as a number of as many words.
+/// `b - a`, as a number with as many words.
 fn distance(a: &[u64], b: &[u64]) -> Key {
     let mut difference = [0; layout::KEY_WORDS_MAX];
     let mut borrow = false;

@@ -1,9 +1,9 @@
-//! Building all inner nodes anew from the leaves: what a memory server does for each of its trees
-//! before it answers calls again, if its handlers died while they held latches.
+//! Rebuilds all inner nodes from the leaves: a memory server does this for each of its trees before
+//! it answers calls again, if its handlers died while they held latches.
 //!
-//! Inner nodes hold nothing that the leaves do not say, so nothing of a half-done change has to be
-//! understood. Compute servers may go on changing leaves: whatever this walk does not see, the next
-//! lookup that loses time over it settles.
+//! Inner nodes contain only information from leaves, so half-done changes need no analysis. Compute
+//! servers may keep changing leaves: the next lookup that loses time over a change missed by this
+//! walk settles it.
 
 use super::descend::read_root;
 use super::image::{Head, ImageBuilder, post_image};
@@ -19,11 +19,12 @@ use fabric::{Batch, Env};
 use layout::leaf;
 use layout::{GlobalPtr, Key};
 
-/// Share of each new inner node that is filled, in percent.
+/// Fill of each new inner node in percent.
 const FILL_PERCENT: usize = 80;
 
-/// Makes new inner nodes for the tree at `root`, lets descents start there, and opens its latch.
-/// The old ones are left to the tree's memory as a whole. No handler may be at work on the tree.
+/// Creates new inner nodes for the tree at `root`, makes them the start of descents, and releases
+/// its latch. The old ones stay allocated until the tree is dropped. No handler may be running on
+/// the tree.
 pub async fn rebuild_inner_nodes<E: Env>(
     env: &E,
     allocator: &dyn NodeAllocator<E>,

@@ -1,4 +1,4 @@
-//! Releasing what somebody who died has left locked in a tree.
+//! Releases the locks of a dead owner in a tree.
 
 use super::absorb::{bury, unlink_and_unlock};
 use super::chain::{is_taken_over, read_behind};
@@ -13,7 +13,7 @@ use crate::error::IndexError;
 use fabric::{Batch, Env};
 use layout::{GlobalPtr, Key, VersionWord};
 
-/// A leaf that the dead owner holds, and where its range ends.
+/// A leaf that the dead owner has locked, and its upper fence.
 #[derive(Clone, Copy, Debug)]
 struct Held {
     ptr: GlobalPtr,
@@ -21,12 +21,12 @@ struct Held {
     high: Option<Key>,
 }
 
-/// Releases all leaves that are locked under `owner`'s number, after whoever held it was fenced off
-/// and all his writes came to an end, and finishes what he began: a neighbour whose range was taken
-/// over already dies, everything else is unlocked as it is. Returns the dead leaves, for the caller
-/// to free like those of [`super::absorb_right`].
+/// Releases all leaves that are locked under `owner`'s number, after the owner was fenced and all
+/// its writes have ended, and completes its changes: a neighbour whose range was already absorbed
+/// dies, all other leaves are unlocked as they are. Returns the dead leaves, for the caller to free
+/// like those of [`super::absorb_right`].
 ///
-/// A leaf that stays torn is beyond a tree's means, because its entries stand nowhere else; it is
+/// A leaf that stays torn cannot be repaired, because its entries are not stored elsewhere; it is
 /// reported as [`IndexError::Contended`].
 pub async fn release_dead_owner<E: Env>(
     env: &E,
@@ -78,8 +78,8 @@ async fn release_leaf<E: Env>(
     Ok((execute(env, batch).await?, None))
 }
 
-/// The linked leaves that the owner holds. While he holds them nobody links or unlinks them, so
-/// that a walk without gap finds each, whatever happens to others.
+/// The linked leaves that the owner has locked. No process links or unlinks them while they are
+/// locked, so a walk without gap finds each, whatever happens to other leaves.
 async fn held_leaves<E: Env>(
     env: &E,
     mut batch: Batch,

@@ -1,4 +1,4 @@
-//! The root block of a tree: where a descent starts, and the latch for changes of inner nodes.
+//! The root block of a tree: the start of descents, and the latch for changes of inner nodes.
 
 use crate::damage::Flaw;
 use fabric::Batch;
@@ -13,7 +13,7 @@ use memory::Label;
 ///    1 | latch      | compare-and-swap, then write      | 1 while inner nodes change, else 0
 ///    2 | shape      | write, once                       | the leaves' LeafLayout, packed
 ///    3 | first leaf | write, once                       | leftmost leaf; it is never absorbed
-///    4 | label      | write, once                       | what the tree's memory was handed out for
+///    4 | label      | write, once                       | label of the tree's memory
 ///    5 | top        | write, under the latch            | the inner node where a descent starts
 ///    6 | height     | write, under the latch            | levels of inner nodes, at least 1
 ///    7 | inner      | write, under the latch            | inner nodes in use
@@ -28,17 +28,13 @@ use memory::Label;
 pub struct TreeRoot {
     /// The shape of the leaves.
     pub layout: LeafLayout,
-    /// The leftmost leaf.
     pub first_leaf: GlobalPtr,
-    /// What the tree's memory was handed out for.
+    /// The label of the tree's memory.
     pub label: Label,
-    /// Where a descent starts.
     pub top: GlobalPtr,
-    /// Levels of inner nodes.
     pub height: u64,
-    /// Inner nodes in use.
     pub inner_count: u64,
-    /// Absorbed inner nodes.
+    /// Absorbed inner nodes, linked by `next`.
     pub spare: GlobalPtr,
 }
 
@@ -74,7 +70,7 @@ const VALUE_WORDS_SHIFT: u32 = 40;
 const CHECKSUMMED_SHIFT: u32 = 56;
 const _: () = assert!(KEY_WORDS_SHIFT < VALUE_WORDS_SHIFT && VALUE_WORDS_SHIFT < CHECKSUMMED_SHIFT);
 
-/// A node's shape as a word.
+/// Encodes a node's shape as a word.
 pub(super) fn pack_layout(layout: LeafLayout) -> u64 {
     assert!(layout.key_words < 1 << (VALUE_WORDS_SHIFT - KEY_WORDS_SHIFT));
     assert!(layout.value_words < 1 << (CHECKSUMMED_SHIFT - VALUE_WORDS_SHIFT));
@@ -84,7 +80,7 @@ pub(super) fn pack_layout(layout: LeafLayout) -> u64 {
         | u64::from(layout.checksummed) << CHECKSUMMED_SHIFT
 }
 
-/// The shape in a word, or `None` if no tree can have it.
+/// Decodes the shape in a word; `None` if it is impossible.
 pub(super) fn unpack_layout(word: u64) -> Option<LeafLayout> {
     let layout = LeafLayout {
         key_words: (word >> KEY_WORDS_SHIFT) as u32 & 0xff,
@@ -98,19 +94,19 @@ pub(super) fn unpack_layout(word: u64) -> Option<LeafLayout> {
     possible.then_some(layout)
 }
 
-/// Fewest entries of a node; `LeafLayout::within` never makes smaller ones.
+/// Smallest capacity of a node; `LeafLayout::within` never makes smaller ones.
 const ENTRIES_MIN: u32 = 4;
-/// Most entries of a node, far above any sensible node size.
+/// Largest capacity of a node, far above any sensible node size.
 const ENTRIES_MAX: u32 = 1 << 20;
 
-/// The shape of the inner nodes of a tree: as many separators as fit into a leaf's words.
+/// The shape of a tree's inner nodes: as many separators as fit into a leaf's words.
 pub(super) fn inner_layout(leaf: LeafLayout) -> LeafLayout {
     let bytes = leaf.words() * layout::WORD_BYTES as u32;
     LeafLayout::within(bytes, leaf.key_words, 1, leaf.checksummed)
 }
 
 impl TreeRoot {
-    /// The block's words, unlatched.
+    /// The block's words, with a free latch.
     pub(super) fn words(&self) -> [u64; ROOT_WORDS as usize] {
         let mut words = [0; ROOT_WORDS as usize];
         words[MAGIC_WORD as usize] = MAGIC;
@@ -124,7 +120,7 @@ impl TreeRoot {
         words
     }
 
-    /// Reads a root block out of words of remote memory.
+    /// Decodes a root block from words of remote memory.
     pub(super) fn from_words(words: &[u64]) -> Result<Self, Flaw> {
         assert!(words.len() == ROOT_WORDS as usize);
         if words[MAGIC_WORD as usize] != MAGIC {
@@ -142,8 +138,8 @@ impl TreeRoot {
         })
     }
 
-    /// Pushes the write of the words that change: all behind the first leaf. Each is read on its
-    /// own.
+    /// Pushes the write of all words after the label, the only ones that change. Readers read each
+    /// separately.
     pub(super) fn post_changes(&self, batch: &mut Batch, root: GlobalPtr) {
         let span = batch.put(&self.words()[TOP as usize..]);
         batch.write(root.add_words(u64::from(TOP)), span);

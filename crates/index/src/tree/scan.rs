@@ -1,8 +1,8 @@
-//! From leaf to leaf, in both directions.
+//! Steps from leaf to leaf, in both directions.
 //!
 //! Leaves may split or be absorbed between two steps, so the leaf that covers the next key may also
-//! hold keys the scan has seen. Each step therefore says which entries are new, by the fence of the
-//! leaf before: an entry is delivered once, whatever happens in between.
+//! hold keys that the scan has seen. Each step therefore returns which entries are new, by the
+//! fence of the previous leaf: an entry is delivered once, whatever happens in between.
 
 use super::cache::LeafCache;
 use super::chain::read_behind;
@@ -13,8 +13,7 @@ use crate::error::IndexError;
 use fabric::{Batch, Env};
 use layout::Key;
 
-/// The leaf behind `leaf`, and its first entry that lies behind `leaf`'s upper fence; `None` at the
-/// end.
+/// The leaf after `leaf`, and its first entry beyond `leaf`'s upper fence; `None` at the end.
 pub async fn next_leaf<E: Env>(
     env: &E,
     batch: Batch,
@@ -39,8 +38,8 @@ pub async fn next_leaf<E: Env>(
     Ok((batch, Some((found, first))))
 }
 
-/// The leaf before `leaf`, and the end of its entries that lie before `leaf`'s low fence (the index
-/// behind the last of them); `None` at the first leaf.
+/// The leaf before `leaf`, and the end of its entries below `leaf`'s low fence (the index after the
+/// last of them); `None` at the first leaf.
 pub async fn previous_leaf<E: Env>(
     env: &E,
     batch: Batch,

@@ -1,4 +1,4 @@
-//! The tree service: creating trees, and the calls of compute servers that touch inner nodes.
+//! The tree service: creates trees, and handles calls of compute servers that need inner nodes.
 
 use super::descend::find_child;
 use super::image::{Head, ImageBuilder, post_image};
@@ -13,24 +13,24 @@ use layout::{GlobalPtr, Key, LeafLayout};
 use memory::{AllocateError, Label};
 use std::sync::{Arc, Mutex};
 
-/// Where the memory server takes root blocks and inner nodes from: memory of its own region.
+/// Allocates root blocks and inner nodes, in the memory server's own region.
 pub trait NodeAllocator<E: Env>: Send + Sync {
-    /// A piece of `words` words for the tree with this label; `env` is the memory server's.
+    /// Allocates `words` words for the tree with this label; `env` is the memory server's.
     fn allocate(&self, env: &E, label: Label, words: u32) -> Result<GlobalPtr, AllocateError>;
 
-    /// The trees with this label are gone, and their extents go back.
+    /// Drops the state of trees with this label, whose extents are being freed.
     fn forget(&self, label: Label);
 }
 
-/// Answers calls to [`super::TREE_SERVICE`].
 pub struct TreeService<E: Env> {
     allocator: Arc<dyn NodeAllocator<E>>,
-    /// Batches of finished calls, so that a call costs no arena. Never locked across an await.
+    /// Batches of finished calls, reused so that a call allocates no arena. Never locked across an
+    /// await.
     batches: Mutex<Vec<Batch>>,
 }
 
 impl<E: Env> TreeService<E> {
-    /// A service that makes its nodes out of memory from `allocator`.
+    /// A service that allocates its nodes from `allocator`.
     pub fn new(allocator: Arc<dyn NodeAllocator<E>>) -> Self {
         Self { allocator, batches: Mutex::default() }
     }
@@ -86,7 +86,7 @@ impl<E: Env> Service<E> for TreeService<E> {
     }
 }
 
-/// Makes the top node, which leads to the first leaf only, and then the root block.
+/// Creates the top node, whose only child is the first leaf, and then the root block.
 async fn create<E: Env>(
     env: &E,
     mut batch: Batch,

@@ -1,10 +1,10 @@
-//! Settling: bringing the inner nodes into line with the leaves.
+//! Settling: updates the inner nodes to match the leaves.
 //!
-//! One idempotent operation serves split, absorption and repair. It believes leaves only: under the
-//! latch it walks the leaves of the range it was asked about, from one that surely begins where an
+//! One idempotent operation serves split, absorption and repair. It relies on leaves only: under
+//! the latch it walks the leaves of the requested range, from one that certainly begins where an
 //! entry says, and gives the inner nodes above exactly one entry per leaf. Every change of leaves
-//! is followed by a settling of its own that waits for the same latch, so what this one did not see
-//! yet the next one will:
+//! is followed by its own settling, which waits for the same latch, so a change that this one did
+//! not see is handled by the next:
 //!
 //! ```text
 //! 1. settle A walks leaves X, Y            2. a client splits Y into Y, Z
@@ -25,20 +25,20 @@ use fabric::{Batch, Env};
 use layout::{GlobalPtr, Key};
 use std::ops::Range;
 
-/// How often the walk over the leaves starts again because one of them was absorbed under its feet.
+/// Restarts of the walk over the leaves because one of them was absorbed meanwhile.
 pub(super) const WALK_RETRY_COUNT_MAX: u32 = 100;
 pub(super) const UNLATCHED: u64 = 0;
 const LATCHED: u64 = 1;
 
-/// Entries of an inner node that give way to others.
+/// Replaces some entries of an inner node.
 pub(super) struct Change<'a> {
     /// The entries replaced, by position.
     pub replaced: Range<u32>,
-    /// The leaves that the node leads to in their place.
+    /// The leaves whose entries replace them.
     pub links: &'a [Link],
 }
 
-/// A leaf met on the walk.
+/// A leaf on the walk.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Link {
     pub ptr: GlobalPtr,
@@ -56,8 +56,8 @@ impl Link {
     }
 }
 
-/// Brings the inner nodes into line with the leaves that cover `low..high` (`high` `None`: to the
-/// end), and answers the leaf that covers `low`.
+/// Updates the inner nodes above the leaves that cover `low..high` (`high` `None`: to the end), and
+/// returns the leaf that covers `low`.
 pub(super) async fn settle<E: Env>(
     env: &E,
     batch: Batch,
@@ -113,7 +113,7 @@ async fn settle_latched<E: Env>(
     low: Key,
     high: Option<Key>,
 ) -> Result<(Batch, GlobalPtr), IndexError> {
-    // Under the latch the root block is ours: what we read stays true until we change it.
+    // The latch guards the root block: it only changes here.
     let (batch, block) = read_root(env, batch, root).await?;
     let (batch, links) = walk(env, batch, root, &block, low, high).await?;
     let found =
@@ -123,8 +123,7 @@ async fn settle_latched<E: Env>(
     Ok((batch, found))
 }
 
-/// The leaves from one that begins at or before `low` to the one where `high` is reached, without
-/// gap.
+/// The leaves from one that begins at or before `low` to the one that reaches `high`, without gap.
 async fn walk<E: Env>(
     env: &E,
     mut batch: Batch,
@@ -175,9 +174,9 @@ pub(super) async fn walk_from<E: Env>(
     Ok((batch, Some(links)))
 }
 
-/// A leaf at or before `key` that is certainly one of the tree's, with its right neighbour: the
-/// nearest to the left of `key` that begins where its entry says. Entries that lead elsewhere are
-/// passed over; at the far left stands the first leaf, which lives as long as the tree.
+/// A leaf at or before `key` that certainly belongs to the tree, with its right neighbour: the
+/// nearest one left of `key` that begins where its entry says. Other entries are skipped; the
+/// leftmost is the first leaf, which lives as long as the tree.
 async fn trusted_leaf<E: Env>(
     env: &E,
     mut batch: Batch,
@@ -259,8 +258,9 @@ async fn align<E: Env>(
     Ok(batch)
 }
 
-/// What a split of one leaf usually comes to: some entries of the node give way to `links`, and all of
-/// them fit. `None` if it is anything else: no room, a loan at the beginning, too few left.
+/// The usual effect of splitting one leaf: some entries of the node are replaced by `links`, and
+/// all of them fit. `None` in any other case: no room, a loan at the beginning, too few entries
+/// left.
 fn change_in_place<'a>(
     node: &LeafView<'_>,
     links: &'a [Link],

@@ -1,4 +1,4 @@
-//! Making room in a leaf: splitting it until the keys that shall come fit.
+//! Makes room in a leaf: splits it until the pending keys fit.
 
 use super::cache::LeafCache;
 use super::find::settle_range;
@@ -15,17 +15,17 @@ use layout::leaf;
 use layout::{GlobalPtr, Key, VersionWord};
 use memory::Pool;
 
-/// Splits `leaf` until each of its parts has room for those of the keys in `pending` (sorted, all
-/// covered by the leaf) that fall into it, and returns the parts, left to right, as they now stand
-/// in memory. A leaf with enough room is returned as it is, without any verb.
+/// Splits `leaf` until each of its parts has room for its share of the keys in `pending` (sorted,
+/// all covered by the leaf), and returns the parts, left to right, as they now are in memory. A
+/// leaf with enough room is returned as it is, without any verb.
 ///
-/// `timestamp` is a number that the caller uses for nothing else. The insert words of all parts
-/// hold it afterwards, unlocked: others may use the room, and the caller's lock then misses.
+/// `timestamp` is a number that the caller uses only for this. The insert words of all parts hold
+/// it afterwards, unlocked: other transactions may use the room, and the caller's lock then fails.
 ///
 /// # Errors
-/// [`IndexError::Conflict`] if somebody else holds the leaf or changed it since it was read. After
-/// an error of the last step, the call, the split is complete and correct, only the inner nodes do
-/// not know of it.
+/// [`IndexError::Conflict`] if another process holds the leaf or changed it since it was read. If
+/// the last step, the call, fails, the split is complete and correct, and only the inner nodes lack
+/// it.
 #[allow(clippy::too_many_arguments, reason = "they are what a change of a tree takes")]
 pub async fn make_room<E: Env>(
     env: &E,
@@ -98,8 +98,8 @@ async fn allocate<E: Env>(
     Ok(allocated)
 }
 
-/// Locks the leaf, and in the same round trip reads how far the versions of the new leaves' memory
-/// got in its former lives.
+/// Locks the leaf, and in the same round trip reads the last versions of the new leaves' memory
+/// from its earlier generations.
 async fn lock_leaf<E: Env>(
     env: &E,
     mut batch: Batch,
@@ -155,8 +155,9 @@ fn build_rights(
     leaves
 }
 
-/// Writes the new leaves into memory that nobody reaches yet. The insert word goes first: a reader
-/// with a pointer from the memory's former life must not find the new image beside the old word.
+/// Writes the new leaves to memory that no reader reaches yet. The insert word is written first: a
+/// reader with a pointer from an earlier generation must not find the new image beside the old
+/// word.
 async fn write_rights<E: Env>(
     env: &E,
     mut batch: Batch,
@@ -171,8 +172,8 @@ async fn write_rights<E: Env>(
     execute(env, batch).await
 }
 
-/// Gives the upper part of the leaf's range to the new leaves, at once for every reader, and
-/// unlocks it.
+/// Moves the upper part of the leaf's range to the new leaves, at once for every reader, and
+/// unlocks the leaf.
 async fn rewrite_left<E: Env>(
     env: &E,
     mut batch: Batch,

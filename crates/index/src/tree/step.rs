@@ -2,17 +2,17 @@
 
 use fabric::FailurePoint;
 
-/// Where the simulator may hold or kill whoever changes a tree.
+/// Failure points of a change of a tree.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TreeStep {
-    /// Create: the first leaf stands in memory; nothing leads to it.
+    /// Create: the first leaf is in memory; nothing leads to it.
     FirstLeafWritten,
     /// Split: the leaf's insert word carries the splitter's timestamp and lock bit.
     LeafLocked,
-    /// Split: the new leaves are complete and lead to the old right neighbour; nothing leads to
+    /// Split: the new leaves are complete and link to the old right neighbour; nothing leads to
     /// them.
     RightWritten,
-    /// Split: the leaf ends at the first separator and leads to the new leaves; it is unlocked.
+    /// Split: the leaf ends at the first separator and links to the new leaves; it is unlocked.
     /// Readers that come through the inner nodes reach the new leaves over it.
     LeftRewritten,
     /// Split: the inner nodes lead to the new leaves directly.
@@ -20,12 +20,12 @@ pub enum TreeStep {
     /// Absorb: leaf and right neighbour are locked.
     NeighboursLocked,
     /// Absorb: the leaf holds its own and its neighbour's entries and ends where the neighbour
-    /// ended, but still leads to it. The neighbour says the same as before and cannot change.
+    /// ended, but still links to it. The neighbour is unchanged and cannot change.
     LeftTookOver,
     /// Absorb: the neighbour is DEAD and unlocked; the leaf is still locked.
     RightDead,
-    /// Absorb: the leaf leads past the neighbour and is unlocked. Inner nodes may still lead to the
-    /// neighbour, whose readers ask again.
+    /// Absorb: the leaf links past the neighbour and is unlocked. Inner nodes may still lead to the
+    /// neighbour, whose readers call again.
     LeftUnlocked,
     /// Absorb: no inner node leads to the neighbour.
     SeparatorRemoved,
@@ -33,15 +33,15 @@ pub enum TreeStep {
     LatchHeld,
     /// Server: new right inner nodes are complete; nothing leads to them.
     InnerRightWritten,
-    /// Server: the inner node ends at its first separator and leads to the new ones.
+    /// Server: the inner node ends at its first separator and links to the new ones.
     InnerLeftWritten,
-    /// Server: the descent starts one level higher.
+    /// Server: descents start one level higher.
     RootRaised,
-    /// Server: an inner node without separators of its own was taken over by its left neighbour.
+    /// Server: an inner node without separators of its own was absorbed by its left neighbour.
     InnerTookOver,
     /// Server: that inner node is DEAD.
     InnerDead,
-    /// Server: the inner nodes are in line with the leaves; the latch is still held.
+    /// Server: the inner nodes match the leaves; the latch is still held.
     Settled,
 }
 

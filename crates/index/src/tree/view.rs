@@ -1,10 +1,10 @@
-//! A node's words in the arena, read: fences, entries, search.
+//! Reads a node in the arena: fences, entries, search.
 
 use super::order::{count_below, wide};
 use layout::leaf::{self, LeafLayout, Shape};
 use layout::{GlobalPtr, Key, VersionWord};
 
-/// A node in an arena, insert word included. Leaves and inner nodes look the same.
+/// A node in an arena, insert word included. Leaves and inner nodes have the same shape.
 #[derive(Clone, Copy, Debug)]
 pub struct LeafView<'a> {
     layout: LeafLayout,
@@ -12,7 +12,7 @@ pub struct LeafView<'a> {
 }
 
 impl<'a> LeafView<'a> {
-    /// Looks at `words` as a node of shape `layout`.
+    /// Interprets `words` as a node of shape `layout`.
     #[inline]
     pub fn new(layout: LeafLayout, words: &'a [u64]) -> Self {
         assert!(words.len() == layout.words() as usize);
@@ -29,7 +29,7 @@ impl<'a> LeafView<'a> {
         &self.words[at as usize..(at + words) as usize]
     }
 
-    /// The insert word as it was read with the node.
+    /// The insert word that was read with the node.
     #[inline]
     pub fn insert_word(&self) -> VersionWord {
         VersionWord::from_word(self.word(leaf::INSERT))
@@ -41,7 +41,7 @@ impl<'a> LeafView<'a> {
         self.word(leaf::VERSION)
     }
 
-    /// Whether a writer was in the middle of the node while it was read.
+    /// Whether the node was being written while it was read.
     #[inline]
     pub fn is_torn(&self) -> bool {
         self.version() == VersionWord::TORN.word()
@@ -83,7 +83,6 @@ impl<'a> LeafView<'a> {
         (!self.shape().unbounded).then(|| Key::from_words(self.high()))
     }
 
-    /// Entries in use.
     #[inline]
     pub fn count(&self) -> u32 {
         self.shape().count
@@ -103,7 +102,7 @@ impl<'a> LeafView<'a> {
         self.slice(self.layout.entry(index) + self.layout.key_words, self.layout.value_words)
     }
 
-    /// The child behind entry `index` of an inner node.
+    /// The child of entry `index` of an inner node.
     #[inline]
     pub(super) fn child(&self, index: u32) -> GlobalPtr {
         GlobalPtr::from_word(self.value(index)[0])
@@ -118,14 +117,14 @@ impl<'a> LeafView<'a> {
         count_below(entries, self.layout.entry_words() as usize, key) as u32
     }
 
-    /// The entry with `key`, or where it would have to be inserted.
+    /// The index of the entry with `key`, or where to insert it.
     #[inline]
     pub fn search(&self, key: &[u64]) -> Result<u32, u32> {
         let index = self.lower_bound(key);
         if index < self.count() && self.key(index) == key { Ok(index) } else { Err(index) }
     }
 
-    /// As [`Self::search`], looking first at position `near`: keys are often looked for in their order.
+    /// As [`Self::search`], trying position `near` first: keys are often searched in order.
     #[inline]
     pub fn search_near(&self, near: u32, key: &[u64]) -> Result<u32, u32> {
         let (near, count) = (near.min(self.count()), self.count());
@@ -144,15 +143,14 @@ impl<'a> LeafView<'a> {
         !is_below(key, self.low()) && !self.ends_before(key)
     }
 
-    /// Whether `key` lies behind the node's upper fence.
+    /// Whether `key` lies beyond the node's upper fence.
     #[inline]
     pub fn ends_before(&self, key: &[u64]) -> bool {
         !self.shape().unbounded && !is_below(key, self.high())
     }
 
-    /// Whether the node is whole, in use, on `level`, and no more than full: what a reader demands
-    /// before it looks at fences. Anything else is a node that was absorbed, reused, or is being
-    /// written.
+    /// Whether the node is untorn, in use, on `level`, and not overfull: a reader checks this
+    /// before the fences. Any other node was absorbed, reused, or is being written.
     #[inline]
     pub fn is_live(&self, level: u8) -> bool {
         let shape = self.shape();
@@ -175,11 +173,11 @@ pub(super) fn is_below(a: &[u64], b: &[u64]) -> bool {
     false
 }
 
-/// Bits of a version that count the rewrites of one life of a node.
+/// Low bits of a version, which count the rewrites of one generation of a node.
 const GENERATION_SHIFT: u32 = 32;
 
-/// Which life of a node's memory this is: the upper half of the version. A pointer kept in a cache
-/// is good for one life only; fences alone do not tell, as a new leaf is written before it is
+/// The generation of a node's memory: the upper half of the version. A cached pointer is valid for
+/// one generation only; fences alone do not show that, as a new leaf is written before it is
 /// linked.
 #[inline]
 pub fn generation(version: u64) -> u32 {
@@ -190,13 +188,13 @@ pub fn generation(version: u64) -> u32 {
 const FLAGS: u64 = 3 << 62;
 const _: () = assert!(VersionWord::TORN.word() & FLAGS != 0);
 
-/// The first version of the next life of memory whose version word holds `found`, whatever that is.
+/// The first version of the next generation of memory whose version word holds `found`, whatever
+/// that is.
 #[inline]
 pub(super) fn next_life(found: u64) -> u64 {
     (((found & !FLAGS) >> GENERATION_SHIFT) + 1) << GENERATION_SHIFT & !FLAGS
 }
 
-/// The version after `version`.
 #[inline]
 pub(super) fn next_version(version: u64) -> u64 {
     (version + 1) & !FLAGS

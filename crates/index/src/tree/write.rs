@@ -1,4 +1,4 @@
-//! Rewriting a leaf that the caller has locked.
+//! Rewrites a leaf that the caller has locked.
 
 use super::image::{Head, ImageBuilder, post_image_from};
 use super::view::{LeafView, is_below, next_version};
@@ -6,13 +6,13 @@ use super::{LeafRead, Tree};
 use fabric::{Batch, Span};
 use layout::leaf;
 
-/// An entry to be put into a leaf: its key in the arena, and its value.
+/// A new entry of a leaf: its key in the arena, and its value.
 pub type LeafEntry = (Span, u64);
 
-/// Puts `inserts` (sorted by key, strictly rising) into the image of `leaf` that stands in the arena, and
-/// pushes its write. A key that stands in the leaf already gets the new value.
+/// Puts `inserts` (sorted by key, strictly rising) into the image of `leaf` in the arena, and
+/// pushes its write. A key that the leaf already has gets the new value.
 ///
-/// The caller holds the leaf's lock with the image proved current, made sure that there is room,
+/// The caller holds the leaf's lock with the image proved current, has ensured that there is room,
 /// and pushes the write of the insert word afterwards.
 pub fn write_leaf_with(batch: &mut Batch, tree: &Tree, leaf: &LeafRead, inserts: &[LeafEntry]) {
     let layout = tree.layout;
@@ -33,7 +33,7 @@ pub fn write_leaf_with(batch: &mut Batch, tree: &Tree, leaf: &LeafRead, inserts:
     post_image_from(batch, layout, leaf.ptr, leaf.span, layout.entry(unchanged));
 }
 
-/// Where all of `inserts` go, if they are new and no entry stands between them.
+/// The index for all of `inserts`, if they are new and no entry lies between them.
 fn common_gap(batch: &Batch, view: &LeafView<'_>, inserts: &[LeafEntry]) -> Option<u32> {
     let (&(first, _), &(last, _)) = (inserts.first()?, inserts.last()?);
     let Err(index) = view.search(batch.words(first)) else { return None };
@@ -41,7 +41,7 @@ fn common_gap(batch: &Batch, view: &LeafView<'_>, inserts: &[LeafEntry]) -> Opti
     is_before.then_some(index)
 }
 
-/// Puts new entries at `index`, and answers it.
+/// Puts new entries at `index`, and returns it.
 fn put_side_by_side(
     batch: &mut Batch,
     tree: &Tree,
@@ -65,7 +65,7 @@ fn put_side_by_side(
     index
 }
 
-/// Puts each entry where it belongs, and answers the first index that changes.
+/// Puts each entry at its position, and returns the first index that changes.
 fn put_one_by_one(batch: &mut Batch, tree: &Tree, leaf: &LeafRead, inserts: &[LeafEntry]) -> u32 {
     let layout = tree.layout;
     let mut shape = leaf.view(batch, tree).shape();
@@ -90,7 +90,7 @@ fn put_one_by_one(batch: &mut Batch, tree: &Tree, leaf: &LeafRead, inserts: &[Le
 
 /// Builds the image of `leaf` without the entries at the indices in `remove` (rising), raises the
 /// leaf's stamp of collected entries to at least `collected`, and pushes its write. Readers see
-/// both at once: who misses an entry finds the stamp that says why. Locks as for
+/// both at once: a reader that misses an entry finds the stamp that explains it. Locks as for
 /// [`write_leaf_with`].
 pub fn write_leaf_without(
     batch: &mut Batch,

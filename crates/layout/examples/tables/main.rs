@@ -1,5 +1,5 @@
-//! Writes docs/layout.md to standard output: every word of remote memory, for a reader of a hex dump.
-//! `cargo xtask layout` runs it. All numbers come from this crate's constants and functions.
+//! Writes docs/layout.md to standard output: every word of remote memory, for readers of a hex
+//! dump. `cargo xtask layout` runs it. All numbers come from this crate's constants and functions.
 
 mod page;
 mod structures;
@@ -16,12 +16,12 @@ fn main() {
     page.line(
         "All structures consist of words of 8 bytes, little-endian, at addresses that are multiples of 8. In \
          expressions K is the words of the key, P those of the payload, H the slots of a bucket, R the words \
-         of a row, N the slots of the vector. Byte offsets are hexadecimal. A checksum word closes rows, \
-         old versions, nodes and values where memory is not coherent; elsewhere it is missing.",
+         of a row, N the slots of the vector. Byte offsets are hexadecimal. If memory is not coherent, \
+         rows, old versions, nodes and values end with a checksum word.",
     );
     page.line("");
     page.line(
-        "Two roots stand in other crates, next to the code that alone uses them: that of a hash table in \
+        "Two roots are defined in another crate, next to the only code that uses them: that of a hash table in \
          `crates/index/src/hash/mod.rs`, that of a tree in `crates/index/src/tree/root.rs`.",
     );
     words::write(&mut page);

@@ -1,6 +1,5 @@
-//! Markdown: headings, paragraphs and tables whose columns line up.
+//! Markdown: headings, paragraphs and tables with aligned columns.
 
-/// A document under way.
 #[derive(Default)]
 pub struct Page {
     text: String,
@@ -8,9 +7,9 @@ pub struct Page {
 
 /// A word of a structure.
 pub struct Field {
-    /// Its place as the code computes it, such as `3+K`.
+    /// Its word offset as the code computes it, such as `3+K`.
     pub place: String,
-    /// Byte offset in the example, if the place is fixed.
+    /// Byte offset in the example, if the word has a fixed offset.
     pub byte: Option<u64>,
     pub name: &'static str,
     /// Verb, and step of a transaction or other operation.
@@ -19,13 +18,13 @@ pub struct Field {
 }
 
 impl Field {
-    /// A word at a fixed place.
+    /// A word at a fixed offset.
     pub fn at(word: u64, name: &'static str, written: &'static str, meaning: &'static str) -> Self {
         let (place, byte) = (word.to_string(), Some(word * layout::WORD_BYTES));
         Self { place, byte, name, written, meaning }
     }
 
-    /// Words whose place depends on the table.
+    /// Words at an offset that depends on the table.
     pub fn from(
         place: impl Into<String>,
         name: &'static str,

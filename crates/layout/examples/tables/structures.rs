@@ -26,7 +26,7 @@ pub fn write(page: &mut Page) {
     vector_copy(page);
 }
 
-/// A place behind the key, as an expression.
+/// An offset behind the key, as an expression.
 fn behind_key(word: u32, times: u32) -> String {
     let fixed = word - times * ROW.key_words;
     if times == 1 { format!("{fixed}+K") } else { format!("{fixed}+{times}K") }
@@ -35,7 +35,7 @@ fn behind_key(word: u32, times: u32) -> String {
 fn region(page: &mut Page) {
     page.heading(
         "Region",
-        &format!("Its first {} bytes; structures start behind them.", region::HEADER_BYTES),
+        &format!("Its first {} bytes; other structures follow.", region::HEADER_BYTES),
     );
     page.fields(&[
         AT(0, "magic", "memory server, at start", "see marks"),
@@ -54,8 +54,8 @@ fn region(page: &mut Page) {
 fn rows(page: &mut Page) {
     page.heading(
         "Row",
-        "In a slot of a bucket (inlined), or in memory of its own behind a pointer (outside, tree). The image, which \
-         is read untorn, are the words from the version on.",
+        "In a slot of a bucket (inlined), or in separate memory with a pointer to it (outside, tree). The words from the \
+         version on are the image, which is read untorn.",
     );
     page.fields(&[
         AT(
@@ -68,7 +68,7 @@ fn rows(page: &mut Page) {
             row::VERSION,
             "version",
             "batch 2: with the payload, TORN first, itself last",
-            "decides alone who sees the row",
+            "alone decides which snapshots see the row",
         ),
         AT(
             row::LINK,
@@ -87,7 +87,7 @@ fn rows(page: &mut Page) {
             format!("{}+P", behind_key(ROW.payload(), 1)),
             "checksum",
             "batch 2",
-            "over all words from 1 on but the chain; only where memory is not coherent",
+            "over all words from 1 on except the chain; only if memory is not coherent",
         ),
     ]);
 }
@@ -115,9 +115,9 @@ fn payload(page: &mut Page) {
             Place::Payload { at } => match column.column_type.fixed_bytes() {
                 Some(_) => (format!("{at:#x}"), "the value"),
                 None if column.column_type.length_max() > 255 => {
-                    (format!("{at:#x}"), "length in 2 bytes, then room for the longest value")
+                    (format!("{at:#x}"), "length in 2 bytes, then space for the longest value")
                 }
-                None => (format!("{at:#x}"), "length in 1 byte, then room for the longest value"),
+                None => (format!("{at:#x}"), "length in 1 byte, then space for the longest value"),
             },
         };
         let nullable = if column.nullable { ", nullable" } else { "" };
@@ -130,20 +130,20 @@ fn payload(page: &mut Page) {
         vec!["0x0".to_owned(), String::new(), "null bits".to_owned(), "note, then day".to_owned()],
     );
     rows[1..].sort_by_key(|row| (row[0].starts_with("0x"), row[0].len(), row[0].clone()));
-    page.table(&["byte", "column", "type", "what stands there"], &rows);
+    page.table(&["byte", "column", "type", "content"], &rows);
 }
 
 fn buffers(page: &mut Page) {
     let buffer = BufferLayout { row: ROW, slots: 2 };
     page.heading(
         "Version buffer",
-        "From a pool on the row's server, with the row's first update. It has 1 to 8 slots of R words.",
+        "Allocated from a pool on the row's server at the row's first update. It has 1 to 8 slots of R words.",
     );
     page.fields(&[
         AT(
             row::OVERFLOW_HEAD,
             "overflow",
-            "version mover, or collection that takes the buffer back: null; under the row's lock",
+            "version mover, or collection that frees the buffer: null; under the row's lock",
             "first entry of the overflow list, or null",
         ),
         Field::from(
@@ -155,12 +155,12 @@ fn buffers(page: &mut Page) {
     ]);
     page.heading(
         "Old version",
-        "In a slot of a version buffer, or as an entry of the overflow list. The shape of a row.",
+        "In a slot of a version buffer, or as an entry of the overflow list. It has the shape of a row.",
     );
     page.fields(&[
-        AT(row::HEADER, "moved", "batch 2: 0; version mover: 1", "in a slot: the version stands in the overflow list, too; in the list: next entry"),
-        AT(row::VERSION, "version", "batch 2", "as it stood in the row"),
-        AT(row::LINK, "successor", "batch 2", "the version that displaced it: a reader takes it only if its snapshot does not cover that one"),
+        AT(row::HEADER, "moved", "batch 2: 0; version mover: 1", "in a slot: 1 if the overflow list has the version too; in the list: next entry"),
+        AT(row::VERSION, "version", "batch 2", "as in the row"),
+        AT(row::LINK, "successor", "batch 2", "the version that displaced it: a reader takes the old version only if its snapshot does not cover the successor"),
         AT(row::KEY, "key", "batch 2", "K words"),
         Field::from(behind_key(ROW.payload(), 1), "payload", "batch 2", "P words"),
         Field::from(format!("{}+P", behind_key(ROW.payload(), 1)), "checksum", "batch 2", "over all words from 1 on"),
@@ -172,13 +172,13 @@ fn values(page: &mut Page) {
     page.heading(
         "Value out of line",
         &format!(
-            "Behind a reference in the row; never changed. A value of 5000 bytes has {} words, in a piece of {}.",
+            "The row has a reference to it; it never changes. A value of 5000 bytes has {} words, in an allocation of {}.",
             value.words(),
             value.piece_words()
         ),
     );
     page.fields(&[
-        AT(0, "unused", "nobody", "where a row has its header"),
+        AT(0, "unused", "", "in place of a row's header"),
         AT(
             value::VERSION,
             "version",
@@ -190,26 +190,31 @@ fn values(page: &mut Page) {
             value::DATA,
             "data",
             "batch 2: before the row",
-            "the bytes; the last word is filled up with zeros",
+            "the bytes; the last word is padded with zeros",
         ),
         Field::from(
             format!("{}+D", value::DATA),
             "checksum",
             "batch 2: before the row",
-            "over all words from 1 on; D is the words of the data",
+            "over all words from 1 on; D is the number of data words",
         ),
     ]);
     page.heading(
         "Reference to a value",
         &format!(
-            "{} words of the payload; all zero for a value of no bytes, and for null.",
+            "{} words of the payload; all zero for an empty value, and for null.",
             value::REFERENCE_WORDS
         ),
     );
     page.fields(&[
         AT(0, "pointer", "batch 2: with the payload", "first word of the value"),
         AT(1, "bytes", "batch 2: with the payload", "length"),
-        AT(2, "version", "batch 2: with the payload", "what the value's version must be: else its memory serves another, and the snapshot is too old"),
+        AT(
+            2,
+            "version",
+            "batch 2: with the payload",
+            "the value's version; if it differs, the memory was reused and the snapshot is too old",
+        ),
     ]);
 }
 
@@ -238,7 +243,7 @@ fn buckets(page: &mut Page) {
         AT(
             bucket::COLLECTED,
             "collected",
-            "collection, before the slot goes",
+            "collection, before it empties a slot",
             "stamp up to which entries were collected here",
         ),
         AT(
@@ -258,15 +263,15 @@ fn buckets(page: &mut Page) {
     ]);
     page.heading(
         "Slot with a pointer",
-        "Of a table whose rows stand outside, and of a hash index.",
+        "Of a table with rows outside the buckets, and of a hash index.",
     );
     page.fields(&[
-        AT(0, "pointer", "batch 2", "the row; in an index over inlined rows null"),
+        AT(0, "pointer", "batch 2", "the row; null in an index over inlined rows"),
         AT(
             outside.key_at,
             "key",
             "batch 2",
-            "K words; in an index its columns, then what is left of the key",
+            "K words; in an index its columns, then the key's other columns",
         ),
     ]);
 }
@@ -276,7 +281,7 @@ fn nodes(page: &mut Page) {
     page.heading(
         "Leaf, inner node",
         &format!(
-            "Of 512 bytes, with K = {} and one word for the value: {} entries in {} words.",
+            "With 512 bytes, K = {} and one word for the value: {} entries in {} words.",
             ROW.key_words,
             node.entries,
             node.words()
@@ -288,10 +293,10 @@ fn nodes(page: &mut Page) {
         AT(leaf::COLLECTED, "collected", "collection, with the rewrite", "stamp up to which entries were collected here"),
         AT(leaf::NEXT, "next", "split, absorption", "right neighbour, or null"),
         AT(leaf::SHAPE, "shape", "batch 2, split, absorption, collection", "count, level, flags"),
-        AT(leaf::LOW, "low", "when the node is made", "K words: the smallest key it may hold"),
+        AT(leaf::LOW, "low", "when the node is created", "K words: the smallest key it may hold"),
         Field::from(behind_key(node.high(), 1), "high", "split, absorption", "K words: the smallest key it may not hold"),
         Field::from(behind_key(node.entry(0), 2), "entries", "batch 2, split, absorption, collection", "in key order: K words of key, then the pointer to row or child"),
-        Field::from("end", "checksum", "with every rewrite", "over all words from 1 on; only where memory is not coherent"),
+        Field::from("end", "checksum", "with every rewrite", "over all words from 1 on; only if memory is not coherent"),
     ]);
 }
 
@@ -303,7 +308,7 @@ fn oracle(page: &mut Page) {
     page.heading(
         "Oracle",
         &format!(
-            "The first extent of the first memory server: {} words. Places are those of 64 slots.",
+            "The first extent of the first memory server: {} words. Offsets are for 64 slots.",
             area.words()
         ),
     );
@@ -319,17 +324,27 @@ fn oracle(page: &mut Page) {
             oracle::SLOT_COUNT,
             "slots",
             "addition, when a lane is opened",
-            "how many slots are handed out",
+            "number of allocated slots",
         ),
-        AT(oracle::FREEZER, "freezer", "swap, write", "try-lock of whoever freezes a vector"),
+        AT(oracle::FREEZER, "freezer", "swap, write", "try-lock for freezing a vector"),
         AT(
             oracle::NEWEST,
             "newest",
             "write, under the try-lock",
             "number of the newest frozen vector",
         ),
-        AT(oracle::TABLES, "tables", "addition, when a table is made", "tables made so far"),
-        AT(oracle::INDEXES, "indexes", "addition, when an index is made", "indexes made so far"),
+        AT(
+            oracle::TABLES,
+            "tables",
+            "addition, when a table is created",
+            "number of created tables",
+        ),
+        AT(
+            oracle::INDEXES,
+            "indexes",
+            "addition, when an index is created",
+            "number of created indexes",
+        ),
         Field::at(
             word(area.slot(base, SlotId(0))),
             "vector",
@@ -367,7 +382,7 @@ fn lanes_and_ring(page: &mut Page, area: &OracleLayout) {
     page.heading(
         "Frozen vector",
         &format!(
-            "{} words with 64 slots; number n stands in place n mod {}.",
+            "{} words with 64 slots; number n is in place n mod {}.",
             area.frozen_words(),
             oracle::RING_PLACES
         ),
@@ -387,7 +402,7 @@ fn vector_copy(page: &mut Page) {
     page.heading(
         "Copy of frozen vectors",
         &format!(
-            "An extent of a memory server, where the database has copies: {} words. Places are those of 64 slots.",
+            "An extent of a memory server, if the database has copies: {} words. Offsets are for 64 slots.",
             shape.words()
         ),
     );
@@ -414,7 +429,7 @@ fn vector_copy(page: &mut Page) {
     page.heading(
         "Packed vector",
         &format!(
-            "{} words with 64 slots; number n stands in place n mod {}.",
+            "{} words with 64 slots; number n is in place n mod {}.",
             shape.packed_words(),
             oracle::RING_PLACES
         ),
@@ -433,7 +448,7 @@ fn vector_copy(page: &mut Page) {
             copies::PACKED_OFFSETS,
             "offsets",
             "write, the collector",
-            "N/4 words of four counters each, less those of the base",
+            "N/4 words of four counters each, minus those of the base",
         ),
         Field::from("4+N/4", "checksum", "write, the collector", "over the words before"),
     ]);

@@ -1,4 +1,4 @@
-//! What the bits of single words mean.
+//! The bit fields of single words.
 
 use crate::page::Page;
 use layout::bucket::{self, Identity};
@@ -6,14 +6,14 @@ use layout::leaf::Shape;
 use layout::row::{ChainWord, MOVED_FLAG};
 use layout::{GlobalPtr, KeyBuilder, RegionId, SlotId, VersionWord, region};
 
-/// Highest and lowest bit of the field whose mask this is.
+/// Highest and lowest bit of the field with this mask.
 fn bits(mask: u64) -> String {
     assert!(mask != 0 && (mask >> mask.trailing_zeros()).wrapping_add(1).is_power_of_two());
     let (high, low) = (63 - mask.leading_zeros(), mask.trailing_zeros());
     if high == low { low.to_string() } else { format!("{high}..{low}") }
 }
 
-/// A section on a word of fields.
+/// A section about the fields of a word.
 fn word(page: &mut Page, title: &str, about: &str, fields: &[(u64, &str, &str)]) {
     page.heading(title, about);
     let row = |&(mask, name, meaning): &(u64, &str, &str)| {
@@ -35,7 +35,7 @@ fn pointers(page: &mut Page) {
     word(
         page,
         "Pointer",
-        "Region 0, byte 0 is null. Pointers stand in slots of buckets, entries of leaves, links and chains.",
+        "Region 0, byte 0 is null. Slots of buckets, entries of leaves, links and chains contain pointers.",
         &[
             (region, "region", "number of the region, and of the memory server that owns it"),
             (!region, "offset", "byte in the region; the low three bits are zero"),
@@ -48,7 +48,7 @@ fn pointers(page: &mut Page) {
         "From a row to its version buffer. Null until the row is first updated.",
         &[
             (!next, "buffer", "pointer to the version buffer, or null"),
-            (next, "next", "slot of the buffer that the next displaced version goes to"),
+            (next, "next", "slot of the buffer for the next displaced version"),
         ],
     );
 }
@@ -63,13 +63,9 @@ fn versions(page: &mut Page) {
         "Version word",
         "In headers, beside payloads, as insert word of buckets and leaves, and in values out of line.",
         &[
-            (
-                lock,
-                "lock",
-                "in a header or insert word: the timestamp is that of the owner of the lock",
-            ),
+            (lock, "lock", "in a header or insert word: the timestamp is the lock owner's"),
             (deleted, "deleted", "the row is a tombstone from this version on"),
-            (slot, "slot", "place in the timestamp vector of the lane that wrote it"),
+            (slot, "slot", "index in the timestamp vector of the lane that wrote it"),
             (counter, "counter", "the lane's number; never used twice"),
         ],
     );
@@ -88,11 +84,11 @@ fn versions(page: &mut Page) {
         special(
             VersionWord::MOVED,
             "MOVED",
-            "in a header: the row stands in another bucket, or is gone",
+            "in a header: the row has moved to another bucket, or was removed",
         ),
         special(sample, "(3,18)", "number 18 of slot 3"),
         special(sample.locked(), "locked (3,18)", "locked by the transaction with that timestamp"),
-        special(sample.deleted(), "(3,18) deleted", "deleted by it"),
+        special(sample.deleted(), "(3,18) deleted", "deleted by that transaction"),
     ];
     page.table(&["word", "is", "meaning"], &special);
 }
@@ -112,8 +108,8 @@ fn packed(page: &mut Page) {
     word(
         page,
         "Tags of a bucket",
-        "The highest bits of the key's hash for each slot, with 1 in place of 0; 0 for an empty slot. Up to eight slots have a \
-         byte each, as here, up to 16 have four bits, up to 32 two.",
+        "The highest bits of the key's hash for each slot, with 1 in place of 0; 0 for an empty slot. Up to 8 slots have a \
+         byte each, as here, up to 16 have 4 bits, up to 32 have 2.",
         &[
             (tag(0), "slot 0", "tag of the key in the first slot"),
             (tag(1), "slot 1", "and so on, up to slot 7"),
@@ -130,13 +126,13 @@ fn packed(page: &mut Page) {
             (
                 Shape { unbounded: true, ..none }.word(),
                 "unbounded",
-                "rightmost: `high` does not count",
+                "rightmost: `high` is not used",
             ),
             (Shape { level: u8::MAX, ..none }.word(), "level", "0 for leaves"),
             (Shape { count: u32::MAX, ..none }.word(), "count", "entries in use"),
         ],
     );
-    page.heading("Marks", "Words by which a dump is recognised.");
+    page.heading("Marks", "Words that identify structures in a dump.");
     let mark = |word: u64, name: &str, place: &str| {
         vec![format!("{word:016x}"), name.to_owned(), place.to_owned()]
     };
@@ -155,8 +151,8 @@ fn packed(page: &mut Page) {
 fn keys(page: &mut Page) {
     page.heading(
         "Keys",
-        "The columns of a key follow each other without gaps, most significant byte first, and the last word is \
-         filled up with zeros. Words compare as numbers. A dump shows each word's bytes in reverse.",
+        "The columns of a key are adjacent, most significant byte first, and the last word is \
+         padded with zeros. Words compare as numbers. A dump shows each word's bytes in reverse.",
     );
     let encoded = |key: KeyBuilder| {
         let words = key.key().words().iter().map(|word| format!("{word:016x}")).collect::<Vec<_>>();
@@ -174,18 +170,18 @@ fn keys(page: &mut Page) {
         row("Float8", "8 bytes; sign bit flipped, all bits if negative", "1.5", key().float8(1.5)),
         row(
             "Char(n), Varchar(n)",
-            "n bytes, filled up with zeros",
+            "n bytes, padded with zeros",
             "\"Ada\" of 5",
             key().padded(b"Ada", 5),
         ),
         row(
             "Bytes(n)",
-            "n bytes, filled up with zeros, then the length in 2",
+            "n bytes, padded with zeros, then the length in 2",
             "\"ab\" of 4",
             key().padded(b"ab", 4).unsigned(2, 2),
         ),
         row("nullable", "1 byte before: 0, or 1 for null", "Int2 7", key().unsigned(0, 1).int2(7)),
-        row("two columns", "one behind the other", "Int2 1, Int4 2", key().int2(1).int4(2)),
+        row("two columns", "one after the other", "Int2 1, Int4 2", key().int2(1).int4(2)),
     ];
     page.table(&["type", "encoding", "value", "words"], &rows);
 }

@@ -180,7 +180,6 @@ pub enum Literal {
 
 /// What `IS` asks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[allow(missing_docs, reason = "they are SQL's words")]
 pub enum State {
     Null,
     True,

@@ -1,5 +1,4 @@
 //! The tuner on the shipped workloads: with a hand-made cluster, whose prices say what is right, and with a measured one.
-#![allow(missing_docs, reason = "tests are no interface")]
 
 mod access;
 mod counts;

@@ -91,7 +91,6 @@ impl Mix {
 
 /// YCSB's letters for its mixes and the distribution that goes with each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the letters are YCSB's, see the constants of Mix")]
 pub enum Letter {
     A,
     B,

@@ -1,4 +1,4 @@
-//! Hosts whose cable is pulled, and plugged in again.
+//! Hosts with a cable that is pulled, and plugged in again.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::clock;
 use crate::hosts::cluster::Lab;
 use crate::hosts::network::{COMPUTE_HOSTS, MEMORY_HOSTS};
 
-/// A server that does not answer is given up after 5 s; then there are attempts to reach it again.
+/// A server without an answer is given up after 5 s; then callers try to reconnect.
 const GIVE_UP_BOUND: Duration = Duration::from_secs(20);
 
 /// A compute host beyond its lease.

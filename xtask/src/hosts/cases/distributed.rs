@@ -1,4 +1,4 @@
-//! TPC-C whose transactions touch several memory servers.
+//! TPC-C with transactions on several memory servers.
 
 use std::time::Duration;
 
@@ -11,8 +11,8 @@ use crate::hosts::network::THIRD_PLACE;
 /// Loading, running and checking together.
 const BOUND: Duration = Duration::from_secs(60);
 
-/// Two warehouses, whose rows are on all three memory servers, under two compute servers at once. Who gives them
-/// the work, loads the tables and checks them is in a third place.
+/// Two warehouses with rows on all three memory servers, and two compute servers. A third host
+/// gives them the work, loads the tables and checks them.
 pub fn run(lab: &mut Lab) -> Result<()> {
     let mut cluster = lab.cluster()?;
     let _compute_servers = cluster.start_compute_servers()?;

@@ -13,14 +13,14 @@ use crate::clock;
 use crate::hosts::cluster::{Cluster, JOINED, Lab, identity};
 use crate::hosts::network::{COMPUTE_HOSTS, THIRD_PLACE};
 
-/// The system of a host whose program has died says so itself.
+/// The system of a host reports a dead program itself.
 const TOLD_BOUND: Duration = Duration::from_secs(5);
-/// So many accounts in the middle of a transfer at any time that some are locked whenever somebody dies.
+/// Enough accounts in the middle of a transfer that some are locked at any time of death.
 const BANK_IN_A_HURRY: &str = "bank --records 500 --threads 1 --lanes 16 --warm-up 0";
-/// For a server that is started again: the lease of the one before has to end first.
+/// For a restarted server, which first waits for the lease of its predecessor to end.
 const SUCCESSOR_BOUND: Duration = Duration::from_secs(10);
 
-/// A memory server, under two programs that run transactions on it.
+/// Kills a memory server, under two programs that run transactions on it.
 pub fn memory_server(lab: &mut Lab) -> Result<()> {
     let mut cluster = lab.cluster()?;
     let benches = both_at_work(&mut cluster)?;
@@ -42,11 +42,11 @@ pub fn memory_server(lab: &mut Lab) -> Result<()> {
     let late = cluster.bench(COMPUTE_HOSTS[0], &format!("{BANK} --seconds 1"))?;
     let ended = late.fail(BENCH_BOUND)?;
     ensure!(ended.said.contains("the database is lost with memory server 1"), "{}", ended.said);
-    saw(&format!("who comes now is told: {}", ended.said));
+    saw(&format!("a new client reports: {}", ended.said));
     Ok(())
 }
 
-/// A compute server in the middle of a benchmark, beside a program that runs transactions of its own.
+/// Kills a compute server during a benchmark, beside a program that runs its own transactions.
 pub fn compute_server(lab: &mut Lab) -> Result<()> {
     let mut cluster = lab.cluster()?;
     let mut servers = cluster.start_compute_servers()?;
@@ -63,7 +63,7 @@ pub fn compute_server(lab: &mut Lab) -> Result<()> {
     servers[0].kill()?;
     let ended = bank.fail(TOLD_BOUND).context("who has given the work")?;
     saw(&format!(
-        "who has given the work is told {:.1} s after the death (bound {TOLD_BOUND:.1?}): {}",
+        "the client reports the death after {:.1} s (bound {TOLD_BOUND:.1?}): {}",
         (ended.at - killed).as_secs_f64(),
         last_sentence(&ended.said)
     ));
@@ -80,12 +80,13 @@ pub fn compute_server(lab: &mut Lab) -> Result<()> {
     go_on_around_its_locks(&mut cluster)?;
     let words = format!("{BANK} --seconds 1 --fresh --compute-servers 1");
     let report = cluster.bench(THIRD_PLACE, &words)?.succeed(BENCH_BOUND);
-    let report = report.context("who makes the tables anew")?;
-    saw(&format!("its tables were made anew for the one that is left: {}", report.summary()?));
+    let report = report.context("the benchmark that creates the tables again")?;
+    saw(&format!("its tables were created again for the remaining server: {}", report.summary()?));
     Ok(())
 }
 
-/// Runs transfers between the same accounts: all are read, those that the dead has locked are not written.
+/// Runs transfers between the same accounts: all are read, those locked by the dead server are not
+/// written.
 fn go_on_around_its_locks(cluster: &mut Cluster) -> Result<()> {
     let words = format!("{BANK} --seconds 2 --loaded --compute-servers 1");
     let report = cluster.bench(THIRD_PLACE, &words)?.report(BENCH_BOUND);

@@ -1,4 +1,4 @@
-//! Programs that stand still beyond their lease.
+//! Programs that are suspended beyond their lease.
 
 use anyhow::{Context, Result, ensure};
 
@@ -8,7 +8,7 @@ use crate::hosts::cluster::Lab;
 use crate::hosts::network::COMPUTE_HOSTS;
 use crate::hosts::running::Signal;
 
-/// Stops a program that runs transactions until the others take it for dead, and lets it go on.
+/// Suspends a program that runs transactions until the others consider it dead, and resumes it.
 pub fn run(lab: &mut Lab) -> Result<()> {
     let mut cluster = lab.cluster()?;
     let mut zombie = cluster.bench(COMPUTE_HOSTS[0], &format!("{BANK} --seconds 60"))?;
@@ -28,7 +28,7 @@ pub fn run(lab: &mut Lab) -> Result<()> {
         last_sentence(&ended.said)
     ));
     ensure!(ended.said.contains("lost its lease"), "it does not say why: {}", ended.said);
-    let report = other.succeed(BENCH_BOUND).context("who did not stand still")?;
+    let report = other.succeed(BENCH_BOUND).context("the program that was not suspended")?;
     saw(&format!("the other went on: {}", report.summary()?));
     judge(&mut cluster)
 }

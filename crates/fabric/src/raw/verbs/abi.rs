@@ -1,20 +1,20 @@
 //! The structures of libibverbs that we share with it, as its header declares them.
 //!
-//! Checked in, so that the build needs no header: the library has kept them since its version 1.1, because
-//! every program that was ever linked to it relies on them. The sizes and offsets asserted here are
-//! those of 64-bit Linux; a test compares them with the header where one is installed. Of structures that only
-//! the library makes, the fields that we look at stand here and nothing behind them.
+//! Checked in, so that the build needs no header: the library has kept these structures since its
+//! version 1.1, because every linked program relies on them. The sizes and offsets asserted here
+//! are those of 64-bit Linux; a test compares them with the header if one is installed. For
+//! structures that only the library creates, the declaration ends with the last field that we read.
 
 use std::ffi::{c_int, c_void};
 use std::mem::offset_of;
 
-/// A device, known by its address only.
+/// An opaque device.
 #[repr(C)]
 pub struct Device {
     _private: [u8; 0],
 }
 
-/// A protection domain, known by its address only.
+/// An opaque protection domain.
 #[repr(C)]
 pub struct ProtectionDomain {
     _private: [u8; 0],
@@ -22,8 +22,8 @@ pub struct ProtectionDomain {
 
 type Unused = *const c_void;
 
-/// The functions that a device's provider brings. The header's inline functions call them, so that no
-/// symbol of the library does; what we do not call is a pointer without a type.
+/// Function pointers of a device's provider. The header's inline functions call them, so the
+/// library has no symbols for them; pointers that we do not call have no type here.
 #[repr(C)]
 pub struct Operations {
     _before_poll: [Unused; 11],
@@ -75,7 +75,6 @@ pub struct MemoryRegion {
     pub remote_key: u32,
 }
 
-/// What a device can do.
 #[repr(C)]
 pub struct DeviceAttributes {
     _identity: [u64; 12],
@@ -86,10 +85,10 @@ pub struct DeviceAttributes {
     _pieces: [c_int; 3],
     pub completions_max: c_int,
     _counts: [c_int; 2],
-    /// Reads and atomics that a queue pair carries out at a time for others.
+    /// Reads and atomics that a queue pair serves concurrently.
     pub reads_served_max: c_int,
     _extended_reads: [c_int; 2],
-    /// Reads and atomics that a queue pair has under way at a time itself.
+    /// Reads and atomics that a queue pair issues concurrently.
     pub reads_started_max: c_int,
     _extended_starts: c_int,
     pub atomics: c_int,
@@ -113,7 +112,7 @@ pub struct PortAttributes {
     _subnet: [u8; 10],
     pub link_layer: u8,
     _flags: u8,
-    /// Padded: versions of the library differ in how much of this they write.
+    /// Padding: versions of the library write different lengths of this structure.
     _more: [u32; 4],
 }
 
@@ -205,8 +204,8 @@ pub struct Piece {
     pub local_key: u32,
 }
 
-/// The part of a request that differs between reads and writes, which use the first and the last field but
-/// place the key where the operand stands, and atomics.
+/// The part of a request that differs between reads and writes, which use the first and the last
+/// field but store the key in place of the operand, and atomics.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub union Target {
@@ -306,11 +305,12 @@ pub const OPERATION_ADD: c_int = 6;
 pub const FLAG_SIGNALED: u32 = 1 << 1;
 pub const FLAG_INLINE: u32 = 1 << 3;
 
-/// What of a completion's operation says that something was received.
+/// The bit of a completion's operation that marks a received message.
 pub const COMPLETED_RECEIVE: c_int = 1 << 7;
 pub const STATUS_SUCCESS: c_int = 0;
 
-/// Sizes and offsets, by what the header calls them. A size of 0: only the structure's beginning is declared.
+/// Sizes and offsets, by the header's names. Size 0: only the beginning of the structure is
+/// declared.
 macro_rules! layouts {
     ($($name:literal: $ours:ty = $bytes:literal { $($field:literal: $($our:ident).+ = $offset:literal,)* })*) => {
         const _: () = {

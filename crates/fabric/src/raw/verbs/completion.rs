@@ -1,4 +1,4 @@
-//! Where a card says what it has done.
+//! Completion queues, on which a card reports finished requests.
 
 use super::abi;
 use super::device::Device;
@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::ptr::{NonNull, null_mut};
 use std::sync::Arc;
 
-/// A queue of completions, and the channel by which it wakes who sleeps.
+/// A queue of completions, and the channel by which it wakes a sleeping thread.
 pub struct CompletionQueue {
     queue: NonNull<abi::CompletionQueue>,
     channel: NonNull<abi::CompletionChannel>,
@@ -19,20 +19,19 @@ unsafe impl Send for CompletionQueue {}
 // SAFETY: as above.
 unsafe impl Sync for CompletionQueue {}
 
-/// A request that has ended.
+/// A completed request.
 #[derive(Clone, Copy, Debug)]
 pub struct Completion {
-    /// What the request was posted with.
+    /// The identifier that the request was posted with.
     pub id: u64,
-    /// Whether it was carried out. If not, the connection is gone, and all behind it fail as well.
+    /// Whether it succeeded. If not, the connection is lost, and all later requests fail too.
     pub is_success: bool,
-    /// The library's number of the reason, 0 for success.
+    /// The library's error number; 0 for success.
     pub status: u32,
-    /// Whether something was received rather than sent. Not known of failures.
+    /// Whether this is a received message. Unspecified for failures.
     pub is_receive: bool,
-    /// Bytes that were received.
     pub bytes: u32,
-    /// The number of the connection's near end.
+    /// The number of the local queue pair.
     pub queue_pair: u32,
 }
 
@@ -50,12 +49,12 @@ impl CompletionQueue {
         };
         let Some(queue) = NonNull::new(queue) else {
             let error = VerbsError::failed("make a completion queue");
-            // SAFETY: the channel was made above, and nobody else knows of it.
+            // SAFETY: the channel was made above, and no other object refers to it.
             unsafe { (functions.destroy_channel)(channel.as_ptr()) };
             return Err(error);
         };
         let queue = Self { queue, channel, device: device.clone() };
-        // Whoever asks for an event that somebody else has taken must not wait for it.
+        // A thread that reads an event which another thread has taken must not block.
         let set = rustix::io::ioctl_fionbio(queue.as_fd(), true);
         set.map_err(|error| VerbsError::system("set up a completion channel", error.into()))?;
         Ok(Arc::new(queue))
@@ -65,14 +64,14 @@ impl CompletionQueue {
         self.queue.as_ptr()
     }
 
-    /// Takes completions from the queue, at most `into.len()`. Returns how many there were.
+    /// Takes at most `into.len()` completions from the queue. Returns their number.
     #[inline]
     pub fn poll(&self, into: &mut Vec<Completion>) -> Result<usize, VerbsError> {
         const AT_ONCE: usize = 16;
         let mut taken = [abi::WorkCompletion::default(); AT_ONCE];
         let queue = self.queue.as_ptr();
-        // SAFETY: the queue lives, so does its device, whose provider filled in the function; there is room
-        // for as many completions as are asked for.
+        // SAFETY: the queue lives, so does its device, whose provider set the function; the array
+        // has room for as many completions as the call may return.
         let count = unsafe {
             let poll = (*(*queue).context).operations.poll_cq;
             poll(queue, AT_ONCE as i32, taken.as_mut_ptr())
@@ -90,7 +89,7 @@ impl CompletionQueue {
         Ok(count)
     }
 
-    /// Asks to be woken by the next completion. What came before this must be polled for after it.
+    /// Requests a wake-up by the next completion. The caller then polls for earlier completions.
     pub fn arm(&self) -> Result<(), VerbsError> {
         let queue = self.queue.as_ptr();
         // SAFETY: as in `poll`.
@@ -101,12 +100,13 @@ impl CompletionQueue {
         VerbsError::check("ask to be woken by a completion", code)
     }
 
-    /// Takes what the channel has to say, so that its descriptor is quiet again.
+    /// Takes all events from the channel, so that its descriptor is no longer readable.
     pub fn quiet(&self) {
         let (mut queue, mut context) = (null_mut(), null_mut());
         let functions = self.device.functions;
-        // SAFETY: the channel lives; it serves this queue alone, so that every event is this queue's, and is
-        // acknowledged at once. Without an event the call returns, since the descriptor does not block.
+        // SAFETY: the channel lives; it serves this queue alone, so that every event is this
+        // queue's, and is acknowledged at once. Without an event the call returns, since the
+        // descriptor does not block.
         unsafe {
             while (functions.get_cq_event)(self.channel.as_ptr(), &raw mut queue, &raw mut context)
                 == 0
@@ -118,7 +118,7 @@ impl CompletionQueue {
 }
 
 impl AsFd for CompletionQueue {
-    /// Readable when a completion has come since the queue was armed.
+    /// Readable once a completion has come after `arm`.
     fn as_fd(&self) -> BorrowedFd<'_> {
         // SAFETY: the descriptor is the channel's, which lives as long as this object.
         unsafe { BorrowedFd::borrow_raw((*self.channel.as_ptr()).descriptor) }
@@ -128,7 +128,8 @@ impl AsFd for CompletionQueue {
 impl Drop for CompletionQueue {
     fn drop(&mut self) {
         let functions = self.device.functions;
-        // SAFETY: queue pairs hold their queues (rule 1), so none is left, and no event is unacknowledged.
+        // SAFETY: queue pairs hold their queues (rule 1), so none is left, and no event is
+        // unacknowledged.
         unsafe {
             (functions.destroy_cq)(self.queue.as_ptr());
             (functions.destroy_channel)(self.channel.as_ptr());

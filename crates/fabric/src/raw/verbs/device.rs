@@ -1,4 +1,4 @@
-//! Devices: which there are, and what they say of themselves.
+//! RDMA devices and their capabilities.
 
 use super::abi;
 use super::library::{Functions, functions};
@@ -7,7 +7,7 @@ use std::ffi::CStr;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-/// An opened device with one protection domain, in which everything of it lives.
+/// An open device with one protection domain for all its objects.
 pub struct Device {
     pub(super) functions: &'static Functions,
     pub(super) context: NonNull<abi::Context>,
@@ -20,18 +20,18 @@ unsafe impl Send for Device {}
 // SAFETY: as above.
 unsafe impl Sync for Device {}
 
-/// What a device can do, as far as we ask.
+/// The capabilities of a device that we use.
 #[derive(Clone, Copy, Debug)]
 pub struct DeviceLimits {
-    /// Requests that one queue holds.
+    /// Capacity of a request queue.
     pub requests: u32,
-    /// Completions that one queue holds.
+    /// Capacity of a completion queue.
     pub completions: u32,
-    /// Reads and atomics under way at a time on one connection, by the side that posts them.
+    /// Concurrent reads and atomics of one connection, on the side that issues them.
     pub reads_started: u8,
-    /// The same for the side that carries them out.
+    /// The same on the side that serves them.
     pub reads_served: u8,
-    /// Whether the device carries out atomics.
+    /// Whether the device supports atomics.
     pub has_atomics: bool,
     /// Number of ports; they count from 1.
     pub ports: u8,
@@ -40,19 +40,20 @@ pub struct DeviceLimits {
 /// The state of a port.
 #[derive(Clone, Copy, Debug)]
 pub struct PortState {
-    /// Whether packets can pass.
+    /// Whether the port can pass packets.
     pub is_active: bool,
-    /// Whether packets are Ethernet's, with a GID as address.
+    /// Whether the port is an Ethernet port, addressed by GID.
     pub is_ethernet: bool,
-    /// Largest packet, as the library counts: 1 is 256 bytes, and each next one twice that.
+    /// Maximal packet size (MTU) in the library's code: 1 is 256 bytes, and each next code twice
+    /// that.
     pub transfer_unit: u8,
-    /// How many GIDs the port has places for.
+    /// Length of the port's GID table.
     pub gids: u32,
     /// The port's number in an InfiniBand network; 0 on Ethernet.
     pub local_identifier: u16,
 }
 
-/// A list of devices, given back when it is no longer looked at.
+/// The library's list of devices, freed on drop.
 struct DeviceList {
     functions: &'static Functions,
     devices: *mut *mut abi::Device,
@@ -63,7 +64,8 @@ impl DeviceList {
     fn get() -> Result<Self, VerbsError> {
         let functions = functions()?;
         let mut count = 0;
-        // SAFETY: the library writes the number of devices to `count`, and returns that many pointers.
+        // SAFETY: the library writes the number of devices to `count`, and returns that many
+        // pointers.
         let devices = unsafe { (functions.get_device_list)(&raw mut count) };
         if devices.is_null() {
             let error = std::io::Error::last_os_error();
@@ -79,7 +81,8 @@ impl DeviceList {
 
     fn names(&self) -> impl Iterator<Item = (String, *mut abi::Device)> {
         (0..self.count).map(|index| {
-            // SAFETY: `index` is below the number of devices, which live as long as the list, as do their names.
+            // SAFETY: `index` is below the number of devices, which live as long as the list, as do
+            // their names.
             let (device, name) = unsafe {
                 let device = *self.devices.add(index);
                 (device, CStr::from_ptr((self.functions.get_device_name)(device)))
@@ -114,19 +117,17 @@ impl Device {
         // SAFETY: the device is open.
         let Some(domain) = NonNull::new(unsafe { (functions.alloc_pd)(context.as_ptr()) }) else {
             let error = VerbsError::failed("make a protection domain");
-            // SAFETY: the device was opened above, and nobody else knows of it.
+            // SAFETY: the device was opened above, and no other object refers to it.
             unsafe { (functions.close_device)(context.as_ptr()) };
             return Err(error);
         };
         Ok(Arc::new(Self { functions, context, domain, name }))
     }
 
-    /// The device's name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What the device can do.
     pub fn limits(&self) -> Result<DeviceLimits, VerbsError> {
         // SAFETY: zeros are values of this structure of numbers.
         let mut attributes: abi::DeviceAttributes = unsafe { std::mem::zeroed() };
@@ -163,7 +164,7 @@ impl Device {
         })
     }
 
-    /// A GID of a port, by its place. Places without one hold zeros, or fail.
+    /// A GID of a port, by its index. Unused entries hold zeros, or the query fails.
     pub fn gid(&self, port: u8, index: u32) -> Result<[u8; 16], VerbsError> {
         let mut gid = abi::Gid::default();
         // SAFETY: the device is open, and the library fills 16 bytes.
@@ -177,7 +178,8 @@ impl Device {
 
 impl Drop for Device {
     fn drop(&mut self) {
-        // SAFETY: whoever was made from the device or its domain holds this object (rule 1), so nobody is left.
+        // SAFETY: everything made from the device or its domain holds this object (rule 1), so
+        // nothing is left.
         unsafe {
             (self.functions.dealloc_pd)(self.domain.as_ptr());
             (self.functions.close_device)(self.context.as_ptr());

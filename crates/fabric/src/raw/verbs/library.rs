@@ -1,4 +1,4 @@
-//! The library, opened when the first device is looked for: a build, and a host, without it is whole.
+//! libibverbs, loaded at the first use of a device: builds and hosts do not need it.
 
 use super::abi;
 use crate::verbs::VerbsError;
@@ -6,26 +6,26 @@ use libloading::Library;
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::OnceLock;
 
-/// The file, by the name that every version since the first has.
+/// The file, under the name that every version since the first has.
 const FILE: &str = "libibverbs.so.1";
 
-/// Declares the functions that are looked up, each with the type the header gives it.
+/// Declares the functions to load, each with its type from the header.
 macro_rules! functions {
     ($($field:ident = $symbol:literal: fn($($argument:ty),*) $(-> $result:ty)?;)*) => {
-        /// The library's functions.
         pub struct Functions {
             $(pub $field: unsafe extern "C" fn($($argument),*) $(-> $result)?,)*
-            /// Behind the functions: they are gone with it.
+            /// Dropped after the function pointers, which are invalid without it.
             _library: Library,
         }
 
         impl Functions {
             fn load() -> Result<Self, libloading::Error> {
-                // SAFETY: loading runs the library's own start-up code, which registers its providers; it has no
-                // demands on the program that loads it.
+                // SAFETY: loading runs the library's own start-up code, which registers its
+                // providers; it has no demands on the program that loads it.
                 let library = unsafe { Library::new(FILE)? };
-                // SAFETY: each symbol is a function whose type in the header is the one given here; the pointers live
-                // no longer than the library, which stands beside them.
+                // SAFETY: each symbol is a function whose type in the header is the one given here;
+                // the pointers live no longer than the library, which is a field of the same
+                // structure.
                 unsafe {
                     Ok(Self {
                         $($field: *library.get($symbol)?,)*
@@ -66,7 +66,8 @@ functions! {
     destroy_qp = b"ibv_destroy_qp\0": fn(*mut abi::QueuePair) -> c_int;
 }
 
-/// The library, loaded once and never unloaded: its providers keep threads and handlers of their own.
+/// The library, loaded once and never unloaded: its providers keep threads and handlers of their
+/// own.
 pub fn functions() -> Result<&'static Functions, VerbsError> {
     static LOADED: OnceLock<Result<Functions, String>> = OnceLock::new();
     let loaded = LOADED.get_or_init(|| Functions::load().map_err(|error| error.to_string()));

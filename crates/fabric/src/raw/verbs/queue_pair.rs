@@ -1,4 +1,4 @@
-//! Reliable connections: their ends, and what is posted to them.
+//! Queue pairs, the ends of reliable connections, and the requests posted to them.
 
 use super::abi;
 use super::completion::CompletionQueue;
@@ -10,138 +10,128 @@ use std::sync::Arc;
 /// One end of a reliable connection, with the memories that its requests may use.
 pub struct QueuePair {
     pair: NonNull<abi::QueuePair>,
-    /// What requests may use, by number.
+    /// Memories of requests, by number.
     memories: Vec<Arc<Registered>>,
     queue: Arc<CompletionQueue>,
-    /// Largest write or message whose bytes can be taken along with the request.
+    /// Largest write or message that is sent inline, with the request.
     inline_bytes: u32,
-    /// Where requests are put together.
+    /// Buffer in which `post` builds requests.
     requests: Vec<abi::SendRequest>,
     pieces: Vec<abi::Piece>,
 }
 
-// SAFETY: the library's functions on a queue pair may be called from any thread (rule 4); the vectors hold
-// pointers into each other only while `post` runs.
+// SAFETY: the library's functions on a queue pair may be called from any thread (rule 4); the
+// vectors hold pointers into each other only while `post` runs.
 unsafe impl Send for QueuePair {}
 
-/// How many requests an end holds at a time.
+/// Capacity of a queue pair.
 #[derive(Clone, Copy, Debug)]
 pub struct QueueSizes {
-    /// Posted and not yet known to be complete.
+    /// Requests posted and not yet known to be complete.
     pub sends: u32,
-    /// Waiting for messages.
+    /// Receives posted.
     pub receives: u32,
-    /// Bytes that may be taken along with a request, if the device can do that.
+    /// Bytes that requests may carry inline, if the device supports it.
     pub inline_bytes: u32,
 }
 
-/// Where an end of a connection is found.
+/// The address of one end of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Endpoint {
-    /// The end's number on its device.
+    /// The queue pair's number on its device.
     pub number: u32,
     /// The port's number in an InfiniBand network; 0 on Ethernet.
     pub local_identifier: u16,
-    /// The port's address.
     pub gid: [u8; 16],
     /// The number of the first packet that this end sends.
     pub sequence: u32,
-    /// Largest packet, as the library counts.
+    /// Maximal packet size, in the library's code.
     pub transfer_unit: u8,
-    /// Reads and atomics that this end carries out at a time.
+    /// Reads and atomics that this end serves concurrently.
     pub reads_served: u8,
 }
 
-/// How an end is connected to its peer.
 #[derive(Clone, Copy, Debug)]
 pub struct Connect {
-    /// This side's port.
     pub port: u8,
-    /// The place of this side's GID.
+    /// The index of this side's GID.
     pub gid_index: u8,
     /// The number of the first packet that this end sends.
     pub sequence: u32,
-    /// Reads and atomics that this end has under way at a time.
+    /// Reads and atomics that this end issues concurrently.
     pub reads_started: u8,
-    /// Reads and atomics that this end carries out at a time.
+    /// Reads and atomics that this end serves concurrently.
     pub reads_served: u8,
-    /// Largest packet, as the library counts; not more than either side's.
+    /// Maximal packet size, in the library's code; the smaller of both sides'.
     pub transfer_unit: u8,
     /// Whether the peer may use this end for verbs on this side's memory.
     pub allows_verbs: bool,
-    /// How long a packet may go unanswered: 4.096 us times two to the power of this.
+    /// Time-out of a packet's acknowledgement: 4.096 us times two to the power of this.
     pub timeout: u8,
-    /// How often a packet is sent again before the connection is given up, at most 6: some devices take 7 for no end.
+    /// Retransmissions of a packet before the connection is lost, at most 6: some devices retry
+    /// without end at 7.
     pub retry_count: u8,
 }
 
-/// A piece of a memory that a queue pair holds.
+/// A range of a memory that a queue pair holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Piece {
-    /// Number of the memory.
     pub memory: u32,
-    /// Byte at which it begins.
+    /// First byte.
     pub offset: u64,
-    /// Its length.
     pub bytes: u32,
 }
 
-/// What a card is to do. Remote addresses are checked by the card that has the memory.
+/// The operation of a request. The card that owns the remote memory checks remote addresses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Action {
-    /// Copy remote memory to this side's.
+    /// Copies remote memory to local memory.
     Read {
         /// First byte.
         remote: u64,
-        /// The key of its registration.
+        /// Key of its registration.
         key: u32,
     },
-    /// Copy this side's memory to the remote one.
+    /// Copies local memory to remote memory.
     Write {
         /// First byte.
         remote: u64,
-        /// The key of its registration.
+        /// Key of its registration.
         key: u32,
     },
-    /// Swap a remote word if it is as expected, and deliver what it was.
+    /// Swaps a remote word if it has the expected value, and returns its old value.
     CompareAndSwap {
-        /// The word.
         remote: u64,
-        /// The key of its registration.
+        /// Key of its registration.
         key: u32,
-        /// What it must be.
         expected: u64,
-        /// What it becomes.
         desired: u64,
     },
-    /// Add to a remote word, and deliver what it was.
+    /// Adds to a remote word, and returns its old value.
     FetchAndAdd {
-        /// The word.
         remote: u64,
-        /// The key of its registration.
+        /// Key of its registration.
         key: u32,
-        /// What is added.
         add: u64,
     },
-    /// Send a message to whoever waits for one at the other end.
+    /// Sends a message, which a receive of the peer takes.
     Send,
 }
 
-/// One request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Request {
-    /// Comes back with the completion.
+    /// Returned with the completion.
     pub id: u64,
-    /// What to do.
     pub action: Action,
-    /// Where to read from, or to write to, on this side.
+    /// The local memory to read from or to write to.
     pub local: Piece,
-    /// Whether success is told; failure always is, and tells of all before it as well.
+    /// Whether success yields a completion; failure always does. A completion covers all earlier
+    /// requests.
     pub is_signaled: bool,
 }
 
 impl QueuePair {
-    /// An end that is connected to nobody yet. Its requests may use `memory`, which is number 0.
+    /// An unconnected end. Its requests may use `memory`, which is number 0.
     pub fn new(
         memory: Arc<Registered>,
         queue: Arc<CompletionQueue>,
@@ -166,12 +156,14 @@ impl QueuePair {
                 kind: abi::RELIABLE_CONNECTION,
                 all_signaled: 0,
             };
-            // SAFETY: domain and queue live, and the queue pair holds both, by way of `memory` and `queue`.
+            // SAFETY: domain and queue live, and the queue pair holds both, by way of `memory` and
+            // `queue`.
             let pair =
                 unsafe { (device.functions.create_qp)(device.domain.as_ptr(), &raw mut start) };
             match NonNull::new(pair) {
                 Some(pair) => break pair,
-                // Devices differ in how much they take along, and do not say so beforehand.
+                // Devices differ in the bytes that they send inline, and do not report the limit
+                // beforehand.
                 None if inline_bytes > 0 => inline_bytes /= 2,
                 None => return Err(VerbsError::failed("make a queue pair")),
             }
@@ -180,13 +172,13 @@ impl QueuePair {
         Ok(Self { pair, memories: vec![memory], queue, inline_bytes, requests, pieces })
     }
 
-    /// The end's number on its device.
+    /// The queue pair's number on its device.
     pub fn number(&self) -> u32 {
         // SAFETY: the queue pair lives as long as this object.
         unsafe { (*self.pair.as_ptr()).number }
     }
 
-    /// Requests may use `memory`, too, by the next number.
+    /// Allows requests to use `memory` too, under the next number.
     pub fn add_memory(&mut self, memory: Arc<Registered>) {
         assert!(
             Arc::ptr_eq(memory.device(), &self.queue.device),
@@ -195,17 +187,17 @@ impl QueuePair {
         self.memories.push(memory);
     }
 
-    /// The memories that requests use, by number.
+    /// The memories of requests, by number.
     pub fn memories(&self) -> &[Arc<Registered>] {
         &self.memories
     }
 
-    /// The queue that completions come to.
+    /// The queue that receives the completions.
     pub fn queue(&self) -> &Arc<CompletionQueue> {
         &self.queue
     }
 
-    /// Gets ready to wait for messages; from here on they may be waited for.
+    /// Allows receives to be posted.
     pub fn initialize(&mut self, connect: &Connect) -> Result<(), VerbsError> {
         let mut access = abi::ACCESS_LOCAL_WRITE;
         if connect.allows_verbs {
@@ -222,7 +214,7 @@ impl QueuePair {
         self.modify("initialize a queue pair", attributes, set)
     }
 
-    /// Connects this end to `peer`, which does the same with this one.
+    /// Connects this end to `peer`, which connects to this one likewise.
     pub fn connect(&mut self, connect: &Connect, peer: &Endpoint) -> Result<(), VerbsError> {
         let is_global = peer.gid != [0; 16];
         let attributes = abi::QueuePairAttributes {
@@ -231,7 +223,8 @@ impl QueuePair {
             receive_sequence: peer.sequence,
             peer_number: peer.number,
             reads_served: connect.reads_served,
-            // 0.64 ms, the smallest wait that all devices keep to: a receiver without room is about to have some.
+            // 0.64 ms, the smallest wait that all devices keep: a receiver without room will have
+            // some soon.
             receiver_timer: 12,
             path: abi::Path {
                 route: abi::GlobalRoute {
@@ -261,7 +254,7 @@ impl QueuePair {
             reads_started: connect.reads_started.min(peer.reads_served),
             timeout: connect.timeout,
             retry_count: connect.retry_count,
-            // 7: without end. Whoever calls has a deadline of its own.
+            // 7: no limit. Callers have deadlines of their own.
             receiver_retry_count: 7,
             ..Default::default()
         };
@@ -274,7 +267,7 @@ impl QueuePair {
         self.modify("let a queue pair send", attributes, set)
     }
 
-    /// Ends the connection: everything under way fails, on both sides.
+    /// Closes the connection: all requests in flight fail, on both sides.
     pub fn close(&mut self) -> Result<(), VerbsError> {
         let attributes = abi::QueuePairAttributes { state: abi::STATE_ERROR, ..Default::default() };
         self.modify("close a queue pair", attributes, abi::SET_STATE)
@@ -292,7 +285,7 @@ impl QueuePair {
         VerbsError::check(what, code)
     }
 
-    /// Posts all requests at once, in order: the card is told of them by a single ring of its bell.
+    /// Posts all requests at once, in order: the device is notified once.
     ///
     /// # Panics
     /// If a request names memory that the queue pair does not have.
@@ -334,9 +327,10 @@ impl QueuePair {
         }
         let pair = self.pair.as_ptr();
         let mut refused = null_mut();
-        // SAFETY: the queue pair lives and so does its device, whose provider filled in the function; requests and
-        // pieces stay where they are until it returns, and it keeps none of them. Each piece is inside the
-        // registered memory (rule 3), which this object holds until the queue pair is gone (rule 2).
+        // SAFETY: the queue pair lives and so does its device, whose provider set the function;
+        // requests and pieces stay where they are until it returns, and it keeps none of them. Each
+        // piece is inside the registered memory (rule 3), which this object holds until the queue
+        // pair is destroyed (rule 2).
         let code = unsafe {
             let post = (*(*pair).context).operations.post_send;
             post(pair, first, &raw mut refused)
@@ -344,7 +338,7 @@ impl QueuePair {
         VerbsError::check("post requests to an RDMA device", code)
     }
 
-    /// Waits for a message, to be put into `piece`.
+    /// Posts a receive: the next message goes into `piece`.
     ///
     /// # Panics
     /// If the queue pair does not have that memory.
@@ -363,7 +357,7 @@ impl QueuePair {
     }
 }
 
-/// A piece as the card knows it.
+/// Translates a piece to its address and key.
 #[inline]
 fn local_piece(memories: &[Arc<Registered>], piece: Piece) -> abi::Piece {
     let local = &memories[piece.memory as usize];
@@ -399,8 +393,8 @@ fn operation(action: Action) -> (i32, abi::Target) {
 impl Drop for QueuePair {
     fn drop(&mut self) {
         let functions = self.queue.device.functions;
-        // SAFETY: nobody else knows of the queue pair. When this returns, the card touches the memory no more on its
-        // behalf, so that its memories may go after it.
+        // SAFETY: no other object refers to the queue pair. After this call the card no longer
+        // accesses memory for it, so its memories may be freed afterwards.
         unsafe { (functions.destroy_qp)(self.pair.as_ptr()) };
     }
 }

@@ -1,4 +1,4 @@
-//! Memory that a card may read and write.
+//! Memory that an RDMA device may access.
 
 use super::abi;
 use super::device::Device;
@@ -9,7 +9,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-/// Registered memory: its pages stay where they are, and cards know it by keys.
+/// Registered memory: pinned pages, which devices address by keys.
 pub struct Registered {
     region: NonNull<abi::MemoryRegion>,
     device: Arc<Device>,
@@ -17,14 +17,16 @@ pub struct Registered {
     pages: Pages,
 }
 
-// SAFETY: the memory is atomic words, and the registration itself is not changed before it is dropped.
+// SAFETY: the memory is atomic words, and the registration itself is not changed before it is
+// dropped.
 unsafe impl Send for Registered {}
 // SAFETY: as above.
 unsafe impl Sync for Registered {}
 
 impl Registered {
-    /// Registers `memory`, made of `pages`, for this side's requests and, if `is_remote`, for verbs of others, atomics
-    /// included. Never with relaxed ordering: the order of a batch would be lost on the way to memory.
+    /// Registers `memory`, made of `pages`, for local requests and, if `is_remote`, for remote
+    /// verbs, atomics included. Never with relaxed ordering, which would lose the order of a batch
+    /// on its way to memory.
     pub(crate) fn new(
         device: &Arc<Device>,
         (memory, pages): (Memory, Pages),
@@ -37,8 +39,8 @@ impl Registered {
         }
         let bytes = memory.capacity_bytes() as usize;
         let base = memory.address() as *mut std::ffi::c_void;
-        // SAFETY: the range is the mapping's, which lives until the registration is gone, see `drop`; whatever a
-        // card writes there, it is accessed as atomic words only (rule 2).
+        // SAFETY: the range is the mapping's, which outlives the registration, see `drop`; devices
+        // may write there at any time because it is accessed as atomic words only (rule 2).
         let region =
             unsafe { (device.functions.reg_mr)(device.domain.as_ptr(), base, bytes, access) };
         let region = NonNull::new(region).ok_or_else(|| {
@@ -47,8 +49,8 @@ impl Registered {
         Ok(Self { region, device: device.clone(), memory, pages })
     }
 
-    /// Maps and registers `bytes` bytes, of huge pages if the host has them to spare. All of them are taken at
-    /// once: a card can wait for no page.
+    /// Maps and registers `bytes` bytes, of huge pages if the host has enough free. All pages are
+    /// allocated at once: a device cannot handle a page fault.
     pub fn map(
         name: &str,
         bytes: u64,
@@ -66,33 +68,31 @@ impl Registered {
         self.memory.words(offset, count)
     }
 
-    /// Writes what a region begins with.
+    /// Writes the header of a region.
     pub(crate) fn write_region_header(&self) {
         crate::local::write_header(&self.memory);
     }
 
-    /// Its size.
     pub fn bytes(&self) -> u64 {
         self.memory.capacity_bytes()
     }
 
-    /// What it is made of.
+    /// The kind of its pages.
     pub fn pages(&self) -> Pages {
         self.pages
     }
 
-    /// Where it begins, as requests of others name it.
+    /// Start address for remote requests.
     pub fn memory_address(&self) -> u64 {
         self.memory.address()
     }
 
-    /// What others name the memory by, if it was registered for them.
+    /// Key for remote requests, if it was registered for them.
     pub fn remote_key(&self) -> u32 {
         // SAFETY: the registration lives as long as this object.
         unsafe { (*self.region.as_ptr()).remote_key }
     }
 
-    /// What this side's requests name the memory by.
     pub(super) fn local_key(&self) -> u32 {
         // SAFETY: as above.
         unsafe { (*self.region.as_ptr()).local_key }
@@ -105,8 +105,8 @@ impl Registered {
 
 impl Drop for Registered {
     fn drop(&mut self) {
-        // SAFETY: queue pairs that were told of this memory hold this object (rule 2), so none is left; verbs of
-        // others fail from here on, and the mapping goes after this.
+        // SAFETY: queue pairs that may use this memory hold this object (rule 2), so none is left;
+        // remote verbs fail from here on, and the mapping is dropped after this.
         unsafe { (self.device.functions.dereg_mr)(self.region.as_ptr()) };
     }
 }

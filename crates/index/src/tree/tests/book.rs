@@ -1,12 +1,11 @@
-//! What must be in a tree, told by its writers: each key is present, absent, or being changed right
-//! now.
+//! The expected contents of a tree, recorded by its writers: each key is present, absent, or being
+//! changed.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
-/// What is known of a key at some moment; the number tells two equal states at different times
-/// apart.
+/// The state of a key; the number distinguishes equal states at different times.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Fact {
     Present(u64),
@@ -21,17 +20,17 @@ pub struct Book {
     stamp: Cell<u64>,
 }
 
-/// The facts at the beginning of a read.
+/// The facts at the start of a read.
 pub struct Page(BTreeMap<u64, Fact>);
 
 impl Book {
-    /// A change of these keys begins; if its writer dies, nothing is known of them any more.
+    /// A change of these keys begins; if its writer dies, their state is unknown.
     pub fn begin(&self, numbers: &[u64]) {
         let facts = &mut *self.facts.borrow_mut();
         facts.extend(numbers.iter().map(|&number| (number, Fact::Changing)));
     }
 
-    /// The change of these keys is complete.
+    /// The change of these keys has ended.
     pub fn end(&self, numbers: &[u64], present: bool) {
         self.stamp.set(self.stamp.get() + 1);
         let stamp = self.stamp.get();
@@ -48,18 +47,17 @@ impl Book {
         facts.range(low..).filter_map(present).collect()
     }
 
-    /// Whether `number` is present, as far as anybody knows.
+    /// Whether `number` is known to be present.
     pub fn is_present(&self, number: u64) -> bool {
         matches!(self.facts.borrow().get(&number), Some(Fact::Present(_)))
     }
 
-    /// A read begins.
     pub fn open(&self) -> Page {
         Page(self.facts.borrow().clone())
     }
 
-    /// A read of `range` that began at `page` is over and found `found`: each key once, and all
-    /// that was true from its beginning to its end.
+    /// Checks a read of `range` that began at `page`: each key occurs once, and every fact that
+    /// held during the whole read is reflected.
     pub fn check(&self, page: &Page, range: RangeInclusive<u64>, found: &[u64]) {
         let set: BTreeSet<u64> = found.iter().copied().collect();
         assert!(set.len() == found.len(), "a key came twice: {found:?}");

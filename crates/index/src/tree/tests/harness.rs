@@ -10,12 +10,12 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// Small nodes, so that few keys make many of them.
+/// Small nodes, so that few keys fill many of them.
 pub fn small_layout(checksummed: bool) -> LeafLayout {
     LeafLayout { key_words: 1, value_words: 1, entries: 6, checksummed }
 }
 
-/// Inner nodes and root blocks out of a server's extents.
+/// Allocates inner nodes and root blocks from a server's extents.
 pub struct ExtentAllocator {
     extents: Arc<Extents>,
     rest: Mutex<(GlobalPtr, u32)>,
@@ -45,7 +45,7 @@ impl<E: Env> NodeAllocator<E> for ExtentAllocator {
     fn forget(&self, _label: Label) {}
 }
 
-/// Refuses a third of all pieces of memory, in no order that a split could fall into step with.
+/// Refuses a third of all allocations, in an irregular order.
 pub struct Reluctant {
     allocator: ExtentAllocator,
     asked: AtomicU64,
@@ -86,7 +86,7 @@ pub fn pool(server_count: u16) -> Pool {
     Pool::new(Label(2), (0..server_count).map(NodeId).collect())
 }
 
-/// Everything one thread or simulated compute server has of a tree.
+/// A thread's or simulated compute server's access to a tree.
 pub struct Client<E: Env> {
     pub env: E,
     pub tree: Tree,
@@ -94,12 +94,12 @@ pub struct Client<E: Env> {
     pub pool: Pool,
     batch: Option<Batch>,
     slot: SlotId,
-    /// The number used last, for whoever recovers what this client has left.
+    /// The number used last, for the recovery of this client.
     pub counter: Rc<Cell<u64>>,
 }
 
 impl Client<LocalEnv> {
-    /// A world of its own with an empty tree.
+    /// A separate world with an empty tree.
     pub fn alone(layout: LeafLayout) -> Self {
         let world = local_world(2, 64 << 20);
         let env = world.endpoint();
@@ -124,7 +124,7 @@ impl<E: Env> Client<E> {
         VersionWord::new(self.slot, self.counter.get())
     }
 
-    /// An empty batch; the one of the last operation, unless that failed.
+    /// An empty batch; that of the last operation, unless it failed.
     pub fn batch(&mut self) -> Batch {
         let mut batch = self.batch.take().unwrap_or_default();
         batch.reset();
@@ -146,7 +146,7 @@ impl<E: Env> Client<E> {
         Ok(value)
     }
 
-    /// Inserts all of `numbers` that fall into the leaf of the first (sorted); returns how many.
+    /// Inserts all of `numbers` (sorted) that belong to the leaf of the first; returns their count.
     pub async fn insert_some(&mut self, numbers: &[u64]) -> Result<usize, IndexError> {
         let batch = self.batch();
         let (env, tree) = (self.env.clone(), self.tree);
@@ -179,7 +179,7 @@ impl<E: Env> Client<E> {
         self.insert_some(&[number]).await.map(drop)
     }
 
-    /// Removes `number`, if it is there.
+    /// Removes `number` if it is present.
     pub async fn remove(&mut self, number: u64) -> Result<bool, IndexError> {
         let batch = self.batch();
         let (env, tree) = (self.env.clone(), self.tree);
@@ -221,8 +221,8 @@ impl<E: Env> Client<E> {
         if result == LockResult::Held { Ok(batch) } else { Err(IndexError::Conflict) }
     }
 
-    /// Absorbs the right neighbour of the leaf of `number`, if it pays, and frees it at once: these
-    /// clients hold on to no pointer beyond an operation but in caches.
+    /// Absorbs the right neighbour of the leaf of `number` if possible, and frees it at once: these
+    /// clients keep pointers beyond an operation only in caches.
     pub async fn absorb(&mut self, number: u64) -> Result<bool, IndexError> {
         let batch = self.batch();
         let (env, tree) = (self.env.clone(), self.tree);
@@ -288,12 +288,12 @@ impl<E: Env> Client<E> {
     }
 }
 
-/// What the tests store under a key.
+/// The value that the tests store under a key.
 pub fn value_of(number: u64) -> u64 {
     number.wrapping_mul(3).wrapping_add(7)
 }
 
-/// Whether an operation may simply be tried again.
+/// Whether an operation may be retried.
 pub fn is_retryable(error: &IndexError) -> bool {
     matches!(
         error,

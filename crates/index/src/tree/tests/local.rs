@@ -45,7 +45,7 @@ fn a_warm_lookup_is_one_round_trip_and_a_cold_one_two() {
     assert_eq!((cost(17), cost(17)), (2, 1));
 }
 
-/// A split of an inner node that lacks memory changes nothing of its level, and whoever comes next goes on.
+/// A split of an inner node without memory leaves its level unchanged, and a later one succeeds.
 #[test]
 fn inner_nodes_for_which_there_is_no_memory_are_made_later() {
     let world = local_world(2, 64 << 20);
@@ -153,7 +153,7 @@ fn a_locked_or_changed_leaf_is_a_conflict_and_nothing_leaks() {
         let find = find_leaf(&env, batch, &tree, &mut client.cache, &[0]);
         run_now(find).expect("it exists")
     };
-    // The word of the current leaf beside the outdated image: what a torn read may bring.
+    // The current insert word with the outdated image: a torn read may return this.
     let mixed = LeafRead { insert: current.insert, ..outdated };
     let timestamp = client.timestamp();
     let free_before = client.pool.free_count();
@@ -259,7 +259,7 @@ fn a_small_cache_serves_a_large_tree() {
     assert!(client.cache.leaf_count() <= 4);
 }
 
-/// Tries until it succeeds: what a session does with an aborted transaction.
+/// Retries until success, as a session does with an aborted transaction.
 fn retry<T>(mut operation: impl FnMut() -> Result<T, IndexError>) -> T {
     for _ in 0..1_000_000 {
         match operation() {

@@ -1,4 +1,4 @@
-//! Random operations on a tree and on a sorted map; both must say the same.
+//! Random operations on a tree and on a sorted map, with equal results.
 
 use super::harness::{Client, small_layout, value_of};
 use crate::tree::LeafCache;
@@ -36,7 +36,7 @@ fn action() -> impl Strategy<Value = Action> {
     ]
 }
 
-/// Runs the actions with two clients in turn, so that one's cache is outdated by the other.
+/// Runs the actions with two clients in turn, so that each makes the other's cache outdated.
 fn run(actions: &[Action]) {
     let mut first = Client::alone(small_layout(false));
     let world = first.env.world().clone();

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 const SERVER_WORDS: u64 = 1 << 18;
 const CLIENTS: u16 = 3;
-/// Keys of all clients; client n owns those that leave n as the remainder.
+/// Keys of all clients; client n owns those with remainder n.
 const NUMBERS: u64 = 60;
 const TRY_COUNT_MAX: u32 = 10_000;
 
@@ -43,7 +43,7 @@ fn pool() -> Pool {
     Pool::new(Label(2), vec![NodeId(1)])
 }
 
-/// Tries an operation until it succeeds: what a session does with an aborted transaction.
+/// Retries an operation until success, as a session does with an aborted transaction.
 macro_rules! retry {
     ($client:expr, $operation:expr) => {{
         let mut tried = 0;
@@ -59,7 +59,7 @@ macro_rules! retry {
     }};
 }
 
-/// Changes keys of its own and reads everybody's.
+/// Changes its own keys and reads all keys.
 struct Worker {
     client: Client<Endpoint>,
     number: u64,
@@ -108,12 +108,12 @@ impl Worker {
         self.book.end(&[number], false);
     }
 
-    /// Removes some neighbouring keys and absorbs the leaves they leave behind.
+    /// Removes some neighbouring keys and absorbs the emptied leaves.
     async fn clear(&mut self, low: u64) {
         let present = self.book.present(low, self.number, u64::from(CLIENTS));
         for number in present.into_iter().take(15) {
             self.remove(number).await;
-            // Absorbing is never necessary; others are in the way often enough.
+            // Absorbing is optional, and often conflicts with other clients.
             if let Err(error) = self.client.absorb(number).await {
                 assert!(is_retryable(&error), "{error}");
             }
@@ -143,14 +143,14 @@ impl Worker {
     }
 }
 
-/// What is known of a client from outside.
+/// The outside view of a client.
 struct Known {
     env: Endpoint,
     slot: SlotId,
     counter: Rc<Cell<u64>>,
 }
 
-/// A run of some clients.
+/// A run with several clients.
 struct Run {
     world: World,
     tree: Tree,
@@ -184,7 +184,7 @@ impl Run {
         Self { world, tree, allocator, book, finished, clients }
     }
 
-    /// What recovery does for a client that died, when everything it posted has come to an end.
+    /// Recovers a dead client after all its posted verbs have ended.
     fn release(&self, client: &Known) {
         self.world.run_for(1_000_000);
         let env = self.observer().env;
@@ -193,7 +193,7 @@ impl Run {
         self.world.block_on(&env, release).expect("nobody else is in the way for long");
     }
 
-    /// What a memory server does when it starts again.
+    /// Restarts a memory server's services.
     fn restart_services(&self) {
         let env = self.observer().env;
         let rebuild = rebuild_inner_nodes(&env, &*self.allocator, self.tree.root);
@@ -206,7 +206,7 @@ impl Run {
         Client::new(env, self.tree, pool(), 9)
     }
 
-    /// Checks structure and contents; returns a number that says what happened.
+    /// Checks structure and contents; returns a digest of the run.
     fn finish(self, unsettled: bool) -> u64 {
         let world = &self.world;
         assert_eq!(world.run_until_idle(), 0, "{}: tasks are stuck", world.identity());
@@ -230,7 +230,7 @@ fn run(carrier: Carrier, config: SimConfig) -> u64 {
     Run::start(config.carried_by(carrier)).finish(false)
 }
 
-/// Seeds per test; `cargo test` stays within seconds.
+/// Seeds per test, so that `cargo test` takes seconds.
 const SEEDS: u64 = 700;
 
 #[test]
@@ -275,8 +275,8 @@ const SERVER_STEPS: &[TreeStep] = &[
     TreeStep::Settled,
 ];
 
-/// Kills whoever reaches `step` as the `nth`, recovers, and checks what the others see, meanwhile
-/// and at the end. Returns whether somebody reached it.
+/// Kills the `nth` client that reaches `step`, recovers, and checks what the others see, meanwhile
+/// and at the end. Returns whether a client reached it.
 fn run_with_death(carrier: Carrier, config: SimConfig, step: TreeStep, nth: u64) -> bool {
     let name = format!("tree death at {} {nth}", step.name());
     let run = Run::start(config.named(name).carried_by(carrier));
@@ -300,7 +300,7 @@ fn run_with_death(carrier: Carrier, config: SimConfig, step: TreeStep, nth: u64)
     died
 }
 
-/// Kills at every step in turn; each must be reached by many seeds, or the test shows nothing.
+/// Kills at every step in turn; many seeds must reach each of them, or the test proves nothing.
 fn sweep(carrier: Carrier, steps: &[TreeStep], seeds: u64, deaths_min: u64) {
     for step in steps {
         let mut deaths = 0;
@@ -324,7 +324,7 @@ fn services_die_at_every_step() {
     sweep(Carrier::Caller, SERVER_STEPS, 100, 3);
 }
 
-/// Whether some seed notices that a guard is gone; with a step, when somebody dies there.
+/// Whether some seed notices a missing guard; with a step, if a client dies there.
 fn is_noticed(mutant: &'static str, step: Option<TreeStep>) -> bool {
     let noticed = |seed| {
         let config = SimConfig::hostile(seed).named("tree mutant").with_mutant(mutant);
@@ -349,8 +349,8 @@ fn every_missing_guard_is_noticed() {
 }
 
 /// A reader knows a leaf; the leaf is absorbed, and its memory becomes a new leaf with the same low
-/// fence, whose maker dies before he links it. Then the key moves on into another leaf. What does
-/// the reader find?
+/// fence, whose writer dies before linking it. Then the key moves to another leaf. Returns what the
+/// reader finds.
 fn lookup_by_a_pointer_from_a_former_life(config: SimConfig) -> Option<u64> {
     let (world, tree, _) = world(config.named("tree lives"));
     let client = |number| {

@@ -1,4 +1,4 @@
--- A reader takes a copy of a book home; how many are left.
+-- Lends a copy of a book to a reader; returns the number of copies left.
 CREATE FUNCTION lend(who integer, what integer) RETURNS integer
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -14,7 +14,7 @@ BEGIN
 END
 $$;
 
--- A reader brings a copy back; how many books that leaves at home.
+-- A reader returns a copy; returns the number of books that the reader still has.
 CREATE FUNCTION bring_back(who integer, what integer) RETURNS integer
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -32,7 +32,7 @@ BEGIN
 END
 $$;
 
--- What there is to know of a book.
+-- Returns title and counts of a book.
 CREATE FUNCTION look_up(what integer)
 RETURNS TABLE (title varchar, copies integer, lent integer) LANGUAGE sql AS $$
     SELECT b.title, b.copies, b.lent FROM book b WHERE b.id = what

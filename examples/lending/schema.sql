@@ -1,4 +1,4 @@
--- A library: books, of which there are several copies, and readers, who take some home.
+-- A library: books with several copies each, and readers who borrow them.
 CREATE TABLE book (
     id integer PRIMARY KEY,
     title varchar(40) NOT NULL,

@@ -1,5 +1,6 @@
-// namdb.hpp: namdb.h for C++17. Handles close themselves, calls read as in listing 3 of the paper [SPADE 3.1], and what a program did wrong
-// is thrown. How a transaction ended is not thrown: that is an outcome, which a program looks at.
+// namdb.hpp: namdb.h for C++17. Handles close themselves, calls read as in listing 3 of the paper
+// [SPADE 3.1], and invalid requests throw. The outcome of a transaction is not thrown but
+// returned, and the program must check it.
 //
 //     namdb::Database database("workloads/tatp");
 //     namdb::Session session(database);
@@ -9,8 +10,9 @@
 //         std::int64_t location = call.get<std::int64_t>(0, "vlr_location");
 //     }
 //
-// Threads are as in namdb.h: a database is for all, a session and its calls for the thread that opened it. So is what ends a process: one that
-// has joined a cluster and lost its lease ends with exit code 4, and no destructor runs.
+// Threads are as in namdb.h: all threads share a database, a session and its calls belong to the
+// thread that opened it. As in namdb.h, a process that has joined a cluster and lost its lease
+// terminates with exit code 4; no destructor runs.
 #ifndef NAMDB_HPP
 #define NAMDB_HPP
 
@@ -28,12 +30,12 @@
 
 namespace namdb {
 
-// Something that was asked for and cannot be: a folder that is not in order, a name that there is not, a value of another type.
+// An invalid request: a folder with errors, an unknown name, a value of another type.
 class Error : public std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-// How a call ended, see namdb_outcome.
+// The outcome of a call, see namdb_outcome.
 enum class Outcome : std::int32_t {
     not_made = NAMDB_NOT_MADE,
     committed = NAMDB_COMMITTED,
@@ -42,18 +44,18 @@ enum class Outcome : std::int32_t {
     unknown = NAMDB_UNKNOWN,
 };
 
-// A number with digits behind the point: 12.34 is {1234, 2}.
+// A decimal number: 12.34 is {1234, 2}.
 struct Decimal {
     std::int64_t units = 0;
     std::uint8_t scale = 0;
 };
 
-// A day, in days since 2000-01-01.
+// A date, in days since 2000-01-01.
 struct Date {
     std::int32_t days = 0;
 };
 
-// A moment, in microseconds since 2000-01-01 00:00 UTC.
+// A timestamp, in microseconds since 2000-01-01 00:00 UTC.
 struct Timestamp {
     std::int64_t microseconds = 0;
 };
@@ -66,7 +68,7 @@ template <auto close> struct Closer {
     template <typename Handle> void operator()(Handle *handle) const noexcept { close(handle); }
 };
 
-// Whether an integer of one type is the same in another one.
+// Whether converting an integer to another type preserves its value.
 template <typename To, typename From> constexpr bool is_kept(From value) noexcept {
     const auto other = static_cast<To>(value);
     return static_cast<From>(other) == value && (other < To{}) == (value < From{});
@@ -88,7 +90,7 @@ public:
         handle_.reset(opened);
     }
 
-    // The names of the procedures.
+    // Returns the names of the procedures.
     std::vector<std::string> procedures() const {
         std::vector<std::string> names;
         for (std::size_t at = 0; at < namdb_procedure_count(handle_.get()); ++at)
@@ -102,12 +104,14 @@ private:
     std::unique_ptr<namdb_database, detail::Closer<namdb_close>> handle_;
 };
 
-// A call of a procedure: bound, made, and read, any number of times. Parameters and columns go by position or by name.
+// A call of a procedure: bound, executed and read any number of times. Parameters and columns are
+// given by position or by name.
 class Call {
 public:
     explicit Call(namdb_call *opened) noexcept : handle_(opened) {}
 
-    // A parameter or a column: its position, of any integer type, or its name. Throws if it is beyond all positions that there can be.
+    // A parameter or a column: its position, of any integer type, or its name. Throws if a position
+    // does not fit in 32 bits.
     class At {
     public:
         template <typename Int, std::enable_if_t<std::is_integral_v<Int> && !std::is_same_v<Int, bool>, int> = 0>
@@ -123,15 +127,16 @@ public:
         const char *name_ = nullptr;
     };
 
-    // Binds a value: an integer, bool, double, Decimal, Date, Timestamp, text, vector of integers, of bool or of std::string, nullptr or
-    // std::nullopt for null, or a std::optional of these. Throws if an integer without sign is beyond 63 bits.
+    // Binds a value: an integer, bool, double, Decimal, Date, Timestamp, text, vector of integers,
+    // of bool or of std::string, nullptr or std::nullopt for null, or a std::optional of these.
+    // Throws if an unsigned integer exceeds 63 bits.
     template <typename T> Call &bind(At parameter, const T &value) {
         const std::int32_t at = this->parameter(parameter);
         check(put(at, value));
         return *this;
     }
 
-    // Forgets all values.
+    // Removes all bound values.
     Call &unbind() {
         check(namdb_unbind(get()));
         return *this;
@@ -149,15 +154,17 @@ public:
         return *this;
     }
 
-    // Makes the call, see namdb_execute. Throws if it cannot be made, such as without a value for a parameter.
+    // Executes the call, see namdb_execute. Throws if it cannot be executed, for example because a
+    // parameter has no value.
     Outcome execute() {
         const auto outcome = static_cast<Outcome>(namdb_execute(get()));
         if (outcome == Outcome::not_made) throw Error(namdb_call_error(get()));
         return outcome;
     }
 
-    // How it ended the last time, and why: the sentence (empty if it committed and nothing went wrong since), the code of what was refused, the reason of an abort, whether that was contention,
-    // attempts beyond the first.
+    // The outcome of the last execution, and the details: error message (empty if it committed and
+    // no error followed), SQLSTATE of a refusal, reason of an abort, whether that was contention,
+    // number of retries.
     Outcome outcome() const { return static_cast<Outcome>(namdb_call_outcome(get())); }
     std::string message() const { return namdb_call_error(get()); }
     std::string sqlstate() const { return namdb_sqlstate(get()); }
@@ -165,7 +172,7 @@ public:
     bool is_contention() const { return namdb_is_contention(get()) != 0; }
     std::uint32_t retries() const { return namdb_retries(get()); }
 
-    // How many rows it gave, and of what columns.
+    // The number of rows, and the names of the columns.
     std::size_t rows() const { return namdb_row_count(get()); }
     std::vector<std::string> columns() const {
         std::vector<std::string> names;
@@ -174,8 +181,10 @@ public:
         return names;
     }
 
-    // A value as std::int64_t, bool, double, Decimal, Date, Timestamp, std::string or, until the call is made again, std::string_view; or as
-    // a std::optional of these, which null leaves empty. Throws if there is no such value, it is of another type, or null without optional.
+    // Reads a value as std::int64_t, bool, double, Decimal, Date, Timestamp, std::string or, until
+    // the call is executed again, std::string_view; or as a std::optional of these, which is empty
+    // for null. Throws if there is no such value, it has another type, or it is null without
+    // optional.
     template <typename T> T get(std::size_t row, At column) const {
         const std::int32_t at = this->column(column);
         if constexpr (is_optional<T>::value) {
@@ -202,7 +211,7 @@ private:
     template <typename> struct is_integers : std::false_type {};
     template <typename T> struct is_integers<std::vector<T>> : std::is_integral<T> {};
 
-    // What a status says that is not NAMDB_ERROR: whether there is a value.
+    // Throws if the status is NAMDB_ERROR; else returns whether there is a value.
     bool check(namdb_status status) const {
         detail::ensure(status != NAMDB_ERROR, namdb_call_error(get()));
         return status == NAMDB_OK;
@@ -299,7 +308,7 @@ private:
     std::unique_ptr<namdb_call, detail::Closer<namdb_call_close>> handle_;
 };
 
-// The calls of one thread, see namdb_session_open.
+// A session of one thread, see namdb_session_open.
 class Session {
 public:
     explicit Session(const Database &database) {
@@ -309,7 +318,7 @@ public:
         handle_.reset(opened);
     }
 
-    // A call of the procedure with this name.
+    // Opens a call of the procedure with this name.
     Call call(const std::string &procedure) const {
         namdb_call *opened = nullptr;
         const namdb_status status = namdb_call_open(get(), procedure.c_str(), &opened);
@@ -317,7 +326,7 @@ public:
         return Call(opened);
     }
 
-    // Whether generated code carries out its calls.
+    // Whether generated code executes the calls.
     bool is_generated() const { return namdb_session_is_generated(get()) != 0; }
 
     namdb_session *get() const noexcept { return handle_.get(); }

@@ -1,4 +1,4 @@
-//! A call: what its functions do, and what they keep for C to read.
+//! A call: what its functions do, and the memory that they keep for C to read.
 
 use crate::failure::{Failure, c_text};
 use namdb::procedures::{Argument, Call, CallFailure, Rows};
@@ -7,26 +7,27 @@ use std::collections::BTreeMap;
 use std::ffi::{CStr, CString};
 use std::rc::Rc;
 
-/// How a call ended, as `namdb_outcome` has it.
+/// The outcome of a call, `namdb_outcome` of the header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(i32)]
 pub enum Outcome {
-    /// It was not made.
+    /// The call has not been executed.
     NotMade = 0,
-    /// It committed.
+    /// The transaction committed.
     Committed = 1,
-    /// Nothing of it took effect, for a reason of the engine.
+    /// The transaction had no effect, because the engine aborted it.
     Aborted = 2,
-    /// Nothing of it took effect, for a reason of its data.
+    /// The transaction had no effect, because of an SQL error.
     Refused = 3,
-    /// Nobody knows.
+    /// It is unknown whether the transaction took effect.
     Unknown = 4,
 }
 
-/// A call, and what C may read of it.
+/// A call, and the texts that C may read.
 pub struct Called {
     call: Call,
-    /// Set while a call of the session runs: who finds it set knows that one has panicked.
+    /// Set while a call of the session runs. If it is set when a call begins, an earlier call has
+    /// panicked.
     is_running: Rc<Cell<bool>>,
     outcome: Outcome,
     sqlstate: CString,
@@ -34,12 +35,12 @@ pub struct Called {
     is_contention: bool,
     columns: Vec<CString>,
     types: Vec<CString>,
-    /// Values that were read as texts since the call was made.
+    /// Values that were read as text since the call was executed.
     texts: BTreeMap<(usize, usize), CString>,
 }
 
 impl Called {
-    /// A call that is not made yet.
+    /// Creates a call that has not been executed.
     pub fn new(call: Call, is_running: Rc<Cell<bool>>) -> Self {
         let columns = &call.signature().columns;
         Self {
@@ -55,18 +56,18 @@ impl Called {
         }
     }
 
-    /// The call.
+    /// The library's call.
     pub fn call(&mut self) -> &mut Call {
         &mut self.call
     }
 
-    /// Binds a value.
+    /// Binds a value to a parameter.
     pub fn bind(&mut self, position: i32, value: Argument) -> Result<(), Failure> {
         let count = self.call.signature().parameters.len();
         let position = usize::try_from(position).map_err(|_| {
             Failure::new(format!(
-                "there is no parameter at position {position}: they are counted from 0 to {}, and namdb_parameter gives -1 for a name \
-                 that there is not",
+                "there is no parameter at position {position}: positions count from 0 to {}, and namdb_parameter returns -1 for an \
+                 unknown name",
                 count.saturating_sub(1)
             ))
         })?;
@@ -74,7 +75,7 @@ impl Called {
         Ok(())
     }
 
-    /// Makes the call; a sentence says why it did not commit.
+    /// Executes the call; the error says why it did not commit.
     pub fn execute(&mut self) -> Result<(), Failure> {
         self.texts.clear();
         (self.sqlstate, self.reason) = (CString::default(), CString::default());
@@ -84,7 +85,7 @@ impl Called {
                 "an earlier call of this session has failed inside namdb; close the session and open another one",
             ));
         }
-        // After a panic nobody knows what became of it.
+        // After a panic the outcome is unknown.
         self.outcome = Outcome::Unknown;
         let ended = self.call.execute().map(drop);
         self.is_running.set(false);
@@ -120,47 +121,47 @@ impl Called {
         };
     }
 
-    /// How it ended.
+    /// The outcome of the last execution.
     pub fn outcome(&self) -> Outcome {
         self.outcome
     }
 
-    /// The code of the error that it was refused with; empty if it was not.
+    /// The SQLSTATE if the outcome is `Refused`, else empty.
     pub fn sqlstate(&self) -> &CStr {
         &self.sqlstate
     }
 
-    /// The name of the reason that it was aborted for; empty if it was not.
+    /// The name of the abort reason if the outcome is `Aborted`, else empty.
     pub fn reason(&self) -> &CStr {
         &self.reason
     }
 
-    /// Whether that was contention.
+    /// Whether the last execution was aborted because of contention.
     pub fn is_contention(&self) -> bool {
         self.is_contention
     }
 
-    /// Attempts beyond the first.
+    /// Number of retries of the last execution.
     pub fn retries(&self) -> u32 {
         self.call.retries()
     }
 
-    /// Its rows.
+    /// The rows of the last execution.
     pub fn rows(&self) -> Rows<'_> {
         self.call.rows()
     }
 
-    /// The name of a column.
+    /// The name of a column; `None` if there is no such column.
     pub fn column_name(&self, column: i32) -> Option<&CStr> {
         self.columns.get(usize::try_from(column).ok()?).map(CString::as_c_str)
     }
 
-    /// The type of a column.
+    /// The type of a column; `None` if there is no such column.
     pub fn column_type(&self, column: i32) -> Option<&CStr> {
         self.types.get(usize::try_from(column).ok()?).map(CString::as_c_str)
     }
 
-    /// A value as text, which stays until the call is made again; none if it is null.
+    /// Returns a value as text, which is kept until the next execution; `None` if it is null.
     pub fn text(&mut self, row: usize, column: i32) -> Result<Option<&CStr>, Failure> {
         let column = column_position(column)?;
         let Some(text) = self.call.rows().text(row, column)? else { return Ok(None) };
@@ -170,16 +171,16 @@ impl Called {
     }
 }
 
-/// A column as the library counts it.
+/// Converts the position of a column from C.
 pub fn column_position(column: i32) -> Result<usize, Failure> {
     usize::try_from(column).map_err(|_| {
         Failure::new(format!(
-            "there is no column {column}: they are counted from 0, and namdb_column gives -1 for a name that there is not"
+            "there is no column {column}: positions count from 0, and namdb_column returns -1 for an unknown name"
         ))
     })
 }
 
-/// A position as C has it.
+/// Converts a position for C.
 pub fn position(found: usize) -> i32 {
     i32::try_from(found).expect("there are fewer parameters and columns")
 }

@@ -1,27 +1,27 @@
-//! Sentences of what went wrong, as C reads them.
+//! Error messages, kept for C to read.
 
 use std::cell::RefCell;
 use std::ffi::{CString, c_char};
 
-/// What went wrong, in a sentence.
+/// An error message.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Failure(pub String);
 
 impl Failure {
-    /// A sentence.
+    /// Creates an error with this message.
     pub fn new(sentence: impl Into<String>) -> Self {
         Self(sentence.into())
     }
 }
 
 impl<E: std::error::Error> From<E> for Failure {
-    /// An error's sentence, with what it was caused by.
+    /// Joins the messages of an error and its causes.
     fn from(error: E) -> Self {
         let mut sentence = error.to_string();
         let mut cause = error.source();
         while let Some(error) = cause {
             let more = error.to_string();
-            // Some say what their cause says.
+            // Some errors include the message of their cause.
             if !sentence.contains(&more) {
                 sentence = format!("{sentence}: {more}");
             }
@@ -35,28 +35,28 @@ thread_local! {
     static LAST: RefCell<CString> = RefCell::default();
 }
 
-/// Text for C; what stands behind a zero in it is lost.
+/// Converts text for C, cut at the first NUL.
 pub fn c_text(text: &str) -> CString {
     let text = text.split('\0').next().unwrap_or_default();
     CString::new(text).unwrap_or_default()
 }
 
-/// Notes what went wrong on this thread.
+/// Stores the last error of this thread.
 pub fn note(failure: &Failure) {
-    // Where a thread ends, nobody reads it any more.
+    // When the thread ends, nobody reads it any more.
     let _ = LAST.try_with(|last| last.replace(c_text(&failure.0)));
 }
 
-/// What went wrong on this thread last, until the next thing does.
+/// Returns the last error message of this thread; the pointer is valid until the next error.
 pub fn last() -> *const c_char {
     LAST.try_with(|last| last.borrow().as_ptr()).unwrap_or(c"".as_ptr())
 }
 
-/// What a panic said.
+/// Converts a panic to an error.
 pub fn of_panic(panic: &(dyn std::any::Any + Send)) -> Failure {
     let said = panic.downcast_ref::<String>().map(String::as_str);
     let said = said.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no reason given");
-    Failure(format!("a fault inside namdb: {said}; close the handle"))
+    Failure(format!("internal error of namdb: {said}; close the handle"))
 }
 
 #[cfg(test)]

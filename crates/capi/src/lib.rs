@@ -1,12 +1,14 @@
-//! The functions of `include/namdb.h`: stored procedures, called by name with bound arguments, from C and C++ [SPADE 3.1, listing 3].
+//! The functions of `include/namdb.h`: stored procedures for C and C++, called by name with bound
+//! arguments [SPADE 3.1, listing 3].
 //!
-//! Everything is [`namdb::procedures`]; what is added here is a boundary that no panic crosses, that takes null pointers and wrong types
-//! for the errors that they are, and that keeps what C reads alive for as long as the header says.
+//! All functionality is in [`namdb::procedures`]. This crate adds the boundary: no panic crosses
+//! it, null pointers and wrong types are errors, and the memory that C reads lives as long as the
+//! header says.
 //!
 //! ```text
 //! options   how a database is opened
-//! called    a call: what its functions do and what they keep
-//! failure   sentences of what went wrong
+//! called    a call: what its functions do, and the memory that they keep
+//! failure   error messages
 //! raw       the functions themselves; the only unsafe code
 //! ```
 #![deny(unsafe_code)]

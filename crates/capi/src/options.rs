@@ -1,39 +1,39 @@
-//! How a database is opened, as C says it.
+//! Options for opening a database, as C passes them.
 
 use crate::failure::Failure;
 use namdb::Isolation;
 use namdb::procedures::{Options, Tables};
 use std::ffi::{c_char, c_int};
 
-/// `namdb_options` of the header, field by field. Zero asks for what is usual.
+/// `namdb_options` of the header, field by field. Zero selects the default.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct COptions {
-    /// Bytes of this structure as the program knows it.
+    /// Size of this structure in the program's version of the header.
     pub struct_bytes: usize,
     /// `NAMDB_TABLES_LOADED`, `_EMPTY` or `_PRESENT`.
     pub tables: c_int,
     /// `NAMDB_ISOLATION_SNAPSHOT` or `_SERIALIZABLE`.
     pub isolation: c_int,
-    /// Whether generated code is left aside.
+    /// Whether generated code is ignored.
     pub plans_only: c_int,
-    /// Sessions that may run transactions at the same time.
+    /// Maximum number of concurrent sessions.
     pub sessions: u32,
-    /// Units of scale.
+    /// Scale of the loaded tables, in units.
     pub units: u64,
-    /// Bytes of memory for the tables in this process.
+    /// Memory for the tables in this process, in bytes.
     pub memory_bytes: u64,
-    /// Seed of the rows that are loaded.
+    /// Seed of the loaded rows.
     pub seed: u64,
-    /// The file of a cluster, or null.
+    /// Path of a cluster file, or null.
     pub cluster: *const c_char,
 }
 
 impl COptions {
-    /// As the library has them, with the cluster's file.
+    /// Converts the options, with the path of the cluster file.
     ///
     /// # Errors
-    /// If a number means nothing, or the program was built for another version of the header.
+    /// If a number is invalid, or the program was built with another version of the header.
     pub fn read(&self, cluster: Option<&str>) -> Result<Options, Failure> {
         if self.struct_bytes != size_of::<Self>() {
             return Err(Failure::new(format!(
@@ -88,7 +88,7 @@ mod tests {
     };
 
     #[test]
-    fn zeros_are_what_is_usual() {
+    fn zeros_select_the_defaults() {
         assert_eq!(USUAL.read(None), Ok(Options::default()));
         let given = COptions { tables: 1, isolation: 1, units: 3, ..USUAL };
         let read = given.read(None).expect("all are known");
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn what_means_nothing_is_told() {
+    fn invalid_options_are_reported() {
         let refusal = |options: COptions| options.read(None).expect_err("refused").0;
         assert!(refusal(COptions { tables: 9, ..USUAL }).contains("`tables` is 9"));
         assert!(refusal(COptions { isolation: -1, ..USUAL }).contains("`isolation` is -1"));

@@ -1,7 +1,9 @@
-//! Rows that the arguments name, which are read together before the statements that ask for them: one round trip, where
-//! those one after another would take one each. The statements find them among what the transaction has read.
+//! Read-ahead: before a call's statements run, it reads the rows whose keys follow from its
+//! arguments, in one round trip instead of one per statement. The statements find the rows in the
+//! transaction's access set.
 //!
-//! Reading early is a hint. A key that no row has, or an expression that fails, is left to the statement.
+//! Read-ahead is a hint. If no row has a key, or an expression fails, the statement itself finds
+//! out.
 
 use crate::bind::BoundTable;
 use crate::control::Machine;
@@ -16,13 +18,13 @@ use sql::procedure::{Parameter, ParameterMode};
 use txn::{Lane, TableId};
 use value::{Scope, Value};
 
-/// Most rows that are read together; a loop may go on for as long as it likes.
+/// Maximum number of rows read together; a loop may have any number of iterations.
 const ROWS_MAX: usize = 1024;
 
-/// Statements whose rows are known behind the declarations.
+/// The statements whose keys are known after the declarations.
 #[derive(Default, Debug)]
 pub(crate) struct Ahead {
-    /// Statements that are carried out once.
+    /// Statements outside of loops.
     pub singles: Vec<usize>,
     pub rounds: Vec<Round>,
 }
@@ -30,16 +32,16 @@ pub(crate) struct Ahead {
 /// A loop over a range or an array.
 #[derive(Debug)]
 pub(crate) struct Round {
-    /// The step that begins it.
+    /// The step that starts it.
     pub start: usize,
-    /// What it counts with.
+    /// Its loop variable.
     pub variable: usize,
-    /// Statements that are carried out in each round.
+    /// Statements executed once per iteration.
     pub statements: Vec<usize>,
 }
 
 impl Program {
-    /// The table of the row that a statement asks for, and its key.
+    /// Returns the table and the key of the row that a statement reads.
     fn row_of(
         &self,
         tables: &[BoundTable],
@@ -52,7 +54,7 @@ impl Program {
         Some((table.id, key))
     }
 
-    /// Asks for the rows that arguments name.
+    /// Prefetches the rows whose keys follow from the arguments.
     pub fn prefetch<E: Env>(&self, tables: &[BoundTable], lane: &Lane<E>, arguments: &[Value]) {
         let given = Given { parameters: &self.parameters, arguments };
         for &statement in &self.ahead.singles {
@@ -64,7 +66,7 @@ impl Program {
 }
 
 impl<E: Env> Machine<'_, '_, E> {
-    /// Reads what is known by now, and notes where the statements find it.
+    /// Reads the rows whose keys are known now, and notes where each statement finds its row.
     pub async fn read_ahead(&mut self) -> Result<()> {
         let mut reads = std::mem::take(&mut self.frame.scratch.reads);
         reads.clear();
@@ -95,7 +97,7 @@ impl<E: Env> Machine<'_, '_, E> {
         self.program.row_of(self.tables, statement, &self.view(&[]))
     }
 
-    /// Adds the rows that a loop asks for, round after round, up to the first one that cannot be read ahead.
+    /// Adds the rows of a loop's iterations, up to the first iteration that cannot be read ahead.
     fn add_round(&mut self, round: &Round, reads: &mut Vec<(TableId, Key)>) {
         let Step::Start { over, .. } = &self.program.steps[round.start] else { return };
         match over {
@@ -121,7 +123,7 @@ impl<E: Env> Machine<'_, '_, E> {
         }
     }
 
-    /// Adds the rows of one round, all or none; answers whether it did.
+    /// Adds all rows of one iteration, or none; returns whether it did.
     fn add_rows_of(
         &mut self,
         round: &Round,
@@ -150,8 +152,8 @@ impl<E: Env> Machine<'_, '_, E> {
     }
 }
 
-/// What expressions see of a call that has not begun: arguments, and null for everything else. Those stand for the values
-/// that the call makes of them: what is made of a hint may be wrong.
+/// The scope of expressions before the call begins: arguments, and null for everything else.
+/// Arguments are not cast to the parameters' types: a hint may be wrong.
 struct Given<'a> {
     parameters: &'a [Parameter],
     arguments: &'a [Value],

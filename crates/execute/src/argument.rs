@@ -1,4 +1,4 @@
-//! Arguments of calls, as values of the parameters' types.
+//! Casts the arguments of calls to the parameters' types.
 
 use crate::program::Program;
 use sql::SqlType;
@@ -9,7 +9,7 @@ use value::{Decimal, Error, Nothing, Value};
 ///
 /// # Errors
 ///
-/// 42883 if there is no such procedure for these arguments; what an argument is refused for.
+/// 42883 if the procedure does not take these arguments; otherwise the error of the cast.
 pub(crate) fn assign(
     program: &Program,
     arguments: &[Value],
@@ -21,7 +21,7 @@ pub(crate) fn assign(
     for parameter in inputs {
         let sql_type = &program.variables[parameter.variable].sql_type;
         let value = given.next();
-        // Most are numbers of the parameter's type.
+        // Most arguments are integers of the parameter's type.
         if let Some(Value::Int(number)) = value
             && is_of(&Value::Int(*number), sql_type)
         {
@@ -48,7 +48,7 @@ pub(crate) fn assign(
     }
 }
 
-/// The value as one of a parameter's type; none if it is of another kind.
+/// Casts the value to a parameter's type; `None` if there is no such cast.
 fn convert(value: &Value, sql_type: &SqlType) -> Option<Result<Value, Box<Error>>> {
     let in_range = |number: i64, fits: bool| match fits {
         true => Ok(Value::Int(number)),
@@ -84,7 +84,7 @@ fn convert(value: &Value, sql_type: &SqlType) -> Option<Result<Value, Box<Error>
     })
 }
 
-/// Whether the value is one of an integer type as it is.
+/// Whether the value is in range for an integer type.
 #[inline]
 fn is_of(value: &Value, sql_type: &SqlType) -> bool {
     match (sql_type, value) {
@@ -103,7 +103,7 @@ fn no_function(program: &Program, arguments: &[Value]) -> Box<Error> {
     Error::new("42883", message).hint(hint)
 }
 
-/// The type that a value without one has.
+/// Returns the type name of a value for error messages.
 fn kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "unknown",

@@ -1,53 +1,53 @@
-//! Attempts at one call: which failures deserve another, and how long to wait before it.
+//! Retry policy: which aborts are retried, and how long to back off before each retry.
 
 use fabric::Env;
 use txn::Abort;
 use txn::insistence::{RETRIES_AT_ONCE, stand_back};
 
-/// Attempts beyond the first before a call is given up.
+/// Default maximum number of retries of a call.
 pub const RETRIES_MAX: u32 = 200;
-/// No further attempt is made so long after the last that followed at once has failed.
+/// No retry starts later than this after the last immediate retry has failed.
 pub const RETRIES_NS_MAX: u64 = 1_000_000_000;
 
-/// How often, and for how long, a call is tried again.
+/// Bounds of the retries of a call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Retries {
-    /// Attempts beyond the first before it is given up.
+    /// Maximum number of retries.
     pub count_max: u32,
-    /// No further attempt is made so many nanoseconds after the call began. One that is under way is not cut short.
+    /// No retry starts later than this many nanoseconds after the call began. A running attempt is
+    /// not interrupted.
     pub within_ns: Option<u64>,
 }
 
 impl Default for Retries {
-    /// [`RETRIES_MAX`] of them, and [`RETRIES_NS_MAX`] after those that follow at once.
+    /// At most [`RETRIES_MAX`] retries, within [`RETRIES_NS_MAX`] of the last immediate one.
     fn default() -> Self {
         Self { count_max: RETRIES_MAX, within_ns: None }
     }
 }
 
-/// The attempts at one call.
+/// The state of a call's retries.
 #[derive(Debug, Default)]
 pub struct Attempts {
-    /// Those beyond the first.
     pub retries: u32,
     bounds: Retries,
-    /// When the call began, if that matters.
+    /// When the call began; 0 without a time bound.
     begun_ns: u64,
-    /// When the last retry that followed at once had failed.
+    /// When the last immediate retry failed.
     failed_ns: u64,
 }
 
 impl Attempts {
-    /// None yet.
     pub fn new<E: Env>(env: &E, bounds: Retries) -> Self {
-        // The clock is asked only where somebody set a time.
+        // Read the clock only if there is a time bound.
         let begun_ns = bounds.within_ns.map_or(0, |_| env.now_ns());
         Self { bounds, begun_ns, ..Self::default() }
     }
 
-    /// Whether to try once more, after waiting here as long as one should.
+    /// Decides whether to retry; backs off first if so.
     pub async fn again<E: Env>(&mut self, env: &E, reason: Abort) -> bool {
-        // The next attempt finds the row that was inserted meanwhile, and tells of it as PostgreSQL does.
+        // After a unique violation the next attempt sees the row inserted meanwhile, and fails with
+        // PostgreSQL's error.
         let is_worth_it = reason.is_retryable() || reason == Abort::UniqueViolation;
         if !is_worth_it || self.are_used_up(env) {
             return false;

@@ -1,4 +1,4 @@
-//! The tables of a catalog as a database has them.
+//! Binds the tables of a catalog to those of a database.
 
 use crate::cell::BoundColumn;
 use crate::error::OpenError;
@@ -10,59 +10,59 @@ use std::sync::Arc;
 use txn::{Database, IndexId, ScanSource, TableId};
 use value::Formula;
 
-/// A table with all that reading and changing it takes.
+/// A table with all that reading and changing it requires.
 #[derive(Debug)]
 pub(crate) struct BoundTable {
     pub id: TableId,
     pub name: String,
     pub schema: Arc<Schema>,
-    /// The columns that SQL sees.
+    /// The columns that are visible to SQL.
     pub columns: Vec<BoundColumn>,
-    /// The primary key's name.
     pub key_name: String,
-    /// The key is a number that nobody sees.
+    /// Whether the key is a hidden number, because the table has no primary key.
     pub has_hidden_key: bool,
-    /// How many first columns of the primary key a range has to name by their values; none if it is no tree.
+    /// How many leading columns of the primary key a range must fix by equality; `None` if it is
+    /// not stored as a tree.
     pub named: Option<usize>,
     pub has_long: bool,
-    /// Whether a statement reads it as a whole.
+    /// Whether some statement does a full scan of it.
     pub is_read_whole: bool,
-    /// Its indexes, in the order of the schema.
+    /// In schema order.
     pub indexes: Vec<BoundIndex>,
     pub checks: Vec<(String, Formula)>,
-    /// Rows that it refers to.
+    /// Foreign keys of this table.
     pub references: Vec<Reference>,
-    /// Rows that refer to it.
+    /// Foreign keys of other tables that reference this one.
     pub referrers: Vec<Reference>,
 }
 
-/// An index.
 #[derive(Clone, Debug)]
 pub(crate) struct BoundIndex {
     pub id: IndexId,
     pub name: String,
     pub columns: Vec<usize>,
     pub unique: bool,
-    /// How many of its first columns a range has to name by their values; none if it is no tree.
+    /// How many leading columns a range must fix by equality; `None` if the index is not stored as
+    /// a tree.
     pub named: Option<usize>,
-    /// Words of its entries' keys.
+    /// Words in the keys of its entries.
     pub words: u32,
 }
 
-/// Columns of one table whose values stand in another one.
+/// A foreign key, seen from one of its two tables.
 #[derive(Clone, Debug)]
 pub(crate) struct Reference {
     pub name: String,
-    /// Columns of the table that has this reference in its list.
+    /// Columns of the table in whose list this is.
     pub own: Vec<usize>,
     pub table: usize,
-    /// The same columns in that table.
+    /// The matching columns of the other table.
     pub other: Vec<usize>,
-    /// How those are found there; by reading all if there is none.
+    /// How to find the rows of the other table; `None` for a full scan.
     pub way: Option<Way>,
 }
 
-/// Finds the tables of a catalog in a database.
+/// Binds the tables of a catalog to those of a database.
 pub(crate) fn bind<E: Env>(
     database: &Database<E>,
     catalog: &Catalog,

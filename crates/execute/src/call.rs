@@ -19,39 +19,38 @@ use std::collections::BTreeMap;
 use txn::{Abort, Database, Isolation, Lane};
 use value::{Error, Value};
 
-/// How procedures are carried out.
+/// How procedures are executed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Settings {
-    /// How calls are kept apart. Procedures that change tables which refer to others, or are referred to,
-    /// are serializable whatever is said here.
+    /// Isolation level of the calls. Procedures that change tables with foreign keys, or tables
+    /// that foreign keys reference, are always serializable.
     pub isolation: Isolation,
-    /// What the world's clock was at 2000-01-01 UTC, in microseconds, so that `now()` says what time it is.
+    /// Reading of the environment's clock at 2000-01-01 UTC, in microseconds; `now()` needs it.
     pub epoch_us: i64,
 }
 
 impl Default for Settings {
-    /// Snapshots, and a clock that begins in the year 2000.
+    /// Snapshot isolation, and a clock that starts at 2000-01-01.
     fn default() -> Self {
         Self { isolation: Isolation::Snapshot, epoch_us: 0 }
     }
 }
 
-/// A procedure of [`Procedures`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct ProcedureId(usize);
 
-/// What a call has given back.
+/// The result of a call.
 #[derive(Default, Debug)]
 pub struct Outcome {
-    /// The rows; one of one column if the procedure returns a value, and none if it returns nothing.
+    /// The rows: one row of one column if the procedure returns a value, no rows if it returns
+    /// nothing.
     pub rows: Rows,
-    /// What it has raised, exceptions apart.
+    /// The messages raised, except exceptions.
     pub notices: Vec<Notice>,
-    /// Attempts beyond the first.
     pub retries: u32,
 }
 
-/// The procedures of a workload over the tables of a database, for calls one after another.
+/// The procedures of a workload, bound to the tables of a database; calls run one after another.
 pub struct Procedures {
     tables: Vec<BoundTable>,
     programs: Vec<Program>,
@@ -65,11 +64,11 @@ pub struct Procedures {
 }
 
 impl Procedures {
-    /// Makes the procedures of a workload ready for a database, which has its tables.
+    /// Compiles the procedures of a workload for a database, which must have its tables.
     ///
     /// # Errors
     ///
-    /// A table or index is missing, or stored so that a statement cannot go through it.
+    /// A table or index is missing, or its physical design does not support a statement.
     pub fn open<E: Env>(
         database: &Database<E>,
         workload: &Workload,
@@ -96,12 +95,11 @@ impl Procedures {
         Ok(Self { tables, programs, names, settings, retries, frame, rows, outcome, aborts })
     }
 
-    /// The procedure called `name`.
     pub fn find(&self, name: &str) -> Option<ProcedureId> {
         self.names.get(name).copied()
     }
 
-    /// The columns of the rows that a procedure gives back.
+    /// Returns the columns of a procedure's result.
     pub fn fields(&self, procedure: ProcedureId) -> Vec<Field> {
         let program = &self.programs[procedure.0];
         match &program.returns {
@@ -113,55 +111,54 @@ impl Procedures {
         }
     }
 
-    /// The types of what a procedure is given.
+    /// Returns the types of a procedure's input parameters.
     pub fn inputs(&self, procedure: ProcedureId) -> impl Iterator<Item = &SqlType> {
         let program = &self.programs[procedure.0];
         let inputs = program.parameters.iter().filter(|p| p.mode != ParameterMode::Out);
         inputs.map(|parameter| &program.variables[parameter.variable].sql_type)
     }
 
-    /// Why attempts of the last call were aborted.
+    /// Why the failed attempts of the last call were aborted.
     pub fn aborts(&self) -> &[Abort] {
         &self.aborts
     }
 
-    /// How calls are carried out.
     pub fn settings(&self) -> Settings {
         self.settings
     }
 
-    /// How calls of a procedure are kept apart: as the settings say, and serializable if it changes a table that refers to another
-    /// or is referred to.
+    /// Returns the isolation level of a procedure's calls: that of the settings, or serializable if
+    /// it changes a table with foreign keys or a table that foreign keys reference.
     pub fn isolation(&self, procedure: ProcedureId) -> Isolation {
         isolation(&self.programs[procedure.0], self.settings)
     }
 
-    /// How often and how long calls are tried again.
+    /// Returns the bounds of retries.
     pub fn retries(&self) -> Retries {
         self.retries
     }
 
-    /// Sets how often and how long calls are tried again from now on.
+    /// Sets the bounds of retries of further calls.
     pub fn set_retries(&mut self, retries: Retries) {
         self.retries = retries;
     }
 
-    /// What time it is, in microseconds since 2000-01-01 UTC.
+    /// Returns the current time in microseconds since 2000-01-01 UTC.
     pub fn now_us<E: Env>(&self, env: &E) -> i64 {
         microseconds(env) - self.settings.epoch_us
     }
 
-    /// A hint that this call comes after the next one: the rows that its arguments name are asked for, where memory is
-    /// reached through the processor's caches.
+    /// Hints that this call will come after the next one: prefetches the rows whose keys follow
+    /// from its arguments, if memory is reached through the processor's caches.
     pub fn prefetch<E: Env>(&self, lane: &Lane<E>, procedure: ProcedureId, arguments: &[Value]) {
         self.programs[procedure.0].prefetch(&self.tables, lane, arguments);
     }
 
-    /// Carries out a procedure as one transaction, again and again while it meets others.
+    /// Executes a procedure as one transaction, and retries it after conflicts.
     ///
     /// # Errors
     ///
-    /// See [`CallError`]. Unless that is [`CallError::Unknown`], nothing has taken effect.
+    /// See [`CallError`]. Unless the error is [`CallError::Unknown`], nothing has taken effect.
     pub async fn call<E: Env>(
         &mut self,
         lane: &mut Lane<E>,
@@ -229,12 +226,11 @@ impl Procedures {
     }
 }
 
-/// How calls of a procedure are kept apart.
 fn isolation(program: &Program, settings: Settings) -> Isolation {
     if program.is_guarded { Isolation::Serializable } else { settings.isolation }
 }
 
-/// Whether a procedure changes a table whose rows refer to others, or are referred to.
+/// Whether a procedure changes a table with foreign keys, or one that foreign keys reference.
 fn changes_references(procedure: &procedure::Procedure, tables: &[BoundTable]) -> bool {
     let mut found = false;
     for statement in &procedure.statements {
@@ -254,7 +250,7 @@ fn changes_references(procedure: &procedure::Procedure, tables: &[BoundTable]) -
     found
 }
 
-/// What is said of a call that was given up.
+/// Returns the error of a call that is not retried again.
 fn given_up<E: Env>(lane: &Lane<E>, reason: Abort) -> CallError {
     match lane.last_unique_violation().filter(|_| reason == Abort::UniqueViolation) {
         Some(violation) => {

@@ -1,4 +1,4 @@
-//! Between columns of rows and values of SQL, without a detour over values of dynamic code.
+//! Converts directly between stored columns and SQL values.
 
 use compact_str::CompactString;
 use layout::{KeyBuilder, Place, RecordMut, RecordRef, Schema, Slot};
@@ -6,22 +6,22 @@ use sql::types::Numeric;
 use sql::{Field, SqlType};
 use value::{Decimal, Error, Value};
 
-/// How a column's value stands in a row.
+/// How a row stores a column.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Cell {
     Bool,
     Int,
     Decimal(u8),
     Float,
-    /// Text or characters in the payload or out of line, of at most so many bytes.
+    /// Text or characters in the payload or out of line, of at most this many bytes.
     Text(u32),
-    /// The same as a part of the key.
+    /// Text that is part of the key, of at most this many bytes.
     KeyText(u32),
     Date,
     Timestamp,
 }
 
-/// A column, with what reading and writing it takes.
+/// A column, with all that reading and writing it requires.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct BoundColumn {
     pub name: String,
@@ -30,16 +30,16 @@ pub(crate) struct BoundColumn {
     pub nullable: bool,
     /// Whether it is part of the primary key.
     pub is_key: bool,
-    /// Where it stands in a row.
+    /// Where a row stores it.
     slot: Slot,
-    /// Bytes that its value takes in a key, the flag for null left out; 0 if it may be in none.
+    /// Bytes of its value in a key, without the null flag; 0 if it cannot be part of a key.
     pub key_bytes: u32,
-    /// Bits that a word has more than a whole number of the column.
+    /// 64 minus the width of an integer column, in bits.
     spare_bits: u32,
 }
 
 impl BoundColumn {
-    /// Column `at` of a schema. `None` for types that no column has.
+    /// Binds column `at` of a schema. `None` if a column cannot have this type.
     pub fn new(field: Field, nullable: bool, schema: &Schema, at: usize) -> Option<Self> {
         let Field { name, sql_type } = field;
         let is_key = matches!(schema.place(at), Place::Key { .. });
@@ -64,7 +64,7 @@ impl BoundColumn {
         Some(Self { name, sql_type, cell, nullable, is_key, slot, key_bytes, spare_bits })
     }
 
-    /// Appends a whole number to a key, if the value is one that the column has; answers whether it is.
+    /// Appends an integer to a key if it is in range for the column; returns whether it is.
     #[inline]
     pub fn append_int(&self, builder: &mut KeyBuilder, value: &Value) -> bool {
         match value {
@@ -73,13 +73,13 @@ impl BoundColumn {
         }
     }
 
-    /// Whether it holds whole numbers.
+    /// Whether it is an integer column.
     #[inline]
     pub fn is_int(&self) -> bool {
         self.cell == Cell::Int
     }
 
-    /// As [`Self::append_int`], of a column that holds whole numbers.
+    /// As [`Self::append_int`], for an integer column.
     #[inline]
     pub fn append_number(&self, builder: &mut KeyBuilder, number: i64) -> bool {
         if !self.holds(number) {
@@ -102,7 +102,7 @@ impl BoundColumn {
             }
     }
 
-    /// The whole number that column `at` of a row has; none if it is null, or a column of another type.
+    /// Reads column `at` of a row as an integer; `None` if it is null or has another type.
     #[inline]
     pub fn read_int(&self, record: RecordRef<'_>, at: usize) -> Option<i64> {
         if self.cell != Cell::Int || self.is_null(record, at) {
@@ -111,7 +111,7 @@ impl BoundColumn {
         Some(record.int_in(self.slot))
     }
 
-    /// The decimal that column `at` of a row has; none if it is null, or a column of another type.
+    /// Reads column `at` of a row as a decimal; `None` if it is null or has another type.
     #[inline]
     pub fn read_numeric(&self, record: RecordRef<'_>, at: usize) -> Option<Decimal> {
         match self.cell {
@@ -122,11 +122,11 @@ impl BoundColumn {
         }
     }
 
-    /// The value that column `at` of a row has.
+    /// Reads column `at` of a row.
     ///
     /// # Errors
     ///
-    /// What stands there is no text, see [`Self::text`].
+    /// The bytes are not valid UTF-8, see [`Self::text`].
     #[inline]
     pub fn read(&self, record: RecordRef<'_>, at: usize) -> value::Result<Value> {
         if self.is_null(record, at) {
@@ -151,7 +151,7 @@ impl BoundColumn {
         })
     }
 
-    /// The same, in the memory of a text that was there before.
+    /// As [`Self::read`], reusing the memory of the text that was there before.
     #[inline]
     pub fn read_into(
         &self,
@@ -172,7 +172,8 @@ impl BoundColumn {
         Ok(())
     }
 
-    /// The text that bytes are. SQL stores nothing else, but a program may build a key of any bytes, and memory may be damaged.
+    /// Checks that bytes are UTF-8. SQL stores nothing else, but a program may build a key of any
+    /// bytes, and memory may be damaged.
     #[inline]
     fn text<'b>(&self, record: RecordRef<'_>, bytes: &'b [u8]) -> value::Result<&'b str> {
         std::str::from_utf8(bytes).map_err(|error| {
@@ -180,11 +181,11 @@ impl BoundColumn {
         })
     }
 
-    /// Sets column `at`, which is not of the key, to a value of its type.
+    /// Sets column `at`, which is not part of the key, to a value of its type.
     ///
     /// # Errors
     ///
-    /// What has no place in the column; that a column must not be null is the caller's to see.
+    /// The value does not fit the column. The caller checks `NOT NULL`.
     #[inline]
     pub fn write(
         &self,
@@ -212,7 +213,7 @@ impl BoundColumn {
         Ok(())
     }
 
-    /// What a column of fixed width stores for a value; none where it cannot.
+    /// Returns the stored form of a value in a fixed-width column; `None` if it does not fit.
     #[inline]
     pub fn units(&self, value: &Value) -> Option<i64> {
         match (self.cell, value) {
@@ -229,14 +230,15 @@ impl BoundColumn {
         }
     }
 
-    /// Whether the column's bytes hold so much.
+    /// Whether the number fits the column's width.
     #[inline]
     pub fn holds(&self, units: i64) -> bool {
         units << self.spare_bits >> self.spare_bits == units
     }
 }
 
-/// The units of a decimal at another scale, rounded down, and whether that lost nothing; none beyond 38 digits.
+/// Rescales a decimal, rounding down; returns whether that is exact. `None` if the result has more
+/// than 38 digits.
 pub(crate) fn rescaled(decimal: Decimal, scale: u8) -> Option<(i128, bool)> {
     let Decimal { units, scale: own } = decimal;
     if own <= scale {
@@ -247,12 +249,13 @@ pub(crate) fn rescaled(decimal: Decimal, scale: u8) -> Option<(i128, bool)> {
     Some((units.div_euclid(divisor), units.rem_euclid(divisor) == 0))
 }
 
-/// A text that has no place in its column.
+/// The text is too long for its column.
 pub(crate) fn too_long(sql_type: &SqlType) -> Box<Error> {
     Error::new("22001", format!("value too long for type {sql_type}"))
 }
 
-/// Bytes that are no character, and where they stand. As in PostgreSQL, as many are shown as the first says that there are.
+/// The bytes are not valid UTF-8; says which, and where. Like PostgreSQL, it shows as many bytes as
+/// the first byte announces.
 #[cold]
 fn no_text(bytes: &[u8], column: &str, table: &str) -> Box<Error> {
     let count = match bytes.first() {
@@ -264,7 +267,7 @@ fn no_text(bytes: &[u8], column: &str, table: &str) -> Box<Error> {
     let shown: Vec<String> = bytes.iter().take(count).map(|byte| format!("0x{byte:02x}")).collect();
     let message = format!("invalid byte sequence for encoding \"UTF8\": {}", shown.join(" "));
     Error::new("22021", message)
-        .detail(format!("It stands in column \"{column}\" of relation \"{table}\"."))
+        .detail(format!("The value is in column \"{column}\" of relation \"{table}\"."))
 }
 
 fn out_of_range(sql_type: &SqlType) -> Box<Error> {

@@ -1,4 +1,4 @@
-//! The machine that goes through the steps of a procedure.
+//! The interpreter of a procedure's steps.
 
 use crate::bind::BoundTable;
 use crate::error::{Failure, Result, plain};
@@ -14,16 +14,14 @@ use std::sync::Arc;
 use txn::Transaction;
 use value::{Error, Stop, Value};
 
-/// A message that a procedure has raised.
+/// A message raised by a procedure.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Notice {
-    /// How serious it is.
     pub level: Level,
-    /// What it says.
     pub message: String,
 }
 
-/// Where a loop stands.
+/// The state of a loop.
 #[derive(Debug)]
 enum Loop {
     Idle,
@@ -33,7 +31,7 @@ enum Loop {
 }
 
 impl Loop {
-    /// Whether it has been gone through at least once.
+    /// Whether at least one iteration has begun.
     fn was_entered(&self) -> bool {
         match self {
             Self::Range { entered, .. } => *entered,
@@ -43,21 +41,20 @@ impl Loop {
     }
 }
 
-/// A call on its way.
+/// A running call.
 pub(crate) struct Machine<'m, 'l, E: Env> {
     pub txn: &'m mut Transaction<'l, E>,
     pub tables: &'m [BoundTable],
     pub program: &'m Program,
     pub frame: &'m mut Frame,
-    /// What the call gives back.
+    /// The result of the call.
     pub answer: &'m mut Rows,
     pub notices: &'m mut Vec<Notice>,
-    /// Rows of the statement at hand.
+    /// Rows of the current statement.
     pub rows: &'m mut Rows,
 }
 
 impl<E: Env> Machine<'_, '_, E> {
-    /// Goes through the procedure.
     pub async fn run(&mut self) -> Result<()> {
         let ended = self.take_steps().await;
         if self.frame.later.keys.is_empty() || matches!(ended, Err(Failure::Txn(_))) {
@@ -132,7 +129,7 @@ impl<E: Env> Machine<'_, '_, E> {
         Ok(())
     }
 
-    /// Carries out a statement whose row goes into variables at once.
+    /// Executes a statement that reads its row directly into variables.
     #[inline]
     async fn fetch(
         &mut self,
@@ -150,7 +147,8 @@ impl<E: Env> Machine<'_, '_, E> {
         Ok(())
     }
 
-    /// A step that is taken once in a call, or for which memory of its own weighs little.
+    /// Executes a step that runs once per call, or for which a heap-allocated future matters
+    /// little.
     async fn rare_step(&mut self, step: &Step) -> Result<()> {
         match step {
             Step::ReturnNext(Some(value)) => {
@@ -174,12 +172,13 @@ impl<E: Env> Machine<'_, '_, E> {
         Ok(())
     }
 
-    /// The value of an expression.
+    /// Evaluates an expression.
     #[inline]
     async fn ask(&mut self, ask: &Ask) -> Result<Value> {
         match ask {
             Ask::Formula(formula) => formula.evaluate(&self.view(&[])).map_err(stopped),
-            // In memory of its own: expressions are evaluated often, and their futures should be small.
+            // Boxed: expressions are evaluated often, and the future of this function should stay
+            // small.
             Ask::Statement(number) => Box::pin(self.ask_statement(*number)).await,
         }
     }
@@ -190,7 +189,7 @@ impl<E: Env> Machine<'_, '_, E> {
         Ok(row.first().cloned().unwrap_or(Value::Null))
     }
 
-    /// What expressions see, over a row or over nothing.
+    /// Returns the scope of expressions over a row, or over none.
     #[inline]
     pub(crate) fn view<'v>(&'v self, row: &'v [Value]) -> View<'v, E> {
         View {
@@ -202,7 +201,7 @@ impl<E: Env> Machine<'_, '_, E> {
         }
     }
 
-    /// Carries out a statement; its rows are in `rows` then.
+    /// Executes a statement; its rows are then in `rows`.
     #[inline]
     async fn carry_out(&mut self, number: usize, wanted: usize) -> Result<()> {
         let statement = &self.program.statements[number];
@@ -210,11 +209,11 @@ impl<E: Env> Machine<'_, '_, E> {
         Run { txn, tables, frame, statement }.statement(wanted, rows).await
     }
 
-    /// How many rows of a statement are wanted.
+    /// Returns how many rows of a statement are needed.
     #[inline]
     fn wanted(&self, number: usize, into: Option<&Into>) -> usize {
         match into {
-            // Changes are made to their end, whatever becomes of the rows.
+            // A statement that changes rows changes all of them, however many are needed.
             Some(into) if !self.program.statements[number].writes => {
                 1 + usize::from(into.is_strict)
             }
@@ -222,7 +221,7 @@ impl<E: Env> Machine<'_, '_, E> {
         }
     }
 
-    /// Assigns the row of a statement that was carried out, and says whether there was one.
+    /// Assigns the row of an executed statement, and sets `FOUND`.
     #[inline]
     fn take_rows(&mut self, number: usize, into: Option<&Into>) -> Result<()> {
         let writes = self.program.statements[number].writes;
@@ -263,7 +262,7 @@ impl<E: Env> Machine<'_, '_, E> {
         }
     }
 
-    /// Assigns the columns of a row, which are lost to the row.
+    /// Assigns the columns of a row, taking its values.
     #[inline]
     fn store_row(&mut self, into: &Into, row: &mut [Value]) -> Result<()> {
         for (target, conversion) in &into.targets {
@@ -278,7 +277,7 @@ impl<E: Env> Machine<'_, '_, E> {
         Ok(())
     }
 
-    /// The same of a row of one column.
+    /// As [`Self::store_row`], for a row of one column.
     #[inline]
     fn store_only(&mut self, into: &Into, value: Value) -> Result<()> {
         match into.targets[..] {
@@ -289,7 +288,7 @@ impl<E: Env> Machine<'_, '_, E> {
         }
     }
 
-    /// Assigns nulls where there is no row. A record has the columns of the row all the same.
+    /// Assigns nulls if there is no row. A record still gets the columns of the row.
     fn store_nothing(&mut self, into: &Into) -> Result<()> {
         for (target, conversion) in &into.targets {
             let value = match conversion {
@@ -316,7 +315,7 @@ impl<E: Env> Machine<'_, '_, E> {
             Value::Array(elements) => elements.is_empty(),
             _ => true,
         };
-        // PostgreSQL would count the elements of an empty array from this one on, and ours are counted from 1.
+        // PostgreSQL would start an empty array at this subscript; our arrays start at 1.
         let most = if is_empty { 1 } else { ELEMENTS_MAX };
         let Some(place) = usize::try_from(index - 1).ok().filter(|&at| at < most) else {
             return Err(plain("2202E", format!("array subscript {index} is out of range here")));
@@ -343,7 +342,9 @@ impl<E: Env> Machine<'_, '_, E> {
         match target {
             Target::Variable(variable) => self.store_variable(*variable, value),
             Target::Field { variable, field } => self.store_field(*variable, *field, value),
-            Target::Element { .. } => Err(Error::internal("an element stands behind INTO").into()),
+            Target::Element { .. } => {
+                Err(Error::internal("INTO has an array element as its target").into())
+            }
         }
     }
 
@@ -359,7 +360,7 @@ impl<E: Env> Machine<'_, '_, E> {
     fn store_field(&mut self, variable: usize, field: usize, value: Value) -> Result<()> {
         let known = &self.program.variables[variable];
         let sql::SqlType::Record(fields) = &known.sql_type else {
-            return Err(Error::internal("a field of what is no record").into());
+            return Err(Error::internal("a field of a value that is not a record").into());
         };
         let held = &mut self.frame.variables[variable];
         if !matches!(held, Value::Row(_)) {
@@ -372,7 +373,7 @@ impl<E: Env> Machine<'_, '_, E> {
     }
 
     async fn start_rows(&mut self, number: usize) -> Result<Loop> {
-        // The rows of a loop do not count as those of a statement: `ROW_COUNT` stays what it was before.
+        // The rows of a loop do not count as those of a statement: `ROW_COUNT` keeps its value.
         let processed = self.frame.processed;
         self.carry_out(number, ALL).await?;
         self.frame.processed = processed;
@@ -396,7 +397,8 @@ impl<E: Env> Machine<'_, '_, E> {
                 let step = if *reverse { -step } else { step };
                 Ok(Loop::Range { next: Some(from), last, step, entered: false })
             }
-            // In memory of its own: other loops begin without waiting for anything, and their futures should be small.
+            // Boxed: other loops start without awaiting anything, and their futures should stay
+            // small.
             Over::Rows(number) => Box::pin(self.start_rows(*number)).await,
             Over::Elements(array) => match self.ask(array).await? {
                 Value::Array(elements) => Ok(Loop::Elements { elements, at: 0 }),
@@ -412,7 +414,7 @@ impl<E: Env> Machine<'_, '_, E> {
         }
     }
 
-    /// Assigns what a loop is at next; false if it is over.
+    /// Assigns the next value of a loop; returns false at its end.
     fn next(&mut self, state: &mut Loop, into: &Into) -> Result<bool> {
         match state {
             Loop::Range { next, last, step, entered } => {
@@ -438,7 +440,7 @@ impl<E: Env> Machine<'_, '_, E> {
         Ok(!matches!(state, Loop::Rows { at: 0, .. }))
     }
 
-    /// Ends a loop, whose rows' memory others may have.
+    /// Ends a loop, and makes the memory of its rows reusable.
     fn end(&mut self, state: &mut Loop) {
         let ended = std::mem::replace(state, Loop::Idle);
         self.set_found(ended.was_entered());
@@ -459,7 +461,7 @@ impl<E: Env> Machine<'_, '_, E> {
         Ok(())
     }
 
-    /// A row of the output parameters.
+    /// Adds a row of the output parameters to the result.
     fn add_outputs(&mut self) {
         let Self { frame, program, answer, .. } = self;
         let outputs = program.outputs.iter().map(|&variable| frame.variables[variable].clone());
@@ -467,7 +469,7 @@ impl<E: Env> Machine<'_, '_, E> {
         answer.end_row(None);
     }
 
-    /// A row, or the only column of one.
+    /// Adds a row, or a value as the only column of one, to the result.
     fn add_value(&mut self, value: Value) {
         match value {
             Value::Row(row) if self.program.returns_rows() => self.answer.push_row(&row, None),
@@ -482,7 +484,7 @@ impl<E: Env> Machine<'_, '_, E> {
         }
     }
 
-    /// The rows of a statement, with their columns converted.
+    /// Adds the rows of a statement, with their columns cast, to the result.
     async fn add_rows(
         &mut self,
         number: usize,
@@ -508,7 +510,7 @@ impl<E: Env> Machine<'_, '_, E> {
         Ok(())
     }
 
-    /// The rows of the last statement of a body in `sql`, or the first of them.
+    /// Returns the rows of the last statement of a body in `sql`, or its first row.
     async fn deliver(&mut self, number: usize, conversions: &[Conversion]) -> Result<()> {
         match self.program.returns {
             Returns::Nothing => self.carry_out(number, ALL).await,
@@ -573,7 +575,7 @@ impl<E: Env> Machine<'_, '_, E> {
     }
 }
 
-/// Most elements that an array grows to by an assignment.
+/// Maximum number of elements to which an assignment extends an array.
 const ELEMENTS_MAX: usize = 1 << 24;
 
 #[cold]
@@ -597,6 +599,6 @@ fn no_case() -> Failure {
 fn stopped(stop: Stop) -> Failure {
     match stop {
         Stop::Error(error) => error.into(),
-        Stop::Needs(_) => Error::internal("a sub plan stands where none is").into(),
+        Stop::Needs(_) => Error::internal("an unexpected sub plan").into(),
     }
 }

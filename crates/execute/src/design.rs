@@ -1,4 +1,4 @@
-//! The tables and indexes of a schema in a database.
+//! Creates the tables and indexes of a schema in a database.
 
 use fabric::Env;
 use layout::{IndexDesign, IndexKind, PhysicalDesign, Storage};
@@ -8,17 +8,17 @@ use sql::Catalog;
 use std::collections::BTreeSet;
 use txn::{CatalogError, Database, TableSpec};
 
-/// How one table of a workload is stored.
+/// The physical design of a table.
 #[derive(Clone, PartialEq, Debug)]
 pub struct TableDesign {
-    /// Its rows.
     pub rows: PhysicalDesign,
-    /// Its indexes, in the order of the schema; their names, columns and whether they are unique are the schema's.
+    /// The designs of its indexes, in schema order; the schema has their names, columns and
+    /// uniqueness.
     pub indexes: Vec<IndexDesign>,
 }
 
-/// The design of a workload that nobody has tuned, with so many rows of each table expected: hash tables, unless a
-/// statement goes through a key in its order, and indexes as the schema asks for them, unless so.
+/// The design of an untuned workload, with an expected number of rows per table: tables and indexes
+/// are hash tables, except those through which a statement does a range scan.
 pub fn default_design(workload: &Workload, rows: &dyn Fn(&str) -> u64) -> Vec<TableDesign> {
     let mut ordered = BTreeSet::new();
     for procedure in &workload.procedures {
@@ -40,7 +40,7 @@ pub fn default_design(workload: &Workload, rows: &dyn Fn(&str) -> u64) -> Vec<Ta
             true => Storage::Tree,
             false => Storage::HashInlined,
         };
-        // A neighbourhood of inlined rows is read as a whole.
+        // A neighbourhood of inlined rows is always read as a whole.
         let design =
             PhysicalDesign { storage, neighbourhood: 1, size_hint, ..PhysicalDesign::default() };
         let indexes = table.indexes.iter().enumerate().map(|(number, index)| {
@@ -59,11 +59,11 @@ pub fn default_design(workload: &Workload, rows: &dyn Fn(&str) -> u64) -> Vec<Ta
     tables.map(design).collect()
 }
 
-/// Makes the tables of a catalog with their indexes, as `design` says of each in order.
+/// Creates the tables of a catalog with their indexes; `design` has an element per table, in order.
 ///
 /// # Errors
 ///
-/// A table is there already, or its design is refused; the tables before it are there then.
+/// A table already exists, or its design is refused; the tables before it have then been created.
 pub async fn create<E: Env>(
     database: &Database<E>,
     catalog: &Catalog,
@@ -80,7 +80,7 @@ pub async fn create<E: Env>(
     Ok(())
 }
 
-/// Notes table and index of each range.
+/// Notes the table and index of each range scan.
 fn note_access(table: usize, access: &Access, ordered: &mut BTreeSet<(usize, Option<usize>)>) {
     match access {
         Access::Range(Range { index, .. }) => {

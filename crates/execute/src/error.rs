@@ -1,4 +1,4 @@
-//! How calls fail, and what they are refused for.
+//! Errors of calls, and of opening a workload.
 
 use txn::{Abort, CatalogError, TxnError};
 use value::Error;
@@ -7,51 +7,46 @@ use value::Error;
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CallError {
-    /// The procedure ended with an error, as it would in PostgreSQL; nothing of it took effect.
+    /// The procedure ended with an SQL error, as it would in PostgreSQL; it had no effect.
     #[error("{0}")]
     Sql(Box<Error>),
-    /// The transaction had no effect, and further attempts were used up or could not help.
+    /// The transaction had no effect, and retries were exhausted or pointless.
     #[error("transaction aborted: {0}")]
     Aborted(Abort),
-    /// The commit failed behind the point of no return: nobody may assume either way.
+    /// The commit failed after the point of no return: it may or may not have taken effect.
     #[error("it is not known whether the transaction took effect")]
     Unknown,
-    /// The engine refused a statement, which no other attempt changes.
+    /// The engine refused a statement, and a retry would not help.
     #[error(transparent)]
     Engine(TxnError),
 }
 
-/// Why procedures cannot be carried out on a database.
+/// Why the procedures of a workload cannot be opened on a database.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// Something that a procedure needs is not there.
+    /// The database lacks something that a procedure needs.
     #[error("the database has no {what}; create the schema first")]
     Missing {
         /// The table or index.
         what: String,
     },
-    /// A table is stored so that a statement cannot go over it.
+    /// The physical design of a table does not support a statement.
     #[error("procedure {procedure}, statement {statement}: {reason}")]
     Design {
-        /// The procedure.
         procedure: String,
-        /// The statement's number in it, from 1.
+        /// Number of the statement in its procedure, from 1.
         statement: usize,
-        /// What is wrong, and what to do.
         reason: String,
     },
-    /// The catalog refused.
     #[error(transparent)]
     Catalog(#[from] CatalogError),
 }
 
-/// Why a statement ended.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// An error of SQL.
     Sql(Box<Error>),
-    /// The engine's. Boxed, so that results travel in registers.
+    /// An error of the engine, boxed so that results are returned in registers.
     Txn(Box<TxnError>),
 }
 
@@ -70,13 +65,11 @@ impl From<TxnError> for Failure {
 
 pub(crate) type Result<T> = std::result::Result<T, Failure>;
 
-/// An error with a code, a message and a detail.
 #[cold]
 pub(crate) fn error(sqlstate: &'static str, message: String, detail: String) -> Failure {
     Failure::Sql(Error::new(sqlstate, message).detail(detail))
 }
 
-/// An error with a code and a message.
 #[cold]
 pub(crate) fn plain(sqlstate: &'static str, message: impl Into<String>) -> Failure {
     Failure::Sql(Error::new(sqlstate, message))

@@ -1,4 +1,4 @@
-//! What a call keeps between its statements, and lists that are made once for all calls of a lane.
+//! The state of a call, and buffers that all calls of a lane reuse.
 
 use crate::plan::Statement;
 use crate::rows::Rows;
@@ -10,55 +10,55 @@ use value::Value;
 /// The state of a call.
 #[derive(Default, Debug)]
 pub(crate) struct Frame {
-    /// The procedure's variables.
     pub variables: Vec<Value>,
-    /// First columns of the rows of sub plans that were carried out.
+    /// First columns of the rows of executed sub plans.
     pub results: Vec<Option<Vec<Value>>>,
     /// Rows of plans that several nodes read.
     pub shared: Vec<Option<Rc<Rows>>>,
-    /// What the aggregates of the group at hand have come to.
+    /// Results of the aggregates of the current group.
     pub aggregates: Vec<Value>,
-    /// Rows that the last statement changed or delivered.
+    /// Number of rows that the last statement changed or delivered.
     pub processed: u64,
     /// When the transaction began, in microseconds since 2000-01-01.
     pub began_us: i64,
-    /// What the world's clock has to be put forward by to show that.
+    /// Offset from the environment's clock to microseconds since 2000-01-01.
     pub clock_us: i64,
-    /// Rows that the call has inserted into tables that a statement reads as a whole.
+    /// Rows that the call has inserted into tables that a statement scans fully.
     pub inserted: Vec<(usize, Key)>,
-    /// The last look-up of a key in an index, as long as no statement has changed anything, and what it has found.
+    /// The last index lookup, until a statement changes rows, and the rows that it found.
     pub looked_up: Option<(IndexId, Key)>,
     pub found: Vec<RowId>,
     /// The next key of a table without a primary key.
     pub hidden_key: i64,
-    /// Whether the call changes and locks nothing, and is not validated: rows that it reads need not be kept.
+    /// Whether the call neither changes nor locks rows and is not validated, so that its reads need
+    /// not be kept.
     pub only_looks: bool,
     /// Rows that were read ahead.
     pub known: Vec<Option<RowId>>,
-    /// Of each statement for which some were, where.
+    /// For each statement with rows that were read ahead: where they are.
     pub places: Vec<Place>,
     pub later: Later,
     pub scratch: Scratch,
 }
 
-/// Where a statement finds the rows that were read for it: one each time it is carried out.
+/// Where a statement finds the rows that were read ahead for it: one for each execution.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Place {
     pub next: usize,
-    /// From one to the next; 0 if it is carried out once.
+    /// Distance from one execution's row to the next; 0 if the statement is executed once.
     pub stride: usize,
     pub end: usize,
 }
 
-/// Rows that wait to be added, see [`crate::run`].
+/// Inserts waiting to be executed together, see [`crate::run`].
 #[derive(Default, Debug)]
 pub(crate) struct Later {
-    /// Their tables, by position among those that are bound.
+    /// Their tables, by position among the bound tables.
     pub tables: Vec<usize>,
     pub keys: Vec<(TableId, Key)>,
-    /// Their values, those of one row behind those of another.
+    /// The values of all rows, concatenated.
     pub values: Vec<Value>,
-    /// Those that were added.
+    /// The inserted rows.
     pub rows: Vec<RowId>,
 }
 
@@ -71,32 +71,33 @@ impl Later {
     }
 }
 
-/// Lists that operators fill and empty.
+/// Buffers that operators reuse.
 #[derive(Default, Debug)]
 pub(crate) struct Scratch {
     pub values: Vec<Value>,
     pub ids: Vec<RowId>,
     pub rows: Rows,
-    /// Rows of inputs that were looked at.
+    /// Rows of inputs, no longer in use.
     pub inputs: Vec<Rows>,
-    /// Keys that are read together, the places of the rows that they were made of, and what was found.
+    /// Keys that are read together, the positions of the rows that they belong to, and the rows
+    /// found.
     pub reads: Vec<(TableId, Key)>,
     pub places: Vec<usize>,
     pub found: Vec<Option<RowId>>,
 }
 
-/// Most lists of rows that are kept for further inputs.
+/// Maximum number of row buffers that are kept for reuse.
 const INPUTS_MAX: usize = 8;
 
 impl Scratch {
-    /// An empty list for rows of this width.
+    /// Returns an empty buffer for rows of this width.
     pub fn input(&mut self, width: usize) -> Rows {
         let mut rows = self.inputs.pop().unwrap_or_default();
         rows.reset(width);
         rows
     }
 
-    /// Keeps a list that nobody looks at any more.
+    /// Keeps a buffer for reuse.
     pub fn give_back(&mut self, rows: Rows) {
         if self.inputs.len() < INPUTS_MAX {
             self.inputs.push(rows);
@@ -105,7 +106,7 @@ impl Scratch {
 }
 
 impl Frame {
-    /// Ready for a call of a procedure with so many variables.
+    /// Prepares for a call of a procedure with this many variables.
     pub fn begin(&mut self, variables: usize, now_us: i64) {
         self.variables.resize(variables, Value::Null);
         self.variables.iter_mut().for_each(|variable| variable.put(Value::Null));
@@ -116,7 +117,8 @@ impl Frame {
         self.later.clear();
     }
 
-    /// The row that was read for a statement, if it was: none if there is no such row.
+    /// Returns the row that was read ahead for a statement, if it was; `Some(None)` if no row has
+    /// the key.
     #[inline]
     pub fn known_row(&mut self, place: usize) -> Option<Option<RowId>> {
         let place = &mut self.places[place];
@@ -128,7 +130,7 @@ impl Frame {
         Some(row)
     }
 
-    /// What was found before a statement that changes rows may be something else behind it.
+    /// Forgets the last index lookup if the statement changes rows.
     #[inline]
     pub fn note_changes(&mut self, statement: &Statement) {
         if statement.writes {
@@ -136,7 +138,7 @@ impl Frame {
         }
     }
 
-    /// Ready for a statement.
+    /// Prepares for a statement.
     #[inline]
     pub fn begin_statement(&mut self, statement: &Statement) {
         let plans = statement.plans.len();

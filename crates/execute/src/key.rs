@@ -1,23 +1,23 @@
-//! Keys of rows and ranges, from values of SQL.
+//! Builds keys of rows and ranges from SQL values.
 
 use crate::cell::{BoundColumn, Cell, rescaled};
 use layout::{Key, KeyBuilder};
 use value::Value;
 
-/// How a value stands to those that a key part can have.
+/// How a value compares with the values that a key part can have.
 #[derive(Clone, Copy)]
 pub(crate) enum Fit {
-    /// It is one of them: the key with it.
+    /// It is one of them; the key includes it.
     Exact(KeyBuilder),
-    /// It lies above this one and below the next.
+    /// It is above this one and below the next.
     Above(KeyBuilder),
-    /// It lies below all of them.
+    /// It is below all of them.
     BelowAll,
-    /// It lies above all of them.
+    /// It is above all of them.
     AboveAll,
 }
 
-/// Appends the value of a column to a key. A null is no value here.
+/// Appends the value of a column to a key. The value must not be null.
 #[inline]
 pub(crate) fn append(mut builder: KeyBuilder, column: &BoundColumn, value: &Value) -> Fit {
     if column.append_int(&mut builder, value) {
@@ -51,7 +51,7 @@ pub(crate) fn append(mut builder: KeyBuilder, column: &BoundColumn, value: &Valu
     }
 }
 
-/// A whole number or date, which may be out of the column's range.
+/// Appends an integer or date, which may be out of range for the column.
 fn whole(builder: KeyBuilder, column: &BoundColumn, value: &Value) -> Fit {
     let width = column.key_bytes;
     let most = (1_i128 << (8 * width - 1)) - 1;
@@ -80,15 +80,15 @@ fn bounded(units: i128, is_exact: bool, most: i128, key: impl Fn(i128) -> KeyBui
     }
 }
 
-/// One end of a range, behind values of the first columns.
+/// A bound of a range; the leading columns are fixed by equality.
 #[derive(Clone, Copy)]
 pub(crate) struct End<'v> {
     pub value: &'v Value,
     pub is_included: bool,
 }
 
-/// The keys from and to which a range goes, of `words` words; none if nothing is in it. `prefix` has the values of the
-/// first columns, and the ends are about the `next` one.
+/// Returns the smallest and the largest key of a range, of `words` words; `None` if the range is
+/// empty. `prefix` has the values of the leading columns, and the bounds are for the column `next`.
 pub(crate) fn range(
     prefix: KeyBuilder,
     words: u32,
@@ -98,7 +98,7 @@ pub(crate) fn range(
     let Some(column) = next.filter(|_| low.is_some() || high.is_some()) else {
         return Some((prefix.prefix_low(words), prefix.prefix_high(words)));
     };
-    // Nulls are in no range that has an end.
+    // A range with a bound contains no nulls.
     let present = if column.nullable { prefix.unsigned(0, 1) } else { prefix };
     let fit = |end: &End<'_>| append(prefix, column, end.value);
     let low = match low {
@@ -140,7 +140,7 @@ mod tests {
         (schema, bound)
     }
 
-    /// Which of `values` lie between two ends.
+    /// Returns which of `values` are between two bounds.
     fn inside(
         sql_type: SqlType,
         [low, high]: [Option<(Value, bool)>; 2],

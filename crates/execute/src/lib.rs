@@ -1,20 +1,21 @@
-//! Carries out stored procedures over transactions: the plans that PostgreSQL makes of their statements, and PL/pgSQL around
-//! them [SPADE 3.1].
+//! Executes stored procedures as transactions: their statements follow PostgreSQL's plans, with
+//! PL/pgSQL around them [SPADE 3.1].
 //!
-//! [`create`] makes the tables of a workload, [`Procedures::open`] makes its procedures ready, and [`Procedures::call`]
-//! carries one out as a transaction. Rows, errors and their codes are those of PostgreSQL 15.
+//! [`create`] creates the tables of a workload, [`Procedures::open`] compiles its procedures, and
+//! [`Procedures::call`] executes one as a transaction. Rows, errors and SQLSTATEs are those of
+//! PostgreSQL 15.
 //!
 //! ```text
-//! call      calls, and when they are tried again
-//! argument  arguments as values of the parameters' types
+//! call      calls, and their retries
+//! argument  casts arguments to the parameters' types
 //! program   PL/pgSQL as steps
-//! control   the machine that takes them
-//! ahead     rows that the arguments name, read together
+//! control   the interpreter of the steps
+//! ahead     read-ahead of rows whose keys follow from the arguments
 //! run       plans: a file for each kind of node
-//! compile   from ready statements to steps and plans
-//! bind      tables and indexes as the database has them
-//! cell, key from values to columns and keys, and back
-//! design    tables that nobody has tuned
+//! compile   from lowered statements to steps and plans
+//! bind      binds tables and indexes of the database
+//! cell, key between stored columns, keys and SQL values
+//! design    the design of untuned tables
 //! ```
 #![forbid(unsafe_code)]
 

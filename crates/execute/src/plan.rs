@@ -1,80 +1,75 @@
-//! Statements in the form in which they are carried out: expressions compiled, tables and indexes bound, columns that
-//! nobody looks at left out.
+//! The executable form of statements: expressions are compiled, tables and indexes bound, unused
+//! columns dropped.
 
 use procedure::node::JoinKind;
 use txn::IndexId;
 use value::{AggregateCall, Formula};
 
-/// An expression.
 #[derive(Debug)]
 pub(crate) struct Term {
     pub formula: Formula,
-    /// Whether it asks for rows of sub plans, which have to be carried out between two evaluations.
+    /// Whether it uses sub plans, which must be executed between two evaluations.
     pub asks: bool,
 }
 
-/// What a node delivers of each row.
+/// The outputs of a node.
 #[derive(Debug)]
 pub(crate) enum Outputs {
-    /// The input's columns as they are.
+    /// The input's columns, unchanged.
     Same,
-    /// These.
     List(List),
 }
 
-/// Expressions over one row.
 #[derive(Debug, Default)]
 pub(crate) struct List {
     pub outputs: Vec<Output>,
-    /// Whether one of them asks for sub plans.
+    /// Whether one of them uses sub plans.
     pub asks: bool,
 }
 
-/// An expression over a row, with a short cut for the most frequent ones.
+/// An output expression, with fast paths for columns.
 #[derive(Debug)]
 pub(crate) enum Output {
     /// A column of source 0.
     Column(usize),
     /// A column of source 1.
     Inner(usize),
-    /// Nobody looks at it.
+    /// Not used.
     Unused,
-    /// Anything else.
     Term(Term),
 }
 
-/// A statement.
 #[derive(Debug)]
 pub(crate) struct Statement {
     pub root: Node,
     pub plans: Vec<SubPlan>,
-    /// Whether it changes rows.
     pub writes: bool,
     pub way: Way,
-    /// Its place among those whose rows are read ahead.
+    /// Its position among the statements that are read ahead.
     pub ahead: Option<usize>,
-    /// Variables that are looked at for what is delivered.
+    /// Variables that its outputs read.
     pub looked_at: Vec<usize>,
 }
 
-/// How a statement is carried out.
+/// How a statement is executed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Way {
-    /// It reads, changes or deletes one row by its key, without sub plans, and nothing else has to be looked at.
+    /// Reads, updates or deletes one row by its key, without sub plans or checks on other rows.
     Keyed,
-    /// It adds one row, without sub plans, and nothing else has to be looked at.
+    /// Inserts one row, without sub plans or checks on other rows.
     Adds,
-    /// The same, of a table that nothing else in the procedure looks at: the row may be added later, with others.
+    /// As `Adds`, into a table that no other statement of the procedure uses: the row may be
+    /// inserted later, in a batch.
     AddsLater,
-    /// As its nodes say.
+    /// As a tree of nodes.
     General,
 }
 
-/// A plan inside a statement.
+/// A sub plan.
 #[derive(Debug)]
 pub(crate) struct SubPlan {
     pub root: Node,
-    /// Most rows that whoever asks for it looks at.
+    /// Maximum number of rows that its user needs.
     pub wanted: usize,
 }
 
@@ -85,11 +80,11 @@ pub(crate) struct Node {
     pub outputs: Outputs,
     /// Columns that it delivers.
     pub width: usize,
-    /// Correlated sub plans that its expressions ask for: anew for each row.
+    /// Correlated sub plans that its expressions use; they are executed again for each row.
     pub asked: Vec<usize>,
 }
 
-/// What a node does, see [`procedure::Operator`].
+/// The operation of a node, see [`procedure::Operator`].
 #[derive(Debug)]
 pub(crate) enum Operator {
     Scan(Scan),
@@ -111,15 +106,15 @@ pub(crate) enum Operator {
     Delete(Box<Delete>),
 }
 
-/// A way to rows of a table.
+/// A scan of a table.
 #[derive(Debug)]
 pub(crate) struct Scan {
-    /// The table, by position among those that are bound.
+    /// Position among the bound tables.
     pub table: usize,
     pub access: Access,
     pub filter: Option<Term>,
     pub is_for_change: bool,
-    /// Whether columns are looked at that are kept out of line.
+    /// Whether it uses columns that are stored out of line.
     pub reads_long: bool,
 }
 
@@ -134,13 +129,13 @@ pub(crate) enum Access {
     All,
 }
 
-/// A range of an index, or of the primary key.
+/// A range scan of an index, or of the primary key.
 #[derive(Debug)]
 pub(crate) struct Range {
     pub index: Option<IndexId>,
     /// Columns of the index.
     pub columns: Vec<usize>,
-    /// Words of its keys.
+    /// Words per key.
     pub words: u32,
     pub equal: Vec<Term>,
     pub low: Option<Bound>,
@@ -148,14 +143,14 @@ pub(crate) struct Range {
     pub is_backward: bool,
 }
 
-/// An end of a range.
+/// A bound of a range.
 #[derive(Debug)]
 pub(crate) struct Bound {
     pub value: Term,
     pub is_included: bool,
 }
 
-/// What rows are sorted by.
+/// A sort key.
 #[derive(Debug)]
 pub(crate) struct SortKey {
     pub value: Output,
@@ -163,63 +158,60 @@ pub(crate) struct SortKey {
     pub nulls_first: bool,
 }
 
-/// A join.
 #[derive(Debug)]
 pub(crate) struct Join {
-    /// Equal values of the outer and the inner row; none for a nested loop.
+    /// The expressions over outer and inner rows that must be equal; `None` for a nested loop.
     pub equal: Option<(List, List)>,
     pub kind: JoinKind,
     pub join_filter: Option<Term>,
     pub filter: Option<Term>,
     pub outer: Node,
     pub inner: Node,
-    /// Of a nested loop whose inner rows are found by their keys, without sub plans.
+    /// Set if a nested loop finds its inner rows by key, without sub plans.
     pub keyed: Option<KeyedInner>,
 }
 
-/// The inner rows of a nested loop that are found by their keys.
+/// How a nested loop finds its inner rows by key.
 #[derive(Debug)]
 pub(crate) struct KeyedInner {
-    /// The column of the table that each column of an inner row is.
+    /// The table's column for each column of an inner row.
     pub columns: Vec<usize>,
 }
 
-/// Groups and what is made of each.
+/// Aggregation by groups.
 #[derive(Debug)]
 pub(crate) struct Aggregate {
     pub keys: List,
     pub is_sorted: bool,
-    /// Whether it has no keys, and nothing of it asks for sub plans.
+    /// Whether it has no keys, and does not use sub plans.
     pub is_plain: bool,
     pub calls: Vec<AggregateCall>,
     pub filter: Option<Term>,
     pub input: Node,
 }
 
-/// New rows.
 #[derive(Debug)]
 pub(crate) struct Insert {
     pub table: usize,
-    /// The value of each column that SQL sees.
+    /// The values of the columns that are visible to SQL.
     pub values: List,
     pub ignores_duplicates: bool,
-    /// The rows; a single one of nothing if there is no input.
+    /// `None` for a single row without columns.
     pub input: Option<Node>,
 }
 
-/// Changes to rows.
 #[derive(Debug)]
 pub(crate) struct Update {
     pub table: usize,
-    /// Columns, in the order of `values`.
+    /// Positions of columns, in the order of `values`.
     pub columns: Vec<usize>,
     pub values: List,
-    /// Whether the key or a unique index may change, or checks have to be made: the row is then made as a whole.
+    /// Whether the update may change the primary key or a unique index, or must be checked: it then
+    /// builds the whole new row.
     pub is_whole: bool,
     pub input: Node,
 }
 
-/// Rows to go.
 #[derive(Debug)]
 pub(crate) struct Delete {
     pub table: usize,

@@ -1,13 +1,14 @@
 //! Procedures as lists of steps.
 //!
-//! Blocks, branches and loops of PL/pgSQL are jumps here, so that no nesting of a procedure is one of futures.
+//! Blocks, branches and loops of PL/pgSQL are compiled to jumps, so that nested blocks do not nest
+//! futures.
 
 use crate::ahead::Ahead;
 use crate::plan::Statement;
 use sql::procedure::{Level, Parameter, Returns, Variable};
 use value::Formula;
 
-/// A procedure that is ready to be called.
+/// A compiled procedure.
 #[derive(Debug)]
 pub(crate) struct Program {
     pub name: String,
@@ -15,35 +16,33 @@ pub(crate) struct Program {
     pub variables: Vec<Variable>,
     pub returns: Returns,
     pub is_strict: bool,
-    /// Columns of the result.
     pub width: usize,
     pub statements: Vec<Statement>,
     pub steps: Vec<Step>,
-    /// The step at which each label stands.
+    /// The step of each label.
     pub labels: Vec<usize>,
-    /// Loops over something, each of which has a place for where it stands.
+    /// Number of loops; each has a state.
     pub loops: usize,
-    /// The variable `found`, if the language has it.
+    /// The variable `found`, in PL/pgSQL.
     pub found: Option<usize>,
-    /// Output parameters.
     pub outputs: Vec<usize>,
-    /// What is read before the statements that ask for it.
+    /// The rows to read ahead.
     pub ahead: Ahead,
     /// Whether a statement changes or locks rows.
     pub writes: bool,
-    /// Whether somebody has to see to it that what was read stays so: it changes rows that refer to others, or others to them.
+    /// Whether reads must be validated, because the procedure changes rows that reference others or
+    /// are referenced.
     pub is_guarded: bool,
 }
 
-/// An expression of PL/pgSQL.
 #[derive(Debug)]
 pub(crate) enum Ask {
     Formula(Formula),
-    /// It has sub-selects, and is the only column of this statement.
+    /// It contains sub-selects, and is the only column of this statement.
     Statement(usize),
 }
 
-/// Where a value goes.
+/// The target of an assignment.
 #[derive(Debug)]
 pub(crate) enum Target {
     Variable(usize),
@@ -51,26 +50,26 @@ pub(crate) enum Target {
     Element { variable: usize, index: Ask },
 }
 
-/// What becomes of a column of a row.
+/// The cast of a column of a row.
 #[derive(Debug)]
 pub(crate) enum Conversion {
     Same(usize),
     Formula(Formula),
-    /// It is one of a record, which has so many.
+    /// The column goes into a record with this many columns.
     Record(Formula, usize),
 }
 
-/// Where a row goes.
+/// The targets of a row.
 #[derive(Debug)]
 pub(crate) struct Into {
     pub is_strict: bool,
     pub targets: Vec<(Target, Conversion)>,
-    /// Variables and the columns that they get, if the row of the statement may go into them at once: nothing of it is
-    /// converted, and nothing that is delivered depends on what is assigned.
+    /// Variables with their columns, if the statement's row can be read directly into them: nothing
+    /// is cast, and no output depends on an assigned variable.
     pub direct: Option<Vec<(usize, usize)>>,
 }
 
-/// What a loop goes through.
+/// The values that a loop iterates over.
 #[derive(Debug)]
 pub(crate) enum Over {
     Range { from: Ask, to: Ask, by: Option<Ask>, reverse: bool },
@@ -78,7 +77,6 @@ pub(crate) enum Over {
     Elements(Ask),
 }
 
-/// A message or an error.
 #[derive(Debug)]
 pub(crate) struct Raise {
     pub level: Level,
@@ -89,7 +87,7 @@ pub(crate) struct Raise {
     pub hint: Option<Ask>,
 }
 
-/// A step. Places to go on at are labels.
+/// A step. Jump targets are labels.
 #[derive(Debug)]
 pub(crate) enum Step {
     Assign {
@@ -100,20 +98,20 @@ pub(crate) enum Step {
         variable: usize,
         value: Option<Ask>,
     },
-    /// Carries out a statement of SQL.
+    /// Executes an SQL statement.
     Statement {
         number: usize,
         into: Option<Into>,
     },
     Jump(usize),
-    /// Goes on at a label unless a condition holds.
+    /// Jumps to a label unless a condition holds.
     Unless(Ask, usize),
-    /// Begins a loop.
+    /// Starts a loop.
     Start {
         place: usize,
         over: Over,
     },
-    /// Assigns what is next, or goes on at a label if there is nothing.
+    /// Assigns the next value, or jumps to a label at the end of the loop.
     Next {
         place: usize,
         into: Into,
@@ -127,9 +125,9 @@ pub(crate) enum Step {
         number: usize,
         conversions: Vec<Conversion>,
     },
-    /// Reads the rows that are known early, see [`crate::ahead`].
+    /// Reads ahead, see [`crate::ahead`].
     ReadAhead,
-    /// The last statement of a body in `sql`.
+    /// Returns the rows of the last statement of a body in `sql`.
     Deliver {
         number: usize,
         conversions: Vec<Conversion>,
@@ -141,7 +139,7 @@ pub(crate) enum Step {
 }
 
 impl Program {
-    /// Whether a value that is given back is a row of several columns.
+    /// Whether a returned value is a row of several columns.
     pub fn returns_rows(&self) -> bool {
         match &self.returns {
             Returns::Row(_) => true,

@@ -1,9 +1,10 @@
-//! Rows on their way between the nodes of a plan.
+//! The rows that the nodes of a plan pass to each other.
 
 use txn::RowId;
 use value::Value;
 
-/// Rows of equal width in one list of values, and the rows of a table that they come from where a statement changes those.
+/// Rows of equal width in one list of values, with the ids of the table's rows if the statement
+/// changes them.
 #[derive(Default, Debug)]
 pub struct Rows {
     width: usize,
@@ -17,7 +18,7 @@ impl Rows {
         Self { width, ..Self::default() }
     }
 
-    /// Empty, for rows of this width, in the memory that is there.
+    /// Empties it for rows of this width, keeping its memory.
     pub(crate) fn reset(&mut self, width: usize) {
         self.width = width;
         self.count = 0;
@@ -25,22 +26,20 @@ impl Rows {
         self.values.clear();
     }
 
-    /// How many there are.
     #[inline]
     pub fn len(&self) -> usize {
         self.count
     }
 
-    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// A row.
+    /// Returns a row.
     ///
     /// # Panics
     ///
-    /// If there are not so many.
+    /// If `at` is out of bounds.
     #[inline]
     pub fn row(&self, at: usize) -> &[Value] {
         &self.values[at * self.width..(at + 1) * self.width]
@@ -51,24 +50,23 @@ impl Rows {
         &mut self.values[at * self.width..(at + 1) * self.width]
     }
 
-    /// All of them.
     pub fn iter(&self) -> impl Iterator<Item = &[Value]> {
         (0..self.count).map(|at| self.row(at))
     }
 
-    /// Of which row of the table that is changed a row is made.
+    /// Returns the row of the changed table that a row was made from.
     #[inline]
     pub(crate) fn id(&self, at: usize) -> Option<RowId> {
         self.ids.get(at).copied()
     }
 
-    /// The next value of the row that is being added; [`Rows::end_row`] ends it.
+    /// Adds the next value of the current row; [`Rows::end_row`] ends the row.
     #[inline]
     pub(crate) fn push(&mut self, value: Value) {
         value.append_to(&mut self.values);
     }
 
-    /// The list that it is added to.
+    /// The list of the current row's values.
     #[inline]
     pub(crate) fn list(&mut self) -> &mut Vec<Value> {
         &mut self.values
@@ -86,7 +84,7 @@ impl Rows {
         self.end_row(id);
     }
 
-    /// Leaves out the first rows, and those beyond a number.
+    /// Drops the first `skipped` rows, and keeps at most `most` of the others.
     pub(crate) fn keep(&mut self, skipped: usize, most: usize) {
         let skipped = skipped.min(self.count);
         let kept = (self.count - skipped).min(most);
@@ -99,7 +97,7 @@ impl Rows {
         self.count = kept;
     }
 
-    /// The same rows in another order.
+    /// Reorders the rows.
     pub(crate) fn reordered(mut self, order: &[usize]) -> Self {
         let mut rows = Self::new(self.width);
         rows.values.reserve(self.values.len());
@@ -113,7 +111,7 @@ impl Rows {
         rows
     }
 
-    /// Adds all rows of another list of the same width, which is empty then.
+    /// Moves all rows of another list of the same width to the end.
     pub(crate) fn append(&mut self, other: &mut Self) {
         self.count += std::mem::take(&mut other.count);
         self.values.append(&mut other.values);

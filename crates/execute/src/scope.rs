@@ -1,4 +1,4 @@
-//! Where expressions find their values while a statement is carried out.
+//! Where expressions find their values while a statement runs.
 
 use crate::cell::BoundColumn;
 use crate::frame::Frame;
@@ -7,18 +7,16 @@ use layout::RecordRef;
 use sql::expression::ColumnRef;
 use value::{Decimal, Scope, Value};
 
-/// A row that an expression is over.
+/// A row that expressions refer to.
 #[derive(Clone, Copy)]
 pub(crate) enum Source<'v> {
-    /// A row of a table, where it was read to.
+    /// A row of a table, in the transaction's access set.
     Record(&'v RecordRef<'v>, &'v [BoundColumn]),
-    /// Such a row of which the columns are these of the table.
+    /// The same, with a mapping from the expressions' columns to the table's.
     Mapped(&'v RecordRef<'v>, &'v [BoundColumn], &'v [usize]),
-    /// A row between nodes.
     Values(&'v [Value]),
 }
 
-/// No row.
 pub(crate) const NOTHING: Source<'static> = Source::Values(&[]);
 
 impl Source<'_> {
@@ -50,14 +48,14 @@ impl Source<'_> {
     }
 }
 
-/// The rows around the one at hand, innermost first.
+/// The enclosing rows, innermost first.
 #[derive(Clone, Copy)]
 pub(crate) struct Outer<'v> {
     pub sources: [&'v [Value]; 2],
     pub next: Option<&'v Outer<'v>>,
 }
 
-/// What expressions of a node see.
+/// The scope of a node's expressions.
 pub(crate) struct View<'v, E: Env> {
     pub frame: &'v Frame,
     pub env: &'v E,
@@ -67,14 +65,14 @@ pub(crate) struct View<'v, E: Env> {
 }
 
 impl<E: Env> View<'_, E> {
-    /// A column of a row around those at hand.
+    /// Returns a column of an enclosing row.
     #[inline]
     fn outer_column(&self, column: ColumnRef) -> Option<&Value> {
         let outer = (1..column.level).fold(self.outer, |outer, _| outer.and_then(|row| row.next));
         outer.and_then(|outer| outer.sources[column.source].get(column.column))
     }
 
-    /// A column of one of the two rows at hand.
+    /// Returns a column of one of the two rows of level 0.
     #[inline]
     pub fn source_column(&self, source: usize, column: usize) -> value::Result<Value> {
         self.sources[source].column(column)
@@ -132,12 +130,12 @@ impl<E: Env> Scope for View<'_, E> {
     }
 
     fn random(&self) -> f64 {
-        // As many bits as a float has.
+        // 53 bits, the precision of a float.
         (self.env.random() >> 11) as f64 / (1_u64 << 53) as f64
     }
 }
 
-/// What the world's clock shows, in microseconds.
+/// Reads the environment's clock, in microseconds.
 pub(crate) fn microseconds<E: Env>(env: &E) -> i64 {
     (env.now_ns() / 1_000) as i64
 }

@@ -1,4 +1,4 @@
-//! Keys and ranges of tables as Rust.
+//! Prints keys and ranges of tables.
 
 use crate::code::{Code, Kind};
 use crate::expression::Scope;
@@ -10,34 +10,34 @@ use sql::expression::Expr;
 
 type Result<T> = std::result::Result<T, Unsupported>;
 
-/// A piece of Rust that gives the key made of values for these columns.
+/// Returns Rust code for the key that these values form.
 pub fn key(scope: Scope<'_>, table: &Table, columns: &[usize], values: &[Expr]) -> Result<Code> {
     key_of(table, columns, &codes(scope, columns, values)?)
 }
 
-/// As [`key`], of values that are Rust already.
+/// As [`key`], for values that are Rust code already.
 pub fn key_of(table: &Table, columns: &[usize], values: &[Code]) -> Result<Code> {
     let text = builder(table, columns, values)?;
     Ok(Code::from_parts(format!("{text}.key()"), Kind::Int, &values.iter().collect::<Vec<_>>()))
 }
 
-/// The values of as many columns as there are.
+/// Returns the code of as many values as there are columns.
 fn codes(scope: Scope<'_>, columns: &[usize], values: &[Expr]) -> Result<Vec<Code>> {
     columns.iter().zip(values).map(|(_, value)| scope.code(value)).collect()
 }
 
-/// The two ends of a range.
+/// The bounds of a range.
 #[derive(Clone, Debug)]
 pub struct Ends {
-    /// The least key.
+    /// Smallest key.
     pub low: String,
-    /// The greatest key.
+    /// Largest key.
     pub high: String,
-    /// What both are made of.
+    /// The values from which both are built.
     pub parts: Vec<Code>,
 }
 
-/// The ends of a range over an index, or the primary key, with these columns.
+/// Returns the bounds of a range over these columns of an index, or of the primary key.
 pub fn ends(scope: Scope<'_>, table: &Table, columns: &[usize], range: &Range) -> Result<Ends> {
     let words = match range.index {
         Some(_) => table.schema.index_key_words(columns),
@@ -55,7 +55,8 @@ pub fn ends(scope: Scope<'_>, table: &Table, columns: &[usize], range: &Range) -
         if value.kind.scale().is_none() && !bound.is_included {
             return Err(Unsupported::new("an open end of a range of texts"));
         }
-        // Columns of an open end are whole numbers of some unit, so that the next one is the end.
+        // Columns with an exclusive bound are integers of some unit, so the bound is the adjacent
+        // value.
         let text = match (bound.is_included, is_low) {
             (true, _) => value.known(),
             (false, true) => format!("number::add({}, 1)?", value.known()),
@@ -79,7 +80,8 @@ fn builder(table: &Table, columns: &[usize], values: &[Code]) -> Result<String> 
     Ok(text)
 }
 
-/// The call that appends a column to a key. A value that `may_leave` the column's type is checked.
+/// Returns the call that appends a column to a key. A value that `may_leave` the column's range is
+/// checked.
 fn key_part(table: &Table, column: usize, value: &Code, may_leave: bool) -> Result<String> {
     let described = &table.schema.columns()[column];
     let known = value.known();

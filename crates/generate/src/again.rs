@@ -1,6 +1,7 @@
-//! Rows that the next statement wants again: a query that counts them, and one that takes one of them. They are found once.
+//! Reuses rows that the next statement reads again, such as those of a query that counts rows
+//! followed by one that takes one of them. The lookup is executed once.
 //!
-//! A transaction reads one snapshot, and nothing is changed between two statements that follow each other.
+//! A transaction reads one snapshot, and nothing changes between two adjacent statements.
 
 use crate::ahead::assignments;
 use crate::chain::Chain;
@@ -10,23 +11,23 @@ use sql::expression::ExprKind;
 use sql::procedure::{Sql, Statement, StatementKind};
 use std::collections::BTreeSet;
 
-/// Which rows are kept for the next statement.
+/// The rows that are kept for the next statement.
 #[derive(Clone, Debug, Default)]
 pub struct Again {
-    /// Whether the list that is printed next is kept.
+    /// Whether to keep the next list of rows that is printed.
     pub is_wanted: bool,
-    /// The list that was kept.
+    /// The name of the kept list.
     pub rows: Option<String>,
 }
 
 impl<'a> Function<'a> {
-    /// Sees to it that the rows of a statement are kept if the one behind it looks for the same ones.
-    pub fn note_again(&mut self, statement: &'a Statement, next: Option<&'a Statement>) {
-        let next = next.filter(|next| self.finds_the_same(statement, next));
+    /// Keeps the rows of a statement if the next one looks up the same rows.
+    pub fn keep_rows_for_next(&mut self, statement: &'a Statement, next: Option<&'a Statement>) {
+        let next = next.filter(|next| self.has_same_lookup(statement, next));
         self.again.is_wanted = next.is_some();
     }
 
-    fn finds_the_same(&self, one: &'a Statement, other: &'a Statement) -> bool {
+    fn has_same_lookup(&self, one: &'a Statement, other: &'a Statement) -> bool {
         let (Some(first), Some(second)) = (self.looked_up(one), self.looked_up(other)) else {
             return false;
         };
@@ -50,7 +51,7 @@ impl<'a> Function<'a> {
         is_whole && is_fixed && one.table == other.table && one.access == other.access
     }
 
-    /// The rows that a query looks up in an index, alone or to count them.
+    /// Returns the index lookup of a query that returns or counts its rows.
     fn looked_up(&self, statement: &'a Statement) -> Option<Chain<'a>> {
         let StatementKind::Sql { sql, .. } = &statement.kind else { return None };
         let root = self.root(sql)?;

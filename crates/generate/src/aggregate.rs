@@ -1,4 +1,4 @@
-//! Aggregates over all rows of a plan as Rust: variables that rows are taken into.
+//! Prints aggregates over all rows of a plan, as variables that accumulate the rows.
 
 use crate::code::{Code, Kind};
 use crate::function::Function;
@@ -15,19 +15,18 @@ type Result<T> = std::result::Result<T, Unsupported>;
 pub struct Gathered {
     aggregate: Aggregate,
     sql_type: SqlType,
-    /// Of what; none for `count(*)`.
+    /// `None` for `count(*)`.
     pub argument: Option<Expr>,
     distinct: bool,
 }
 
-/// The variable that gathers it.
+/// The variable that accumulates an aggregate.
 pub struct Accumulator {
-    /// Its name.
     pub name: String,
     is_list: bool,
 }
 
-/// The expression with columns of a source instead of aggregates, which go to `into`.
+/// Replaces aggregates in an expression by columns of `source`, and appends them to `into`.
 pub fn gather(expr: &Expr, source: usize, into: &mut Vec<Gathered>) -> Expr {
     let mut inside = |expr: &Expr| Box::new(gather(expr, source, into));
     let kind = match &expr.kind {
@@ -72,13 +71,13 @@ pub fn gather(expr: &Expr, source: usize, into: &mut Vec<Gathered>) -> Expr {
     Expr { kind, sql_type: expr.sql_type.clone() }
 }
 
-/// Whether the kind of an aggregate is that of its argument.
+/// Whether the type of an aggregate depends on its argument.
 fn needs_argument(of: &Gathered) -> bool {
     of.aggregate != Aggregate::Count
 }
 
 impl<'a> Function<'a> {
-    /// One group of all rows.
+    /// Prints an aggregate over all rows as one group.
     pub fn aggregate(
         &mut self,
         node: &'a Node,
@@ -111,7 +110,7 @@ impl<'a> Function<'a> {
         body(self, &outputs)
     }
 
-    /// Prints the variable of an aggregate.
+    /// Prints the declaration of an aggregate's variable.
     pub fn begin_aggregate(&mut self, of: &Gathered) -> Result<Accumulator> {
         let (wanted, initial, is_list) = match (of.aggregate, of.distinct) {
             (Aggregate::Count, true) => ("values", "call.scratch.take_numbers()", true),
@@ -126,7 +125,7 @@ impl<'a> Function<'a> {
         Ok(Accumulator { name, is_list })
     }
 
-    /// Adds a row to an aggregate. Nulls do not count.
+    /// Prints adding a row to an aggregate. Nulls are ignored.
     pub fn take_in(
         &mut self,
         of: &Gathered,
@@ -185,7 +184,7 @@ impl<'a> Function<'a> {
         Ok(())
     }
 
-    /// The value of an aggregate whose argument is this one, when all rows are in it.
+    /// Returns the result of an aggregate after the last row.
     pub fn end_aggregate(
         &mut self,
         of: &Gathered,
@@ -207,7 +206,7 @@ impl<'a> Function<'a> {
         let Some(Code { kind, is_padded, .. }) = argument else {
             return Err(Unsupported::new("an aggregate of nothing"));
         };
-        // A sum of integers may be a decimal without digits behind the point.
+        // A sum of integers may be a decimal of scale 0.
         let kind = match (kind, &of.sql_type) {
             (Kind::Int, SqlType::Numeric(_)) => Kind::Decimal(0),
             (kind, _) => kind,
@@ -215,7 +214,7 @@ impl<'a> Function<'a> {
         Ok(Code { is_nullable: true, is_padded, ..Code::new(name, kind) })
     }
 
-    /// The value of an expression over a node's rows.
+    /// Returns the value of an expression over a node's rows.
     fn argument_of(
         &mut self,
         expr: Option<&Expr>,

@@ -1,11 +1,12 @@
-//! Rows that the arguments name, which are read together before everything else: one round trip, where the statements one
-//! after another would take one each.
+//! Read-ahead: generated code first reads the rows whose keys follow from the arguments, in one
+//! round trip instead of one per statement.
 //!
-//! That changes nothing of what a procedure does. A transaction reads one snapshot whenever it reads, a row that was read
-//! is the same one with the transaction's own changes, and tables of which a procedure inserts or deletes rows are left out.
+//! Read-ahead does not change the result of a procedure. A transaction reads one snapshot at any
+//! time, a row in its access set includes its own changes, and tables in which a procedure inserts
+//! or deletes rows are excluded.
 //!
-//! A variable that begins as an argument, and is changed only if some condition on arguments holds, names its row ahead
-//! where the condition does not hold.
+//! A variable that starts as an argument, and changes only if some conditions on arguments hold,
+//! gives a key ahead if these conditions do not hold.
 
 use crate::access::key;
 use crate::cast::without_casts;
@@ -26,46 +27,48 @@ use std::collections::{BTreeMap, BTreeSet};
 
 type Result<T> = std::result::Result<T, Unsupported>;
 
-/// Fewest rows that are worth it.
+/// Minimum number of rows for which read-ahead pays off.
 const ROWS_MIN: usize = 2;
 
-/// Where statements find the rows that were read for them.
+/// Where statements find the rows that were read ahead.
 #[derive(Clone, Debug, Default)]
 pub struct Ahead {
     places: BTreeMap<u32, Place>,
     ranges: BTreeMap<u32, String>,
-    /// Of rows that inserted ones refer to, by the statement and the reference.
+    /// Rows referenced by inserted ones, by statement and foreign key.
     references: BTreeMap<(u32, usize), String>,
 }
 
-/// Where a row that was read ahead is.
+/// The location of a row that was read ahead.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Place {
-    /// There.
+    /// This expression.
     Read(String),
-    /// At the position that this variable holds, among what was found; not read if it holds none.
+    /// The position in this variable, among the rows found; the row was not read if the variable
+    /// has no position.
     Perhaps(String),
 }
 
-/// What is read.
+/// A row to read ahead.
 struct Read<'a> {
     statement: u32,
-    /// Which reference of the row that the statement inserts it is for, if it is for one.
+    /// The foreign key for which the row is read, if the statement inserts a row that references
+    /// it.
     reference: Option<usize>,
     table: usize,
     values: Vec<&'a Expr>,
-    /// Conditions of which none may hold.
+    /// Read only if none of these conditions holds.
     unless: Vec<&'a Expr>,
 }
 
-/// What a variable holds, unless one of some conditions holds.
+/// The value of a variable, provided that none of some conditions holds.
 #[derive(Clone)]
 struct Settled<'a> {
     value: &'a Expr,
     unless: Vec<&'a Expr>,
 }
 
-/// A loop over a range, with what is read in each round.
+/// A loop over a range, with the reads of each iteration.
 struct Round<'a> {
     variable: usize,
     from: i64,
@@ -74,17 +77,17 @@ struct Round<'a> {
 }
 
 impl Ahead {
-    /// The place of the row that a statement wants, if it was read.
+    /// Returns the location of a statement's row, if it was read ahead.
     pub fn place(&self, statement: u32) -> Option<&Place> {
         self.places.get(&statement)
     }
 
-    /// The place of the row that a row which a statement inserts refers to, if it was read.
+    /// Returns the location of the row that an inserted row references, if it was read ahead.
     pub fn reference(&self, statement: u32, reference: usize) -> Option<&str> {
         self.references.get(&(statement, reference)).map(String::as_str)
     }
 
-    /// Notes where a row that was read is.
+    /// Notes the location of a row that was read ahead.
     fn note(&mut self, read: &Read<'_>, place: String) {
         match read.reference {
             Some(reference) => {
@@ -94,24 +97,24 @@ impl Ahead {
         }
     }
 
-    /// Notes where the row of a statement is.
+    /// Notes the location of a statement's row.
     pub fn put(&mut self, statement: u32, place: String) {
         self.places.insert(statement, Place::Read(place));
     }
 
-    /// The list of the rows that a statement wants, if they were read.
+    /// Returns the list of a statement's rows, if they were read ahead.
     pub fn range(&self, statement: u32) -> Option<&str> {
         self.ranges.get(&statement).map(String::as_str)
     }
 
-    /// Notes where the rows of a statement are.
+    /// Notes the list of a statement's rows.
     pub fn put_range(&mut self, statement: u32, list: String) {
         self.ranges.insert(statement, list);
     }
 }
 
 impl<'a> Function<'a> {
-    /// Prints the reading of all rows that are named by what is known behind the declarations of the outermost block.
+    /// Prints the read-ahead after the declarations of the outermost block.
     pub fn read_ahead(&mut self, block: &'a Block) -> Result<()> {
         let mut survey = Survey {
             function: self,
@@ -168,7 +171,7 @@ impl<'a> Function<'a> {
         Ok(())
     }
 
-    /// Sees to it that the rounds of a loop of which something is done together are not too many.
+    /// Prints a check that a loop whose reads are batched does not have too many iterations.
     pub fn check_rounds(&mut self, to: &Expr, text: &str) {
         if !is_small(to) {
             self.line(format!("number::few({text})?;"));
@@ -200,7 +203,7 @@ impl<'a> Function<'a> {
         self.read_once(read, &mut Vec::new()).map(|_| ())
     }
 
-    /// Has a row read unless it is among those of these lines already; answers its position among them.
+    /// Adds a read unless these lines already contain it; returns its position among them.
     fn read_once(&mut self, read: &Read<'a>, lines: &mut Vec<String>) -> Result<usize> {
         let table = self.table(read.table);
         let values: Vec<Expr> = read.values.iter().map(|&value| value.clone()).collect();
@@ -216,17 +219,17 @@ impl<'a> Function<'a> {
     }
 }
 
-/// Looks for statements whose rows are known early.
+/// Finds the statements whose keys are known early.
 struct Survey<'f, 'a> {
     function: &'f Function<'a>,
-    /// Variables that keep the value that they have behind the declarations.
+    /// Variables that keep their value after the declarations.
     fixed: BTreeSet<usize>,
     /// Tables that lose or gain rows.
     changed: BTreeSet<usize>,
-    /// Variables that are assigned, with what they hold where the survey has come to.
+    /// Assigned variables, with their values at the current point of the survey.
     settled: BTreeMap<usize, Settled<'a>>,
     singles: Vec<Read<'a>>,
-    /// Rows that are read under conditions.
+    /// Rows that are read conditionally.
     perhaps: Vec<Read<'a>>,
     rounds: Vec<Round<'a>>,
 }
@@ -270,7 +273,7 @@ impl<'a> Survey<'_, 'a> {
         }
     }
 
-    /// Notes what variables hold behind a statement.
+    /// Updates the values of variables after a statement.
     fn settle(&mut self, statement: &'a Statement) {
         match &statement.kind {
             StatementKind::Assign { target: Target::Variable(variable), value }
@@ -331,7 +334,8 @@ impl<'a> Survey<'_, 'a> {
         }
     }
 
-    /// The row that a statement finds by a key of what is fixed, or of the variable of a loop.
+    /// Returns the row of a statement whose key depends only on fixed variables and the loop
+    /// variable.
     fn keyed(&self, sql: &'a Sql, looped: Option<usize>) -> Option<Read<'a>> {
         let procedure: &'a procedure::Procedure = self.function.procedure;
         let planned = procedure.statements.get(sql.number as usize - 1)?;
@@ -357,7 +361,7 @@ impl<'a> Survey<'_, 'a> {
             }
             let ExprKind::Variable(variable) = value.kind else { return None };
             let settled = self.settled.get(&variable).filter(|_| looped.is_none())?;
-            // Of nulls that come under no condition the statement itself knows best.
+            // The statement itself handles unconditional nulls best.
             if settled.unless.is_empty() && !self.is_never_null(settled.value) {
                 return None;
             }
@@ -370,7 +374,8 @@ impl<'a> Survey<'_, 'a> {
         is_wanted.then_some(read)
     }
 
-    /// The rows that a row which a statement inserts refers to, by keys of what is fixed, or of the variable of a loop.
+    /// Returns the rows that an inserted row references, by keys that depend only on fixed
+    /// variables and the loop variable.
     fn referred(&self, sql: &'a Sql, looped: Option<usize>) -> Vec<Read<'a>> {
         let procedure: &'a procedure::Procedure = self.function.procedure;
         let Some(planned) = procedure.statements.get(sql.number as usize - 1) else {
@@ -406,7 +411,7 @@ impl<'a> Survey<'_, 'a> {
         from.foreign_keys.iter().enumerate().filter_map(read).collect()
     }
 
-    /// Whether a condition is decided without an error and without deviating.
+    /// Whether a condition can be evaluated without an error and without deviating.
     fn cannot_fail(&self, condition: &Expr) -> bool {
         let scope = Scope { variables: &self.function.variables, sources: &[], outer: &[] };
         scope.condition(condition).is_ok_and(|code| !code.text.contains('?'))
@@ -432,7 +437,7 @@ impl<'a> Survey<'_, 'a> {
     }
 }
 
-/// Whether a number is small whatever the arguments are, or no larger than they are long.
+/// Whether a number is bounded for any arguments, or by the length of an argument.
 fn is_small(number: &Expr) -> bool {
     match &without_casts(number).kind {
         ExprKind::Integer(_) => true,
@@ -444,7 +449,7 @@ fn is_small(number: &Expr) -> bool {
     }
 }
 
-/// Where the places of a round begin, of a loop that counts from `from`.
+/// Returns the first position of an iteration's rows, in a loop that counts from `from`.
 pub fn round_at(variable: &str, from: i64, stride: usize) -> String {
     let round = match from {
         0 => format!("{variable} as usize"),
@@ -453,7 +458,7 @@ pub fn round_at(variable: &str, from: i64, stride: usize) -> String {
     if stride == 1 { round } else { format!("{stride} * {round}") }
 }
 
-/// The variables that statements assign.
+/// Collects the variables that statements assign.
 pub fn assignments(statements: &[Statement], into: &mut BTreeSet<usize>) {
     let place = |target: &Target| match target {
         Target::Variable(variable) => *variable,

@@ -1,4 +1,4 @@
-//! What goes into variables, and what is computed though it goes into none.
+//! Prints assignments, and values that are computed only because they may fail.
 
 use crate::cast::in_scale;
 use crate::code::{Code, Kind};
@@ -12,13 +12,13 @@ use sql::expression::{Expr, ExprKind};
 use sql::procedure::{Into, Target};
 use std::collections::BTreeSet;
 
-/// Most bytes of a text that is empty in the beginning though nobody may ask for it.
+/// Maximum size in bytes of a text variable that is initialised although it may never be read.
 const SHORT_BYTES_MAX: usize = 32;
 
 type Result<T> = std::result::Result<T, Unsupported>;
 
 impl<'a> Function<'a> {
-    /// A row goes where a statement says.
+    /// Assigns a row to the targets of a statement.
     pub fn assign_into(&mut self, into: &Into, columns: &[Code]) -> Result<()> {
         // A record takes the whole row.
         if let [(Target::Variable(variable), _)] = into.targets.as_slice()
@@ -26,7 +26,7 @@ impl<'a> Function<'a> {
         {
             let places = self.variables.places(*variable);
             for (at, (place, code)) in places.into_iter().zip(columns).enumerate() {
-                self.ensure_apart(place, columns.iter().skip(at + 1))?;
+                self.ensure_independent(place, columns.iter().skip(at + 1))?;
                 self.assign(place, code)?;
             }
             return Ok(());
@@ -50,14 +50,14 @@ impl<'a> Function<'a> {
                     others.remove(&of.column);
                 }
             });
-            self.ensure_apart(*place, others.iter().map(|&column| &columns[column]))?;
+            self.ensure_independent(*place, others.iter().map(|&column| &columns[column]))?;
         }
         others.iter().try_for_each(|&column| self.compute(&columns[column]))
     }
 
-    /// Refuses values that are made of a variable which has its new value before they are computed: those of a row are
-    /// computed before any of them goes anywhere.
-    fn ensure_apart<'c>(
+    /// Refuses values that depend on a variable that gets its new value before they are computed:
+    /// SQL computes all values of a row before it assigns any.
+    fn ensure_independent<'c>(
         &self,
         place: Place,
         mut later: impl Iterator<Item = &'c Code>,
@@ -69,7 +69,7 @@ impl<'a> Function<'a> {
         }
     }
 
-    /// A row goes where a statement says, if it says so.
+    /// Assigns a row to the targets of a statement, if it has targets.
     pub fn assign_row(&mut self, into: Option<&Into>, columns: &[Code]) -> Result<()> {
         match into {
             Some(into) => self.assign_into(into, columns),
@@ -77,7 +77,7 @@ impl<'a> Function<'a> {
         }
     }
 
-    /// A value goes into a variable, or a field of one.
+    /// Assigns a value to a variable, or to a field of one.
     pub fn assign_target(&mut self, target: &Target, code: &Code, expr: &Expr) -> Result<()> {
         match target {
             Target::Variable(variable) => self.assign_all(*variable, code, expr),
@@ -90,7 +90,7 @@ impl<'a> Function<'a> {
         }
     }
 
-    /// Assigns to a variable; null, and nothing else, to all fields of a record.
+    /// Assigns to a variable; a whole record can only be set to null.
     pub fn assign_all(&mut self, variable: usize, code: &Code, expr: &Expr) -> Result<()> {
         let places = self.variables.places(variable);
         let is_record =
@@ -113,7 +113,7 @@ impl<'a> Function<'a> {
             return Err(Unsupported::new("an assignment to a parameter that is given"));
         }
         self.guess.note(place, &variable, code);
-        if self.text_stays(place, &variable, code) {
+        if self.try_keep_in_row(place, &variable, code) {
             return Ok(());
         }
         if code.text == "None" {
@@ -139,7 +139,8 @@ impl<'a> Function<'a> {
             return Err(Unsupported::new("a variable that is an array"));
         }
         self.records([&code]);
-        // In its place, unless the text is made of what the variable holds, or it takes long to make it ready for that.
+        // Overwrite the text in place, unless the new text depends on the old one, or initialising
+        // the variable for that takes too long.
         let is_short = variable.is_nullable || bytes.is_some_and(|bytes| bytes <= SHORT_BYTES_MAX);
         let is_text = kind == Kind::Text && !code.is_nullable;
         let is_set = is_text && is_short && !has_word(&code.text, name);
@@ -151,7 +152,7 @@ impl<'a> Function<'a> {
         Ok(())
     }
 
-    /// What a target stands for.
+    /// Returns the places that a target consists of.
     pub fn places(&self, target: &Target) -> Result<Vec<Place>> {
         match target {
             Target::Variable(variable) => Ok(self.variables.places(*variable)),
@@ -162,7 +163,7 @@ impl<'a> Function<'a> {
         }
     }
 
-    /// Computes a value that nobody asks for, if that may be an error.
+    /// Computes an unused value if that may be an error.
     pub fn compute(&mut self, code: &Code) -> Result<()> {
         if code.kind == Kind::Unknown {
             return Err(Unsupported::new("a value that nobody asks for, and that may be an error"));
@@ -174,7 +175,7 @@ impl<'a> Function<'a> {
         Ok(())
     }
 
-    /// Computes values that nobody asks for, see [`Function::compute`].
+    /// Computes unused values, see [`Function::compute`].
     pub fn compute_all(&mut self, codes: &[Code]) -> Result<()> {
         codes.iter().try_for_each(|code| self.compute(code))
     }

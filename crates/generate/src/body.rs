@@ -1,4 +1,4 @@
-//! The statements of PL/pgSQL as Rust.
+//! Prints PL/pgSQL statements.
 
 use crate::chain::Chain;
 use crate::code::Code;
@@ -15,7 +15,6 @@ use sql::procedure::{
 type Result<T> = std::result::Result<T, Unsupported>;
 
 impl<'a> Function<'a> {
-    /// Prints the body.
     pub fn body(&mut self) -> Result<()> {
         let routine = &self.procedure.routine;
         match &routine.body {
@@ -56,7 +55,7 @@ impl<'a> Function<'a> {
         }
     }
 
-    /// What happens at the end of a block that does not return.
+    /// Prints the end of a block that does not return.
     fn finish(&mut self) -> Result<()> {
         let routine = &self.procedure.routine;
         let has_outputs = routine.parameters.iter().any(|p| p.mode != ParameterMode::In);
@@ -64,7 +63,7 @@ impl<'a> Function<'a> {
             Returns::Nothing | Returns::Rows(_) => {}
             Returns::Value(SqlType::Void) => {}
             Returns::Value(_) | Returns::Row(_) if has_outputs => self.give_outputs()?,
-            // Without RETURN, which is an error.
+            // Control reached the end without RETURN, which is an error.
             _ => {
                 self.line("Err(Stop::Deviates)");
                 return Ok(());
@@ -74,7 +73,7 @@ impl<'a> Function<'a> {
         Ok(())
     }
 
-    /// The plan of a statement.
+    /// Returns the plan of a statement.
     pub fn plan(&self, sql: &Sql) -> Result<&'a Node> {
         let procedure: &'a procedure::Procedure = self.procedure;
         let planned = procedure.statements.get(sql.number as usize - 1);
@@ -85,7 +84,7 @@ impl<'a> Function<'a> {
         Ok(&planned.root)
     }
 
-    /// A block; the outermost one begins with what is read together.
+    /// Prints a block; the outermost one begins with the read-ahead.
     fn block(&mut self, block: &'a Block, is_outermost: bool) -> Result<()> {
         if block.label.is_some() {
             return Err(Unsupported::new("a block with a label"));
@@ -112,13 +111,13 @@ impl<'a> Function<'a> {
         self.statements(&block.statements)
     }
 
-    /// Statements one after the other, as far as the step of a loop goes.
+    /// Prints a sequence of statements, up to the end of the current step of a loop.
     pub fn statements(&mut self, statements: &'a [Statement]) -> Result<()> {
         self.depth += 1;
         let printed = self.one_by_one(statements);
-        // The rows of a block end with it.
+        // Rows of a block are not available after it.
         let depth = self.depth;
-        self.variables.move_all(&|_, of| of >= depth);
+        self.variables.read_from_variables(&|_, of| of >= depth);
         self.depth -= 1;
         printed
     }
@@ -126,11 +125,11 @@ impl<'a> Function<'a> {
     fn one_by_one(&mut self, statements: &'a [Statement]) -> Result<()> {
         let mut at = 0;
         while let Some(statement) = statements.get(at) {
-            if self.ends_step(&statements[at..])? {
+            if self.end_step(&statements[at..])? {
                 return Ok(());
             }
             at += 1;
-            self.note_again(statement, statements.get(at));
+            self.keep_rows_for_next(statement, statements.get(at));
             let printed = if let StatementKind::Sql { sql, into } = &statement.kind
                 && let Some(test) =
                     statements.get(at).and_then(|next| found::test(&self.procedure.routine, next))
@@ -191,7 +190,7 @@ impl<'a> Function<'a> {
         }
     }
 
-    /// Gives the rows of a query, behind which `FOUND` tells whether there were some.
+    /// Prints a query whose rows are returned, and sets `FOUND`.
     fn return_query(&mut self, sql: &'a Sql, results: &'a [Expr]) -> Result<()> {
         self.statement = sql.number;
         let node = self.plan(sql)?;
@@ -208,7 +207,7 @@ impl<'a> Function<'a> {
         Ok(())
     }
 
-    /// The value of an expression of PL/pgSQL.
+    /// Returns the value of a PL/pgSQL expression.
     pub fn formula(&self, formula: &Formula) -> Result<Code> {
         if formula.number.is_some() {
             return Err(Unsupported::new("an expression with a sub-select"));
@@ -216,7 +215,7 @@ impl<'a> Function<'a> {
         self.scope(&[], &[]).code(&formula.expr)
     }
 
-    /// A condition of PL/pgSQL.
+    /// Returns a PL/pgSQL condition.
     pub fn condition(&self, formula: &Formula) -> Result<Code> {
         if formula.number.is_some() {
             return Err(Unsupported::new("a condition with a sub-select"));
@@ -237,7 +236,7 @@ impl<'a> Function<'a> {
         Ok(())
     }
 
-    /// A statement with what its row is assigned to, and the test of `FOUND` behind it.
+    /// Prints an SQL statement with its targets, and the test of `FOUND` that follows it.
     fn sql(
         &mut self,
         sql: &'a Sql,
@@ -262,7 +261,7 @@ impl<'a> Function<'a> {
             Presence::Once => {
                 self.takes_first = matches!(&sql.query, sql::query::Query::Select(_));
                 let inside = test.filter(|test| !ends(test.absent));
-                let goes_on = self.goes_on_without(into, test)?;
+                let goes_on = self.continues_without_row(into, test)?;
                 if !goes_on {
                     self.otherwise = Some(self.absent_text(into, test)?);
                 }
@@ -281,7 +280,7 @@ impl<'a> Function<'a> {
         }
     }
 
-    /// The variable FOUND, if somebody asks for it beyond the tests right behind statements.
+    /// Returns the variable FOUND if it is read elsewhere than in tests right after a statement.
     pub fn found(&self) -> Option<String> {
         let found = found::variable(&self.procedure.routine)?;
         let variable = self.variables.at((found, None));
@@ -294,7 +293,7 @@ impl<'a> Function<'a> {
         }
     }
 
-    /// A statement that may give several rows, of which a query takes the first.
+    /// Prints a statement that may return several rows; a query takes the first one.
     fn first(
         &mut self,
         sql: &'a Sql,
@@ -311,7 +310,7 @@ impl<'a> Function<'a> {
         self.line(format!("let mut {is_found} = false;"));
         self.each(node, &[], &mut |function, columns| {
             match is_query {
-                // Rows behind the first are not looked at.
+                // Rows after the first are ignored.
                 true => function.line(format!("if !{is_found} {{")),
                 // A second row is an error.
                 false if into.is_some() => {
@@ -341,8 +340,8 @@ impl<'a> Function<'a> {
         }
     }
 
-    /// Whether a procedure goes on behind a statement that has found no row.
-    fn goes_on_without(
+    /// Whether a procedure continues after a statement that found no row.
+    fn continues_without_row(
         &self,
         into: Option<&Into>,
         test: Option<found::FoundTest<'a>>,
@@ -360,7 +359,7 @@ impl<'a> Function<'a> {
         Ok(true)
     }
 
-    /// What is done where there was no row.
+    /// Prints the case without a row.
     fn absent(
         &mut self,
         word: &str,
@@ -390,7 +389,8 @@ impl<'a> Function<'a> {
         Ok(self.out.split_off(begin))
     }
 
-    /// Without a row its targets are null; if one cannot be, the call deviates, unless nobody asks for it then.
+    /// Sets the targets to null in the case without a row; if one cannot be null and may be read,
+    /// the call deviates.
     fn missing(&mut self, into: &Into, is_asked: bool) -> Result<()> {
         let mut null = Vec::new();
         for (target, _) in &into.targets {
@@ -433,7 +433,7 @@ impl<'a> Function<'a> {
         if raise.level != Level::Exception {
             return Err(Unsupported::new("RAISE other than EXCEPTION"));
         }
-        // Of rounds side by side another may have come to an error before.
+        // With iterations in lockstep, another iteration may have failed first.
         let is_plain = raise.detail.is_none() && raise.hint.is_none() && !self.rounds.is_inside;
         match raise.message.as_slice() {
             [message] if is_plain => {
@@ -445,13 +445,11 @@ impl<'a> Function<'a> {
     }
 }
 
-/// How many rows a plan gives.
+/// How many rows a plan returns.
 enum Presence {
-    /// One.
     Always,
-    /// One or none, and its text is an `if` that an `else` may follow.
+    /// At most one, and its code is an `if` that an `else` can follow.
     Once,
-    /// Any number.
     Often,
 }
 
@@ -471,12 +469,12 @@ fn presence(node: &Node) -> Presence {
         },
         Operator::Update(update) => single(&update.input),
         Operator::Delete(delete) => single(&delete.input),
-        // Of a query the first row is taken.
+        // A query takes the first row.
         _ => once(Chain::of(node).is_some_and(|chain| chain.filter_behind().is_none())),
     }
 }
 
-/// Whether the statements never come to their end.
+/// Whether control never reaches the end of the statements.
 fn ends(statements: &[Statement]) -> bool {
     statements.last().is_some_and(|last| match &last.kind {
         StatementKind::Return(_) => true,
@@ -489,7 +487,7 @@ fn ends(statements: &[Statement]) -> bool {
     })
 }
 
-/// Whether a statement, or one inside it, is as asked.
+/// Whether a statement, or one nested in it, passes a test.
 pub fn any(statements: &[Statement], test: &dyn Fn(&StatementKind) -> bool) -> bool {
     statements.iter().any(|statement| {
         test(&statement.kind)

@@ -1,4 +1,4 @@
-//! Functions of SQL as Rust.
+//! Prints SQL functions.
 
 use crate::cast::{in_scale, in_type, rescaled, without_casts};
 use crate::code::{Code, Kind, TEXT_BYTES_MAX};
@@ -10,7 +10,7 @@ use sql::function::Function;
 type Result<T> = std::result::Result<T, Unsupported>;
 
 impl Scope<'_> {
-    /// A function of values.
+    /// Returns a function call.
     pub fn function(self, function: Function, arguments: &[Expr]) -> Result<Code> {
         if function == Function::Round && arguments.len() == 2 {
             return self.round(&arguments[0], &arguments[1]);
@@ -43,7 +43,7 @@ impl Scope<'_> {
     }
 }
 
-/// Functions of whatever types.
+/// Returns a function of arguments of any types.
 fn of_any(function: Function, parts: &[&Code]) -> Result<Code> {
     match (function, parts) {
         (Function::LocalTimestamp | Function::Now, []) => Ok(Code::new("call.now_us()", Kind::Int)),
@@ -66,7 +66,7 @@ fn of_any(function: Function, parts: &[&Code]) -> Result<Code> {
     }
 }
 
-/// `COALESCE` of two values.
+/// Returns `COALESCE` of two values.
 fn coalesced(first: &Code, second: &Code) -> Result<Code> {
     if first.text == "None" {
         return Ok(second.clone());
@@ -86,7 +86,7 @@ fn coalesced(first: &Code, second: &Code) -> Result<Code> {
     Ok(Code { is_nullable: second.is_nullable, ..code })
 }
 
-/// The greatest or the least of numbers.
+/// Returns `GREATEST` or `LEAST` of numbers.
 fn extreme(function: Function, first: &Code, rest: &[&Code]) -> Result<Code> {
     let name = if function == Function::Greatest { "max" } else { "min" };
     let all: Vec<&Code> = std::iter::once(first).chain(rest.iter().copied()).collect();
@@ -112,7 +112,7 @@ fn extreme(function: Function, first: &Code, rest: &[&Code]) -> Result<Code> {
     Ok(Code::from_parts(text, kind, &codes.iter().collect::<Vec<_>>()))
 }
 
-/// A number of an array that has elements; null of one that has none.
+/// Returns a number computed from a non-empty array; null if the array is empty.
 fn of_some(list: &Code, number: &str) -> String {
     let text = atom(&list.text);
     if !list.is_nullable && !list.can_stop() {
@@ -204,7 +204,7 @@ fn of_texts(function: Function, parts: &[&Code]) -> Result<Option<Code>> {
     })
 }
 
-/// `concat`, which leaves out nulls.
+/// Returns `concat`, which ignores nulls.
 fn concatenated(values: &[&Code]) -> Result<Option<Code>> {
     let (mut texts, mut bytes) = (Vec::new(), 0);
     for value in values.iter().filter(|value| value.text != "None") {

@@ -1,4 +1,4 @@
-//! Conversions between types of SQL, those that operators need among them.
+//! Prints casts, including the implicit ones of operators.
 
 use crate::code::{Code, Kind, VALUE};
 use crate::expression::{Scope, text_literal};
@@ -9,7 +9,7 @@ use sql::{Numeric, SqlType};
 type Result<T> = std::result::Result<T, Unsupported>;
 
 impl Scope<'_> {
-    /// A value converted to another type.
+    /// Casts a value to another type.
     pub fn cast(self, operand: &Expr, kind: CastKind, to: &SqlType) -> Result<Code> {
         if let ExprKind::Text(literal) = &operand.kind {
             return cast_literal(literal, to);
@@ -32,7 +32,7 @@ impl Scope<'_> {
         self.cast_known(operand, code, (kind, to), target)
     }
 
-    /// A value that may be null: null stays null.
+    /// Casts a value that may be null: null stays null.
     fn cast_value(self, operand: &Expr, code: &Code, kind: CastKind, to: &SqlType) -> Result<Code> {
         let value = Code { text: VALUE.to_owned(), is_nullable: false, ..code.clone() };
         let is_open = matches!(to, SqlType::Numeric(Numeric::Open));
@@ -40,7 +40,7 @@ impl Scope<'_> {
             if is_open { Kind::Decimal(code.kind.scale().unwrap_or(0)) } else { Kind::of(to)? };
         let inner = self.cast_known(operand, value, (kind, to), target.clone())?;
         if inner.text.starts_with('&') {
-            // It has to stand somewhere.
+            // The value needs a name.
             return self.cast_known(
                 operand,
                 Code { text: code.known(), is_nullable: false, ..code.clone() },
@@ -52,7 +52,7 @@ impl Scope<'_> {
         Ok(Code { text, is_nullable: true, rows: code.rows.clone(), ..inner })
     }
 
-    /// A value that is not null.
+    /// Casts a value that is not null.
     fn cast_known(
         self,
         operand: &Expr,
@@ -104,7 +104,7 @@ impl Scope<'_> {
     }
 }
 
-/// A literal between quotes, read as a type.
+/// Parses a quoted literal of a type.
 fn cast_literal(literal: &str, to: &SqlType) -> Result<Code> {
     match Kind::of(to)? {
         Kind::Text if matches!(to, SqlType::Char(_)) => {
@@ -122,7 +122,7 @@ fn cast_literal(literal: &str, to: &SqlType) -> Result<Code> {
     }
 }
 
-/// Text in a type of text.
+/// Casts text to a text type.
 fn text_cast(code: &Code, from: &SqlType, kind: CastKind, to: &SqlType) -> Result<Code> {
     let value = code.known();
     let fits = |length: u32| code.bytes_max.is_some_and(|bytes| bytes <= length as usize);
@@ -137,7 +137,7 @@ fn text_cast(code: &Code, from: &SqlType, kind: CastKind, to: &SqlType) -> Resul
         _ => (value, code.bytes_max),
     };
     let text = match to {
-        // What is cut may end in blanks again.
+        // Truncated text may end in blanks again.
         SqlType::Char(_)
             if !matches!(from, SqlType::Char(_)) || text.starts_with("text::left(") =>
         {
@@ -148,7 +148,7 @@ fn text_cast(code: &Code, from: &SqlType, kind: CastKind, to: &SqlType) -> Resul
     Ok(Code::from_parts(text, Kind::Text, &[code]).at_most(bytes))
 }
 
-/// A number in the type `to`, checked if it may not fit.
+/// Casts an integer to the type `to`, checked if it may be out of range.
 fn whole(value: String, from: &SqlType, to: &SqlType) -> String {
     match to {
         _ if !loses(from, to) => value,
@@ -160,7 +160,7 @@ fn whole(value: String, from: &SqlType, to: &SqlType) -> String {
     }
 }
 
-/// The result of an operator on integers of a type, checked if it may not fit.
+/// Checks the result of an integer operator if it may be out of range for the type.
 pub fn in_type(value: String, of: &SqlType) -> String {
     match of {
         SqlType::Int2 => format!("number::int2({value})?"),
@@ -169,7 +169,7 @@ pub fn in_type(value: String, of: &SqlType) -> String {
     }
 }
 
-/// A decimal with other digits behind the point.
+/// Rescales a decimal.
 pub fn rescaled(value: String, from: u8, to: u8) -> String {
     match value.parse::<i64>() {
         _ if from == to => value,
@@ -181,7 +181,7 @@ pub fn rescaled(value: String, from: u8, to: u8) -> String {
     }
 }
 
-/// The same value as one of `kind`, which has as many digits behind the point or more.
+/// Converts a value to `kind`, whose scale is at least as large.
 pub fn in_scale(code: &Code, kind: &Kind) -> Result<Code> {
     if code.kind == *kind || code.text == "None" {
         return Ok(Code { kind: kind.clone(), ..code.clone() });
@@ -196,7 +196,7 @@ pub fn in_scale(code: &Code, kind: &Kind) -> Result<Code> {
     }
 }
 
-/// Whether a conversion between types of one kind may have to refuse or to change a value.
+/// Whether a cast between types of one kind may fail or change a value.
 fn loses(from: &SqlType, to: &SqlType) -> bool {
     match (from, to) {
         (SqlType::Int2, SqlType::Int4 | SqlType::Int8) | (SqlType::Int4, SqlType::Int8) => false,
@@ -209,7 +209,7 @@ fn loses(from: &SqlType, to: &SqlType) -> bool {
     }
 }
 
-/// The expression without conversions around it.
+/// Strips the casts around an expression.
 pub fn without_casts(expr: &Expr) -> &Expr {
     match &expr.kind {
         ExprKind::Cast { operand, .. } => without_casts(operand),

@@ -1,27 +1,23 @@
-//! The plans that end in one table: its rows, perhaps sorted, bounded, locked and computed with.
+//! Plans over a single table: its rows, optionally sorted, limited, locked and projected.
 
 use procedure::node::{Access, Node, Operator, Scan, SortKey};
 use sql::expression::Expr;
 
-/// A scan with what stands above it.
+/// A scan with the nodes above it.
 #[derive(Clone, Debug)]
 pub struct Chain<'a> {
-    /// How rows are found.
     pub scan: &'a Scan,
-    /// What nodes deliver, each over the one before, the scan first.
+    /// Outputs of the nodes, each over the one before; the scan comes first.
     pub outputs: Vec<&'a [Expr]>,
-    /// The order, and over which of the outputs.
+    /// The sort keys, and the position in `outputs` that they are over.
     pub sort: Option<(&'a [SortKey], usize)>,
-    /// Most rows.
     pub limit: Option<&'a Expr>,
-    /// Rows left out.
     pub offset: Option<&'a Expr>,
-    /// Whether rows are locked.
     pub is_locked: bool,
 }
 
 impl<'a> Chain<'a> {
-    /// `node` as a chain, if it is one.
+    /// Returns `node` as a chain, if it is one.
     pub fn of(node: &'a Node) -> Option<Self> {
         let mut chain = match &node.operator {
             Operator::Scan(scan) => {
@@ -44,7 +40,7 @@ impl<'a> Chain<'a> {
             _ => return None,
         };
         match &node.operator {
-            // What is bounded stays as it is, and a second order would undo the first.
+            // A limited result must not be sorted again, and a second sort would undo the first.
             Operator::Sort { .. } | Operator::Limit { .. }
                 if chain.limit.is_some() || chain.offset.is_some() =>
             {
@@ -61,10 +57,11 @@ impl<'a> Chain<'a> {
         Some(chain)
     }
 
-    /// The filter that is left to whoever goes through the rows: rows that are sorted or bounded have passed it before.
+    /// Returns the filter that the loop over the rows must apply; sorted or limited rows are
+    /// filtered before.
     pub fn filter_behind(&self) -> Option<&'a Expr> {
-        let is_sieved = self.sort.is_some() || self.limit.is_some() || self.offset.is_some();
-        self.scan.filter.as_ref().filter(|_| !is_sieved)
+        let is_filtered = self.sort.is_some() || self.limit.is_some() || self.offset.is_some();
+        self.scan.filter.as_ref().filter(|_| !is_filtered)
     }
 
     /// Whether at most one row comes, found by its primary key.

@@ -1,4 +1,4 @@
-//! Inserts, updates and deletes as Rust.
+//! Prints inserts, updates and deletes.
 
 use crate::access::key_of;
 use crate::chain::Chain;
@@ -15,7 +15,7 @@ use sql::expression::Expr;
 type Result<T> = std::result::Result<T, Unsupported>;
 
 impl<'a> Function<'a> {
-    /// Prints the change, and `body` for each changed row.
+    /// Prints a change, and `body` for each changed row.
     pub fn change(
         &mut self,
         node: &'a Node,
@@ -48,7 +48,7 @@ impl<'a> Function<'a> {
         self.each(&insert.input, outer, &mut |function, columns| {
             let row = function.row(insert.table);
             let mut values = function.codes(&insert.values, columns, outer)?;
-            function.settle_checked(insert.table, &mut values, None)?;
+            function.bind_checked_values(insert.table, &mut values, None)?;
             function.check_row(insert.table, &values, None)?;
             let key_columns = if table.has_hidden_key() { &[] } else { table.schema.key() };
             let key_values: Vec<Code> = key_columns.iter().map(|&at| values[at].clone()).collect();
@@ -73,7 +73,7 @@ impl<'a> Function<'a> {
                 }
                 None => {
                     function.records([&key]);
-                    let told = told_duplicate(table, &key_values).filter(|_| !ignores);
+                    let told = duplicate_error(table, &key_values).filter(|_| !ignores);
                     let told = told.unwrap_or_default();
                     format!("call.txn.insert(tables.{name}, &{}).await{told}?", key.text)
                 }
@@ -109,7 +109,7 @@ impl<'a> Function<'a> {
             for (column, value) in &update.assignments {
                 new[*column] = function.scope(&[&columns, delivered], outer).code(value)?;
             }
-            function.settle_checked(update.table, &mut new, Some(&assigned))?;
+            function.bind_checked_values(update.table, &mut new, Some(&assigned))?;
             function.check_row(update.table, &new, Some(&assigned))?;
             function.check_references(update.table, &new, Some(&assigned))?;
             let mut sets = Vec::new();
@@ -138,12 +138,12 @@ impl<'a> Function<'a> {
         })
     }
 
-    /// The rows that are changed, which are found before the first of them is.
+    /// Returns the rows to change; all are found before the first change.
     fn changed(&self, input: &'a Node) -> Result<Chain<'a>> {
         Chain::of(input).ok_or_else(|| Unsupported::new("a change of rows that a join finds"))
     }
 
-    /// The statement that sets a column, with its value at hand before the row is changed.
+    /// Returns the statement that sets a column; its value is computed before the row changes.
     fn ready(&mut self, table: usize, column: usize, code: &Code) -> Result<Setting> {
         let slot = self.slot(table, column);
         if self.table(table).schema.long_word(column).is_some() {
@@ -203,14 +203,15 @@ impl<'a> Function<'a> {
 
 /// How a column is set.
 struct Setting {
-    /// A value that may be null, and what is done then.
+    /// The condition of a nullable value, and what to do if it is null.
     test: Option<(String, String)>,
-    /// What is done with it, or with a value that is not null.
+    /// The call that sets a value that is not null.
     call: String,
 }
 
-/// What makes an error of SQL of a primary key that is there already, if all of it are numbers at hand.
-fn told_duplicate(table: &Table, key: &[Code]) -> Option<String> {
+/// Returns the conversion of a duplicate primary key to an SQL error, if all key columns are
+/// numbers that are known then.
+fn duplicate_error(table: &Table, key: &[Code]) -> Option<String> {
     let is_plain = |&column: &usize| {
         let column_type = table.schema.columns()[column].column_type;
         matches!(column_type, ColumnType::Int2 | ColumnType::Int4 | ColumnType::Int8)
@@ -218,7 +219,7 @@ fn told_duplicate(table: &Table, key: &[Code]) -> Option<String> {
     if table.has_hidden_key() || !table.schema.key().iter().all(is_plain) {
         return None;
     }
-    // Whatever may end the call ends it before, and rows cannot be looked at while one is inserted.
+    // The error handler can neither deviate nor read rows.
     let is_at_hand =
         |code: &Code| !code.is_nullable && code.rows.is_empty() && !code.text.contains('?');
     let names = table.schema.key().iter().map(|&column| table.columns[column].name.as_str());

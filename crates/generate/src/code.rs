@@ -1,4 +1,4 @@
-//! Pieces of Rust with what is known of their values.
+//! Fragments of Rust code, with the properties of their values.
 
 use crate::expression::atom;
 use crate::unsupported::Unsupported;
@@ -6,17 +6,16 @@ use layout::ColumnType;
 use sql::{Numeric, SqlType};
 use std::collections::BTreeSet;
 
-/// Most bytes of a text of which nothing tells how long it may be, where it is kept: longer ones deviate.
+/// Size in bytes of a text variable if the maximum length is unknown: a longer text deviates.
 pub const TEXT_BYTES_MAX: usize = 128;
 
-/// What a piece of Rust gives.
+/// The Rust type of a fragment.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// `i64`: integers, dates and times.
     Int,
-    /// `i64`: the units of a decimal with so many digits behind the point.
+    /// `i64`: the units of a decimal of this scale.
     Decimal(u8),
-    /// `bool`.
     Bool,
     /// `f64`.
     Float,
@@ -24,14 +23,14 @@ pub enum Kind {
     Text,
     /// `&[T]`.
     List(Box<Kind>),
-    /// A column that generated code does not read: one out of line.
+    /// A column that generated code cannot read: it is stored out of line.
     Unreadable,
-    /// What no code is generated for, and may be an error.
+    /// Unsupported, and may fail.
     Unknown,
 }
 
 impl Kind {
-    /// What values of a type are in Rust.
+    /// Returns the Rust type for an SQL type.
     pub fn of(sql_type: &SqlType) -> Result<Self, Unsupported> {
         Ok(match sql_type {
             SqlType::Bool => Self::Bool,
@@ -47,7 +46,7 @@ impl Kind {
         })
     }
 
-    /// What a column of a table gives.
+    /// Returns the Rust type for a column.
     pub fn of_column(column_type: ColumnType) -> Result<Self, Unsupported> {
         Ok(match column_type {
             ColumnType::Bool => Self::Bool,
@@ -59,7 +58,7 @@ impl Kind {
         })
     }
 
-    /// The type of an argument.
+    /// Returns the type of an argument.
     pub fn argument_type(&self) -> String {
         match self {
             Self::Int | Self::Decimal(_) => "i64".to_owned(),
@@ -71,7 +70,7 @@ impl Kind {
         }
     }
 
-    /// Digits behind the point of a number.
+    /// Returns the scale of a number.
     pub fn scale(&self) -> Option<u8> {
         match self {
             Self::Int => Some(0),
@@ -81,28 +80,25 @@ impl Kind {
     }
 }
 
-/// An expression of Rust.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Code {
-    /// Its text.
     pub text: String,
-    /// What it gives.
     pub kind: Kind,
-    /// Whether it gives an `Option`, of which `None` is null.
+    /// Whether it is an `Option`, with `None` for null.
     pub is_nullable: bool,
-    /// The rows that have to be at hand: names of `RowId`s, and those of the records that the text refers to.
+    /// The rows that it reads: names of their `RowId`s, and of the records that the text uses.
     pub rows: BTreeSet<Row>,
-    /// Most bytes of a text, if they are known.
+    /// Maximum length of a text in bytes, if it is known.
     pub bytes_max: Option<usize>,
-    /// Whether a decimal may have more digits behind the point than PostgreSQL has for it: they are zeros, and stand there
-    /// since other values in its place have them.
+    /// Whether a decimal may have a larger scale than PostgreSQL's. The extra digits are zeros, and
+    /// are there because alternative values have them.
     pub is_padded: bool,
 }
 
-/// The name of a value behind an option, see [`Code::mapped`].
+/// Name of the value inside an option, see [`Code::mapped`].
 pub const VALUE: &str = "value";
 
-/// The option in a piece of [`Code::mapped`], and what is made of its value.
+/// Splits a fragment of [`Code::mapped`] into the option and the expression over its value.
 fn behind_null(text: &str) -> Option<(&str, String)> {
     let (option, rest) = text.split_once(".map(")?;
     let (call, mark) = match rest.strip_suffix(").transpose()?") {
@@ -122,38 +118,36 @@ fn behind_null(text: &str) -> Option<(&str, String)> {
     (is_whole && inner.matches(VALUE).count() == 1).then_some((option, inner))
 }
 
-/// Whether a text is the name of a function.
+/// Whether a text is the path of a function.
 fn is_path(text: &str) -> bool {
     text.chars().all(|letter| letter.is_alphanumeric() || letter == '_' || letter == ':')
 }
 
-/// A row at hand.
+/// A row that generated code has found.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Row {
     /// The variable with its `RowId`.
     pub id: String,
-    /// The variable with its record, which is made where it is needed.
+    /// The variable with its record, which is created at its first use.
     pub record: String,
 }
 
 impl Code {
-    /// A piece that is never null and needs no row.
+    /// Creates a fragment that is never null and reads no row.
     pub fn new(text: impl Into<String>, kind: Kind) -> Self {
         let (bytes_max, rows) = (None, BTreeSet::new());
         Self { text: text.into(), kind, is_nullable: false, rows, bytes_max, is_padded: false }
     }
 
-    /// Null.
     pub fn null(kind: Kind) -> Self {
         Self { is_nullable: true, ..Self::new("None", kind) }
     }
 
-    /// Whether it may deviate.
     pub fn can_stop(&self) -> bool {
         self.text.contains('?')
     }
 
-    /// The same piece as a value: where it is null, the call deviates.
+    /// Returns the fragment as a value that is not null; null deviates.
     pub fn known(&self) -> String {
         match self.is_nullable {
             true => match behind_null(&self.text) {
@@ -164,7 +158,7 @@ impl Code {
         }
     }
 
-    /// What `inner` makes of this value, which may be null, under the name [`VALUE`]: null of null.
+    /// Maps this nullable value with `inner`, which refers to it as [`VALUE`]; null stays null.
     #[must_use]
     pub fn mapped(&self, inner: &str) -> String {
         let option = match self.text.ends_with(".as_deref()") {
@@ -183,7 +177,7 @@ impl Code {
         }
     }
 
-    /// A piece made of others, of which none may be null.
+    /// Combines fragments, none of which may be null.
     pub fn from_parts(text: String, kind: Kind, parts: &[&Self]) -> Self {
         let rows = parts.iter().flat_map(|part| part.rows.iter().cloned()).collect();
         let is_decimal = matches!(kind, Kind::Decimal(_));
@@ -191,7 +185,7 @@ impl Code {
         Self { rows, is_padded, ..Self::new(text, kind) }
     }
 
-    /// Refuses a decimal whose digits behind the point are not PostgreSQL's, where they can be seen.
+    /// Refuses a decimal whose scale differs from PostgreSQL's, if it becomes visible.
     pub fn as_shown(&self) -> Result<&Self, Unsupported> {
         match self.is_padded {
             true => {
@@ -201,7 +195,7 @@ impl Code {
         }
     }
 
-    /// The same with a known greatest length.
+    /// Sets the maximum length in bytes.
     #[must_use]
     pub fn at_most(self, bytes: Option<usize>) -> Self {
         Self { bytes_max: bytes, ..self }

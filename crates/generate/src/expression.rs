@@ -1,11 +1,11 @@
-//! Expressions of SQL as Rust.
+//! Prints expressions.
 //!
-//! Operands of operators and functions are taken as not null: where one that may be is, the call deviates. Null passes only
-//! where a value is moved as it is, and where it is asked for.
+//! Operands of operators and functions must not be null: a nullable operand that is null deviates.
+//! Null is preserved only where a value is moved unchanged, and where it is tested.
 
 use crate::cast::{in_scale, in_type, rescaled, without_casts};
 use crate::code::{Code, Kind, TEXT_BYTES_MAX};
-use crate::truth::{Asked, column_apart, receiver};
+use crate::truth::{TruthTest, column_apart, receiver};
 use crate::unsupported::Unsupported;
 use crate::variable::Variables;
 use sql::SqlType;
@@ -13,13 +13,12 @@ use sql::expression::{BinaryOperator, ColumnRef, Expr, ExprKind, Test, UnaryOper
 
 type Result<T> = std::result::Result<T, Unsupported>;
 
-/// Most digits behind the point of a number of 64 bits.
+/// Maximum scale of a 64-bit number.
 const SCALE_MAX: u8 = 18;
 
-/// What expressions refer to.
+/// The variables and columns that expressions can use.
 #[derive(Clone, Copy)]
 pub struct Scope<'a> {
-    /// The variables of the procedure.
     pub variables: &'a Variables,
     /// The columns of the sources of level 0.
     pub sources: &'a [&'a [Code]],
@@ -28,7 +27,7 @@ pub struct Scope<'a> {
 }
 
 impl Scope<'_> {
-    /// The expression as Rust.
+    /// Returns the code of an expression.
     pub fn code(self, expr: &Expr) -> Result<Code> {
         match &expr.kind {
             ExprKind::Null => Ok(Code::null(Kind::of(&expr.sql_type).unwrap_or(Kind::Int))),
@@ -57,17 +56,17 @@ impl Scope<'_> {
         }
     }
 
-    /// The expression as a condition that has to be true.
+    /// Returns the code of a condition that must be true.
     pub fn condition(self, expr: &Expr) -> Result<Code> {
         match self.code(expr) {
             Ok(code) if code.kind == Kind::Bool && !code.is_nullable && !code.can_stop() => {
                 Ok(code)
             }
-            _ => self.truth(expr, Asked::True),
+            _ => self.truth(expr, TruthTest::True),
         }
     }
 
-    /// Whether a column is there, and is only not read.
+    /// Whether a column exists, but cannot be read.
     pub fn is_unreadable(self, column: ColumnRef) -> bool {
         self.source(column).is_some_and(|code| code.kind == Kind::Unreadable)
     }
@@ -138,7 +137,7 @@ impl Scope<'_> {
             (Test::Null, _, negated) if code.text == "None" => (!negated).to_string(),
             (Test::Null, true, false) => format!("{}.is_none()", atom(&code.text)),
             (Test::Null, true, true) => format!("{}.is_some()", atom(&code.text)),
-            // A null inside deviates, so that it has to be looked for.
+            // A null inside deviates, so the value must be computed.
             (Test::Null, false, negated) if code.can_stop() => {
                 format!("{{ let _ = {}; {negated} }}", code.text)
             }
@@ -184,7 +183,7 @@ impl Scope<'_> {
         self.like_of(&self.code(operand)?, &operand.sql_type, pattern, negated)
     }
 
-    /// `LIKE` of a value of a type.
+    /// Returns `LIKE` of a value of a type.
     pub fn like_of(
         self,
         value: &Code,
@@ -201,7 +200,7 @@ impl Scope<'_> {
         if part.contains(['%', '_', '\\']) {
             return Err(Unsupported::new(format!("LIKE '{pattern}'")));
         }
-        // What stands at the end of a text that is kept without blanks does not stand at its end.
+        // In a text stored without trailing blanks, a pattern cannot match at the real end.
         let is_cut = matches!(of, SqlType::Char(_)) && (part.ends_with(' ') || !is_open.1);
         if is_cut {
             return Err(Unsupported::new("LIKE with blanks that a text is kept without"));
@@ -278,19 +277,19 @@ impl Scope<'_> {
     }
 }
 
-/// Whether the expression is null, perhaps of some type.
+/// Whether the expression is null, possibly under a cast.
 pub fn is_null(expr: &Expr) -> bool {
     matches!(without_casts(expr).kind, ExprKind::Null)
 }
 
-/// Text that may stand before a dot or behind a sign.
+/// Returns the text in parentheses, unless it can precede a dot or follow an operator as it is.
 pub fn atom(text: &str) -> String {
     let is_plain = |letter: char| letter.is_alphanumeric() || "_.:".contains(letter);
     let is_call = text.ends_with([')', '?']) && balanced_call(text);
     if text.chars().all(is_plain) || is_call { text.to_owned() } else { format!("({text})") }
 }
 
-/// Whether the text is a name with arguments in one pair of parentheses.
+/// Whether the text is a call with one pair of outer parentheses.
 fn balanced_call(text: &str) -> bool {
     let Some(open) = text.find('(') else { return false };
     let is_plain = |letter: char| letter.is_alphanumeric() || "_.:".contains(letter);
@@ -312,7 +311,7 @@ fn balanced_call(text: &str) -> bool {
     true
 }
 
-/// A decimal as it is written.
+/// Returns a decimal literal.
 fn number(digits: &str) -> Result<Code> {
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
     let units: i64 = format!("{whole}{fraction}")
@@ -325,7 +324,7 @@ fn number(digits: &str) -> Result<Code> {
     Ok(Code::new(units.to_string(), Kind::Decimal(scale)))
 }
 
-/// An element of an array, which is given with all the blanks at the ends of its texts.
+/// Returns an element of an array; arrays keep the trailing blanks of their elements.
 pub fn of_array(element: String, array: &SqlType) -> String {
     match array {
         SqlType::Array(of) if matches!(**of, SqlType::Char(_)) => {
@@ -335,7 +334,7 @@ pub fn of_array(element: String, array: &SqlType) -> String {
     }
 }
 
-/// A text as a slice, whatever keeps it.
+/// Returns a text as a slice, wherever it is stored.
 pub fn slice(text: &str) -> String {
     match text.strip_prefix('&') {
         Some(owned) => format!("&*{owned}"),
@@ -344,7 +343,7 @@ pub fn slice(text: &str) -> String {
     }
 }
 
-/// A text as it is written.
+/// Returns a text literal.
 pub fn text_literal(text: &str) -> Code {
     let text_max = Some(text.len());
     let is_ascii = text.is_ascii();
@@ -352,7 +351,7 @@ pub fn text_literal(text: &str) -> Code {
     Code::new(literal, Kind::Text).at_most(text_max)
 }
 
-/// `IS DISTINCT FROM`, or with `NOT`: nulls are the same.
+/// Returns `IS [NOT] DISTINCT FROM`: two nulls are not distinct.
 fn distinct(is_distinct: bool, a: &Code, b: &Code) -> Result<Code> {
     let (equal, differ) = (BinaryOperator::Equal, BinaryOperator::NotEqual);
     match (a.text == "None", b.text == "None") {
@@ -420,7 +419,7 @@ fn arithmetic(operator: BinaryOperator, a: &Code, b: &Code, left: &Expr) -> Resu
         _ => "modulo",
     };
     let sum = format!("number::{name}({left_text}, {right_text})?");
-    // Sums of narrow integers stay as narrow; all else has room for 64 bits.
+    // Sums of narrow integers are narrow; everything else fits in 64 bits.
     let text = match (&kind, &left.sql_type) {
         (Kind::Int, SqlType::Int2) => format!("number::int2({sum})?"),
         (Kind::Int, SqlType::Int4) => format!("number::int4({sum})?"),
@@ -434,7 +433,7 @@ fn concatenation(a: &Code, b: &Code) -> Result<Code> {
         return Err(Unsupported::new("|| of what is no text"));
     }
     let bytes = a.bytes_max.unwrap_or(TEXT_BYTES_MAX) + b.bytes_max.unwrap_or(TEXT_BYTES_MAX);
-    // A chain of operators becomes one list of parts.
+    // A chain of concatenations becomes one list of parts.
     let inner = a.text.strip_prefix("&Text::<").and_then(|rest| {
         let (_, rest) = rest.split_once(">::of(&[")?;
         rest.strip_suffix("])?")
@@ -475,7 +474,7 @@ pub fn comparison(operator: BinaryOperator, a: &Code, b: &Code) -> Result<Code> 
         _ => in_common(code),
     };
     let (mut left, right) = (side(a), side(b));
-    // Between literals alone Rust would take them to be of 32 bits.
+    // Rust would type a comparison of two literals as 32 bits.
     if left.parse::<i64>().is_ok() && right.parse::<i64>().is_ok() {
         left.push_str("_i64");
     }

@@ -1,4 +1,4 @@
-//! Which variables are asked for, and which may still be null when they are.
+//! Data-flow analysis: which variables are read, and which may still be unassigned then.
 
 use crate::found;
 use crate::variable::{Guess, Place};
@@ -11,14 +11,14 @@ use sql::procedure::{
 };
 use std::collections::BTreeSet;
 
-/// What is assigned on every way to a point; `None` where no way leads.
+/// Variables assigned on all paths to a point; `None` if the point is unreachable.
 type Assigned = Option<BTreeSet<Place>>;
 
-/// Adds to `guess` what the text of the procedure tells.
+/// Adds the results of the analysis to `guess`.
 pub fn survey(procedure: &Procedure, guess: &mut Guess) {
     let mut flow = Flow { procedure, guess };
     let inputs = procedure.routine.parameters.iter().filter(|p| p.mode != ParameterMode::Out);
-    // FOUND is false in the beginning.
+    // FOUND is initially false.
     let known =
         inputs.map(|parameter| parameter.variable).chain(found::variable(&procedure.routine));
     let mut assigned = Some(known.map(|variable| (variable, None)).collect());
@@ -34,7 +34,7 @@ pub fn survey(procedure: &Procedure, guess: &mut Guess) {
     }
 }
 
-/// The places that statements ask for before they assign them.
+/// Returns the places that statements read before they assign them.
 pub fn wanted(procedure: &Procedure, statements: &[Statement]) -> BTreeSet<Place> {
     let mut guess = Guess::default();
     let mut flow = Flow { procedure, guess: &mut guess };
@@ -55,7 +55,7 @@ impl Flow<'_> {
                     self.formula(formula, assigned);
                     self.assign(*variable, assigned);
                 }
-                // It is null each time that the block begins.
+                // It is null each time the block begins.
                 None => self.unassign(*variable, assigned),
             }
         }
@@ -75,7 +75,7 @@ impl Flow<'_> {
                 let mut present = assigned.clone();
                 into.iter().for_each(|into| self.into(into, &mut present));
                 let mut absent = assigned.clone();
-                // Without a row they are null, whatever they were before.
+                // Without a row the targets are null, whatever they were before.
                 into.iter().for_each(|into| self.unassign_all(into, &mut absent));
                 self.statements(test.present, &mut present);
                 self.statements(test.absent, &mut absent);
@@ -162,7 +162,7 @@ impl Flow<'_> {
             self.statements(statements, &mut inside);
             after = join(after, inside);
         }
-        // Without ELSE, CASE ends in an error, and IF goes on.
+        // Without ELSE, CASE fails, and IF continues.
         if let Some(statements) = otherwise {
             self.statements(statements, assigned);
             after = join(after, assigned.take());
@@ -199,7 +199,7 @@ impl Flow<'_> {
             }
         };
         self.statements(body, &mut inside);
-        // Where there are no rows, what they would have been assigned to is null.
+        // Without rows, the targets are null.
         if let Over::Rows { into, .. } = over {
             self.unassign_all(into, assigned);
         }
@@ -256,7 +256,7 @@ impl Flow<'_> {
         }
     }
 
-    /// All output parameters are asked for.
+    /// Notes that all output parameters are read.
     fn outputs(&mut self, assigned: &Assigned) {
         let outputs = self.procedure.routine.parameters.iter();
         for output in outputs.filter(|parameter| parameter.mode != ParameterMode::In) {
@@ -296,7 +296,7 @@ impl Flow<'_> {
     }
 }
 
-/// What is assigned whichever way was taken.
+/// Intersects the assignments of two paths.
 fn join(one: Assigned, other: Assigned) -> Assigned {
     match (one, other) {
         (Some(one), Some(other)) => Some(one.intersection(&other).copied().collect()),
@@ -304,7 +304,7 @@ fn join(one: Assigned, other: Assigned) -> Assigned {
     }
 }
 
-/// Calls `visit` with every expression of a plan.
+/// Visits every expression of a plan.
 pub fn expressions(planned: &Planned, visit: &mut dyn FnMut(&Expr)) {
     node(&planned.root, visit);
     planned.sub_plans.iter().for_each(|sub_plan| node(&sub_plan.root, visit));

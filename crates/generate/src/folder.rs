@@ -1,4 +1,4 @@
-//! Generated files in a folder.
+//! Writes generated files to a folder.
 
 use crate::format::{FormatError, formatted};
 use crate::workload::Generated;
@@ -7,48 +7,47 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// How the first line of a generated file begins.
+/// First lines of generated files.
 const MARKS: [&str; 3] =
     ["//! Procedure `", "//! Workload `", "//! Tables and indexes by their numbers"];
 
 /// Why files could not be written or compared.
 #[derive(Debug, thiserror::Error)]
 pub enum FolderError {
-    /// They cannot be formatted.
+    /// rustfmt failed.
     #[error(transparent)]
     Format(#[from] FormatError),
-    /// A file or folder is out of reach.
+    /// A file or folder is not accessible.
     #[error("{path} cannot be {what}: {error}")]
     File {
-        /// Which.
         path: String,
-        /// What was tried.
+        /// The failed operation.
         what: &'static str,
-        /// Why not.
         error: io::Error,
     },
 }
 
-/// What differs between a folder and what was generated.
+/// The differences between a folder and the generated files.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Changes {
-    /// Files that are missing or have another text.
+    /// Files that are missing or differ.
     pub changed: Vec<String>,
-    /// Files of Rust that nothing was generated for.
+    /// Rust files that are no longer generated.
     pub removed: Vec<String>,
-    /// Files that are as they should be.
+    /// Number of unchanged files.
     pub same: usize,
 }
 
 impl Changes {
-    /// Whether there are none.
+    /// Whether the folder is up to date.
     pub fn is_empty(&self) -> bool {
         self.changed.is_empty() && self.removed.is_empty()
     }
 }
 
-/// Makes `folder` hold what was generated, or with `checks_only` tells what would change. Files of Rust that nothing was
-/// generated for are removed if their first line says that they were generated; others are left alone.
+/// Writes the generated files to `folder`, or with `checks_only` only lists what would change. Rust
+/// files that are no longer generated are removed if their first line says that they were
+/// generated; other files are left alone.
 ///
 /// # Errors
 ///
@@ -89,7 +88,7 @@ pub fn write(
     Ok(changes)
 }
 
-/// Whether a file begins as generated ones do.
+/// Whether a file begins like a generated one.
 fn is_ours(path: &Path) -> bool {
     let text = std::fs::read_to_string(path).unwrap_or_default();
     let first = text.lines().next().unwrap_or_default();

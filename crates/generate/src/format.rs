@@ -1,4 +1,4 @@
-//! Generated text as rustfmt writes it.
+//! Formats generated code with rustfmt.
 
 use std::io::{self, Write};
 use std::process::{Command, Stdio};
@@ -6,19 +6,19 @@ use std::process::{Command, Stdio};
 /// Why a text could not be formatted.
 #[derive(Debug, thiserror::Error)]
 pub enum FormatError {
-    /// There is no rustfmt.
+    /// rustfmt is not installed.
     #[error("rustfmt cannot be started ({0}); install it with `rustup component add rustfmt`")]
     NoFormatter(io::Error),
-    /// It refused the text, or broke off.
+    /// rustfmt refused the text, or failed.
     #[error("rustfmt refuses the generated code: {0}")]
     Refused(String),
 }
 
-/// Lines and spaces as in all code of this repository.
+/// The style of this repository.
 const STYLE: [&str; 4] =
     ["--edition", "2024", "--config", "max_width=100,use_small_heuristics=Max"];
 
-/// The text as rustfmt writes it.
+/// Formats a text with rustfmt.
 ///
 /// # Errors
 ///
@@ -32,7 +32,7 @@ pub fn formatted(text: &str) -> Result<String, FormatError> {
         .spawn()
         .map_err(FormatError::NoFormatter)?;
     let mut input = formatter.stdin.take().expect("it is a pipe");
-    // It reads all of its input before it writes, so that neither waits for the other.
+    // rustfmt reads all of its input before it writes, so there is no deadlock.
     let written = input.write_all(text.as_bytes());
     drop(input);
     let output = formatter.wait_with_output().map_err(FormatError::NoFormatter)?;

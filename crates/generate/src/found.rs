@@ -1,18 +1,18 @@
-//! Tests of `FOUND` right behind the statement that they are about, which become the two ways of looking for its row.
+//! Tests of `FOUND` right after a statement; they become the two branches of finding its row.
 
 use sql::expression::{ExprKind, UnaryOperator};
 use sql::procedure::{Procedure, Statement, StatementKind};
 
-/// An `IF` that asks for nothing but `FOUND`.
+/// An `IF` that tests only `FOUND`.
 #[derive(Clone, Copy, Debug)]
 pub struct FoundTest<'a> {
-    /// What is done if there was a row.
+    /// Statements of the branch with a row.
     pub present: &'a [Statement],
-    /// What is done if there was none.
+    /// Statements of the branch without a row.
     pub absent: &'a [Statement],
 }
 
-/// The variable `FOUND`, if the routine has it.
+/// Returns the variable `FOUND`, if the routine has it.
 pub fn variable(routine: &Procedure) -> Option<usize> {
     let position = routine.parameters.len();
     routine
@@ -22,7 +22,7 @@ pub fn variable(routine: &Procedure) -> Option<usize> {
         .then_some(position)
 }
 
-/// `statement` as such a test.
+/// Returns `statement` as such a test, if it is one.
 pub fn test<'a>(routine: &Procedure, statement: &'a Statement) -> Option<FoundTest<'a>> {
     let found = variable(routine)?;
     let StatementKind::If { branches, otherwise } = &statement.kind else { return None };

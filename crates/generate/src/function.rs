@@ -1,4 +1,4 @@
-//! What is known while a procedure is printed.
+//! The state of printing a procedure.
 
 use crate::again::Again;
 use crate::ahead::Ahead;
@@ -16,48 +16,45 @@ use std::collections::BTreeSet;
 
 type Result<T> = std::result::Result<T, Unsupported>;
 
-/// A procedure that is printed.
+/// A procedure that is being printed.
 pub struct Function<'a> {
-    /// The tables.
     pub workload: &'a Workload,
-    /// The procedure.
     pub procedure: &'a Procedure,
-    /// Its variables, as far as they are known.
+    /// Its variables, with what is known about them so far.
     pub variables: Variables,
-    /// What has been found out of them by printing it.
+    /// The facts that this pass has found about the variables.
     pub guess: Guess,
-    /// Names that are taken.
+    /// Names in use.
     pub names: Names,
-    /// The text so far.
+    /// The code printed so far.
     pub out: String,
-    /// The rows that were read together.
+    /// The rows that were read ahead.
     pub ahead: Ahead,
     /// The rows that are inserted together.
     pub inserts: Inserts<'a>,
-    /// The loops whose rounds go side by side.
+    /// The loops whose iterations run in lockstep.
     pub rounds: Rounds<'a>,
-    /// The tables of which rows are read together.
+    /// The tables whose rows are read together.
     pub read_together: BTreeSet<usize>,
-    /// Whether the rows of the next list are wanted again, and the list that is.
+    /// Whether to keep the next list of rows for the next statement, and the list that was kept.
     pub again: Again,
-    /// Whether only the first row of the statement is wanted.
+    /// Whether only the first row of the statement is used.
     pub takes_first: bool,
-    /// What is done where the row of the next statement is missing, if that is not gone on from.
+    /// Code for a missing row of the next statement, if the procedure does not continue without it.
     pub otherwise: Option<String>,
-    /// Rows that are at hand up to the end of their blocks, with their tables.
-    pub lasting: Vec<(usize, Row)>,
-    /// How many lists of statements the text stands in.
+    /// Rows that are available until the end of their blocks, with their tables.
+    pub available_rows: Vec<(usize, Row)>,
+    /// Nesting depth of the current list of statements.
     pub depth: usize,
-    /// The records that are at hand.
-    at_hand: BTreeSet<Row>,
-    /// The statement that is printed.
+    /// The records that are available.
+    available: BTreeSet<Row>,
+    /// Number of the current statement.
     pub statement: u32,
-    /// The tables whose columns are named.
+    /// The tables whose columns are used.
     pub modules: BTreeSet<usize>,
 }
 
 impl<'a> Function<'a> {
-    /// An empty text.
     pub fn new(workload: &'a Workload, procedure: &'a Procedure, guess: &Guess) -> Self {
         let mut names = Names::default();
         let variables = Variables::new(&procedure.routine, &mut names, guess);
@@ -76,61 +73,61 @@ impl<'a> Function<'a> {
             again: Again::default(),
             takes_first: false,
             otherwise: None,
-            lasting: Vec::new(),
+            available_rows: Vec::new(),
             depth: 0,
-            at_hand: BTreeSet::new(),
+            available: BTreeSet::new(),
             statement: 0,
             modules: BTreeSet::new(),
         }
     }
 
-    /// Appends a line. Records last until a block begins or ends, a row is changed, or somebody waits.
+    /// Appends a line. Records become unavailable when a block begins or ends, a row changes, or
+    /// the code awaits.
     pub fn line(&mut self, text: impl AsRef<str>) {
         let text = text.as_ref();
         let ends_records = ["{", "}", ".await", "txn.update", "txn.delete"];
         if ends_records.iter().any(|end| text.contains(end)) {
-            self.at_hand.clear();
+            self.available.clear();
         }
         self.out.push_str(text);
         self.out.push('\n');
     }
 
-    /// The scope of expressions over these sources.
+    /// Returns the scope of expressions over these sources.
     pub fn scope<'s>(&'s self, sources: &'s [&'s [Code]], outer: &'s [Vec<Code>]) -> Scope<'s> {
         Scope { variables: &self.variables, sources, outer }
     }
 
-    /// Expressions over one source.
     pub fn codes(&self, exprs: &[Expr], source: &[Code], outer: &[Vec<Code>]) -> Result<Vec<Code>> {
         exprs.iter().map(|expr| self.scope(&[source], outer).code(expr)).collect()
     }
 
-    /// Makes the records of the rows that pieces refer to.
+    /// Prints the records of the rows that fragments read, unless they are available.
     pub fn records<'c>(&mut self, codes: impl IntoIterator<Item = &'c Code>) {
         let rows: BTreeSet<Row> =
             codes.into_iter().flat_map(|code| code.rows.iter().cloned()).collect();
         for row in rows {
-            if self.at_hand.contains(&row) {
+            if self.available.contains(&row) {
                 continue;
             }
             self.line(format!("let {} = call.txn.row({});", row.record, row.id));
-            self.at_hand.insert(row);
+            self.available.insert(row);
         }
     }
 
-    /// The name of a column's slot.
+    /// Returns the name of a column's slot, and imports its module.
     pub fn slot(&mut self, table: usize, column: usize) -> String {
         self.modules.insert(table);
         self.slot_name(table, column)
     }
 
-    /// As [`Function::slot`], where the column is named elsewhere.
+    /// As [`Function::slot`], if the module is imported already.
     pub fn slot_name(&self, table: usize, column: usize) -> String {
         let of = &self.workload.catalog.tables[table];
         format!("{}::{}", identifier(&of.name), constant(&of.schema.columns()[column].name))
     }
 
-    /// The columns of a row of a table, as SQL sees them.
+    /// Returns the columns of a table's row that are visible to SQL.
     pub fn columns(&mut self, table: usize, row: &Row) -> Vec<Code> {
         let of = &self.workload.catalog.tables[table];
         let column = |column: usize| {
@@ -165,7 +162,7 @@ impl<'a> Function<'a> {
         (0..of.columns.len()).map(column).collect()
     }
 
-    /// Names for a row of a table.
+    /// Chooses names for a row of a table.
     pub fn row(&mut self, table: usize) -> Row {
         let name = &self.workload.catalog.tables[table].name;
         let id = self.names.fresh(&format!("{name}_row"));

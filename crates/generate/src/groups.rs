@@ -1,5 +1,5 @@
-//! Groups of rows of one table as Rust: rows in the order of what groups have in common, of which those that follow each other
-//! and have it in common are a group. Groups come in that order, as the executor gives them.
+//! Prints groups of rows of one table: rows in the order of the grouping keys, in which adjacent
+//! rows with equal keys form a group. Groups come in that order, like the executor's.
 
 use crate::aggregate::{Gathered, gather};
 use crate::chain::Chain;
@@ -15,20 +15,18 @@ type Result<T> = std::result::Result<T, Unsupported>;
 
 /// Groups of the rows of a chain.
 pub struct Groups<'a> {
-    /// What they deliver: of the first row of each, and of its aggregates.
+    /// The outputs, over the first row of each group and its aggregates.
     outputs: &'a [Expr],
-    /// What rows of a group have in common.
+    /// The grouping keys.
     keys: &'a [Expr],
-    /// Which groups are wanted.
     filter: Option<&'a Expr>,
-    /// The rows.
     chain: Chain<'a>,
-    /// In which order groups come, if that is not the one in which rows do.
+    /// The order of the groups, if it is not the order of the rows.
     order: Option<Vec<SortKey>>,
 }
 
 impl<'a> Groups<'a> {
-    /// `node` as groups, if it is that, perhaps sorted by what its groups have in common.
+    /// Returns `node` as groups, if it is an aggregation, optionally sorted by its grouping keys.
     pub fn of(node: &'a Node) -> Option<Self> {
         match &node.operator {
             Operator::Aggregate { keys, is_sorted, filter, input } if !keys.is_empty() => {
@@ -62,7 +60,7 @@ impl<'a> Groups<'a> {
     }
 }
 
-/// Whether a node delivers what its input does.
+/// Whether a node delivers its input unchanged.
 fn is_same(outputs: &[Expr]) -> bool {
     let mut columns = outputs.iter().enumerate();
     columns.all(|(at, expr)| match &expr.kind {
@@ -71,7 +69,7 @@ fn is_same(outputs: &[Expr]) -> bool {
     })
 }
 
-/// Whether all rows of a chain are wanted.
+/// Whether all rows of a chain are used.
 fn is_whole(chain: &Chain<'_>) -> bool {
     chain.limit.is_none() && chain.offset.is_none() && !chain.is_locked
 }
@@ -94,10 +92,10 @@ impl<'a> Function<'a> {
             groups.outputs.iter().map(|expr| gather(expr, 1, &mut gathered)).collect();
         let filter = groups.filter.map(|expr| gather(expr, 1, &mut gathered));
         let rows = self.rows(chain, false, outer)?;
-        // They are put into another order, which nobody else wants.
+        // The rows are sorted, so no other statement can reuse the list.
         self.again.is_wanted = false;
         if let Some(filter) = chain.filter_behind() {
-            self.sieve(chain, &rows, filter, outer)?;
+            self.filter_rows(chain, &rows, filter, outer)?;
         }
         if let Some(order) = &groups.order {
             self.sort(chain, &rows, order, chain.outputs.len(), outer)?;
@@ -129,7 +127,7 @@ impl<'a> Function<'a> {
         Ok(())
     }
 
-    /// Whether two rows, `left` and `right`, are of one group.
+    /// Returns a condition: whether the rows `left` and `right` belong to one group.
     fn same_group(&mut self, groups: &Groups<'a>, outer: &[Vec<Code>]) -> Result<String> {
         let chain = &groups.chain;
         let side = |function: &mut Self, record: &str| -> Result<Vec<Code>> {
@@ -149,7 +147,7 @@ impl<'a> Function<'a> {
         Ok(tests.join(" && "))
     }
 
-    /// Prints the taking of a group's rows into its aggregates, and answers their values.
+    /// Prints the accumulation of a group's rows, and returns the results of its aggregates.
     fn gather_group(
         &mut self,
         chain: &Chain<'a>,

@@ -1,5 +1,5 @@
-//! What a call will look for first, by its arguments alone: whoever has the next call at hand can ask for it while the present
-//! one is carried out.
+//! Prefetch hints: which rows a call reads first, determined from its arguments alone. A caller
+//! that knows its next call prefetches them while it executes the current one.
 
 use crate::access::key;
 use crate::chain::Chain;
@@ -12,24 +12,22 @@ use procedure::node::{Access, Node, Operator};
 use sql::expression::{Expr, ExprKind};
 use sql::procedure::{Body, Over, Sql, Statement, StatementKind};
 
-/// Most rows that are asked for, and most rounds of a loop that asks for some: the misses of more overlap with each other where
-/// they are read together.
+/// Maximum number of rows to prefetch, and of iterations of a loop that prefetches: with more rows,
+/// reading them together overlaps their cache misses anyway.
 const ROWS_MAX: usize = 4;
 
-/// What is looked for.
+/// The rows to prefetch.
 #[derive(Default)]
 struct Hints {
-    /// Tables and keys.
     rows: Vec<String>,
-    /// Indexes and keys.
     lookups: Vec<String>,
-    /// Loops that ask for rows by a number that they count.
+    /// Loops that prefetch rows by the loop variable.
     loops: Vec<String>,
 }
 
 impl Function<'_> {
-    /// The function that asks for what a call will look for first, or nothing if its arguments do not name it, or name too
-    /// much.
+    /// Returns the function that prefetches the rows that a call reads first; empty if the
+    /// arguments do not determine them, or determine too many.
     pub fn hint(&self) -> String {
         let mut hints = Hints::default();
         match &self.procedure.routine.body {
@@ -124,7 +122,8 @@ impl Function<'_> {
         }
     }
 
-    /// A loop that asks for the rows that the rounds of this one find by arguments and the number of the round.
+    /// Returns a loop that prefetches the rows that the iterations of this one find by arguments
+    /// and the loop variable.
     fn note_loop(&self, over: &Over, body: &[Statement]) -> Option<String> {
         let Over::Range { variable, from, to, by: None, reverse: false } = over else {
             return None;
@@ -152,7 +151,7 @@ impl Function<'_> {
         })
     }
 
-    /// The row that a statement of a loop finds by arguments and the loop's variable.
+    /// Returns the row that a statement of a loop finds by arguments and the loop variable.
     fn looped_row(&self, sql: &Sql, looped: usize) -> Option<String> {
         let planned = self.procedure.statements.get(sql.number as usize - 1)?;
         let chain = Chain::of(&planned.root)?;
@@ -163,14 +162,14 @@ impl Function<'_> {
         Some(format!("(tables.{}, {})", identifier(&table.name), key.ok()?.text))
     }
 
-    /// Whether a value is made of arguments that are never null, and of the variable of a loop.
+    /// Whether a value depends only on arguments that are never null, and on the loop variable.
     fn is_given(&self, value: &Expr, looped: Option<usize>) -> bool {
         let mut is_given = true;
         value.visit(&mut |part| match part.kind {
             ExprKind::Variable(variable) if looped == Some(variable) => {}
             ExprKind::Variable(variable) => {
                 let variable = self.variables.at((variable, None));
-                // Arrays name more than is worth it.
+                // Arrays determine more rows than pay off.
                 let is_list = matches!(variable.kind, Ok(Kind::List(_)));
                 is_given &= variable.is_argument && !variable.is_nullable && !is_list;
             }

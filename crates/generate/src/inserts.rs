@@ -1,9 +1,10 @@
-//! Rows that are inserted together, where the first of them is: one round trip, where the statements one after another would
-//! take one each.
+//! Batches inserts: several rows are inserted together at the first insert, in one round trip
+//! instead of one each.
 //!
-//! That changes nothing of what a procedure does. The keys are known where the first row is inserted, and no statement looks at
-//! these tables. Whatever ends the procedure between then and the last of them is an error, which undoes all of them;
-//! procedures that could end otherwise, or leave a loop, are printed as they are written. A key that is there already deviates.
+//! Batching does not change the result of a procedure. The keys are known at the first insert, and
+//! no statement reads these tables. Between the first and the last insert, the procedure can only
+//! end with an error, which undoes all of them; procedures that could return, or leave a loop, are
+//! not batched. A duplicate key deviates.
 
 use crate::access::key;
 use crate::ahead::{assignments, round_at};
@@ -20,13 +21,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 type Result<T> = std::result::Result<T, Unsupported>;
 
-/// Fewest rows that are worth it; a loop counts as two.
+/// Minimum number of rows for which batching pays off; a loop counts as two.
 const ROWS_MIN: usize = 2;
 
-/// Where statements find the rows that are inserted for them.
+/// Where statements find the rows inserted for them.
 #[derive(Clone, Debug, Default)]
 pub struct Inserts<'a> {
-    /// What is printed where the statement of this number begins.
+    /// The rows to insert when the statement of this number begins.
     group: Option<(u32, Group<'a>)>,
     places: BTreeMap<u32, String>,
 }
@@ -47,7 +48,7 @@ struct Added<'a> {
     key: &'a [usize],
 }
 
-/// A loop over a range, with what is inserted in each round.
+/// A loop over a range, with the inserts of each iteration.
 #[derive(Clone, Debug)]
 struct Round<'a> {
     variable: usize,
@@ -57,7 +58,7 @@ struct Round<'a> {
 }
 
 impl Inserts<'_> {
-    /// The place of the row that a statement inserts, if it is there already.
+    /// Returns the location of a statement's row, if it was inserted already.
     pub fn place(&self, statement: u32) -> Option<&str> {
         self.places.get(&statement).map(String::as_str)
     }
@@ -79,7 +80,7 @@ impl<'a> Function<'a> {
         }
     }
 
-    /// The rows that statements insert, whose keys are known before the first of them.
+    /// Returns the rows that statements insert whose keys are known before the first insert.
     fn group(&self, statements: &'a [Statement]) -> Group<'a> {
         let mut assigned = BTreeSet::new();
         assignments(statements, &mut assigned);
@@ -125,7 +126,8 @@ impl<'a> Function<'a> {
         (!added.is_empty()).then_some(Round { variable: *variable, from: first, to, added })
     }
 
-    /// A statement that inserts one row into a table that nobody looks at; in a loop if it is repeated.
+    /// Returns a statement that inserts one row into a table that no statement reads; `is_repeated`
+    /// in a loop.
     fn added(&self, sql: &Sql, is_repeated: bool) -> Option<Added<'a>> {
         let procedure: &'a procedure::Procedure = self.procedure;
         let planned = procedure.statements.get(sql.number as usize - 1)?;
@@ -138,7 +140,7 @@ impl<'a> Function<'a> {
             let plans = other.sub_plans.iter().map(|plan| &plan.root);
             plans.chain([&other.root]).any(|root| looks_at(root, insert.table))
         });
-        // Rows that are inserted later refer to this one as well if it was there before.
+        // A later statement may reference this row: it finds the row also if it is inserted earlier.
         let catalog = &self.workload.catalog;
         let is_looked_for = procedure.statements.iter().enumerate().any(|(at, other)| {
             let is_later = at + 1 > sql.number as usize && !is_repeated;
@@ -151,7 +153,7 @@ impl<'a> Function<'a> {
         (is_wanted && is_plain).then_some(Added { statement: sql.number, insert, key })
     }
 
-    /// Prints the inserting of all rows of a group, if it begins with this statement.
+    /// Prints the inserts of a group if it begins with this statement.
     pub fn insert_together(&mut self) -> Result<()> {
         let Some((_, group)) = self.inserts.group.take_if(|(first, _)| *first == self.statement)
         else {
@@ -198,7 +200,7 @@ impl<'a> Function<'a> {
     fn insert_for(&mut self, added: &Added<'a>) -> Result<()> {
         let insert = added.insert;
         let table = self.table(insert.table);
-        let columns: Vec<Code> = self.codes_that_can(&insert.input.outputs, &[], &[]);
+        let columns: Vec<Code> = self.supported_codes(&insert.input.outputs, &[], &[]);
         let values: Vec<Expr> =
             added.key.iter().map(|&column| insert.values[column].clone()).collect();
         let key = key(self.scope(&[&columns], &[]), table, table.schema.key(), &values)?;
@@ -212,7 +214,8 @@ impl<'a> Function<'a> {
     }
 }
 
-/// Whether the key of an inserted row is made of what none of these assignments changes, but for the variable of a loop.
+/// Whether the key of an inserted row depends on none of these assigned variables, except the loop
+/// variable.
 fn is_known(added: &Added<'_>, assigned: &BTreeSet<usize>, looped: Option<usize>) -> bool {
     let is_open = |variable: usize| assigned.contains(&variable) && looped != Some(variable);
     let Added { insert, key, .. } = added;
@@ -220,7 +223,8 @@ fn is_known(added: &Added<'_>, assigned: &BTreeSet<usize>, looped: Option<usize>
     !values.any(|value| names(value, &insert.input.outputs, &mut |v| is_open(v)))
 }
 
-/// Whether an expression, whose columns are others, names a variable of some kind, or what is no value of its own.
+/// Whether an expression over `columns` contains a variable that passes the test, or has no fixed
+/// value.
 fn names(expr: &Expr, columns: &[Expr], test: &mut dyn FnMut(usize) -> bool) -> bool {
     let mut found = false;
     expr.visit(&mut |part| match &part.kind {
@@ -244,7 +248,7 @@ fn looks_at(root: &Node, table: usize) -> bool {
     found
 }
 
-/// Whether statements may end a procedure or a round of a loop before its end, other than by an error.
+/// Whether statements may end a procedure or an iteration early, other than by an error.
 fn may_leave(statements: &[Statement]) -> bool {
     any(statements, &|kind| matches!(kind, StatementKind::Leave { .. } | StatementKind::Return(_)))
 }

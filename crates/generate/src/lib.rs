@@ -1,47 +1,48 @@
-//! Prints stored procedures as Rust that reads as if written by hand [SPADE 3.1].
+//! Prints stored procedures as Rust code that reads as if written by hand [SPADE 3.1].
 //!
-//! Each procedure becomes one `async fn` over the transaction API: PL/pgSQL's statements are Rust's, plans are loops around
-//! reads, columns are at places that the compiler knows, and integers, decimals and texts are values without memory of their
-//! own. Generated code does what usually happens and leaves the rest to the executor of plans, see `runtime`. A procedure
-//! that has something in it which no code is generated for is left to the executor as a whole, and the module says why.
+//! Each procedure becomes one `async fn` over the transaction API: PL/pgSQL statements become Rust
+//! statements, plans become loops around reads, columns have slots that are compile-time constants,
+//! and integers, decimals and texts are values without heap memory. Generated code handles the
+//! common case and leaves the rest to the executor of plans, see `runtime`. A procedure with an
+//! unsupported construct is left to the executor as a whole, and the module says why.
 //!
 //! ```text
-//! code        pieces of Rust with what is known of their values
+//! code        fragments of Rust code, with the properties of their values
 //! expression  expressions
 //! called      functions
-//! truth       conditions over values that may be null
-//! cast        conversions between types
-//! variable    variables, and what is found out of them
-//! flow        which of them are asked for, and may be null then
+//! truth       conditions over nullable values
+//! cast        casts
+//! variable    variables, and what is known about them
+//! flow        which variables are read, and may be unassigned then
 //! found       tests of FOUND
 //! access      keys and ranges
-//! again       rows that the next statement wants again
-//! ahead       rows that are read together
-//! needs       what of them is needed
-//! rounds      loops whose rounds can go side by side
-//! steps       their printing
+//! again       rows that the next statement reads again
+//! ahead       read-ahead
+//! needs       the columns that read-ahead fetches
+//! rounds      loops whose iterations can run in lockstep
+//! steps       printing such loops
 //! texts       texts that stay in their rows
 //! nulls       variables that are null
-//! hint        what a call will look for first
-//! inserts     rows that are inserted together
-//! chain       plans that end in one table
+//! hint        prefetch hints
+//! inserts     batched inserts
+//! chain       plans over a single table
 //! node        plans
-//! aggregate   aggregates over them
-//! groups      those of groups of rows
+//! aggregate   aggregates over a plan
+//! groups      aggregates over groups
 //! change      inserts, updates and deletes
-//! unique      unique keys, as SQL looks at them
-//! satisfied   conditions that every row of a table satisfies
-//! references  rows that others refer to
+//! unique      unique indexes, as SQL checks them
+//! satisfied   constraints of a table's rows
+//! references  foreign keys
 //! body        statements
-//! assign      what goes into variables
+//! assign      assignments
 //! loops       loops
 //! results     rows of results
-//! whole       rows of results that are most of a row of a table
+//! whole       rows of results that are most of a table's row
 //! tables      the module of the tables
 //! workload    all modules of a workload
-//! format      as rustfmt writes them
-//! folder      as files
-//! project     as a cargo project that links them
+//! format      formats with rustfmt
+//! folder      writes files
+//! project     writes a cargo project that links them
 //! ```
 #![forbid(unsafe_code)]
 

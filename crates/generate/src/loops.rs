@@ -1,4 +1,4 @@
-//! Loops of PL/pgSQL as Rust's.
+//! Prints PL/pgSQL loops.
 
 use crate::ahead::assignments;
 use crate::body::any;
@@ -17,7 +17,7 @@ use std::collections::BTreeSet;
 type Result<T> = std::result::Result<T, Unsupported>;
 
 impl<'a> Function<'a> {
-    /// A loop, behind which FOUND tells whether anything was gone through.
+    /// Prints a loop, and sets FOUND after it.
     pub fn looped(
         &mut self,
         label: Option<&str>,
@@ -42,16 +42,16 @@ impl<'a> Function<'a> {
         body: &'a [Statement],
         has_begun: Option<&str>,
     ) -> Result<()> {
-        self.texts_move(body);
-        if self.go_side_by_side(over, body)? {
+        self.forget_texts_of_assigned(body);
+        if self.run_in_lockstep(over, body)? {
             return Ok(());
         }
         let label = label.map_or(String::new(), |label| format!("'{}: ", identifier(label)));
         match over {
             Over::Forever => self.line(format!("{label}loop {{")),
             Over::While(condition) => {
-                // It is asked again behind changes of rows.
-                self.variables.move_all(&|_, _| true);
+                // The condition is evaluated again after rows have changed.
+                self.variables.read_from_variables(&|_, _| true);
                 let code = self.condition(condition)?;
                 self.line(format!("{label}while {} {{", code.text));
             }
@@ -105,7 +105,7 @@ impl<'a> Function<'a> {
         if self.changed_by(body).iter().any(|&table| reads(plan, table)) {
             return Err(Unsupported::new("a loop over rows of a table that it changes"));
         }
-        // Other plans become several loops of Rust, or none.
+        // Other plans become several Rust loops, or none.
         let is_one_loop = Chain::of(plan).is_some_and(|chain| !chain.is_single());
         if leaves(body) && !is_one_loop {
             return Err(Unsupported::new("EXIT or CONTINUE in a loop over rows of several tables"));
@@ -121,9 +121,9 @@ impl<'a> Function<'a> {
         }
         let begin = self.out.len();
         self.each(plan, &[], &mut |function, columns| {
-            // Rows come in batches: an error of a later one may come before what an earlier one leads to.
+            // Rows are read in batches: a later row may fail before an earlier one is processed.
             let found = function.out[begin..].replace(".await?", "");
-            if tells_early(body) && (found.contains('?') || columns.iter().any(may_fail)) {
+            if may_end_or_fail(body) && (found.contains('?') || columns.iter().any(may_fail)) {
                 let what = "a loop that may end before its rows, of which some may fail";
                 return Err(Unsupported::new(what));
             }
@@ -139,7 +139,7 @@ impl<'a> Function<'a> {
         Ok(())
     }
 
-    /// The tables that statements change.
+    /// Returns the tables that statements change.
     fn changed_by(&self, body: &[Statement]) -> BTreeSet<usize> {
         let numbers = RefCell::new(BTreeSet::new());
         any(body, &|kind| {
@@ -171,7 +171,7 @@ impl<'a> Function<'a> {
         tables
     }
 
-    /// The places of targets that somebody may ask for though there were no rows.
+    /// Returns the targets that may be read although there were no rows.
     fn places_without_rows(&self, into: &Into) -> Result<Vec<Place>> {
         let mut nullable = Vec::new();
         for (target, _) in &into.targets {
@@ -216,8 +216,8 @@ fn reads(plan: &Node, table: usize) -> bool {
     found
 }
 
-/// Whether statements may end the procedure, or a loop, or tell of a key that is there already.
-fn tells_early(statements: &[Statement]) -> bool {
+/// Whether statements may end the procedure or a loop, or fail with a duplicate key.
+fn may_end_or_fail(statements: &[Statement]) -> bool {
     any(statements, &|kind| match kind {
         StatementKind::Return(_) | StatementKind::Raise(_) | StatementKind::Leave { .. } => true,
         StatementKind::Sql { sql, .. } => matches!(sql.query, sql::query::Query::Insert(_)),

@@ -1,4 +1,4 @@
-//! Names in Rust.
+//! Names in generated code.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ const KEYWORDS: [&str; 39] = [
     "true", "type", "union", "use", "where",
 ];
 
-/// What generated functions use themselves.
+/// Names that generated functions use themselves.
 const OURS: [&str; 25] = [
     "call",
     "check",
@@ -38,17 +38,17 @@ const OURS: [&str; 25] = [
     "txn",
 ];
 
-/// Names that generated functions give to values for a line or two.
+/// Names of short-lived values in generated functions.
 const PASSING: [&str; 8] = ["a", "b", "error", "left", "range", "right", "v", "value"];
 
-/// The names of a function, no two alike.
+/// The names of a function, all different.
 #[derive(Clone, Debug, Default)]
 pub struct Names {
     used: BTreeSet<String>,
 }
 
 impl Names {
-    /// A new name that is `wanted`, or begins with it.
+    /// Returns a new name that is or begins with `wanted`.
     pub fn fresh(&mut self, wanted: &str) -> String {
         let mut wanted = identifier(wanted);
         if PASSING.contains(&wanted.as_str()) {
@@ -65,7 +65,7 @@ impl Names {
     }
 }
 
-/// `name` as Rust writes it: letters, digits and underscores, and no keyword.
+/// Converts `name` to a Rust identifier: letters, digits and underscores, and no keyword.
 pub fn identifier(name: &str) -> String {
     let plain = |letter: char| {
         if letter.is_ascii_alphanumeric() { letter.to_ascii_lowercase() } else { '_' }
@@ -80,7 +80,7 @@ pub fn identifier(name: &str) -> String {
     }
 }
 
-/// `name` as the name of a constant.
+/// Converts `name` to the name of a constant.
 pub fn constant(name: &str) -> String {
     identifier(name).to_ascii_uppercase()
 }

@@ -1,8 +1,8 @@
-//! What a procedure needs of rows that it reads together: where its columns end a cache line or more before the row does, the
-//! rest of the row stays where it is.
+//! The columns that a procedure needs of rows that it reads together: if they end at least a cache
+//! line before the end of the row, the rest of the row is not fetched.
 //!
-//! Which columns it looks at is found in its text, once that is printed. Rows that a procedure changes are wanted whole, since
-//! their old versions are kept.
+//! The columns are found in the printed code. Rows that a procedure changes are fetched whole,
+//! since their old versions are kept.
 
 use crate::function::Function;
 use crate::names::{constant, identifier};
@@ -10,24 +10,23 @@ use procedure::node::{Node, Operator};
 use sql::Table;
 use std::collections::BTreeSet;
 
-/// Most columns whose names are in the name of a need.
+/// Maximum number of columns in the name of a projection.
 const NAMED_MAX: usize = 4;
-/// Fewest bytes at the end of a row that are worth leaving out: a line of a processor's cache.
+/// Minimum number of bytes worth skipping at the end of a row: a cache line.
 const BYTES_MIN: u32 = 64;
 
 /// The columns of a table that a procedure needs.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Need {
-    /// The table.
     pub table: usize,
-    /// Positions of the columns.
     pub columns: Vec<usize>,
-    /// The name in the module of the tables.
+    /// Its name in the module of the tables.
     pub name: String,
 }
 
 impl Function<'_> {
-    /// Prints the reading of all rows in the list of reads, which are of these tables, into another list.
+    /// Prints reading all rows in the list of reads, which are from these tables, into another
+    /// list.
     pub fn read_many(&mut self, tables: &BTreeSet<usize>, into: &str) {
         self.read_together.extend(tables);
         let needs = self.guess.needs.iter().filter(|need| tables.contains(&need.table));
@@ -39,7 +38,8 @@ impl Function<'_> {
         self.line(format!("call.txn.{call}, &mut {into}).await?;"));
     }
 
-    /// What the text so far needs of the tables of which it reads rows together, where that is not the whole row.
+    /// Returns the needs of the code printed so far, for tables whose rows it reads together,
+    /// unless it needs whole rows.
     pub fn needs(&self) -> Vec<Need> {
         let tables = self.read_together.iter().filter(|&&table| !self.is_for_change(table));
         let need = |&table: &usize| {
@@ -51,7 +51,7 @@ impl Function<'_> {
         tables.filter_map(need).collect()
     }
 
-    /// Procedures with the same needs share them.
+    /// Returns a name; procedures with the same needs share it.
     fn need_name(&self, table: &Table, columns: &[usize]) -> String {
         let of = identifier(&table.name);
         let name = |&column: &usize| identifier(&table.schema.columns()[column].name);
@@ -84,7 +84,7 @@ impl Function<'_> {
         found
     }
 
-    /// The columns of a table that the text names; those of the key come with every row.
+    /// Returns the columns of a table that the code uses; key columns are part of every row.
     fn columns_of(&self, table: &Table) -> Vec<usize> {
         let module = identifier(&table.name);
         let is_named = |&column: &usize| {
@@ -96,7 +96,7 @@ impl Function<'_> {
     }
 }
 
-/// Whether these columns end so far before the rows of the table do that the rest is worth leaving out.
+/// Whether these columns end early enough in the row that skipping the rest pays off.
 fn is_short(table: &Table, columns: &[usize]) -> bool {
     let ranges = table.schema.payload_ranges(columns);
     let end = ranges.into_iter().map(|(_, end)| end).max().unwrap_or(0);
@@ -104,7 +104,7 @@ fn is_short(table: &Table, columns: &[usize]) -> bool {
     end + BYTES_MIN <= whole
 }
 
-/// Whether a text has a word in it.
+/// Whether a text contains a word.
 pub fn has_word(text: &str, word: &str) -> bool {
     let is_part = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == ':';
     text.match_indices(word).any(|(at, _)| {

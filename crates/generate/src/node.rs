@@ -1,4 +1,4 @@
-//! Plans as Rust: what is done for each of their rows stands inside loops.
+//! Prints plans as nested loops around the code for each row.
 
 use crate::access::{ends, key};
 use crate::ahead::Place;
@@ -15,15 +15,16 @@ use sql::{Catalog, Table};
 use std::collections::BTreeSet;
 
 type Result<T> = std::result::Result<T, Unsupported>;
-/// Prints what is done with a row, which is given as its columns.
+/// Prints the code for a row, given its columns.
 pub type Each<'b, 'a> = &'b mut dyn FnMut(&mut Function<'a>, &[Code]) -> Result<()>;
-/// As [`Each`], of an outer and an inner row.
+/// As [`Each`], for an outer and an inner row.
 type EachPair<'b, 'a> = &'b mut dyn FnMut(&mut Function<'a>, &[Code], &[Code]) -> Result<()>;
-/// As [`Each`], with the row of the table itself.
+/// As [`Each`], with the table's row itself.
 pub type EachRow<'b, 'a> = &'b mut dyn FnMut(&mut Function<'a>, &Row, &[Code]) -> Result<()>;
 
 impl<'a> Function<'a> {
-    /// Prints `body` for each row that `node` delivers. `outer` has the rows of the levels above, the nearest first.
+    /// Prints `body` for each row that `node` delivers. `outer` has the rows of the levels above,
+    /// innermost first.
     pub fn each(&mut self, node: &'a Node, outer: &[Vec<Code>], body: Each<'_, 'a>) -> Result<()> {
         if let Some(chain) = Chain::of(node) {
             return self
@@ -56,7 +57,7 @@ impl<'a> Function<'a> {
         }
     }
 
-    /// As [`Function::each`], of the rows of one table.
+    /// As [`Function::each`], for the rows of one table.
     pub fn each_row(
         &mut self,
         chain: &Chain<'a>,
@@ -95,7 +96,8 @@ impl<'a> Function<'a> {
         Ok(())
     }
 
-    /// The row that `source` may give, as far as the statement has nothing else to do without one.
+    /// Prints finding the row of `source`: as `let else` if there is code for a missing row, else as
+    /// an `if` around the code for the row.
     fn one_row(
         &mut self,
         chain: &Chain<'a>,
@@ -106,7 +108,7 @@ impl<'a> Function<'a> {
     ) -> Result<()> {
         if let Some(otherwise) = self.otherwise.take() {
             self.line(format!("let Some({}) = {source} else {{ {otherwise} }};", row.id));
-            self.row_lasts(chain.scan.table, row);
+            self.note_available_row(chain.scan.table, row);
             return self.row_body(chain, row, outer, body);
         }
         self.line(format!("if let Some({}) = {source} {{", row.id));
@@ -115,7 +117,7 @@ impl<'a> Function<'a> {
         Ok(())
     }
 
-    /// Where a row that is found by its key comes from.
+    /// Returns the expression that finds a row by its key.
     fn row_source(
         &mut self,
         table: usize,
@@ -138,7 +140,7 @@ impl<'a> Function<'a> {
         Ok(found)
     }
 
-    /// What is done with a row at hand: its filter, its lock, and `body`.
+    /// Prints the code for a row: its filter, its lock, and `body`.
     pub fn row_body(
         &mut self,
         chain: &Chain<'a>,
@@ -157,7 +159,7 @@ impl<'a> Function<'a> {
         })
     }
 
-    /// What the nodes of a chain deliver, up to the given number of them.
+    /// Returns the outputs of a chain's first nodes.
     pub fn chain_outputs(
         &self,
         chain: &Chain<'a>,
@@ -167,22 +169,23 @@ impl<'a> Function<'a> {
     ) -> Result<Vec<Code>> {
         let mut outputs = columns.to_vec();
         for exprs in &chain.outputs[..nodes] {
-            outputs = self.codes_that_can(exprs, &outputs, outer);
+            outputs = self.supported_codes(exprs, &outputs, outer);
         }
         Ok(outputs)
     }
 
-    /// Expressions over one source; those that cannot be printed are errors only for who asks for them.
-    pub fn codes_that_can(
+    /// Returns the code of expressions over one source; an unsupported one is an error only where
+    /// it is used.
+    pub fn supported_codes(
         &self,
         exprs: &[Expr],
         source: &[Code],
         outer: &[Vec<Code>],
     ) -> Vec<Code> {
-        exprs.iter().map(|expr| code_or_none(self.scope(&[source], outer), expr)).collect()
+        exprs.iter().map(|expr| code_or_placeholder(self.scope(&[source], outer), expr)).collect()
     }
 
-    /// `body` if the condition holds.
+    /// Prints `body` under a condition.
     pub fn filtered(
         &mut self,
         filter: Option<&Expr>,
@@ -199,7 +202,8 @@ impl<'a> Function<'a> {
         Ok(())
     }
 
-    /// The rows of a chain as a list, in order; what a filter leaves out is not in it if they are sorted or bounded.
+    /// Prints a list of a chain's rows, in order; if they are sorted or limited, they are also
+    /// filtered.
     pub fn rows(
         &mut self,
         chain: &Chain<'a>,
@@ -213,7 +217,7 @@ impl<'a> Function<'a> {
             None => self.found_rows(chain, takes_first, outer)?,
         };
         if let Some(filter) = filter {
-            self.sieve(chain, &rows, filter, outer)?;
+            self.filter_rows(chain, &rows, filter, outer)?;
         }
         if let Some((keys, nodes)) = chain.sort {
             self.sort(chain, &rows, keys, nodes, outer)?;
@@ -221,8 +225,8 @@ impl<'a> Function<'a> {
         Ok(rows)
     }
 
-    /// Leaves those of the rows of a chain in a list that pass its filter.
-    pub fn sieve(
+    /// Prints filtering the list of a chain's rows.
+    pub fn filter_rows(
         &mut self,
         chain: &Chain<'a>,
         rows: &str,
@@ -243,7 +247,7 @@ impl<'a> Function<'a> {
         Ok(())
     }
 
-    /// A list with the rows that a scan finds, of which those may be in it that a filter leaves out.
+    /// Prints a list of the rows that a scan finds, before the filter.
     fn found_rows(
         &mut self,
         chain: &Chain<'a>,
@@ -264,7 +268,7 @@ impl<'a> Function<'a> {
         Ok(rows)
     }
 
-    /// Most rows that the scan of a chain has to find.
+    /// Returns the maximum number of rows that the scan of a chain must find.
     pub fn limit(
         &self,
         chain: &Chain<'a>,
@@ -282,7 +286,7 @@ impl<'a> Function<'a> {
         })
     }
 
-    /// How many rows are left out or taken.
+    /// Returns a number of rows to skip or to take.
     fn row_count(&self, expr: &Expr, outer: &[Vec<Code>]) -> Result<Code> {
         let code = self.scope(&[], outer).code(expr)?;
         match code.rows.is_empty() {
@@ -291,7 +295,7 @@ impl<'a> Function<'a> {
         }
     }
 
-    /// A range of a table's keys, or of an index.
+    /// Returns a range of a table's keys, or of an index.
     pub fn range(
         &mut self,
         table: usize,
@@ -319,7 +323,7 @@ impl<'a> Function<'a> {
         ))
     }
 
-    /// Fills a list with the rows that a scan finds.
+    /// Prints filling a list with the rows that a scan finds.
     fn find(
         &mut self,
         chain: &Chain<'a>,
@@ -362,7 +366,7 @@ impl<'a> Function<'a> {
         Ok(())
     }
 
-    /// Sorts the rows of a chain in a list by keys over what so many of its nodes deliver.
+    /// Prints sorting a chain's rows by keys over the outputs of its first nodes.
     pub fn sort(
         &mut self,
         chain: &Chain<'a>,
@@ -385,7 +389,7 @@ impl<'a> Function<'a> {
                 return Err(Unsupported::new("an order by what may fail, or by floats"));
             }
             let (first, second) = if key.descending { (b, a) } else { (a, b) };
-            // Rust has nulls before everything else.
+            // In Rust, `None` comes first.
             let is_other = key.nulls_first == key.descending;
             let operand = |code: &Code| match code.kind {
                 _ if code.is_nullable && is_other => {
@@ -406,9 +410,9 @@ impl<'a> Function<'a> {
         Ok(())
     }
 
-    /// What is left out in front, and how many are taken, as calls behind an iterator.
+    /// Returns the offset and the limit, as calls on an iterator.
     pub fn bounds(&mut self, chain: &Chain<'a>, outer: &[Vec<Code>]) -> Result<(String, String)> {
-        let is_seen_to =
+        let is_limited_by_scan =
             chain.sort.is_none() && chain.scan.filter.is_none() && chain.offset.is_none();
         let bound = |function: &Self, expr: Option<&Expr>, name: &str| -> Result<String> {
             let Some(expr) = expr else { return Ok(String::new()) };
@@ -416,7 +420,7 @@ impl<'a> Function<'a> {
             Ok(format!(".{name}(count({})?)", code.known()))
         };
         let skip = bound(self, chain.offset, "skip")?;
-        let take = bound(self, chain.limit.filter(|_| !is_seen_to), "take")?;
+        let take = bound(self, chain.limit.filter(|_| !is_limited_by_scan), "take")?;
         Ok((skip, take))
     }
 
@@ -434,7 +438,7 @@ impl<'a> Function<'a> {
             let sources = [outside, inside];
             let scope = function.scope(&sources, outer);
             let outputs: Vec<Code> =
-                node.outputs.iter().map(|expr| code_or_none(scope, expr)).collect();
+                node.outputs.iter().map(|expr| code_or_placeholder(scope, expr)).collect();
             function.filtered(join.join_filter.as_ref(), &sources, outer, &mut |function| {
                 function.filtered(join.filter.as_ref(), &sources, outer, &mut |function| {
                     body(function, &outputs)
@@ -457,7 +461,7 @@ impl<'a> Function<'a> {
         })
     }
 
-    /// A join whose inner rows are found by their keys: all are read in one round trip.
+    /// Prints a join whose inner rows are found by key: all are read in one round trip.
     fn join_by_key(
         &mut self,
         first: &Chain<'a>,
@@ -498,15 +502,15 @@ impl<'a> Function<'a> {
         Ok(())
     }
 
-    /// A table of the catalog.
+    /// Returns a table of the catalog.
     pub fn table(&self, table: usize) -> &'a Table {
         let catalog: &'a Catalog = &self.workload.catalog;
         &catalog.tables[table]
     }
 }
 
-/// An expression, or what stands for one that cannot be printed.
-fn code_or_none(scope: Scope<'_>, expr: &Expr) -> Code {
+/// Returns the code of an expression, or a placeholder if it is unsupported.
+fn code_or_placeholder(scope: Scope<'_>, expr: &Expr) -> Code {
     let kind = match expr.kind {
         ExprKind::Column(column) if scope.is_unreadable(column) => Kind::Unreadable,
         _ => Kind::Unknown,
@@ -514,7 +518,7 @@ fn code_or_none(scope: Scope<'_>, expr: &Expr) -> Code {
     scope.code(expr).unwrap_or_else(|_| Code::new("", kind))
 }
 
-/// The name of an index among the tables and indexes of a workload.
+/// Returns the name of an index in the module of the tables.
 pub fn index_name(table: &Table, index: &str) -> String {
     identifier(&format!("{}_by_{index}", table.name))
 }

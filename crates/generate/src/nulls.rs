@@ -1,15 +1,17 @@
-//! Variables that are null where they are given as part of a row. Procedures with `RETURN NEXT` give rows of which most columns
-//! are null: those are put into the result together, and a variable that nobody asks for otherwise is left out.
+//! Variables that are null when they are returned as part of a row. Procedures with `RETURN NEXT`
+//! return rows of mostly null columns: these are appended to the result together, and a variable
+//! that is not read elsewhere is dropped.
 //!
-//! A variable is known to be null from the beginning, or from where null is assigned to it, up to the end of the block or up to
-//! another assignment; in loops that assign it, it is not known.
+//! A variable is known to be null from its declaration, or from an assignment of null, until the
+//! end of the block or another assignment; not in loops that assign it.
 
 use crate::function::Function;
 use crate::variable::{Place, Variable};
 use sql::procedure::Block;
 
 impl Function<'_> {
-    /// Notes that the variables of the outermost block are null in the beginning, and what is given, too.
+    /// Notes which variables of the outermost block are initially null, including output
+    /// parameters.
     pub fn begin_with_nulls(&mut self, block: &Block) {
         let is_null = |place: &Place, variable: &Variable| {
             let is_declared_with = block
@@ -33,10 +35,10 @@ impl Function<'_> {
         self.print_null(place);
     }
 
-    /// Makes variables null that can be.
+    /// Assigns null to the variables that can be null.
     pub fn set_null(&mut self, places: &[Place]) {
         for &place in places {
-            self.variables.moves(place);
+            self.variables.read_from_variable(place);
             let variable = self.variables.at(place);
             if variable.is_read && variable.is_nullable {
                 self.print_null(place);
@@ -44,7 +46,7 @@ impl Function<'_> {
         }
     }
 
-    /// Prints that a variable is null, if the text names it at all.
+    /// Prints an assignment of null, if the code uses the variable at all.
     pub fn print_null(&mut self, place: Place) {
         if self.guess.own.contains(&place) {
             let line = format!("{} = None;", self.variables.at(place).name);

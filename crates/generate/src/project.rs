@@ -1,16 +1,18 @@
-//! A cargo project around generated code: a library of it, and the program `namdb` that links it.
+//! Generates a cargo project for generated code: a library with it, and the program `namdb` that
+//! links it.
 //!
-//! Its files are written once and belong to the user from then on; only the folder of the generated module is written anew. So a
-//! project may link several workloads, depend on other things, and do more in `main`.
+//! Its files are written once and then belong to the user; only the folder of the generated module
+//! is overwritten. So a project may link several workloads, have other dependencies, and extend
+//! `main`.
 
 use crate::folder::{FolderError, failure};
 use crate::names::identifier;
 use sql::file::replace;
 use std::path::{Path, PathBuf};
 
-/// The crates of namdb that a project depends on beside `namdb` itself: generated code names them.
+/// The crates of namdb, besides `namdb` itself, that generated code uses.
 const USED: [&str; 4] = ["fabric", "layout", "runtime", "txn"];
-/// Names that cargo, or a project's own files and dependencies, have taken.
+/// Names that cargo, a project's own files or its dependencies use.
 const TAKEN: [&str; 8] =
     ["build", "deps", "examples", "incremental", "lib", "main", "namdb", "test"];
 
@@ -27,24 +29,24 @@ pub enum Source {
 #[derive(Clone, Debug)]
 pub struct Project {
     folder: PathBuf,
-    /// Of the package, its library and program, and the module of the code.
+    /// Name of the package, its library and program, and the generated module.
     name: String,
     workload: String,
 }
 
-/// What became of a project's files.
+/// The result of writing a project's files.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Files {
-    /// Those that were not there.
+    /// Files that were created.
     pub written: Vec<String>,
-    /// Those that were there, and are as they were.
+    /// Existing files, which were left unchanged.
     pub kept: Vec<String>,
-    /// Whether the library that was there does not have the module.
+    /// Whether the existing library does not declare the module.
     pub lacks_module: bool,
 }
 
 impl Project {
-    /// The project in `folder` for the code of a workload.
+    /// Describes the project in `folder` for the code of a workload.
     pub fn new(folder: &Path, workload: &str) -> Self {
         let mut name = identifier(workload);
         if TAKEN.contains(&name.as_str()) {
@@ -53,12 +55,11 @@ impl Project {
         Self { folder: folder.to_path_buf(), name, workload: workload.to_owned() }
     }
 
-    /// Where it is.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// What package, program and module are called.
+    /// The name of package, program and module.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -68,11 +69,11 @@ impl Project {
         self.folder.join("src").join(&self.name)
     }
 
-    /// Writes the files that are not there, or with `checks_only` tells which.
+    /// Writes the missing files, or with `checks_only` only lists them.
     ///
     /// # Errors
     ///
-    /// A file or folder is out of reach.
+    /// A file or folder is not accessible.
     pub fn write(&self, source: &Source, checks_only: bool) -> Result<Files, FolderError> {
         let sources = self.folder.join("src");
         if !checks_only {
@@ -87,7 +88,7 @@ impl Project {
             && !self.folder.join("Cargo.toml").exists()
             && let Ok(lock) = std::fs::read_to_string(root.join("Cargo.lock"))
         {
-            // A new project begins with the versions that this checkout is tested with.
+            // A new project starts with the versions that this checkout was tested with.
             texts.push(("Cargo.lock", lock));
         }
         let mut files = Files::default();
@@ -145,7 +146,7 @@ namdb-lab = {{ {lab}, optional = true }}
         )
     }
 
-    /// Where a crate of namdb is, as a manifest says it.
+    /// Returns the location of a crate of namdb for the manifest.
     fn place(&self, source: &Source, name: &str) -> String {
         let root = match source {
             Source::Repository(address) => return format!("git = {address:?}"),
@@ -153,7 +154,7 @@ namdb-lab = {{ {lab}, optional = true }}
         };
         let whole = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
         let (root, folder) = (whole(root), whole(&self.folder));
-        // A project inside of a checkout goes where that goes.
+        // A project inside the checkout refers to it by a relative path.
         let root = match folder.strip_prefix(&root) {
             Ok(inside) => inside.components().map(|_| "..").collect(),
             Err(_) => root,
@@ -209,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_stays_and_what_it_lacks_is_told() {
+    fn existing_files_are_kept_and_a_missing_module_is_reported() {
         let folder = std::env::temp_dir().join(format!("namdb-project-{}", std::process::id()));
         let checkout = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let source = Source::Checkout(checkout);

@@ -1,8 +1,9 @@
-//! Rows that others refer to: a row that is referred to has to be there, and one that goes may be referred to by none. A row
-//! that is missing, or in the way, deviates.
+//! Foreign keys: a referenced row must exist, and a deleted row must not be referenced. A violation
+//! deviates.
 //!
-//! Rows are read at the transaction's snapshot, as the executor does, and calls of procedures that change such tables are
-//! serializable: whoever takes the row away, or adds one that refers to it, meanwhile lets one of the two begin anew.
+//! Rows are read at the transaction's snapshot, as the executor does, and procedures that change
+//! such tables are serializable: if another transaction concurrently deletes the referenced row, or
+//! inserts a referencing one, one of the two is aborted and retried.
 
 use crate::access::key_of;
 use crate::code::Code;
@@ -19,7 +20,8 @@ use std::collections::BTreeSet;
 
 type Result<T> = std::result::Result<T, Unsupported>;
 
-/// Whether carrying out a plan looks for rows of a table which rows refer to, or which refer to rows.
+/// Whether executing a plan reads rows of a table for a foreign key, of the referenced or of the
+/// referencing side.
 pub fn looks_for(catalog: &Catalog, root: &Node, table: usize) -> bool {
     let mut found = false;
     root.walk(&mut |node| {
@@ -46,14 +48,14 @@ pub fn looks_for(catalog: &Catalog, root: &Node, table: usize) -> bool {
 }
 
 impl<'a> Function<'a> {
-    /// Whether carrying out a plan looks for rows because of any reference.
+    /// Whether executing a plan reads rows for any foreign key.
     pub fn looks_for_any(&self, root: &Node) -> bool {
         let catalog = &self.workload.catalog;
         (0..catalog.tables.len()).any(|table| looks_for(catalog, root, table))
     }
 
-    /// Prints the looking for the rows that a row of a table refers to, which has these values now, as far as columns that refer
-    /// have changed; of a new row all have.
+    /// Prints the checks that the rows exist that a table's row references. `row` has its new
+    /// values; only foreign keys with changed columns are checked, or all for a new row.
     pub fn check_references(
         &mut self,
         table: usize,
@@ -79,7 +81,7 @@ impl<'a> Function<'a> {
             matches!(way(to, &reference.references), Some(Way::Key(_)))
         };
         let (by_key, others): (Vec<_>, Vec<_>) = wanted.into_iter().partition(are_by_key);
-        // Rounds that go side by side gather their own rows to read.
+        // Iterations in lockstep collect their own reads.
         match by_key.len() > 1 && !self.rounds.is_inside {
             true => self.read_referred(table, &by_key, row)?,
             false => by_key.iter().try_for_each(|reference| self.refer(table, reference, row))?,
@@ -87,7 +89,7 @@ impl<'a> Function<'a> {
         others.iter().try_for_each(|reference| self.refer(table, reference, row))
     }
 
-    /// Several rows are read in one round trip.
+    /// Prints reading several referenced rows in one round trip.
     fn read_referred(
         &mut self,
         from: usize,
@@ -121,7 +123,7 @@ impl<'a> Function<'a> {
         Ok(())
     }
 
-    /// One row is looked for.
+    /// Prints looking up one referenced row.
     fn refer(&mut self, from: usize, reference: &'a ForeignKey, row: &[Code]) -> Result<()> {
         let (table, columns) = (reference.table, reference.references.as_slice());
         self.with_key(table, columns, (from, &reference.columns), row, &mut |function, key| {
@@ -129,7 +131,7 @@ impl<'a> Function<'a> {
         })
     }
 
-    /// Prints that no row refers to one that goes, which has these values.
+    /// Prints the checks that no row references a deleted one with these values.
     pub fn check_referrers(&mut self, table: usize, row: &[Code]) -> Result<()> {
         let catalog: &'a Catalog = &self.workload.catalog;
         for (of, other) in catalog.tables.iter().enumerate() {
@@ -147,12 +149,12 @@ impl<'a> Function<'a> {
         Ok(())
     }
 
-    /// Whether values of columns that refer are values of those that they refer to as they are.
+    /// Whether the values of the referencing columns can be used as keys without a cast.
     pub fn are_alike(&self, from: &Table, reference: &ForeignKey) -> bool {
         are_alike(from, &reference.columns, self.table(reference.table), &reference.references)
     }
 
-    /// Refuses an update of columns that other tables refer to.
+    /// Refuses an update of columns that other tables reference.
     pub fn check_referred_columns(&self, table: usize, changed: &[usize]) -> Result<()> {
         let tables = &self.workload.catalog.tables;
         let mut keys = tables.iter().flat_map(|other| &other.foreign_keys);
@@ -165,7 +167,8 @@ impl<'a> Function<'a> {
         }
     }
 
-    /// Prints what is done with the key that values of `own` columns make of another table's `columns`, unless one is null.
+    /// Prints `body` with the key that values of `own` columns form for another table's `columns`,
+    /// unless one of them is null.
     fn with_key(
         &mut self,
         table: usize,
@@ -205,7 +208,7 @@ impl<'a> Function<'a> {
         Ok(())
     }
 
-    /// Prints that a row with a key has to be there, or may not be.
+    /// Prints the check that a row with a key exists, or does not exist.
     fn look_for(
         &mut self,
         table: usize,
@@ -237,13 +240,13 @@ impl<'a> Function<'a> {
     }
 }
 
-/// Whether values of the columns of one table are values of those of another as they are.
+/// Whether values of the columns of one table are valid in those of another without a cast.
 fn are_alike(from: &Table, own: &[usize], to: &Table, columns: &[usize]) -> bool {
     let type_of = |table: &Table, column: usize| table.schema.columns()[column].column_type;
     own.iter().zip(columns).all(|(&own, &other)| fits(type_of(from, own), type_of(to, other)))
 }
 
-/// Whether a value of one column is one of another as it is.
+/// Whether a value of one column type is valid in another without a cast.
 fn fits(own: ColumnType, other: ColumnType) -> bool {
     use ColumnType as C;
     match (own, other) {

@@ -1,4 +1,4 @@
-//! Rows of results.
+//! Prints rows of results.
 
 use crate::code::{Code, Kind};
 use crate::function::Function;
@@ -9,7 +9,7 @@ use sql::procedure::{Parameter, ParameterMode};
 type Result<T> = std::result::Result<T, Unsupported>;
 
 impl Function<'_> {
-    /// A row of the output parameters.
+    /// Returns a row of the output parameters.
     pub fn give_outputs(&mut self) -> Result<()> {
         let outputs =
             self.procedure.routine.parameters.iter().filter(|p| p.mode != ParameterMode::In);
@@ -22,14 +22,14 @@ impl Function<'_> {
         self.cells(&codes)
     }
 
-    /// A row of the result.
+    /// Returns a row.
     pub fn give(&mut self, columns: &[Code], results: &[Expr]) -> Result<()> {
         let codes = self.codes(results, columns, &[])?;
         self.records(&codes);
         self.cells(&codes)
     }
 
-    /// A row of these values. Most of a table's row is given in one piece.
+    /// Appends a row of these values. A row that is most of a table's row is copied as a whole.
     fn cells(&mut self, codes: &[Code]) -> Result<()> {
         if let Some((record, columns)) = self.whole(codes) {
             self.line(format!("call.results.record(&{record}, &[{columns}]);"));
@@ -56,7 +56,7 @@ impl Function<'_> {
         Ok(())
     }
 
-    /// A value of a row.
+    /// Appends a value to the row.
     pub fn cell(&mut self, code: &Code) -> Result<()> {
         let suffix = if code.is_nullable { "_or_null" } else { "" };
         let text = &code.as_shown()?.text;

@@ -1,11 +1,13 @@
-//! Loops whose rounds go side by side: what all rounds read next is read together, so that a loop takes as many round trips as
-//! one of its rounds.
+//! Loops whose iterations run in lockstep: the next reads of all iterations are batched, so that
+//! the loop takes as many round trips as one iteration.
 //!
-//! That changes nothing of what a procedure does, because of what is asked of such a loop. Each round finds the rows of tables
-//! that the loop changes by keys that have the number of the round in the same column, so that no round looks at another's
-//! rows. Rows of the result are given behind the last reading, in the order of the rounds, and there alone are variables looked
-//! at and assigned that go from one round to the next, or behind the loop. And what ends a round early is an error: where one is
-//! raised before that, the call deviates, and the executor finds out which is the first.
+//! Lockstep does not change the result of a procedure, because such a loop must meet some
+//! conditions. In tables that the loop changes, each iteration finds rows by keys that have the
+//! iteration's number in the same column, so that no iteration sees another's rows. Rows of the
+//! result are returned after the last read, in iteration order; variables that carry over from one
+//! iteration to the next, or after the loop, are also read and assigned only there. An iteration
+//! can end early only with an error: if one is raised before that point, the call deviates, and the
+//! executor determines which error comes first.
 
 use crate::ahead::assignments;
 use crate::chain::Chain;
@@ -19,54 +21,53 @@ use sql::expression::{Expr, ExprKind};
 use sql::procedure::{Block, Over, ParameterMode, Returns, Sql, Statement, StatementKind, Target};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Most rounds: what they keep from one reading to the next is on the stack.
+/// Maximum number of iterations: the state that they keep between two reads is on the stack.
 const ROUNDS_MAX: i64 = 32;
 
-/// Which loops go side by side, and how far their printing has come.
+/// The loops that run in lockstep, and the state of printing one.
 #[derive(Clone, Debug, Default)]
 pub struct Rounds<'a> {
-    /// By the variables that count their rounds.
+    /// By loop variable.
     pub loops: BTreeMap<usize, Vec<Reading<'a>>>,
-    /// What is printed up to, while one of them is.
+    /// The read at which the current step ends, while a loop is being printed.
     pub next: Option<Next<'a>>,
-    /// Whether one of them is printed, and has not come behind its last reading.
+    /// Whether a loop is being printed, and its last read has not been reached.
     pub is_inside: bool,
 }
 
-/// A statement that finds rows.
+/// A statement that reads rows.
 #[derive(Clone, Debug)]
 pub struct Reading<'a> {
-    /// Its number.
     pub statement: u32,
-    /// What it changes.
+    /// The table that it changes.
     changed: Option<usize>,
     /// The plan of its rows.
     pub chain: Chain<'a>,
-    /// Whether it takes the first row alone.
+    /// Whether it takes only the first row.
     pub takes_first: bool,
 }
 
 impl Reading<'_> {
-    /// Whether it finds one row by its key, and not those of a range.
+    /// Whether it finds a single row by its key, instead of a range.
     pub fn is_by_key(&self) -> bool {
         matches!(self.chain.scan.access, Access::Key(_))
     }
 }
 
-/// The one way through a round, as far as it was followed.
+/// The path through an iteration, as far as it has been followed.
 #[derive(Default)]
 struct Way<'a> {
     readings: Vec<Reading<'a>>,
-    /// Whether rows were given on it.
+    /// Whether rows were returned on it.
     has_given: bool,
-    /// Variables that are looked at or assigned before the rows of the last reading are at hand.
+    /// Variables that are read or assigned before the rows of the last read are available.
     early: BTreeSet<usize>,
-    /// The same behind the last reading.
+    /// Variables that are read or assigned after that.
     late: BTreeSet<usize>,
 }
 
 impl<'a> Function<'a> {
-    /// Finds loops of the outermost block whose rounds can go side by side.
+    /// Finds loops of the outermost block whose iterations can run in lockstep.
     pub fn survey_rounds(&mut self, block: &'a Block) {
         for (at, statement) in block.statements.iter().enumerate() {
             let StatementKind::Loop { label: None, over, body } = &statement.kind else { continue };
@@ -78,7 +79,8 @@ impl<'a> Function<'a> {
         }
     }
 
-    /// The readings of a loop whose rounds can go side by side, with these statements behind it.
+    /// Returns the reads of a loop if its iterations can run in lockstep; `behind` are the
+    /// statements after it.
     fn readings_of(
         &self,
         variable: usize,
@@ -100,21 +102,21 @@ impl<'a> Function<'a> {
             && self.found().is_none();
         let round = Round { variable, body };
         let mut changed = readings.iter().filter_map(|reading| reading.changed);
-        // Asked for last: what is carried could be copied in a circle.
-        let are_apart = is_possible
+        // Checked last: a carried variable could be copied in a cycle.
+        let are_disjoint = is_possible
             && changed.all(|table| {
                 let key = self.table(table).schema.key();
-                (0..key.len()).any(|column| round.tells_apart(table, column, &readings))
+                (0..key.len()).any(|column| round.differs_by_iteration(table, column, &readings))
             });
-        are_apart.then_some(readings)
+        are_disjoint.then_some(readings)
     }
 
-    /// Variables that a round looks at before it assigns them.
+    /// Lists the variables that an iteration reads before it assigns them.
     pub fn carried(&self, body: &[Statement]) -> impl Iterator<Item = usize> {
         wanted(self.procedure, body).into_iter().map(|(variable, _)| variable)
     }
 
-    /// Variables that are asked for behind a loop, before these statements assign them.
+    /// Returns the variables that are read after a loop before these statements assign them.
     fn asked_for(&self, behind: &[Statement]) -> BTreeSet<usize> {
         let routine = &self.procedure.routine;
         let mut all: BTreeSet<usize> = self.carried(behind).collect();
@@ -125,20 +127,20 @@ impl<'a> Function<'a> {
         all
     }
 
-    /// The variables that statements look at or assign.
+    /// Returns the variables that statements read or assign.
     fn touched(&self, statements: &[Statement]) -> BTreeSet<usize> {
         let mut all: BTreeSet<usize> = self.carried(statements).collect();
         assignments(statements, &mut all);
         all
     }
 
-    /// Follows the one way through a round, and gathers its readings.
+    /// Follows the path through an iteration, and collects its reads.
     fn gather(&self, statements: &'a [Statement], way: &mut Way<'a>) -> bool {
         let mut at = 0;
         while let Some(statement) = statements.get(at) {
             at += 1;
             let Some(reading) = self.reading(statement) else {
-                if !self.goes_through(std::slice::from_ref(statement), way) {
+                if !self.only_uses_variables(std::slice::from_ref(statement), way) {
                     return false;
                 }
                 continue;
@@ -151,7 +153,7 @@ impl<'a> Function<'a> {
             assignments(std::slice::from_ref(statement), &mut way.late);
             way.readings.push(reading);
             if let StatementKind::Loop { body, .. } = &statement.kind {
-                if !self.goes_through(body, way) {
+                if !self.only_uses_variables(body, way) {
                     return false;
                 }
                 continue;
@@ -160,20 +162,20 @@ impl<'a> Function<'a> {
                 statements.get(at).and_then(|next| found::test(&self.procedure.routine, next));
             let Some(test) = test else { continue };
             at += 1;
-            if gives(test.absent) || !self.goes_through(test.absent, way) {
+            if gives(test.absent) || !self.only_uses_variables(test.absent, way) {
                 return false;
             }
-            if self.goes_through(test.present, way) {
+            if self.only_uses_variables(test.present, way) {
                 continue;
             }
-            // What is left of the round is in there.
+            // The branch contains the rest of the iteration.
             return at == statements.len() && self.gather(test.present, way);
         }
         true
     }
 
-    /// Follows statements that work with variables alone; answers whether they all do.
-    fn goes_through(&self, statements: &[Statement], way: &mut Way<'a>) -> bool {
+    /// Follows statements that only use variables; returns whether all do.
+    fn only_uses_variables(&self, statements: &[Statement], way: &mut Way<'a>) -> bool {
         if !statements.iter().all(is_plain) {
             return false;
         }
@@ -182,7 +184,7 @@ impl<'a> Function<'a> {
         true
     }
 
-    /// The variables that the plan of a statement looks at.
+    /// Returns the variables that the plan of a statement reads.
     fn variables_of(&self, statement: u32) -> BTreeSet<usize> {
         let mut all = BTreeSet::new();
         let Some(planned) = self.procedure.statements.get(statement as usize - 1) else {
@@ -198,7 +200,7 @@ impl<'a> Function<'a> {
         all
     }
 
-    /// A statement that finds rows of one table by a key or a range.
+    /// Returns the read of a statement that finds rows of one table by a key or a range.
     fn reading(&self, statement: &'a Statement) -> Option<Reading<'a>> {
         let sql = sql_of(statement)?;
         let procedure: &'a procedure::Procedure = self.procedure;
@@ -217,14 +219,14 @@ impl<'a> Function<'a> {
         let takes_first = matches!(&statement.kind, StatementKind::Sql { .. })
             && matches!(&sql.query, sql::query::Query::Select(_))
             && chain.filter_behind().is_none();
-        // Rows that others refer to may be changed by other rounds.
+        // Other iterations may change the rows that foreign key checks read.
         let is_wanted =
             is_found && planned.sub_plans.is_empty() && !self.looks_for_any(&planned.root);
         is_wanted.then_some(Reading { statement: sql.number, changed, chain, takes_first })
     }
 }
 
-/// The variable and the bounds of a loop with few rounds.
+/// Returns the variable and the bounds of a loop with few iterations.
 pub fn bounds(over: &Over) -> Option<(usize, i64, i64)> {
     let Over::Range { variable, from, to, by: None, reverse: false } = over else { return None };
     let (ExprKind::Integer(from), ExprKind::Integer(to)) = (&from.expr.kind, &to.expr.kind) else {
@@ -233,7 +235,7 @@ pub fn bounds(over: &Over) -> Option<(usize, i64, i64)> {
     (1..ROUNDS_MAX).contains(&to.checked_sub(*from)?).then_some((*variable, *from, *to))
 }
 
-/// The statement of SQL that finds the rows of a statement.
+/// Returns the SQL statement that finds the rows of a statement.
 pub fn sql_of(statement: &Statement) -> Option<&Sql> {
     match &statement.kind {
         StatementKind::Sql { sql, .. } | StatementKind::Perform(sql) => Some(sql),
@@ -242,7 +244,7 @@ pub fn sql_of(statement: &Statement) -> Option<&Sql> {
     }
 }
 
-/// Whether a statement works with variables alone, and goes on behind itself unless it ends the call.
+/// Whether a statement only uses variables, and control continues after it unless it ends the call.
 fn is_plain(statement: &Statement) -> bool {
     match &statement.kind {
         StatementKind::Assign { .. }
@@ -257,20 +259,20 @@ fn is_plain(statement: &Statement) -> bool {
     }
 }
 
-/// Whether statements give rows.
+/// Whether statements return rows.
 fn gives(statements: &[Statement]) -> bool {
     crate::body::any(statements, &|kind| matches!(kind, StatementKind::ReturnNext(_)))
 }
 
-/// A round of a loop.
+/// An iteration of a loop.
 struct Round<'a> {
     variable: usize,
     body: &'a [Statement],
 }
 
 impl Round<'_> {
-    /// Whether all readings of a table have the number of the round in this column of its primary key.
-    fn tells_apart(&self, table: usize, column: usize, readings: &[Reading<'_>]) -> bool {
+    /// Whether all reads of a table have the iteration's number in this column of its primary key.
+    fn differs_by_iteration(&self, table: usize, column: usize, readings: &[Reading<'_>]) -> bool {
         let scans = readings.iter().map(|reading| reading.chain.scan);
         scans.filter(|scan| scan.table == table).all(|scan| self.is_of_round(scan, column))
     }
@@ -284,7 +286,7 @@ impl Round<'_> {
         values.get(column).is_some_and(|value| self.is_number(value))
     }
 
-    /// Whether a value is the number of the round, and so another one in each.
+    /// Whether a value is the iteration's number, and so differs between iterations.
     fn is_number(&self, value: &Expr) -> bool {
         match &value.kind {
             ExprKind::Variable(variable) => *variable == self.variable || self.is_copy(*variable),
@@ -297,7 +299,7 @@ impl Round<'_> {
         }
     }
 
-    /// Whether a variable is assigned the number of the round, and nothing else.
+    /// Whether a variable is assigned only the iteration's number.
     fn is_copy(&self, variable: usize) -> bool {
         let mut copies = 0;
         for statement in self.body {
@@ -319,7 +321,7 @@ impl Round<'_> {
     }
 }
 
-/// Whether an expression names a variable.
+/// Whether an expression contains a variable.
 fn names(expr: &Expr, variable: usize) -> bool {
     let mut found = false;
     expr.visit(&mut |part| found |= part.kind == ExprKind::Variable(variable));

@@ -1,9 +1,9 @@
-//! What every row of a table satisfies. A row that does not deviates: the executor tells which condition it is, in PostgreSQL's
-//! words.
+//! Constraints on a table's rows. A violation deviates: the executor reports which one, in
+//! PostgreSQL's words.
 
 use crate::code::{Code, Kind};
 use crate::function::Function;
-use crate::truth::Asked;
+use crate::truth::TruthTest;
 use crate::unsupported::Unsupported;
 use sql::expression::{Expr, ExprKind};
 use sql::function::Function as Called;
@@ -12,9 +12,9 @@ use std::collections::BTreeSet;
 type Result<T> = std::result::Result<T, Unsupported>;
 
 impl Function<'_> {
-    /// Binds the values of a row that its conditions, and texts that its references look at to names: they are looked at, and
-    /// stored.
-    pub fn settle_checked(
+    /// Binds the values of a row that its checks use, and the texts that its foreign keys use, to
+    /// names: they are used twice, in the check and in the row.
+    pub fn bind_checked_values(
         &mut self,
         table: usize,
         row: &mut [Code],
@@ -41,8 +41,8 @@ impl Function<'_> {
         Ok(())
     }
 
-    /// Prints that a row of a table, which has these values now, satisfies the conditions that name columns which have
-    /// changed; of a new row all have.
+    /// Prints the checks of a table's row. `row` has its new values; only checks that use changed
+    /// columns are printed, or all for a new row.
     pub fn check_row(
         &mut self,
         table: usize,
@@ -50,7 +50,7 @@ impl Function<'_> {
         changed: Option<&[usize]>,
     ) -> Result<()> {
         for check in self.table(table).checks.iter().filter(|of| concerns(&of.condition, changed)) {
-            let holds = self.scope(&[row], &[]).truth(&check.condition, Asked::NotFalse)?;
+            let holds = self.scope(&[row], &[]).truth(&check.condition, TruthTest::NotFalse)?;
             if holds.text == "true" {
                 continue;
             }
@@ -63,8 +63,8 @@ impl Function<'_> {
         Ok(())
     }
 
-    /// Binds a value of a column to a name, unless it has one, or is as short: the row that it may be read from is about to
-    /// change.
+    /// Binds a value of a column to a name, unless it is a name or a literal: the row from which it
+    /// is read is about to change.
     pub fn settled(&mut self, table: usize, column: usize, code: &Code) -> Result<Code> {
         let described = &self.table(table).schema.columns()[column];
         if code.text == "None" {
@@ -101,13 +101,13 @@ impl Function<'_> {
     }
 }
 
-/// Whether a piece gives part of a text that lasts longer than a row.
+/// Whether a fragment is a slice of a text that outlives the row.
 fn is_slice(code: &Code) -> bool {
     let is_plain = code.rows.is_empty() && !code.is_nullable;
     is_plain && code.text.starts_with("text::") && !code.text.contains('&')
 }
 
-/// The columns of source 0 that a condition names.
+/// Returns the columns of source 0 that a condition uses.
 fn columns_of(condition: &Expr) -> BTreeSet<usize> {
     let mut columns = BTreeSet::new();
     condition.visit(&mut |part| {
@@ -118,7 +118,8 @@ fn columns_of(condition: &Expr) -> BTreeSet<usize> {
     columns
 }
 
-/// Whether a condition may have another answer since these columns changed, or since the time did.
+/// Whether a condition may have another result because of changed columns, or because it depends on
+/// the time.
 fn concerns(condition: &Expr, changed: Option<&[usize]>) -> bool {
     let Some(changed) = changed else { return true };
     let mut is_of_time = false;

@@ -1,5 +1,5 @@
-//! The printing of loops whose rounds go side by side, see [`crate::rounds`]: a loop over the rounds for each step up to the next
-//! reading, then that reading for all of them.
+//! Prints loops that run in lockstep, see [`crate::rounds`]: for each step a loop over the
+//! iterations up to their next read, then that read for all of them.
 
 use crate::access::key;
 use crate::ahead::assignments;
@@ -15,35 +15,35 @@ use std::collections::BTreeSet;
 
 type Result<T> = std::result::Result<T, Unsupported>;
 
-/// Where a step ends: with the rows of a reading asked for.
+/// The end of a step: the next read.
 #[derive(Clone, Debug)]
 pub struct Next<'a> {
     reading: Reading<'a>,
-    /// The list of what each round keeps.
+    /// The list of the state that each iteration keeps.
     kept: String,
-    /// The variables that a round assigns.
+    /// The variables that an iteration assigns.
     variables: BTreeSet<usize>,
-    /// What is left of a round, once the step has come to its end.
+    /// The rest of an iteration after the step; set at the end of the step.
     rest: Option<&'a [Statement]>,
-    /// What is kept of it.
+    /// The places that an iteration keeps.
     places: Vec<Place>,
 }
 
-/// What the rounds of a step are printed between.
+/// The code around the iterations of a step.
 struct Step {
     begin: String,
-    /// Gives the lists back that the step has read from.
+    /// Returns the lists from which the step has read.
     end: String,
 }
 
 impl<'a> Function<'a> {
-    /// Prints a loop side by side, if it is one of those.
-    pub fn go_side_by_side(&mut self, over: &'a Over, body: &'a [Statement]) -> Result<bool> {
+    /// Prints a loop in lockstep, if it can run so; returns whether it did.
+    pub fn run_in_lockstep(&mut self, over: &'a Over, body: &'a [Statement]) -> Result<bool> {
         let Some((variable, from, to)) = bounds(over) else { return Ok(false) };
         let Some(readings) = self.rounds.loops.get(&variable).cloned() else { return Ok(false) };
         let mut variables = BTreeSet::new();
         assignments(body, &mut variables);
-        // What goes from one round to the next stays where it is.
+        // Variables that carry over from one iteration to the next are not part of the state.
         let carried: BTreeSet<usize> = self.carried(body).collect();
         variables.retain(|assigned| !carried.contains(assigned));
         variables.insert(variable);
@@ -70,7 +70,7 @@ impl<'a> Function<'a> {
             rest = reached;
             step = self.read_of_rounds(&next, variable);
         }
-        // Here the rounds come one after the other.
+        // After the last read, the iterations run one after the other.
         self.rounds.is_inside = false;
         self.line(&step.begin);
         self.statements(rest)?;
@@ -78,7 +78,7 @@ impl<'a> Function<'a> {
         Ok(true)
     }
 
-    /// Prints the reading that a step has come to; answers what the next one is printed between.
+    /// Prints the read at the end of a step; returns the code around the next step.
     fn read_of_rounds(&mut self, next: &Next<'a>, variable: usize) -> Step {
         let Next { reading, kept, places, .. } = next;
         let table = reading.chain.scan.table;
@@ -109,7 +109,8 @@ impl<'a> Function<'a> {
         Step { begin, end }
     }
 
-    /// The names of what is kept, each with a comma behind it, and the declaration of the loop's variable if it is one.
+    /// Returns the names of the kept places, each followed by a comma, and the declaration of the
+    /// loop variable if it is one of them.
     fn kept_names(&self, places: &[Place], variable: usize) -> (String, String) {
         let name = |place: &Place| format!("{}, ", self.variables.at(*place).name);
         let is_counted = places.contains(&(variable, None));
@@ -118,8 +119,9 @@ impl<'a> Function<'a> {
         (places.iter().map(name).collect(), declared)
     }
 
-    /// Asks for the rows of the statement that a step ends with, if these statements begin with it; answers whether they do.
-    pub fn ends_step(&mut self, rest: &'a [Statement]) -> Result<bool> {
+    /// If the rest of an iteration begins with the next read, prints adding it to the batch;
+    /// returns whether it did.
+    pub fn end_step(&mut self, rest: &'a [Statement]) -> Result<bool> {
         let Some(number) = rest.first().and_then(sql_of).map(|sql| sql.number) else {
             return Ok(false);
         };
@@ -141,7 +143,7 @@ impl<'a> Function<'a> {
         Ok(true)
     }
 
-    /// The key or range of a reading.
+    /// Returns the key or range of a read.
     fn asked(&mut self, reading: &Reading<'a>) -> Result<String> {
         let chain = &reading.chain;
         let table = self.table(chain.scan.table);

@@ -1,4 +1,4 @@
-//! The tables of a workload as Rust: their numbers in a database, and the places of their columns.
+//! Prints the tables of a workload: their ids in a database, and the slots of their columns.
 
 use crate::code::Kind;
 use crate::names::{constant, identifier};
@@ -8,7 +8,7 @@ use layout::Place;
 use sql::{Catalog, Table};
 use std::fmt::Write;
 
-/// The module `tables`, with what procedures need of rows.
+/// Returns the module `tables`, with the projections that procedures use.
 pub fn module(catalog: &Catalog, needs: &[Need]) -> String {
     let has_index = catalog.tables.iter().any(|table| !table.indexes.is_empty());
     let numbers = match (needs.is_empty(), has_index) {
@@ -75,7 +75,7 @@ pub fn module(catalog: &Catalog, needs: &[Need]) -> String {
     out
 }
 
-/// The field of what a procedure needs.
+/// Appends the field of a projection.
 fn field_of(out: &mut String, catalog: &Catalog, need: &Need) {
     let of = &catalog.tables[need.table];
     let named = |&column: &usize| format!("`{}`", of.schema.columns()[column].name);
@@ -118,7 +118,7 @@ fn columns(out: &mut String, table: &Table) {
     out.push_str("];\n}\n");
 }
 
-/// Whether generated code reads a column, which it does where the place is a constant.
+/// Whether generated code can read a column: its slot must be a constant.
 pub fn is_readable(table: &Table, column: usize) -> bool {
     let column_type = table.schema.columns()[column].column_type;
     let kind = Kind::of_column(column_type);

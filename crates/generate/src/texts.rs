@@ -1,8 +1,9 @@
-//! Texts that stay in their rows: where a variable takes a text from a row that is at hand up to the end of the block, whoever
-//! asks for the variable looks into the row, as long as nothing else is assigned to it. Nothing is copied then, and a variable
-//! that nobody asks for beyond that is left out.
+//! Texts that stay in their rows: if a variable is assigned a text from a row that is available
+//! until the end of the block, reads of the variable use the row instead, until another assignment.
+//! This avoids copying the text, and a variable that is not read elsewhere is dropped.
 //!
-//! Only columns that the procedure does not change are looked at later, of tables that it deletes nothing from.
+//! This applies only to columns that the procedure does not change, of tables from which it deletes
+//! nothing.
 
 use crate::code::{Code, Kind, Row};
 use crate::function::Function;
@@ -13,28 +14,32 @@ use sql::procedure::Statement;
 use std::collections::BTreeSet;
 
 impl<'a> Function<'a> {
-    /// Notes that a row is at hand up to the end of the block.
-    pub fn row_lasts(&mut self, table: usize, row: &Row) {
-        self.lasting.push((table, row.clone()));
+    /// Notes that a row is available until the end of the block.
+    pub fn note_available_row(&mut self, table: usize, row: &Row) {
+        self.available_rows.push((table, row.clone()));
     }
 
-    /// Notes that a variable has taken a text from a row that lasts, if it has; answers whether it needs no assignment.
-    pub fn text_stays(&mut self, place: Place, variable: &Variable, code: &Code) -> bool {
-        self.variables.moves(place);
+    /// Notes that a variable was assigned a text from an available row, if that is so; returns
+    /// whether the assignment can be omitted.
+    pub fn try_keep_in_row(&mut self, place: Place, variable: &Variable, code: &Code) -> bool {
+        self.variables.read_from_variable(place);
         let is_text = code.kind == Kind::Text && variable.kind == Ok(Kind::Text);
         if !is_text || code.is_nullable || !self.is_unchanged_column(code) {
             return false;
         }
-        self.variables.stays(place, self.depth, code.clone());
+        self.variables.read_from_row(place, self.depth, code.clone());
         let fits = code.bytes_max.zip(variable.bytes_max).is_some_and(|(code, of)| code <= of);
         fits && !self.guess.own.contains(&place)
     }
 
-    /// Whether a text is a column of a row that lasts, which the procedure does not change.
+    /// Whether a text is a column of an available row, and the procedure does not change the
+    /// column.
     fn is_unchanged_column(&self, code: &Code) -> bool {
         let mut rows = code.rows.iter();
         let (Some(row), None) = (rows.next(), rows.next()) else { return false };
-        let Some((table, _)) = self.lasting.iter().find(|(_, lasting)| lasting == row) else {
+        let Some((table, _)) =
+            self.available_rows.iter().find(|(_, available_rows)| available_rows == row)
+        else {
             return false;
         };
         let of = self.table(*table);
@@ -55,14 +60,14 @@ impl<'a> Function<'a> {
         })
     }
 
-    /// Forgets which texts stay in rows, of variables that statements assign which are carried out again and again.
-    pub fn texts_move(&mut self, body: &[Statement]) {
+    /// Forgets which texts stay in rows for the variables that a loop assigns.
+    pub fn forget_texts_of_assigned(&mut self, body: &[Statement]) {
         let mut assigned = BTreeSet::new();
         crate::ahead::assignments(body, &mut assigned);
-        self.variables.move_all(&|(variable, _), _| assigned.contains(&variable));
+        self.variables.read_from_variables(&|(variable, _), _| assigned.contains(&variable));
     }
 
-    /// The variables that the text names.
+    /// Returns the variables that the code uses.
     pub fn own(&self) -> BTreeSet<Place> {
         let named =
             self.variables.all().filter(|(_, variable)| has_word(&self.out, &variable.name));

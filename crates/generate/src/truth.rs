@@ -1,7 +1,8 @@
-//! Conditions over values that may be null: SQL takes them for true, for false, or for neither.
+//! Conditions over nullable values, in SQL's three-valued logic.
 //!
-//! `WHERE` asks whether a condition is true, `CHECK` whether it is not false. Neither needs the third answer for itself: it is
-//! known of each part which of the two is asked, and a null stands for the other one there.
+//! `WHERE` tests whether a condition is true, `CHECK` whether it is not false. Neither needs the
+//! third truth value: for each part of the condition it is known which of the two tests applies,
+//! and so which result null leads to.
 
 use crate::cast::rescaled;
 use crate::code::{Code, Kind};
@@ -11,17 +12,17 @@ use sql::expression::{BinaryOperator, Expr, ExprKind, UnaryOperator};
 
 type Result<T> = std::result::Result<T, Unsupported>;
 
-/// What is asked of a condition.
+/// The test applied to a condition.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Asked {
-    /// Whether it is true.
+pub enum TruthTest {
+    /// Is it true?
     True,
-    /// Whether it is true, or neither true nor false.
+    /// Is it true or null?
     NotFalse,
 }
 
-impl Asked {
-    /// What is asked of a condition of which the negation is asked.
+impl TruthTest {
+    /// Returns the test for the operand of a negation.
     fn negated(self) -> Self {
         match self {
             Self::True => Self::NotFalse,
@@ -29,16 +30,16 @@ impl Asked {
         }
     }
 
-    /// The answer where a null decides.
+    /// Returns the result if the value is null.
     fn of_null(self) -> Code {
         Code::new((self == Self::NotFalse).to_string(), Kind::Bool)
     }
 }
 
 impl Scope<'_> {
-    /// The answer of a condition, as a truth value that is never null. Where a part of it may fail, a null deviates, as it does
-    /// elsewhere: which parts are computed at all would depend on it.
-    pub fn truth(self, expr: &Expr, asked: Asked) -> Result<Code> {
+    /// Returns the result of testing a condition, which is never null. If a part of it may fail,
+    /// null deviates, as everywhere else, because the evaluation order would depend on it.
+    pub fn truth(self, expr: &Expr, asked: TruthTest) -> Result<Code> {
         let answer = self.answer(expr, asked).ok();
         if let Some(code) = answer.as_ref().filter(|code| !code.can_stop()) {
             return Ok(code.clone());
@@ -55,7 +56,7 @@ impl Scope<'_> {
         }
     }
 
-    fn answer(self, expr: &Expr, asked: Asked) -> Result<Code> {
+    fn answer(self, expr: &Expr, asked: TruthTest) -> Result<Code> {
         use BinaryOperator as B;
         match &expr.kind {
             ExprKind::Binary { operator: BinaryOperator::And, left, right } => {
@@ -111,7 +112,7 @@ impl Scope<'_> {
         operand: &Expr,
         list: &[Expr],
         negated: bool,
-        asked: Asked,
+        asked: TruthTest,
     ) -> Result<Code> {
         let value = self.code(operand)?;
         let (equal, join): (_, fn(&Code, &Code) -> Code) = match negated {
@@ -125,8 +126,8 @@ impl Scope<'_> {
     }
 }
 
-/// A truth value that is computed otherwise.
-fn plain(code: Code, asked: Asked) -> Result<Code> {
+/// Returns the test of any other boolean expression.
+fn plain(code: Code, asked: TruthTest) -> Result<Code> {
     if code.kind != Kind::Bool {
         return Err(Unsupported::new("a condition that is not a truth value"));
     }
@@ -136,13 +137,13 @@ fn plain(code: Code, asked: Asked) -> Result<Code> {
         _ if column_apart(&code.text).is_some() => {
             one_nullable(&code, asked, &|value| Ok(value.text.clone()))?
         }
-        (true, Asked::True) => format!("{} == Some(true)", atom(&code.text)),
-        (true, Asked::NotFalse) => format!("{} != Some(false)", atom(&code.text)),
+        (true, TruthTest::True) => format!("{} == Some(true)", atom(&code.text)),
+        (true, TruthTest::NotFalse) => format!("{} != Some(false)", atom(&code.text)),
     };
     Ok(Code { text, is_nullable: false, ..code })
 }
 
-/// Whether two values are not distinct, nulls being the same.
+/// Returns `IS NOT DISTINCT FROM` of two values.
 pub fn same(a: &Code, b: &Code) -> Result<String> {
     if a.is_nullable == b.is_nullable && a.is_nullable {
         return match a.kind == b.kind {
@@ -153,7 +154,7 @@ pub fn same(a: &Code, b: &Code) -> Result<String> {
     comparison(BinaryOperator::Equal, a, b).map(|code| code.text)
 }
 
-/// `AND` of two answers.
+/// Returns `AND` of two tests.
 fn both(a: &Code, b: &Code) -> Code {
     match (a.text.as_str(), b.text.as_str()) {
         ("true", _) => b.clone(),
@@ -166,7 +167,7 @@ fn both(a: &Code, b: &Code) -> Code {
     }
 }
 
-/// `OR` of two answers.
+/// Returns `OR` of two tests.
 fn either(a: &Code, b: &Code) -> Code {
     match (a.text.as_str(), b.text.as_str()) {
         ("false", _) => b.clone(),
@@ -179,7 +180,7 @@ fn either(a: &Code, b: &Code) -> Code {
     }
 }
 
-/// An operand of `&&` or `||`, in parentheses if the other one may stand in it.
+/// Returns an operand of `&&` or `||`, in parentheses if it contains the other operator.
 fn operand(text: &str, other: &str) -> String {
     if text.contains(other) { format!("({text})") } else { text.to_owned() }
 }
@@ -196,8 +197,8 @@ fn negation(code: &Code) -> Code {
     Code { text, ..code.clone() }
 }
 
-/// A comparison of values of which some may be null.
-fn compared(operator: BinaryOperator, a: &Code, b: &Code, asked: Asked) -> Result<Code> {
+/// Returns a comparison of nullable values.
+fn compared(operator: BinaryOperator, a: &Code, b: &Code, asked: TruthTest) -> Result<Code> {
     if a.text == "None" || b.text == "None" {
         return Ok(asked.of_null());
     }
@@ -218,33 +219,33 @@ fn compared(operator: BinaryOperator, a: &Code, b: &Code, asked: Asked) -> Resul
     Ok(Code::from_parts(text, Kind::Bool, &[a, b]))
 }
 
-/// The answer where one operand may be null, out of what is asked of its value.
+/// Returns a test of a nullable value, given the test of its value.
 fn one_nullable(
     code: &Code,
-    asked: Asked,
+    asked: TruthTest,
     inner: &dyn Fn(&Code) -> Result<String>,
 ) -> Result<String> {
-    // A column of a row is asked twice rather than put into an option.
+    // Testing the null flag of a row's column is cheaper than building an option.
     if let Some((is_null, value)) = column_apart(&code.text) {
         let value = Code { text: value.to_owned(), is_nullable: false, ..code.clone() };
         let inner = inner(&value)?;
         return Ok(match asked {
-            Asked::True => format!("!{is_null} && {inner}"),
-            Asked::NotFalse => format!("{is_null} || {inner}"),
+            TruthTest::True => format!("!{is_null} && {inner}"),
+            TruthTest::NotFalse => format!("{is_null} || {inner}"),
         });
     }
     let inner = inner(&named("value", code))?;
     Ok(asked_of(&receiver(&code.text), "value", &inner, asked))
 }
 
-fn asked_of(option: &str, name: &str, inner: &str, asked: Asked) -> String {
+fn asked_of(option: &str, name: &str, inner: &str, asked: TruthTest) -> String {
     match asked {
-        Asked::True => format!("{option}.is_some_and(|{name}| {inner})"),
-        Asked::NotFalse => format!("{option}.is_none_or(|{name}| {inner})"),
+        TruthTest::True => format!("{option}.is_some_and(|{name}| {inner})"),
+        TruthTest::NotFalse => format!("{option}.is_none_or(|{name}| {inner})"),
     }
 }
 
-/// What a method is called on.
+/// Returns the receiver of a method call.
 pub fn receiver(text: &str) -> String {
     match text.strip_prefix('&') {
         Some(owned) if atom(owned) == owned => owned.to_owned(),
@@ -253,18 +254,19 @@ pub fn receiver(text: &str) -> String {
     }
 }
 
-/// The value behind an option, by a name.
+/// Returns the value inside an option, under a name.
 fn named(name: &str, code: &Code) -> Code {
     Code { text: name.to_owned(), is_nullable: false, ..code.clone() }
 }
 
-/// The test for null and the value of a column that may be null, see [`crate::function::Function::columns`].
+/// Splits the code of a nullable column into null test and value, see
+/// [`crate::function::Function::columns`].
 pub fn column_apart(text: &str) -> Option<(&str, &str)> {
     let (is_null, value) = text.strip_prefix("(!")?.split_once(").then(|| ")?;
     Some((is_null, value.strip_suffix(')')?))
 }
 
-/// The answer of a comparison of two literals.
+/// Evaluates a comparison of two literals.
 fn of_literals(operator: BinaryOperator, a: &Code, b: &Code) -> Option<bool> {
     use BinaryOperator as B;
     let is_literal = |code: &Code| code.text.starts_with("b\"");

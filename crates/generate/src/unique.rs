@@ -1,5 +1,6 @@
-//! Unique keys of secondary indexes. Transactions look whether they are free when they commit, SQL after each statement: where a
-//! key may be taken by a row of the same transaction that gives it up again, the executor looks.
+//! Unique secondary indexes. Transactions check them at commit, SQL after each statement: if a key
+//! may belong to a row that the same transaction later changes, the procedure is left to the
+//! executor.
 
 use crate::body::any;
 use crate::chain::Chain;
@@ -9,7 +10,7 @@ use procedure::node::{Node, Operator, Update};
 use sql::procedure::{Body, Over, StatementKind};
 
 impl Function<'_> {
-    /// Refuses a change of a table if what it gives to a unique key may not be what the key has in the end.
+    /// Refuses a change of a table if a unique key that it writes may not be the final one.
     pub fn check_unique(&self, table: usize) -> Result<(), Unsupported> {
         let statements = self.procedure.statements.iter().map(|statement| &statement.root);
         let changes: Vec<&Node> =
@@ -39,7 +40,7 @@ impl Function<'_> {
         }
     }
 
-    /// Whether an update changes one row, and is carried out once.
+    /// Whether an update changes a single row, and is executed once.
     fn is_once(&self, update: &Update) -> bool {
         let is_single = Chain::of(&update.input).is_some_and(|chain| chain.is_single());
         let Body::Block(block) = &self.procedure.routine.body else { return is_single };

@@ -1,36 +1,35 @@
-//! What no code is generated for.
+//! Constructs for which no code is generated.
 
 use sql::expression::Aggregate;
 use sql::function::Function;
 
-/// Something in a procedure that the generator leaves to the executor of plans.
+/// A construct in a procedure that is left to the executor of plans.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{what}")]
 pub struct Unsupported {
-    /// What it is.
     pub what: String,
-    /// The line of `procedures.sql` where it stands, or the statement that it is part of, or else the procedure.
+    /// The line of `procedures.sql` where the construct is, or else where its statement or
+    /// procedure begins.
     pub line: Option<u32>,
 }
 
 impl Unsupported {
-    /// No code is generated for `what`.
     pub fn new(what: impl Into<String>) -> Self {
         Self { what: what.into(), line: None }
     }
 
-    /// No code is generated for calls of `function`.
+    /// Refuses calls of `function`.
     pub fn function(function: Function) -> Self {
         Self::new(format!("the function {}()", function.name()))
     }
 
-    /// No code is generated for `aggregate`.
+    /// Refuses `aggregate`.
     pub fn aggregate(aggregate: Aggregate, distinct: bool) -> Self {
         let of = if distinct { "DISTINCT ..." } else { "..." };
         Self::new(format!("the aggregate {}({of})", aggregate.name()))
     }
 
-    /// The same in what begins at this line, unless the place is known more closely.
+    /// Sets the line, unless a more precise one is known.
     pub fn at(self, line: u32) -> Self {
         Self { line: self.line.or(Some(line)), ..self }
     }

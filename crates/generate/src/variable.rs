@@ -1,4 +1,4 @@
-//! The variables of a procedure in Rust.
+//! The variables of a procedure.
 
 use crate::code::{Code, Kind, TEXT_BYTES_MAX};
 use crate::names::Names;
@@ -11,51 +11,48 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A variable, or a field of a record.
 pub type Place = (usize, Option<usize>);
 
-/// A variable in Rust.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Variable {
-    /// Its name.
     pub name: String,
-    /// What it holds; why it can hold nothing, if nobody may ask for it.
+    /// Its Rust type, or why it cannot have one, which is an error only if it is read.
     pub kind: Result<Kind, Unsupported>,
-    /// Its type.
     pub sql_type: SqlType,
-    /// Most bytes of a text.
+    /// Maximum length of a text in bytes.
     pub bytes_max: Option<usize>,
-    /// Whether it is an `Option`.
     pub is_nullable: bool,
-    /// Whether it is what the caller gave.
+    /// Whether it is a parameter.
     pub is_argument: bool,
-    /// Whether anybody asks for it.
+    /// Whether it is ever read.
     pub is_read: bool,
-    /// Whether it may hold a decimal with more digits behind the point than PostgreSQL has for it.
+    /// Whether it may hold a decimal of a larger scale than PostgreSQL's.
     pub is_padded: bool,
 }
 
-/// What is found out of variables from what is assigned to them.
+/// Facts about variables, derived from their assignments.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Guess {
-    /// Those that may be null.
+    /// Variables that may be null.
     pub nullable: BTreeSet<Place>,
-    /// Those that somebody asks for where it may be that nothing was assigned to them.
+    /// Variables that may be read before an assignment.
     pub unassigned: BTreeSet<Place>,
-    /// What those hold whose types do not tell, and most bytes of texts: parameters and results lose lengths and
-    /// digits [PostgreSQL, CREATE FUNCTION].
+    /// Rust types and maximum lengths of variables whose SQL types do not determine them:
+    /// parameters and results lose lengths and precision [PostgreSQL, CREATE FUNCTION].
     pub kinds: BTreeMap<Place, (Kind, Option<usize>)>,
-    /// Those that are given decimals with now more, now fewer digits behind the point.
+    /// Variables that are assigned decimals of different scales.
     pub padded: BTreeSet<Place>,
-    /// Those that somebody asks for.
+    /// Variables that are read.
     pub read: BTreeSet<Place>,
-    /// Those that are assigned where Rust does not see that they always are.
+    /// Variables that are always assigned before they are read, which the Rust compiler does not
+    /// see.
     pub started: BTreeSet<Place>,
-    /// What is needed of rows that are read together.
+    /// The columns needed of rows that are read together.
     pub needs: Vec<Need>,
-    /// Those that the text names.
+    /// Variables that the code uses.
     pub own: BTreeSet<Place>,
 }
 
 impl Guess {
-    /// Notes that `code` is assigned to `variable` as it is.
+    /// Notes that `code` is assigned unchanged to `variable`.
     pub fn note(&mut self, place: Place, variable: &Variable, code: &Code) {
         if code.is_nullable {
             self.nullable.insert(place);
@@ -81,9 +78,9 @@ impl Guess {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Variables {
     all: Vec<Entry>,
-    /// Texts that stand in rows, with how deep inside lists of statements.
+    /// Texts that stay in rows, with the nesting depth of the block.
     in_rows: BTreeMap<Place, (usize, Code)>,
-    /// Variables that are null, with how deep inside lists of statements that was found.
+    /// Variables that are null, with the nesting depth at which that was found.
     null: BTreeMap<Place, usize>,
 }
 
@@ -94,7 +91,7 @@ struct Entry {
 }
 
 impl Variables {
-    /// Those of `procedure`, as far as they are known.
+    /// Returns the variables of `procedure`, with what is known about them.
     pub fn new(procedure: &Procedure, names: &mut Names, guess: &Guess) -> Self {
         let is_input = |position: usize| {
             let mut parameters = procedure.parameters.iter();
@@ -103,7 +100,7 @@ impl Variables {
         let mut entry = |(position, declared): (usize, &Declared)| {
             let mut part = |place: Place, name: &str, sql_type: &SqlType| {
                 let known = guess.kinds.get(&place).cloned();
-                // Until something is assigned, a decimal may be taken to have no digits behind the point.
+                // Until its first assignment, assume that a decimal has scale 0.
                 let is_open =
                     matches!(sql_type, SqlType::Numeric(_)) && Kind::of(sql_type).is_err();
                 let kind = match is_open && !is_input(place.0) {
@@ -111,7 +108,7 @@ impl Variables {
                     false => Kind::of(sql_type),
                 };
                 let typed = (kind, bytes_max(sql_type));
-                // What is assigned does not tell how long it may be, either.
+                // If the length of the assigned values is unknown, too, use the default size.
                 let (kind, bytes_max) = known.map_or(typed, |(kind, bytes)| {
                     let is_open = kind == Kind::Text && bytes.is_none();
                     (Ok(kind), if is_open { Some(TEXT_BYTES_MAX) } else { bytes })
@@ -141,18 +138,18 @@ impl Variables {
         Self { all, in_rows: BTreeMap::new(), null: BTreeMap::new() }
     }
 
-    /// Has whoever asks for a variable look into a row.
-    pub fn stays(&mut self, place: Place, depth: usize, code: Code) {
+    /// Makes reads of a variable use a row instead.
+    pub fn read_from_row(&mut self, place: Place, depth: usize, code: Code) {
         self.in_rows.insert(place, (depth, code));
     }
 
-    /// Has whoever asks for a variable look at itself.
-    pub fn moves(&mut self, place: Place) {
+    /// Makes reads of a variable use the variable itself.
+    pub fn read_from_variable(&mut self, place: Place) {
         self.in_rows.remove(&place);
         self.null.remove(&place);
     }
 
-    /// Notes that a variable is null up to the end of the block, or until something is assigned to it.
+    /// Notes that a variable is null until the end of the block, or until its next assignment.
     pub fn becomes_null(&mut self, place: Place, depth: usize) {
         self.null.insert(place, depth);
     }
@@ -162,35 +159,35 @@ impl Variables {
         self.null.contains_key(&place)
     }
 
-    /// The same for all such places and depths.
-    pub fn move_all(&mut self, test: &dyn Fn(Place, usize) -> bool) {
+    /// As [`Variables::read_from_variable`], for all places and depths that pass the test.
+    pub fn read_from_variables(&mut self, test: &dyn Fn(Place, usize) -> bool) {
         self.in_rows.retain(|place, (depth, _)| !test(*place, *depth));
         self.null.retain(|place, depth| !test(*place, *depth));
     }
 
-    /// A variable, or a field of one.
+    /// Returns a variable, or a field of one.
     pub fn at(&self, (variable, field): Place) -> &Variable {
         &self.all[variable].parts[field.unwrap_or(0)]
     }
 
-    /// All places of a variable: one, or one for each field of a record.
+    /// Returns the places of a variable: one, or one per field of a record.
     pub fn places(&self, variable: usize) -> Vec<Place> {
         let entry = &self.all[variable];
         let field = |field| (variable, entry.is_record.then_some(field));
         (0..entry.parts.len()).map(field).collect()
     }
 
-    /// All places of all variables, in order.
+    /// Iterates over all places in order.
     pub fn all(&self) -> impl Iterator<Item = (Place, &Variable)> {
         (0..self.all.len()).flat_map(|v| self.places(v)).map(|place| (place, self.at(place)))
     }
 
-    /// The value of a variable.
+    /// Returns the value of a variable.
     pub fn code(&self, variable: usize) -> Result<Code, Unsupported> {
         self.value((variable, None))
     }
 
-    /// The value of a record's field.
+    /// Returns the value of a record's field.
     pub fn field_code(&self, variable: usize, field: usize) -> Result<Code, Unsupported> {
         self.value((variable, Some(field)))
     }
@@ -201,7 +198,7 @@ impl Variables {
 }
 
 impl Variable {
-    /// Whether the type alone tells what it holds, and how long a text may be.
+    /// Whether the SQL type determines the Rust type, and the maximum length of a text.
     pub fn is_typed(&self) -> bool {
         match &self.sql_type {
             SqlType::Numeric(numeric) => numeric.scale().is_some(),
@@ -211,7 +208,7 @@ impl Variable {
     }
 }
 
-/// What stands for the variable in expressions.
+/// Returns the expression that reads a variable.
 fn value(variable: &Variable) -> Result<Code, Unsupported> {
     let kind = variable.kind.clone()?;
     let name = &variable.name;
@@ -226,7 +223,7 @@ fn value(variable: &Variable) -> Result<Code, Unsupported> {
     Ok(code.at_most(variable.bytes_max))
 }
 
-/// Most bytes of a value of a text type, if it says so.
+/// Returns the maximum length of a text type in bytes, if it has one.
 pub fn bytes_max(sql_type: &SqlType) -> Option<usize> {
     match sql_type {
         SqlType::Varchar(Some(length)) | SqlType::Char(Some(length)) => Some(*length as usize),

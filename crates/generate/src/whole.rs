@@ -1,16 +1,16 @@
-//! Rows of results that are most of a table's row: these are copied in one piece.
+//! Result rows that are most of a table's row: these are copied as a whole.
 
 use crate::code::{Code, Kind};
 use crate::function::Function;
 use crate::names::{constant, identifier};
 
-/// A row is copied in one piece if at least one part in so many of its bytes is asked for.
+/// A row is copied as a whole if at least one in this many of its bytes is returned.
 const ASKED_PART: usize = 2;
-/// Bytes of a word.
 const WORD_BYTES: usize = 8;
 
 impl Function<'_> {
-    /// The record that all of these are columns of, and the columns, if most of the record's row is asked for.
+    /// Returns the record to which all of these columns belong, and the columns, if they are most
+    /// of the record's row.
     pub fn whole(&self, codes: &[Code]) -> Option<(String, String)> {
         let row = codes.first()?.rows.first()?;
         let mut columns = Vec::new();
@@ -35,7 +35,8 @@ impl Function<'_> {
         (asked * ASKED_PART >= words * WORD_BYTES).then(|| (row.record.clone(), columns.join(", ")))
     }
 
-    /// The table with a module of columns, and the bytes of the column with a constant there.
+    /// Returns the table of a module of columns, and the size in bytes of the column with this
+    /// constant.
     fn column_bytes(&self, module: &str, name: &str) -> Option<(usize, usize)> {
         let tables = &self.workload.catalog.tables;
         let table = tables.iter().position(|table| identifier(&table.name) == module)?;
@@ -49,7 +50,8 @@ impl Function<'_> {
     }
 }
 
-/// The module and the constant of a column, if a piece is the value of one of this record's, which is not null.
+/// Returns module and constant of a column, if the fragment is a column of this record that is not
+/// null.
 fn column_of<'c>(code: &'c Code, record: &str) -> Option<(&'c str, &'c str)> {
     let reads = code.text.strip_prefix(record)?.strip_suffix(')')?;
     let slot = reads.strip_prefix(".int_in(").or_else(|| reads.strip_prefix(".bytes_in("))?;

@@ -1,4 +1,4 @@
-//! All modules of a workload.
+//! Generates all modules of a workload.
 
 use crate::code::Kind;
 use crate::flow;
@@ -18,29 +18,28 @@ use std::fmt::Write;
 
 type Result<T> = std::result::Result<T, Unsupported>;
 
-/// Most times that a procedure is printed to find out what its variables hold. Each time tells at least one of them.
+/// Maximum number of passes over a procedure to find out about its variables. Each pass determines
+/// at least one of them.
 const PASSES_MAX: usize = 200;
 
-/// A file of Rust, not formatted.
+/// A Rust file, not formatted.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct File {
     /// Its name in the workload's folder.
     pub name: String,
-    /// Its text.
     pub text: String,
 }
 
-/// What was generated for a workload.
+/// The code generated for a workload.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Generated {
-    /// The files.
     pub files: Vec<File>,
-    /// The procedures that are left to the executor, and why.
+    /// The procedures that are left to the executor, with the reasons.
     pub left: Vec<(String, Unsupported)>,
 }
 
-/// Generates the modules of a workload. What arguments may be null, and how many digits behind the point they have, follows
-/// from how `load` draws them: calls with others are left to the executor.
+/// Generates the modules of a workload. How `load` draws the arguments determines which of them may
+/// be null, and their scales: calls with other arguments are left to the executor.
 pub fn generate(workload: &Workload, load: &Load) -> Generated {
     let (mut files, mut needs) = (Vec::new(), Vec::new());
     let mut left = Vec::new();
@@ -70,13 +69,13 @@ pub fn generate(workload: &Workload, load: &Load) -> Generated {
 /// The file of a procedure.
 struct Printed {
     text: String,
-    /// Whether it tells what it will look for.
+    /// Whether it has a prefetch hint.
     has_hint: bool,
-    /// What it needs of rows that it reads together.
+    /// The columns that it needs of rows that it reads together.
     needs: Vec<Need>,
 }
 
-/// Prints a procedure until nothing new is found out of its variables.
+/// Prints a procedure repeatedly, until a pass finds nothing new about its variables.
 fn print(workload: &Workload, procedure: &Procedure, hints: &Guess) -> Result<Printed> {
     let mut guess = hints.clone();
     flow::survey(procedure, &mut guess);
@@ -86,7 +85,7 @@ fn print(workload: &Workload, procedure: &Procedure, hints: &Guess) -> Result<Pr
         function.guess.needs = function.needs();
         function.guess.own.extend(function.own());
         if function.guess.kinds != guess.kinds {
-            // What they were compared with was not what they hold.
+            // The variables were compared with outdated values.
             function.guess.padded.clear();
         }
         if function.guess == guess {
@@ -99,7 +98,7 @@ fn print(workload: &Workload, procedure: &Procedure, hints: &Guess) -> Result<Pr
     Err(Unsupported::new("variables of which it does not follow what they hold"))
 }
 
-/// What the load tells of arguments.
+/// Returns what the load says about arguments.
 fn hints(load: &Load, routine: &Routine) -> Guess {
     let mut guess = Guess::default();
     let Some(load) = load.procedures.iter().find(|load| load.procedure == routine.name) else {
@@ -108,7 +107,7 @@ fn hints(load: &Load, routine: &Routine) -> Guess {
     let inputs = routine.parameters.iter().filter(|parameter| parameter.mode != ParameterMode::Out);
     for (parameter, (_, distribution)) in inputs.zip(&load.arguments) {
         let place = (parameter.variable, None);
-        // Of a strict function nulls are the executor's.
+        // A strict function is not called with null: the executor handles that.
         if may_be_null(distribution) && !routine.is_strict {
             guess.nullable.insert(place);
         }
@@ -123,7 +122,7 @@ fn hints(load: &Load, routine: &Routine) -> Guess {
 
 fn may_be_null(distribution: &Distribution) -> bool {
     let of_draw = match &distribution.draw {
-        // Other values than those listed give null.
+        // Unlisted values give null.
         Draw::Cases { .. } | Draw::Column { .. } => true,
         Draw::Mixture(parts) => parts.iter().any(|(_, part)| may_be_null(part)),
         Draw::Digits { of, .. } | Draw::LastName(of) => may_be_null(of),
@@ -132,7 +131,7 @@ fn may_be_null(distribution: &Distribution) -> bool {
     distribution.null > 0.0 || of_draw
 }
 
-/// Digits behind the point of a drawn decimal, where all draws have as many.
+/// Returns the scale of a drawn decimal, if all draws have the same.
 fn decimals(distribution: &Distribution) -> Option<u8> {
     match &distribution.draw {
         Draw::Uniform { decimals, .. } => Some(*decimals),
@@ -149,7 +148,7 @@ fn decimals(distribution: &Distribution) -> Option<u8> {
     }
 }
 
-/// The file of a procedure.
+/// Returns the file of a procedure.
 fn file(function: &Function<'_>) -> Result<(String, bool)> {
     let hint = function.hint();
     let routine = &function.procedure.routine;
@@ -183,7 +182,7 @@ fn file(function: &Function<'_>) -> Result<(String, bool)> {
     Ok((out, !hint.is_empty()))
 }
 
-/// What the file uses.
+/// Returns the imports of the file.
 fn imports(function: &Function<'_>, hint: &str) -> String {
     let text = &format!("{}{hint}", function.out);
     let names = |of: &str, names: &[&str]| {
@@ -221,7 +220,7 @@ fn locals_have_text(function: &Function<'_>) -> bool {
         .any(|(_, variable)| is_local(variable) && variable.kind == Ok(Kind::Text))
 }
 
-/// Whether a text calls `name`, or names something in it.
+/// Whether a text calls `name`, or uses something in it.
 fn is_used(text: &str, name: &str) -> bool {
     let is_part = |letter: char| letter.is_alphanumeric() || "_.:".contains(letter);
     text.match_indices(name).any(|(at, _)| {
@@ -233,7 +232,7 @@ fn is_used(text: &str, name: &str) -> bool {
     })
 }
 
-/// The arguments as a structure.
+/// Returns the structure of the arguments.
 fn arguments(inputs: &[&Variable]) -> Result<String> {
     let mut out = String::from(
         "/// The arguments.\n#[derive(Clone, Copy, Debug)]\npub struct Arguments<'a> {\n",
@@ -302,7 +301,7 @@ fn arguments(inputs: &[&Variable]) -> Result<String> {
     Ok(out)
 }
 
-/// The getter of an argument that is a whole number, which sees to its range.
+/// Returns the getter of an integer argument, which checks its range.
 fn whole(sql_type: &sql::SqlType) -> &'static str {
     match sql_type {
         sql::SqlType::Int2 => "int2",
@@ -315,7 +314,7 @@ fn is_local(variable: &Variable) -> bool {
     variable.is_read && !variable.is_argument
 }
 
-/// The variables that are declared in front.
+/// Returns the declarations of the variables.
 fn locals(function: &Function<'_>) -> Result<String> {
     let mut out = String::new();
     let loops = loop_variables(&function.procedure.routine);
@@ -352,7 +351,7 @@ fn locals(function: &Function<'_>) -> Result<String> {
     Ok(out)
 }
 
-/// The variables of loops over ranges, which are declared by their loops.
+/// Returns the loop variables of range loops, which the loops declare themselves.
 fn loop_variables(routine: &Routine) -> Vec<usize> {
     use sql::procedure::{Body, Over, Statement, StatementKind};
     fn gather(statements: &[Statement], into: &mut Vec<usize>) {
@@ -384,7 +383,7 @@ fn loop_variables(routine: &Routine) -> Vec<usize> {
     found
 }
 
-/// The module of the workload.
+/// Returns the module of the workload.
 fn module(
     (name, fingerprint): (&str, u32),
     generated: &[(&Procedure, bool)],
@@ -440,7 +439,7 @@ fn module(
     out
 }
 
-/// The function of a module that asks for what calls will look for.
+/// Returns the module's function that prefetches for calls.
 fn prefetches(generated: &[(&Procedure, bool)]) -> String {
     let mut out = String::new();
     for (position, (procedure, _)) in generated.iter().enumerate().filter(|(_, (_, has))| *has) {

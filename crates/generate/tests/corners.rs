@@ -1,5 +1,5 @@
-//! The code that stands here of the procedures at the corners, at the edges of types, and of a shop is what they give. Tests
-//! beside the executor run it.
+//! Compares the generated code of three workloads with the recorded one: procedures at the corners,
+//! at the edges of types, and of a shop. Tests of the executor run this code.
 
 use generate::{folder, generate};
 use procedure::Workload;
@@ -7,7 +7,7 @@ use sql::WorkloadFolder;
 use std::path::Path;
 
 #[test]
-fn the_code_that_stands_here_is_what_the_procedures_give() {
+fn recorded_code_matches_generated_code() {
     for name in ["corners", "edges", "shop"] {
         let of = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(name);
         let load = WorkloadFolder::read(&of).unwrap_or_else(|error| panic!("{error}")).load;

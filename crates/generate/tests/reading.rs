@@ -1,4 +1,4 @@
-//! Which rows generated code reads together, how much of them, and when it does not.
+//! Which rows generated code reads together, which columns of them, and when it does not.
 
 use generate::generate;
 use procedure::Workload;
@@ -13,7 +13,7 @@ fn workload(name: &str) -> (Workload, Load) {
     (Workload::read(&path).unwrap_or_else(|error| panic!("{error}")), load)
 }
 
-/// The code of a procedure of a shipped workload, after a change of its outermost block.
+/// Generates the code of a procedure of a shipped workload, after a change of its outermost block.
 fn code(
     of: &str,
     procedure: &str,
@@ -50,7 +50,7 @@ fn assignment(variable: usize, value: Formula) -> Statement {
     statement(StatementKind::Assign { target: Target::Variable(variable), value })
 }
 
-/// The bounds and the body of the first loop.
+/// Returns the bounds and the body of the first loop.
 fn first_loop(block: &mut Block) -> (&mut Over, &mut Vec<Statement>) {
     let mut loops = block.statements.iter_mut().filter_map(|statement| match &mut statement.kind {
         StatementKind::Loop { over, body, .. } => Some((over, body)),
@@ -59,7 +59,7 @@ fn first_loop(block: &mut Block) -> (&mut Over, &mut Vec<Statement>) {
     loops.next().expect("there is a loop")
 }
 
-/// What is done where the first statement of a loop has found something.
+/// Returns the branch in which the first statement of a loop has found a row.
 fn found_branch(body: &mut [Statement]) -> &mut Vec<Statement> {
     let mut branches = body.iter_mut().filter_map(|statement| match &mut statement.kind {
         StatementKind::If { branches, .. } => branches.first_mut(),
@@ -68,37 +68,37 @@ fn found_branch(body: &mut [Statement]) -> &mut Vec<Statement> {
     &mut branches.next().expect("there is a test").1
 }
 
-fn is_side_by_side(text: &str) -> bool {
+fn is_in_lockstep(text: &str) -> bool {
     let has_many = text.contains("scan_many(");
     assert_eq!(has_many, !text.contains("txn.scan("), "all readings or none: {text}");
     has_many
 }
 
 #[test]
-fn rounds_that_do_not_meet_go_side_by_side() {
+fn iterations_on_different_rows_run_in_lockstep() {
     let text = unchanged("tpcc", "delivery");
-    assert!(is_side_by_side(&text), "{text}");
+    assert!(is_in_lockstep(&text), "{text}");
     assert_eq!(text.matches("await").count(), 5, "all rounds wait once for each reading: {text}");
 }
 
 #[test]
-fn rounds_that_may_meet_go_one_by_one() {
-    // Without the number of the round in their keys, rounds would change the same rows.
+fn iterations_on_the_same_rows_run_one_by_one() {
+    // Without the iteration's number in their keys, iterations would change the same rows.
     let text = code("tpcc", "delivery", |block, variable| {
         let district = variable("delivered_district");
         first_loop(block).1[0] = assignment(district, integer(1));
     });
-    assert!(!is_side_by_side(&text), "{text}");
-    // The same where a variable has the number at first, and something else later.
+    assert!(!is_in_lockstep(&text), "{text}");
+    // The same if a variable first has the number, and later something else.
     let text = code("tpcc", "delivery", |block, variable| {
         let district = variable("delivered_district");
         first_loop(block).1.insert(1, assignment(district, integer(2)));
     });
-    assert!(!is_side_by_side(&text), "{text}");
+    assert!(!is_in_lockstep(&text), "{text}");
 }
 
 #[test]
-fn rounds_that_hand_something_on_go_one_by_one() {
+fn iterations_that_carry_a_value_over_run_one_by_one() {
     let text = code("tpcc", "delivery", |block, variable| {
         let amount = variable("order_amount");
         let inside = found_branch(first_loop(block).1);
@@ -108,37 +108,37 @@ fn rounds_that_hand_something_on_go_one_by_one() {
         };
         let at = inside.iter().position(is_start).expect("it begins with 0");
         let start = inside.remove(at);
-        // Before the loop instead, so that the sum goes on from round to round.
+        // Before the loop instead, so that the sum carries over from iteration to iteration.
         block.statements.insert(0, start);
     });
-    assert!(!is_side_by_side(&text), "{text}");
+    assert!(!is_in_lockstep(&text), "{text}");
     let text = code("tpcc", "delivery", |block, _| {
         block.statements.push(statement(StatementKind::ReturnNext(None)));
     });
-    assert!(!is_side_by_side(&text), "the last round's outputs are given again: {text}");
+    assert!(!is_in_lockstep(&text), "the last round's outputs are given again: {text}");
 }
 
 #[test]
-fn rounds_that_give_rows_between_readings_go_one_by_one() {
+fn iterations_that_return_rows_between_reads_run_one_by_one() {
     let text = code("tpcc", "delivery", |block, _| {
         let inside = found_branch(first_loop(block).1);
         inside.insert(0, statement(StatementKind::ReturnNext(None)));
     });
-    assert!(!is_side_by_side(&text), "{text}");
+    assert!(!is_in_lockstep(&text), "{text}");
 }
 
 #[test]
-fn rounds_that_are_many_or_may_be_left_go_one_by_one() {
+fn loops_that_are_long_or_may_be_left_run_one_by_one() {
     let text = code("tpcc", "delivery", |block, _| {
         let Over::Range { to, .. } = first_loop(block).0 else { panic!("it is over a range") };
         *to = integer(1000);
     });
-    assert!(!is_side_by_side(&text), "{text}");
+    assert!(!is_in_lockstep(&text), "{text}");
     let text = code("tpcc", "delivery", |block, _| {
         let exit = StatementKind::Leave { label: None, continues: false, when: None };
         found_branch(first_loop(block).1).push(statement(exit));
     });
-    assert!(!is_side_by_side(&text), "{text}");
+    assert!(!is_in_lockstep(&text), "{text}");
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn a_row_that_a_condition_on_arguments_names_is_read_ahead() {
     let text = unchanged("tpcc", "payment");
     let ahead = "let customer_at = if !by_name && customer_number.is_some() {";
     assert!(text.contains(ahead), "{text}");
-    // Behind another assignment nobody knows the key so early.
+    // After another assignment the key is not known early enough.
     let text = code("tpcc", "payment", |block, variable| {
         let customer = variable("customer_id");
         let is_choice = |statement: &Statement| matches!(statement.kind, StatementKind::If { .. });
@@ -189,14 +189,15 @@ fn texts_stay_in_rows_that_are_at_hand() {
     assert!(text.contains(", warehouse.bytes_in(warehouse::W_CITY), "), "{text}");
     assert!(!text.contains("warehouse_city"), "the variable is not needed: {text}");
     assert!(text.contains("all_data = Text::new("), "a column that is changed is copied: {text}");
-    // The row of the customer is at hand in one of two branches.
+    // The row of the customer is available in one of two branches only.
     let text = unchanged("tpcc", "order_status");
     assert!(text.contains("text::set(&mut last_name, customer"), "{text}");
 }
 
 #[test]
 fn texts_of_variables_that_change_are_copied() {
-    // What a loop changes has another value in its second round than it had in front of it.
+    // A variable that the loop changes has another value in the second iteration than before the
+    // loop.
     let text = code("tpcc", "payment", |block, variable| {
         let city = variable("warehouse_city");
         let kind = ExprKind::Text("elsewhere".to_owned());
@@ -227,8 +228,8 @@ fn nulls_are_given_together() {
 }
 
 #[test]
-fn what_may_not_be_null_any_more_is_looked_at() {
-    // A loop changes it behind where it gives it, so that the second round gives another value.
+fn a_variable_that_a_loop_assigns_is_read_instead_of_null() {
+    // The loop changes it after returning it, so that the second iteration returns another value.
     let text = code("tpcc", "new_order", |block, variable| {
         let kind = ExprKind::Text("another".to_owned());
         let expr = Expr { kind, sql_type: SqlType::Varchar(Some(20)) };

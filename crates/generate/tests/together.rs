@@ -1,4 +1,4 @@
-//! What generated code does together, and when it does not.
+//! Which operations generated code batches, and when it does not.
 
 use generate::generate;
 use procedure::Workload;
@@ -16,14 +16,14 @@ fn workload(name: &str) -> (Workload, Load) {
     (Workload::read(&path).unwrap_or_else(|error| panic!("{error}")), load)
 }
 
-/// The code of a procedure.
+/// Returns the code of a procedure.
 fn code(workload: &Workload, load: &Load, procedure: &str) -> String {
     let generated = generate(workload, load);
     let file = generated.files.iter().find(|file| file.name == format!("{procedure}.rs"));
     file.unwrap_or_else(|| panic!("there is code for {procedure}")).text.clone()
 }
 
-/// The statements of the loop that has most of them.
+/// Returns the body of the loop with the most statements.
 fn longest_loop<'w>(workload: &'w mut Workload, procedure: &str) -> &'w mut Vec<Statement> {
     let mut found = workload.procedures.iter_mut().filter(|of| of.routine.name == procedure);
     let Some(Body::Block(block)) = found.next().map(|of| &mut of.routine.body) else {
@@ -47,7 +47,7 @@ fn rows_are_inserted_together_unless_a_loop_may_be_left() {
     let exit = StatementKind::Leave { label: None, continues: false, when: None };
     body.push(Statement { line, kind: exit });
     let text = code(&workload, &load, "new_order");
-    assert!(text.contains("insert_many"), "what stands before the loop goes together: {text}");
+    assert!(text.contains("insert_many"), "inserts before the loop are batched: {text}");
     assert_eq!(text.matches("txn.insert(").count(), 1, "lines go one by one: {text}");
 }
 
@@ -60,9 +60,10 @@ fn rows_that_the_next_statement_wants_are_found_once() {
     }
 }
 
-/// A loop notes what its rounds have found: they may be read together as long as nobody notes anything before.
+/// A loop that notes what its iterations have found: they may read in lockstep if nothing is noted
+/// before the reads.
 #[test]
-fn rounds_that_note_something_behind_their_reading_go_side_by_side() {
+fn iterations_that_assign_after_their_reads_run_in_lockstep() {
     let (mut workload, load) = workload("tatp");
     let read_one_by_one = |workload: &Workload| {
         let text = code(workload, &load, "insert_call_forwarding");
@@ -80,7 +81,7 @@ fn rounds_that_note_something_behind_their_reading_go_side_by_side() {
 }
 
 #[test]
-fn calls_tell_what_they_look_for_first() {
+fn calls_prefetch_the_rows_that_they_read_first() {
     let (tatp, load) = workload("tatp");
     for (procedure, hint) in [
         ("get_access_data", "lane.prefetch(&[(tables.access_info,"),
@@ -113,7 +114,7 @@ fn most_of_a_row_is_given_in_one_piece() {
 }
 
 #[test]
-fn keys_that_are_there_already_are_told_of_where_they_are_numbers_at_hand() {
+fn duplicate_keys_of_known_numbers_are_reported() {
     let (tatp, load) = workload("tatp");
     let text = code(&tatp, &load, "insert_call_forwarding");
     assert!(
@@ -123,7 +124,7 @@ fn keys_that_are_there_already_are_told_of_where_they_are_numbers_at_hand() {
 }
 
 #[test]
-fn rows_that_new_ones_refer_to_are_read_with_what_the_arguments_name() {
+fn referenced_rows_are_read_ahead_with_the_others() {
     let (shop, load) = workload("shop");
     let text = code(&shop, &load, "buy");
     let text = text.split("pub fn prefetch").next().unwrap_or_default();
@@ -143,7 +144,7 @@ fn conditions_that_a_change_does_not_concern_are_left_out() {
     assert!(!text.contains("tables.purchase"), "the purchase stays the same: {text}");
 }
 
-/// Were both inserted at once, the line would refer to a row that is there.
+/// If both were inserted at once, the line's referenced row would already exist.
 #[test]
 fn rows_that_refer_to_later_ones_are_not_inserted_with_them() {
     let (shop, load) = workload("shop");

@@ -1,22 +1,23 @@
-//! Which points are measured: the design of the experiment.
+//! The design of the experiment: which points are measured.
 //!
-//! All combinations of what can be chosen would be more than ten thousand. Measured is a default with one thing varied at a
-//! time, and together those pairs whose effects do not simply add up:
+//! The full factorial design has more than ten thousand points. Instead, one factor at a time
+//! varies around a default, and those pairs of factors vary together whose effects do not add up:
 //!
 //! ```text
-//! varied                         by                                          because
-//! operation, path, place         all together, for the three storages        they are what is asked for
-//! row size x storage             8 to 1,024 bytes, all three                 a bucket is fetched whole: bytes multiply
-//! neighbourhood x load           1 to 32 x 40, 65, 90 %                      a small full bucket has chains
-//! neighbourhood x row size       1 to 32 x 16, 256 bytes                     [SPADE 4.1, Fig. 4]
-//! neighbourhood, rows outside    1 to 32                                     buckets of pointers
-//! node size x row size           256 to 4,096 x 64, 256 bytes                a leaf is fetched whole
-//! rows of lookup and scan        1, 4, 16, 64                                how much a round trip carries
-//! replicas x row size            3 x 16, 64, 256 bytes                       [SPADE 4.2, Fig. 6]
-//! versions beside, kept or not   1, 8 x rows changed by turns, 1 to many     when a row is changed again, its old version may be needed
+//! factors                      levels                            reason
+//! operation, path, place       all combinations, three storages  they define the operations
+//! row size x storage           8 to 1,024 bytes, all three       a bucket is fetched whole
+//! neighbourhood x load         1 to 32 x 40, 65, 90 %            a small full bucket has chains
+//! neighbourhood x row size     1 to 32 x 16, 256 bytes           [SPADE 4.1, Fig. 4]
+//! neighbourhood, rows outside  1 to 32                           buckets of pointers
+//! node size x row size         256 to 4,096 x 64, 256 bytes      a leaf is fetched whole
+//! rows of lookup and scan      1, 4, 16, 64                      how much a round trip carries
+//! replicas x row size          3 x 16, 64, 256 bytes             [SPADE 4.2, Fig. 6]
+//! versions beside, kept or not 1, 8 x 1 to many rows in cycle    a row updated again soon may
+//!                                                                still need its old version
 //! ```
-//! Neighbourhoods beyond what the engine has ([`layout::bucket::SLOTS_MAX`]) are left out. What is most telling comes first,
-//! so that a run that is ended early has it.
+//! Neighbourhoods larger than the engine's maximum ([`layout::bucket::SLOTS_MAX`]) are left out.
+//! The most informative points come first, so that an interrupted run has them.
 
 use layout::Storage;
 use layout::bucket::SLOTS_MAX;
@@ -24,57 +25,53 @@ use spade_format::measurement::{
     AccessPath, Effort, Operation, Parameters, Place, Version, Versions, World,
 };
 
-/// Version of the method: what the same parameters mean.
+/// Version of the method; it changes when the same parameters mean something else.
 pub const METHOD: u32 = 3;
 
-/// Sizes of rows, in bytes; in the order in which they are measured.
+/// Row sizes in bytes, in the order in which they are measured.
 const ROW_BYTES: [u32; 8] = [64, 256, 16, 1024, 8, 128, 512, 32];
-/// Slots of a bucket.
 const NEIGHBOURHOODS: [u32; 6] = [8, 1, 2, 4, 16, 32];
-/// Planned shares of used slots, in percent.
+/// Planned fill factors, in percent.
 const LOAD_PERCENTS: [u32; 3] = [65, 90, 40];
-/// Bytes of a node.
 const NODE_BYTES: [u32; 5] = [512, 1024, 256, 2048, 4096];
-/// Rows of a lookup, beside one.
+/// Rows per lookup, in addition to one.
 const LOOKUP_ROWS: [u32; 2] = [4, 16];
-/// Rows of a scan, beside the usual number.
+/// Rows per scan, in addition to the default.
 const SCAN_ROWS: [u32; 3] = [1, 4, 64];
-/// Rows of a scan where nothing else is said.
+/// Default number of rows per scan.
 const SCANNED: u32 = 16;
 
-/// Versions beside rows that a lane changes again soon.
+/// Versions kept beside a row that a lane soon updates again.
 const BESIDE: [u32; 2] = [1, 8];
-/// Rows that a lane of a simulated cluster changes by turns: of the last number, nobody needs old versions any more.
+/// Number of rows that a lane of a simulated cluster updates cyclically. With the last number, no
+/// snapshot needs a row's old version any more when it is updated again.
 const AMONG: [u32; 8] = [1, 4, 8, 16, 24, 32, 48, 128];
-/// The same of a lane on a real fabric, where a turn may take much less than a microsecond.
+/// The same for a lane on a real fabric, where a cycle may take much less than a microsecond.
 const AMONG_REAL: [u32; 7] = [1, 8, 32, 128, 512, 2048, 8192];
-/// So many rows by turns with more than one version beside, on a simulated cluster and on a real fabric: few of which versions have to be moved.
+/// Number of rows updated cyclically with more than one version beside, on a simulated cluster and
+/// on a real fabric; few of their versions must be moved.
 const AMONG_FEW: [u32; 2] = [8, 512];
-/// Rows of another size that old versions are moved away from, in bytes.
+/// Further row size for which old versions are moved, in bytes.
 const MOVED_BYTES: u32 = 512;
 
 /// The fabric of simulated clusters.
 const SIMULATED: &str = "sim";
 
-/// What is asked for.
 #[derive(Clone, Debug)]
 pub struct Choice {
-    /// Where.
     pub world: World,
-    /// How thoroughly.
     pub effort: Effort,
-    /// Places that this world has.
+    /// Places that this world supports.
     pub places: Vec<Place>,
-    /// Whether replicas can be modelled there.
+    /// Whether it can model replicas.
     pub replicates: bool,
 }
 
-/// What a program of this version measures with this effort and seed.
+/// Returns the version of points measured by this program with this effort and seed.
 pub fn version(effort: Effort, seed: u64) -> Version {
     Version { program: env!("CARGO_PKG_VERSION").to_owned(), method: METHOD, effort, seed }
 }
 
-/// A table's design.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Setting {
     storage: Storage,
@@ -84,7 +81,7 @@ struct Setting {
     load_percent: u32,
     node_bytes: u32,
     replicas: u32,
-    /// Versions beside a row, and whether their memory stays, where that is varied.
+    /// Versions beside a row, and whether their memory is kept; `None` by default.
     versions: Option<(u32, bool)>,
 }
 
@@ -110,7 +107,7 @@ impl Setting {
 }
 
 impl Choice {
-    /// The points by table, all of one table together, the most telling first.
+    /// Returns the points, grouped by table, the most informative first.
     pub fn groups(&self) -> Vec<Vec<Parameters>> {
         let mut settings: Vec<Setting> = Vec::new();
         for setting in self.settings() {
@@ -125,7 +122,8 @@ impl Choice {
         let inlined = Setting::usual(Storage::HashInlined);
         let [primary, by_hash, by_tree] =
             AccessPath::ALL.map(|path| STORAGES.map(|of| Setting { path, ..Setting::usual(of) }));
-        // What the tuner cannot do without: it takes an index over rows of other storages for one over inlined rows.
+        // The tuner needs at least these: it uses an index over rows of other storages as an
+        // estimate for one over inlined rows.
         let mut all = [&primary[..], &by_hash[..1], &by_tree[..1]].concat();
         if self.effort == Effort::Quick {
             return all;
@@ -168,8 +166,8 @@ impl Choice {
         all
     }
 
-    /// Changes of few rows by turns. How long old versions are needed, those of rows at home tell for all; owners that changes are shipped to carry
-    /// them out as changes at home.
+    /// Returns the points of cyclic updates. Local rows suffice, because how long old versions are
+    /// needed does not depend on the place; owners execute shipped updates as local ones.
     fn changes(&self, setting: &Setting, (beside, keeps): (u32, bool)) -> Vec<Parameters> {
         let is_simulated = self.world.fabric == SIMULATED;
         let all: &[u32] = if is_simulated { &AMONG } else { &AMONG_REAL };
@@ -328,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_is_ended_early_has_what_the_tuner_cannot_do_without() {
+    fn an_interrupted_run_has_the_points_that_the_tuner_requires() {
         let tables = |effort: Effort| -> Vec<(AccessPath, Storage)> {
             let groups = choice(effort).groups();
             groups.iter().map(|group| (group[0].path, group[0].storage)).collect()

@@ -1,4 +1,4 @@
-//! Who carries out operations one after the other: draws the rows, and keeps account of those it has inserted.
+//! A hand: draws the next operation of a lane, and keeps track of the rows that it has inserted.
 
 use crate::operation::Task;
 use crate::subject::Subject;
@@ -7,44 +7,43 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use workload::Random;
 
-/// Rows that a hand has inserted, beyond which it deletes some.
+/// Number of inserted rows above which the hand deletes some.
 const STOCK_MAX: usize = 4096;
-/// Rows that are inserted or deleted together, where that is not what is measured.
+/// Rows per transaction that restocks or clears up without being measured.
 pub const RESTOCKED: usize = 32;
 
-/// A lane's part of one table.
+/// The operation generator of one lane and one table.
 #[derive(Clone, Debug)]
 pub struct Hand {
-    /// The range whose free keys are its own.
+    /// The range whose free keys it inserts.
     range: u64,
-    /// The ranges from which it takes loaded rows.
+    /// The ranges from which it draws loaded rows.
     drawn: Range<u64>,
-    /// The number of the loaded row that is next among those of its ranges,
+    /// Number of the next loaded row, counted over its ranges.
     next_row: u64,
-    /// and how far it is from one to the next: so that all have their turn before one comes again, and no two are beside
-    /// each other.
+    /// Distance between consecutive rows, chosen so that all rows are drawn before one repeats, and
+    /// no two consecutive ones are neighbours.
     stride: u64,
-    /// How often rows were changed by turns.
+    /// Number of cyclic updates so far.
     turns: u64,
     next_free: i64,
-    /// What it has inserted and not deleted, oldest first.
+    /// Keys that it has inserted and not deleted, oldest first.
     stock: VecDeque<i64>,
     buffer: Vec<i64>,
 }
 
-/// What a hand does next.
+/// The next operation of a hand.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Move {
-    /// What to do.
     pub task: Task,
-    /// Whether that is what is measured. Else rows are put there to be deleted, or removed so that the table does not grow
-    /// without end.
+    /// Whether the operation is measured. Otherwise it inserts rows to be deleted later, or deletes
+    /// rows so that the table does not grow without bound.
     pub counts: bool,
 }
 
 impl Hand {
-    /// A hand that inserts into `range`, and otherwise works on the rows of the ranges `drawn`, from one that `random`
-    /// draws.
+    /// Creates a hand that inserts into `range`, and otherwise draws rows from the ranges `drawn`,
+    /// starting at a random one.
     pub fn new(subject: &Subject, range: u64, drawn: Range<u64>, random: &mut Random) -> Self {
         assert!(range < subject.ranges && !drawn.is_empty() && drawn.end <= subject.ranges);
         let all = (drawn.end - drawn.start) * subject.rows_each;
@@ -60,7 +59,7 @@ impl Hand {
         }
     }
 
-    /// What to do next in order to measure a point. Equal hands do equal things.
+    /// Returns the next operation for measuring a point. Equal hands return equal operations.
     pub fn next(&mut self, subject: &Subject, parameters: &Parameters) -> Move {
         let Parameters { operation, path, rows, .. } = *parameters;
         let missing = match operation {
@@ -81,7 +80,7 @@ impl Hand {
                 keys.extend(self.stock.iter().take(count));
             }
             Operation::Lookup => {
-                // Different rows, as many as there are.
+                // Distinct rows, as many as there are.
                 let count = u64::from(rows).min(self.all(subject));
                 let first = self.next_row(subject);
                 keys.extend((0..count).map(|step| self.key(subject, first + step)));
@@ -94,7 +93,7 @@ impl Hand {
                 keys.push(self.key(subject, number));
             }
             Operation::Scan => {
-                // It may go on behind the ranges, up to the table's end.
+                // The scan may continue after the ranges, up to the end of the table.
                 let first = self.drawn.start * subject.rows_each + self.next_row(subject);
                 let count = u64::from(rows).min(subject.rows());
                 let first = first.min(subject.rows() - count);
@@ -105,7 +104,7 @@ impl Hand {
         Move { task, counts: missing.is_none() }
     }
 
-    /// Puts rows there for deletes to come, until there are so many.
+    /// Inserts rows for later deletes, until there are `wanted`.
     pub fn restock(&mut self, wanted: usize) -> Option<Task> {
         let missing = wanted.saturating_sub(self.stock.len()).min(RESTOCKED) as i64;
         let keys = (self.next_free..self.next_free + missing).collect();
@@ -117,10 +116,10 @@ impl Hand {
         })
     }
 
-    /// Notes that a task is over, and whether it had its effect.
+    /// Notes the end of a task, and whether it committed.
     pub fn done(&mut self, task: Task, is_committed: bool) {
         match task.operation {
-            // A key that may have been inserted is not taken again.
+            // Do not reuse a key that may have been inserted.
             Operation::Insert => {
                 self.next_free = task.keys.last().map_or(self.next_free, |last| last + 1);
                 if is_committed {
@@ -135,37 +134,36 @@ impl Hand {
         self.buffer = task.keys;
     }
 
-    /// The range whose free keys are its own.
     pub fn range(&self) -> u64 {
         self.range
     }
 
-    /// Loaded rows of its ranges.
+    /// Number of loaded rows in its ranges.
     fn all(&self, subject: &Subject) -> u64 {
         (self.drawn.end - self.drawn.start) * subject.rows_each
     }
 
-    /// The number, among those of its ranges, of the row whose turn it is.
+    /// Returns the number of the next row, counted over its ranges.
     fn next_row(&mut self, subject: &Subject) -> u64 {
         let number = self.next_row;
         self.next_row = (number + self.stride) % self.all(subject);
         number
     }
 
-    /// The number of the row whose turn it is of so many, which are the next ones.
+    /// Returns the number of the next row in a cycle of `among` rows.
     fn row_by_turns(&mut self, subject: &Subject, among: u32) -> u64 {
         let turn = self.turns % u64::from(among.max(1));
         self.turns += 1;
         (self.next_row + turn * self.stride) % self.all(subject)
     }
 
-    /// The key of a row of its ranges, beginning again behind the last.
+    /// Returns the key of a row of its ranges, wrapping around after the last one.
     fn key(&self, subject: &Subject, number: u64) -> i64 {
         subject.loaded_key(self.drawn.start * subject.rows_each + number % self.all(subject))
     }
 }
 
-/// About 0.6 of `all`, without a common divisor.
+/// Returns about 0.6 of `all`, coprime to it.
 fn stride(all: u64) -> u64 {
     let divisor = |mut one: u64, mut other: u64| {
         while other > 0 {
@@ -229,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn deletes_delete_what_was_inserted_and_rows_are_put_there_first() {
+    fn deletes_take_inserted_rows_and_restock_first() {
         let (subject, mut hand) = hand();
         let delete = parameters(Operation::Delete, 1);
         let first = hand.next(&subject, &delete);
@@ -259,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn scans_and_lookups_stay_within_what_is_loaded() {
+    fn scans_and_lookups_stay_within_loaded_rows() {
         let (subject, mut hand) = hand();
         for _ in 0..40 {
             let scan = hand.next(&subject, &parameters(Operation::Scan, 25)).task;

@@ -1,7 +1,9 @@
-//! The owner of rows in a real cluster: a compute server that carries out what others ship to it ([`crate::ship`]).
+//! The owner of rows in a real cluster: a compute server that executes operations that others ship
+//! to it ([`crate::ship`]).
 //!
-//! Whoever measures has it own a table by name ([`OWN`]), ships operations on it ([`SHIPPED`]), and has it own the next one.
-//! All handlers run on one thread, which has the database and the [`Lanes`].
+//! The measuring process makes it the owner of a table by name ([`OWN`]), ships operations on that
+//! table ([`SHIPPED`]), and goes on to the next table. All handlers run on one thread, which has
+//! the database and the [`Lanes`].
 
 use crate::ship::{self, FOR, SHIPPED, decode};
 use crate::subject::Table;
@@ -13,27 +15,28 @@ use std::sync::{Arc, Mutex};
 use txn::ScanSource;
 use workload::TransactionResult;
 
-/// Has a compute server own a table: the request is its name, and the answer is empty.
+/// Makes a compute server the owner of a table: the request is the table's name, the response is
+/// empty.
 pub const OWN: ServiceId = ServiceId(221);
 
 /// The services of a host, with their names.
 pub const SERVICES: [(ServiceId, &str); 2] = [(OWN, "own"), (SHIPPED, "shipped")];
 
-/// What a compute server does for those who ship operations.
+/// Executes shipped operations on a compute server.
 #[derive(Debug)]
 pub struct Host {
     lanes: Arc<Lanes>,
-    /// What is owned.
+    /// The table that it owns.
     table: Mutex<Option<Table>>,
 }
 
 impl Host {
-    /// A host that works with these lanes.
+    /// Creates a host that uses these lanes.
     pub fn new(lanes: Arc<Lanes>) -> Arc<Self> {
         Arc::new(Self { lanes, table: Mutex::default() })
     }
 
-    /// Its services, to be offered by a thread that has database and lanes.
+    /// Returns its services, for the thread that has database and lanes.
     pub fn services<E: Env>(self: &Arc<Self>) -> [(ServiceId, Arc<dyn Service<E>>); 2] {
         let (own, shipped) = (Own(self.clone()), Shipped(self.clone()));
         [(OWN, Arc::new(own)), (SHIPPED, Arc::new(shipped))]
@@ -70,14 +73,13 @@ impl Host {
             Ok(done) if done.result != TransactionResult::Unknown => {
                 self.lanes.give_back(lane);
             }
-            // The lane may take no further transaction.
+            // The lane may be lost.
             _ => self.lanes.lose(lane),
         }
         Ok(done?.answer)
     }
 }
 
-/// [`OWN`].
 struct Own(Arc<Host>);
 
 impl<E: Env> Service<E> for Own {
@@ -86,7 +88,6 @@ impl<E: Env> Service<E> for Own {
     }
 }
 
-/// [`SHIPPED`].
 struct Shipped(Arc<Host>);
 
 impl<E: Env> Service<E> for Shipped {
@@ -95,10 +96,10 @@ impl<E: Env> Service<E> for Shipped {
     }
 }
 
-/// Has compute servers own the table called `name`.
+/// Makes compute servers the owners of the table called `name`.
 ///
 /// # Errors
-/// The first one that cannot, and why.
+/// The first server that refuses, and why.
 pub async fn own<E: Env>(
     env: &E,
     owners: &[NodeId],
@@ -124,10 +125,10 @@ mod tests {
     use txn::Database;
     use txn::local::OpenConfig;
 
-    /// A node that no memory server has.
+    /// A node that is not a memory server.
     const NODE: NodeId = NodeId::of_compute_server(0);
 
-    /// A point on a tiny table that is stored so.
+    /// A point on a tiny table of this storage.
     fn point(storage: Storage) -> Parameters {
         let world = World {
             fabric: "local".to_owned(),
@@ -144,7 +145,7 @@ mod tests {
         points.find(is_it).expect("it is measured")
     }
 
-    /// A database with such a table, which has ten rows.
+    /// A database with such a table of ten rows.
     fn measured(storage: Storage) -> Database<LocalEnv> {
         let config = OpenConfig { server_bytes: 64 << 20, ..OpenConfig::default() };
         let database = txn::local::open(&config).expect("little memory");
@@ -157,7 +158,8 @@ mod tests {
         database
     }
 
-    /// Lanes of a host with a handle of its own to the database, as compute servers have. It serves in the database's world.
+    /// Lanes of a host with its own handle of the database, as compute servers have. It runs in the
+    /// database's world.
     fn hosted(database: &Database<LocalEnv>, lanes: u32) -> (Arc<Lanes>, Ownership) {
         let (lanes, env) = (Lanes::new(lanes), database.env());
         let own = Database::open(env.world().endpoint(), &database.root());
@@ -208,7 +210,7 @@ mod tests {
         );
     }
 
-    /// Whoever measured has dropped it, or somebody else has: the host learns of it with the operation.
+    /// The table was dropped: the host notices when it executes the operation.
     #[test]
     fn operations_on_a_table_that_is_gone_are_refused() {
         let database = measured(Storage::Tree);
@@ -221,8 +223,8 @@ mod tests {
         assert!(refused.contains("there is no table"), "{refused}");
     }
 
-    /// What keeps an operation from its effect, and will keep the next, is told; the lane, which may be of no use any more, is
-    /// not taken for another.
+    /// A failure that would also meet the next attempt is reported; its lane, which may be lost, is
+    /// not reused.
     #[test]
     fn an_operation_that_cannot_succeed_is_refused_with_the_reason() {
         let database = measured(Storage::HashOutside);

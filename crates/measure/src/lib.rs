@@ -1,14 +1,14 @@
-//! Microbenchmarks: what one operation on a table costs, in any world [SPADE 3.2].
+//! Microbenchmarks: the cost of one operation on a table, in any world [SPADE 3.2].
 //!
-//! A [`Subject`] is a table of one design, and a [`Task`] an operation on it, which [`operation`] carries out with a lane:
-//! on memory of its own machine, on memory of another one, or, called as a service, for somebody else ([`ship`]; on
-//! compute servers of real clusters [`host`]).
-//! [`Micro`] makes of both a workload that threads run on real fabrics; crate `simulated_cluster` runs them on clusters in virtual
-//! time. Which points are measured is decided by [`experiment`]; what comes out are the nouns of
-//! [`spade_format::measurement`], which [`record`] keeps in a file, point by point.
+//! A [`Subject`] is a table of one design, and a [`Task`] an operation on it. [`operation`]
+//! executes a task with a lane: on its own machine's memory, on another machine's memory, or as a
+//! service for a caller ([`ship`]; on compute servers of real clusters [`host`]). [`Micro`] turns
+//! both into a workload that threads run on real fabrics; crate `simulated_cluster` runs them on clusters
+//! in virtual time. [`experiment`] decides which points are measured; the results are types of
+//! [`spade_format::measurement`], which [`record`] saves to a file, point by point.
 //!
-//! To read it: [`subject`], [`operation`], [`hand`], [`ship`], [`host`], [`micro`]; [`experiment`],
-//! [`record`]. Crate `simulated_cluster` runs them on clusters in virtual time.
+//! Reading order: [`subject`], [`operation`], [`hand`], [`ship`], [`host`], [`micro`];
+//! [`experiment`], [`record`].
 #![forbid(unsafe_code)]
 
 pub mod experiment;

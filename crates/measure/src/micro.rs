@@ -15,31 +15,30 @@ use workload::{
     Whereabouts, Workload, WorkloadError,
 };
 
-/// What is measured, and what is done between that: positions in the list of types.
+/// Types of transactions: measured ones, and others in between; positions in the list of types.
 pub const MEASURED: usize = 0;
 const OTHER: usize = 1;
 const TYPES: [&str; 2] = ["measured", "other"];
-/// The table.
 pub const TABLE: &str = "measured";
-/// Stream of the hands' generators.
+/// Random stream of the hands.
 const HAND_STREAM: u32 = 240;
-/// Memory for everything that does not depend on the table.
+/// Memory that does not depend on the table.
 const BASE_BYTES: u64 = 32 << 20;
-/// Bytes that the rows of a hand's stock may take besides.
+/// Factor for the memory of rows that hands insert.
 const GROWTH: u64 = 4;
 
-/// One operation on one table by threads of one process, each with some lanes.
+/// One operation on one table by the threads of one process, each with some lanes.
 #[derive(Clone, Debug)]
 pub struct Micro {
     parameters: Parameters,
     subject: Subject,
-    /// Who carries out shipped operations; workers call them by turns.
+    /// Compute servers that execute shipped operations; workers use them round-robin.
     owners: Vec<NodeId>,
-    /// Hands of workers between two runs: what they have inserted is still there.
+    /// Hands between two runs: the rows that they have inserted are still there.
     hands: Arc<Mutex<BTreeMap<u32, Hand>>>,
 }
 
-/// What a worker keeps between operations.
+/// The state of a worker.
 #[derive(Debug)]
 pub struct Terminal {
     number: u32,
@@ -58,7 +57,7 @@ impl Drop for Terminal {
 }
 
 impl Micro {
-    /// The measurement of a point by so many workers, on a table of about `rows` rows.
+    /// Measures a point with this many workers, on a table of about `rows` rows.
     pub fn new(parameters: &Parameters, workers: u32, rows: u64) -> Self {
         let ranges = u64::from(workers);
         let subject = Subject::of(parameters, ranges, rows.div_ceil(ranges));
@@ -66,31 +65,30 @@ impl Micro {
         Self { parameters: parameters.clone(), subject, owners, hands }
     }
 
-    /// The measurement of another point on the same table, where operations are shipped to one of `owners` if the point
-    /// wants that.
+    /// Measures another point on the same table; if the point is shipped, operations go to one of
+    /// `owners`.
     pub fn turned_to(&self, parameters: &Parameters, owners: &[NodeId]) -> Self {
         let is_shipped = parameters.place == Place::Shipped;
         let owners = if is_shipped { owners.to_vec() } else { Vec::new() };
         Self { parameters: parameters.clone(), owners, ..self.clone() }
     }
 
-    /// Whom a worker calls, if anybody.
+    /// Returns the owner that a worker calls, if operations are shipped.
     fn owner(&self, worker: u32) -> Option<NodeId> {
         let turn = (worker as usize).checked_rem(self.owners.len())?;
         Some(self.owners[turn])
     }
 
-    /// The table.
     pub fn subject(&self) -> &Subject {
         &self.subject
     }
 }
 
-/// Carries out what a hand does next, here or where the rows are, until it has its effect or further attempts make no
-/// sense.
+/// Executes a hand's next operation, here or at its owner, and retries until it commits or a retry
+/// would not help.
 ///
 /// # Errors
-/// A server is full or cannot be reached, or the table is not as it was loaded.
+/// A server is full or unreachable, or the table has changed since it was loaded.
 pub async fn perform<E: Env>(
     lane: &mut Lane<E>,
     (table, owner): (Table, Option<NodeId>),
@@ -105,10 +103,10 @@ pub async fn perform<E: Env>(
     Ok(finished)
 }
 
-/// Carries out a task of a kind, as [`perform`] does.
+/// Executes a task of a kind, as [`perform`] does.
 ///
 /// # Errors
-/// As there.
+/// Those of [`perform`].
 pub async fn carry_out<E: Env>(
     lane: &mut Lane<E>,
     (table, owner): (Table, Option<NodeId>),
@@ -127,7 +125,7 @@ pub async fn carry_out<E: Env>(
             *answer = answered;
             outcome(answer).map_err(refused)?
         }
-        // The owner may have carried it out and died before it could say so.
+        // The owner may have executed it and died before it could respond.
         Err(CallError::Unreachable(_)) => (TransactionResult::Unknown, 0),
         Err(error) => return Err(refused(error)),
     };
@@ -213,7 +211,7 @@ impl<E: Env> Workload<E> for Micro {
         perform(lane, (*table, owner), hand, what, answer).await
     }
 
-    /// What the table holds is not what is measured.
+    /// The content of the table is not what is measured.
     async fn check(
         &self,
         _database: &Database<E>,

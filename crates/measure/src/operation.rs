@@ -8,23 +8,22 @@ use txn::{Isolation, Lane, RowId, Scan, ScanSource, Transaction};
 use workload::attempts::result_of;
 use workload::{TransactionResult, WorkloadError};
 
-/// What is to be done.
+/// An operation on certain rows.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Task {
-    /// What.
     pub operation: Operation,
-    /// Whether the secondary index leads to the rows.
+    /// Whether rows are found through the secondary index.
     pub by_index: bool,
-    /// The rows' keys; of a scan, the first row's and the last one's.
+    /// The keys of the rows; for a scan, the first and the last key.
     pub keys: Vec<i64>,
-    /// Rows of a scan.
+    /// Maximum number of rows of a scan.
     pub limit: u32,
 }
 
-/// Makes one attempt. The columns of rows that are read come to the end of `answer`.
+/// Makes one attempt. Appends the columns of the rows read to `answer`.
 ///
 /// # Errors
-/// The attempt failed; whether another one helps, [`workload::Attempts`] knows.
+/// The attempt failed; [`workload::Attempts`] says whether a retry helps.
 pub async fn attempt<E: Env>(
     lane: &mut Lane<E>,
     table: Table,
@@ -68,7 +67,7 @@ pub async fn attempt<E: Env>(
     Ok(result_of(transaction.commit().await))
 }
 
-/// The rows of a task, all of which have to be there.
+/// Finds the rows of a task; all must exist.
 async fn find<E: Env>(
     transaction: &mut Transaction<'_, E>,
     table: Table,
@@ -94,10 +93,10 @@ async fn find<E: Env>(
     if rows.len() == task.keys.len() { Ok(rows) } else { Err(missing) }
 }
 
-/// The keys from the first row's to the last one's, and no more rows than the task wants.
+/// Returns the scan from the first to the last key, limited to the task's number of rows.
 ///
 /// # Errors
-/// Somebody has dropped the table since it was opened.
+/// The table was dropped since it was opened.
 fn range<E: Env>(
     transaction: &Transaction<'_, E>,
     table: Table,
@@ -119,7 +118,7 @@ fn range<E: Env>(
     Ok(Scan { source, low, high, reverse, limit })
 }
 
-/// Copies a row's columns, as a caller would that goes on with them.
+/// Copies a row's columns, as a caller that uses them would.
 fn take(row: RecordRef<'_>, answer: &mut Vec<u8>) {
     for column in FIELD..row.schema().columns().len() {
         answer.extend_from_slice(&row.int(column).to_le_bytes());

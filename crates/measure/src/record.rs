@@ -1,4 +1,4 @@
-//! The file that measurements are kept in, so that a run that was ended goes on where it was.
+//! Saves measurements to a file, so that an interrupted run can continue.
 
 use rustix::fs::{FlockOperation, flock};
 use spade_format::measurement::{MeasurementError, Measurements, Parameters, Point, Version};
@@ -7,55 +7,37 @@ use std::io::{ErrorKind, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Measurements and their file.
 #[derive(Debug)]
 pub struct Record {
     path: PathBuf,
     all: Measurements,
-    /// Points of this run. Others are the file's, which another run may have changed.
+    /// Points of this run. Another run may have changed the others in the file.
     own: Measurements,
-    /// The file as this run has left it.
+    /// The state in which this run has left the file.
     left: Option<FileState>,
 }
 
-/// What tells a file from the one that takes its place.
+/// Identifies a version of the file: it differs when another file has replaced it.
 type FileState = (u64, u64, u64, i64);
 
-/// Why measurements cannot be kept.
+/// Why measurements cannot be loaded or saved.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecordError {
-    /// The file cannot be read.
     #[error("cannot read {}: {error}", .path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        error: std::io::Error,
-    },
-    /// The file holds something else.
+    Read { path: PathBuf, error: std::io::Error },
+    /// The file contains something else.
     #[error("{} cannot be continued: {error}; name another file", .path.display())]
-    Content {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        error: MeasurementError,
-    },
-    /// The file cannot be written.
+    Content { path: PathBuf, error: MeasurementError },
     #[error("cannot write {}: {error}", .path.display())]
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        error: std::io::Error,
-    },
+    Write { path: PathBuf, error: std::io::Error },
 }
 
 impl Record {
-    /// What the file holds; nothing if there is none. It is tried whether it can be written.
+    /// Loads the file, which need not exist, and checks that it can be written.
     ///
     /// # Errors
-    /// It cannot be read or written, or holds no measurements of this format.
+    /// The file cannot be read or written, or does not contain measurements of this format.
     pub fn open(path: &Path) -> Result<Self, RecordError> {
         let all = match std::fs::read_to_string(path) {
             Ok(text) => Measurements::parse(&text)
@@ -69,21 +51,20 @@ impl Record {
         Ok(record)
     }
 
-    /// All that was measured.
     pub fn measurements(&self) -> &Measurements {
         &self.all
     }
 
-    /// Whether a point need not be measured again.
+    /// Whether a point is measured already.
     pub fn has(&self, parameters: &Parameters, version: &Version) -> bool {
         self.all.has(parameters, version)
     }
 
-    /// Keeps points. Whoever reads the file meanwhile, or after a crash, finds it with all of them or none. Points that
-    /// another run has put into the file stay there.
+    /// Saves points, atomically with respect to readers and crashes. Points that another run has
+    /// added to the file are kept.
     ///
     /// # Errors
-    /// The file cannot be written; it is as it was then.
+    /// The file cannot be written; it is then unchanged.
     pub fn keep(&mut self, points: impl IntoIterator<Item = Point>) -> Result<(), RecordError> {
         for point in points {
             self.own.put(point.clone());
@@ -93,8 +74,8 @@ impl Record {
     }
 
     fn write(&mut self) -> Result<(), RecordError> {
-        // Two runs take turns, or one would write over what the other one has just added. Where a folder has no locks they
-        // have to be made one after the other.
+        // Lock the folder, or two concurrent runs would overwrite each other's points. On file
+        // systems without locks, runs must not overlap.
         let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty());
         let turn = File::open(folder.unwrap_or(Path::new("."))).ok();
         if let Some(folder) = &turn {
@@ -105,12 +86,12 @@ impl Record {
         let written = (|| {
             let mut file = File::create(&beside)?;
             file.write_all(self.all.json().as_bytes())?;
-            // Else the name might be there after a crash before the content is.
+            // Otherwise a crash could leave the new name without the content.
             file.sync_all()?;
             std::fs::rename(&beside, &self.path)
         })();
         if written.is_err() {
-            // A part of a file is of use to nobody, and takes room where there may be none.
+            // A partial file is useless, and takes space where there may be none.
             let _ = std::fs::remove_file(&beside);
         }
         self.left = self.state();
@@ -118,7 +99,7 @@ impl Record {
         written.map_err(|error| RecordError::Write { path: self.path.clone(), error })
     }
 
-    /// Reads the file again if it is another one than this run has left.
+    /// Reloads the file if another run has changed it.
     fn take_others(&mut self) {
         if self.left.is_none() || self.left == self.state() {
             return;
@@ -134,7 +115,7 @@ impl Record {
         Some((found.dev(), found.ino(), found.len(), found.mtime_nsec()))
     }
 
-    /// The new file until it has the name.
+    /// Returns the path of the new file before it is renamed.
     fn beside(&self) -> PathBuf {
         let mut name = self.path.file_name().unwrap_or_default().to_owned();
         name.push(".new");

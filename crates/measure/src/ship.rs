@@ -1,8 +1,8 @@
-//! Function shipping: the owner of rows offers a service that carries out an operation on them with a lane of its own, and
-//! answers with what was read [SPADE 4.2].
+//! Function shipping: the owner of rows offers a service that executes an operation on them with a
+//! lane of its own, and returns the rows read [SPADE 4.2].
 //!
-//! Handlers run where calls are served: on the calling thread where all is one process, on the simulator's in a
-//! simulated cluster. They work with lanes of their thread ([`owner::seats`]).
+//! Handlers run where calls are served: on the calling thread within one process, on the
+//! simulator's thread in a simulated cluster. They use lanes of that thread ([`owner::seats`]).
 
 use crate::operation::{Task, attempt};
 use crate::subject::Table;
@@ -13,29 +13,26 @@ use std::sync::Arc;
 use txn::{Database, Lane};
 use workload::{Attempts, TransactionResult, WorkloadError};
 
-/// The service.
 pub const SHIPPED: ServiceId = ServiceId(220);
-/// Looks for a lane of the owner that is free.
+/// Maximum number of checks for a free lane of the owner.
 pub(crate) const LOOKS_MAX: u32 = 10_000_000;
-/// The last byte of an answer: how the operation has ended.
+/// Last byte of a response: the outcome of the operation.
 const NOT_COMMITTED: u8 = 0;
 const COMMITTED: u8 = 1;
 const UNKNOWN: u8 = 2;
-/// What malformed messages are said to be for.
+/// Names the message in errors about malformed ones.
 pub(crate) const FOR: &str = "a shipped operation";
 
-/// What a handler works with.
+/// The resources with which a handler executes an operation.
 pub struct Seat<L: Env> {
-    /// The lane.
     pub lane: Lane<L>,
-    /// The table.
     pub table: Table,
 }
 
-/// Where further seats of an owner come from.
+/// Opens the database for further seats of an owner.
 pub type Opener<L> = Arc<dyn Fn() -> Option<Database<L>> + Send + Sync>;
 
-/// The owner of rows. It works with lanes of the world `L`, whatever world its calls come from.
+/// The owner of rows. It uses lanes of world `L`, whatever world its calls come from.
 pub struct Owner<L: Env> {
     number: u64,
     name: String,
@@ -43,13 +40,13 @@ pub struct Owner<L: Env> {
 }
 
 impl<L: Env> Owner<L> {
-    /// The owner of the table called `name`. On a thread where none of its seats is free, `more` opens the database for
-    /// another; where it gives none, calls wait.
+    /// Creates the owner of the table called `name`. On a thread without a free seat, `more` opens
+    /// the database for another one; if it returns `None`, calls wait.
     pub fn new(number: u64, name: &str, more: Opener<L>) -> Self {
         Self { number, name: name.to_owned(), more }
     }
 
-    /// One seat more for calls that come on this thread.
+    /// Adds a seat for calls that are served on this thread.
     pub fn give(number: u64, seat: Seat<L>) {
         seats::give(number, seat);
     }
@@ -79,31 +76,30 @@ impl<L: Env> Owner<L> {
         let mut seat = self.seat(env).await?;
         let done = carry_out(&mut seat.lane, seat.table, &task).await;
         if !E::IMMEDIATE {
-            // A seat may be free for long, and old versions would be kept for it.
+            // The seat may be idle for long, and would keep old versions from being collected.
             let rested = seat.lane.rest().await;
             rested.map_err(|error| CallError::Refused(error.to_string()))?;
         }
         Self::give(self.number, seat);
         if !E::IMMEDIATE {
-            // In simulated worlds the answer leaves when the core has done all that was asked.
+            // In simulated worlds, respond only after the core has done all its work.
             env.sleep_ns(0).await;
         }
         Ok(done?.answer)
     }
 }
 
-/// A task that was carried out.
+/// The result of an executed task.
 pub(crate) struct Done {
-    /// What the caller is told.
+    /// The response to the caller.
     pub answer: Vec<u8>,
-    /// How it ended.
     pub result: TransactionResult,
 }
 
-/// Carries out a task for somebody else, until it has its effect or further attempts make no sense.
+/// Executes a task for a caller, and retries until it commits or a retry would not help.
 ///
 /// # Errors
-/// What would meet any other attempt, too.
+/// An error that any further attempt would meet, too.
 pub(crate) async fn carry_out<L: Env>(
     lane: &mut Lane<L>,
     table: Table,
@@ -134,7 +130,7 @@ impl<E: Env, L: Env> Service<E> for Owner<L> {
     }
 }
 
-/// A task as bytes.
+/// Encodes a task.
 pub fn encode(task: &Task) -> Vec<u8> {
     let operation = Operation::ALL.iter().position(|one| *one == task.operation);
     let mut request = Vec::with_capacity(6 + 8 * task.keys.len());
@@ -145,7 +141,7 @@ pub fn encode(task: &Task) -> Vec<u8> {
     request
 }
 
-/// The task of these bytes, if they are one.
+/// Decodes a task; `None` if the request is malformed.
 pub fn decode(request: &[u8]) -> Option<Task> {
     let (&operation, rest) = request.split_first()?;
     let (&by_index, rest) = rest.split_first()?;
@@ -164,10 +160,10 @@ pub fn decode(request: &[u8]) -> Option<Task> {
     })
 }
 
-/// How the operation has ended by its answer, and after how many attempts beyond the first.
+/// Decodes a response: the outcome of the operation, and the number of retries.
 ///
 /// # Errors
-/// The answer is none.
+/// The response is malformed.
 pub fn outcome(answer: &[u8]) -> Result<(TransactionResult, u32), CallError> {
     let (rest, &[ended]) = answer.split_last_chunk().ok_or(CallError::Malformed(FOR))?;
     let (_, retries) = rest.split_last_chunk().ok_or(CallError::Malformed(FOR))?;

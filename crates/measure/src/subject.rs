@@ -1,4 +1,4 @@
-//! The table that operations work on.
+//! The measured table.
 
 use fabric::Env;
 use layout::{
@@ -11,23 +11,22 @@ use txn::{Database, IndexId, Isolation, Lane, TableId, TableSpec};
 use workload::loading::{chunks, insert};
 use workload::{TransactionResult, WorkloadError, attempts};
 
-/// Bytes of each column, the primary key among them.
+/// Bytes per column, including the primary key.
 const COLUMN_BYTES: u32 = 8;
-/// The column that updates write: the first behind the key.
+/// The column that updates write: the first one after the key.
 pub const FIELD: usize = 1;
-/// The column that secondary indexes are over.
+/// The column of secondary indexes.
 pub const ALIAS: usize = 2;
-/// What a row's alias is larger by than its key, so that none passes for the other.
+/// A row's alias is larger than its key by this, so that the two cannot be mistaken for each other.
 const ALIAS_OFFSET: i64 = 1 << 50;
-/// Rows that a transaction of the load inserts or updates.
+/// Rows per transaction of the load.
 const BATCH: u64 = 64;
-/// The name of the secondary index.
 const INDEX: &str = "alias";
 
-/// A table of one design, apart from where it is.
+/// A table of one design, wherever it is stored.
 ///
-/// Its keys are in ranges of [`Subject::RANGE`] keys. The first of each range are loaded; a lane that inserts takes the
-/// others of one that is its own.
+/// Its keys are in ranges of [`Subject::RANGE`] keys. The first keys of each range are loaded; a
+/// lane that inserts has a range of its own, and uses its other keys.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Subject {
     storage: Storage,
@@ -38,26 +37,24 @@ pub struct Subject {
     node_bytes: u32,
     versions_beside: u32,
     keeps_versions: bool,
-    /// Ranges of keys.
     pub ranges: u64,
-    /// Rows that are loaded into each.
+    /// Rows that are loaded into each range.
     pub rows_each: u64,
 }
 
-/// A subject's table as a lane names it.
+/// The ids of a subject's table.
 #[derive(Clone, Copy, Debug)]
 pub struct Table {
-    /// The table.
     pub id: TableId,
     /// Its secondary index, if it has one.
     pub index: Option<IndexId>,
 }
 
 impl Table {
-    /// The table called `name` of a database whose catalog is known.
+    /// Finds the table called `name` in a database's cached catalog.
     ///
     /// # Errors
-    /// It is not there, or is no subject's.
+    /// The table does not exist, or was not created by a subject.
     pub fn open<E: Env>(database: &Database<E>, name: &str) -> Result<Self, WorkloadError> {
         let id = database.table(name).ok_or(WorkloadError::NoTable("of the measurement"))?;
         let schema = database.schema(id).ok_or(WorkloadError::NoTable("of the measurement"))?;
@@ -73,10 +70,10 @@ impl Table {
 }
 
 impl Subject {
-    /// Keys of a range.
+    /// Keys per range.
     pub const RANGE: i64 = 1 << 32;
 
-    /// The table that a point is about, with so many ranges of keys and rows in each.
+    /// Returns the table of a point, with this many ranges of keys and rows in each.
     pub fn of(parameters: &Parameters, ranges: u64, rows_each: u64) -> Self {
         let Parameters { storage, path, row_bytes, .. } = *parameters;
         let Parameters { neighbourhood, load_percent, node_bytes, versions, .. } = *parameters;
@@ -97,35 +94,36 @@ impl Subject {
         }
     }
 
-    /// Rows that are loaded.
     pub fn rows(&self) -> u64 {
         self.ranges * self.rows_each
     }
 
-    /// Rows that it is planned for: a third more than are loaded, which is the room that inserts take.
+    /// Number of rows that the table is planned for: a third more than are loaded, as room for
+    /// inserts.
     fn planned_rows(&self) -> u64 {
         self.rows() * 4 / 3
     }
 
-    /// The key of loaded row `number`, counted from the smallest.
+    /// Returns the key of loaded row `number`, in key order.
     pub fn loaded_key(&self, number: u64) -> i64 {
         debug_assert!(number < self.rows());
         (number / self.rows_each) as i64 * Self::RANGE + (number % self.rows_each) as i64
     }
 
-    /// The first key of a range that is not loaded.
+    /// Returns the first key of a range that is not loaded.
     pub fn free_key(&self, range: u64) -> i64 {
         range as i64 * Self::RANGE + self.rows_each as i64
     }
 
-    /// Bytes that the table takes when it is loaded, roughly, with old versions and room to grow.
+    /// Returns the approximate size of the loaded table in bytes, with old versions and room to
+    /// grow.
     pub fn memory_bytes(&self) -> u64 {
         const AROUND_A_ROW: u64 = 128;
         let copies = 1 + u64::from(self.versions_beside);
         copies * self.rows() * (u64::from(self.row_bytes) + AROUND_A_ROW)
     }
 
-    /// Whether leaves lead to its rows.
+    /// Whether rows are found through a tree.
     pub fn has_tree(&self) -> bool {
         self.storage == Storage::Tree || self.path == AccessPath::SecondaryTree
     }
@@ -134,10 +132,10 @@ impl Subject {
         self.path != AccessPath::Primary
     }
 
-    /// Its columns and design. With a `server`, all of it is there.
+    /// Returns its columns and design. With a `server`, the whole table is stored there.
     ///
     /// # Errors
-    /// The row has no room for the columns that the path needs, or is too long.
+    /// The row is too short for the columns that the path needs, or too long.
     pub fn spec(&self, name: &str, server: Option<u16>) -> Result<TableSpec, WorkloadError> {
         let columns = self.row_bytes / COLUMN_BYTES;
         let needed = if self.has_index() { ALIAS as u32 } else { FIELD as u32 };
@@ -184,7 +182,8 @@ impl Subject {
         }
     }
 
-    /// What parameters say of it; those that do not count are 0 there, and as by default here.
+    /// Returns the physical design of the parameters. Parameters that do not apply are 0; the
+    /// design then has its default.
     fn design(&self) -> PhysicalDesign {
         let usual = PhysicalDesign::default();
         if self.storage == Storage::Tree {
@@ -202,11 +201,11 @@ impl Subject {
         }
     }
 
-    /// Inserts the rows of some ranges, and writes each once more if `is_updated`: its memory for an old version is then
-    /// there, as after a while of use.
+    /// Inserts the rows of some ranges, and updates each once if `is_updated`, so that memory for
+    /// old versions is allocated, as after a while of use.
     ///
     /// # Errors
-    /// The memory servers are full, or cannot be reached.
+    /// A memory server is full or unreachable.
     pub async fn load<E: Env>(
         &self,
         lane: &mut Lane<E>,
@@ -243,17 +242,16 @@ async fn write_again<E: Env>(
     Ok(attempts::result_of(transaction.commit().await))
 }
 
-/// A primary key.
 pub fn key(row: i64) -> Key {
     KeyBuilder::new().int8(row).key()
 }
 
-/// What the secondary index has for a row.
+/// Returns the indexed value of a row.
 pub fn alias(row: i64) -> i64 {
     row.wrapping_add(ALIAS_OFFSET)
 }
 
-/// Fills a row that was inserted.
+/// Writes the columns of an inserted row.
 pub fn fill(record: &mut RecordMut<'_>, row: i64, has_index: bool) {
     record.set_int(FIELD, row);
     if has_index {

@@ -1,4 +1,5 @@
-//! Time and threads of the control plane, which no simulator owns: it talks to a real registry.
+//! Time and threads of the control plane. It talks to a real registry, so it uses the real clock
+//! instead of a simulator's.
 #![allow(clippy::disallowed_methods, reason = "this is where the real world enters")]
 
 use rustix::time::{ClockId, clock_gettime};
@@ -6,12 +7,12 @@ use std::ops::Add;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// A moment by the clock that goes forward even while the host is suspended: the registry's goes on, too.
+/// A point in time on the boot-time clock, which advances even while the host is suspended: the
+/// registry's clock does, too.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Moment(Duration);
 
 impl Moment {
-    /// Now.
     pub fn now() -> Self {
         let time = clock_gettime(ClockId::Boottime);
         let seconds = u64::try_from(time.tv_sec).expect("the host was started before");
@@ -19,12 +20,12 @@ impl Moment {
         Self(Duration::new(seconds, nanoseconds))
     }
 
-    /// How long it is from now until this moment, or nothing if it has passed.
+    /// Returns the time left until this moment; zero if it has passed.
     pub fn left(self) -> Duration {
         self.0.saturating_sub(Self::now().0)
     }
 
-    /// Whether this moment has come.
+    /// Whether this moment has passed.
     pub fn is_past(self) -> bool {
         self.left().is_zero()
     }
@@ -38,12 +39,11 @@ impl Add<Duration> for Moment {
     }
 }
 
-/// Lets this thread rest.
 pub fn sleep(duration: Duration) {
     std::thread::sleep(duration);
 }
 
-/// Starts a thread with a name that shows in debuggers and profilers.
+/// Starts a thread with a name that debuggers and profilers show.
 pub fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> std::io::Result<JoinHandle<()>> {
     std::thread::Builder::new().name(name.to_owned()).spawn(body)
 }

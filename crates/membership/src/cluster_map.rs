@@ -1,4 +1,4 @@
-//! The cluster as it is at an epoch.
+//! The cluster map: the cluster at an epoch.
 
 use crate::cluster_file::{ClusterId, FabricKind};
 use crate::error::RegistryError;
@@ -7,34 +7,36 @@ use crate::root::DatabaseRoot;
 use layout::NodeId;
 use std::collections::BTreeMap;
 
-/// Who is in the cluster at an epoch. Two maps of one epoch have the same members.
+/// The members of a cluster at an epoch. Two maps of one epoch have the same members.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ClusterMap {
-    /// The cluster.
     pub cluster: ClusterId,
-    /// Counts the changes of who is in it; 0 before the first has joined.
+    /// Number of membership changes so far; 0 before the first server has joined.
     pub epoch: u64,
-    /// Memory servers, then compute servers, each by number.
+    /// Memory servers, then compute servers, each ordered by number.
     pub members: Vec<Member>,
-    /// Identities of the last 64 who left in order. Whoever is gone and not among them has died, or is taken for dead.
+    /// Identities of the last 64 servers that left in order. Any other former member has died, or
+    /// counts as dead.
     pub left: Vec<u64>,
-    /// Where the database begins that was made last; [`ClusterMap::database`] says whether it is still there.
+    /// The root of the last database created; [`ClusterMap::database`] says whether it still
+    /// exists.
     pub root: Option<DatabaseRoot>,
 }
 
 impl ClusterMap {
-    /// The memory servers, by number.
+    /// The memory servers, ordered by number.
     pub fn memory_servers(&self) -> impl Iterator<Item = &Member> {
         self.members.iter().filter(|member| member.is_memory_server())
     }
 
-    /// The compute servers, by number.
+    /// The compute servers, ordered by number.
     pub fn compute_servers(&self) -> impl Iterator<Item = &Member> {
         self.members.iter().filter(|member| !member.is_memory_server())
     }
 
-    /// Of each memory server, the compute server that carries out what is shipped to the owner of its rows: one on its
-    /// host, by turns, or any one where its host has none. None where no compute server takes calls over `fabric`.
+    /// For each memory server, returns the compute server that executes operations shipped to the
+    /// owner of its rows: one on the same host, round-robin, or any one if there is none on its
+    /// host. `None` if no compute server accepts calls over `fabric`.
     pub fn owners(&self, fabric: FabricKind) -> Vec<Option<&Member>> {
         let all: Vec<&Member> =
             self.compute_servers().filter(|member| member.takes_calls(fabric)).collect();
@@ -51,8 +53,8 @@ impl ClusterMap {
         owners
     }
 
-    /// The number of the memory server that is nearest to a member: of those on its host, or of all where that has none, one
-    /// by turns. The first of whoever is no member.
+    /// Returns the number of the memory server that is nearest to a member: one on its host, or any
+    /// one if there is none, round-robin. The first one if `identity` is not a member.
     pub fn nearest(&self, identity: u64) -> u16 {
         let Some(member) = self.member(identity) else { return 0 };
         let on_host = self.memory_servers().filter(|server| server.host == member.host);
@@ -66,18 +68,18 @@ impl ClusterMap {
         on_host[turn % on_host.len()]
     }
 
-    /// The memory server of a node.
+    /// Returns the memory server of a node.
     pub fn memory_server(&self, node: NodeId) -> Option<&Member> {
         self.memory_servers().find(|member| member.number == node.0)
     }
 
-    /// Who has this identity.
+    /// Returns the member with this identity.
     pub fn member(&self, identity: u64) -> Option<&Member> {
         self.members.iter().find(|member| member.identity == identity)
     }
 
-    /// The database, if somebody has made one. One whose memory servers are all gone is no more: the next
-    /// may be made.
+    /// Returns the database, if one was created. If all its memory servers are gone, it no longer
+    /// exists, and a new one may be created.
     ///
     /// # Errors
     /// [`RegistryError::DatabaseLost`] if some of its memory servers are gone and others are not.
@@ -89,10 +91,11 @@ impl ClusterMap {
         self.ensure_whole(root).map(|()| Some(root))
     }
 
-    /// Sees to it that all memory servers of a database are there.
+    /// Checks that all memory servers of a database are members.
     ///
     /// # Errors
-    /// [`RegistryError::DatabaseLost`] if one is gone: its part has gone with it, and no successor brings it back.
+    /// [`RegistryError::DatabaseLost`] if one is gone: its part of the data is lost, and a
+    /// successor does not bring it back.
     pub fn ensure_whole(&self, root: &DatabaseRoot) -> Result<(), RegistryError> {
         let lost: Vec<String> = (0_u16..)
             .zip(&root.servers)
@@ -134,7 +137,7 @@ mod tests {
         let of_two = [("a", true), ("a", false), ("b", true), ("a", true), ("b", true)];
         let owned = owners(&["a", "b", "a", "b", "a"], &of_two);
         assert_eq!(owned, [Some(0), Some(2), Some(3), Some(4), Some(0)]);
-        // None is near: any will do.
+        // No compute server on the host: any one will do.
         assert_eq!(owners(&["c", "c", "d"], &of_two), [Some(0), Some(2), Some(0)]);
         assert_eq!(owners(&["a", "b"], &[("a", false)]), [None, None]);
         let by_verbs = map(&["a"], &of_two);
@@ -150,7 +153,7 @@ mod tests {
         };
         let of_two = [("a", true), ("a", false), ("b", true), ("a", true), ("b", true)];
         assert_eq!(nearest(&["a", "b", "a", "b"], &of_two), [0, 2, 1, 0, 3]);
-        // None is near: they are shared.
+        // No memory server on the host: members share all of them.
         assert_eq!(nearest(&["c", "c"], &of_two), [0, 1, 0, 1, 0]);
         assert_eq!(map(&["a", "b"], &of_two).nearest(0), 0, "a visitor");
     }

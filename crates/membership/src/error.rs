@@ -1,95 +1,61 @@
-//! What can go wrong between a server and the registry.
+//! Errors between a server and the registry.
 
 use crate::cluster_file::ClusterId;
 use crate::member::Program;
 use std::time::Duration;
 
-/// Why nobody can connect to a member.
+/// Why a member cannot be connected to.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum AddressError {
     /// It has no address on this fabric.
     #[error("{member} is not reached by this fabric")]
-    None {
-        /// Who.
-        member: String,
-    },
-    /// Its address is none.
+    None { member: String },
+    /// Its address is not valid.
     #[error("{member} is said to be at {address}, which is no address")]
-    Wrong {
-        /// Who.
-        member: String,
-        /// What it has told.
-        address: String,
-    },
+    Wrong { member: String, address: String },
 }
 
-/// Why the registry did not do what it was asked for. After an error of a change it may have happened.
+/// Why a request to the registry failed. If the request was a change, it may have taken effect.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RegistryError {
-    /// The registry does not answer.
+    /// The registry does not respond.
     #[error(
         "the registry at {place} cannot be reached ({why}); start it there, or correct `{key}` of the cluster's file"
     )]
     Unreachable {
         /// Its addresses, or its directory.
         place: String,
-        /// What happened.
         why: String,
-        /// The key that says where it is.
+        /// The key of the cluster file that sets the address.
         key: &'static str,
     },
     /// The directory of a development cluster cannot be used.
     #[error("the directory {path} cannot be used: {why}")]
-    Directory {
-        /// The directory or file.
-        path: String,
-        /// What is wrong, and what to do.
-        why: String,
-    },
-    /// A file that the registry's settings name cannot be used.
+    Directory { path: String, why: String },
+    /// A file named in the registry's settings cannot be used.
     #[error("{path} cannot be used: {why}")]
-    File {
-        /// The file.
-        path: String,
-        /// What is wrong.
-        why: String,
-    },
-    /// Another cluster has its state there.
+    File { path: String, why: String },
+    /// The location belongs to another cluster.
     #[error(
         "{place} belongs to cluster `{found_name}` ({found}), not to `{name}` ({id}); every cluster needs an id and a \
          directory or prefix of its own"
     )]
     OtherCluster {
-        /// Where.
         place: String,
-        /// Whose state it is.
         found: ClusterId,
-        /// How its owners call it.
+        /// The other cluster's name.
         found_name: String,
-        /// The cluster asked for.
         id: ClusterId,
-        /// How its file calls it.
+        /// This cluster's name.
         name: String,
     },
     /// Servers of another version are in the cluster.
     #[error("{member} is {found} and this is {ours}; stop it, or use the same version everywhere")]
-    OtherVersion {
-        /// Whose version it is.
-        member: String,
-        /// Its version.
-        found: Program,
-        /// Ours.
-        ours: Program,
-    },
+    OtherVersion { member: String, found: Program, ours: Program },
     /// The number of a server is in use.
     #[error("the number {number} is taken by {by}; stop that one, or take another number")]
-    NumberTaken {
-        /// The number.
-        number: u16,
-        /// Who has it.
-        by: String,
-    },
+    NumberTaken { number: u16, by: String },
     /// All numbers of compute servers are in use.
     #[error("all {0} numbers of compute servers are taken; stop one that is not needed")]
     NoNumber(u16),
@@ -99,66 +65,53 @@ pub enum RegistryError {
         waited(*.after), numbered(missing)
     )]
     TooFewServers {
-        /// How many there are.
         found: usize,
-        /// How many were waited for.
+        /// Number of memory servers expected.
         wanted: usize,
-        /// The numbers of those that are missing.
+        /// Numbers of the missing ones.
         missing: String,
-        /// How long they were waited for.
+        /// How long the caller waited.
         after: Duration,
     },
-    /// Part of the database has gone with a memory server.
+    /// A memory server that held part of the database is gone.
     #[error(
         "the database is lost with memory server {lost}, which stopped; stop the other memory servers too and start all anew"
     )]
     DatabaseLost {
-        /// The numbers of the memory servers.
+        /// Numbers of the memory servers.
         lost: String,
     },
-    /// A database cannot begin on servers that are not there.
+    /// The root names a memory server that is not a member.
     #[error(
         "no database can be made on memory server {number}, which is not in the cluster any more"
     )]
-    NoSuchServer {
-        /// Its number.
-        number: u16,
-    },
-    /// What stands in the registry is not what namdb writes.
+    NoSuchServer { number: u16 },
+    /// The registry contains something that namdb did not write.
     #[error(
         "what stands in {place} was not written by namdb, or is damaged: {why}; remove it when no server runs"
     )]
-    Damaged {
-        /// Where.
-        place: String,
-        /// What is wrong.
-        why: String,
-    },
-    /// Others changed the cluster all the time.
+    Damaged { place: String, why: String },
+    /// Other servers kept changing the cluster.
     #[error("the registry at {place} was changed by others {attempts} times in a row; try again")]
     Contended {
-        /// Where.
         place: String,
-        /// How often it was tried.
+        /// Number of attempts.
         attempts: u32,
     },
-    /// The lease ended before this was done.
+    /// The lease ended before the operation was done.
     #[error(
         "the lease of {member} is lost: the registry has not heard from it in time; start it anew"
     )]
-    LeaseLost {
-        /// Whose.
-        member: String,
-    },
+    LeaseLost { member: String },
 }
 
-/// Numbers with what they are, since one alone reads like a count.
+/// Labels numbers as such, since a single one reads like a count.
 fn numbered(numbers: &str) -> String {
     let what = if numbers.contains(',') { "numbers" } else { "number" };
     format!("{what} {numbers}")
 }
 
-/// How a sentence begins about what is not there after some time.
+/// Begins a message about a wait of this long.
 fn waited(time: Duration) -> String {
     match time.as_secs() {
         0 => String::new(),

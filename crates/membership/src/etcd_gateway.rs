@@ -1,4 +1,4 @@
-//! Requests to etcd through its JSON gateway: one at a time, each within a bound.
+//! Sends requests to etcd through its JSON gateway: one at a time, each with a time bound.
 
 use crate::clock::{self, Moment};
 use crate::cluster_file::{ClusterFile, TlsSettings};
@@ -11,11 +11,12 @@ use std::time::Duration;
 use ureq::Agent;
 use ureq::tls::{Certificate, ClientCert, PemItem, PrivateKey, RootCerts, TlsConfig, parse_pem};
 
-/// How long one endpoint may take. It answers in milliseconds, but for an election or a slow disk.
+/// Timeout per endpoint. etcd responds in milliseconds, except during an election or with a slow
+/// disk.
 const ATTEMPT_TIME: Duration = Duration::from_secs(1);
-/// Pause before an endpoint is tried again.
+/// Pause after all endpoints have failed.
 const RETRY_PAUSE: Duration = Duration::from_millis(100);
-/// Most bytes of an answer: a thousand entries are less than one MiB.
+/// Maximum size of a response in bytes: a thousand entries take less than one MiB.
 const ANSWER_BYTES_MAX: u64 = 16 << 20;
 
 /// The endpoints of an etcd.
@@ -23,14 +24,14 @@ pub(crate) struct EtcdGateway {
     agent: Agent,
     endpoints: Vec<String>,
     place: String,
-    /// Which endpoint answered last.
+    /// Index of the endpoint that responded last.
     current: AtomicUsize,
 }
 
-/// What etcd says of a request that it has understood.
+/// etcd's response to a valid request.
 pub(crate) enum Answer {
     Done(Value),
-    /// What was asked for is not there, such as a lease that has ended.
+    /// The requested item does not exist, such as a lease that has ended.
     NotFound,
 }
 
@@ -64,8 +65,8 @@ impl EtcdGateway {
         &self.place
     }
 
-    /// Asks one endpoint after another until one answers, for as long as `patience`. A request may be
-    /// carried out more than once.
+    /// Tries one endpoint after another until one responds, for at most `patience`. A request may
+    /// be executed more than once.
     pub(crate) fn ask(
         &self,
         path: &str,

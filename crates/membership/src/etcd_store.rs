@@ -1,8 +1,10 @@
-//! A cluster's state in etcd: one key for the record, and one for each entry, below the cluster's id.
+//! A cluster's state in etcd: one key for the record, and one for each entry, under the cluster's
+//! id.
 //!
-//! A member's lease is a lease of etcd, to which its entry is bound: etcd removes the entry when the lease ends.
-//! By the member's own clock it ends earlier, since that one starts before the request is sent and etcd's when
-//! the request has arrived. The margin is for clocks that run at different speeds.
+//! A member's lease is an etcd lease to which its entry is bound: etcd removes the entry when the
+//! lease ends. On the member's own clock the lease ends earlier, since the member counts from
+//! before it sends the request, and etcd from when the request arrives. The margin allows for
+//! clocks that run at different speeds.
 
 use crate::clock::Moment;
 use crate::cluster_file::ClusterFile;
@@ -15,24 +17,23 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// How long etcd may be away before a request is given up.
+/// How long to wait for etcd before giving a request up.
 const PATIENCE: Duration = Duration::from_secs(3);
-/// The same for renewals, which are asked again in any case.
+/// The same for renewals, which are repeated anyway.
 const RENEWAL_PATIENCE: Duration = Duration::from_secs(1);
-/// Of a lease's time the part that is kept as margin.
+/// Fraction of a lease's time that is kept as margin.
 const MARGIN_PART: u32 = 10;
 
 /// The keys of one cluster.
 pub(crate) struct EtcdStore {
     gateway: EtcdGateway,
-    /// What all keys of the cluster begin with.
+    /// Prefix of all keys of the cluster.
     prefix: String,
     lease_seconds: u64,
 }
 
-/// A lease of etcd.
 pub(crate) struct EtcdHold {
-    /// Its number, in the digits in which JSON has it.
+    /// The lease's number, in decimal digits as in JSON.
     id: String,
 }
 
@@ -47,7 +48,7 @@ impl EtcdStore {
         self.gateway.place()
     }
 
-    /// One range is one moment.
+    /// A single range request reads a consistent state.
     pub(crate) fn read(&self) -> Result<Stored, RegistryError> {
         let mut end = self.prefix.clone().into_bytes();
         *end.last_mut().expect("it ends with /") += 1;
@@ -85,7 +86,7 @@ impl EtcdStore {
         let request = json!({ "compare": [unchanged], "success": steps });
         match self.gateway.ask("kv/txn", &request, PATIENCE)? {
             Answer::Done(answer) => Ok(answer["succeeded"] == true),
-            // The lease has ended before the entry was bound to it.
+            // The lease ended before the entry was bound to it.
             Answer::NotFound => Ok(false),
         }
     }
@@ -98,7 +99,7 @@ impl EtcdStore {
         }
     }
 
-    /// Whether it succeeds does not matter: the lease ends anyway.
+    /// Errors do not matter: the lease ends anyway.
     pub(crate) fn release(&self, hold: &EtcdHold) {
         let _ = self.gateway.ask("lease/revoke", &json!({ "ID": hold.id }), RENEWAL_PATIENCE);
     }
@@ -110,7 +111,7 @@ impl EtcdStore {
             Answer::Done(answer) => answer,
             Answer::NotFound => return Ok(Renewal::Gone),
         };
-        // A lease that has ended has no time left, which JSON leaves out.
+        // The time left of an ended lease is zero, which JSON omits.
         let granted = answer["result"]["TTL"].as_str().and_then(|seconds| seconds.parse().ok());
         let granted: u64 = granted.unwrap_or(0);
         let request = json!({ "key": self.key(name), "count_only": true });
@@ -150,7 +151,7 @@ fn put(key: &str, text: &str, lease: &str) -> Value {
     json!({ "request_put": { "key": key, "value": BASE64.encode(text), "lease": lease } })
 }
 
-/// When a lease ends by our clock that was granted by a request sent then.
+/// Returns when a lease ends on our clock, if the request was sent at `sent`.
 fn lease_end(sent: Moment, granted_seconds: u64) -> Moment {
     let granted = Duration::from_secs(granted_seconds);
     sent + (granted - granted / MARGIN_PART)

@@ -1,7 +1,8 @@
-//! A development cluster's state: files in its directory, each replaced whole by renaming, under one lock.
+//! A development cluster's state: files in its directory, each replaced as a whole by renaming,
+//! under one lock.
 //!
-//! A member's lease is a lock (`flock`) on its entry, which the kernel gives back when the process ends,
-//! however it ends. Who finds an entry that is not locked knows that its owner is gone.
+//! A member's lease is a lock (`flock`) on its entry; the kernel releases it when the process ends,
+//! for whatever reason. An unlocked entry means that its owner is gone.
 
 use crate::clock::{self, Moment};
 use crate::error::RegistryError;
@@ -15,14 +16,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Duration;
 
-/// The record's file; entries are called as their members.
+/// The record's file; an entry's file has its member's name.
 const RECORD: &str = "record";
-/// Shared by those who read, and held by one alone who writes, so that all files are read as they are at one moment. Readers do not
-/// wait for each other: members look at the map several times a second, and on a crowded machine a turn of each would take too long.
+/// Readers hold it shared and writers exclusively, so that all files are read in a consistent
+/// state. Readers do not wait for each other: members read the map several times a second, and on a
+/// busy machine taking turns would take too long.
 const LOCK: &str = "lock";
-/// What is being written, until it is renamed.
+/// Suffix of a file that is being written, until it is renamed.
 const NEW: &str = ".new";
-/// How long the lock is waited for: its holders do nothing that waits, unless they are stopped.
+/// How long to wait for the lock: its holders never block, unless they are stopped.
 const LOCK_PATIENCE: Duration = Duration::from_secs(5);
 
 /// The state of a cluster in a directory.
@@ -46,7 +48,7 @@ impl FileHold {
 }
 
 impl FileStore {
-    /// The state below `directory`, which is made if it is missing.
+    /// Opens the state in `directory`, which is created if it is missing.
     pub(crate) fn open(directory: &Path) -> Result<Self, RegistryError> {
         let refuse = |why| RegistryError::Directory { path: directory.display().to_string(), why };
         let ours = directory.join("registry");
@@ -91,7 +93,7 @@ impl FileStore {
                 self.remove(&name)?;
             }
         }
-        // The entry first: should this process end in between, its lock ends with it.
+        // The entry first: if this process dies in between, its lock is released.
         match change.entry {
             EntryChange::Put { name, text, hold: Hold::File(hold) } => {
                 hold.take(self.write(name, text)?);
@@ -104,7 +106,8 @@ impl FileStore {
         Ok(true)
     }
 
-    /// The lease holds as long as its entry stands in the directory: whoever removes that stops the cluster.
+    /// The lease lasts as long as its entry is in the directory: removing the entry stops the
+    /// server.
     pub(crate) fn renew(&self, hold: &FileHold, name: &str) -> Result<Renewal, RegistryError> {
         let ours = hold.0.lock().expect("no holder panics");
         let Some(ours) = ours.as_ref() else { return Ok(Renewal::Gone) };
@@ -144,7 +147,7 @@ impl FileStore {
         }
     }
 
-    /// Names of what members wrote.
+    /// Lists the entries.
     fn entry_names(&self) -> Result<Vec<String>, RegistryError> {
         let refuse = |error: std::io::Error| self.refuse("", &error);
         let mut names = Vec::new();
@@ -157,7 +160,7 @@ impl FileStore {
         Ok(names)
     }
 
-    /// Whether the owner of an entry lives. To find out, its lock is tried.
+    /// Whether the owner of an entry is alive: it holds the entry's lock.
     fn is_held(&self, name: &str) -> Result<bool, RegistryError> {
         let Some(file) = self.open_entry(name)? else { return Ok(false) };
         match flock(&file, FlockOperation::NonBlockingLockShared) {
@@ -182,7 +185,7 @@ impl FileStore {
         Ok(Some(text))
     }
 
-    /// Writes a file anew, locked from before it has its name.
+    /// Writes a new version of a file, locked before it gets its name.
     fn write(&self, name: &str, text: &str) -> Result<File, RegistryError> {
         let refuse = |error: std::io::Error| self.refuse(name, &error);
         let new = self.directory.join(format!("{name}{NEW}"));
@@ -213,11 +216,11 @@ fn private() -> OpenOptions {
     options
 }
 
-/// Why others could replace what stands in this directory, if they could.
+/// Returns why other users could replace files in this directory, if they could.
 fn untrusted(metadata: &Metadata, is_above: bool) -> Option<String> {
     let user = rustix::process::getuid().as_raw();
     let is_trusted_owner = metadata.uid() == user || (is_above && metadata.uid() == 0) || user == 0;
-    // Whoever may write a directory may rename what is in it, unless its sticky bit is set.
+    // Write permission on a directory allows renaming its files, unless the sticky bit is set.
     let is_sticky = is_above && metadata.mode() & 0o1000 != 0;
     let is_open = metadata.mode() & 0o002 != 0 && !is_sticky;
     if !metadata.is_dir() {

@@ -1,4 +1,4 @@
-//! Telling a server of every change of its cluster.
+//! Notifies a server of every change of its cluster.
 
 use crate::clock;
 use crate::cluster_map::ClusterMap;
@@ -7,10 +7,10 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// A thread that looks at the map again and again, until this is dropped.
+/// A thread that polls the map until this is dropped.
 ///
-/// Who looks at the map takes those out whose lease has ended, so a cluster with one follower learns of every
-/// death within the time of a lease and the follower's pause.
+/// Reading the map removes members whose lease has ended, so a cluster with one follower notices
+/// every death within the lease time plus the follower's pause.
 #[must_use = "a follower that is dropped tells nothing"]
 pub struct Follower {
     stop: Arc<(Mutex<bool>, Condvar)>,
@@ -18,8 +18,8 @@ pub struct Follower {
 }
 
 impl Follower {
-    /// Calls `changed` with the map as it is now and whenever it is another one, looking every `pause`.
-    /// While the registry cannot be reached it is not called.
+    /// Calls `changed` with the current map, and with every new one, polling every `pause`. While
+    /// the registry is unreachable there are no calls.
     pub(crate) fn start(
         registry: Registry,
         pause: Duration,
@@ -30,7 +30,7 @@ impl Follower {
         let thread = clock::spawn("follower", move || {
             let mut last = None;
             loop {
-                // Whether the registry can be reached concerns the lease; a map that is old is no error.
+                // An unreachable registry is the lease's concern; an outdated map is not an error.
                 if let Ok(map) = registry.map()
                     && last.as_ref() != Some(&map)
                 {
@@ -54,7 +54,7 @@ impl Drop for Follower {
         *self.stop.0.lock().expect("no holder panics") = true;
         self.stop.1.notify_all();
         if let Some(thread) = self.thread.take() {
-            // A panic of `changed` has been reported by its thread.
+            // If `changed` panicked, its thread has reported it.
             let _ = thread.join();
         }
     }

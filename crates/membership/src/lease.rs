@@ -10,16 +10,16 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Renewals in the time of a lease: two may fail.
+/// Renewals per lease time: two may fail.
 const RENEWALS_PER_LEASE: u32 = 3;
-/// Pause after a renewal that failed.
+/// Pause after a failed renewal.
 const RETRY_PAUSE: Duration = Duration::from_millis(200);
 
-/// Membership of one server. A thread of its own renews it.
+/// Membership of one server, renewed by a thread of its own.
 ///
-/// [`Lease::is_lost`] turns true before any other member can learn that this one is gone, even if the
-/// registry cannot be reached at all: a server that has lost its lease stops. [`Lease::leave`] is the orderly
-/// end. A lease that is only dropped ends as if the process had died.
+/// [`Lease::is_lost`] becomes true before any other member can learn that this one is gone, even if
+/// the registry is unreachable: a server that has lost its lease must stop. [`Lease::leave`] is the
+/// orderly end. Dropping a lease is like the death of the process.
 #[must_use = "a server whose lease is dropped is a member no more"]
 pub struct Lease {
     registry: Registry,
@@ -30,20 +30,20 @@ pub struct Lease {
 struct Kept {
     member: Member,
     hold: Hold,
-    /// When the lease ends by this process's clock; none if only the end of the process ends it.
+    /// When the lease ends on this process's clock; `None` if it ends only with the process.
     until: Mutex<Option<Moment>>,
     is_lost: AtomicBool,
     is_stopped: Mutex<bool>,
     stopped: Condvar,
 }
 
-/// How long a lease lasts. Clones are the same clock.
+/// The remaining time of a lease. Clones share the clock.
 #[derive(Clone)]
 pub struct LeaseClock(Arc<Kept>);
 
 impl LeaseClock {
-    /// Time until the server has to stop unless the lease is renewed, nothing of it if it is lost; none if only the
-    /// end of the process ends the lease.
+    /// Returns the time until the server must stop unless the lease is renewed; zero if the lease
+    /// is lost, `None` if it ends only with the process.
     pub fn left(&self) -> Option<Duration> {
         if self.0.is_lost() {
             return Some(Duration::ZERO);
@@ -54,7 +54,7 @@ impl LeaseClock {
 }
 
 impl Lease {
-    /// Starts to renew what was granted until then.
+    /// Starts renewing a lease that was granted until `until`.
     pub(crate) fn keep(
         registry: Registry,
         member: Member,
@@ -79,23 +79,23 @@ impl Lease {
         Ok(lease)
     }
 
-    /// The server as it joined, with its number.
+    /// Returns the server as it joined, with its number.
     pub fn member(&self) -> &Member {
         &self.kept.member
     }
 
-    /// Whether the server is a member no more. Once true it stays so.
+    /// Whether the lease is lost. Once true it stays true.
     pub fn is_lost(&self) -> bool {
         self.kept.is_lost()
     }
 
-    /// Tells how long the lease lasts, to whoever outlives it.
+    /// Returns a clock that may outlive the lease.
     pub fn clock(&self) -> LeaseClock {
         LeaseClock(self.kept.clone())
     }
 
-    /// Ends the membership: the next map is without this server, and tells that it has left. Nothing of it may be
-    /// under way any more: nobody fences who has left.
+    /// Ends the membership: the next map is without this server, and lists it as having left. No
+    /// operation of the server may still be running: servers that have left are not fenced.
     pub fn leave(mut self) -> Result<(), RegistryError> {
         self.stop();
         let left = self.registry.remove(&self.kept.member);
@@ -133,7 +133,7 @@ impl Kept {
         while !self.is_stopped_after(pause) && !self.is_lost() {
             pause = match registry.renew(&self.hold, &self.member) {
                 Ok(Renewal::Until(until)) => {
-                    // A lease that ended meanwhile stays lost: others may act on it.
+                    // A lost lease stays lost, even if a renewal succeeds: others may act on it.
                     if !self.is_lost() {
                         *self.until.lock().expect("no holder panics") = until;
                     }

@@ -1,9 +1,10 @@
 //! The control plane: who is in a cluster, since when, and how each server is reached.
 //!
-//! Servers and clients read a [`ClusterFile`], open its [`Registry`], and join it as a [`Member`]; the
-//! [`Lease`] they get says when they have to stop. A [`ClusterMap`] is the cluster at an epoch: every join,
-//! every leave and every lease that ends makes a new one. Nothing here is on the path of a transaction, and
-//! nothing needs an executor: calls block, with a bound, and leases are renewed by threads of their own.
+//! Servers and clients read a [`ClusterFile`], open its [`Registry`], and join it as a [`Member`];
+//! the [`Lease`] they get says when they must stop. A [`ClusterMap`] is the cluster at an epoch:
+//! every join, every leave and every lease that ends starts a new one. Nothing here is on the path
+//! of a transaction, and nothing needs an executor: calls block, with a time bound, and threads of
+//! their own renew leases.
 //!
 //! ```no_run
 //! use membership::{Addresses, ClusterFile, Member, Registry};
@@ -12,7 +13,8 @@
 //! let cluster = ClusterFile::load("dev.toml".as_ref(), &[])?;
 //! let registry = Registry::open(&cluster)?;
 //! let lease = registry.join(Member::client(), Duration::ZERO)?;
-//! let map = registry.wait_for_memory_servers(cluster.memory.len(), Duration::from_secs(10), &mut |_| {})?;
+//! let (count, patience) = (cluster.memory.len(), Duration::from_secs(10));
+//! let map = registry.wait_for_memory_servers(count, patience, &mut |_| {})?;
 //! while !lease.is_lost() {
 //!     // Run transactions on the memory servers of `map`.
 //! #   break;
@@ -21,32 +23,41 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # What is stored where
-//! Two kinds of keys, as JSON. The record is only ever replaced by a compare-and-swap, and entries come and go
-//! with it: all changes of a cluster have one order.
+//! # Stored state
+//! There are two kinds of keys, with JSON values. The record is only ever replaced by a
+//! compare-and-swap, and entries are added and removed together with it: all changes of a cluster
+//! are totally ordered.
 //!
-//! | what | file, in `directory` | in etcd, below `PREFIX/ID` | written by | holds |
-//! |---|---|---|---|---|
-//! | record | `registry/record` | `record` | whoever joins, leaves, finds a lease that has ended, or makes the database | id and name of the cluster, epoch, identities of the members and of those who left last, the database's root |
-//! | entry | `registry/memory-N`, `registry/compute-N` | `memory-N`, `compute-N` | the member, when it joins | [`Member`]: role, number, identity, key of the region, addresses, program |
-//! | lock | `registry/lock` | | nobody | nothing: locked by whoever reads or writes the others |
+//! - The record (`registry/record` in `directory`; in etcd `record` under `PREFIX/ID`) has id and
+//!   name of the cluster, epoch, identities of the members and of the servers that left last, and
+//!   the database's root. It is written by every process that joins, leaves, notices the end of a
+//!   lease, or creates the database.
+//! - An entry (`registry/memory-N` or `registry/compute-N`; in etcd `memory-N` or `compute-N`) is a
+//!   [`Member`]: role, number, identity, key of the region, addresses, program. The member writes
+//!   it when it joins.
+//! - The lock (`registry/lock`; not in etcd) is empty; readers and writers of the other files lock
+//!   it.
 //!
-//! An entry lasts as long as its member's lease. The file is locked (`flock`) by the process, so that the
-//! kernel ends the lease with the process; the directory must be on this host's own file system. In etcd the
-//! entry is bound to a lease of etcd, which a thread renews three times in its time.
+//! An entry lasts as long as its member's lease. In files, the process locks its entry (`flock`),
+//! so that the kernel ends the lease with the process; the directory must be on this host's own
+//! file system. In etcd, the entry is bound to an etcd lease, which a thread renews three times per
+//! lease time.
 //!
-//! Whoever reads entries knows the keys of the regions: the directory is its owner's alone, and an etcd that
-//! others reach needs endpoints of `https`, which show their certificate and want to see ours.
+//! Entries contain the keys of the regions, so their readers must be trusted: only its owner can
+//! access the directory, and an etcd that others can reach needs `https` endpoints with
+//! certificates on both sides.
 //!
-//! # What others rely on
-//! - Epochs only grow. Two maps of one epoch have the same members; the root may come in between.
-//! - A number is held by one member at a time, and an identity by one process ever.
-//! - A member whose entry is gone has been told so before: [`Lease::is_lost`].
-//! - Who is gone has left in order ([`ClusterMap::left`]), with nothing under way any more, or is to be fenced: its
-//!   lease has ended, and it may not know it yet. Neither concerns those who are members still, whatever epoch they
-//!   have heard of: a memory server serves who is a member, and who knows a later epoch than it does.
-//! - Servers of another cluster or another version are refused when they open the registry, and so are we
-//!   if they came first.
+//! # Guarantees
+//! - Epochs only grow. Two maps of one epoch have the same members; the root may be added within an
+//!   epoch.
+//! - At any time at most one member has a number, and an identity belongs to one process forever.
+//! - Before a member's entry disappears, the member knows that it is lost: [`Lease::is_lost`].
+//! - A former member has either left in order ([`ClusterMap::left`]), with no operations running,
+//!   or must be fenced: its lease has ended, and it may not know yet. Neither affects current
+//!   members, whatever epoch they know: a memory server serves current members, and clients that
+//!   know a later epoch than it does.
+//! - Opening the registry fails if servers of another cluster or another version have joined; if
+//!   this program came first, it fails for them.
 #![forbid(unsafe_code)]
 
 mod clock;

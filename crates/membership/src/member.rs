@@ -1,4 +1,4 @@
-//! Who is in a cluster, and how each is reached.
+//! The members of a cluster, and how each is reached.
 
 use crate::cluster_file::FabricKind;
 use crate::error::AddressError;
@@ -13,40 +13,36 @@ use std::path::PathBuf;
 /// A server that has joined, as all others see it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Member {
-    /// What it does.
     pub role: Role,
-    /// Which of those that do it. A memory server's number is that of its node and of its region, and in the
-    /// cluster's file its place; so are those of the compute servers that the file names. Processes that run
-    /// transactions on their own account get the lowest above these that is free when they join.
+    /// Number among the servers of its role. A memory server's number is that of its node and its
+    /// region, and its position in the cluster file; compute servers that the file lists have their
+    /// position, too. Other processes that run transactions get the lowest free number above these
+    /// when they join.
     pub number: u16,
-    /// Which of all processes that ever joined: drawn at random when the server starts, never 0.
+    /// Identifies the process among all that ever joined: random, drawn at its start, never 0.
     pub identity: u64,
     /// Where others reach it.
     pub addresses: Addresses,
-    /// What it was built from.
+    /// The version it was built from.
     pub program: Program,
     /// The name of its host.
     pub host: String,
-    /// The process on that host.
+    /// Its process id on that host.
     pub pid: u32,
 }
 
-/// What a server does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
-    /// It keeps a region.
     Memory {
-        /// Bytes of the region.
         region_bytes: u64,
-        /// Whoever wants to read or write the region has to know it. New at each start, never 0.
+        /// Needed to read or write the region. New at each start, never 0.
         region_key: u64,
     },
-    /// It runs transactions.
     Compute,
 }
 
-/// Where a server is reached; what it does not offer is left out.
+/// Where a server is reached; services that it does not offer have no address.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Addresses {
     /// The Unix socket from which processes of its host get its region.
@@ -55,35 +51,33 @@ pub struct Addresses {
     /// Host and port for messages; of a compute server, for calls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tcp: Option<String>,
-    /// Host and port at which queue pairs are exchanged; of a compute server, those for calls.
+    /// Host and port for exchanging queue pairs; of a compute server, those for calls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verbs: Option<String>,
     /// Host and port for status and metrics.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub control: Option<String>,
-    /// Host and port at which a compute server takes work.
+    /// Host and port on which a compute server accepts work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work: Option<String>,
 }
 
 impl Addresses {
-    /// Host and port of what the server is there for, where it has that.
+    /// Returns host and port of the server's main service, if it has any.
     pub fn reached(&self) -> Option<&String> {
         self.work.as_ref().or(self.tcp.as_ref()).or(self.verbs.as_ref())
     }
 }
 
-/// What a server was built from. Servers of one cluster are all built from the same.
+/// The version a server was built from. All servers of a cluster must have the same.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Program {
-    /// The version of namdb.
     pub version: String,
     /// The format of everything in remote memory, [`layout::region::FORMAT_VERSION`].
     pub format: u64,
 }
 
 impl Program {
-    /// This program.
     pub fn this() -> Self {
         Self {
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -99,18 +93,19 @@ impl fmt::Display for Program {
 }
 
 impl Member {
-    /// A memory server that starts: it gets a new identity and its region a new key.
+    /// Describes a starting memory server, with a new identity and a new key of its region.
     pub fn memory_server(node: NodeId, region_bytes: u64, addresses: Addresses) -> Self {
         let role = Role::Memory { region_bytes, region_key: random::draw() };
         Self::starting(role, node.0, addresses)
     }
 
-    /// One of the compute servers of the cluster's file that starts: it gets a new identity.
+    /// Describes a starting compute server that the cluster file lists, with a new identity.
     pub fn compute_server(number: u16, addresses: Addresses) -> Self {
         Self::starting(Role::Compute, number, addresses)
     }
 
-    /// A process that runs transactions on its own account: it gets a new identity, and a number when it joins.
+    /// Describes any other process that runs transactions, with a new identity; it gets a number
+    /// when it joins.
     pub fn client() -> Self {
         Self::starting(Role::Compute, u16::MAX, Addresses::default())
     }
@@ -133,7 +128,7 @@ impl Member {
         matches!(self.role, Role::Memory { .. })
     }
 
-    /// Whether it is called over this fabric.
+    /// Whether it accepts calls over this fabric.
     pub fn takes_calls(&self, fabric: FabricKind) -> bool {
         match fabric {
             FabricKind::Shm => self.addresses.shm.is_some(),
@@ -142,7 +137,7 @@ impl Member {
         }
     }
 
-    /// The node by which it is reached.
+    /// Returns its node.
     pub fn node(&self) -> NodeId {
         match self.role {
             Role::Memory { .. } => NodeId(self.number),
@@ -150,7 +145,8 @@ impl Member {
         }
     }
 
-    /// What whoever connects to it has to know: the key of its region; without a region its identity.
+    /// Returns the key that connecting to it requires: the key of its region, or its identity if it
+    /// has no region.
     pub fn key(&self) -> u64 {
         match self.role {
             Role::Memory { region_key, .. } => region_key,
@@ -158,10 +154,10 @@ impl Member {
         }
     }
 
-    /// Where it is on a network, and who it is.
+    /// Returns its network address, with node and key.
     ///
     /// # Errors
-    /// It is not reached by `fabric`, or at no address that there is.
+    /// It has no address on `fabric`, or an invalid one.
     pub fn server_address(&self, fabric: FabricKind) -> Result<ServerAddress, AddressError> {
         let known = match fabric {
             FabricKind::Shm => None,
@@ -178,14 +174,15 @@ impl Member {
         Ok(ServerAddress { node, address, identity, key, region_bytes: 0 })
     }
 
-    /// The name of its entry in the registry, which two of one role and number would share.
+    /// Returns the name of its entry in the registry; two members of one role and number would
+    /// collide.
     pub(crate) fn entry(&self) -> String {
         let role = if self.is_memory_server() { "memory" } else { "compute" };
         format!("{role}-{}", self.number)
     }
 }
 
-/// Where these servers are on a network.
+/// Returns the network addresses of servers.
 ///
 /// # Errors
 /// See [`Member::server_address`].

@@ -1,9 +1,9 @@
-//! Numbers that nobody else has drawn.
+//! Unique random numbers.
 
-/// For identities, keys, and ids of clusters.
+/// Draws an identity, a key, or the id of a cluster.
 ///
 /// # Panics
-/// If the kernel has no generator, which it has since Linux 3.17.
+/// If the kernel has no random generator; Linux has one since 3.17.
 pub fn draw() -> u64 {
     fabric::identity::draw().expect("the kernel has random numbers")
 }

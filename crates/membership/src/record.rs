@@ -1,4 +1,4 @@
-//! The record that every change of a cluster replaces, and what follows from it.
+//! The record that every change of a cluster replaces, and what it implies.
 
 use crate::cluster_file::ClusterId;
 use crate::cluster_map::ClusterMap;
@@ -8,12 +8,12 @@ use crate::root::DatabaseRoot;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-/// So many of those who left in order are remembered: more than leave between two looks.
+/// Number of servers that left in order to remember: more than leave between two polls.
 const LEFT_MAX: usize = 64;
-/// Most compute servers of a cluster.
+/// Maximum number of compute servers in a cluster.
 const COMPUTE_SERVERS_MAX: u16 = 1024;
 
-/// Epoch, members and root of a cluster: what one compare-and-swap changes.
+/// Epoch, members and root of a cluster, changed together by one compare-and-swap.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct Record {
     pub(crate) cluster: ClusterId,
@@ -21,29 +21,28 @@ pub(crate) struct Record {
     pub(crate) epoch: u64,
     /// Identities, in the order in which they joined.
     pub(crate) members: Vec<u64>,
-    /// Identities of those who left in order, the last at the end.
+    /// Identities of the servers that left in order, the latest at the end.
     #[serde(default)]
     pub(crate) left: Vec<u64>,
     pub(crate) root: Option<DatabaseRoot>,
 }
 
-/// What a store holds at one moment.
+/// The content of a store at one moment.
 pub(crate) struct Stored {
-    /// The record's text.
     pub(crate) record: Option<String>,
     /// Names and texts of the entries whose lease is held.
     pub(crate) entries: Vec<(String, String)>,
 }
 
-/// A record with the members that live, read at one moment.
+/// A record with its living members, read at one moment.
 pub(crate) struct Seen {
-    /// The record's text as it was read, which a change is compared with.
+    /// The record's text as it was read; a change compares it with the current one.
     pub(crate) text: Option<String>,
     pub(crate) record: Record,
     members: Vec<Member>,
 }
 
-/// Whose view it is.
+/// The cluster and version that a reader belongs to.
 pub(crate) struct Reader<'a> {
     pub(crate) cluster: ClusterId,
     pub(crate) name: &'a str,
@@ -52,7 +51,7 @@ pub(crate) struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Reads what is stored, and refuses what is of another cluster or another version.
+    /// Parses stored state, and refuses that of another cluster or version.
     pub(crate) fn see(&self, stored: Stored) -> Result<Seen, RegistryError> {
         let record = match &stored.record {
             Some(text) => self.record(text)?,
@@ -67,7 +66,7 @@ impl Reader<'_> {
         };
         let mut members = Vec::new();
         for (name, text) in &stored.entries {
-            // Entries of another version may have other fields, but those that tell it.
+            // Entries of other versions may differ in all fields except these.
             let entry: Versioned = self.parse(name, text)?;
             if !record.members.contains(&entry.identity) {
                 continue;
@@ -107,14 +106,14 @@ impl Reader<'_> {
     }
 }
 
-/// The fields of an entry that stay the same in all versions.
+/// The fields of an entry that are the same in all versions.
 #[derive(Deserialize)]
 struct Versioned {
     identity: u64,
     program: Program,
 }
 
-/// The fields of a record that stay the same in all versions.
+/// The fields of a record that are the same in all versions.
 #[derive(Deserialize)]
 struct Owner {
     cluster: ClusterId,
@@ -127,12 +126,12 @@ impl Record {
         serde_json::to_string(self).expect("a record is made of texts and numbers")
     }
 
-    /// The record of the next epoch, with these members.
+    /// Returns the record of the next epoch, with these members.
     pub(crate) fn next(&self, members: Vec<u64>) -> Self {
         Self { epoch: self.epoch + 1, members, ..self.clone() }
     }
 
-    /// The record of the next epoch, in which one says good-bye.
+    /// Returns the record of the next epoch, in which one server leaves in order.
     pub(crate) fn without(&self, leaving: u64) -> Self {
         let others = self.members.iter().copied().filter(|&id| id != leaving);
         let mut next = self.next(others.collect());
@@ -143,20 +142,20 @@ impl Record {
 }
 
 impl Seen {
-    /// The record without those whose lease has ended, if there are any.
+    /// Returns the record without members whose lease has ended, if there are any.
     pub(crate) fn without_expired(&self) -> Option<Record> {
         let lives = |identity: &u64| self.members.iter().any(|member| member.identity == *identity);
         let living: Vec<u64> = self.record.members.iter().copied().filter(lives).collect();
         (living.len() < self.record.members.len()).then(|| self.record.next(living))
     }
 
-    /// Whether somebody with this identity is in the cluster.
+    /// Whether a member has this identity.
     pub(crate) fn has(&self, identity: u64) -> bool {
         self.record.members.contains(&identity)
     }
 
-    /// The number for one who joins: its own for a server of the cluster's file, which names so many compute
-    /// servers; for others the lowest above those.
+    /// Returns the number for a joining server: its own if the cluster file lists it, else the
+    /// lowest free one above the `named` compute servers that the file lists.
     pub(crate) fn number_for(&self, newcomer: &Member, named: u16) -> Result<u16, RegistryError> {
         let holder = |number: u16| {
             let is_rival = |member: &&Member| {
@@ -176,7 +175,7 @@ impl Seen {
         }
     }
 
-    /// What servers and clients are told.
+    /// Returns the map for servers and clients.
     pub(crate) fn into_map(self) -> ClusterMap {
         let Record { cluster, epoch, left, root, .. } = self.record;
         ClusterMap { cluster, epoch, members: self.members, left, root }

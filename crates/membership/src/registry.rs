@@ -1,8 +1,8 @@
-//! Joining, leaving, and knowing who is there.
+//! Joining, leaving, and reading the cluster map.
 //!
-//! Every change reads record and entries at one moment, works out the next record, and replaces it if it
-//! is still the one that was read. So two servers never get one number, epochs only grow, and whoever
-//! notices that a lease has ended writes that down for all.
+//! Every change reads record and entries at one moment, computes the next record, and replaces the
+//! record if nobody else has. So two servers never get one number, epochs only grow, and the first
+//! reader that notices the end of a lease records it for all.
 
 use crate::clock::{self, Moment};
 use crate::cluster_file::{ClusterFile, ClusterId, RegistryKind};
@@ -19,14 +19,15 @@ use crate::store::{Change, EntryChange, Hold, Renewal, Store};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How often a change is tried while others change the record: each time that it fails one of them has
-/// succeeded.
+/// Maximum number of attempts at a change while others change the record: each failure means that
+/// another change succeeded.
 const CHANGE_ATTEMPTS_MAX: u32 = 1000;
-/// Longest pause between two tries; it grows to that by this step, times a number that differs by process.
+/// Maximum pause between two attempts; it grows by this step, times a number that differs between
+/// processes.
 const CHANGE_PAUSE_MAX: Duration = Duration::from_millis(50);
 const CHANGE_PAUSE_STEP: Duration = Duration::from_micros(100);
 
-/// Where the servers of a cluster find each other. Clones are the same registry.
+/// Where the servers of a cluster find each other. Clones share the registry.
 #[derive(Clone)]
 pub struct Registry {
     shared: Arc<Shared>,
@@ -38,20 +39,20 @@ struct Shared {
     name: String,
     program: Program,
     lease_time: Duration,
-    /// Compute servers of the cluster's file, whose numbers nobody else gets.
+    /// Number of compute servers in the cluster file; their numbers are reserved.
     named: u16,
 }
 
 impl Registry {
-    /// The registry of a cluster, once it has answered.
+    /// Opens the registry of a cluster, and waits for its first response.
     ///
     /// # Errors
-    /// It cannot be reached, or belongs to another cluster, or servers of another version have joined.
+    /// It is unreachable, or belongs to another cluster, or servers of another version have joined.
     pub fn open(cluster: &ClusterFile) -> Result<Self, RegistryError> {
         Self::open_as(cluster, Program::this())
     }
 
-    /// As [`Registry::open`], for a program that is not this one.
+    /// As [`Registry::open`], for another version of the program.
     pub fn open_as(cluster: &ClusterFile, program: Program) -> Result<Self, RegistryError> {
         let lease_time = Duration::from_secs(cluster.lease_seconds);
         let store = match cluster.registry.kind {
@@ -66,12 +67,12 @@ impl Registry {
         Ok(registry)
     }
 
-    /// Makes a server a member, with the number that the cluster's file gives it if that is free. A server that
-    /// stopped without leaving keeps its number until its lease ends: for that the next one waits for as long as
-    /// `patience`.
+    /// Makes a server a member, with its number in the cluster file if that is free. A server that
+    /// stopped without leaving keeps its number until its lease ends; its successor waits for that,
+    /// at most `patience`.
     ///
     /// # Panics
-    /// If the member has joined before: a server gets a new identity at each start.
+    /// If the member has joined before: a server needs a new identity at each start.
     pub fn join(&self, mut member: Member, patience: Duration) -> Result<Lease, RegistryError> {
         member.program.clone_from(&self.shared.program);
         let deadline = Moment::now() + patience;
@@ -85,7 +86,8 @@ impl Registry {
             let hold = self.shared.store.hold()?;
             let entry = EntryChange::Put { name: &member.entry(), text: &text, hold: &hold };
             let is_done = self.change(&seen, &seen.record.next(members), entry)?;
-            // A change whose answer was lost fails when it is repeated.
+            // If the response to a change was lost, repeating the change fails although it
+            // succeeded.
             if is_done || self.see()?.has(member.identity) {
                 return self.keep(member, hold);
             }
@@ -95,7 +97,7 @@ impl Registry {
         Err(self.contended())
     }
 
-    /// Waits until there is a number for one who joins.
+    /// Waits until there is a free number for a joining server.
     fn see_number_for(
         &self,
         newcomer: &mut Member,
@@ -121,12 +123,13 @@ impl Registry {
         }
     }
 
-    /// The cluster as it is now. Members whose lease has ended are taken out, which is a new epoch.
+    /// Returns the current map. Removing members whose lease has ended starts a new epoch.
     pub fn map(&self) -> Result<ClusterMap, RegistryError> {
         Ok(self.see()?.into_map())
     }
 
-    /// Waits until memory servers 0 to `count - 1` are there. `progress` is told the map at each change.
+    /// Waits until memory servers 0 to `count - 1` have joined. Calls `progress` with the map at
+    /// each change.
     pub fn wait_for_memory_servers(
         &self,
         count: usize,
@@ -165,7 +168,7 @@ impl Registry {
         }
     }
 
-    /// Starts a new epoch without a change of members, and says which.
+    /// Starts a new epoch without a change of members, and returns it.
     pub fn bump_epoch(&self) -> Result<u64, RegistryError> {
         let record = self.change_until(|seen| {
             let members = seen.record.members.clone();
@@ -174,8 +177,8 @@ impl Registry {
         Ok(record.epoch)
     }
 
-    /// Says where the database begins, once: if there is one on memory servers that live, that one is
-    /// returned and nothing is changed.
+    /// Sets the database's root, once: if a database exists on living memory servers, its root is
+    /// returned and nothing changes.
     pub fn set_root(&self, root: &DatabaseRoot) -> Result<DatabaseRoot, RegistryError> {
         let record = self.change_until(|seen| {
             if seen
@@ -196,7 +199,7 @@ impl Registry {
         Ok(record.root.expect("it was there, or is now"))
     }
 
-    /// Calls `changed` from a thread of its own with the map as it is now, and whenever it is another one.
+    /// Starts a thread that calls `changed` with the current map, and with every new one.
     pub fn follow(
         &self,
         pause: Duration,
@@ -231,7 +234,7 @@ impl Registry {
         self.shared.store.place()
     }
 
-    /// Reads the state, and writes down whose lease has ended.
+    /// Reads the state, and records the end of leases.
     fn see(&self) -> Result<Seen, RegistryError> {
         let Shared { store, cluster, name, program, .. } = &*self.shared;
         let reader = Reader { cluster: *cluster, name, program, place: store.place() };
@@ -245,7 +248,7 @@ impl Registry {
         Err(self.contended())
     }
 
-    /// Makes a change that can be made again: until the record is as it should be.
+    /// Makes an idempotent change: retries until the record is as it should be.
     fn change_until(
         &self,
         mut next: impl FnMut(&Seen) -> Result<Next, RegistryError>,
@@ -279,7 +282,7 @@ impl Registry {
         self.shared.store.change(&change)
     }
 
-    /// Lets others go first after an attempt that failed.
+    /// Backs off after a failed attempt.
     fn pause(&self, attempt: u32) {
         let step = CHANGE_PAUSE_STEP * (1 + std::process::id() % 8);
         clock::sleep((step * attempt).min(CHANGE_PAUSE_MAX));
@@ -291,10 +294,10 @@ impl Registry {
     }
 }
 
-/// What a change wants to do.
+/// The next step of a change.
 enum Next {
-    /// Nothing: the record is as it should be.
+    /// Nothing to do: the record is as it should be.
     Keep,
-    /// To write another record, and to remove an entry.
+    /// Write another record, and remove an entry.
     Replace(Record, Option<String>),
 }

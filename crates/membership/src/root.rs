@@ -1,21 +1,22 @@
-//! Where the database of a cluster begins.
+//! The root of a cluster's database.
 
 use crate::cluster_file::OracleKind;
 use layout::GlobalPtr;
 use serde::{Deserialize, Serialize};
 
-/// What a compute server has to know to open the database that another one made.
+/// The data with which a compute server opens a database that another one created.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct DatabaseRoot {
     /// The first word of the oracle's area.
     pub oracle: GlobalPtr,
-    /// Slots of its vector ([`layout::OracleLayout`]).
+    /// Number of slots of its vector ([`layout::OracleLayout`]).
     pub slots: u32,
-    /// How snapshots are taken: one way for all, since those of two ways cannot be compared.
+    /// How snapshots are taken: the same way in all servers, since snapshots of different ways
+    /// cannot be compared.
     pub snapshots: OracleKind,
-    /// How long a transaction may run, in milliseconds.
+    /// Maximal transaction time in milliseconds.
     pub transaction_time_ms: u64,
-    /// Identities of the memory servers that keep the database, by number. A server that restarts has lost its
-    /// part and has another identity.
+    /// Identities of the memory servers that keep the database, ordered by number. A restarted
+    /// server has lost its part and has another identity.
     pub servers: Vec<u64>,
 }

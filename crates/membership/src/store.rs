@@ -1,4 +1,4 @@
-//! The two places where a cluster's state may be: files of one host, or etcd.
+//! The two places for a cluster's state: files of one host, or etcd.
 
 use crate::clock::Moment;
 use crate::error::RegistryError;
@@ -8,44 +8,44 @@ use crate::member::Member;
 use crate::record::Stored;
 use std::time::Duration;
 
-/// Where the state is. Both do the same three things: read all of it at one moment, change it if nobody else
-/// has, and keep entries only for as long as their owner lives.
+/// The place of the state. Both implement the same three operations: read all of it at one moment,
+/// change it if nobody else has, and keep entries only as long as their owner lives.
 pub(crate) enum Store {
     File(FileStore),
     Etcd(EtcdStore),
 }
 
-/// What keeps an entry alive.
+/// Keeps an entry alive.
 pub(crate) enum Hold {
     File(FileHold),
     Etcd(EtcdHold),
 }
 
-/// A new record, and what goes with it.
+/// A new record, with the change of an entry.
 pub(crate) struct Change<'a> {
-    /// The record's text as it was read: if it is another one by now, nothing is changed.
+    /// The record's text as it was read: if it differs from the current one, nothing changes.
     pub(crate) seen: Option<&'a str>,
     pub(crate) record: &'a str,
     pub(crate) entry: EntryChange<'a>,
 }
 
-/// What happens to an entry.
+/// The change of an entry.
 pub(crate) enum EntryChange<'a> {
     None,
     Put { name: &'a str, text: &'a str, hold: &'a Hold },
     Remove { name: &'a str },
 }
 
-/// Whether a lease holds.
+/// The result of a renewal.
 pub(crate) enum Renewal {
-    /// For whoever reads this before then; none if only the process's end ends it.
+    /// The lease holds until then; `None` if it ends only with the process.
     Until(Option<Moment>),
-    /// The entry is gone.
+    /// The entry no longer exists.
     Gone,
 }
 
 impl Store {
-    /// Everything, at one moment.
+    /// Reads everything, at one moment.
     pub(crate) fn read(&self) -> Result<Stored, RegistryError> {
         match self {
             Self::File(store) => store.read(),
@@ -53,7 +53,7 @@ impl Store {
         }
     }
 
-    /// Carries a change out; false if others were faster, or if it had happened before.
+    /// Executes a change; false if another change came first, or if this one had succeeded before.
     pub(crate) fn change(&self, change: &Change<'_>) -> Result<bool, RegistryError> {
         match self {
             Self::File(store) => store.change(change),
@@ -61,7 +61,7 @@ impl Store {
         }
     }
 
-    /// Something to keep an entry alive with.
+    /// Creates a hold for an entry.
     pub(crate) fn hold(&self) -> Result<Hold, RegistryError> {
         match self {
             Self::File(_) => Ok(Hold::File(FileHold::default())),
@@ -69,7 +69,7 @@ impl Store {
         }
     }
 
-    /// Gives it back, after which an entry of its own is nobody's.
+    /// Releases the hold; its entry is then dead.
     pub(crate) fn release(&self, hold: &Hold) {
         match (self, hold) {
             (Self::File(_), Hold::File(hold)) => hold.release(),
@@ -78,7 +78,7 @@ impl Store {
         }
     }
 
-    /// Makes the lease last longer.
+    /// Renews the lease.
     pub(crate) fn renew(&self, hold: &Hold, member: &Member) -> Result<Renewal, RegistryError> {
         match (self, hold) {
             (Self::File(store), Hold::File(hold)) => store.renew(hold, &member.entry()),
@@ -87,7 +87,7 @@ impl Store {
         }
     }
 
-    /// How long to wait before looking again for a change.
+    /// Returns how long to wait between two polls.
     pub(crate) fn poll(&self) -> Duration {
         match self {
             Self::File(_) => Duration::from_millis(10),
@@ -95,7 +95,7 @@ impl Store {
         }
     }
 
-    /// As messages name it.
+    /// Its location, as messages name it.
     pub(crate) fn place(&self) -> &str {
         match self {
             Self::File(store) => store.place(),

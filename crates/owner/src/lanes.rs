@@ -1,7 +1,8 @@
-//! Lanes for handlers of calls, all on the thread that serves them, which has the database.
+//! A compute server's lanes for shipped calls, all on the thread that serves the calls and has the
+//! database.
 //!
-//! Lanes that nobody ships anything to are given up soon, since others wait for lanes: who drops a table, and who collects
-//! garbage.
+//! Idle lanes are closed soon, since other operations wait for all lanes: dropping a table, and
+//! garbage collection.
 
 use crate::seats::{self, Ownership};
 use fabric::{CallError, Env};
@@ -9,27 +10,28 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use txn::{Database, Lane};
 
-/// Seats with the database.
+/// Seats that hold the database.
 const DATABASE: u64 = u64::MAX - 1;
-/// Seats with lanes.
+/// Seats that hold lanes.
 const LANES: u64 = u64::MAX - 2;
-/// Nanoseconds that a call waits for a lane: shorter than its caller waits for the answer.
+/// How long a call waits for a lane, in nanoseconds: shorter than its caller waits for the
+/// response.
 const LANE_WAIT_NS_MAX: u64 = 2_000_000_000;
 
-/// The lanes of a compute server for what is shipped to it.
+/// The lanes of a compute server for shipped calls.
 #[derive(Debug)]
 pub struct Lanes {
     max: u32,
-    /// Those that there are, at work or free.
+    /// Number of open lanes, busy or idle.
     count: AtomicU32,
-    /// Calls so far, and when it was last looked whether there are new ones.
+    /// Number of calls so far, and that number at the last call of [`Lanes::rest`].
     calls: AtomicU64,
     seen: AtomicU64,
     is_ending: AtomicBool,
 }
 
 impl Lanes {
-    /// At most so many, and none yet.
+    /// Creates a pool of at most `max` lanes, none of them open.
     pub fn new(max: u32) -> Arc<Self> {
         Arc::new(Self {
             max,
@@ -40,18 +42,19 @@ impl Lanes {
         })
     }
 
-    /// Has handlers of this thread work with this database, until what is returned ends.
+    /// Lets handlers on this thread use this database, until the returned guard is dropped.
     pub fn offer<E: Env>(database: Database<E>) -> Ownership {
         seats::give(DATABASE, database);
         Ownership::of([LANES, DATABASE])
     }
 
-    /// Takes no further call.
+    /// Refuses further calls.
     pub fn end(&self) {
         self.is_ending.store(true, Relaxed);
     }
 
-    /// Gives up the lanes of this thread that are free, if there was no call since this was asked last; how many are left.
+    /// Closes the idle lanes of this thread if there was no call since the last `rest`; returns the
+    /// number of lanes left.
     pub fn rest<E: Env>(&self) -> u32 {
         let calls = self.calls.load(Relaxed);
         if self.seen.swap(calls, Relaxed) == calls {
@@ -62,25 +65,25 @@ impl Lanes {
         self.count()
     }
 
-    /// Those that there are, at work or free.
+    /// Number of open lanes, busy or idle.
     pub fn count(&self) -> u32 {
         self.count.load(Relaxed)
     }
 
-    /// Notes that a call has come.
+    /// Notes that a call has arrived.
     ///
     /// # Errors
-    /// No call is taken any more.
+    /// No further calls are accepted.
     pub fn enter(&self) -> Result<(), CallError> {
         self.ensure_open()?;
         self.calls.fetch_add(1, Relaxed);
         Ok(())
     }
 
-    /// A free lane, or a new one; to be given back, or lost.
+    /// Takes an idle lane, or opens one; the caller must give it back or lose it.
     ///
     /// # Errors
-    /// None became free in time, or none can be opened.
+    /// No lane became idle in time, or no lane can be opened.
     pub async fn take<E: Env>(
         &self,
         env: &E,
@@ -108,12 +111,12 @@ impl Lanes {
         )))
     }
 
-    /// Takes a lane back, for another call.
+    /// Makes a lane available to another call.
     pub fn give_back<E: Env>(&self, lane: Lane<E>) {
         seats::give(LANES, lane);
     }
 
-    /// Gives up a lane that may take no further transaction: the next call asks for one that does.
+    /// Closes a lane that may be lost; the next call opens a new one.
     pub fn lose<E: Env>(&self, lane: Lane<E>) {
         drop(lane);
         self.count.fetch_sub(1, Relaxed);
@@ -127,10 +130,10 @@ impl Lanes {
     }
 }
 
-/// This thread's database.
+/// Returns this thread's database.
 ///
 /// # Errors
-/// It is offered no more.
+/// The database is no longer offered.
 pub fn database<E: Env>() -> Result<Database<E>, CallError> {
     let database: Database<E> = seats::take(DATABASE).ok_or_else(ending)?;
     seats::give(DATABASE, database.clone());

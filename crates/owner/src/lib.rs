@@ -1,10 +1,10 @@
-//! What compute servers work with that carry out what others ship to them [SPADE 4.2].
+//! Resources of compute servers that execute shipped operations [SPADE 4.2].
 //!
-//! Handlers of calls run where calls are served, and work with lanes of that thread.
+//! Handlers run on the thread that serves the calls, and use that thread's lanes.
 //!
 //! ```text
-//! seats  what handlers work with, kept for each thread
-//! lanes  a thread's lanes, so many at most
+//! seats  resources of handlers, kept per thread
+//! lanes  a thread's lanes, up to a maximum
 //! ```
 #![forbid(unsafe_code)]
 

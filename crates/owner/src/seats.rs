@@ -1,6 +1,8 @@
-//! Seats: what handlers of calls work with, kept for each thread, because lanes of simulated worlds stay on theirs.
+//! Seats: resources of handlers, kept per thread, because lanes of simulated worlds cannot leave
+//! their thread.
 //!
-//! A handler takes a seat that is free and gives it back; in between it may wait. Seats have numbers of whose they are.
+//! A handler takes a free seat and gives it back; it may await in between. The number of a seat
+//! identifies its owner.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -13,28 +15,28 @@ thread_local! {
     static SEATS: RefCell<Seats> = const { RefCell::new(BTreeMap::new()) };
 }
 
-/// One seat more for calls that come on this thread. It is taken when all others were, so that each lane works as much as
-/// any other.
+/// Adds a seat for calls that are served on this thread. Seats are taken in first-in, first-out
+/// order, so that all lanes are used equally.
 pub fn give<S: 'static>(number: u64, seat: S) {
     let seat: Box<dyn Any> = Box::new(seat);
     SEATS.with_borrow_mut(|seats| seats.entry(number).or_default().push_back(seat));
 }
 
-/// A free seat, if there is one.
+/// Takes a free seat, if there is one.
 ///
 /// # Panics
-/// Where the owner has seats of another kind.
+/// If the owner has seats of another type.
 pub fn take<S: 'static>(number: u64) -> Option<S> {
     let free = SEATS.with_borrow_mut(|seats| seats.get_mut(&number)?.pop_front())?;
     Some(*free.downcast().expect("an owner has seats of one kind"))
 }
 
-/// The seats of owners; dropped, they are free no more.
+/// A guard that removes the seats of its owners when it is dropped.
 #[derive(Debug)]
 pub struct Ownership(Vec<u64>);
 
 impl Ownership {
-    /// The seats of these owners, on this thread.
+    /// Creates a guard for the seats of these owners, on this thread.
     pub fn of(numbers: impl IntoIterator<Item = u64>) -> Self {
         Self(numbers.into_iter().collect())
     }
@@ -42,7 +44,7 @@ impl Ownership {
 
 impl Drop for Ownership {
     fn drop(&mut self) {
-        // What they hold may end worlds, and that may look here again.
+        // Dropping the seats may end worlds, and that may access this map again.
         let seats: Vec<_> =
             SEATS.with_borrow_mut(|seats| self.0.iter().filter_map(|n| seats.remove(n)).collect());
         drop(seats);

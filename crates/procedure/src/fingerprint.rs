@@ -1,11 +1,12 @@
-//! A number by which two workloads are told apart.
+//! A fingerprint that distinguishes workloads.
 
 use crate::node::Workload;
 use std::fmt::{self, Write};
 
 impl Workload {
-    /// A number that another workload hardly has: the checksum of all that is known of tables, procedures and plans. It may
-    /// differ between versions of this program, and so do the things themselves.
+    /// Returns a checksum over tables, procedures and plans; two different workloads are unlikely
+    /// to have the same. It may change with the version of this program, because what it covers
+    /// changes.
     pub fn fingerprint(&self) -> u32 {
         let mut checksum = Checksum(crc32fast::Hasher::new());
         write!(checksum, "{self:?}").expect("a checksum takes everything");

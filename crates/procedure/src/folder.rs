@@ -1,4 +1,4 @@
-//! A workload folder as a whole.
+//! Reads a workload folder.
 
 use crate::lower::{LowerError, lower};
 use crate::node::Workload;
@@ -6,17 +6,16 @@ use plan::folder::FolderError;
 use sql::Program;
 use std::path::Path;
 
-/// Why a workload folder cannot be carried out.
+/// Why a workload folder cannot be used.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadError {
-    /// The schema, or the procedures.
+    /// In the schema, or in the procedures.
     #[error(transparent)]
     Program(#[from] sql::Error),
-    /// The plans.
     #[error(transparent)]
     Plans(#[from] FolderError),
-    /// A statement with its plan.
+    /// In a statement with its plan.
     #[error(transparent)]
     Lower(#[from] LowerError),
 }
@@ -26,7 +25,7 @@ impl Workload {
     ///
     /// # Errors
     ///
-    /// The first thing that is wrong, or outside what is supported, with its place and what to write instead.
+    /// The first error or unsupported construct, with its location and what to write instead.
     pub fn read(folder: &Path) -> Result<Self, ReadError> {
         planned(folder, &Program::read(folder)?)
     }
@@ -35,7 +34,7 @@ impl Workload {
     ///
     /// # Errors
     ///
-    /// As [`Workload::read`].
+    /// Those of [`Workload::read`].
     pub fn read_checks(folder: &Path) -> Result<Self, ReadError> {
         planned(folder, &Program::read_checks(folder)?)
     }

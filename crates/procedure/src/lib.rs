@@ -1,18 +1,19 @@
-//! Stored procedures ready to be carried out: each statement as PostgreSQL plans it, each expression typed, each access to a
-//! table as the key or range that it asks for.
+//! Stored procedures, lowered: each statement follows PostgreSQL's plan, each expression has its
+//! type, and each table access has its key or range.
 //!
-//! `sql` knows what a procedure means, `plan` in which order PostgreSQL would do it. Here both are put together, and what
-//! comes out is what the executor runs, the code generator prints and the tuner counts [SPADE 3.1, 3.2].
+//! `sql` knows what a procedure means, `plan` the order in which PostgreSQL would execute it. This
+//! crate combines both; the executor runs the result, the code generator prints it, and the tuner
+//! counts its operations [SPADE 3.1, 3.2].
 //!
 //! ```text
-//! node    the types of a statement that is ready
-//! visit   what a node is made of
-//! lower   from statements and plans to those
-//! show    those as text
-//! operations  what procedures ask of tables, for the tuner
-//! reference   how rows are found that a foreign key asks for
-//! folder  a workload folder as a whole
-//! fingerprint  what tells two of them apart
+//! node    the types of a lowered statement
+//! visit   inputs and expressions of a node
+//! lower   from statements and plans to nodes
+//! show    nodes as text
+//! operations  the table accesses of procedures, for the tuner
+//! reference   how to find the rows that a foreign key check reads
+//! folder  reads a workload folder
+//! fingerprint  distinguishes workloads
 //! ```
 #![forbid(unsafe_code)]
 

@@ -1,339 +1,312 @@
-//! The types of statements that are ready to be carried out.
+//! The types of lowered statements.
 //!
-//! Expressions are those of `sql`, and what their columns refer to depends on where they stand:
+//! Expressions are those of `sql`. Which row a column refers to depends on the node:
 //!
 //! ```text
-//! level 0, source 0   the input: for a scan the table's row, all of its columns in the order of the catalog;
-//!                     for values, arrays, numbers in a row and shared plans the row that they make;
-//!                     else what the input node delivers; for a join what the outer one delivers
-//! level 0, source 1   for a join what the inner one delivers
-//! level n             the outer row of the n-th nested loop around, or the row that the n-th sub plan around is asked for,
-//!                     counted together from the inside
+//! level 0, source 0   the input: for a scan the table's row, all columns in catalog order;
+//!                     for values, arrays, series and shared plans the row that they produce;
+//!                     else the input node's outputs; for a join the outer input's
+//! level 0, source 1   for a join the inner input's outputs
+//! level n             the outer row of the n-th enclosing nested loop, or the row for which the
+//!                     n-th enclosing sub plan is executed, counted together from the inside
 //! ```
 //!
-//! Variables are those of the procedure. There are no parameters by number, no names, and no conversions that only
-//! PostgreSQL knows of.
+//! Variables are the procedure's. There are no numbered parameters, no names, and no casts that
+//! only PostgreSQL knows.
 
 use sql::expression::Expr;
 use sql::query::RowLock;
 use sql::{Catalog, Field};
 
-/// The procedures of a workload, ready to be carried out.
+/// The lowered procedures of a workload.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Workload {
-    /// The tables.
     pub catalog: Catalog,
-    /// The procedures, in the order of the file.
+    /// In file order.
     pub procedures: Vec<Procedure>,
 }
 
 /// A procedure whose statements have plans.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Procedure {
-    /// What it does around its statements.
+    /// Its control flow, around the statements.
     pub routine: sql::Procedure,
-    /// Statement `n` of the routine ([`sql::procedure::Sql::number`], [`sql::procedure::Formula::number`]) is at `n - 1`.
+    /// Statement `n` of the routine ([`sql::procedure::Sql::number`],
+    /// [`sql::procedure::Formula::number`]) is at `n - 1`.
     pub statements: Vec<Statement>,
 }
 
 /// A statement with its plan.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Statement {
-    /// What delivers its rows.
     pub root: Node,
-    /// The columns of the result: the root's first ones. Behind them may stand what only the plan needed.
+    /// The columns of the result: the root's first outputs. Further outputs may follow that only
+    /// the plan needs.
     pub fields: Vec<Field>,
-    /// Plans inside it, by the positions that [`sql::expression::ExprKind::SubPlan`] and [`Operator::Shared`] have.
+    /// Its sub plans; [`sql::expression::ExprKind::SubPlan`] and [`Operator::Shared`] refer to them
+    /// by position.
     pub sub_plans: Vec<SubPlan>,
 }
 
-/// A plan inside a plan.
+/// A sub plan.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SubPlan {
-    /// What delivers its rows.
     pub root: Node,
-    /// Whether its rows depend on the row that asks for it. Otherwise it is carried out once in a statement, when it is
-    /// wanted first.
+    /// Whether its rows depend on the row that uses it. Otherwise it is executed at most once per
+    /// statement, at its first use.
     pub is_correlated: bool,
 }
 
 /// A node of a plan.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Node {
-    /// What it does, with its inputs.
+    /// The operation, with its inputs.
     pub operator: Operator,
-    /// What it delivers of each row. Aggregates stand only in the outputs, keys and filter of [`Operator::Aggregate`].
+    /// The output columns. Aggregates occur only in the outputs, keys and filter of
+    /// [`Operator::Aggregate`].
     pub outputs: Vec<Expr>,
-    /// Rows that PostgreSQL expects each time.
+    /// PostgreSQL's estimate of the number of rows per execution.
     pub rows: u64,
 }
 
-/// What a node does.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Operator {
     /// Reads rows of a table.
     Scan(Scan),
-    /// Puts rows of two inputs together.
+    /// Joins two inputs.
     Join(Join),
-    /// Sorts its input.
     Sort {
-        /// By what, over the input.
+        /// The sort keys, over the input.
         keys: Vec<SortKey>,
-        /// The rows.
         input: Box<Node>,
     },
-    /// Leaves out the first rows, and those beyond a number. Both may be null, and then say nothing.
+    /// Skips the first rows and limits the number of rows. A null means no limit, or no offset.
     Limit {
-        /// Most rows; an error if it is negative.
+        /// Maximum number of rows; an error if it is negative.
         limit: Option<Expr>,
-        /// Rows left out; an error if it is negative.
+        /// Number of rows to skip; an error if it is negative.
         offset: Option<Expr>,
-        /// The rows.
         input: Box<Node>,
     },
-    /// Counts, sums, and so on. The argument of an aggregate is an expression over the input.
+    /// Aggregates groups of rows. The argument of an aggregate is an expression over the input.
     Aggregate {
-        /// What groups have in common, over the input; no keys: there is one group, of no rows if there is no input.
+        /// The grouping keys, over the input. Without keys there is exactly one group, even if the
+        /// input is empty.
         keys: Vec<Expr>,
-        /// Whether equal keys follow each other in the input; groups then come in its order.
+        /// Whether equal keys are adjacent in the input; groups then come in its order.
         is_sorted: bool,
-        /// Which groups are wanted.
         filter: Option<Expr>,
-        /// The rows.
         input: Box<Node>,
     },
-    /// Leaves out rows that equal the one before.
+    /// Drops rows that equal the previous one.
     Unique {
-        /// The rows, sorted.
+        /// Must be sorted.
         input: Box<Node>,
     },
-    /// Computes its outputs of each row of its input, or once.
+    /// Computes its outputs for each row of its input, or once.
     Project {
-        /// Asked once, before the input is read; over nothing.
+        /// A one-time filter, evaluated without a row before the input is read.
         condition: Option<Expr>,
-        /// Which rows are wanted.
         filter: Option<Expr>,
-        /// The rows; one without columns if there is no input.
+        /// Without an input there is a single row without columns.
         input: Option<Box<Node>>,
     },
-    /// Rows written out, over nothing.
+    /// Literal rows; their expressions see no row.
     Values {
-        /// The rows.
         rows: Vec<Vec<Expr>>,
-        /// Which of them are wanted.
         filter: Option<Expr>,
     },
-    /// The elements of arrays side by side, shorter ones filled with nulls.
+    /// The elements of arrays side by side; shorter arrays are padded with nulls.
     Unnest {
-        /// The arrays.
         arrays: Vec<Expr>,
-        /// Which rows are wanted.
         filter: Option<Expr>,
     },
-    /// Numbers in a row: `generate_series`.
+    /// `generate_series`.
     Series {
-        /// From, to, and by how much if it is said.
+        /// Start, stop and optionally step.
         bounds: Vec<Expr>,
-        /// Which rows are wanted.
         filter: Option<Expr>,
     },
-    /// The rows of one input after the other.
+    /// All rows of the first input, then of the second, and so on.
     Append {
-        /// The inputs.
         inputs: Vec<Node>,
     },
-    /// The rows of several sorted inputs in their order.
+    /// Merges several sorted inputs.
     MergeAppend {
-        /// The order, over what the inputs deliver.
+        /// The sort keys, over the inputs' outputs.
         keys: Vec<SortKey>,
-        /// The inputs.
         inputs: Vec<Node>,
     },
-    /// The rows of a plan that several nodes read.
+    /// The rows of a sub plan that several nodes read.
     Shared {
-        /// The sub plan.
         plan: usize,
-        /// Which rows are wanted.
         filter: Option<Expr>,
     },
-    /// Makes sure at commit that the rows of the scans below that are for change have not changed.
+    /// Validates at commit that the rows found by the scans below with `is_for_change` have not
+    /// changed.
     Lock {
-        /// The scans' table.
+        /// The table of these scans, by position in the catalog.
         table: usize,
-        /// Whether others may lock the same rows.
+        /// `FOR UPDATE`, `FOR SHARE` and so on.
         strength: RowLock,
-        /// The rows.
         input: Box<Node>,
     },
-    /// Inserts rows.
     Insert(Insert),
-    /// Changes rows.
     Update(Update),
-    /// Deletes rows.
     Delete(Delete),
 }
 
-/// A way to rows of a table.
+/// A scan of a table.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Scan {
-    /// The table by position in the catalog.
+    /// Position of the table in the catalog.
     pub table: usize,
-    /// How rows are found.
     pub access: Access,
-    /// What is asked of them besides; all that the access does not see to by itself.
+    /// The conditions that the access does not enforce itself.
     pub filter: Option<Expr>,
-    /// Whether another node counts on the order of the index.
+    /// Whether another node relies on the order of the index.
     pub is_ordered: bool,
-    /// Whether the statement changes, deletes or locks the rows.
+    /// Whether the statement updates, deletes or locks the rows.
     pub is_for_change: bool,
 }
 
-/// How rows are found. Expressions are over levels 1 and above and variables, and have the types of the columns that they
-/// are compared to, of texts without regard to length: one that is too long for the column finds nothing. So does a null.
+/// How rows are found. Expressions see variables and levels 1 and above, and have the types of the
+/// columns with which they are compared, except that the length of a text may differ: a text too
+/// long for the column finds no rows. Neither does null.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Access {
-    /// One row by the values of the whole primary key, in the order of its columns.
+    /// One row by its whole primary key, in key order.
     Key(Vec<Expr>),
-    /// Rows by the values of all columns of an index: equal ones only, so that a hash table can serve it.
+    /// Rows that equal the given values in all columns of an index. A hash index can serve it.
     Lookup {
-        /// The index, by position in [`sql::Table::indexes`].
+        /// Position in [`sql::Table::indexes`].
         index: usize,
-        /// The values.
         key: Vec<Expr>,
     },
-    /// Rows in the order of an index.
+    /// Rows in index order.
     Range(Range),
-    /// Rows that any of several accesses finds, each once, in no order.
+    /// Rows that any of several accesses finds, each once, in no particular order.
     Any(Vec<Access>),
-    /// As an access for each element of an array, which stands in it as [`sql::expression::ExprKind::Element`].
-    /// Rows come once, however often the array has an element; if the scan is ordered, in the order of the index.
+    /// The access for each element of an array; `access` refers to the element as
+    /// [`sql::expression::ExprKind::Element`]. Each row comes once, even if the array repeats an
+    /// element; in index order if the scan is ordered.
     Each {
-        /// The array.
         array: Expr,
-        /// The access.
         access: Box<Access>,
-        /// From the greatest element to the least, which a key by itself does not tell.
+        /// From the greatest element to the least; a single key does not imply a direction.
         is_backward: bool,
     },
-    /// All rows.
     All,
 }
 
-/// A range of an index.
+/// A range scan of an index.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Range {
-    /// The index, by position in [`sql::Table::indexes`]; none for the primary key.
+    /// Position in [`sql::Table::indexes`]; `None` for the primary key.
     pub index: Option<usize>,
-    /// Values of its first columns.
+    /// Values of the leading columns, compared for equality.
     pub equal: Vec<Expr>,
-    /// Where the next column begins.
+    /// Lower bound of the next column.
     pub low: Option<Bound>,
-    /// Where it ends.
     pub high: Option<Bound>,
-    /// From the end to the beginning.
+    /// Whether to scan backward.
     pub is_backward: bool,
 }
 
-/// An end of a range.
+/// A bound of a range.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Bound {
-    /// The value.
     pub value: Expr,
-    /// Whether the value itself is inside.
+    /// Whether the bound is inclusive.
     pub is_included: bool,
 }
 
-/// What rows are sorted by.
+/// A sort key.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SortKey {
-    /// The value.
     pub value: Expr,
-    /// From the greatest to the least.
     pub descending: bool,
-    /// Nulls before everything else.
     pub nulls_first: bool,
 }
 
-/// A join.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Join {
-    /// How partners are found.
     pub method: JoinMethod,
-    /// What happens to rows without partners.
+    /// How rows without a match are treated.
     pub kind: JoinKind,
-    /// What makes partners, beyond what the method compares.
+    /// The join condition, beyond the pairs that the method compares.
     pub join_filter: Option<Expr>,
-    /// What is asked of joined rows.
+    /// Applied to joined rows.
     pub filter: Option<Expr>,
     /// The input that is read once.
     pub outer: Box<Node>,
-    /// The input that is asked for partners.
+    /// The input that is searched for matches.
     pub inner: Box<Node>,
 }
 
-/// How a join finds partners.
+/// The join algorithm.
 #[derive(Clone, PartialEq, Debug)]
 pub enum JoinMethod {
-    /// Carries out the inner input for each outer row, which is its level 1.
+    /// Executes the inner input for each outer row, which the inner input sees as level 1.
     NestedLoop,
-    /// Looks for equal values: an expression over source 0 and one over source 1 each. Nulls equal nothing. Inputs of
-    /// a merge join are sorted by them, and its result is.
+    /// Joins equal values. Each pair is an expression over source 0 and one over source 1. Null
+    /// matches nothing. The inputs and the result of a merge join are sorted by the pairs.
     Equal {
-        /// What is compared.
         pairs: Vec<(Expr, Expr)>,
-        /// Whether rows have to come in the order of the outer input: a hash join keeps that, a merge join is one.
+        /// Whether the result must be in the order of the outer input: a hash join preserves it, a
+        /// merge join produces it.
         is_ordered: bool,
     },
 }
 
-/// What a join does with rows that have no partner, and with several partners.
+/// How a join treats rows without a match, and with several matches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum JoinKind {
-    /// Only pairs.
+    /// Matching pairs only.
     Inner,
-    /// And outer rows without partner.
+    /// Also outer rows without a match.
     Left,
-    /// And inner rows without partner.
+    /// Also inner rows without a match.
     Right,
-    /// And both.
+    /// Also outer and inner rows without a match.
     Full,
-    /// Outer rows that have a partner, once.
+    /// Each outer row that has a match, once.
     Semi,
-    /// Outer rows that have none.
+    /// Outer rows without a match.
     Anti,
 }
 
-/// New rows. The node's outputs are over the rows as they were inserted.
+/// Inserts rows. The node's outputs are over the inserted rows.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Insert {
-    /// The table by position in the catalog.
+    /// Position of the table in the catalog.
     pub table: usize,
-    /// The value of each of its columns, over the input, defaults included and converted to the column's type. The hidden
-    /// key has none.
+    /// The value of each column, over the input, with defaults filled in and cast to the column's
+    /// type. The hidden key has no value.
     pub values: Vec<Expr>,
-    /// Whether a row whose key exists is left out; otherwise that is an error.
+    /// Whether a row whose key exists is skipped (`ON CONFLICT DO NOTHING`); otherwise it is an
+    /// error.
     pub ignores_duplicates: bool,
-    /// The rows.
     pub input: Box<Node>,
 }
 
-/// Changes to rows. The node's outputs are over the rows as they are afterwards (source 0), and what the input delivers
-/// (source 1).
+/// Updates rows. The node's outputs are over the new row (source 0) and the input's outputs (source
+/// 1).
 #[derive(Clone, PartialEq, Debug)]
 pub struct Update {
-    /// The table by position in the catalog; exactly one scan below is for change.
+    /// Position of the table in the catalog; exactly one scan below has `is_for_change`.
     pub table: usize,
-    /// Columns by position and their new values, over the rows as they are (source 0), and what the input delivers (source 1).
+    /// Positions of columns and their new values, over the current row (source 0) and the input's
+    /// outputs (source 1).
     pub assignments: Vec<(usize, Expr)>,
-    /// The rows.
     pub input: Box<Node>,
 }
 
-/// Rows to go. The node's outputs are over the rows as they were (source 0), and what the input delivers (source 1).
+/// Deletes rows. The node's outputs are over the old row (source 0) and the input's outputs (source
+/// 1).
 #[derive(Clone, PartialEq, Debug)]
 pub struct Delete {
-    /// The table by position in the catalog; exactly one scan below is for change.
+    /// Position of the table in the catalog; exactly one scan below has `is_for_change`.
     pub table: usize,
-    /// The rows.
     pub input: Box<Node>,
 }

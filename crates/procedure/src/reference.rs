@@ -1,17 +1,18 @@
-//! How the rows are found that a foreign key asks for.
+//! How to find the rows that a foreign key check reads.
 
 use sql::Table;
 
-/// How rows with values of some columns are found: by the positions that the columns of a key have among them.
+/// How to find rows by the values of some columns. The lists give, for each key column, its
+/// position among these columns.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Way {
-    /// By the primary key.
     Key(Vec<usize>),
-    /// By an index, by position.
+    /// The index at this position.
     Index(usize, Vec<usize>),
 }
 
-/// How rows of a table with values of these columns are found, if not by looking at all.
+/// Returns how to find rows of a table by the values of these columns; `None` if that needs a full
+/// scan.
 pub fn way(table: &Table, columns: &[usize]) -> Option<Way> {
     let positions = |key: &[usize]| {
         let place = |column: &usize| columns.iter().position(|own| own == column);

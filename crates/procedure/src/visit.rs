@@ -1,10 +1,11 @@
-//! What a node is made of.
+//! Visits inputs and expressions of nodes.
 
 use crate::node::{Access, Join, JoinMethod, Node, Operator, Range, Scan};
 use sql::expression::Expr;
 
 impl Node {
-    /// The nodes that give rows to this one, outer before inner, each with whether it is carried out for each row of a loop.
+    /// Returns the inputs of this node, outer before inner, each with whether it is executed once
+    /// per row of a loop.
     pub fn inputs(&self) -> Vec<(&Node, bool)> {
         match &self.operator {
             Operator::Join(join) => {
@@ -33,14 +34,14 @@ impl Node {
         }
     }
 
-    /// Calls `visit` with this node and all below it, without sub plans: inputs first, so in the order in which they begin to
-    /// deliver.
+    /// Visits this node and its descendants, without sub plans: inputs first, in the order in which
+    /// they begin to deliver rows.
     pub fn walk<'n>(&'n self, visit: &mut dyn FnMut(&'n Node)) {
         self.inputs().into_iter().for_each(|(input, _)| input.walk(visit));
         visit(self);
     }
 
-    /// Calls `visit` with the expressions of this node: those of its operator, then its outputs.
+    /// Visits the expressions of this node: those of its operator, then its outputs.
     pub fn for_each_expr<'n>(&'n self, visit: &mut dyn FnMut(&'n Expr)) {
         self.operator.for_each_expr(visit);
         self.outputs.iter().for_each(visit);
@@ -91,7 +92,7 @@ impl Join {
 }
 
 impl Access {
-    /// Calls `visit` with the values by which rows are found.
+    /// Visits the values that find rows.
     pub fn for_each_expr<'n>(&'n self, visit: &mut dyn FnMut(&'n Expr)) {
         match self {
             Self::Key(key) | Self::Lookup { key, .. } => key.iter().for_each(visit),

@@ -1,7 +1,8 @@
-//! Statements of every kind: each is carried out, or refused with a sentence that says what to write instead.
+//! Lowers statements of every kind; each succeeds, or is refused with a message that says what to
+//! write instead.
 //!
-//! The plans stand in `corpus/plans`. Where a PostgreSQL is installed they are made anew and compared. `NAMDB_BLESS=1` writes
-//! both the plans and what becomes of them.
+//! The plans are in `corpus/plans`. If PostgreSQL is installed, they are generated again and
+//! compared. `NAMDB_BLESS=1` records both the plans and the results.
 
 #[path = "support/corpus.rs"]
 mod corpus;
@@ -77,7 +78,7 @@ fn statements_are_carried_out_or_refused_as_recorded() {
             .iter()
             .map(|embedded| plan::read(&stored(embedded), &origin(embedded)))
             .collect();
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = match plans {
             Err(error) => writeln!(found, "{}\n    refused: {error}\n", routine.name),
             Ok(plans) => match lowered(&program, routine, &plans) {
@@ -91,5 +92,5 @@ fn statements_are_carried_out_or_refused_as_recorded() {
         std::fs::write(&record, &found).expect("the record is written");
     }
     let recorded = std::fs::read_to_string(&record).unwrap_or_default();
-    assert_eq!(found, recorded, "{} differs; NAMDB_BLESS=1 records it anew", record.display());
+    assert_eq!(found, recorded, "{} differs; NAMDB_BLESS=1 records it again", record.display());
 }

@@ -1,5 +1,5 @@
-//! No plan makes the lowering panic: plans of other statements, and plans with pieces lost, changed and exchanged. What is taken
-//! refers to nothing that is not there.
+//! No plan makes the lowering panic: neither plans of other statements, nor plans with pieces lost,
+//! changed or exchanged. An accepted plan refers only to columns that exist.
 
 #[path = "support/corpus.rs"]
 mod corpus;
@@ -12,10 +12,10 @@ use sql::expression::{Expr, ExprKind};
 use sql::{Procedure, Program};
 use std::sync::LazyLock;
 
-/// The texts of a procedure's plans, with whose they are.
+/// The texts of a procedure's plans, with their origins.
 type Texts = Vec<(String, Origin)>;
 
-/// The program, and of each of its statements the text of the plan with whose it is.
+/// The program, and for each procedure the texts of its plans with their origins.
 static CORPUS: LazyLock<(Program, Vec<Texts>)> = LazyLock::new(|| {
     let program = program();
     let texts = |routine: &Procedure| -> Texts {
@@ -25,7 +25,7 @@ static CORPUS: LazyLock<(Program, Vec<Texts>)> = LazyLock::new(|| {
     (program, texts)
 });
 
-/// Every column that an expression names is one of what its node sees.
+/// Checks that each column in an expression exists in its node's scope.
 fn check(workload: &Workload) {
     for procedure in &workload.procedures {
         for statement in &procedure.statements {
@@ -39,7 +39,7 @@ fn check(workload: &Workload) {
     }
 }
 
-/// How many columns each source has, by level.
+/// Number of columns of each source, by level.
 type Widths = [Vec<usize>];
 
 fn check_node(workload: &Workload, node: &Node, around: &Widths) {
@@ -83,7 +83,7 @@ fn check_expr(expr: &Expr, levels: &Widths) {
 }
 
 #[test]
-fn all_that_is_taken_refers_to_what_is_there() {
+fn accepted_plans_refer_to_existing_columns() {
     let (program, texts) = &*CORPUS;
     let mut count = 0;
     for (routine, texts) in program.procedures.iter().zip(texts) {
@@ -99,14 +99,14 @@ fn all_that_is_taken_refers_to_what_is_there() {
     assert!(count > 80, "only {count} procedures were taken");
 }
 
-/// What happens to a plan at one place.
+/// A mutation of a plan at one position.
 #[derive(Clone, Debug)]
 enum Damage {
-    /// So many characters are gone.
+    /// Deletes this many characters.
     Lost(usize),
-    /// A piece has come between.
+    /// Inserts a piece.
     Put(&'static str),
-    /// One word stands everywhere for another.
+    /// Replaces one word by another everywhere.
     Exchanged(&'static str, &'static str),
 }
 

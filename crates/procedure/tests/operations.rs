@@ -1,4 +1,5 @@
-//! The low-level operations of the shipped workloads: what is asked of which table by what, how often, with values from where.
+//! The low-level operations of the shipped workloads: table, access path, count, and origins of the
+//! values.
 
 use procedure::operations::{Action, Operation, Origin, Path, Times};
 use procedure::{Procedure, Workload};
@@ -9,7 +10,7 @@ fn workload(name: &str) -> Workload {
     Workload::read(&folder).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// Operations in one line each.
+/// Prints one operation per line.
 fn shown(workload: &Workload, name: &str) -> Vec<String> {
     let procedure = workload.procedures.iter().find(|procedure| procedure.routine.name == name);
     let procedure = procedure.expect("there is such a procedure");
@@ -169,7 +170,7 @@ fn records_are_read_as_often_as_there_are_keys() {
     assert!(found.iter().all(|line| line.ends_with("/11")), "{found:#?}");
 }
 
-/// Rows that others refer to are looked for behind the change, by what is written.
+/// A foreign key check reads the referenced rows after the change, by the written values.
 #[test]
 fn foreign_keys_ask_for_rows_behind_the_change() {
     let found = shown(&workload("../crates/execute/tests/ledger"), "pay");
@@ -189,7 +190,7 @@ fn foreign_keys_ask_for_rows_behind_the_change() {
         found.filter(|line| line.contains("of a reference")).collect::<Vec<_>>()
     };
     assert_eq!(of("move_purchase"), ["read customer by key id=$p_customer of a reference, 1"]);
-    // Rows that may refer to what is deleted.
+    // Rows that may reference the deleted ones.
     let lines = "read line by line_of_purchase purchase=id of a reference, 1";
     let reviews = "read review by review_line line=number purchase=purchase of a reference, 1 x2";
     assert_eq!(of("cancel"), [lines]);

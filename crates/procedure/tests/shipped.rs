@@ -1,5 +1,5 @@
-//! The statements of the shipped workloads as they are carried out, against what is recorded; `NAMDB_BLESS=1` records them
-//! anew.
+//! Compares the lowered statements of the shipped workloads with the recorded ones; `NAMDB_BLESS=1`
+//! records them again.
 
 use procedure::Workload;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ fn check(name: &str, found: &str) {
         std::fs::write(&record, found).expect("the record is written");
     }
     let recorded = std::fs::read_to_string(&record).unwrap_or_default();
-    assert_eq!(found, recorded, "{} differs; NAMDB_BLESS=1 records it anew", record.display());
+    assert_eq!(found, recorded, "{} differs; NAMDB_BLESS=1 records it again", record.display());
 }
 
 #[test]

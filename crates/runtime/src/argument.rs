@@ -1,34 +1,29 @@
-//! What a call is given.
+//! Arguments of calls.
 
 use crate::number;
 use crate::stop::Stop;
 
-/// An argument of a call. Arrays have no nulls in them. Its kind takes a word, see [`value::Value`].
+/// An argument of a call. Arrays contain no nulls. The tag takes a whole word, see
+/// [`value::Value`].
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[repr(u64)]
 pub enum Argument<'a> {
-    /// Null.
     Null,
     /// An integer, a date or a time.
     Int(i64),
-    /// The units of a decimal, and its digits behind the point.
+    /// Units and scale of a decimal.
     Decimal(i64, u8),
-    /// A truth value.
     Bool(bool),
-    /// A float.
     Float(f64),
-    /// A text; `character` without the blanks at its end.
+    /// Text; `character` without its trailing blanks.
     Text(&'a [u8]),
-    /// An array of integers.
     Ints(&'a [i64]),
-    /// An array of truth values.
     Bools(&'a [bool]),
-    /// An array of texts.
     Texts(&'a [&'a [u8]]),
 }
 
 impl<'a> Argument<'a> {
-    /// Null as `None`, and everything else as `get` has it.
+    /// Returns `None` for null, and `get`'s result for anything else.
     #[inline]
     pub fn or_null<T>(
         &self,
@@ -49,7 +44,6 @@ impl<'a> Argument<'a> {
         }
     }
 
-    /// A `smallint`.
     #[inline]
     pub fn int2(&self) -> Result<i64, Stop> {
         number::int2(self.int()?)
@@ -61,7 +55,7 @@ impl<'a> Argument<'a> {
         number::int4(self.int()?)
     }
 
-    /// The units of a decimal with exactly so many digits behind the point.
+    /// Returns the units of a decimal of exactly this scale.
     #[inline]
     pub fn decimal(&self, scale: u8) -> Result<i64, Stop> {
         match self {
@@ -70,7 +64,6 @@ impl<'a> Argument<'a> {
         }
     }
 
-    /// A truth value.
     #[inline]
     pub fn bool(&self) -> Result<bool, Stop> {
         match self {
@@ -79,7 +72,6 @@ impl<'a> Argument<'a> {
         }
     }
 
-    /// A float.
     #[inline]
     pub fn float(&self) -> Result<f64, Stop> {
         match self {
@@ -88,7 +80,6 @@ impl<'a> Argument<'a> {
         }
     }
 
-    /// A text.
     #[inline]
     pub fn text(&self) -> Result<&'a [u8], Stop> {
         match self {
@@ -97,13 +88,12 @@ impl<'a> Argument<'a> {
         }
     }
 
-    /// A `character`: a text without the blanks at its end, whether or not it is given with some.
+    /// Returns a `character` without its trailing blanks, whether or not they were given.
     #[inline]
     pub fn characters(&self) -> Result<&'a [u8], Stop> {
         self.text().map(crate::text::trimmed)
     }
 
-    /// An array of integers.
     #[inline]
     pub fn ints(&self) -> Result<&'a [i64], Stop> {
         match self {
@@ -112,7 +102,6 @@ impl<'a> Argument<'a> {
         }
     }
 
-    /// An array of truth values.
     #[inline]
     pub fn bools(&self) -> Result<&'a [bool], Stop> {
         match self {
@@ -121,7 +110,6 @@ impl<'a> Argument<'a> {
         }
     }
 
-    /// An array of texts.
     #[inline]
     pub fn texts(&self) -> Result<&'a [&'a [u8]], Stop> {
         match self {

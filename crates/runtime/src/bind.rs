@@ -1,36 +1,32 @@
-//! Tables and indexes by their names, once for each database.
+//! Finds tables and indexes by name, once for each database.
 
 use fabric::Env;
 use layout::Slot;
 use txn::{Columns, Database, IndexId, TableId};
 
-/// Why generated code cannot work with a database.
+/// Why generated code does not fit a database.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum BindError {
-    /// It has no such table.
+    /// The table does not exist.
     #[error("the database has no table {0}; create the workload's tables in it first")]
     NoTable(String),
-    /// It has no such index.
-    #[error("table {table} has no index {index}; create the workload's tables anew, or this index")]
-    NoIndex {
-        /// The table.
-        table: String,
-        /// The index.
-        index: String,
-    },
-    /// A column has another type, or stands elsewhere.
+    /// The index does not exist.
+    #[error(
+        "table {table} has no index {index}; create the workload's tables again, or this index"
+    )]
+    NoIndex { table: String, index: String },
+    /// A column has another type, or another position in the row.
     #[error(
         "column {column} of table {table} is not as it was when its code was generated; generate the code of this schema"
     )]
     OtherColumn {
-        /// The table.
         table: String,
-        /// The column by position, from 1.
+        /// Position of the column, from 1.
         column: usize,
     },
 }
 
-/// The table called `name`, whose columns at these positions are at these places.
+/// Finds the table called `name`, and checks the slots of the given columns.
 pub fn table<E: Env>(
     database: &Database<E>,
     name: &str,
@@ -47,7 +43,7 @@ pub fn table<E: Env>(
     Ok(table)
 }
 
-/// The index called `index` of a table.
+/// Finds the index called `index` of a table.
 pub fn index<E: Env>(
     database: &Database<E>,
     table: &str,
@@ -57,7 +53,7 @@ pub fn index<E: Env>(
     database.index(table, index).ok_or_else(missing)
 }
 
-/// What reads need that look at no other columns of a table than these, by position.
+/// Returns the projection of reads that use only these columns, given by position.
 pub fn columns<E: Env>(
     database: &Database<E>,
     name: &str,

@@ -1,4 +1,4 @@
-//! What a procedure is given for a call.
+//! The context of a call.
 
 use crate::results::Results;
 use fabric::Env;
@@ -6,25 +6,24 @@ use layout::{Key, KeyBuilder};
 use std::cell::Cell;
 use txn::{RowId, Scan, TableId, Transaction};
 
-/// Low bits of drawn keys, which count.
+/// Low bits of hidden keys, which are counted up; the high bits are random.
 const DRAWN_COUNT_BITS: u32 = 32;
 
-/// A call under way.
+/// A running call.
 pub struct Call<'a, 'lane, E: Env> {
-    /// Its transaction.
     pub txn: &'a mut Transaction<'lane, E>,
-    /// Memory that calls use again.
+    /// Buffers that calls reuse.
     pub scratch: &'a mut Scratch,
-    /// The rows that it gives.
+    /// The rows that the call returns.
     pub results: &'a mut Results,
-    /// What the clock is ahead of the year 2000, in microseconds.
+    /// Reading of the clock at 2000-01-01 UTC, in microseconds.
     epoch_us: i64,
-    /// When it began, once that was asked for.
+    /// When the call began, cached at the first use.
     now_us: Cell<Option<i64>>,
 }
 
 impl<'a, 'lane, E: Env> Call<'a, 'lane, E> {
-    /// A call that begins, where the clock is so many microseconds ahead of the year 2000.
+    /// Begins a call; the clock showed `epoch_us` microseconds at 2000-01-01 UTC.
     pub fn new(
         txn: &'a mut Transaction<'lane, E>,
         scratch: &'a mut Scratch,
@@ -34,8 +33,8 @@ impl<'a, 'lane, E: Env> Call<'a, 'lane, E> {
         Self { txn, scratch, results, epoch_us, now_us: Cell::new(None) }
     }
 
-    /// When it began, in microseconds since 2000-01-01 UTC: the same however often it is asked for. The clock is looked at the
-    /// first time, since most calls do not ask.
+    /// Returns when the call began, in microseconds since 2000-01-01 UTC. The clock is read at the
+    /// first use, since most calls do not need it.
     #[inline]
     pub fn now_us(&self) -> i64 {
         let now_us = self.now_us.get();
@@ -48,8 +47,9 @@ impl<'a, 'lane, E: Env> Call<'a, 'lane, E> {
 }
 
 impl<E: Env> Call<'_, '_, E> {
-    /// The key of a new row of a table without a primary key: keys begin at a drawn place and count from there, so that lanes
-    /// do not meet. One that is there already deviates, and the executor draws another.
+    /// Returns the key of a new row of a table without a primary key. Keys start at a random number
+    /// and count up, so that lanes do not collide. If the key exists, the call deviates, and the
+    /// executor draws another one.
     #[inline]
     pub fn drawn_key(&mut self) -> Key {
         let before = self.scratch.drawn_key;
@@ -62,20 +62,20 @@ impl<E: Env> Call<'_, '_, E> {
     }
 }
 
-/// Memory that calls use again, so that they allocate nothing once it has grown.
+/// Buffers that calls reuse, so that they stop allocating once the buffers have grown.
 #[derive(Debug, Default)]
 pub struct Scratch {
     /// Keys to read in one round trip.
     pub reads: Vec<(TableId, Key)>,
-    /// What was found for them.
+    /// The rows found for them.
     pub found: Vec<Option<RowId>>,
     /// Keys to insert in one round trip.
     pub inserts: Vec<(TableId, Key)>,
-    /// The rows that were inserted for them.
+    /// The rows inserted for them.
     pub inserted: Vec<RowId>,
-    /// Ranges to scan together.
+    /// Ranges to scan in one batch.
     pub scans: Vec<Scan>,
-    /// The key that was drawn last for a row of a table without a primary key.
+    /// The last key of a row of a table without a primary key.
     drawn_key: Option<i64>,
     rows: Vec<Vec<RowId>>,
     ranges: Vec<Vec<Vec<RowId>>>,
@@ -84,52 +84,50 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// A list of rows, to be given back with [`Scratch::give_rows`]. One that an error keeps from coming back is lost to the
-    /// next call, no more.
+    /// Takes a list of rows, to be returned with [`Scratch::give_rows`]. If an error keeps it from
+    /// being returned, the next call allocates a new one.
     #[inline]
     pub fn take_rows(&mut self) -> Vec<RowId> {
         self.rows.pop().unwrap_or_default()
     }
 
-    /// Gives a list back.
+    /// Returns a list.
     #[inline]
     pub fn give_rows(&mut self, mut rows: Vec<RowId>) {
         rows.clear();
         self.rows.push(rows);
     }
 
-    /// A list of lists of rows, to be given back with [`Scratch::give_ranges`].
+    /// Takes a list of lists of rows, to be returned with [`Scratch::give_ranges`].
     #[inline]
     pub fn take_ranges(&mut self) -> Vec<Vec<RowId>> {
         self.ranges.pop().unwrap_or_default()
     }
 
-    /// Gives a list of lists back. They keep what is in them, and so their memory, until they are filled again.
+    /// Returns a list of lists. The inner lists keep their content, and so their memory, until they
+    /// are filled again.
     #[inline]
     pub fn give_ranges(&mut self, ranges: Vec<Vec<RowId>>) {
         self.ranges.push(ranges);
     }
 
-    /// A list of what was found for keys.
+    /// Takes a list for the rows found for keys.
     #[inline]
     pub fn take_found(&mut self) -> Vec<Option<RowId>> {
         self.lists_found.pop().unwrap_or_default()
     }
 
-    /// Gives a list back.
     #[inline]
     pub fn give_found(&mut self, mut found: Vec<Option<RowId>>) {
         found.clear();
         self.lists_found.push(found);
     }
 
-    /// A list of numbers.
     #[inline]
     pub fn take_numbers(&mut self) -> Vec<i64> {
         self.numbers.pop().unwrap_or_default()
     }
 
-    /// Gives a list back.
     #[inline]
     pub fn give_numbers(&mut self, mut numbers: Vec<i64>) {
         numbers.clear();

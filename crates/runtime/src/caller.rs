@@ -1,5 +1,5 @@
-//! Calls of a workload's procedures by name: by generated code where there is some, and by the executor of plans where that
-//! deviates.
+//! Calls a workload's procedures by name: with generated code if a procedure has any, and with the
+//! executor of plans if the generated code deviates.
 
 use crate::argument::Argument;
 use crate::bind::BindError;
@@ -17,25 +17,25 @@ use value::{Decimal, Error, Value};
 /// The generated code of a workload, bound to the tables of a database.
 #[allow(async_fn_in_trait, reason = "lanes stay with their threads, and so do futures over them")]
 pub trait Generated: Copy {
-    /// The name of the workload that the code was generated for.
+    /// The name of the workload for which the code was generated.
     const WORKLOAD: &'static str;
-    /// The procedures that there is code for.
+    /// The procedures for which code was generated.
     const PROCEDURES: &'static [&'static str];
-    /// Of the workload that the code was generated for, see [`Workload::fingerprint`].
+    /// Fingerprint of the workload for which the code was generated, see [`Workload::fingerprint`].
     const FINGERPRINT: u32;
 
     /// Finds the tables.
     ///
     /// # Errors
     ///
-    /// A table is missing, or is not as it was when the code was generated.
+    /// A table is missing, or has changed since the code was generated.
     fn find<E: Env>(database: &Database<E>) -> Result<Self, BindError>;
 
-    /// Carries out the procedure with this position in [`Generated::PROCEDURES`].
+    /// Executes the procedure at this position in [`Generated::PROCEDURES`].
     ///
     /// # Errors
     ///
-    /// Why it ended early.
+    /// Why it stopped.
     async fn run<E: Env>(
         self,
         call: &mut Call<'_, '_, E>,
@@ -43,11 +43,11 @@ pub trait Generated: Copy {
         arguments: &[Argument<'_>],
     ) -> Result<(), Stop>;
 
-    /// Asks for what a call of the procedure will look for first.
+    /// Prefetches the rows that a call of the procedure reads first.
     ///
     /// # Errors
     ///
-    /// The code takes no such arguments; whoever makes the call is told so, too.
+    /// The arguments have wrong types; the call itself reports it, too.
     #[inline]
     fn prefetch<E: Env>(
         &self,
@@ -59,7 +59,7 @@ pub trait Generated: Copy {
     }
 }
 
-/// No generated code: the executor carries out all calls.
+/// No generated code: the executor executes all calls.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NoCode;
 
@@ -82,17 +82,17 @@ impl Generated for NoCode {
     }
 }
 
-/// Why procedures cannot be called on a database.
+/// Why a workload cannot be opened on a database.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// Generated code does not fit.
+    /// The generated code does not fit the database.
     #[error(transparent)]
     Bind(#[from] BindError),
-    /// The executor does not find what it needs.
+    /// The executor does not find a table or index.
     #[error(transparent)]
     Execute(#[from] execute::OpenError),
-    /// Its procedures, tables or plans have changed since.
+    /// The workload's procedures, tables or plans have changed since the code was generated.
     #[error(
         "the code was generated for other procedures, tables or plans than these; generate it again with \
          `namdb spade generate` and build what links it, or leave all calls to the executor of plans"
@@ -105,24 +105,23 @@ pub enum OpenError {
 pub struct ProcedureId {
     plans: execute::ProcedureId,
     generated: Option<usize>,
-    /// How its calls are kept apart, see [`Procedures::isolation`].
+    /// Isolation level of its calls, see [`Procedures::isolation`].
     isolation: Isolation,
 }
 
-/// How calls went.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counts {
-    /// Calls that generated code carried out.
+    /// Calls executed by generated code.
     pub generated: u64,
-    /// Calls that it left to the executor, which began anew.
+    /// Calls in which generated code deviated, so that the executor started them again.
     pub deviated: u64,
-    /// Calls of procedures that there is no code for.
+    /// Calls of procedures without generated code.
     pub executed: u64,
-    /// Attempts beyond the first of each call.
+    /// Retries, summed over all calls.
     pub retries: u64,
 }
 
-/// Calls one after another. A lane's thread has one of its own.
+/// Executes calls one after another. Each lane's thread has its own caller.
 pub struct Caller<G> {
     generated: G,
     plans: Procedures,
@@ -133,7 +132,7 @@ pub struct Caller<G> {
 }
 
 impl Caller<NoCode> {
-    /// Makes the procedures of a workload that there is no generated code for ready for a database, which has its tables.
+    /// Opens a workload without generated code on a database, which must have its tables.
     ///
     /// # Errors
     ///
@@ -147,22 +146,22 @@ impl Caller<NoCode> {
     }
 }
 
-/// How an attempt of generated code ended without committing.
+/// Why generated code did not commit an attempt.
 enum Ended {
-    /// Others were faster.
+    /// The transaction aborted, and may be retried.
     Aborted(Abort),
     /// The executor takes over.
     Deviates,
-    /// For good.
+    /// The call failed for good.
     Failed(Box<CallError>),
 }
 
 impl<G: Generated> Caller<G> {
-    /// Makes the procedures of a workload ready for a database, which has its tables.
+    /// Opens a workload on a database, which must have its tables.
     ///
     /// # Errors
     ///
-    /// A table or index is missing, or is not as it was when the code was generated.
+    /// A table or index is missing, or has changed since the code was generated.
     pub fn open<E: Env>(
         database: &Database<E>,
         workload: &Workload,
@@ -179,40 +178,39 @@ impl<G: Generated> Caller<G> {
         Self { generated, plans, scratch, results, counts, aborts }
     }
 
-    /// Sets how often and how long calls are tried again from now on.
+    /// Sets the bounds of retries of further calls.
     pub fn set_retries(&mut self, retries: Retries) {
         self.plans.set_retries(retries);
     }
 
-    /// The procedure called `name`.
     pub fn find(&self, name: &str) -> Option<ProcedureId> {
         let generated = G::PROCEDURES.iter().position(|known| *known == name);
         let plans = self.plans.find(name)?;
         Some(ProcedureId { plans, generated, isolation: self.plans.isolation(plans) })
     }
 
-    /// The columns of the rows that a procedure gives.
+    /// Returns the columns of a procedure's result.
     pub fn fields(&self, procedure: ProcedureId) -> Vec<Field> {
         self.plans.fields(procedure.plans)
     }
 
-    /// Why attempts of the last call were aborted.
+    /// Why the failed attempts of the last call were aborted.
     pub fn aborts(&self) -> &[Abort] {
         &self.aborts
     }
 
-    /// The rows of the last call, if it has committed; else they mean nothing.
+    /// The rows of the last call; meaningless unless it has committed.
     pub fn results(&self) -> &Results {
         &self.results
     }
 
-    /// How calls went so far.
+    /// Returns the counts of all calls so far.
     pub fn counts(&self) -> Counts {
         self.counts
     }
 
-    /// A hint that the lane's next call will be this one, while another is still to be made: where memory is reached through
-    /// the processor's caches, the rows that its arguments name are on their way then.
+    /// Hints that this call will come after the next one: prefetches the rows whose keys follow
+    /// from its arguments, if memory is reached through the processor's caches.
     #[inline]
     pub fn prefetch<E: Env>(
         &self,
@@ -221,7 +219,7 @@ impl<G: Generated> Caller<G> {
         arguments: &[Argument<'_>],
     ) {
         if let Some(generated) = procedure.generated {
-            // What does not fit is told of where the call is made.
+            // The call itself reports wrong arguments.
             let _ = self.generated.prefetch(lane, generated, arguments);
         }
     }
@@ -240,7 +238,7 @@ impl<G: Generated> Caller<G> {
     ///
     /// # Errors
     ///
-    /// See [`CallError`]. Unless that is [`CallError::Unknown`], nothing has taken effect.
+    /// See [`CallError`]. Unless the error is [`CallError::Unknown`], nothing has taken effect.
     pub async fn call<E: Env>(
         &mut self,
         lane: &mut Lane<E>,
@@ -253,12 +251,13 @@ impl<G: Generated> Caller<G> {
         }
     }
 
-    /// As [`Caller::call`]; the rows are [`Caller::results`]. The error is boxed, so that how a call has ended travels in registers:
-    /// pieces of a larger result that are moved on while they are being written cost a call of one row a twelfth of its time.
+    /// As [`Caller::call`]; the rows are in [`Caller::results`]. The error is boxed, so that the
+    /// result is returned in registers: moving a larger result while it is still being written
+    /// costs a call of one row a twelfth of its time.
     ///
     /// # Errors
     ///
-    /// As there.
+    /// Those of [`Caller::call`].
     pub async fn make<E: Env>(
         &mut self,
         lane: &mut Lane<E>,
@@ -296,11 +295,11 @@ impl<G: Generated> Caller<G> {
         }
     }
 
-    /// As [`Caller::make`], by the executor.
+    /// As [`Caller::make`], always with the executor.
     ///
     /// # Errors
     ///
-    /// As there.
+    /// Those of [`Caller::make`].
     pub async fn make_by_plans<E: Env>(
         &mut self,
         lane: &mut Lane<E>,
@@ -330,7 +329,7 @@ impl<G: Generated> Caller<G> {
         }
         match txn.commit().await {
             Outcome::Committed => Ok(()),
-            // The executor finds the row that is in the way, and tells of it in PostgreSQL's words.
+            // The executor finds the conflicting row and reports it as PostgreSQL does.
             Outcome::Aborted(Abort::UniqueViolation) => Err(Ended::Deviates),
             Outcome::Aborted(reason) => Err(Ended::Aborted(reason)),
             Outcome::Unknown => Err(Ended::Failed(Box::new(CallError::Unknown))),
@@ -395,7 +394,7 @@ fn ended(stop: Stop) -> Ended {
     Ended::Failed(Box::new(error))
 }
 
-/// An argument as a value of a parameter's type.
+/// Converts an argument to a value of a parameter's type.
 fn value(argument: &Argument<'_>, of: &SqlType) -> Value {
     let element = match of {
         SqlType::Array(element) => element,
@@ -428,7 +427,7 @@ fn whole(number: i64, of: &SqlType) -> Value {
     }
 }
 
-/// A value of the executor behind the others. What results have no kind of is written as text.
+/// Appends a value from the executor. Types that results do not have are written as text.
 fn put(results: &mut Results, value: &Value, of: &SqlType) {
     match value {
         Value::Null => results.null(),

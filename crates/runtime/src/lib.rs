@@ -1,20 +1,20 @@
-//! What generated procedures stand on.
+//! The runtime of generated procedures.
 //!
-//! Generated code does what usually happens. Whatever else may happen in SQL, such as a null where none was expected, a
-//! number out of range, or a row that is missing where a value is taken from it, it leaves alone: it stops with
-//! [`Stop::Deviates`], its transaction is rolled back, and the executor of plans, which knows all of SQL, carries out the
-//! call from its beginning. So there is one place that knows PostgreSQL's errors, and generated code reads as if written by
-//! hand.
+//! Generated code handles the common case. Everything else that SQL allows, such as an unexpected
+//! null, a number out of range, or a missing row whose value is used, stops it with
+//! [`Stop::Deviates`]: its transaction is rolled back, and the executor of plans, which implements
+//! all of SQL, executes the call from its beginning. So PostgreSQL's errors are in one place, and
+//! generated code reads as if written by hand.
 //!
 //! ```text
-//! argument what a call is given
-//! bind     tables by their names
-//! stop     why a procedure ends early
-//! number   arithmetic that stops where a number is out of range
-//! text     texts of a known greatest length, which need no memory of their own
-//! results  the rows that a call gives
-//! call     what a procedure is given for a call
-//! caller   calls, by generated code where there is some, and by the executor
+//! argument arguments of calls
+//! bind     finds tables by name
+//! stop     why a procedure stops early
+//! number   arithmetic that stops when a number is out of range
+//! text     texts of a known maximum length, without heap memory
+//! results  the rows that a call returns
+//! call     the context of a call
+//! caller   calls: generated code if there is any, and the executor
 //! ```
 #![forbid(unsafe_code)]
 

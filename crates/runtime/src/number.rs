@@ -1,11 +1,11 @@
-//! Arithmetic of SQL on integers and on decimals whose digits behind the point are known beforehand. Both are 64 bits here;
-//! what does not fit deviates.
+//! SQL arithmetic on integers, and on decimals of a known scale. Both are 64 bits here; a result
+//! out of range deviates.
 
 use crate::stop::{Stop, known};
 
-/// Most rounds of a loop of which something is done together: arguments may ask for as many as they like.
+/// Maximum number of loop iterations that are batched; arguments may request any number.
 const ROUNDS_MAX: i64 = 1024;
-/// Powers of ten that fit 64 bits.
+/// Powers of ten that fit in 64 bits.
 const POWERS: [i64; 19] = {
     let mut powers = [1; 19];
     let mut at = 1;
@@ -16,25 +16,23 @@ const POWERS: [i64; 19] = {
     powers
 };
 
-/// `a + b`.
 #[inline(always)]
 pub fn add(a: i64, b: i64) -> Result<i64, Stop> {
     known(a.checked_add(b))
 }
 
-/// `a - b`.
 #[inline(always)]
 pub fn subtract(a: i64, b: i64) -> Result<i64, Stop> {
     known(a.checked_sub(b))
 }
 
-/// `a * b`; of decimals the digits behind the point add up.
+/// `a * b`; the scales of decimals add up.
 #[inline(always)]
 pub fn multiply(a: i64, b: i64) -> Result<i64, Stop> {
     known(a.checked_mul(b))
 }
 
-/// `a / b` of integers, towards zero.
+/// `a / b` of integers, truncated.
 #[inline(always)]
 pub fn divide(a: i64, b: i64) -> Result<i64, Stop> {
     known(a.checked_div(b))
@@ -46,31 +44,29 @@ pub fn modulo(a: i64, b: i64) -> Result<i64, Stop> {
     known(a.checked_rem(b))
 }
 
-/// `-a`.
 #[inline(always)]
 pub fn negate(a: i64) -> Result<i64, Stop> {
     known(a.checked_neg())
 }
 
-/// A number of rounds of which something is done together; more go one by one, by the executor.
+/// Checks that the iterations of a loop are few enough to be batched; otherwise the executor runs
+/// them one by one.
 #[inline(always)]
 pub fn few(rounds: i64) -> Result<(), Stop> {
     if rounds <= ROUNDS_MAX { Ok(()) } else { Err(Stop::Deviates) }
 }
 
-/// A `smallint`.
 #[inline(always)]
 pub fn int2(value: i64) -> Result<i64, Stop> {
     if i16::try_from(value).is_ok() { Ok(value) } else { Err(Stop::Deviates) }
 }
 
-/// An `integer`.
 #[inline(always)]
 pub fn int4(value: i64) -> Result<i64, Stop> {
     if i32::try_from(value).is_ok() { Ok(value) } else { Err(Stop::Deviates) }
 }
 
-/// A decimal of at most `precision` digits.
+/// Checks that a decimal has at most `precision` digits.
 #[inline(always)]
 pub fn digits(value: i64, precision: u8) -> Result<i64, Stop> {
     match POWERS.get(usize::from(precision)) {
@@ -79,11 +75,11 @@ pub fn digits(value: i64, precision: u8) -> Result<i64, Stop> {
     }
 }
 
-/// A decimal with `from` digits behind the point as one with `to`, rounded to the nearest and halves away from zero, as
-/// `numeric` does.
+/// Rescales a decimal from scale `from` to scale `to`, rounding half away from zero as `numeric`
+/// does.
 ///
 /// # Panics
-/// If more than 18 digits are added or taken away: no decimal of 64 bits has them.
+/// If the scales differ by more than 18 digits: a 64-bit decimal has at most 18.
 #[inline(always)]
 pub fn rescale(value: i64, from: u8, to: u8) -> Result<i64, Stop> {
     if to >= from {
@@ -94,19 +90,19 @@ pub fn rescale(value: i64, from: u8, to: u8) -> Result<i64, Stop> {
     Ok(if rest.unsigned_abs() * 2 >= unit.unsigned_abs() { whole + rest.signum() } else { whole })
 }
 
-/// The greatest whole number that is not above a decimal.
+/// Rounds a decimal down to an integer.
 #[inline(always)]
 pub fn floor(value: i64, scale: u8) -> Result<i64, Stop> {
     known(value.checked_div_euclid(POWERS[usize::from(scale)]))
 }
 
-/// The least whole number that is not below a decimal.
+/// Rounds a decimal up to an integer.
 #[inline(always)]
 pub fn ceil(value: i64, scale: u8) -> Result<i64, Stop> {
     negate(floor(negate(value)?, scale)?)
 }
 
-/// A decimal without what is behind its point.
+/// Truncates a decimal to an integer.
 #[inline(always)]
 pub fn trunc(value: i64, scale: u8) -> Result<i64, Stop> {
     divide(value, POWERS[usize::from(scale)])
@@ -137,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_deviates() {
+    fn numbers_out_of_range_deviate() {
         let deviates = |result: Result<i64, Stop>| matches!(result, Err(Stop::Deviates));
         assert!(deviates(add(i64::MAX, 1)) && deviates(divide(1, 0)) && deviates(negate(i64::MIN)));
         assert!(

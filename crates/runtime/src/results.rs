@@ -1,4 +1,4 @@
-//! The rows that a call gives, in memory that calls use again.
+//! The rows that a call returns, in memory that calls reuse.
 
 use crate::text::copy;
 use layout::{RecordRef, Slot};
@@ -6,63 +6,62 @@ use layout::{RecordRef, Slot};
 /// A value of a result.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Cell<'a> {
-    /// Null.
     Null,
     /// A number, a truth value, a date or a time.
     Int(i64),
-    /// The units of a decimal, and its digits behind the point.
+    /// Units and scale of a decimal.
     Decimal(i64, u8),
-    /// A float.
     Float(f64),
-    /// A text; `character` without the blanks at its end.
+    /// Text; `character` without its trailing blanks.
     Text(&'a [u8]),
 }
 
-/// A column of a table's row that is given as it stands; it is not null.
+/// A column of a table's row, returned unchanged and not null.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Column {
     /// A number, a date or a time.
     Int(Slot),
-    /// The units of a decimal, and its digits behind the point.
+    /// Units and scale of a decimal.
     Decimal(Slot, u8),
-    /// A text, outside the key.
+    /// A text that is not part of the key.
     Bytes(Slot),
 }
 
-/// Rows of values. What types they have, the procedure's signature tells.
+/// Rows of values. The procedure's signature has their types.
 ///
-/// Values stand one behind the other, each behind a byte that tells its kind. A row that has most of a table's row in it is
-/// copied in one piece, with a list of its columns: they are told apart when somebody asks for them.
+/// Values are stored one after the other, each after a tag byte. If a row consists of columns of a
+/// table's row, key and payload are copied as a whole, with a list of the columns; the columns are
+/// decoded when they are read.
 #[derive(Clone, Debug, Default)]
 pub struct Results {
     bytes: Vec<u8>,
-    /// Keys and payloads of rows of tables.
+    /// Keys and payloads of table rows.
     words: Vec<u64>,
-    /// The columns that are given of rows of tables, one list for rows that follow each other.
+    /// Lists of returned columns; consecutive rows share one.
     lists: Vec<&'static [Column]>,
     rows: usize,
 }
 
-/// Kinds of values.
+/// Tags of values.
 const NULL: u8 = 0;
 const INT: u8 = 1;
 const FLOAT: u8 = 2;
 const TEXT: u8 = 3;
-/// Of a decimal without digits behind the point; one more for each of those.
+/// Decimal of scale 0; the tag of scale `n` is `n` larger.
 const DECIMAL: u8 = 4;
-/// Most digits behind the point.
+/// Largest scale.
 const SCALE_MAX: u8 = 200;
-/// A row of a table: behind it 32 bits for where its words begin, 8 for how many of them are the key, and 24 for which list
-/// of columns it has.
+/// A table row. 64 bits follow the tag: 32 for the offset of its words, 8 for the number of key
+/// words, and 24 for its list of columns.
 const RECORD: u8 = u8::MAX;
 const _: () = assert!(DECIMAL + SCALE_MAX < RECORD);
 const KEY_SHIFT: u32 = 32;
 const LIST_SHIFT: u32 = 40;
-/// A place is that of a cell times this, and the column in a row of a table.
+/// A place is the offset of a value times this, plus the column if the value is a table row.
 const COLUMNS_MAX: usize = 1 << 12;
 
 impl Results {
-    /// Forgets everything and keeps the memory.
+    /// Removes all rows, keeping the memory.
     #[inline]
     pub fn clear(&mut self) {
         self.bytes.clear();
@@ -71,7 +70,7 @@ impl Results {
         self.rows = 0;
     }
 
-    /// How many rows there are.
+    /// Number of rows.
     #[inline]
     pub fn rows(&self) -> usize {
         self.rows
@@ -83,13 +82,11 @@ impl Results {
         self.rows += 1;
     }
 
-    /// A null.
     #[inline]
     pub fn null(&mut self) {
         self.bytes.push(NULL);
     }
 
-    /// So many nulls.
     #[inline]
     pub fn nulls<const COUNT: usize>(&mut self) {
         self.bytes.extend_from_slice(&[NULL; COUNT]);
@@ -103,7 +100,7 @@ impl Results {
         self.bytes.extend_from_slice(&cell);
     }
 
-    /// A row that is these columns of a table's row.
+    /// Adds a row of these columns of a table's row.
     ///
     /// # Panics
     /// If the results take more than 32 GiB, or have more lists of columns than fit 24 bits.
@@ -126,10 +123,10 @@ impl Results {
         self.rows += 1;
     }
 
-    /// The units of a decimal, which has so many digits behind the point.
+    /// Adds a decimal: units and scale.
     ///
     /// # Panics
-    /// If those are more than 200, which no type has.
+    /// If the scale is above 200, which no type allows.
     #[inline]
     pub fn decimal(&mut self, units: i64, scale: u8) {
         assert!(scale <= SCALE_MAX, "numbers of 64 bits have fewer digits");
@@ -138,7 +135,7 @@ impl Results {
         self.bytes.extend_from_slice(&cell);
     }
 
-    /// The units of a decimal, or null.
+    /// Adds a decimal, or null.
     #[inline]
     pub fn decimal_or_null(&mut self, units: Option<i64>, scale: u8) {
         match units {
@@ -147,7 +144,6 @@ impl Results {
         }
     }
 
-    /// A float.
     #[inline]
     pub fn float(&mut self, value: f64) {
         let mut cell = [FLOAT; 9];
@@ -155,7 +151,6 @@ impl Results {
         self.bytes.extend_from_slice(&cell);
     }
 
-    /// A text.
     #[inline]
     pub fn text(&mut self, value: &[u8]) {
         let length = u32::try_from(value.len()).expect("columns are shorter");
@@ -165,7 +160,7 @@ impl Results {
         self.bytes.extend_from_slice(value);
     }
 
-    /// One text behind the other. Rows with addresses have many: they are copied by the same few instructions.
+    /// Adds several texts. Rows with addresses have many: the same few instructions copy them all.
     pub fn texts(&mut self, values: &[&[u8]]) {
         const HEAD: usize = 5;
         let all: usize = values.iter().map(|value| HEAD + value.len()).sum();
@@ -180,7 +175,6 @@ impl Results {
         }
     }
 
-    /// A number, or null.
     #[inline]
     pub fn int_or_null(&mut self, value: Option<i64>) {
         match value {
@@ -189,7 +183,6 @@ impl Results {
         }
     }
 
-    /// A float, or null.
     #[inline]
     pub fn float_or_null(&mut self, value: Option<f64>) {
         match value {
@@ -198,7 +191,6 @@ impl Results {
         }
     }
 
-    /// A text, or null.
     #[inline]
     pub fn text_or_null(&mut self, value: Option<&[u8]>) {
         match value {
@@ -207,7 +199,7 @@ impl Results {
         }
     }
 
-    /// All values, row by row.
+    /// Iterates over all values, row by row.
     pub fn cells(&self) -> impl Iterator<Item = Cell<'_>> {
         let mut at = Some(0);
         std::iter::from_fn(move || {
@@ -217,7 +209,7 @@ impl Results {
         })
     }
 
-    /// Notes where each value stands, row by row, for [`Results::cell`].
+    /// Lists the places of all values, row by row, for [`Results::cell`].
     pub fn places(&self, places: &mut Vec<usize>) {
         places.clear();
         let mut at = 0;
@@ -227,15 +219,15 @@ impl Results {
         }
     }
 
-    /// The value at one of [`Results::places`].
+    /// Returns the value at one of [`Results::places`].
     ///
     /// # Panics
-    /// If there is none.
+    /// If `place` is not one of them.
     pub fn cell(&self, place: usize) -> Cell<'_> {
         self.read(place).expect("it is one of the places").0
     }
 
-    /// The value at a place, and the next place; none behind the last.
+    /// Reads the value at a place, and returns the next place; `None` at the end.
     fn read(&self, place: usize) -> Option<(Cell<'_>, usize)> {
         let (at, column) = (place / COLUMNS_MAX, place % COLUMNS_MAX);
         let (&kind, behind) = self.bytes[at..].split_first()?;
@@ -263,7 +255,7 @@ impl Results {
         Some((cell, (at + 1 + length) * COLUMNS_MAX))
     }
 
-    /// A column of the table's row that a head tells of.
+    /// Decodes a column of the table row that `head` describes.
     fn column(&self, head: u64, column: Column) -> Cell<'_> {
         let words = &self.words[head as u32 as usize..];
         let (key, payload) = words.split_at(usize::from((head >> KEY_SHIFT) as u8));
@@ -318,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_of_tables_stand_among_other_values() {
+    fn rows_of_tables_mix_with_other_values() {
         let columns = vec![
             layout::Column::new("id", layout::ColumnType::Int4),
             layout::Column::new("price", layout::ColumnType::Decimal { scale: 2 }),
@@ -332,7 +324,7 @@ mod tests {
         row.set_int(1, 1999);
         row.set_bytes(2, b"seven");
         row.set_int(3, -2);
-        // Lists of columns are constants of generated code.
+        // In generated code, lists of columns are constants.
         let leaked = |columns: Vec<Column>| -> &'static [Column] { columns.leak() };
         let all = leaked(vec![
             Column::Int(schema.slot(0)),

@@ -1,33 +1,31 @@
-//! Why a procedure ends early.
+//! Why a procedure stops early.
 
 use std::borrow::Cow;
 use txn::{Abort, TxnError};
 
-/// Why a generated procedure ended before its end. Results carry it through every step of one, so that it is two words, which travel in
-/// registers.
+/// Why a generated procedure stopped early. Each step returns it in its result, so it takes two
+/// words and is returned in registers.
 #[derive(Debug)]
 pub enum Stop {
-    /// Something that only the executor of plans deals with.
+    /// Only the executor of plans handles this case.
     Deviates,
-    /// An error that the procedure raised.
+    /// The procedure raised an error.
     Raised(Box<Raised>),
-    /// The transaction cannot go on.
+    /// The engine failed, and the transaction cannot continue.
     Engine(Box<TxnError>),
 }
 
-/// An error as SQL has it.
+/// An SQL error.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Raised {
-    /// Its code, five characters.
+    /// Five characters.
     pub sqlstate: &'static str,
-    /// Its sentence.
     pub message: Cow<'static, str>,
-    /// More about it.
     pub detail: Option<String>,
 }
 
 impl Stop {
-    /// `RAISE EXCEPTION` with a message that is known beforehand.
+    /// `RAISE EXCEPTION` with a constant message.
     #[cold]
     pub fn raised(sqlstate: &'static str, message: &'static str) -> Self {
         Raised { sqlstate, message: Cow::Borrowed(message), detail: None }.into()
@@ -43,8 +41,8 @@ impl From<Raised> for Stop {
 }
 
 impl From<TxnError> for Stop {
-    /// A key that is there already is SQL's business, and so is a value that does not fit: the executor tells of them in
-    /// PostgreSQL's words, unless the code can itself ([`duplicate`]).
+    /// A duplicate key or a value that does not fit is an SQL error: the executor reports it in
+    /// PostgreSQL's words, unless generated code can do so itself ([`duplicate`]).
     #[cold]
     fn from(error: TxnError) -> Self {
         match error {
@@ -60,8 +58,8 @@ impl From<Abort> for Stop {
     }
 }
 
-/// Why a row was not inserted whose primary key are these numbers, in these columns with commas between them: a key that is
-/// there already is told of as PostgreSQL does.
+/// Returns why a row was not inserted: a duplicate key is reported as PostgreSQL does. `key` has
+/// the values of the primary key, and `columns` its columns, separated by commas.
 #[cold]
 pub fn duplicate(
     error: TxnError,
@@ -78,9 +76,9 @@ pub fn duplicate(
     Raised { sqlstate: "23505", message: message.into(), detail: Some(detail) }.into()
 }
 
-/// A value where null was not expected.
+/// Returns a value that was expected not to be null.
 ///
-/// `Option::ok_or` would make a stop beforehand, and drop it each time.
+/// `Option::ok_or` would construct the error in advance, and drop it each time.
 #[inline(always)]
 pub fn known<T>(value: Option<T>) -> Result<T, Stop> {
     match value {
@@ -89,20 +87,20 @@ pub fn known<T>(value: Option<T>) -> Result<T, Stop> {
     }
 }
 
-/// What a row has to satisfy; the executor tells which condition of SQL it is that a row does not.
+/// Deviates if a row violates a constraint; the executor reports which.
 #[inline(always)]
 pub fn check(holds: bool) -> Result<(), Stop> {
     if holds { Ok(()) } else { Err(Stop::Deviates) }
 }
 
-/// An element of an array, counted from 1; beyond its bounds there is null, which was not expected.
+/// Returns an element of an array, counted from 1; out of bounds it would be null, which deviates.
 #[inline(always)]
 pub fn element<T: Copy>(list: &[T], position: i64) -> Result<T, Stop> {
     let at = usize::try_from(position.wrapping_sub(1)).map_err(|_| Stop::Deviates)?;
     known(list.get(at).copied())
 }
 
-/// A number of rows, which is not negative.
+/// Returns a number of rows; a negative number deviates.
 #[inline(always)]
 pub fn count(value: i64) -> Result<usize, Stop> {
     usize::try_from(value).map_err(|_| Stop::Deviates)

@@ -1,4 +1,4 @@
-//! Texts of a known greatest length, which need no memory of their own.
+//! Texts of a known maximum length, without heap memory.
 
 use crate::stop::{Stop, known};
 use layout::{RecordRef, Slot};
@@ -20,7 +20,7 @@ impl<const N: usize> Default for Text<N> {
 }
 
 impl<const N: usize> Text<N> {
-    /// The text `bytes`; one that is longer deviates.
+    /// Copies `bytes`; a longer text deviates.
     #[inline(always)]
     pub fn new(bytes: &[u8]) -> Result<Self, Stop> {
         let mut text = Self::default();
@@ -28,15 +28,15 @@ impl<const N: usize> Text<N> {
         Ok(text)
     }
 
-    /// Becomes the text `bytes` where it stands; one that is longer deviates. A new text takes longer: it is written in pieces,
-    /// and the processor waits for them when it moves it.
+    /// Overwrites this text with `bytes`; a longer text deviates. Creating a new text is slower: it
+    /// is written in pieces, and moving it right after stalls on store forwarding.
     #[inline(always)]
     pub fn set(&mut self, bytes: &[u8]) -> Result<(), Stop> {
         self.length = 0;
         self.push(bytes)
     }
 
-    /// The parts one behind the other.
+    /// Concatenates the parts.
     #[inline]
     pub fn of(parts: &[&[u8]]) -> Result<Self, Stop> {
         let mut text = Self::default();
@@ -69,7 +69,7 @@ impl<const N: usize> fmt::Debug for Text<N> {
     }
 }
 
-/// Copies a text, most of which are short: without a call, as two pieces that overlap.
+/// Copies a text. Most texts are short: two overlapping copies of fixed size avoid a call.
 #[inline(always)]
 pub(crate) fn copy(to: &mut [u8], from: &[u8]) {
     #[inline(always)]
@@ -91,7 +91,7 @@ pub(crate) fn copy(to: &mut [u8], from: &[u8]) {
     }
 }
 
-/// A text of a row's key.
+/// Reads a text from a row's key.
 #[inline]
 pub fn of_key<const N: usize>(row: RecordRef<'_>, slot: Slot) -> Text<N> {
     let mut text = Text::default();
@@ -99,16 +99,17 @@ pub fn of_key<const N: usize>(row: RecordRef<'_>, slot: Slot) -> Text<N> {
     text
 }
 
-/// Makes a variable the text `bytes`, see [`Text::set`].
+/// Sets a variable to the text `bytes`, see [`Text::set`].
 #[inline(always)]
 pub fn set<const N: usize>(variable: &mut Option<Text<N>>, bytes: &[u8]) -> Result<(), Stop> {
     variable.get_or_insert_default().set(bytes)
 }
 
-/// Bytes that a 64-bit number takes as text, sign and point included, and a zero before the point.
+/// Maximum number of bytes in the text of a 64-bit number, with sign, decimal point and a zero
+/// before the point.
 pub const NUMBER_BYTES_MAX: usize = 22;
 
-/// A number as text, with so many digits behind the point.
+/// Prints a number with `scale` digits after the decimal point.
 #[inline]
 pub fn number(value: i64, scale: u8) -> Text<NUMBER_BYTES_MAX> {
     let mut digits = [0; NUMBER_BYTES_MAX];
@@ -132,7 +133,7 @@ pub fn number(value: i64, scale: u8) -> Text<NUMBER_BYTES_MAX> {
     text
 }
 
-/// The first `count` characters; of a negative number, all but the last.
+/// Returns the first `count` characters; if negative, all but the last `-count`.
 #[inline]
 pub fn left(text: &[u8], count: i64) -> Result<&[u8], Stop> {
     if !text.is_ascii() {
@@ -143,7 +144,7 @@ pub fn left(text: &[u8], count: i64) -> Result<&[u8], Stop> {
     Ok(&text[..count as usize])
 }
 
-/// The last `count` characters; of a negative number, all but the first.
+/// Returns the last `count` characters; if negative, all but the first `-count`.
 #[inline]
 pub fn right(text: &[u8], count: i64) -> Result<&[u8], Stop> {
     if !text.is_ascii() {
@@ -154,7 +155,7 @@ pub fn right(text: &[u8], count: i64) -> Result<&[u8], Stop> {
     Ok(&text[skipped.clamp(0, length) as usize..])
 }
 
-/// The characters from one on, counted from 1.
+/// Returns the text from character `first` on, counted from 1.
 #[inline]
 pub fn from(text: &[u8], first: i64) -> Result<&[u8], Stop> {
     if !text.is_ascii() {
@@ -163,7 +164,8 @@ pub fn from(text: &[u8], first: i64) -> Result<&[u8], Stop> {
     Ok(&text[first.saturating_sub(1).clamp(0, text.len() as i64) as usize..])
 }
 
-/// So many characters from one on, counted from 1; what stands before the first one counts, too. A negative number deviates.
+/// Returns `count` characters from `first` on, counted from 1; positions before the first character
+/// count, too. A negative `count` deviates.
 #[inline]
 pub fn part(text: &[u8], first: i64, count: i64) -> Result<&[u8], Stop> {
     let rest = from(text, first)?;
@@ -174,14 +176,15 @@ pub fn part(text: &[u8], first: i64, count: i64) -> Result<&[u8], Stop> {
     }
 }
 
-/// Characters.
+/// Number of characters.
 #[inline]
 pub fn length(text: &[u8]) -> i64 {
-    // All bytes but those behind the first of a character.
+    // Count all bytes except UTF-8 continuation bytes.
     text.iter().filter(|&&byte| byte & 0xc0 != 0x80).count() as i64
 }
 
-/// Where `part` begins, counted from 1 in characters, or 0 if it is not there.
+/// Returns the position of `part` in characters, counted from 1, or 0 if the text does not contain
+/// it.
 #[inline]
 pub fn position(text: &[u8], part: &[u8]) -> i64 {
     let mut places = 0..=text.len().saturating_sub(part.len());
@@ -191,27 +194,27 @@ pub fn position(text: &[u8], part: &[u8]) -> i64 {
     }
 }
 
-/// Without the letters of `set`, which are ASCII, at the beginning.
+/// Removes leading characters that are in `set`, which is ASCII.
 #[inline]
 pub fn without_first<'a>(text: &'a [u8], set: &[u8]) -> &'a [u8] {
     let begin = text.iter().position(|byte| !set.contains(byte));
     &text[begin.unwrap_or(text.len())..]
 }
 
-/// Without the letters of `set`, which are ASCII, at the end.
+/// Removes trailing characters that are in `set`, which is ASCII.
 #[inline]
 pub fn without_last<'a>(text: &'a [u8], set: &[u8]) -> &'a [u8] {
     let last = text.iter().rposition(|byte| !set.contains(byte));
     &text[..last.map_or(0, |last| last + 1)]
 }
 
-/// Without the letters of `set`, which are ASCII, at both ends.
+/// Removes leading and trailing characters that are in `set`, which is ASCII.
 #[inline]
 pub fn without_ends<'a>(text: &'a [u8], set: &[u8]) -> &'a [u8] {
     without_last(without_first(text, set), set)
 }
 
-/// Small letters; letters beyond ASCII have none, as with the collation `C`.
+/// Converts ASCII letters to lower case, as with the collation `C`.
 #[inline]
 pub fn lower<const N: usize>(text: &[u8]) -> Result<Text<N>, Stop> {
     let mut text = Text::new(text)?;
@@ -219,7 +222,7 @@ pub fn lower<const N: usize>(text: &[u8]) -> Result<Text<N>, Stop> {
     Ok(text)
 }
 
-/// Capitals, see [`lower`].
+/// Converts ASCII letters to upper case, as with the collation `C`.
 #[inline]
 pub fn upper<const N: usize>(text: &[u8]) -> Result<Text<N>, Stop> {
     let mut text = Text::new(text)?;
@@ -227,21 +230,21 @@ pub fn upper<const N: usize>(text: &[u8]) -> Result<Text<N>, Stop> {
     Ok(text)
 }
 
-/// Filled on the left up to `N` characters, or cut.
+/// Pads on the left to `N` characters, or truncates.
 #[inline]
 pub fn filled_left<const N: usize>(text: &[u8], fill: &[u8]) -> Result<Text<N>, Stop> {
     let filling = filling::<N>(text, fill)?;
     Text::of(&[&filling, left(text, N as i64)?])
 }
 
-/// Filled on the right up to `N` characters, or cut.
+/// Pads on the right to `N` characters, or truncates.
 #[inline]
 pub fn filled_right<const N: usize>(text: &[u8], fill: &[u8]) -> Result<Text<N>, Stop> {
     let filling = filling::<N>(text, fill)?;
     Text::of(&[left(text, N as i64)?, &filling])
 }
 
-/// What a text lacks of `N` characters.
+/// Returns the padding that a text needs for `N` characters.
 fn filling<const N: usize>(text: &[u8], fill: &[u8]) -> Result<Text<N>, Stop> {
     if !fill.is_ascii() {
         return Err(Stop::Deviates);
@@ -255,34 +258,35 @@ fn filling<const N: usize>(text: &[u8], fill: &[u8]) -> Result<Text<N>, Stop> {
     Ok(filling)
 }
 
-/// A text that is stored as `character`: without the blanks at its end.
+/// Removes trailing blanks, as a `character` is stored.
 #[inline]
 pub fn trimmed(text: &[u8]) -> &[u8] {
     let end = text.iter().rposition(|&byte| byte != b' ');
     &text[..end.map_or(0, |last| last + 1)]
 }
 
-/// A text of at most `length` characters, as it is stored: one that is longer deviates.
+/// Checks that a text has at most `length` bytes; a longer one deviates.
 #[inline]
 pub fn fitting(text: &[u8], length: usize) -> Result<&[u8], Stop> {
     if text.len() <= length { Ok(text) } else { Err(Stop::Deviates) }
 }
 
-/// A part that texts are searched for: `LIKE '%part%'`.
+/// A substring to search for: `LIKE '%part%'`.
 ///
-/// Texts are looked at where the part's last byte would stand, and what stands there tells how far the part is moved on
-/// [Horspool 1980].
+/// The search compares the text at the position of the part's last byte; the text's byte there says
+/// how far to advance [Horspool 1980].
 #[derive(Clone, Debug)]
 pub struct Part<'a> {
     bytes: &'a [u8],
-    /// Of each byte, how far the part is moved on where the text has it below the part's last one.
+    /// For each byte: how far to advance if the text has it at the position of the part's last
+    /// byte.
     steps: [u8; 256],
 }
 
 impl<'a> Part<'a> {
-    /// Made ready, which takes longer than a search.
+    /// Builds the table of steps, which takes longer than a search.
     pub const fn new(bytes: &'a [u8]) -> Self {
-        // A step that does not fit is cut: a shorter one misses nothing.
+        // Only the last 255 bytes get steps of their own: a shorter step misses nothing.
         let length = if bytes.len() > 255 { 255 } else { bytes.len() };
         let mut steps = [if length == 0 { 1 } else { length as u8 }; 256];
         let mut at = bytes.len() - length;
@@ -293,7 +297,7 @@ impl<'a> Part<'a> {
         Self { bytes, steps }
     }
 
-    /// Whether `text` has it.
+    /// Whether `text` contains the part.
     #[inline]
     pub fn is_in(&self, text: &[u8]) -> bool {
         let length = self.bytes.len();
@@ -387,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_are_found_wherever_they_stand() {
+    fn parts_are_found_at_any_position() {
         let original = Part::new(b"ORIGINAL");
         assert!(original.is_in(b"an ORIGINAL part") && original.is_in(b"ORIGINAL"));
         assert!(original.is_in(b"ORIGINORIGINAL") && original.is_in(b"OORIGINALL"));
@@ -400,7 +404,7 @@ mod tests {
 
     #[test]
     fn parts_are_found_as_by_looking_everywhere() {
-        // All texts of three letters up to a length, and parts that repeat.
+        // All texts over three letters up to a length, with repetitive parts.
         let texts = |length: u32| {
             (0..3_u32.pow(length)).map(move |n| -> Vec<u8> {
                 (0..length).map(|digit| b'a' + (n / 3_u32.pow(digit) % 3) as u8).collect()

@@ -1,4 +1,4 @@
-//! A cluster that is loaded, and what is measured on it.
+//! A loaded cluster, and the measurements on it.
 
 use super::ground::{Ground, HORIZON_NS, SETTLED_NS, Shape};
 use super::sample::{Rest, Sample, Spent};
@@ -18,44 +18,46 @@ use std::sync::Arc;
 use txn::Database;
 use workload::{Random, WorkloadError};
 
-/// Words of each memory server, of which copies take half.
+/// Words of each memory server; copies take half of them.
 const SERVER_WORDS: u64 = 1 << 24;
 /// Rows that are loaded for each lane that works on a table.
 const ROWS_EACH: u64 = 48;
-/// The same where old versions are measured: by the time that all have had their turn, nobody needs those of the first.
+/// The same if old versions are measured: when a lane has updated all its rows, no snapshot needs
+/// the first row's old version.
 const ROWS_EACH_BY_TURNS: u64 = 192;
-/// Machines beside its own on which a lane works: enough that lanes together reach all.
+/// Machines, in addition to its own, on which a lane works: enough that the lanes together reach
+/// all.
 const PARTNERS: u32 = 2;
-/// Most lanes of a compute server.
+/// Maximum number of lanes of a compute server.
 const HOME_LANES: u32 = 64;
-/// Queue pairs of a compute server to each memory server, shared by its lanes: as many as are at hand in a card with 56
-/// machines, as in `crates/reproduce`.
+/// Queue pairs of a compute server to each memory server, shared by its lanes: as many as a card
+/// keeps in its cache with 56 machines, as in `crates/reproduce`.
 const QUEUE_PAIRS: u32 = 8;
-/// Stream of the hands' generators.
+/// Random stream of the hands.
 const HAND_STREAM: u32 = 241;
-/// Repetitions of each measurement.
 const REPETITIONS: usize = 3;
-/// Operations of a repetition by one lane, in full and quick.
+/// Operations per repetition by a single lane, for full and quick effort.
 const FULL: u64 = 12;
 const QUICK: u64 = 8;
-// With those to warm up, no row comes twice: its old version would still be needed.
+// Including the warm-up no row is drawn twice: its old version would still be needed.
 const _: () = assert!(4 * FULL <= ROWS_EACH);
-/// All lanes carry out so many times as many, or some each.
+/// Under load, all lanes together execute this many times as many operations, or each lane a few.
 const WINDOW_FACTOR: u64 = 64;
-/// Rows for the deletes of one lane alone, on each machine.
+/// Rows that a single lane may delete on each machine.
 const ALONE_STOCK: usize = 2 * FULL as usize * REPETITIONS;
-/// How long a lane that measures alone waits after a commit. Its next snapshot would wait for a vector that covers that,
-/// which is two rounds of its machine's fetcher; under load it does, and that is part of the latency there.
+/// Pause of a single measured lane after a commit. Without it the next snapshot would wait for a
+/// vector that covers the commit, which takes two rounds of the machine's fetcher; under load it
+/// does wait, and that is part of the latency.
 const PAUSE_NS: u64 = 10_000;
-/// It waits for so many times as long as the wire takes if that is longer: two rounds are four trips there and back.
+/// The pause is at least this many wire latencies: two rounds are four trips there and back.
 const PAUSE_WIRES: u64 = 10;
-/// Rows for the deletes of each lane of many.
+/// Rows that each lane may delete under load.
 const LOADED_STOCK: usize = 12;
-/// The first look whether a measurement is over comes after this time,
+/// Virtual time before the first check whether a measurement is over.
 const SLICE_NS: u64 = 512;
-/// and the time between two looks grows up to this.
+/// The time between two checks grows up to this.
 const SLICE_NS_MAX: u64 = 1_000_000;
-/// Most looks, which is some seconds of virtual time.
+/// Maximum number of checks, which is some seconds of virtual time.
 const SLICES_MAX: u32 = 4000;
 
 /// A loaded world.
@@ -67,12 +69,13 @@ pub(super) struct Cluster {
     threads: u32,
     pause_ns: u64,
     is_quick: bool,
-    /// Those of a machine stand together; the first one of the first machine measures alone.
+    /// The workers of a machine are consecutive; the first one of the first machine measures alone.
     workers: Vec<Worker>,
     _owners: Ownership,
 }
 
-/// The number of a machine's owner of rows, among all that a thread may know: worlds of one thread follow each other.
+/// Returns the number of a machine's owner, among all owners on this thread: worlds on one thread
+/// run one after the other.
 fn owner_number(machine: u16) -> u64 {
     u64::from(machine)
 }
@@ -82,7 +85,7 @@ fn table_name(machine: u16) -> String {
 }
 
 impl Cluster {
-    /// A cluster with a table of the point's design on each machine.
+    /// Loads a cluster with a table of the point's design on each machine.
     pub(super) fn load(plan: Plan, point: &Parameters) -> Result<Self, WorkloadError> {
         let refuse = |sentence: String| Err(WorkloadError::Configuration(sentence));
         let (machines, lanes) = (point.world.machines, point.world.lanes);
@@ -130,7 +133,7 @@ impl Cluster {
         Ok(cluster)
     }
 
-    /// Loads tables, makes lanes, and starts what runs all the time.
+    /// Loads tables, opens lanes, and starts the background tasks.
     fn fill(&mut self, seed: u64) -> Result<(), WorkloadError> {
         let ground = &self.ground;
         let world = ground.world();
@@ -149,7 +152,7 @@ impl Cluster {
             }
             self.seat_owner(home, machine)?;
         }
-        // What practising has left behind would be collected while something is measured.
+        // Otherwise the garbage of the warm-up would be collected during a measurement.
         world.run_for(HORIZON_NS);
         for worker in &mut workers {
             let endpoint = worker.endpoint().clone();
@@ -174,10 +177,11 @@ impl Cluster {
         left.map(drop).map_err(|error| WorkloadError::Configuration(error.to_string()))
     }
 
-    /// A lane of a machine: with its rows at home, and its rows on other machines.
+    /// Creates a worker of a machine, with rows on its own and on other machines.
     ///
-    /// Of all lanes of a machine, each has a part of every other one's table, by turns, so that together they reach them
-    /// all. Which part is a number that no other lane has with the same table.
+    /// The lanes of a machine take parts of the other machines' tables round-robin, so that
+    /// together they reach all. The number of the part is unique among the lanes that use the same
+    /// table.
     async fn worker(
         &self,
         database: &Database<DynEnv>,
@@ -203,7 +207,8 @@ impl Cluster {
         Ok(Worker::new(number, database.lane().await?, targets))
     }
 
-    /// The machine's lanes that carry out what others ship. All of them know the way to all rows.
+    /// Opens the machine's lanes that execute shipped operations. All of them know the leaves of
+    /// all rows.
     fn seat_owner(&self, home: &Database<DynEnv>, machine: u16) -> Result<(), WorkloadError> {
         let (world, number) = (self.ground.world(), owner_number(machine));
         let node = self.ground.compute_node(machine, 0);
@@ -224,12 +229,12 @@ impl Cluster {
         Ok(())
     }
 
-    /// Measures one point.
     pub(super) fn measure(&mut self, parameters: &Parameters) -> Measured {
         let lone = if self.is_quick { QUICK } else { FULL };
         let writes = !matches!(parameters.operation, Operation::Lookup | Operation::Scan);
         let pause_ns = if writes { self.pause_ns } else { 0 };
-        // Rows that have their turns have had one before anything counts, and two in each repetition.
+        // Each row of the cycle is updated once before the measurement, and twice in each
+        // repetition.
         let turns = parameters.versions.map_or(0, |of| u64::from(of.among));
         let extent =
             Extent { workers: 1, enough: lone.max(2 * turns), stock: ALONE_STOCK, pause_ns };
@@ -243,14 +248,15 @@ impl Cluster {
         let extent = Extent { workers, enough, stock: LOADED_STOCK, pause_ns: 0 };
         let loaded = self.run(parameters, &extent);
         let threads = u64::from(self.machines) * u64::from(self.threads);
-        // Each lane has its turns on each of its other machines.
+        // Each lane has a cycle on each of its other machines.
         let turns = turns * owners.len().max(1) as u64;
         let moved = parameters.versions.map(|_| loaded.moved(workers as u64, turns));
         let loaded = Loaded { moved, ..loaded.loaded(threads) };
         Measured { alone: alone.alone(), loaded, service }
     }
 
-    /// Machines that have a part in what the first one does, beside it and the owners of rows: those with copies.
+    /// Returns the machines, except the first one and the owners, that take part in its operations:
+    /// those with copies.
     fn helpers(&self, owners: &[u16], replicas: u32) -> Vec<u16> {
         let owners = if owners.is_empty() { &[0] } else { owners };
         let behind =
@@ -258,12 +264,13 @@ impl Cluster {
         owners.iter().flat_map(behind).collect()
     }
 
-    /// Has some of the workers do what is measured, as long as enough operations take, several times.
+    /// Runs the measured operation on some of the workers, several times, until each repetition has
+    /// enough operations.
     fn run(&mut self, parameters: &Parameters, extent: &Extent) -> Sample {
         let watch = Rc::new(RefCell::new(Watch::default()));
         let returned = Rc::new(RefCell::new(Vec::new()));
         if !matches!(parameters.operation, Operation::Lookup | Operation::Scan) {
-            // What was written before is old enough then for its old versions to be overwritten.
+            // Old versions of earlier writes are then old enough to be overwritten.
             self.ground.world().run_for(HORIZON_NS);
         }
         let idle = self.while_idle();
@@ -290,7 +297,7 @@ impl Cluster {
         watch.borrow_mut().is_over = true;
         self.wait(|| returned.borrow().len() == count);
         self.workers.append(&mut returned.take());
-        // In the order in which they were, whoever came back first.
+        // Restore their order, whichever worker finished first.
         self.workers.sort_by_key(Worker::number);
         sample
     }
@@ -299,17 +306,17 @@ impl Cluster {
         Spent::now(self.ground.world(), self.machines, self.ground.requests())
     }
 
-    /// What passes while nobody measures: fetchers and collector.
+    /// Measures the background load: fetchers and collector.
     fn while_idle(&self) -> Rest {
         let before = self.spent();
         self.ground.world().run_for(SETTLED_NS);
         self.spent().since(&before)
     }
 
-    /// Lets time pass until something is so.
+    /// Advances virtual time until a condition holds.
     ///
     /// # Panics
-    /// When it does not come: operations that never end are a fault of the engine.
+    /// If it never holds: operations that do not end are a bug of the engine.
     fn wait(&self, is_so: impl Fn() -> bool) {
         let mut slice_ns = SLICE_NS;
         for _ in 0..SLICES_MAX {
@@ -317,20 +324,20 @@ impl Cluster {
                 return;
             }
             self.ground.world().run_for(slice_ns);
-            // Long waits look less often.
+            // Check less often as the wait gets longer.
             slice_ns = (slice_ns + slice_ns / 64).min(SLICE_NS_MAX);
         }
         panic!("{}: operations that are measured do not end", self.ground.world().identity());
     }
 }
 
-/// How much is measured.
+/// The extent of a measurement.
 struct Extent {
     workers: usize,
-    /// Operations of a repetition.
+    /// Operations per repetition.
     enough: u64,
-    /// Rows that each has to delete, on each machine.
+    /// Rows that each worker may delete, on each machine.
     stock: usize,
-    /// Between two operations.
+    /// Pause between two operations.
     pause_ns: u64,
 }

@@ -1,4 +1,5 @@
-//! What stands in a simulated cluster before there are tables: machines, a database, and who takes its snapshots.
+//! A simulated cluster before tables are created: machines, a database, and the tasks that provide
+//! snapshots.
 
 use crate::metered::{Meter, Metered};
 use fabric::DynEnv;
@@ -7,40 +8,37 @@ use sim::{Endpoint, Machines, Network, Reach, SimConfig, World};
 use std::rc::Rc;
 use txn::{CatalogError, Database, DatabaseConfig, Oracle};
 
-/// Time that passes before fetchers and collector have settled.
+/// Virtual time after which fetchers and collector are in a steady state.
 pub const SETTLED_NS: u64 = 400_000;
-/// So much later, lanes that share a slot find a newer horizon.
+/// Virtual time after which lanes that share a slot see a newer horizon.
 pub const HORIZON_NS: u64 = 1_000_000;
-/// Virtual time beyond which something has gone wrong. Loading takes some: hundreds of tables are made one after another, and
-/// making one may wait for as long as a transaction takes at most.
+/// Virtual time after which a run counts as hung. Loading takes long: hundreds of tables are
+/// created one after another, and each may wait for the maximal transaction time.
 const TIME_LIMIT_NS: u64 = 100_000_000_000_000;
 
-/// What a cluster is made of.
+/// The configuration of a cluster.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
-    /// Seed of all randomness.
     pub seed: u64,
-    /// Cards, links and cores.
     pub network: Network,
     /// Machines, each with a memory server; one more has the oracle.
     pub machines: u16,
-    /// Compute servers of each machine.
+    /// Compute servers per machine.
     pub processes: u16,
-    /// Most lanes of a compute server.
+    /// Maximum number of lanes per compute server.
     pub lanes: u32,
     /// Queue pairs of a compute server to each memory server, shared by its lanes.
     pub queue_pairs: u32,
-    /// Copies of frozen vectors beside the oracle's: for many compute servers.
+    /// Copies of frozen vectors besides the oracle's; useful with many compute servers.
     pub vector_copies: u32,
-    /// Most tables.
     pub tables: usize,
-    /// Words of each memory server, of which copies take half.
+    /// Words of each memory server; copies take half of them.
     pub server_words: u64,
-    /// Copies of each row; more than one are modelled.
+    /// Copies of each row; if above one, replication is modelled.
     pub replicas: u32,
 }
 
-/// A world whose memory servers are empty.
+/// A world with empty memory servers.
 pub struct Ground {
     shape: Shape,
     world: World,
@@ -50,10 +48,10 @@ pub struct Ground {
 }
 
 impl Ground {
-    /// Lays it.
+    /// Creates the world.
     ///
     /// # Panics
-    /// Where there are fewer machines than copies.
+    /// If there are fewer machines than copies.
     pub fn new(shape: Shape, name: &str) -> Self {
         let Shape { machines, processes, .. } = shape;
         let nodes = (1 + machines, machines * processes);
@@ -71,38 +69,36 @@ impl Ground {
         Self { shape, world, meter, nodes }
     }
 
-    /// The world.
     pub fn world(&self) -> &World {
         &self.world
     }
 
-    /// What it is made of.
     pub fn shape(&self) -> &Shape {
         &self.shape
     }
 
-    /// Requests that cards have taken so far.
+    /// Number of requests that cards have handled.
     pub fn requests(&self) -> u64 {
         self.meter.requests()
     }
 
-    /// The memory server of a machine, counted from 0; the first node has the oracle.
+    /// Returns the memory server of a machine, counted from 0; the first node has the oracle.
     pub fn memory_node(machine: u16) -> NodeId {
         NodeId(1 + machine)
     }
 
-    /// A compute server of a machine.
+    /// Returns a compute server of a machine.
     pub fn compute_node(&self, machine: u16, process: u16) -> NodeId {
         self.world.compute_node(machine * self.shape.processes + process)
     }
 
-    /// An endpoint of a compute server.
+    /// Returns an endpoint of a compute server.
     pub fn endpoint(&self, machine: u16, process: u16) -> Metered {
         let endpoint = self.world.endpoint(self.compute_node(machine, process));
         Metered::new(endpoint, &self.meter, Some(Self::memory_node(machine)))
     }
 
-    /// An empty database, opened on the first machine.
+    /// Creates an empty database, opened on the first machine.
     ///
     /// # Errors
     /// The memory servers are too small.
@@ -124,7 +120,7 @@ impl Ground {
             .load(&endpoint, Database::create(DynEnv::new(admin), self.nodes.clone(), settings))
     }
 
-    /// The database as each compute server has it, by machine and then by process.
+    /// Opens the database on each compute server, ordered by machine and then by process.
     ///
     /// # Errors
     /// The catalog cannot be read.
@@ -144,14 +140,15 @@ impl Ground {
         Ok(homes)
     }
 
-    /// Starts the collector beside the vector, and a fetcher on each compute server.
+    /// Starts the collector next to the vector, and a fetcher on each compute server.
     pub fn start(&self, homes: &[Database<DynEnv>]) {
-        // What runs in the memory server that has the vector reaches no other; what writes copies is a process beside it.
+        // A task in the vector's memory server cannot reach other servers; the collector that
+        // writes copies is a process beside it.
         let beside_vector = match self.shape.vector_copies {
             0 => self.world.service_endpoint(NodeId(0)),
             _ => self.world.endpoint(NodeId(0)),
         };
-        // Theirs are not the requests of any operation.
+        // These requests do not belong to any operation.
         let apart = Meter::new(1, self.shape.machines, 0);
         let oracle =
             homes[0].elsewhere(DynEnv::new(Metered::new(beside_vector.clone(), &apart, None)));
@@ -171,7 +168,7 @@ impl Ground {
 }
 
 impl Shape {
-    /// Memory servers and compute servers together, but for the oracle's.
+    /// Returns which memory and compute servers share a machine; the oracle has its own.
     fn placed(&self) -> Machines {
         let computes = (1..=self.machines)
             .flat_map(|machine| std::iter::repeat_n(machine, usize::from(self.processes)));

@@ -1,4 +1,5 @@
-//! Clusters in virtual time: cards, links and cores of a profile, any number of machines [SPADE 5.2].
+//! Clusters in virtual time: cards, links and cores of a profile, any number of machines [SPADE
+//! 5.2].
 //!
 //! ```text
 //!   machine 0      machine 1 .. n
@@ -9,12 +10,13 @@
 //!                  |   and of tables of other machines   |
 //!                  +-------------------------------------+
 //! ```
-//! All machines do the same, as FaRM's. A lane has rows of its own in each table that it works on, so that lanes meet in
-//! stages of the hardware, and not in rows: contention is no cost of an operation.
+//! All machines do the same, as in FaRM's experiments. Each lane has rows of its own in each table
+//! that it uses, so that lanes compete for hardware but not for rows: contention is not part of an
+//! operation's cost.
 //!
-//! A world has one table on each machine, all of one design, and measures all points of that design one after the other.
-//! Equal seeds give equal points: a run that goes on where another was ended measures a table's points from the first,
-//! and they come out as before.
+//! A world has one table on each machine, all of one design, and measures all points of that design
+//! one after the other. Equal seeds give equal points: a continued run measures all points of an
+//! interrupted table again, with the same results.
 #![forbid(unsafe_code)]
 
 mod cluster;
@@ -31,26 +33,24 @@ use workload::WorkloadError;
 
 /// The name of this fabric.
 pub const FABRIC: &str = "sim";
-/// Most machines: what fits into a few gigabytes.
+/// Maximum number of machines: the simulation then needs a few gigabytes.
 pub const MACHINES_MAX: u16 = 200;
-/// Most lanes of a machine. As many again, up to 64 together, carry out what others ship.
+/// Maximum number of lanes per machine. As many again, at most 64 together, execute shipped
+/// operations.
 pub const LANES_MAX: u32 = 48;
-/// Lanes of a machine where nothing else is said.
+/// Default number of lanes per machine.
 pub const LANES: u32 = 32;
 
-/// How to measure.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Plan {
-    /// How long.
     pub effort: Effort,
-    /// Seed of all randomness.
     pub seed: u64,
 }
 
-/// A simulated cluster of machines with this profile.
+/// Describes a simulated cluster of machines with this profile.
 ///
 /// # Errors
-/// There is no such profile.
+/// The profile does not exist.
 pub fn world(profile: &str, machines: u16, lanes: u32) -> Result<World, hardware::HardwareError> {
     let cores = hardware::profile(profile)?.core.cores;
     Ok(World {
@@ -62,10 +62,10 @@ pub fn world(profile: &str, machines: u16, lanes: u32) -> Result<World, hardware
     })
 }
 
-/// Measures all points of one table, and hands over each as soon as it is there. It ends early when that says so.
+/// Measures all points of one table, and passes each to a callback, which may stop the measurement.
 ///
 /// # Errors
-/// A point asks for what cannot be.
+/// A point is not possible.
 pub fn measure(
     plan: Plan,
     points: &[Parameters],

@@ -1,9 +1,10 @@
-//! An endpoint of a simulated world that counts what cards are asked for, and sends what is written to replicas, too.
+//! An endpoint of a simulated world that counts the requests to cards, and models replication.
 //!
-//! Replicas are modelled as the paper measures them, with their cost and without their use [SPADE 4.2]: every write to a
-//! row's region is posted once more for each further copy, in the same batch, to a place of the same size on another
-//! machine. It completes when all of them have. Locks are taken, and rows read, at the primary alone; nothing reads the
-//! copies, and no failure makes one of them the primary. The oracle's words have no copies.
+//! Replication has its cost but no effect, as the paper measures it [SPADE 4.2]: every write to a
+//! row's region is posted once more for each further copy, in the same batch, to an area of the
+//! same size on another machine. The batch completes when all writes have. Locks and reads use only
+//! the primary; nothing reads the copies, and no failure makes one of them the primary. The
+//! oracle's words are not replicated.
 
 use fabric::{
     Batch, CallError, Counters, DynEnv, Env, Fabric, FabricError, FailurePoint, Mutant, ServiceId,
@@ -15,21 +16,21 @@ use std::cell::Cell;
 use std::future::Future;
 use std::rc::Rc;
 
-/// What all metered endpoints of a world share.
+/// Shared by all metered endpoints of a world.
 #[derive(Debug)]
 pub struct Meter {
-    /// Requests that cards have taken.
+    /// Number of requests that cards have handled.
     requests: Cell<u64>,
-    /// Copies of each row, the primary among them.
+    /// Copies of each row, including the primary.
     replicas: u32,
-    /// Memory servers that have rows: all but the first, which has the oracle.
+    /// Memory servers with rows: all except the first, which has the oracle.
     owners: u16,
-    /// Copies are so many bytes behind the words that they are copies of, in their own regions.
+    /// Distance in bytes from a word to its copy, in another server's region.
     copies_at: u64,
 }
 
 impl Meter {
-    /// Nothing counted yet, in a world of so many owners of rows, each with `region_bytes` bytes, of which copies take the
+    /// Creates a meter for `owners` memory servers with `region_bytes` bytes each; copies take the
     /// second half.
     pub fn new(replicas: u32, owners: u16, region_bytes: u64) -> Rc<Self> {
         assert!(replicas >= 1 && replicas <= u32::from(owners), "each copy is on another machine");
@@ -37,12 +38,12 @@ impl Meter {
         Rc::new(Self { requests, replicas, owners, copies_at })
     }
 
-    /// Requests that cards have taken so far.
+    /// Number of requests that cards have handled.
     pub fn requests(&self) -> u64 {
         self.requests.get()
     }
 
-    /// Where the copies of a word are.
+    /// Returns where the copies of a word are.
     fn copies(&self, of: GlobalPtr) -> impl Iterator<Item = GlobalPtr> + use<> {
         let (owner, owners) = (of.region().0 - 1, self.owners);
         let offset = of.offset() + self.copies_at;
@@ -61,7 +62,8 @@ pub struct Metered {
 }
 
 impl Metered {
-    /// An endpoint beside the memory server `neighbour`, whose memory it reaches without a card, but for atomics.
+    /// Creates an endpoint on the machine of memory server `neighbour`, whose memory it reaches
+    /// without a card, except for atomics.
     pub fn new(endpoint: Endpoint, meter: &Rc<Meter>, neighbour: Option<NodeId>) -> Self {
         Self { endpoint, meter: meter.clone(), neighbour }
     }
@@ -135,7 +137,7 @@ impl Fabric for Metered {
         service: ServiceId,
         request: Vec<u8>,
     ) -> Result<Vec<u8>, CallError> {
-        // The message and its answer.
+        // The request and its response.
         self.meter.requests.set(self.meter.requests.get() + 2);
         self.endpoint.call(node, service, request).await
     }
@@ -170,8 +172,9 @@ impl Env for Metered {
         self.endpoint.random()
     }
 
-    /// A commit is a task of its own. It would begin at once, on another core, while the one that has asked for it is still
-    /// taken for what the transaction has read: here it begins when that is over.
+    /// Starts a commit, which is a task of its own. The simulator would start it at once on another
+    /// core, although the transaction is still busy with its reads; this delays it until they are
+    /// done.
     fn spawn(&self, task: impl Future<Output = ()> + 'static) {
         let (endpoint, from_ns) = (self.endpoint.clone(), self.endpoint.now_ns());
         self.endpoint.spawn(async move {

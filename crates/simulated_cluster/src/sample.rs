@@ -1,4 +1,4 @@
-//! What a measurement in virtual time has seen, and the figures made of it.
+//! The samples of a measurement in virtual time, and the figures computed from them.
 
 use super::worker::Window;
 use fabric::Counts;
@@ -6,13 +6,13 @@ use layout::NodeId;
 use sim::{Usage, World};
 use spade_format::measurement::{Alone, Demand, Loaded, Moved, Service, Spread, rounded};
 
-/// Of a hundred.
+/// Percentiles.
 const MEDIAN: usize = 50;
 const TAIL: usize = 99;
-/// Picoseconds of a nanosecond.
+/// Picoseconds per nanosecond.
 const NANOSECOND_PS: f64 = 1000.0;
 
-/// What all machines have been used for.
+/// Cumulative usage of all machines.
 #[derive(Clone)]
 pub(super) struct Spent {
     at_ns: u64,
@@ -21,7 +21,7 @@ pub(super) struct Spent {
     requests: u64,
 }
 
-/// What passes in a time while nobody measures.
+/// The usage during an interval.
 #[derive(Clone)]
 pub(super) struct Rest {
     passed_ns: f64,
@@ -30,14 +30,14 @@ pub(super) struct Rest {
 }
 
 impl Spent {
-    /// Up to now.
+    /// Usage up to now.
     pub(super) fn now(world: &World, machines: u16, requests: u64) -> Self {
         // Memory servers are the first nodes, each on the machine of its number.
         let usage = (0..=machines).map(|node| world.usage(NodeId(node))).collect();
         Self { at_ns: world.now_ns(), usage, requests }
     }
 
-    /// From an earlier moment to this one.
+    /// Returns the usage since an earlier moment.
     pub(super) fn since(&self, earlier: &Self) -> Rest {
         let pairs = self.usage.iter().zip(&earlier.usage);
         Rest {
@@ -48,7 +48,7 @@ impl Spent {
     }
 }
 
-/// The times of a machine's stages.
+/// Returns the time spent in each stage of a machine.
 fn demand(now: &Usage, before: &Usage) -> Demand {
     let ns = |now_ps: u64, before_ps: u64| (now_ps - before_ps) as f64 / NANOSECOND_PS;
     Demand {
@@ -62,7 +62,7 @@ fn demand(now: &Usage, before: &Usage) -> Demand {
     }
 }
 
-/// Each figure of two demands, put together.
+/// Combines two demands, figure by figure.
 fn combined(one: Demand, other: Demand, put: impl Fn(f64, f64) -> f64) -> Demand {
     Demand {
         core_ns: put(one.core_ns, other.core_ns),
@@ -75,7 +75,7 @@ fn combined(one: Demand, other: Demand, put: impl Fn(f64, f64) -> f64) -> Demand
     }
 }
 
-/// A repetition.
+/// The samples of one repetition.
 struct Seen {
     window: Window,
     spent: Rest,
@@ -89,12 +89,12 @@ pub(super) struct Sample {
 }
 
 impl Sample {
-    /// None yet; `idle` is what passes anyway.
+    /// Creates an empty sample; `idle` is the background load.
     pub(super) fn new(idle: Rest) -> Self {
         Self { idle, seen: Vec::new(), busiest: Vec::new() }
     }
 
-    /// One more.
+    /// Adds a repetition.
     pub(super) fn add(&mut self, mut window: Window, before: &Spent, after: &Spent) {
         window.latencies_ns.sort_unstable();
         let passed_ns = after.at_ns - before.at_ns;
@@ -104,7 +104,7 @@ impl Sample {
         self.seen.push(Seen { window, spent: after.since(before) });
     }
 
-    /// A figure over the repetitions.
+    /// Returns a figure's spread over the repetitions.
     fn spread(&self, of: impl Fn(&Seen) -> f64) -> Spread {
         let all: Vec<f64> = self.seen.iter().map(of).collect();
         Spread::of(&all)
@@ -117,12 +117,12 @@ impl Sample {
         })
     }
 
-    /// As what one lane has measured.
+    /// Returns the figures of a single lane.
     pub(super) fn alone(&self) -> Alone {
         Alone { median_ns: self.latency(MEDIAN), p99_ns: self.latency(TAIL) }
     }
 
-    /// As what all lanes have measured, on so many threads.
+    /// Returns the figures under load, with this many threads.
     pub(super) fn loaded(&self, threads: u64) -> Loaded {
         let rate = |seen: &Seen| seen.window.latencies_ns.len() as f64 * 1e9 / seen.spent.passed_ns;
         let aborts: u64 = self.seen.iter().map(|seen| seen.window.aborts).sum();
@@ -142,7 +142,8 @@ impl Sample {
         self.seen.iter().map(|seen| seen.window.latencies_ns.len()).sum::<usize>() as f64
     }
 
-    /// What became of old versions where each of so many lanes changes so many rows by turns.
+    /// Returns how often old versions were moved while each of `workers` lanes updated `turns` rows
+    /// cyclically.
     pub(super) fn moved(&self, workers: u64, turns: u64) -> Moved {
         let passed_ns: f64 = self.seen.iter().map(|seen| seen.spent.passed_ns).sum();
         let calls: u64 = self.seen.iter().map(|seen| seen.window.counts.calls).sum();
@@ -153,7 +154,8 @@ impl Sample {
         }
     }
 
-    /// What one operation of the first machine takes, whose rows are on `owners` and their copies on `helpers`.
+    /// Returns the service times of one operation of the first machine, whose rows are on `owners`
+    /// and their copies on `helpers`.
     pub(super) fn service(&self, owners: &[u16], helpers: &[u16]) -> Service {
         let operations = self.operations();
         let each = |count: u64| rounded(count as f64 / operations);
@@ -165,7 +167,7 @@ impl Sample {
                 .fold(Demand::default(), |sum, (_, one)| combined(sum, *one, |sum, one| sum + one));
             combined(all, Demand::default(), |all, _| all / operations).rounded()
         };
-        // The first of all machines has the oracle.
+        // Machine 0 has the oracle.
         let is_among = |machines: &[u16], machine: usize| {
             machines.iter().any(|&one| usize::from(one) + 1 == machine)
         };
@@ -185,7 +187,7 @@ impl Sample {
         }
     }
 
-    /// What was spent in all repetitions, by machine, beyond what passes anyway.
+    /// Returns the usage of all repetitions by machine, without the background load.
     fn spent(&self) -> (Vec<Demand>, f64) {
         let mut demands = vec![Demand::default(); self.idle.demands.len()];
         let mut requests = 0.0;

@@ -1,4 +1,4 @@
-//! Counted relations between places and designs, and that equal seeds give equal bytes.
+//! Relations between the costs of places and designs, and reproducibility from equal seeds.
 
 use super::*;
 use layout::Storage;
@@ -17,7 +17,7 @@ fn lookup() -> Parameters {
             == (Operation::Lookup, AccessPath::Primary, Place::OneSided, 1, Storage::HashInlined)
     };
     let found = choice.groups().into_iter().flatten().find(is_it).expect("it is measured");
-    // Without chains, so that numbers of verbs are whole.
+    // Without chains, so that the numbers of verbs are integers.
     Parameters { load_percent: 20, ..found }
 }
 
@@ -31,7 +31,7 @@ fn points(points: &[Parameters]) -> Vec<Point> {
     all
 }
 
-/// What is measured of points of one table.
+/// Measures points of one table.
 fn measured<const N: usize>(of: [Parameters; N]) -> [Measured; N] {
     let all: Vec<Measured> = points(&of).into_iter().map(|point| point.measured).collect();
     all.try_into().expect("every point is measured")
@@ -47,10 +47,10 @@ fn a_lookup_is_one_round_trip_and_answers_sooner_than_a_call() {
     assert_eq!((one_sided.service.calls, shipped.service.calls), (0.0, 1.0));
     let latency = |of: &Measured| of.alone.median_ns.median;
     assert!(latency(&local) < latency(&one_sided) && latency(&one_sided) < latency(&shipped));
-    // The owner's cores have nothing to do with one, and carry out the other.
+    // The owner's cores do nothing for a one-sided operation, and execute a shipped one.
     let owner_ns = |of: &Measured| of.service.owner.expect("it is another machine").core_ns;
     assert!(owner_ns(&one_sided) < 100.0 && owner_ns(&shipped) > 500.0);
-    // What takes a core so long is not over before.
+    // The latency is at least the time on the core.
     assert!(latency(&local) >= local.service.requester.core_ns - 20.0, "{local:?}");
     assert!(local.service.owner.is_none());
     assert_eq!(local.service.card_requests, Some(0.0));
@@ -70,7 +70,7 @@ fn a_row_in_its_bucket_takes_fewer_verbs_than_one_behind_a_pointer() {
     let outside = Parameters { storage: Storage::HashOutside, ..lookup() };
     let ([inlined], [outside]) = (measured([lookup()]), measured([outside]));
     assert_eq!((inlined.service.verbs, outside.service.verbs), (1.0, 2.0));
-    // But a bucket of eight rows is more than a bucket of pointers and a row.
+    // A bucket of eight rows has more bytes than a bucket of pointers and a row.
     assert!(inlined.service.bytes > outside.service.bytes);
     let small = Parameters { neighbourhood: 1, load_percent: 5, ..lookup() };
     let small_outside = Parameters { storage: Storage::HashOutside, ..small.clone() };
@@ -88,7 +88,7 @@ fn copies_are_written_and_not_read() {
     assert_eq!(lookup_1.service.card_requests, lookup_3.service.card_requests);
     let requests = |of: &Measured| of.service.card_requests.expect("cards carry verbs");
     assert!(requests(&update_3) >= requests(&update_1) + 2.0, "{update_1:?} {update_3:?}");
-    // All of a batch is waited for together: copies take no round trip of their own.
+    // All writes of a batch complete together: copies take no extra round trip.
     assert!(update_3.service.round_trips < update_1.service.round_trips + 0.5);
 }
 
@@ -136,7 +136,7 @@ fn scans_read_as_many_rows_as_they_should() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_with_a_sentence() {
+fn impossible_points_are_refused_with_a_reason() {
     let refused = |parameters: Parameters| {
         let measured = measure(PLAN, &[parameters], &mut |_| true);
         measured.expect_err("it cannot be").to_string()
@@ -152,7 +152,7 @@ fn what_cannot_be_is_refused_with_a_sentence() {
     assert!(slots.contains("neighbourhood is 99"), "{slots}");
 }
 
-/// Lanes that have nothing to do, owners' seats among them, are waited for by nobody: else old versions would be needed for ever.
+/// Idle lanes, including the owners' seats, do not keep old versions from being collected.
 #[test]
 fn old_versions_are_moved_where_rows_are_changed_again_soon_and_only_there() {
     let update = |among: u32, beside: u32, keeps: bool| Parameters {
@@ -169,7 +169,7 @@ fn old_versions_are_moved_where_rows_are_changed_again_soon_and_only_there() {
     assert!([&late, &roomy, &given_back].into_iter().all(|of| share(of) < 0.1), "{late:?}");
     let alone_ns = |of: &Measured| of.alone.median_ns.median;
     assert!(alone_ns(&soon) > 1.3 * alone_ns(&late), "a call under the row's lock");
-    // Giving back takes swaps and writes of upkeep.
+    // Returning the memory takes compare-and-swaps and writes of upkeep.
     let atomics_ns = |of: &Measured| of.service.requester.atomics_ns;
     assert!(atomics_ns(&given_back) > 1.5 * atomics_ns(&late));
 }

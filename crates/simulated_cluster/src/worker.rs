@@ -1,4 +1,4 @@
-//! A lane of a simulated compute server: its rows, and what it does while something is measured.
+//! A lane of a simulated compute server: its rows, and its work during a measurement.
 
 use crate::metered::Metered;
 use fabric::{Counts, DynEnv, Env, Fabric};
@@ -13,26 +13,26 @@ use std::cell::RefCell;
 use txn::Lane;
 use workload::{Random, TransactionResult, WorkloadError};
 
-/// Of the rows that a lane looks for in advance, every so many: about one in each of the smallest leaves.
+/// Distance between the rows that a lane looks up during the warm-up: about one per leaf of the
+/// smallest size.
 const STEP: u64 = 8;
-/// Ranges behind its own in which the longest scan of a lane may end.
+/// Ranges after its own in which a lane's longest scan may end.
 const SCANNED_BEHIND: u64 = 2;
-/// Rows that each lane inserts in advance, so that it has memory from each server.
+/// Rows that each lane inserts during the warm-up, so that it has memory from each server.
 const PRACTISED: i64 = 2;
-/// From a range's first free key to those that only practice takes.
+/// Distance from a range's first free key to the keys that only the warm-up inserts.
 const PRACTICE_KEYS: i64 = Subject::RANGE / 2;
 
 /// A lane's rows on one machine.
 pub(super) struct Target {
     machine: u16,
-    /// Its compute server.
     node: NodeId,
     table: Table,
     hand: Hand,
 }
 
 impl Target {
-    /// The rows of a range of the table of a machine, whose compute server is `node`.
+    /// Creates the target for a range of the table on a machine, whose compute server is `node`.
     pub(super) fn new(
         subject: &Subject,
         (machine, node): (u16, NodeId),
@@ -44,7 +44,7 @@ impl Target {
     }
 }
 
-/// A lane with its rows: at home first, then on other machines.
+/// A lane with its rows: on its own machine first, then on others.
 pub(super) struct Worker {
     number: usize,
     lane: Lane<DynEnv>,
@@ -52,61 +52,57 @@ pub(super) struct Worker {
     answer: Vec<u8>,
 }
 
-/// What workers see and leave while something is measured.
+/// Shared by all workers during a measurement.
 #[derive(Default)]
 pub(super) struct Watch {
-    /// Workers that are ready.
     pub prepared: u64,
-    /// Nobody begins another operation.
+    /// Set when no worker shall begin another operation.
     pub is_over: bool,
     window: Window,
 }
 
-/// What was done in a window.
+/// The operations of a window.
 #[derive(Clone, Default)]
 pub(super) struct Window {
-    /// Nanoseconds of each operation that has committed.
+    /// Latencies of committed operations, in nanoseconds.
     pub latencies_ns: Vec<u64>,
-    /// Attempts that were made again.
+    /// Number of retries.
     pub aborts: u64,
-    /// What its requester sent for them.
+    /// Verbs and calls that the requester has sent.
     pub counts: Counts,
 }
 
 impl Watch {
-    /// A window begins.
     pub(super) fn begin(&mut self) {
         self.window = Window::default();
     }
 
-    /// Operations that have committed in the window.
+    /// Number of operations committed in the window.
     pub(super) fn committed(&self) -> u64 {
         self.window.latencies_ns.len() as u64
     }
 
-    /// The window is over.
+    /// Ends the window.
     pub(super) fn take(&mut self) -> Window {
         std::mem::take(&mut self.window)
     }
 }
 
 impl Worker {
-    /// The lane and its rows.
     pub(super) fn new(number: usize, lane: Lane<DynEnv>, targets: Vec<Target>) -> Self {
         Self { number, lane, targets, answer: Vec::new() }
     }
 
-    /// Its place among all workers.
+    /// Its position among all workers.
     pub(super) fn number(&self) -> usize {
         self.number
     }
 
-    /// Its endpoint.
     pub(super) fn endpoint(&self) -> &Endpoint {
         Metered::of(self.lane.env()).endpoint()
     }
 
-    /// The machines, beside its own, that it works on in this place.
+    /// Returns the machines, except its own, that its operations use at this place.
     pub(super) fn owners(&self, place: Place) -> Vec<u16> {
         self.chosen(place).iter().map(|target| target.machine).collect()
     }
@@ -115,7 +111,7 @@ impl Worker {
         if place == Place::Local { &[] } else { &self.targets[1..] }
     }
 
-    /// Gets to know the ways to its rows, and memory from the servers.
+    /// Warms up: caches the leaves of its rows, and takes memory from the servers.
     pub(super) async fn practise(&mut self, subject: &Subject) -> Result<(), WorkloadError> {
         for Target { table, hand, .. } in &self.targets {
             let range = hand.range();
@@ -127,12 +123,12 @@ impl Worker {
         Ok(())
     }
 
-    /// Collects what practising has left behind.
+    /// Collects the garbage of the warm-up.
     pub(super) async fn collect(&mut self) -> Result<(), WorkloadError> {
         Ok(self.lane.collect_garbage().await?)
     }
 
-    /// One operation after the other, by turns on each of its machines.
+    /// Executes operations one after the other, round-robin on its machines.
     pub(super) async fn serve(
         &mut self,
         subject: &Subject,
@@ -150,7 +146,7 @@ impl Worker {
         watch.borrow_mut().prepared += 1;
         for at in (first..=last).cycle() {
             if watch.borrow().is_over {
-                // Old versions are kept for lanes that may still ask for them.
+                // Otherwise old versions would be kept for this lane.
                 self.lane.rest().await.expect("the oracle answers");
                 return;
             }
@@ -171,7 +167,7 @@ impl Worker {
             );
             let finished = done.await.expect("the servers answer, and all rows are there");
             let env = self.lane.env();
-            // The operation is over when the core has done all that it asked for.
+            // The operation is over when the core has done all its work.
             env.sleep_ns(0).await;
             let (took_ns, moved) = (env.now_ns() - start_ns, env.counters().counts() - before);
             if finished.kind != MEASURED || finished.result != TransactionResult::Committed {
@@ -184,7 +180,7 @@ impl Worker {
         }
     }
 
-    /// Inserts rows for deletes to come.
+    /// Inserts rows for later deletes.
     async fn restock(&mut self, at: usize, stock: usize) {
         let Target { table, hand, .. } = &mut self.targets[at];
         while let Some(task) = hand.restock(stock) {
@@ -195,7 +191,7 @@ impl Worker {
     }
 }
 
-/// Looks for rows of some ranges, so that the lane knows where their leaves are.
+/// Looks up rows of some ranges, so that the lane caches their leaves.
 async fn look(
     lane: &mut Lane<DynEnv>,
     table: Table,
@@ -219,7 +215,8 @@ async fn look(
     Ok(())
 }
 
-/// Inserts rows into a range, where nobody else does, and updates them. Lanes that use the same range differ in `number`.
+/// Inserts rows into a range reserved for the warm-up, and updates them. Lanes that use the same
+/// range differ in `number`.
 async fn insert_and_update(
     lane: &mut Lane<DynEnv>,
     table: Table,
@@ -237,7 +234,8 @@ async fn insert_and_update(
     Ok(())
 }
 
-/// Gets to know the ways to all rows of the machine, for lane `number` of those that work for others.
+/// Caches the leaves of all rows of the machine, for lane `number` of those that execute shipped
+/// operations.
 pub(super) async fn look_everywhere(
     lane: &mut Lane<DynEnv>,
     table: Table,

@@ -1,4 +1,4 @@
-//! A run that is ended and goes on leaves the same file as one that is not.
+//! A run that is interrupted and continued leaves the same file as an uninterrupted one.
 
 use measure::experiment::Choice;
 use measure::{Record, version};
@@ -26,7 +26,7 @@ fn groups() -> Vec<Vec<Parameters>> {
     groups
 }
 
-/// Measures what the file lacks, and is ended after so many points.
+/// Measures the points missing in the file, and stops after `most` points.
 fn run(path: &Path, most: usize) {
     let mut record = Record::open(path).expect("it can be written");
     let version = version(PLAN.effort, PLAN.seed);
@@ -60,9 +60,9 @@ fn a_run_that_is_ended_goes_on_to_the_same_file() {
     assert_eq!(Record::open(&whole).expect("it is one").measurements().points().len(), all);
 }
 
-/// Two runs that have the file open at the same time, each with points of its own.
+/// Two runs with the same open file, each with its own points.
 #[test]
-fn what_another_run_adds_meanwhile_stays() {
+fn points_of_a_concurrent_run_are_kept() {
     let (whole, shared) = (file("alone.json"), file("shared.json"));
     let mut points = Vec::new();
     let mut take = |point: Point| {

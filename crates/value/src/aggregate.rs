@@ -1,4 +1,4 @@
-//! Functions of the rows of a group: one accumulator for each group and aggregate.
+//! Aggregate functions: one accumulator for each group and aggregate.
 
 use crate::error::{Error, Result};
 use crate::formula::AggregateCall;
@@ -10,55 +10,49 @@ use sql::expression::Aggregate;
 use sql::types::SqlType;
 use std::cmp::Ordering;
 
-/// What is known of the values that were added so far.
+/// The state of an aggregate over the values added so far.
 #[derive(Clone, Debug)]
 pub struct Accumulator {
     state: State,
-    /// The values, of an aggregate of different ones: they are sorted and added in the end, as PostgreSQL does it.
+    /// The values of a `DISTINCT` aggregate: `finish` sorts them, drops duplicates and adds them,
+    /// as PostgreSQL does.
     distinct: Option<Vec<Value>>,
 }
 
 #[derive(Clone, Debug)]
 enum State {
-    /// Rows, or values that are not null.
+    /// Number of rows (`count(*)`), or of values that are not null.
     Count(i64),
-    /// A sum of integers of up to four bytes, which is a `bigint`.
+    /// Sum of `smallint` or `integer` values; the result is a `bigint`.
     SumInt(Option<i64>),
-    /// A sum of `bigint`, which is a decimal.
+    /// Sum of `bigint` values; the result is a `numeric`.
     SumBigint(Option<i128>),
-    /// A sum of decimals.
     SumNumeric(Option<Decimal>),
-    /// A sum of floats.
     SumFloat(Option<f64>),
-    /// A sum of intervals.
     SumInterval(Option<Interval>),
-    /// A mean: the sum and the number of values.
+    /// Sum and count.
     AvgInt(i128, i64),
-    /// The same of decimals.
     AvgNumeric(Decimal, i64),
-    /// The same of floats.
     AvgFloat(f64, i64),
-    /// The same of intervals.
     AvgInterval(Interval, i64),
-    /// The value that is greatest, or least.
+    /// The best value so far: the greatest for `Greater`, the least for `Less`.
     Extreme(Value, Ordering),
-    /// Whether all, or any, are true.
+    /// `bool_and` or `bool_or`.
     Truth(Option<bool>, bool),
-    /// All values.
     Array(Option<Vec<Value>>),
 }
 
 impl AggregateCall {
-    /// An accumulator without values.
     pub fn start(&self) -> Accumulator {
         let distinct = self.distinct.then(Vec::new);
         Accumulator { state: State::of(self.aggregate, &self.argument_type), distinct }
     }
 
-    /// Adds the row of `scope`, if the filter takes it.
+    /// Adds the current row of `scope` if it passes the filter.
     ///
     /// # Errors
-    /// As [`crate::Formula::evaluate`] of the argument and filter, and 22003 if a sum is beyond its type.
+    /// Those of [`crate::Formula::evaluate`] for argument and filter, and 22003 if a sum is out of
+    /// range.
     pub fn add<S: Scope + ?Sized>(
         &self,
         accumulator: &mut Accumulator,
@@ -81,7 +75,7 @@ impl Accumulator {
     /// Adds a value.
     ///
     /// # Errors
-    /// 22003 if a sum is beyond its type, 22008 of intervals.
+    /// 22003 if a sum is out of range, 22008 if it is an interval.
     pub fn add(&mut self, value: Value) -> Result<()> {
         match &mut self.distinct {
             Some(values) => {
@@ -92,10 +86,10 @@ impl Accumulator {
         }
     }
 
-    /// The result for the values that were added.
+    /// Returns the aggregate's result.
     ///
     /// # Errors
-    /// As [`Accumulator::add`].
+    /// Those of [`Accumulator::add`].
     pub fn finish(mut self) -> Result<Value> {
         if let Some(mut values) = self.distinct.take() {
             values.sort_by(order);
@@ -173,7 +167,8 @@ impl State {
                 (*sum, *count) = (interval::add(*sum, span)?, *count + 1);
             }
             (Self::Extreme(best, wanted), value) => {
-                // Of equal values the later one stays, whose digits behind the point may differ.
+                // Of equal values keep the later one: its number of digits after the decimal point
+                // may differ.
                 let keeps = !best.is_null() && extreme_order(&value, best) == wanted.reverse();
                 if !keeps {
                     *best = value;

@@ -1,4 +1,4 @@
-//! Conversions between types, chosen once and carried out often.
+//! Casts between types: chosen once when an expression is compiled, applied to each value.
 
 use crate::error::{Error, Result, sqlstate};
 use crate::input;
@@ -12,68 +12,61 @@ use crate::{date, float};
 use sql::expression::CastKind;
 use sql::types::{Numeric, SqlType};
 
-/// A conversion of values of one type into another; null stays null.
+/// A cast of a value to another type; null stays null.
 #[derive(Clone, Debug)]
 pub enum Conversion {
-    /// The value is one of the other type as it is.
+    /// Both types have the same representation.
     Nothing,
-    /// A whole number of a width that is less.
+    /// To a narrower integer.
     IntToInt(Width),
-    /// A whole number as a decimal.
     IntToNumeric,
-    /// A whole number as a float.
     IntToFloat,
-    /// To the nearest whole number.
+    /// Rounds half away from zero.
     NumericToInt(Width),
-    /// A decimal as a float.
     NumericToFloat,
-    /// To the nearest whole number, halves to even.
+    /// Rounds half to even.
     FloatToInt(Width),
-    /// A float as a decimal of 15 digits.
+    /// To a decimal of 15 significant digits.
     FloatToNumeric,
-    /// A decimal of so many digits.
+    /// Rounds to `scale` digits after the decimal point and checks the precision.
     FitNumeric {
-        /// Digits.
         precision: u8,
-        /// Digits behind the point.
         scale: u8,
     },
-    /// Text of at most so many characters.
+    /// Enforces the maximum length, in characters.
     FitVarchar {
-        /// Characters.
         length: u32,
-        /// Whether it is cut.
+        /// Whether the cast is explicit: it then truncates, instead of failing.
         explicit: bool,
     },
-    /// Text of so many characters, without the blanks at its end.
+    /// Enforces the maximum length, in characters, and strips trailing blanks.
     FitChar {
-        /// Characters; any number if there is none.
+        /// Maximum number of characters; `None` for any number.
         length: Option<u32>,
-        /// Whether it is cut.
+        /// Whether the cast is explicit: it then truncates, instead of failing.
         explicit: bool,
     },
-    /// Whether it is not zero.
+    /// True unless the integer is zero.
     IntToBool,
-    /// One if it is true.
+    /// 1 for true, 0 for false.
     BoolToInt,
-    /// The beginning of a day.
+    /// Midnight at the beginning of the day.
     DateToTimestamp,
-    /// The day.
     TimestampToDate,
-    /// The value as text, as PostgreSQL converts it.
+    /// To text, as PostgreSQL casts it.
     ToText(SqlType),
-    /// The value as text, as PostgreSQL prints it: differs for truth values and `character`.
+    /// To text, as PostgreSQL prints it; differs from `ToText` for `boolean` and `character`.
     Print(SqlType),
-    /// A value read from text.
+    /// Parses text.
     Read(SqlType),
-    /// Each element of an array.
+    /// Casts each element of an array.
     Elements(Box<Conversion>),
-    /// One after the other.
     Steps(Box<[Conversion]>),
 }
 
 impl Conversion {
-    /// The conversion from a type into another. One that PostgreSQL has not goes through text.
+    /// Returns the cast from one type to another. A pair for which PostgreSQL has no cast goes
+    /// through text.
     pub fn between(from: &SqlType, to: &SqlType, kind: CastKind) -> Self {
         if let (SqlType::Array(from), SqlType::Array(to)) = (from, to) {
             return match Self::between(from, to, kind) {
@@ -91,7 +84,7 @@ impl Conversion {
         }
     }
 
-    /// What a type's length or digits ask for.
+    /// Returns the step that enforces the length, or precision and scale, of the target type.
     fn fit(to: &SqlType, explicit: bool) -> Self {
         match *to {
             SqlType::Numeric(Numeric::Declared { precision, scale }) => {
@@ -103,7 +96,7 @@ impl Conversion {
         }
     }
 
-    /// The conversion but for lengths and digits.
+    /// Returns the cast without enforcing length, precision or scale.
     fn base(from: &SqlType, to: &SqlType, kind: CastKind) -> Self {
         let width = |sql_type: &SqlType| match sql_type {
             SqlType::Int2 => Some(Width::Two),
@@ -146,11 +139,11 @@ impl Conversion {
         }
     }
 
-    /// The value converted.
+    /// Applies the cast to a value.
     ///
     /// # Errors
-    /// 22003 and 22008 for what is beyond the type, 22001 for text that is too long, 22P02 and 22007 for text that is no
-    /// value of the type.
+    /// 22003 and 22008 if the value is out of range, 22001 if text is too long, 22P02 and 22007 if
+    /// text is not a value of the target type.
     pub fn apply(&self, value: Value) -> Result<Value> {
         Ok(match (self, value) {
             (_, Value::Null) => Value::Null,
@@ -203,7 +196,7 @@ impl Conversion {
         })
     }
 
-    /// The text as far as it fits.
+    /// Returns the text truncated to the length, or fails if the cast may not truncate.
     fn fit_text<'t>(&self, text: &'t str) -> Result<&'t str> {
         match *self {
             Self::FitVarchar { length, explicit } => text::fit_varchar(text, length, explicit),
@@ -216,10 +209,10 @@ impl Conversion {
     }
 }
 
-/// The nearest whole number, halves away from zero.
+/// Rounds to the nearest integer, half away from zero.
 ///
 /// # Errors
-/// 22003 if it is beyond the width.
+/// 22003 if the result is out of range.
 pub fn numeric_to_int(number: Decimal, width: Width) -> Result<i64> {
     match numeric::to_int(number) {
         Some(number) => width.fit(number),
@@ -227,10 +220,10 @@ pub fn numeric_to_int(number: Decimal, width: Width) -> Result<i64> {
     }
 }
 
-/// The nearest whole number, halves to even.
+/// Rounds to the nearest integer, half to even.
 ///
 /// # Errors
-/// 22003 if it is beyond the width.
+/// 22003 if the result is out of range.
 pub fn float_to_int(number: f64, width: Width) -> Result<i64> {
     let least = match width {
         Width::Two => i64::from(i16::MIN),
@@ -240,10 +233,11 @@ pub fn float_to_int(number: f64, width: Width) -> Result<i64> {
     float::to_int(number, least).ok_or_else(|| Error::out_of_range(width.name()))
 }
 
-/// Reads a truth value: `true`, `yes`, `on`, `1`, their opposites, or the beginning of one that no other has.
+/// Parses a truth value: `true`, `yes`, `on`, `1`, their opposites, or an unambiguous prefix of
+/// one.
 ///
 /// # Errors
-/// 22P02 if it is none.
+/// 22P02 if the text is not a truth value.
 pub fn parse_bool(text: &str) -> Result<bool> {
     let word = text.trim_matches(numeric::is_space).to_ascii_lowercase();
     let begins = |full: &str| !word.is_empty() && full.starts_with(&word);
@@ -257,7 +251,7 @@ pub fn parse_bool(text: &str) -> Result<bool> {
     Err(Error::new(sqlstate::INVALID_TEXT_REPRESENTATION, message))
 }
 
-/// Reads a whole number, see [`integer::parse`].
+/// Parses an integer, see [`integer::parse`].
 pub(crate) fn parse_int(text: &str, width: Width) -> Result<Value> {
     Ok(Value::Int(integer::parse(width, text)?))
 }

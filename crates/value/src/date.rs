@@ -5,24 +5,21 @@ use crate::timestamp::{self, DAY};
 use crate::value::Decimal;
 use compact_str::{CompactString, format_compact};
 
-/// Behind every other day.
 pub const INFINITY: i32 = i32::MAX;
-/// Before every other day.
 pub const MINUS_INFINITY: i32 = i32::MIN;
 
-/// The first day that PostgreSQL has (4714-11-24 BC).
+/// First day that PostgreSQL supports (4714-11-24 BC).
 const FIRST: i64 = -2_451_545;
-/// The day behind its last one.
+/// The day after the last one that PostgreSQL supports.
 const END: i64 = 2_147_483_494 - 2_451_545;
-/// The first day that has no time.
+/// First day that is out of range for a timestamp.
 const TIMESTAMP_END: i32 = 109_203_528 - 2_451_545;
 
-/// Whether it is before or behind all others.
 pub fn is_infinite(days: i32) -> bool {
     days == INFINITY || days == MINUS_INFINITY
 }
 
-/// A number of days since 2000-01-01 as a date.
+/// Returns days since 2000-01-01 as a date, if they are in range.
 pub(crate) fn of_days(days: i64) -> Option<i32> {
     i32::try_from(days).ok().filter(|_| (FIRST..END).contains(&days))
 }
@@ -30,7 +27,7 @@ pub(crate) fn of_days(days: i64) -> Option<i32> {
 /// `days + count`
 ///
 /// # Errors
-/// 22008 if the result is no date.
+/// 22008 if the result is out of range.
 pub fn add_days(days: i32, count: i64) -> Result<i32> {
     if is_infinite(days) {
         return Ok(days);
@@ -38,10 +35,10 @@ pub fn add_days(days: i32, count: i64) -> Result<i32> {
     of_days(i64::from(days) + count).ok_or_else(|| Error::time_out_of_range("date"))
 }
 
-/// Days from the right to the left one.
+/// `left - right`, in days.
 ///
 /// # Errors
-/// 22008 if one is infinite.
+/// 22008 if a date is infinite.
 pub fn subtract(left: i32, right: i32) -> Result<i64> {
     if is_infinite(left) || is_infinite(right) {
         let message = "cannot subtract infinite dates";
@@ -50,10 +47,10 @@ pub fn subtract(left: i32, right: i32) -> Result<i64> {
     Ok(i64::from(left) - i64::from(right))
 }
 
-/// The beginning of the day.
+/// Returns midnight at the beginning of the day.
 ///
 /// # Errors
-/// 22008 if it is beyond the last time.
+/// 22008 if it is out of range for a timestamp.
 pub fn to_timestamp(days: i32) -> Result<i64> {
     match days {
         INFINITY => Ok(timestamp::INFINITY),
@@ -66,7 +63,6 @@ pub fn to_timestamp(days: i32) -> Result<i64> {
     }
 }
 
-/// The day as text.
 pub fn text(days: i32) -> CompactString {
     match days {
         INFINITY => CompactString::const_new("infinity"),
@@ -79,10 +75,11 @@ pub fn text(days: i32) -> CompactString {
     }
 }
 
-/// A field of the day, none of infinite ones.
+/// Returns a field of the date; `None` for an infinite date, except for year and epoch.
 ///
 /// # Errors
-/// 0A000 if days have no such field, 22003 for the seconds of an infinite day, which our decimals cannot hold.
+/// 0A000 if dates do not have the field, 22003 for year and epoch of an infinite date, since our
+/// decimals have no infinity.
 pub fn extract(unit: &str, days: i32) -> Result<Option<Decimal>> {
     if matches!(unit, "hour" | "minute" | "second") {
         let message = format!("unit \"{unit}\" not supported for type date");

@@ -1,112 +1,106 @@
-//! Errors as PostgreSQL reports them: a code, and sentences that are its own.
+//! Errors as PostgreSQL reports them: SQLSTATE and message are PostgreSQL's own.
 
 use std::borrow::Cow;
 use std::fmt;
 
-/// What an expression gives, or why it gives nothing. The error is boxed, so that a result travels in registers.
+/// The result of evaluating an expression. The error is boxed so that a result is returned in
+/// registers.
 pub type Result<T> = std::result::Result<T, Box<Error>>;
 
-/// An error with PostgreSQL's code and words [PostgreSQL 15, appendix A].
+/// An error with PostgreSQL's SQLSTATE and message [PostgreSQL 15, appendix A].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Error {
-    /// Five letters and digits.
+    /// Five characters.
     pub sqlstate: Cow<'static, str>,
-    /// What is wrong.
     pub message: String,
-    /// More about it.
     pub detail: Option<String>,
-    /// What to do.
     pub hint: Option<String>,
 }
 
-/// Codes of errors that expressions have.
+/// The SQLSTATEs that expressions raise.
 pub mod sqlstate {
-    /// A division by zero.
     pub const DIVISION_BY_ZERO: &str = "22012";
-    /// A number beyond its type.
+    /// A number is out of range for its type.
     pub const NUMERIC_VALUE_OUT_OF_RANGE: &str = "22003";
-    /// Text longer than its type.
+    /// Text is longer than its type allows.
     pub const STRING_DATA_RIGHT_TRUNCATION: &str = "22001";
-    /// Text that cannot be read as a value of a type.
+    /// Text is not a value of the target type.
     pub const INVALID_TEXT_REPRESENTATION: &str = "22P02";
-    /// Text that cannot be read as a date or time.
+    /// Text is not a date or time.
     pub const INVALID_DATETIME_FORMAT: &str = "22007";
-    /// A date or time beyond its type.
+    /// A date or time is out of range.
     pub const DATETIME_FIELD_OVERFLOW: &str = "22008";
-    /// An interval beyond its type.
+    /// An interval is out of range.
     pub const INTERVAL_FIELD_OVERFLOW: &str = "22015";
-    /// An argument that a function does not take.
+    /// A function does not accept the argument's value.
     pub const INVALID_PARAMETER_VALUE: &str = "22023";
-    /// A negative length of a part of a text.
+    /// The length of a substring is negative.
     pub const SUBSTRING_ERROR: &str = "22011";
-    /// A pattern that ends in the middle of an escape.
+    /// A `LIKE` pattern ends in the middle of an escape sequence.
     pub const INVALID_ESCAPE_SEQUENCE: &str = "22025";
-    /// A value longer than PostgreSQL can make.
+    /// A value is longer than PostgreSQL can represent.
     pub const PROGRAM_LIMIT_EXCEEDED: &str = "54000";
-    /// Something that is not supported.
     pub const FEATURE_NOT_SUPPORTED: &str = "0A000";
-    /// More than one row where one is wanted.
+    /// A sub-select used as a value returned more than one row.
     pub const CARDINALITY_VIOLATION: &str = "21000";
-    /// Null in a column that refuses it.
+    /// A null in a `NOT NULL` column.
     pub const NOT_NULL_VIOLATION: &str = "23502";
-    /// A plan that does not fit its procedure.
+    /// A plan does not match its procedure.
     pub const INTERNAL_ERROR: &str = "XX000";
 }
 
 impl Error {
-    /// An error without detail and hint.
     pub fn new(sqlstate: &'static str, message: impl Into<String>) -> Box<Self> {
         let message = message.into();
         Box::new(Self { sqlstate: sqlstate.into(), message, detail: None, hint: None })
     }
 
-    /// The same with more about it.
+    /// Adds a detail.
     #[must_use]
     pub fn detail(mut self: Box<Self>, detail: impl Into<String>) -> Box<Self> {
         self.detail = Some(detail.into());
         self
     }
 
-    /// The same with what to do.
+    /// Adds a hint.
     #[must_use]
     pub fn hint(mut self: Box<Self>, hint: impl Into<String>) -> Box<Self> {
         self.hint = Some(hint.into());
         self
     }
 
-    /// Something divided by nothing.
     #[cold]
     pub fn division_by_zero() -> Box<Self> {
         Self::new(sqlstate::DIVISION_BY_ZERO, "division by zero")
     }
 
-    /// A number beyond the type that is named.
+    /// A number is out of range for the named type.
     #[cold]
     pub fn out_of_range(type_name: &str) -> Box<Self> {
         Self::new(sqlstate::NUMERIC_VALUE_OUT_OF_RANGE, format!("{type_name} out of range"))
     }
 
-    /// A date, time or interval beyond the type that is named.
+    /// A date, time or interval is out of range for the named type.
     #[cold]
     pub fn time_out_of_range(type_name: &str) -> Box<Self> {
         Self::new(sqlstate::DATETIME_FIELD_OVERFLOW, format!("{type_name} out of range"))
     }
 
-    /// Text that is no value of a type.
+    /// Text is not a value of the named type.
     #[cold]
     pub fn invalid_text(type_name: &str, text: &str) -> Box<Self> {
         let message = format!("invalid input syntax for type {type_name}: \"{text}\"");
         Self::new(sqlstate::INVALID_TEXT_REPRESENTATION, message)
     }
 
-    /// Text that is no value of a type, and is not shown.
+    /// As [`Error::invalid_text`], without quoting the text.
     #[cold]
     pub fn invalid_text_plain(type_name: &str) -> Box<Self> {
         let message = format!("invalid input syntax for type {type_name}");
         Self::new(sqlstate::INVALID_TEXT_REPRESENTATION, message)
     }
 
-    /// A plan that does not fit its procedure, or an expression without a plan: a mistake of ours.
+    /// A plan does not match its procedure, or an expression has no plan: a bug of ours.
     #[cold]
     pub fn internal(message: impl Into<String>) -> Box<Self> {
         Self::new(sqlstate::INTERNAL_ERROR, message)

@@ -1,11 +1,12 @@
-//! `double precision`, as PostgreSQL computes and prints it [PostgreSQL 15, `src/backend/utils/adt/float.c`].
+//! `double precision`, computed and printed as in PostgreSQL [PostgreSQL 15,
+//! `src/backend/utils/adt/float.c`].
 
 use crate::error::{Error, Result, sqlstate};
 use compact_str::{CompactString, format_compact};
 
-/// Largest decimal exponent of a float that is printed without an exponent.
+/// Largest decimal exponent that is printed in positional notation.
 const PLAIN_EXPONENT_MAX: i32 = 14;
-/// The least one.
+/// Smallest decimal exponent that is printed in positional notation.
 const PLAIN_EXPONENT_MIN: i32 = -4;
 
 fn refuse(what: &str) -> Box<Error> {
@@ -13,7 +14,7 @@ fn refuse(what: &str) -> Box<Error> {
     Error::new(sqlstate::NUMERIC_VALUE_OUT_OF_RANGE, message)
 }
 
-/// The result of an operation, if it is not infinite where no operand is.
+/// Returns the result unless it is infinite and both operands are finite (overflow).
 #[inline]
 fn bounded(result: f64, left: f64, right: f64) -> Result<f64> {
     if result.is_infinite() && !left.is_infinite() && !right.is_infinite() {
@@ -22,19 +23,16 @@ fn bounded(result: f64, left: f64, right: f64) -> Result<f64> {
     Ok(result)
 }
 
-/// `left + right`.
 #[inline]
 pub fn add(left: f64, right: f64) -> Result<f64> {
     bounded(left + right, left, right)
 }
 
-/// `left - right`.
 #[inline]
 pub fn subtract(left: f64, right: f64) -> Result<f64> {
     bounded(left - right, left, right)
 }
 
-/// `left * right`.
 #[inline]
 pub fn multiply(left: f64, right: f64) -> Result<f64> {
     let result = bounded(left * right, left, right)?;
@@ -72,14 +70,14 @@ pub fn sign(number: f64) -> f64 {
     }
 }
 
-/// The nearest whole number, halves to even, if it is from `least` to `-least - 1`.
+/// Rounds to the nearest integer, half to even; `None` unless it is from `least` to `-least - 1`.
 pub fn to_int(number: f64, least: i64) -> Option<i64> {
     let rounded = number.round_ties_even();
     let bound = least as f64;
     (rounded >= bound && rounded < -bound).then_some(rounded as i64)
 }
 
-/// The float as text: the fewest digits that are read as the same float.
+/// Prints the float with the fewest digits that parse back to the same float.
 pub fn text(number: f64) -> CompactString {
     if number.is_nan() {
         return CompactString::const_new("NaN");
@@ -91,7 +89,7 @@ pub fn text(number: f64) -> CompactString {
     let (mantissa, exponent) = exponential.split_once('e').unwrap_or((&exponential, "0"));
     let exponent: i32 = exponent.parse().unwrap_or_default();
     if (PLAIN_EXPONENT_MIN..=PLAIN_EXPONENT_MAX).contains(&exponent) {
-        // What is halfway between two floats has more digits than are printed here without exponent.
+        // A text halfway between two floats has more digits than positional notation shows here.
         let decimals = (decimals(mantissa) as i32 - exponent).max(0) as usize;
         return format_compact!("{number:.decimals$}");
     }
@@ -99,8 +97,9 @@ pub fn text(number: f64) -> CompactString {
     format_compact!("{mantissa}e{sign}{:02}", exponent.abs())
 }
 
-/// The fewest digits that are nearer to the float than to any other: what is halfway between two is read as one of them, but
-/// PostgreSQL does not count on that.
+/// Returns the fewest digits that are closer to this float than to any other. A text exactly
+/// halfway between two floats would still parse as one of them, but PostgreSQL does not rely on
+/// that.
 fn shortest(number: f64) -> CompactString {
     let text = even(number, format_compact!("{number:e}"));
     if !is_halfway(number, &text) {
@@ -112,12 +111,12 @@ fn shortest(number: f64) -> CompactString {
         .unwrap_or(text)
 }
 
-/// Of two texts that are as near to the float as each other, the one whose last digit is even; the standard library gives the
-/// larger one.
+/// Of two texts equally close to the float, returns the one whose last digit is even; the standard
+/// library returns the larger one.
 fn even(number: f64, text: CompactString) -> CompactString {
     let (mantissa, _) = text.split_once('e').unwrap_or((&text, "0"));
     let decimals = decimals(mantissa);
-    // Floats that are halfway between two texts of fewer digits are texts of few digits themselves.
+    // Only floats with few digits lie halfway between two shorter texts.
     if decimals + 1 < f64::DIGITS as usize {
         return text;
     }
@@ -125,14 +124,14 @@ fn even(number: f64, text: CompactString) -> CompactString {
     if even.parse() == Ok(number) { even } else { text }
 }
 
-/// Digits behind the point.
+/// Number of digits after the decimal point.
 fn decimals(mantissa: &str) -> usize {
     mantissa.split_once('.').map_or(0, |(_, fraction)| fraction.len())
 }
 
-/// Whether a text is exactly halfway between the float and one of its neighbours.
+/// Whether the text is exactly halfway between the float and one of its neighbours.
 fn is_halfway(number: f64, text: &str) -> bool {
-    /// Powers of five that can be factors of a number of 54 bits.
+    /// Most factors of five in a 54-bit number.
     const FIVES_MAX: i32 = 23;
     let (mantissa, exponent) = text.split_once('e').unwrap_or((text, "0"));
     let fraction = decimals(mantissa) as i32;
@@ -152,7 +151,8 @@ fn is_halfway(number: f64, text: &str) -> bool {
     };
     let fives = 5_u128.pow(power.unsigned_abs());
     [2 * u128::from(whole) + 1, 2 * u128::from(whole) - 1].into_iter().any(|half| {
-        // digits * 10^power = half * 2^(exponent - 1), with the fives on the side where they are whole.
+        // digits * 10^power = half * 2^(exponent - 1), with the fives on the side where they are
+        // whole.
         let (left, right) =
             if power >= 0 { (digits * fives, half) } else { (digits, half * fives) };
         let twos = |number: u128| number.trailing_zeros() as i32;
@@ -161,10 +161,10 @@ fn is_halfway(number: f64, text: &str) -> bool {
     })
 }
 
-/// Reads a float, which may have white space around it.
+/// Parses a float, with optional white space around it.
 ///
 /// # Errors
-/// 22P02 if it is none, 22003 if it is beyond the type.
+/// 22P02 if the text is not a number, 22003 if it is out of range.
 pub fn parse(text: &str) -> Result<f64> {
     let trimmed = text.trim_matches(crate::numeric::is_space);
     let invalid = || Error::invalid_text("double precision", text);

@@ -1,13 +1,14 @@
-//! `to_char` of numbers, with the formats that procedures may have: `FM`, `0` and `9`.
+//! `to_char` of numbers, with the formats supported in procedures: `FM`, `0` and `9`.
 
 use crate::error::{Error, Result, sqlstate};
 use compact_str::CompactString;
 
-/// A whole number by a format: as many digits as there are `0` and `9`, from the first `0` on also zeros in front, one
-/// character for the sign, and `#` where the number has more digits. `FM` leaves out blanks.
+/// Formats an integer: one digit for each `0` and `9`, with leading zeros from the first `0` on,
+/// one character for the sign, and `#` for each digit if the number has too many. `FM` omits
+/// blanks.
 ///
 /// # Errors
-/// 0A000 if the format has anything else in it.
+/// 0A000 if the format contains anything else.
 pub fn number(number: i64, format: &str) -> Result<CompactString> {
     let (fills, places) = match format.strip_prefix("FM") {
         Some(places) => (false, places),

@@ -1,4 +1,4 @@
-//! Values read from text, as PostgreSQL reads them.
+//! Parses values from text, as PostgreSQL does.
 
 use crate::conversion::{parse_bool, parse_int};
 use crate::error::{Error, Result, sqlstate};
@@ -8,10 +8,10 @@ use crate::value::Value;
 use crate::{float, interval_input, time_input};
 use sql::types::SqlType;
 
-/// A value of a type, without regard for lengths and digits.
+/// Parses a value of a type, without enforcing length, precision or scale.
 ///
 /// # Errors
-/// 22P02, 22003, 22007 or 22008 if the text is none, or beyond the type.
+/// 22P02, 22003, 22007 or 22008 if the text is not a value of the type, or is out of range.
 pub fn read(text: &str, sql_type: &SqlType) -> Result<Value> {
     Ok(match sql_type {
         SqlType::Bool => Value::Bool(parse_bool(text)?),
@@ -35,7 +35,7 @@ pub fn read(text: &str, sql_type: &SqlType) -> Result<Value> {
     })
 }
 
-/// Bytes as hexadecimal digits behind `\x`, or as characters with octal escapes.
+/// Parses `bytea`: hexadecimal digits after `\x`, or characters with octal escapes.
 fn bytes(text: &str) -> Result<Vec<u8>> {
     let refuse = |what: String| Error::new(sqlstate::INVALID_PARAMETER_VALUE, what);
     if let Some(digits) = text.strip_prefix("\\x") {
@@ -69,7 +69,8 @@ fn bytes(text: &str) -> Result<Vec<u8>> {
     Ok(result)
 }
 
-/// An array of one dimension: elements between braces and commas, with double quotes where they are needed.
+/// Parses an array of one dimension: elements in braces, separated by commas, with double quotes
+/// where they are needed.
 fn array(text: &str, element: &SqlType) -> Result<Value> {
     let trimmed = text.trim_matches(numeric::is_space);
     let malformed = |detail: &str| {
@@ -103,7 +104,7 @@ fn array(text: &str, element: &SqlType) -> Result<Value> {
     Ok(Value::Array(values.into()))
 }
 
-/// The text of an element up to a comma or brace, and whether it stood between quotes.
+/// Returns the text of an element up to a comma or brace, and whether it was quoted.
 fn array_element(
     letters: &mut std::iter::Peekable<std::str::Chars<'_>>,
 ) -> std::result::Result<(String, bool), &'static str> {
@@ -120,7 +121,7 @@ fn array_element(
         while letters.next_if(|letter| numeric::is_space(*letter)).is_some() {}
         return Ok((part, true));
     }
-    // White space at the end does not count, unless it is escaped.
+    // Trailing white space is dropped, unless it is escaped.
     let mut kept = 0;
     loop {
         match letters.peek().copied().ok_or(END)? {

@@ -1,10 +1,10 @@
-//! `smallint`, `integer` and `bigint`: arithmetic that ends with an error at the bounds of the type.
+//! `smallint`, `integer` and `bigint` arithmetic; overflow is an error.
 
 use crate::error::sqlstate::NUMERIC_VALUE_OUT_OF_RANGE;
 use crate::error::{Error, Result};
 use compact_str::{CompactString, ToCompactString};
 
-/// How wide an integer is.
+/// Width of an integer type.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Width {
     /// `smallint`
@@ -25,7 +25,7 @@ impl Width {
         }
     }
 
-    /// Whether the number is one of this width.
+    /// Whether the number is in range for this width.
     #[inline]
     pub const fn holds(self, number: i64) -> bool {
         match self {
@@ -35,7 +35,7 @@ impl Width {
         }
     }
 
-    /// The number, if it is one of this width.
+    /// Returns the number if it is in range for this width.
     ///
     /// # Errors
     /// 22003 if it is not.
@@ -58,25 +58,22 @@ impl Width {
     }
 }
 
-/// `left + right`.
 #[inline]
 pub fn add(width: Width, left: i64, right: i64) -> Result<i64> {
     width.checked(left.checked_add(right))
 }
 
-/// `left - right`.
 #[inline]
 pub fn subtract(width: Width, left: i64, right: i64) -> Result<i64> {
     width.checked(left.checked_sub(right))
 }
 
-/// `left * right`.
 #[inline]
 pub fn multiply(width: Width, left: i64, right: i64) -> Result<i64> {
     width.checked(left.checked_mul(right))
 }
 
-/// `left / right` without its fraction.
+/// `left / right`, truncated.
 #[inline]
 pub fn divide(width: Width, left: i64, right: i64) -> Result<i64> {
     if right == 0 {
@@ -85,7 +82,7 @@ pub fn divide(width: Width, left: i64, right: i64) -> Result<i64> {
     width.checked(left.checked_div(right))
 }
 
-/// What the division leaves, with the sign of the dividend.
+/// Remainder, with the sign of the dividend.
 #[inline]
 pub fn modulo(left: i64, right: i64) -> Result<i64> {
     if right == 0 {
@@ -94,19 +91,17 @@ pub fn modulo(left: i64, right: i64) -> Result<i64> {
     Ok(left.wrapping_rem(right))
 }
 
-/// `-number`.
 #[inline]
 pub fn negate(width: Width, number: i64) -> Result<i64> {
     width.checked(number.checked_neg())
 }
 
-/// The number without its sign.
 #[inline]
 pub fn abs(width: Width, number: i64) -> Result<i64> {
     width.checked(number.checked_abs())
 }
 
-/// `number << count`, of which only the lowest bits count, as the processor has it.
+/// `number << count`; as on the processor, only the low bits of `count` matter.
 pub fn shift_left(width: Width, number: i64, count: i64) -> i64 {
     match width {
         Width::Two => i64::from((number as i32).wrapping_shl(count as u32) as i16),
@@ -115,7 +110,7 @@ pub fn shift_left(width: Width, number: i64, count: i64) -> i64 {
     }
 }
 
-/// `number >> count`, with the sign in front.
+/// `number >> count`, keeping the sign.
 pub fn shift_right(width: Width, number: i64, count: i64) -> i64 {
     match width {
         Width::Two | Width::Four => i64::from((number as i32).wrapping_shr(count as u32)),
@@ -123,15 +118,14 @@ pub fn shift_right(width: Width, number: i64, count: i64) -> i64 {
     }
 }
 
-/// The number as text.
 pub fn text(number: i64) -> CompactString {
     number.to_compact_string()
 }
 
-/// Reads a number, which may have white space around it.
+/// Parses an integer, with optional white space around it.
 ///
 /// # Errors
-/// 22P02 if it is none, 22003 if it is beyond the type.
+/// 22P02 if the text is not a number, 22003 if it is out of range.
 pub fn parse(width: Width, text: &str) -> Result<i64> {
     let trimmed = text.trim_matches(crate::numeric::is_space);
     let digits = trimmed.strip_prefix(['+', '-']).unwrap_or(trimmed);

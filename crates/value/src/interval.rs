@@ -5,9 +5,9 @@ use crate::timestamp::{DAY, HOUR, SECOND, seconds_text};
 use crate::value::{Decimal, Interval};
 use compact_str::{CompactString, format_compact};
 
-/// Days of a month, where months become days.
+/// Days per month, when months are converted to days.
 const MONTH_DAYS: f64 = 30.0;
-/// Seconds of a day, where days become seconds.
+/// Seconds per day, when days are converted to seconds.
 const DAY_SECONDS: f64 = 86_400.0;
 
 fn out_of_range() -> Box<Error> {
@@ -50,7 +50,8 @@ pub fn negate(interval: Interval) -> Result<Interval> {
     )
 }
 
-/// `interval * factor`: fractions of months become days of 24 hours, 30 of which are a month.
+/// `interval * factor`. Fractions of months become days (30 per month), fractions of days become
+/// time (24 hours per day).
 pub fn multiply(interval: Interval, factor: f64) -> Result<Interval> {
     scaled(interval, |part| part * factor)
 }
@@ -66,7 +67,7 @@ pub fn divide(interval: Interval, divisor: f64) -> Result<Interval> {
     scaled(interval, |part| part / divisor)
 }
 
-/// A number of seconds without the noise behind its microseconds (`TSROUND`).
+/// Rounds seconds to whole microseconds (`TSROUND`).
 fn rounded(seconds: f64) -> f64 {
     (seconds * 1e6).round_ties_even() / 1e6
 }
@@ -95,7 +96,7 @@ fn scaled(interval: Interval, scale: impl Fn(f64) -> f64) -> Result<Interval> {
     Ok(result)
 }
 
-/// The interval as text, in the style `postgres`.
+/// Prints the interval in the style `postgres`.
 pub fn text(interval: Interval) -> CompactString {
     let mut text = CompactString::default();
     let mut before_negative = false;
@@ -128,10 +129,10 @@ pub fn text(interval: Interval) -> CompactString {
     text
 }
 
-/// A part of an interval.
+/// Returns a field of the interval.
 ///
 /// # Errors
-/// 0A000 if intervals have none of that name.
+/// 0A000 if intervals do not have the field.
 pub fn extract(unit: &str, interval: Interval) -> Result<Decimal> {
     let (months, time) = (i64::from(interval.months), interval.microseconds);
     Ok(match unit {
@@ -143,7 +144,7 @@ pub fn extract(unit: &str, interval: Interval) -> Result<Decimal> {
         "minute" => Decimal::from_int(time % HOUR / (60 * SECOND)),
         "second" => Decimal::new(i128::from(time % (60 * SECOND)), 6),
         "epoch" => {
-            // A year has 365.25 days here.
+            // A year counts as 365.25 days here.
             let quarter_days = 1461 * (months / 12) + 120 * (months % 12);
             let quarters = i128::from(quarter_days) + 4 * i128::from(interval.days);
             Decimal::new(quarters * i128::from(DAY / 4) + i128::from(time), 6)

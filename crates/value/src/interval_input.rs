@@ -1,25 +1,22 @@
-//! Intervals read from text: `1 year 2 mons -3 days 04:05:06.7`, `1.5 hours`, `2 weeks ago`.
+//! Parses intervals: `1 year 2 mons -3 days 04:05:06.7`, `1.5 hours`, `2 weeks ago`.
 
 use crate::error::{Error, Result, sqlstate};
 use crate::time_input::fraction_of;
 use crate::timestamp::{DAY, HOUR, SECOND};
 use crate::value::Interval;
 
-/// What a unit is counted in.
+/// A unit as a multiple of months, days or microseconds.
 #[derive(Clone, Copy)]
 enum Unit {
-    /// So many months.
     Months(i64),
-    /// So many days.
     Days(i64),
-    /// So many microseconds.
     Microseconds(i64),
 }
 
-/// Reads an interval.
+/// Parses an interval.
 ///
 /// # Errors
-/// 22007 if it is none, 22015 if it is beyond the type.
+/// 22007 if the text is not an interval, 22015 if it is out of range.
 pub fn interval(text: &str) -> Result<Interval> {
     let invalid = || {
         let message = format!("invalid input syntax for type interval: \"{text}\"");
@@ -57,7 +54,7 @@ struct Parts {
 }
 
 impl Parts {
-    /// Takes a number with its unit, or a time, from the beginning, and gives what follows.
+    /// Parses a number with its unit, or a time, at the beginning, and returns the rest.
     fn take<'t>(&mut self, text: &'t str) -> Option<&'t str> {
         let negative = text.starts_with('-');
         let sign = if negative { -1 } else { 1 };
@@ -90,7 +87,7 @@ impl Parts {
         Some(rest)
     }
 
-    /// `4:05` or `4:05:06.7`, of which the hours have been read.
+    /// Parses the rest of `4:05` or `4:05:06.7`; the hours are already parsed.
     fn take_time<'t>(&mut self, hours: i128, text: &'t str, sign: i64) -> Option<&'t str> {
         let (minutes, rest) = split(text, |c| c.is_ascii_digit());
         let minutes: i128 = minutes.parse().ok()?;
@@ -113,7 +110,8 @@ impl Parts {
         Some(rest)
     }
 
-    /// Adds a number of units; the fraction of months becomes days of which 30 are one, and that of days, microseconds.
+    /// Adds a number of units. A fraction of months becomes days (30 per month), a fraction of days
+    /// becomes microseconds.
     fn add(&mut self, unit: Unit, whole: i128, fraction: &str, sign: i64) {
         let sign = i128::from(sign);
         let fraction: f64 = format!("0.{fraction}0").parse().unwrap_or(0.0);
@@ -144,12 +142,12 @@ impl Parts {
     }
 }
 
-/// The beginning of which all characters are of a kind, and the rest.
+/// Splits the text after the leading characters of a kind.
 fn split(text: &str, kind: impl Fn(char) -> bool) -> (&str, &str) {
     text.split_at(text.find(|letter| !kind(letter)).unwrap_or(text.len()))
 }
 
-/// A unit by its name; seconds if there is none.
+/// Returns the unit of a name; seconds if the name is empty.
 fn unit(name: &str) -> Option<Unit> {
     Some(match name {
         "microsecond" | "microseconds" | "us" | "usec" | "usecs" | "useconds" | "usecond" => {

@@ -1,12 +1,12 @@
-//! Values of SQL, and what expressions make of them, as PostgreSQL does: results, errors and their codes.
+//! SQL values and expression evaluation with PostgreSQL's results, errors and SQLSTATEs.
 //!
 //! ```text
-//! value             a value                    error        PostgreSQL's codes and sentences
-//! formula           an expression, ready       scope        what it is evaluated over
-//! aggregate         functions of a group       conversion   from one type to another
+//! value             a value                    error        PostgreSQL's SQLSTATEs and messages
+//! formula           a compiled expression      scope        the values that an evaluation reads
+//! aggregate         aggregate functions        conversion   casts
 //! order             comparisons, hashes        row          values of columns and keys
 //! integer, numeric, float, text, like, format, date, timestamp, interval
-//!                   what the functions and operators do, for generated code to call
+//!                   functions and operators, also called by generated code
 //! input, output     values from text and as text; time_input, interval_input
 //! ```
 #![forbid(unsafe_code)]

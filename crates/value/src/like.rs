@@ -3,7 +3,7 @@
 use crate::error::{Error, Result, sqlstate};
 use compact_str::CompactString;
 
-/// A pattern that is nothing but a text with `%` at its ends, which is found much faster than others.
+/// A pattern with `%` only at its ends, which is matched much faster than a general pattern.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Simple {
     /// `text`
@@ -17,7 +17,7 @@ pub enum Simple {
 }
 
 impl Simple {
-    /// The pattern, if it is one of these.
+    /// Returns the pattern if it is one of these.
     pub fn of(pattern: &str) -> Option<Self> {
         let (open, rest) = match pattern.strip_prefix('%') {
             Some(rest) => (true, rest),
@@ -39,7 +39,6 @@ impl Simple {
         })
     }
 
-    /// Whether `text` matches.
     #[inline]
     pub fn matches(&self, text: &str) -> bool {
         match self {
@@ -51,10 +50,11 @@ impl Simple {
     }
 }
 
-/// Longest text that is searched from each of its bytes: what is made ready to search faster takes longer than this.
+/// Longest text that is searched byte by byte; building a faster searcher takes longer than
+/// searching this.
 const SHORT_BYTES: usize = 256;
 
-/// Whether `wanted` stands somewhere in `text`.
+/// Whether `text` contains `wanted`.
 fn contains(text: &str, wanted: &str) -> bool {
     let (bytes, sought) = (text.as_bytes(), wanted.as_bytes());
     if sought.is_empty() || bytes.len() > SHORT_BYTES {
@@ -63,15 +63,15 @@ fn contains(text: &str, wanted: &str) -> bool {
     bytes.windows(sought.len()).any(|part| part[0] == sought[0] && part == sought)
 }
 
-/// Whether `text` matches `pattern`: `%` stands for any characters, `_` for one, and a backslash takes away the meaning of
-/// what follows. Of letters, `ignores_case` makes those of ASCII equal.
+/// Whether `text` matches `pattern`: `%` matches any characters, `_` one character, and a backslash
+/// escapes the next one. `ignores_case` folds ASCII letters only.
 ///
 /// # Errors
-/// 22025 if the pattern ends in a backslash, unless the answer is known before it is reached.
+/// 22025 if the pattern ends in a backslash and matching reaches it.
 pub fn matches(text: &str, pattern: &str, ignores_case: bool) -> Result<bool> {
     let (text, pattern) = (text.as_bytes(), pattern.as_bytes());
     let (mut at, mut next) = (0, 0);
-    // Where to go on if a guess was wrong: behind the last `%`, with one character more for it.
+    // Where to resume after a mismatch: after the last `%`, which then matches one more character.
     let mut retry: Option<(usize, usize)> = None;
     loop {
         if at == text.len() {
@@ -120,7 +120,7 @@ fn is_same(left: u8, right: u8, ignores_case: bool) -> bool {
     if ignores_case { left.eq_ignore_ascii_case(&right) } else { left == right }
 }
 
-/// Where the character ends that begins at `at`.
+/// Returns the end of the character that begins at `at`.
 fn after_character(text: &[u8], at: usize) -> usize {
     let mut end = at + 1;
     while text.get(end).is_some_and(|byte| byte & 0xc0 == 0x80) {

@@ -1,21 +1,21 @@
-//! `numeric`: decimals of up to 38 digits, with the digits behind the point that PostgreSQL would show.
+//! `numeric`: decimals of up to 38 digits, with PostgreSQL's display scale.
 //!
-//! What needs more digits is an error, where PostgreSQL goes on to 131072 of them; there are no NaN and no infinities.
-//! [PostgreSQL 15, `src/backend/utils/adt/numeric.c`]
+//! A value that needs more digits is an error, whereas PostgreSQL allows 131072; NaN and infinities
+//! are not supported. [PostgreSQL 15, `src/backend/utils/adt/numeric.c`]
 
 use crate::error::{Error, Result, sqlstate};
 use crate::value::Decimal;
 use compact_str::CompactString;
 use std::cmp::Ordering;
 
-/// Digits that always fit.
+/// Number of digits that always fit.
 pub const DIGITS_MAX: u32 = 38;
-/// Significant digits of a quotient at least (`NUMERIC_MIN_SIG_DIGITS`).
+/// Minimum number of significant digits of a quotient (`NUMERIC_MIN_SIG_DIGITS`).
 const QUOTIENT_DIGITS: i32 = 16;
-/// Decimal digits in one of PostgreSQL's digits (`DEC_DIGITS`), which decide how many a quotient has.
+/// Decimal digits in one of PostgreSQL's base-10000 digits (`DEC_DIGITS`), which determine the
+/// scale of a quotient.
 const GROUP: i32 = 4;
 
-/// Powers of ten.
 const POWERS: [i128; DIGITS_MAX as usize + 1] = {
     let mut powers = [1; DIGITS_MAX as usize + 1];
     let mut at = 1;
@@ -33,19 +33,18 @@ impl Decimal {
         Self { units, scale }
     }
 
-    /// A whole number.
     #[inline]
     pub const fn from_int(number: i64) -> Self {
         Self { units: number as i128, scale: 0 }
     }
 
-    /// Digits, without zeros in front.
+    /// Number of digits without leading zeros.
     fn digits(self) -> i32 {
         self.units.unsigned_abs().checked_ilog10().map_or(0, |log| log as i32 + 1)
     }
 }
 
-/// A number that needs more digits than we have.
+/// The number needs more than 38 digits.
 #[cold]
 fn too_wide() -> Box<Error> {
     Error::new(sqlstate::NUMERIC_VALUE_OUT_OF_RANGE, "value overflows numeric format")
@@ -53,7 +52,7 @@ fn too_wide() -> Box<Error> {
         .hint("Round the operands to fewer digits behind the point.")
 }
 
-/// Units of no more digits than we have.
+/// Returns the units if they have at most 38 digits.
 #[inline]
 fn bounded(units: Option<i128>) -> Result<i128> {
     const BOUND: u128 = POWERS[DIGITS_MAX as usize].unsigned_abs();
@@ -67,7 +66,7 @@ fn power(exponent: u32) -> Result<i128> {
     POWERS.get(exponent as usize).copied().ok_or_else(too_wide)
 }
 
-/// The units of a number with more digits behind the point.
+/// Returns the units of the number at a larger scale.
 #[inline]
 fn units_at(number: Decimal, scale: u8) -> Result<i128> {
     if number.scale == scale || number.units == 0 {
@@ -85,21 +84,19 @@ fn aligned(left: Decimal, right: Decimal) -> Result<(i128, i128, u8)> {
     Ok((units_at(left, scale)?, units_at(right, scale)?, scale))
 }
 
-/// `left + right`.
 #[inline]
 pub fn add(left: Decimal, right: Decimal) -> Result<Decimal> {
     let (left, right, scale) = aligned(left, right)?;
     Ok(Decimal::new(bounded(left.checked_add(right))?, scale))
 }
 
-/// `left - right`.
 #[inline]
 pub fn subtract(left: Decimal, right: Decimal) -> Result<Decimal> {
     let (left, right, scale) = aligned(left, right)?;
     Ok(Decimal::new(bounded(left.checked_sub(right))?, scale))
 }
 
-/// `left * right`, with the digits behind the point of both.
+/// `left * right`; the scale is the sum of both scales.
 #[inline]
 pub fn multiply(left: Decimal, right: Decimal) -> Result<Decimal> {
     let units = match (i64::try_from(left.units), i64::try_from(right.units)) {
@@ -109,7 +106,7 @@ pub fn multiply(left: Decimal, right: Decimal) -> Result<Decimal> {
     Ok(Decimal::new(units, left.scale.checked_add(right.scale).ok_or_else(too_wide)?))
 }
 
-/// `left / right`, with 16 significant digits at least, and rounded half away from zero.
+/// `left / right` with at least 16 significant digits, rounded half away from zero.
 ///
 /// # Errors
 /// 22012 if the divisor is zero.
@@ -121,7 +118,7 @@ pub fn divide(left: Decimal, right: Decimal) -> Result<Decimal> {
     quotient(left, right, scale)
 }
 
-/// The quotient with `scale` digits behind the point.
+/// Returns the quotient at `scale`.
 fn quotient(left: Decimal, right: Decimal, scale: u8) -> Result<Decimal> {
     let negative = (left.units < 0) != (right.units < 0);
     let mut divisor = right.units.unsigned_abs();
@@ -156,7 +153,7 @@ fn quotient(left: Decimal, right: Decimal, scale: u8) -> Result<Decimal> {
     Ok(Decimal::new(if negative { -units } else { units }, scale))
 }
 
-/// Digits behind the point of a quotient (`select_div_scale`).
+/// Returns the scale of a quotient (`select_div_scale`).
 fn quotient_scale(left: Decimal, right: Decimal) -> u8 {
     let (left_weight, left_digit) = first_group(left);
     let (right_weight, right_digit) = first_group(right);
@@ -168,7 +165,8 @@ fn quotient_scale(left: Decimal, right: Decimal) -> u8 {
     scale.clamp(left.scale.max(right.scale).into(), u8::MAX.into()) as u8
 }
 
-/// The first of PostgreSQL's digits that is not zero, which are groups of four, counted from the point; and which one it is.
+/// Returns the weight and the value of the first non-zero digit in base 10000, PostgreSQL's
+/// representation.
 fn first_group(number: Decimal) -> (i32, u128) {
     let digits = number.digits();
     if digits == 0 {
@@ -186,7 +184,7 @@ fn first_group(number: Decimal) -> (i32, u128) {
     (weight, group)
 }
 
-/// What `left / right` leaves, with the sign of the dividend.
+/// Remainder of `left / right`, with the sign of the dividend.
 ///
 /// # Errors
 /// 22012 if the divisor is zero.
@@ -198,13 +196,11 @@ pub fn modulo(left: Decimal, right: Decimal) -> Result<Decimal> {
     Ok(Decimal::new(left.checked_rem(right).unwrap_or(0), scale))
 }
 
-/// `-number`.
 #[inline]
 pub fn negate(number: Decimal) -> Decimal {
     Decimal::new(-number.units, number.scale)
 }
 
-/// The number without its sign.
 #[inline]
 pub fn abs(number: Decimal) -> Decimal {
     Decimal::new(number.units.abs(), number.scale)
@@ -215,7 +211,7 @@ pub fn sign(number: Decimal) -> Decimal {
     Decimal::new(number.units.signum(), 0)
 }
 
-/// How digits are left out.
+/// Rounding of dropped digits.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Rounding {
     HalfAway,
@@ -224,7 +220,7 @@ enum Rounding {
     Zero,
 }
 
-/// Without its last `count` digits.
+/// Drops the last `count` digits.
 fn drop_digits(units: i128, count: u32, rounding: Rounding) -> i128 {
     let Some(&power) = POWERS.get(count as usize) else {
         return match rounding {
@@ -242,7 +238,7 @@ fn drop_digits(units: i128, count: u32, rounding: Rounding) -> i128 {
     }
 }
 
-/// The number with `scale` digits behind the point; of a negative scale, with zeros in front of it.
+/// Returns the number at `scale`; a negative scale rounds to tens, hundreds and so on.
 fn with_scale(number: Decimal, scale: i32, rounding: Rounding) -> Result<Decimal> {
     let dropped = i32::from(number.scale).saturating_sub(scale);
     if dropped <= 0 {
@@ -260,28 +256,28 @@ fn with_scale(number: Decimal, scale: i32, rounding: Rounding) -> Result<Decimal
     Ok(Decimal::new(bounded(units.checked_mul(zeros))?, 0))
 }
 
-/// To the nearest, halves away from zero, with `scale` digits behind the point.
+/// Rounds to `scale`, half away from zero.
 #[inline]
 pub fn round(number: Decimal, scale: i32) -> Result<Decimal> {
     with_scale(number, scale, Rounding::HalfAway)
 }
 
-/// Towards zero, with `scale` digits behind the point.
+/// Truncates to `scale`.
 pub fn trunc(number: Decimal, scale: i32) -> Result<Decimal> {
     with_scale(number, scale, Rounding::Zero)
 }
 
-/// Downwards, to a whole number.
+/// Rounds down to an integer.
 pub fn floor(number: Decimal) -> Result<Decimal> {
     with_scale(number, 0, Rounding::Down)
 }
 
-/// Upwards, to a whole number.
+/// Rounds up to an integer.
 pub fn ceil(number: Decimal) -> Result<Decimal> {
     with_scale(number, 0, Rounding::Up)
 }
 
-/// The number as one of `numeric(precision, scale)`.
+/// Casts to `numeric(precision, scale)`.
 ///
 /// # Errors
 /// 22003 if it has more digits than `precision`.
@@ -308,7 +304,7 @@ fn overflow(precision: u8, scale: u8) -> Box<Error> {
     ))
 }
 
-/// The order of two numbers; digits behind the point that are zero do not count.
+/// Compares two numbers; trailing zeros after the decimal point do not count.
 #[inline]
 pub fn order(left: Decimal, right: Decimal) -> Ordering {
     if left.scale == right.scale {
@@ -319,12 +315,13 @@ pub fn order(left: Decimal, right: Decimal) -> Ordering {
         return left.cmp(&right);
     }
     let wider = if left.scale < right.scale { left.units } else { right.units };
-    // The one with fewer digits behind the point is too large to be written with as many as the other, so it is farther from 0.
+    // The number with the smaller scale is too large to be represented at the other's scale, so it
+    // is farther from 0.
     let order = wider.cmp(&0);
     if left.scale < right.scale { order } else { order.reverse() }
 }
 
-/// The number without zeros at its end behind the point.
+/// Returns the number without trailing zeros after the decimal point.
 pub fn without_zeros(mut number: Decimal) -> Decimal {
     if number.units == 0 {
         return Decimal::new(0, 0);
@@ -336,7 +333,7 @@ pub fn without_zeros(mut number: Decimal) -> Decimal {
     number
 }
 
-/// The nearest whole number, halves away from zero, if it is one of 64 bits.
+/// Rounds to the nearest integer, half away from zero; `None` if it does not fit in 64 bits.
 #[inline]
 pub fn to_int(number: Decimal) -> Option<i64> {
     let units = match number.scale {
@@ -346,21 +343,21 @@ pub fn to_int(number: Decimal) -> Option<i64> {
     i64::try_from(units).ok()
 }
 
-/// The nearest float.
+/// Rounds to the nearest float.
 pub fn to_float(number: Decimal) -> f64 {
-    /// Largest whole number below which all are floats.
+    /// All integers up to this one are floats.
     const EXACT: u128 = 1 << 53;
-    // Both are exact, so that the quotient is rounded once.
+    // Both operands are exact, so that only the quotient is rounded.
     if number.units.unsigned_abs() <= EXACT && number.scale <= 22 {
         return number.units as f64 / POWERS[usize::from(number.scale)] as f64;
     }
     text(number).parse().unwrap_or(f64::NAN)
 }
 
-/// A float with the 15 digits that it has in any case.
+/// Converts a float, rounded to the 15 digits that every float has.
 ///
 /// # Errors
-/// 22003 for what has no decimal of 38 digits: infinities, NaN, and numbers that are very large or small.
+/// 22003 for infinities, NaN, and numbers too large or too small for 38 digits.
 pub fn from_float(number: f64) -> Result<Decimal> {
     if !number.is_finite() {
         return Err(too_wide());
@@ -369,16 +366,15 @@ pub fn from_float(number: f64) -> Result<Decimal> {
     Ok(without_zeros(decimal))
 }
 
-/// The number as text.
 pub fn text(number: Decimal) -> CompactString {
-    // 39 digits of units, a sign, a point, and zeros in front of small ones.
+    // Room for 39 digits of units, sign, decimal point and leading zeros.
     let mut buffer = [b'0'; u8::MAX as usize + 44];
     let mut at = buffer.len();
     let mut units = number.units.unsigned_abs();
     let mut written = 0;
     let scale = usize::from(number.scale);
     while units > 0 || written <= scale {
-        // The lower half of long numbers first: division of 64 bits is much faster.
+        // Print the lower half of a long number first: 64-bit division is much faster.
         let (mut part, steps) = match u64::try_from(units) {
             Ok(part) => {
                 units = 0;
@@ -410,10 +406,10 @@ pub fn text(number: Decimal) -> CompactString {
     CompactString::from_utf8_lossy(&buffer[at..])
 }
 
-/// Reads a number: digits with a point, and an exponent.
+/// Parses a number: digits, optional decimal point, optional exponent.
 ///
 /// # Errors
-/// 22P02 if it is none, 22003 if it has too many digits, or is NaN or infinite.
+/// 22P02 if the text is not a number, 22003 if it has too many digits, or is NaN or infinite.
 pub fn parse(text: &str) -> Result<Decimal> {
     let invalid = || Error::invalid_text("numeric", text);
     let trimmed = text.trim_matches(is_space);
@@ -459,7 +455,7 @@ fn exponent_of(text: &str) -> Option<i64> {
     text.parse::<i64>().ok().filter(|exponent| exponent.abs() < i64::from(i32::MAX) / 2)
 }
 
-/// What PostgreSQL takes for white space.
+/// Whether PostgreSQL treats the character as white space.
 pub(crate) fn is_space(letter: char) -> bool {
     matches!(letter, ' ' | '\t' | '\n' | '\r' | '\x0b' | '\x0c')
 }

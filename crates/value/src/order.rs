@@ -1,18 +1,18 @@
-//! Which of two values of a type is greater, which are equal, and hashes of them.
+//! Order, equality and hashes of values.
 //!
-//! Text compares by its bytes, as PostgreSQL does with the collation `C`; blanks at the end of `character` do not count,
-//! because they are not there.
+//! Text compares by its bytes, as PostgreSQL does with the collation `C`. `character` values are
+//! stored without trailing blanks.
 
 use crate::numeric;
 use crate::value::{Decimal, Interval, Value};
 use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};
 
-/// The order of two values of comparable types. Nulls are behind all others and equal each other: that is the order in
-/// which rows are sorted, and by which groups are told apart. A comparison in SQL with a null is null, which the caller
-/// sees to.
+/// Compares two values of comparable types. Nulls equal each other and come after all other values:
+/// this is the order for sorting and grouping. The caller handles SQL comparisons with null, whose
+/// result is null.
 ///
-/// Numbers of different types compare by what they stand for, and so do dates with timestamps.
+/// Numbers of different types compare by their numeric value, and dates compare with timestamps.
 pub fn order(left: &Value, right: &Value) -> Ordering {
     match (left, right) {
         (Value::Int(left), Value::Int(right)) => left.cmp(right),
@@ -34,19 +34,19 @@ pub fn order(left: &Value, right: &Value) -> Ordering {
     }
 }
 
-/// The order of two lists, of which the first difference decides, and then the length.
+/// Compares two lists lexicographically.
 pub fn order_all(left: &[Value], right: &[Value]) -> Ordering {
     let pairs = left.iter().zip(right).map(|(left, right)| order(left, right));
     let difference = pairs.into_iter().find(|order| order.is_ne());
     difference.unwrap_or_else(|| left.len().cmp(&right.len()))
 }
 
-/// The order of floats: NaN equals itself, and is greater than all others.
+/// Compares floats: NaN equals itself, and is greater than all other floats.
 pub fn order_floats(left: f64, right: f64) -> Ordering {
     left.partial_cmp(&right).unwrap_or_else(|| left.is_nan().cmp(&right.is_nan()))
 }
 
-/// The order in a sort: `nulls_first` wherever nulls are to be, whatever the direction.
+/// Compares for `ORDER BY`; `nulls_first` applies regardless of the direction.
 pub fn sort_order(left: &Value, right: &Value, descending: bool, nulls_first: bool) -> Ordering {
     match (left, right) {
         (Value::Null, Value::Null) => Ordering::Equal,
@@ -68,13 +68,15 @@ pub fn equal(left: &Value, right: &Value) -> Option<bool> {
     Some(order(left, right).is_eq())
 }
 
-/// An interval's length, with months of 30 days and days of 24 hours, by which intervals compare.
+/// Returns an interval's length with months of 30 days and days of 24 hours; intervals compare by
+/// it.
 fn span(interval: Interval) -> i128 {
     let days = i128::from(interval.months) * 30 + i128::from(interval.days);
     days * i128::from(crate::timestamp::DAY) + i128::from(interval.microseconds)
 }
 
-/// Values of different types. What stands for nothing comparable, which resolved expressions do not have, compares by type.
+/// Compares values of different types. Values that are not comparable, which resolved expressions
+/// do not contain, compare by type.
 fn order_mixed(left: &Value, right: &Value) -> Ordering {
     match (left, right) {
         (Value::Float(left), right) => order_floats(*left, as_float(right)),
@@ -133,7 +135,7 @@ pub fn hash(value: &Value, state: &mut impl Hasher) {
             state.write_u8(shortest.scale);
         }
         Value::Float(number) if number.is_nan() => state.write_u64(f64::NAN.to_bits()),
-        // Both zeros are equal.
+        // 0.0 and -0.0 are equal.
         Value::Float(number) => state.write_u64((number + 0.0).to_bits()),
         Value::Text(text) => text.as_bytes().hash(state),
         Value::Bytes(bytes) => bytes.hash(state),
@@ -146,7 +148,7 @@ pub fn hash(value: &Value, state: &mut impl Hasher) {
     }
 }
 
-/// Values that groups, distinct rows and hash tables are told apart by. Nulls equal each other.
+/// The key of a group, of a distinct row or of a hash table. Nulls equal each other.
 #[derive(Clone, Debug)]
 pub struct GroupKey(pub Vec<Value>);
 

@@ -1,4 +1,4 @@
-//! Values as text, as PostgreSQL prints them.
+//! Prints values, as PostgreSQL does.
 
 use crate::value::Value;
 use crate::{date, float, integer, interval, numeric, text, timestamp};
@@ -6,7 +6,7 @@ use compact_str::CompactString;
 use sql::types::SqlType;
 use std::fmt::Write;
 
-/// The value as PostgreSQL prints it. Null is no text at all, and empty here.
+/// Prints the value as PostgreSQL does; null as the empty text.
 pub fn text(value: &Value, sql_type: &SqlType) -> CompactString {
     match (value, sql_type) {
         (Value::Null, _) => CompactString::default(),
@@ -35,7 +35,7 @@ pub fn text(value: &Value, sql_type: &SqlType) -> CompactString {
 fn hexadecimal(bytes: &[u8]) -> CompactString {
     let mut text = CompactString::const_new("\\x");
     for byte in bytes {
-        // Writing to a text does not fail.
+        // Writing to a string cannot fail.
         let _ = write!(text, "{byte:02x}");
     }
     text
@@ -87,7 +87,8 @@ fn row<'v>(values: impl Iterator<Item = (&'v Value, &'v SqlType)>) -> CompactStr
     result
 }
 
-/// Between double quotes, with `escape` in front of double quotes, and a backslash in front of backslashes.
+/// Quotes the text with double quotes; `escape` precedes double quotes, a backslash precedes
+/// backslashes.
 fn quote(text: &str, escape: char, result: &mut CompactString) {
     result.push('"');
     for letter in text.chars() {

@@ -7,10 +7,10 @@ use crate::value::{Decimal, Value};
 use compact_str::CompactString;
 use layout::{ColumnType, KeyBuilder, Place, RecordMut, RecordRef, Schema};
 
-/// The value of a column.
+/// Returns the value of a column.
 ///
 /// # Panics
-/// If the column is kept out of line and its value was not fetched, as [`RecordRef::bytes`].
+/// If the column is stored out of line and its value was not fetched, as [`RecordRef::bytes`].
 #[inline]
 pub fn read(record: &RecordRef<'_>, column: usize) -> Value {
     let schema = record.schema();
@@ -32,13 +32,13 @@ pub fn read(record: &RecordRef<'_>, column: usize) -> Value {
     }
 }
 
-/// The value of a column of integers, none if it is null.
+/// Returns the value of an integer column; `None` if it is null.
 #[inline]
 pub fn read_int(record: &RecordRef<'_>, column: usize) -> Option<i64> {
     if record.is_null(column) { None } else { Some(record.int(column)) }
 }
 
-/// The value of a column of decimals, none if it is null.
+/// Returns the value of a decimal column; `None` if it is null.
 #[inline]
 pub fn read_numeric(record: &RecordRef<'_>, column: usize) -> Option<Decimal> {
     match record.schema().columns()[column].column_type {
@@ -71,10 +71,11 @@ fn of_layout(value: layout::Value) -> Value {
     }
 }
 
-/// Sets a column that is not of the key to a value of its type.
+/// Sets a column that is not part of the key.
 ///
 /// # Errors
-/// 23502 if it is null and must not be, 22001 if a text has more bytes than the column, 22003 if a number is beyond it.
+/// 23502 if the value is null and the column is `NOT NULL`, 22001 if a text has more bytes than the
+/// column, 22003 if a number is out of range.
 #[inline]
 pub fn write(
     record: &mut RecordMut<'_>,
@@ -106,7 +107,8 @@ pub fn write(
     Ok(())
 }
 
-/// What a column stores of a number, date, time or truth value; none if it is beyond the column's type.
+/// Returns the stored form of a number, date, time or truth value; `None` if it is out of range for
+/// the column.
 #[inline]
 fn stored(column_type: ColumnType, value: &Value) -> Option<i64> {
     Some(match (column_type, value) {
@@ -127,10 +129,10 @@ fn stored(column_type: ColumnType, value: &Value) -> Option<i64> {
     })
 }
 
-/// What an insert or update says of a null where none may be.
+/// Checks that the column may be null, with the error of an insert or update.
 ///
 /// # Errors
-/// 23502 unless the column may be null.
+/// 23502 if the column is `NOT NULL`.
 #[inline]
 pub fn check_null(schema: &Schema, column: usize) -> Result<()> {
     let described = &schema.columns()[column];
@@ -144,7 +146,7 @@ pub fn check_null(schema: &Schema, column: usize) -> Result<()> {
     Err(Error::new(sqlstate::NOT_NULL_VIOLATION, message))
 }
 
-/// Lengths are characters to PostgreSQL and bytes to a row, see docs/decisions.md.
+/// A length counts characters in PostgreSQL and bytes in a row, see docs/decisions.md.
 #[inline]
 fn check_bytes(column_type: ColumnType, bytes: usize, length: u32) -> Result<()> {
     if bytes <= length as usize {
@@ -165,8 +167,8 @@ fn misfit(schema: &Schema, column: usize) -> Box<Error> {
     Error::new(sqlstate::NUMERIC_VALUE_OUT_OF_RANGE, message)
 }
 
-/// Appends the value of a column to a key, primary or secondary. None if no row can have that value: a number beyond the
-/// column's type, a text that is longer, or null where the column has none.
+/// Appends the value of a column to a primary or secondary key. `None` if the value cannot occur in
+/// the column: a number out of range, a text that is too long, or null in a `NOT NULL` column.
 #[inline]
 pub fn append_to_key(
     builder: KeyBuilder,

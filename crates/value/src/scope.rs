@@ -1,60 +1,64 @@
-//! What an expression is evaluated over.
+//! The values that an expression reads during evaluation.
 
 use crate::error::{Error, Result};
 use crate::value::{Decimal, Value};
 use sql::expression::ColumnRef;
 
-/// Where the values come from that an expression does not have in itself.
+/// The source of all values that an expression does not contain itself.
 pub trait Scope {
-    /// A variable of the procedure, by its position. That of a record is a row, or null as long as it has none.
+    /// A variable of the procedure, by its position. A record variable is a row, or null before the
+    /// first assignment.
     fn variable(&self, variable: usize) -> &Value;
 
-    /// A column of a row; see [`ColumnRef`] and the plan at hand for which.
+    /// A column of a row; [`ColumnRef`] and the current plan say which.
     ///
     /// # Errors
     ///
-    /// What stands there is no value of the column's type.
+    /// The stored bytes are not a value of the column's type.
     fn column(&self, column: ColumnRef) -> Result<Value>;
 
-    /// A column of an integer type, none if it is null. Reading it from the row directly is faster.
+    /// An integer column; `None` if it is null. Implementations may read the row directly, which is
+    /// faster.
     #[inline]
     fn int_column(&self, column: ColumnRef) -> Option<i64> {
         self.column(column).ok()?.as_int()
     }
 
-    /// A decimal column, none if it is null. Reading it from the row directly is faster.
+    /// A decimal column; `None` if it is null. Implementations may read the row directly, which is
+    /// faster.
     #[inline]
     fn numeric_column(&self, column: ColumnRef) -> Option<Decimal> {
         self.column(column).ok()?.as_numeric()
     }
 
-    /// The element at hand of an array that a plan goes through.
+    /// The current element of the array that a plan iterates over.
     fn element(&self) -> &Value;
 
-    /// The first column of the rows of a sub plan, or none if it has not been carried out for this row yet; evaluation then
-    /// ends with [`Stop::Needs`], the caller carries it out, and evaluates again. A plan that is only asked whether it has
-    /// rows may deliver one, and one that is a value, two.
+    /// The first column of a sub plan's rows. `None` if the sub plan has not been executed for this
+    /// row: evaluation then ends with [`Stop::Needs`], and the caller executes the plan and
+    /// evaluates again. A plan under `EXISTS` may return one row only, and a scalar plan two.
     fn sub_plan(&self, plan: usize) -> Option<&[Value]>;
 
-    /// The result of an aggregate of the group at hand, by its position in what [`crate::Formula::of_group`] collected.
+    /// The result of an aggregate of the current group, by its position in the list that
+    /// [`crate::Formula::of_group`] filled.
     fn aggregate(&self, aggregate: usize) -> &Value;
 
-    /// When the transaction began, in microseconds since 2000-01-01 UTC.
+    /// Start of the transaction, in microseconds since 2000-01-01 UTC.
     fn now(&self) -> i64;
 
-    /// The present moment, in microseconds since 2000-01-01 UTC.
+    /// Current time, in microseconds since 2000-01-01 UTC.
     fn clock(&self) -> i64;
 
-    /// A number from 0 to 1, 1 left out.
+    /// A random number in [0, 1).
     fn random(&self) -> f64;
 }
 
-/// Why an evaluation has no result.
+/// Why an evaluation stopped.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Stop {
-    /// The error that PostgreSQL gives, too.
+    /// PostgreSQL raises this error, too.
     Error(Box<Error>),
-    /// The rows of a sub plan are wanted, see [`Scope::sub_plan`].
+    /// The sub plan with this number must be executed first, see [`Scope::sub_plan`].
     Needs(usize),
 }
 
@@ -71,10 +75,10 @@ impl From<Box<Error>> for Box<Stop> {
     }
 }
 
-/// A scope without anything: of constants, and of defaults of columns.
+/// A scope with a clock and nothing else, for constants and column defaults.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Nothing {
-    /// When the transaction began, and the present moment.
+    /// Start of the transaction, and current time.
     pub now: i64,
 }
 

@@ -1,18 +1,18 @@
-//! Functions of texts. Letters beyond ASCII have no capitals, as with the collation `C`.
+//! Text functions. Only ASCII letters have upper and lower case, as with the collation `C`.
 
 use crate::error::{Error, Result, sqlstate};
 use compact_str::CompactString;
 
-/// Most bytes of a value that PostgreSQL makes (`MaxAllocSize`).
+/// Largest value that PostgreSQL can represent, in bytes (`MaxAllocSize`).
 const BYTES_MAX: usize = 0x3fff_ffff;
 
-/// Characters.
+/// Number of characters.
 #[inline]
 pub fn length(text: &str) -> i64 {
     if text.is_ascii() { text.len() as i64 } else { text.chars().count() as i64 }
 }
 
-/// The byte at which character number `at` begins, or the text's end.
+/// Returns the byte offset of character number `at`, or the length of the text.
 fn offset(text: &str, at: usize) -> usize {
     if text.is_ascii() {
         return at.min(text.len());
@@ -20,7 +20,6 @@ fn offset(text: &str, at: usize) -> usize {
     text.char_indices().nth(at).map_or(text.len(), |(byte, _)| byte)
 }
 
-/// The first `count` characters.
 #[inline]
 pub fn first(text: &str, count: usize) -> &str {
     if text.len() <= count {
@@ -29,27 +28,28 @@ pub fn first(text: &str, count: usize) -> &str {
     &text[..offset(text, count)]
 }
 
-/// The first characters; of a negative number, all but the last.
+/// Returns the first `count` characters; if negative, all but the last `-count`.
 pub fn left(text: &str, count: i64) -> &str {
     let count = if count < 0 { (length(text) + count).max(0) } else { count };
     first(text, count as usize)
 }
 
-/// The last characters; of a negative number, all but the first.
+/// Returns the last `count` characters; if negative, all but the first `-count`.
 pub fn right(text: &str, count: i64) -> &str {
     let skipped = if count < 0 { -count } else { (length(text) - count).max(0) };
     &text[offset(text, skipped as usize)..]
 }
 
-/// From character `start` on, counted from 1.
+/// Returns the text from character `start` on, counted from 1.
 pub fn substring_from(text: &str, start: i64) -> &str {
     &text[offset(text, (start - 1).max(0) as usize)..]
 }
 
-/// `count` characters from `start` on, counted from 1; what stands before the first one counts, too.
+/// Returns `count` characters from `start` on, counted from 1; positions before the first character
+/// count, too.
 ///
 /// # Errors
-/// 22011 if the length is negative.
+/// 22011 if `count` is negative.
 pub fn substring(text: &str, start: i64, count: i64) -> Result<&str> {
     if count < 0 {
         let message = "negative substring length not allowed";
@@ -63,21 +63,18 @@ pub fn substring(text: &str, start: i64, count: i64) -> Result<&str> {
     Ok(first(substring_from(text, start), wanted as usize))
 }
 
-/// Small letters.
 pub fn lower(text: &str) -> CompactString {
     let mut result = CompactString::new(text);
     result.make_ascii_lowercase();
     result
 }
 
-/// Capitals.
 pub fn upper(text: &str) -> CompactString {
     let mut result = CompactString::new(text);
     result.make_ascii_uppercase();
     result
 }
 
-/// One text behind the other.
 #[inline]
 pub fn concatenate(left: &str, right: &str) -> CompactString {
     let mut result = CompactString::with_capacity(left.len() + right.len());
@@ -91,7 +88,7 @@ fn too_large() -> Box<Error> {
     Error::new(sqlstate::PROGRAM_LIMIT_EXCEEDED, "requested length too large")
 }
 
-/// What is to stand beside a text so that it has `wanted` characters, or the text cut.
+/// Returns the padding that extends the text to `wanted` characters, or the text truncated.
 fn padding<'t>(
     text: &'t str,
     wanted: i64,
@@ -112,7 +109,7 @@ fn padding<'t>(
     Ok(Ok(fill.chars().cycle().take(wanted - present).collect()))
 }
 
-/// Filled on the left up to a length, or cut.
+/// Pads on the left to `wanted` characters, or truncates.
 ///
 /// # Errors
 /// 54000 if the result is too long.
@@ -123,7 +120,7 @@ pub fn pad_left(text: &str, wanted: i64, fill: &str) -> Result<CompactString> {
     })
 }
 
-/// Filled on the right up to a length, or cut.
+/// Pads on the right to `wanted` characters, or truncates.
 ///
 /// # Errors
 /// 54000 if the result is too long.
@@ -134,22 +131,21 @@ pub fn pad_right(text: &str, wanted: i64, fill: &str) -> Result<CompactString> {
     })
 }
 
-/// Without the characters of `set` at the beginning.
+/// Removes leading characters that are in `set`.
 pub fn trim_left<'t>(text: &'t str, set: &str) -> &'t str {
     text.trim_start_matches(|letter| set.contains(letter))
 }
 
-/// Without the characters of `set` at the end.
+/// Removes trailing characters that are in `set`.
 pub fn trim_right<'t>(text: &'t str, set: &str) -> &'t str {
     text.trim_end_matches(|letter| set.contains(letter))
 }
 
-/// Where `part` begins, counted from 1, or 0 if it is not there.
+/// Returns the position of `part`, counted from 1, or 0 if the text does not contain it.
 pub fn position(text: &str, part: &str) -> i64 {
     text.find(part).map_or(0, |byte| length(&text[..byte]) + 1)
 }
 
-/// Every `part` replaced.
 pub fn replace(text: &str, part: &str, with: &str) -> CompactString {
     if part.is_empty() {
         return text.into();
@@ -157,7 +153,7 @@ pub fn replace(text: &str, part: &str, with: &str) -> CompactString {
     text.replace(part, with).into()
 }
 
-/// Several times.
+/// Repeats the text.
 ///
 /// # Errors
 /// 54000 if the result is too long.
@@ -169,15 +165,14 @@ pub fn repeat(text: &str, count: i64) -> Result<CompactString> {
     Ok(text.repeat(count).into())
 }
 
-/// Backwards.
 pub fn reverse(text: &str) -> CompactString {
     text.chars().rev().collect()
 }
 
-/// The character of a number.
+/// Returns the character with this code point.
 ///
 /// # Errors
-/// 54000 or, of negative numbers, 22023 if there is none.
+/// 22023 if the number is negative, 54000 if it is not a character.
 pub fn character(number: i64) -> Result<CompactString> {
     let refuse = |message: String| Err(Error::new(sqlstate::PROGRAM_LIMIT_EXCEEDED, message));
     match u32::try_from(number) {
@@ -196,30 +191,30 @@ pub fn character(number: i64) -> Result<CompactString> {
     }
 }
 
-/// The number of the first character; 0 of no text.
+/// Returns the code point of the first character; 0 if the text is empty.
 pub fn code(text: &str) -> i64 {
     text.chars().next().map_or(0, |letter| i64::from(u32::from(letter)))
 }
 
-/// The text as `character varying(length)`.
+/// Casts to `character varying(length)`.
 ///
 /// # Errors
-/// 22001 if more than blanks would be cut, and the conversion is not written out.
+/// 22001 if more than blanks would be cut and the cast is implicit.
 #[inline]
 pub fn fit_varchar(text: &str, length: u32, explicit: bool) -> Result<&str> {
     fit(text, length, explicit, "character varying")
 }
 
-/// The text as `character(length)`, without blanks at its end.
+/// Casts to `character(length)`, without trailing blanks.
 ///
 /// # Errors
-/// 22001 if more than blanks would be cut, and the conversion is not written out.
+/// 22001 if more than blanks would be cut and the cast is implicit.
 #[inline]
 pub fn fit_char(text: &str, length: u32, explicit: bool) -> Result<&str> {
     Ok(fit(text, length, explicit, "character")?.trim_end_matches(' '))
 }
 
-/// Filled with blanks up to a number of characters, as `character(length)` is shown.
+/// Pads with blanks to `wanted` characters, as `character(length)` is printed.
 pub fn filled(text: &str, wanted: u32) -> CompactString {
     let missing = (i64::from(wanted) - length(text)).max(0) as usize;
     let mut result = CompactString::with_capacity(text.len() + missing);

@@ -1,22 +1,22 @@
-//! Dates and times read from text.
+//! Parses dates and times.
 //!
-//! We take what ISO 8601 and PostgreSQL itself write, with its words for the ends of time: `2024-02-29`, `2024-02-29 13:00:05.5+02`,
-//! `20240229T130005`, `infinity`, `epoch`. Names of months, other orders of the fields, names of zones but UTC, and words
-//! such as `now` are refused as if they were no dates.
+//! The accepted formats are those that ISO 8601 and PostgreSQL itself write, with PostgreSQL's
+//! special values: `2024-02-29`, `2024-02-29 13:00:05.5+02`, `20240229T130005`, `infinity`,
+//! `epoch`. Names of months, other orders of the fields, names of zones except UTC, and words such
+//! as `now` are refused as if they were not dates.
 
 use crate::date;
 use crate::error::{Error, Result, sqlstate};
 use crate::timestamp::{self, DAY, EPOCH_DAYS, Fields, HOUR, SECOND, days_of, month_days};
 
-/// Why a text is no time.
+/// Why the text is not a time.
 enum Fault {
-    /// It is not written as one.
+    /// The syntax is wrong.
     Syntax,
-    /// A field of it is beyond its bounds.
+    /// A field is out of range.
     Field,
-    /// The month or day is.
+    /// Month or day is out of range.
     MonthOrDay,
-    /// The zone is.
     Zone,
 }
 
@@ -45,23 +45,21 @@ impl Fault {
     }
 }
 
-/// What a text says.
 enum Written {
     Infinity,
     MinusInfinity,
     Epoch,
     Time {
-        /// The time as written.
         fields: Fields,
-        /// How far its zone is east of UTC, in microseconds.
+        /// Offset of its zone east of UTC, in microseconds.
         zone: i64,
     },
 }
 
-/// Reads a date; a time behind it is left out.
+/// Parses a date; a time after it is ignored.
 ///
 /// # Errors
-/// 22007 if it is none, 22008 if a field is beyond its bounds.
+/// 22007 if the text is not a date, 22008 if a field is out of range.
 pub fn date(text: &str) -> Result<i32> {
     match written(text).map_err(|fault| fault.error(text, "date"))? {
         Written::Infinity => Ok(date::INFINITY),
@@ -76,10 +74,10 @@ pub fn date(text: &str) -> Result<i32> {
     }
 }
 
-/// Reads a timestamp. A zone counts only if `zoned`, and is left out otherwise.
+/// Parses a timestamp. A zone is applied if `zoned`, and ignored otherwise.
 ///
 /// # Errors
-/// 22007 if it is none, 22008 if a field is beyond its bounds.
+/// 22007 if the text is not a time, 22008 if a field is out of range.
 pub fn timestamp(text: &str, zoned: bool) -> Result<i64> {
     let type_name = if zoned { "timestamp with time zone" } else { "timestamp" };
     match written(text).map_err(|fault| fault.error(text, type_name))? {
@@ -126,13 +124,13 @@ fn written(text: &str) -> Parsed<Written> {
     let (time, zone) = time_part(rest)?;
     let mut fields = Fields { year, month, day, time: time % DAY };
     if time >= DAY {
-        // The end of a day is the beginning of the next.
+        // 24:00 is the beginning of the next day.
         (fields.year, fields.month, fields.day) = timestamp::date_of(days_of(year, month, day) + 1);
     }
     Ok(Written::Time { fields, zone })
 }
 
-/// Digits at the beginning, and what follows.
+/// Returns the leading digits, and the rest.
 fn digits(text: &str) -> (&str, &str) {
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     text.split_at(end)
@@ -146,7 +144,7 @@ fn number(text: &str) -> Parsed<(i64, &str)> {
     }
 }
 
-/// `2024-02-29`, `2024/2/29`, `20240229`, with what follows.
+/// Parses `2024-02-29`, `2024/2/29` or `20240229`, and returns the rest.
 fn date_part(text: &str) -> Parsed<(&str, i64, i64, &str)> {
     let (year, rest) = digits(text);
     let separator = rest.chars().next().filter(|c| matches!(c, '-' | '/' | '.'));
@@ -156,7 +154,7 @@ fn date_part(text: &str) -> Parsed<(&str, i64, i64, &str)> {
         return Ok((year, number(month)?.0, number(day)?.0, rest));
     };
     if year.len() < 3 {
-        // It would be a day or month in front.
+        // A first number this short would be a day or month.
         return Err(Fault::Syntax);
     }
     let (month, rest) = number(&rest[1..])?;
@@ -165,7 +163,7 @@ fn date_part(text: &str) -> Parsed<(&str, i64, i64, &str)> {
     Ok((year, month, day, rest))
 }
 
-/// Microseconds of the day, and of the zone.
+/// Returns microseconds of the day, and of the zone.
 fn time_part(text: &str) -> Parsed<(i64, i64)> {
     let trimmed = text.trim_start();
     if trimmed.is_empty() {
@@ -194,7 +192,8 @@ fn time_part(text: &str) -> Parsed<(i64, i64)> {
     Ok((time, zone_part(rest.trim_start())?))
 }
 
-/// Hours, minutes and microseconds of `13:05`, `13:05:06.7`, `1305` and `130506.7`, and what follows.
+/// Parses hours, minutes and microseconds of `13:05`, `13:05:06.7`, `1305` or `130506.7`, and
+/// returns the rest.
 fn clock_part(text: &str) -> Parsed<(i64, i64, i64, &str)> {
     let (found, rest) = digits(text);
     if !rest.starts_with(':') {
@@ -216,7 +215,7 @@ fn clock_part(text: &str) -> Parsed<(i64, i64, i64, &str)> {
     }
 }
 
-/// Seconds with a fraction, in microseconds.
+/// Parses seconds with a fraction, in microseconds.
 fn seconds_part(text: &str) -> Parsed<(i64, &str)> {
     let (seconds, rest) = number(text)?;
     let Some(fraction) = rest.strip_prefix('.') else {
@@ -226,13 +225,13 @@ fn seconds_part(text: &str) -> Parsed<(i64, &str)> {
     Ok((seconds * SECOND + fraction_of(found), rest))
 }
 
-/// Digits behind a point as millionths, rounded as PostgreSQL's floats do it.
+/// Returns the digits of a fraction as millionths, rounded like a float, as PostgreSQL does.
 pub(crate) fn fraction_of(digits: &str) -> i64 {
     let fraction: f64 = format!("0.{digits}").parse().unwrap_or(0.0);
     (fraction * SECOND as f64).round_ties_even() as i64
 }
 
-/// `z`, `utc`, `+02`, `-05:30`, `+0530`.
+/// Parses `z`, `utc`, `+02`, `-05:30` or `+0530`.
 fn zone_part(text: &str) -> Parsed<i64> {
     let negative = match text.as_bytes().first() {
         None => return Ok(0),

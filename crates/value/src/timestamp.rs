@@ -1,33 +1,32 @@
-//! Points in time and the calendar [PostgreSQL 15, `src/backend/utils/adt/timestamp.c` and `datetime.c`].
+//! Timestamps and the calendar [PostgreSQL 15, `src/backend/utils/adt/timestamp.c` and
+//! `datetime.c`].
 //!
-//! The session's zone is UTC, so that there is no summer time, and timestamps with and without zone are computed alike.
+//! The session's zone is UTC, so there is no daylight saving time, and timestamps with and without
+//! zone are computed alike.
 
 use crate::error::{Error, Result, sqlstate};
 use crate::value::{Decimal, Interval};
 use compact_str::{CompactString, format_compact};
 
-/// Microseconds of a second.
+/// Microseconds per second.
 pub const SECOND: i64 = 1_000_000;
-/// Microseconds of an hour.
+/// Microseconds per hour.
 pub const HOUR: i64 = 3600 * SECOND;
-/// Microseconds of a day.
+/// Microseconds per day.
 pub const DAY: i64 = 24 * HOUR;
-/// Behind every other time.
 pub const INFINITY: i64 = i64::MAX;
-/// Before every other time.
 pub const MINUS_INFINITY: i64 = i64::MIN;
 
-/// The first time that PostgreSQL has (4714-11-24 BC).
+/// First time that PostgreSQL supports (4714-11-24 BC).
 const FIRST: i64 = -211_813_488_000_000_000;
-/// The time behind its last one.
+/// End of the range that PostgreSQL supports, exclusive.
 const END: i64 = 9_223_371_331_200_000_000;
 /// Days from 1970-01-01 to 2000-01-01.
 pub(crate) const EPOCH_DAYS: i64 = 10_957;
 
-/// A time taken apart. The year before the year 1 is 0.
+/// Calendar fields of a timestamp. The year 1 BC is 0.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Fields {
-    /// The year.
     pub year: i64,
     /// The month, from 1.
     pub month: i64,
@@ -37,9 +36,10 @@ pub struct Fields {
     pub time: i64,
 }
 
-/// Days since 2000-01-01, by the rules of today's calendar at all times.
+/// Returns days since 2000-01-01 in the proleptic Gregorian calendar.
 pub fn days_of(year: i64, month: i64, day: i64) -> i64 {
-    // Years from March on, so that the day of leap years is their last one, in cycles of 400 years.
+    // Count years from March on, so that a leap day is the last day of its year, in cycles of 400
+    // years.
     let shifted = year - i64::from(month <= 2);
     let cycle = shifted.div_euclid(400);
     let of_cycle = shifted.rem_euclid(400);
@@ -48,7 +48,7 @@ pub fn days_of(year: i64, month: i64, day: i64) -> i64 {
     cycle * 146_097 + days - 719_468 - EPOCH_DAYS
 }
 
-/// Year, month and day of a number of days since 2000-01-01.
+/// Returns year, month and day of a number of days since 2000-01-01.
 pub fn date_of(days: i64) -> (i64, i64, i64) {
     let days = days + EPOCH_DAYS + 719_468;
     let cycle = days.div_euclid(146_097);
@@ -61,37 +61,35 @@ pub fn date_of(days: i64) -> (i64, i64, i64) {
     (cycle * 400 + year_of_cycle + i64::from(month <= 2), month, day)
 }
 
-/// Days of a month.
 pub fn month_days(year: i64, month: i64) -> i64 {
     days_of(year + month / 12, month % 12 + 1, 1) - days_of(year, month, 1)
 }
 
 impl Fields {
-    /// The fields of a time that is not infinite.
+    /// Returns the fields of a finite timestamp.
     pub fn of(time: i64) -> Self {
         let (year, month, day) = date_of(time.div_euclid(DAY));
         Self { year, month, day, time: time.rem_euclid(DAY) }
     }
 
-    /// The time, if it is one.
+    /// Returns the timestamp, if it is in range.
     pub fn timestamp(self) -> Option<i64> {
         let days = days_of(self.year, self.month, self.day);
         days.checked_mul(DAY)?.checked_add(self.time).filter(|time| is_valid(*time))
     }
 }
 
-/// Whether it is a time that PostgreSQL has, or infinite.
+/// Whether PostgreSQL supports the timestamp; infinite ones count.
 pub fn is_valid(time: i64) -> bool {
     (FIRST..END).contains(&time) || is_infinite(time)
 }
 
-/// Whether it is before or behind all others.
 #[inline]
 pub fn is_infinite(time: i64) -> bool {
     time == INFINITY || time == MINUS_INFINITY
 }
 
-/// The day; of infinite times, the infinite one.
+/// Returns the day; an infinite date for an infinite timestamp.
 pub fn to_date(time: i64) -> i32 {
     match time {
         INFINITY => i32::MAX,
@@ -104,10 +102,10 @@ fn out_of_range() -> Box<Error> {
     Error::time_out_of_range("timestamp")
 }
 
-/// `time + interval`: months first, then days, then the rest.
+/// `time + interval`: adds months first, then days, then microseconds.
 ///
 /// # Errors
-/// 22008 if the result is no time.
+/// 22008 if the result is out of range.
 pub fn add(time: i64, interval: Interval) -> Result<i64> {
     if is_infinite(time) {
         return Ok(time);
@@ -128,7 +126,7 @@ pub fn add(time: i64, interval: Interval) -> Result<i64> {
 /// `time - interval`.
 ///
 /// # Errors
-/// 22008 if the result is no time.
+/// 22008 if the result is out of range.
 pub fn subtract_interval(time: i64, interval: Interval) -> Result<i64> {
     add(time, crate::interval::negate(interval)?)
 }
@@ -136,29 +134,29 @@ pub fn subtract_interval(time: i64, interval: Interval) -> Result<i64> {
 /// `left - right` in days and microseconds.
 ///
 /// # Errors
-/// 22008 if one is infinite.
+/// 22008 if a timestamp is infinite.
 pub fn subtract(left: i64, right: i64) -> Result<Interval> {
     if is_infinite(left) || is_infinite(right) {
         let message = "cannot subtract infinite timestamps";
         return Err(Error::new(sqlstate::DATETIME_FIELD_OVERFLOW, message));
     }
-    // PostgreSQL 15 lets spans of more than 292 thousand years wrap around, too.
+    // In PostgreSQL 15, spans of more than 292 thousand years wrap around, too.
     let span = left.wrapping_sub(right);
     Ok(Interval { months: 0, days: (span / DAY) as i32, microseconds: span % DAY })
 }
 
-/// The date as PostgreSQL prints it; years before the year 1 are shown by [`era`].
+/// Prints a date as PostgreSQL does; [`era`] adds the suffix of years BC.
 pub(crate) fn date_text(year: i64, month: i64, day: i64) -> CompactString {
     let shown = if year > 0 { year } else { 1 - year };
     format_compact!("{shown:04}-{month:02}-{day:02}")
 }
 
-/// What stands behind years before the year 1.
+/// Returns the suffix of years before the year 1.
 pub(crate) fn era(year: i64) -> &'static str {
     if year > 0 { "" } else { " BC" }
 }
 
-/// Seconds with their fraction, as few digits as it has.
+/// Prints seconds with as few fractional digits as needed.
 pub(crate) fn seconds_text(microseconds: i64) -> CompactString {
     let (seconds, fraction) = (microseconds / SECOND, microseconds % SECOND);
     if fraction == 0 {
@@ -169,7 +167,7 @@ pub(crate) fn seconds_text(microseconds: i64) -> CompactString {
     text
 }
 
-/// The time as text, with its zone if `zoned`.
+/// Prints the timestamp, with its zone if `zoned`.
 pub fn text(time: i64, zoned: bool) -> CompactString {
     match time {
         INFINITY => return CompactString::const_new("infinity"),
@@ -185,10 +183,11 @@ pub fn text(time: i64, zoned: bool) -> CompactString {
     format_compact!("{date} {hours:02}:{minutes:02}:{seconds}{zone}{}", era(fields.year))
 }
 
-/// A field of a time, none of infinite ones.
+/// Returns a field of the timestamp; `None` for an infinite one, except for year and epoch.
 ///
 /// # Errors
-/// 22023 if `unit` is none, 22003 for the seconds of an infinite time, which our decimals cannot hold.
+/// 22023 if timestamps do not have the field, 22003 for year and epoch of an infinite timestamp,
+/// since our decimals have no infinity.
 pub fn extract(unit: &str, time: i64, type_name: &str) -> Result<Option<Decimal>> {
     if is_infinite(time) {
         return match unit {
@@ -213,7 +212,7 @@ pub fn extract(unit: &str, time: i64, type_name: &str) -> Result<Option<Decimal>
     }))
 }
 
-/// A field of a day.
+/// Returns a field of a day.
 pub(crate) fn date_field(unit: &str, days: i64) -> Option<i64> {
     let (year, month, day) = date_of(days);
     // 2000-01-01 was a Saturday.
@@ -238,12 +237,12 @@ fn unknown_unit(unit: &str, type_name: &str) -> Box<Error> {
     Error::new(sqlstate::INVALID_PARAMETER_VALUE, message)
 }
 
-/// The beginning of the unit that the time is in.
+/// Truncates to a unit.
 ///
 /// # Errors
-/// 22023 if `unit` is none.
+/// 22023 if `unit` is not a unit of time.
 pub fn trunc(unit: &str, time: i64, type_name: &str) -> Result<i64> {
-    // Whatever the unit is.
+    // PostgreSQL does not check the unit of infinite timestamps.
     if is_infinite(time) {
         return Ok(time);
     }

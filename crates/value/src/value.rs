@@ -1,81 +1,76 @@
-//! A value of SQL.
+//! SQL values.
 
 use compact_str::CompactString;
 use std::sync::Arc;
 
-/// A value. Its type is known from where it stands; only what operations need of it stands in the value itself.
+/// A value. Its type is known from the expression or column; the value stores only what operations
+/// need.
 ///
-/// Its kind takes a word, which costs nothing, since decimals and texts have three: of a kind in one byte those beside it belong
-/// to the value for some kinds, are copied in pieces that overlap for all, and are waited for by whoever reads them as a word.
+/// The tag is a whole word. It costs no space, since decimals and texts already take three words.
+/// With a one-byte tag the bytes beside it would belong to the value for some variants, so that
+/// every copy would be made of overlapping pieces, and a later load of a whole word would stall on
+/// store forwarding.
 #[derive(Clone, PartialEq, Debug)]
 #[repr(u64)]
 pub enum Value {
-    /// Null, of any type.
     Null,
     /// `boolean`.
     Bool(bool),
     /// `smallint`, `integer` and `bigint`.
     Int(i64),
-    /// `numeric`.
     Numeric(Decimal),
     /// `double precision`.
     Float(f64),
-    /// `text`, `character varying`, and `character` without the blanks at its end.
+    /// `text`, `character varying`, and `character` without its trailing blanks.
     Text(CompactString),
     /// `bytea`.
     Bytes(Arc<[u8]>),
-    /// `date`, in days since 2000-01-01, as in rows. The greatest and least numbers are the infinite dates.
+    /// `date`, in days since 2000-01-01, as in rows. The largest and smallest numbers are the
+    /// infinite dates.
     Date(i32),
-    /// `timestamp` with and without time zone, in microseconds since 2000-01-01, as in rows. The session's zone is UTC. The
-    /// greatest and least numbers are the infinite times.
+    /// `timestamp` with and without time zone, in microseconds since 2000-01-01, as in rows. The
+    /// session's zone is UTC. The largest and smallest numbers are the infinite timestamps.
     Timestamp(i64),
-    /// `interval`.
     Interval(Interval),
     /// An array of one dimension; positions count from 1.
     Array(Arc<[Value]>),
-    /// A row.
     Row(Arc<[Value]>),
 }
 
-/// A decimal: `units` times ten to the power of minus `scale`. 38 digits at most, PostgreSQL has more.
+/// A decimal: `units` * 10^-`scale`. It has at most 38 digits; PostgreSQL has more.
 ///
-/// Aligned as a word is, since values are moved more often than anything else is done with them: a value has 32 bytes so,
-/// and 48 otherwise.
+/// Aligned to 8 bytes, since values are moved more often than they are computed with: a value takes
+/// 32 bytes this way, and 48 otherwise.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(Rust, packed(8))]
 pub struct Decimal {
     /// The digits, with the sign.
     pub units: i128,
-    /// Digits behind the point that are shown, as PostgreSQL's display scale.
+    /// Digits after the decimal point, PostgreSQL's display scale.
     pub scale: u8,
 }
 
-/// A span of time; its parts are not converted into each other.
+/// A span of time; months, days and microseconds are not converted into each other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Interval {
-    /// Months.
     pub months: i32,
-    /// Days.
     pub days: i32,
-    /// Microseconds.
     pub microseconds: i64,
 }
 
 const _: () = assert!(size_of::<Value>() == 32 && size_of::<Option<Value>>() == 32);
 
 impl Value {
-    /// A text.
     pub fn text(text: &str) -> Self {
         Self::Text(CompactString::new(text))
     }
 
-    /// Whether it is null.
     #[inline]
     pub fn is_null(&self) -> bool {
         matches!(self, Self::Null)
     }
 
-    /// Whether it has no memory of its own, so that nothing has to be done when it goes.
+    /// Whether it owns no heap memory, so that dropping it does nothing.
     #[inline]
     fn is_plain(&self) -> bool {
         match self {
@@ -85,15 +80,16 @@ impl Value {
         }
     }
 
-    /// Puts another value in its place. Most have no memory of their own: to see that here is faster than to have a function
-    /// drop them.
+    /// Replaces this value. Most values own no heap memory; checking that inline is faster than a
+    /// call of the drop function.
     #[inline]
     pub fn put(&mut self, value: Self) {
         if !self.is_plain() {
             *self = value;
             return;
         }
-        // Numbers piece by piece, as they were made: one that is moved as a whole is waited for.
+        // Write numbers field by field, as they were computed: loading a whole value right after
+        // would stall on store forwarding.
         let old = match value {
             Self::Int(number) => std::mem::replace(self, Self::Int(number)),
             Self::Numeric(number) => std::mem::replace(self, Self::Numeric(number)),
@@ -102,7 +98,7 @@ impl Value {
         std::mem::forget(old);
     }
 
-    /// Appends it to a list, as [`Value::put`] puts it in a place.
+    /// Appends it to a list, writing numbers field by field as [`Value::put`] does.
     #[inline]
     pub fn append_to(self, list: &mut Vec<Self>) {
         match self {
@@ -120,7 +116,6 @@ impl Value {
         matches!(self, Self::Bool(true))
     }
 
-    /// The truth value, if it is one.
     #[inline]
     pub fn as_bool(&self) -> Option<bool> {
         match self {
@@ -129,7 +124,6 @@ impl Value {
         }
     }
 
-    /// The integer, if it is one.
     #[inline]
     pub fn as_int(&self) -> Option<i64> {
         match self {
@@ -138,7 +132,6 @@ impl Value {
         }
     }
 
-    /// The decimal, if it is one.
     #[inline]
     pub fn as_numeric(&self) -> Option<Decimal> {
         match self {
@@ -147,7 +140,6 @@ impl Value {
         }
     }
 
-    /// The text, if it is one.
     #[inline]
     pub fn as_text(&self) -> Option<&str> {
         match self {

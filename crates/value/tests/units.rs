@@ -1,4 +1,4 @@
-//! What expressions, aggregates and columns give without a PostgreSQL to ask.
+//! Expressions, aggregates and columns, tested without a PostgreSQL server.
 
 use layout::{Column, ColumnType, KeyBuilder, RecordMut, RecordRef, Schema};
 use sql::expression::{
@@ -25,7 +25,7 @@ fn sub_plan(kind: SubqueryKind) -> Expr {
     expr(ExprKind::SubPlan { kind, plan: 0 }, SqlType::Int4)
 }
 
-/// Columns, and the rows of a sub plan once it was carried out.
+/// Columns, and the rows of a sub plan after it was executed.
 #[derive(Default)]
 struct Rows {
     columns: Vec<Value>,
@@ -141,7 +141,7 @@ fn values_in_a_list_with_columns_are_looked_at_one_by_one() {
 }
 
 #[test]
-fn what_the_scope_knows_is_asked_of_it() {
+fn expressions_read_clock_random_and_element_from_the_scope() {
     let call = |function, sql_type| {
         let kind = ExprKind::Function { function, arguments: Vec::new() };
         Formula::compile(&expr(kind, sql_type)).evaluate(&Rows::default())
@@ -175,7 +175,7 @@ fn a_row_is_null_if_all_of_it_is() {
 }
 
 #[test]
-fn what_cannot_be_evaluated_is_an_error_and_no_panic() {
+fn unsupported_expressions_are_errors_not_panics() {
     let count = ExprKind::Aggregate {
         aggregate: Aggregate::Count,
         argument: None,
@@ -184,7 +184,7 @@ fn what_cannot_be_evaluated_is_an_error_and_no_panic() {
     };
     let formula = Formula::compile(&expr(count, SqlType::Int8));
     let error = refused(formula.evaluate(&Nothing::default()));
-    assert_eq!(error, "XX000: an aggregate stands outside a group");
+    assert_eq!(error, "XX000: an aggregate outside of a group");
     let number = ExprKind::Number("1".repeat(39));
     let formula = Formula::compile(&expr(number, SqlType::Numeric(Numeric::Open)));
     let error = refused(formula.evaluate(&Nothing::default()));
@@ -282,7 +282,7 @@ fn schema() -> Schema {
 }
 
 #[test]
-fn columns_come_back_and_refuse_what_does_not_fit() {
+fn columns_round_trip_and_refuse_values_out_of_range() {
     let schema = schema();
     let key = [Value::Int(-5), Value::text("ab")];
     let builder = row::append_to_key(KeyBuilder::new(), &schema, 0, &key[0]).expect("it fits");
@@ -383,7 +383,7 @@ fn numbers_of_too_many_digits_are_errors_with_advice() {
     assert!(numeric::parse("NaN").is_err() && numeric::from_float(f64::INFINITY).is_err());
 }
 
-/// As PostgreSQL prints them, which was asked.
+/// The expected texts were printed by PostgreSQL.
 #[test]
 fn floats_between_two_texts_have_an_even_last_digit() {
     for (number, text) in [
@@ -439,7 +439,7 @@ fn conversions_through_text_print_and_read() {
 #[test]
 fn simple_patterns_match_as_all_patterns_do() {
     use value::like::{Simple, matches};
-    // The last one is longer than what is searched from each byte.
+    // The last text is longer than the limit for searching byte by byte.
     let long = format!("{}ab", "ba".repeat(200));
     let texts = ["", "a", "ab", "ba", "aba", "bab", "%", "xabx", "aab", &long];
     for pattern in ["", "%", "%%", "a", "a%", "%a", "%a%", "ab%", "%ab", "%ab%"] {

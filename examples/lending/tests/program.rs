@@ -1,5 +1,6 @@
-//! A workload of its own with its code linked, as a program and as a library: the code is what the workload gives, and it carries out
-//! the calls, in one process, on simulated machines, and by the compute servers of a cluster.
+//! A workload with its generated code linked, as a program and as a library: the code is up to
+//! date, and it executes the calls, in one process, on simulated machines, and on the compute
+//! servers of a cluster.
 
 use generate::project::{Project, Source};
 use generate::{folder, generate};
@@ -12,7 +13,6 @@ use std::process::{Command, Output};
 
 const FOLDER: &str = env!("CARGO_MANIFEST_DIR");
 
-/// Runs the program.
 fn run(arguments: &str) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_lending"));
     command.args(arguments.split_whitespace()).output().expect("the program was built")
@@ -22,12 +22,12 @@ fn said(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// A name for this test run's files that nobody else uses.
+/// Returns a file name that is unique to this test run.
 fn temporary(name: &str) -> PathBuf {
     std::env::temp_dir().join(format!("namdb-lending-{}-{name}", std::process::id()))
 }
 
-/// Runs a benchmark of a folder; its report, and what was told beside it.
+/// Runs a benchmark of a folder; returns its report, and what it printed to standard error.
 fn bench(folder: &Path, options: &str) -> (Value, String) {
     let output = run(&format!("bench {} --json - {options}", folder.display()));
     let told = said(&output.stderr);
@@ -35,7 +35,7 @@ fn bench(folder: &Path, options: &str) -> (Value, String) {
     (serde_json::from_slice(&output.stdout).expect("the report is JSON"), told)
 }
 
-/// A copy of the folder in which a sentence of its procedures is another one.
+/// Copies the folder, and changes a message in its procedures.
 fn changed(name: &str) -> PathBuf {
     let copy = temporary(name);
     std::fs::create_dir_all(copy.join("plans")).expect("there is a place for temporary files");
@@ -55,7 +55,7 @@ fn changed(name: &str) -> PathBuf {
 }
 
 #[test]
-fn what_stands_here_is_what_the_workload_gives() {
+fn the_recorded_code_is_up_to_date() {
     let load = WorkloadFolder::read(Path::new(FOLDER)).expect("it is in order").load;
     let workload = Workload::read(Path::new(FOLDER)).expect("its plans are there");
     let generated = generate(&workload, &load);
@@ -100,8 +100,8 @@ fn simulated_machines_run_it_by_its_code() {
     assert!(told.contains("The database is consistent"), "{told}");
 }
 
-/// What carries out procedures where the benchmark was started does so on compute servers, which would refuse code that they do not
-/// have: they are this program, too.
+/// Compute servers execute procedures with the code that the benchmark's process uses, and refuse
+/// code that they do not have linked; here they run this program, too.
 #[test]
 fn compute_servers_of_a_cluster_run_it_by_its_code() {
     for (fabric, file) in [("tcp", temporary("tcp.toml")), ("shm", temporary("shm.toml"))] {
@@ -139,7 +139,7 @@ fn compute_servers_of_a_cluster_run_it_by_its_code() {
 }
 
 #[test]
-fn code_of_other_procedures_is_left_aside_and_that_is_told() {
+fn code_of_other_procedures_is_ignored_with_a_message() {
     let copy = changed("changed");
     let options = "--threads 1 --seconds 0.2 --warm-up 0 --memory 512M";
     let (report, told) = bench(&copy, options);
@@ -157,7 +157,7 @@ fn code_of_other_procedures_is_left_aside_and_that_is_told() {
     std::fs::remove_dir_all(&copy).expect("it is ours");
 }
 
-/// Rows and refusals are the same with the code and without it.
+/// Results and errors are the same with generated code and without it.
 #[test]
 fn programs_call_procedures_by_the_code() {
     for (code, is_generated) in [(lending::code(), true), (Vec::new(), false)] {

@@ -1,4 +1,4 @@
-//! Values for parameters.
+//! Binds values to parameters.
 
 use super::call::{CALL, CCall};
 use super::handle::{ERROR, Handle, OK};
@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use namdb::procedures::{Argument, Decimal, Texts};
 use std::ffi::{c_char, c_int};
 
-/// Binds what `value` makes.
+/// Binds the result of `value`.
 ///
 /// # Safety
 /// Rule 1.
@@ -121,9 +121,10 @@ pub unsafe extern "C" fn namdb_bind_text_bytes(
     let value = || {
         // SAFETY: rule 1.
         let bytes = unsafe { array(value.cast::<u8>(), bytes, "text") }?;
-        let value = str::from_utf8(bytes).map_err(|_| Failure::new("the text is no UTF-8"))?;
+        let value =
+            str::from_utf8(bytes).map_err(|_| Failure::new("the text is not valid UTF-8"))?;
         if value.contains('\0') {
-            return Err(Failure::new("the text has a zero in it, which texts of SQL cannot have"));
+            return Err(Failure::new("the text contains a NUL, which SQL text cannot"));
         }
         Ok(Argument::Text(value.to_owned()))
     };

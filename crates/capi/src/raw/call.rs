@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use std::ffi::{c_char, c_int};
 use std::time::Duration;
 
-/// A call, of one thread.
+/// A call, owned by one thread.
 pub type CCall = Handle<Called>;
 pub(super) const CALL: &str = "call";
 

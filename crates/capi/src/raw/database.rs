@@ -7,7 +7,7 @@ use crate::options::COptions;
 use namdb::procedures::{Database, Options};
 use std::ffi::{CStr, CString, c_char, c_int};
 
-/// A database, which all threads share.
+/// A database, shared by all threads.
 pub struct CDatabase {
     pub(super) database: Database,
     names: Vec<CString>,
@@ -56,7 +56,7 @@ pub unsafe extern "C" fn namdb_open(
     })
 }
 
-/// The options of a program; null are the usual ones.
+/// Reads the options; null selects the defaults.
 ///
 /// # Safety
 /// Rule 1.
@@ -71,12 +71,12 @@ unsafe fn read(options: *const COptions) -> Result<Options, Failure> {
     options.read(cluster)
 }
 
-/// The database behind a pointer.
+/// Dereferences a pointer to a database.
 ///
 /// # Safety
 /// Rule 1.
 pub(super) unsafe fn known<'a>(database: *const CDatabase) -> Result<&'a CDatabase, Failure> {
-    // SAFETY: rule 1; nothing in it changes, so that threads may look at it together.
+    // SAFETY: rule 1; nothing in it changes, so threads may share it.
     unsafe { database.as_ref() }.ok_or_else(|| Failure::new("the database is null"))
 }
 
@@ -108,7 +108,7 @@ pub unsafe extern "C" fn namdb_procedure_name(
 pub unsafe extern "C" fn namdb_close(database: *mut CDatabase) -> c_int {
     guarded(ERROR, || {
         if !database.is_null() {
-            // SAFETY: `namdb_open` has made it, and by rule 1 nobody uses it any more.
+            // SAFETY: `namdb_open` created it, and by rule 1 nobody uses it any more.
             drop(unsafe { Box::from_raw(database) });
         }
         Ok(OK)

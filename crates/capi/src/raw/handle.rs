@@ -1,4 +1,4 @@
-//! Handles: pointers that programs keep, and the way back to what they point to.
+//! Handles: pointers that programs hold, and safe access to what they point to.
 
 use crate::failure::{Failure, c_text, last, note, of_panic};
 use std::cell::UnsafeCell;
@@ -6,14 +6,14 @@ use std::ffi::{CString, c_char, c_int};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread::ThreadId;
 
-/// All is well.
+/// Success.
 pub const OK: c_int = 0;
 /// The value is null.
 pub const NULL: c_int = 1;
-/// Something was asked for that cannot be; a sentence says what.
+/// The request failed; the error message says why.
 pub const ERROR: c_int = 2;
 
-/// Something that one thread owns.
+/// A value owned by one thread.
 pub struct Handle<T> {
     owner: ThreadId,
     content: UnsafeCell<Content<T>>,
@@ -25,18 +25,19 @@ struct Content<T> {
 }
 
 impl<T> Handle<T> {
-    /// Of the thread that calls this; what it points to is the program's until it is closed.
+    /// Creates a handle owned by the calling thread; the program must close it.
     pub fn give(value: T) -> *mut Self {
         let content = UnsafeCell::new(Content { value, error: CString::default() });
         Box::into_raw(Box::new(Self { owner: std::thread::current().id(), content }))
     }
 
-    /// The handle behind a pointer, if this thread owns it. `what` is its name in sentences.
+    /// Dereferences a handle if this thread owns it. `what` is its name in messages.
     ///
     /// # Safety
     /// Rule 1.
     unsafe fn own<'a>(pointer: *const Self, what: &str) -> Result<&'a Self, Failure> {
-        // SAFETY: rule 1. Of a handle that another thread owns only `owner` is looked at, which nobody changes.
+        // SAFETY: rule 1. If another thread owns the handle, only `owner` is read, which never
+        // changes.
         let handle = unsafe { pointer.as_ref() };
         let handle = handle.ok_or_else(|| Failure(format!("the {what} is null")))?;
         if handle.owner != std::thread::current().id() {
@@ -47,10 +48,10 @@ impl<T> Handle<T> {
         Ok(handle)
     }
 
-    /// Runs a function over the content; what goes wrong is kept in the handle, and for the thread.
+    /// Runs a function on the content; stores an error in the handle and for the thread.
     ///
     /// # Safety
-    /// Rule 1, and `body` does not come back here with the same handle.
+    /// Rule 1, and `body` must not use the same handle.
     pub unsafe fn with<R: Copy>(
         pointer: *const Self,
         what: &str,
@@ -68,7 +69,7 @@ impl<T> Handle<T> {
         })
     }
 
-    /// Forgets what went wrong with it before.
+    /// Clears the handle's error.
     ///
     /// # Safety
     /// As [`Handle::with`].
@@ -79,7 +80,8 @@ impl<T> Handle<T> {
         unsafe { &mut *handle.content.get() }.error = CString::default();
     }
 
-    /// Looks at the content and leaves the errors as they are; none of a handle that is null or another thread's.
+    /// Reads the content without touching the errors; `None` if the handle is null or another
+    /// thread's.
     ///
     /// # Safety
     /// As [`Handle::with`].
@@ -90,7 +92,8 @@ impl<T> Handle<T> {
         Some(look(&unsafe { &*handle.content.get() }.value))
     }
 
-    /// The last thing that went wrong with it; of a handle that is null or another thread's, with this thread.
+    /// Returns the last error of the handle; if it is null or another thread's, that of this
+    /// thread.
     ///
     /// # Safety
     /// Rule 1.
@@ -103,7 +106,7 @@ impl<T> Handle<T> {
         }
     }
 
-    /// Takes it back; null is no handle, and nothing to take.
+    /// Closes the handle; null is ignored.
     ///
     /// # Safety
     /// Rule 1.
@@ -114,14 +117,14 @@ impl<T> Handle<T> {
             }
             // SAFETY: rule 1.
             unsafe { Self::own(pointer, what) }?;
-            // SAFETY: it was made by `give`, and by rule 1 nobody uses it any more.
+            // SAFETY: `give` created it, and by rule 1 nobody uses it any more.
             drop(unsafe { Box::from_raw(pointer) });
             Ok(OK)
         })
     }
 }
 
-/// Runs a function that no panic leaves, and notes what goes wrong for the thread.
+/// Runs a function, turns a panic into an error, and stores an error for the thread.
 pub fn guarded<R: Copy>(otherwise: R, body: impl FnOnce() -> Result<R, Failure>) -> R {
     let ended = catch_unwind(AssertUnwindSafe(body));
     let ended = ended.unwrap_or_else(|panic| Err(of_panic(&*panic)));
@@ -137,14 +140,14 @@ mod tests {
     use std::ffi::CStr;
 
     fn said(text: *const c_char) -> String {
-        // SAFETY: texts of this crate end with a zero.
+        // SAFETY: this crate's texts end with a NUL.
         unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
     }
 
     #[test]
     fn no_panic_leaves_and_the_sentence_stays_with_the_handle() {
         let handle = Handle::give(7);
-        // SAFETY: it was given just now.
+        // SAFETY: it was just created.
         let ended = unsafe { Handle::with(handle, "handle", ERROR, |_| panic!("lost the thread")) };
         assert_eq!(ended, ERROR);
         // SAFETY: as above.
@@ -164,10 +167,10 @@ mod tests {
 
     #[test]
     fn null_and_the_handles_of_other_threads_are_refused() {
-        // SAFETY: null is none.
+        // SAFETY: null is checked.
         let ended = unsafe { Handle::<i32>::with(std::ptr::null(), "call", ERROR, |_| Ok(OK)) };
         assert_eq!((ended, said(last()).as_str()), (ERROR, "the call is null"));
-        // SAFETY: null is none.
+        // SAFETY: null is checked.
         assert_eq!(unsafe { Handle::<i32>::close(std::ptr::null_mut(), "call") }, OK);
         let handle = Handle::give(7) as usize;
         let elsewhere = move || {

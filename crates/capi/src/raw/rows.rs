@@ -1,4 +1,4 @@
-//! Values that come back.
+//! Reads result values.
 
 use super::call::{CALL, CCall};
 use super::handle::{ERROR, Handle, NULL, OK};
@@ -47,7 +47,7 @@ pub unsafe extern "C" fn namdb_column_type(call: *const CCall, column: i32) -> *
     unsafe { of_column(call, column, Called::column_type) }
 }
 
-/// A text about a column.
+/// Returns a text about a column.
 ///
 /// # Safety
 /// Rule 1.
@@ -65,7 +65,7 @@ unsafe fn of_column(
     unsafe { Handle::with(call, CALL, std::ptr::null(), read) }
 }
 
-/// Writes a value to where the program wants it; of null, nothing.
+/// Writes a value to the program's memory; nothing if it is null.
 ///
 /// # Safety
 /// Rule 1.

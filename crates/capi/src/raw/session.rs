@@ -10,13 +10,13 @@ use std::cell::Cell;
 use std::ffi::{c_char, c_int};
 use std::rc::Rc;
 
-/// What a session's handle has.
+/// The content of a session's handle.
 pub struct Held {
     session: Session,
     is_running: Rc<Cell<bool>>,
 }
 
-/// A session, of one thread.
+/// A session, owned by one thread.
 pub type CSession = Handle<Held>;
 const SESSION: &str = "session";
 

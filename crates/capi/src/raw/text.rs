@@ -1,9 +1,9 @@
-//! Texts and arrays of programs.
+//! Reads texts and arrays of programs.
 
 use crate::failure::Failure;
 use std::ffi::{CStr, c_char};
 
-/// A text that ends with a zero. `what` is its name in sentences.
+/// Reads a text that ends with a NUL. `what` is its name in messages.
 ///
 /// # Safety
 /// Rule 1.
@@ -13,10 +13,10 @@ pub unsafe fn text<'a>(pointer: *const c_char, what: &str) -> Result<&'a str, Fa
     }
     // SAFETY: rule 1.
     let bytes = unsafe { CStr::from_ptr(pointer) };
-    bytes.to_str().map_err(|_| Failure(format!("the {what} is no UTF-8")))
+    bytes.to_str().map_err(|_| Failure(format!("the {what} is not valid UTF-8")))
 }
 
-/// So many elements; of none, nothing is looked at.
+/// Reads an array of `count` elements; if `count` is 0, `pointer` is not accessed.
 ///
 /// # Safety
 /// Rule 1.
@@ -38,13 +38,13 @@ pub unsafe fn array<'a, T>(
     Ok(unsafe { std::slice::from_raw_parts(pointer, count) })
 }
 
-/// Writes a result. `what` is its name in sentences.
+/// Writes a result. `what` is its name in messages.
 ///
 /// # Safety
 /// Rule 1.
 pub unsafe fn put<T>(pointer: *mut T, value: T, what: &str) -> Result<(), Failure> {
     if pointer.is_null() {
-        return Err(Failure(format!("the place for the {what} is null")));
+        return Err(Failure(format!("the output pointer for the {what} is null")));
     }
     // SAFETY: rule 1.
     unsafe { pointer.write(value) };

@@ -1,4 +1,5 @@
-//! Programs in C and C++ that are compiled against the headers, linked with the library, and run: also under valgrind.
+//! C and C++ programs that are compiled against the headers, linked with the library, and run, also
+//! under valgrind.
 
 #[path = "../../../namdb/tests/procedures/folder.rs"]
 mod folder;
@@ -7,12 +8,12 @@ use folder::small;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What every compiler is told: nothing may be doubtful.
+/// Compiler options: all warnings are errors.
 const WARNINGS: [&str; 5] = ["-Wall", "-Wextra", "-Werror", "-pedantic", "-O1"];
-/// What the static library needs of the system.
+/// System libraries that the static library needs.
 const SYSTEM: [&str; 4] = ["-lpthread", "-ldl", "-lm", "-lgcc_s"];
 
-/// Which of the libraries a program is linked with.
+/// The library with which a program is linked.
 #[derive(Clone, Copy)]
 enum Library {
     Shared,
@@ -25,7 +26,7 @@ fn scratch(test: &str) -> PathBuf {
     path
 }
 
-/// Where cargo has put the libraries: beside this test.
+/// The folder where cargo puts the libraries: next to this test.
 fn libraries() -> PathBuf {
     let test = std::env::current_exe().expect("this is a program");
     let deps = test.parent().expect("it is in a folder");
@@ -59,9 +60,10 @@ fn compiled(source: &str, library: Library, scratch: &Path) -> PathBuf {
     program
 }
 
-/// Runs a command that has to succeed; answers what it says.
+/// Runs a command, which must succeed, and returns its output.
 fn run(command: &mut Command, what: &str) -> String {
-    // Cargo names folders there in which a library of an earlier build may lie; programs know where theirs is.
+    // Cargo adds folders to it that may contain a library of an earlier build; the programs know
+    // the right path.
     command.env_remove("LD_LIBRARY_PATH");
     let output = command.output().unwrap_or_else(|error| panic!("{what} does not run: {error}"));
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -98,7 +100,7 @@ fn misuse_is_refused() {
     assert_eq!(said, "misuse of namdb: all refused\n");
 }
 
-/// Nothing is read that is not there, and nothing stays behind.
+/// There are no invalid reads, and no leaks.
 #[test]
 fn valgrind_has_nothing_to_say() {
     let scratch = scratch("valgrind");
@@ -106,9 +108,10 @@ fn valgrind_has_nothing_to_say() {
         let program = compiled(source, Library::Shared, &scratch);
         let folders = workloads.iter().map(|workload| small(workload, &scratch));
         let mut command = Command::new("valgrind");
-        // What threads that have ended leave in the C library's cache is reached by pointers into its middle, and called possible.
-        // Optimized code compares what an enum holds before it looks which variant that is, and memcheck takes it for values that nobody
-        // has written. Nothing but the raw functions could read such values: all else is safe Rust.
+        // Blocks in the C library's cache that ended threads leave behind are reached by pointers
+        // into their middle, and reported as possibly lost. Optimised code compares the payload of
+        // an enum before it checks the variant; memcheck reports that as a use of uninitialised
+        // values. Only the raw functions could really use such values: all other code is safe Rust.
         command.arg("--undef-value-errors=no");
         command.args(["--error-exitcode=9", "--leak-check=full", "--num-callers=30"]);
         command.args(["--show-leak-kinds=definite", "--errors-for-leak-kinds=definite"]);
@@ -117,7 +120,7 @@ fn valgrind_has_nothing_to_say() {
     }
 }
 
-/// The headers declare what the library has, all of it.
+/// The headers declare exactly the functions of the library.
 #[test]
 fn every_function_is_declared() {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));

@@ -1,8 +1,8 @@
-//! Looks for statements whose rows are known before they are carried out.
+//! Finds the statements whose keys are known before they run, for read-ahead.
 //!
-//! That changes nothing of what a procedure does. A transaction reads one snapshot whenever it reads, a row that was read
-//! is the same one with the transaction's own changes, and tables of which a procedure inserts, deletes or moves rows are
-//! left out.
+//! Read-ahead does not change the result of a procedure. A transaction reads one snapshot at any
+//! time, a row in its access set includes its own changes, and tables in which a procedure inserts,
+//! deletes or moves rows are excluded.
 
 use crate::ahead::{Ahead, Round};
 use crate::plan::{Operator, Way};
@@ -11,10 +11,12 @@ use crate::run::scan_by_key;
 use std::collections::BTreeSet;
 use value::Formula;
 
-/// Fewest statements that are worth it. One in a loop asks for several rows.
+/// Minimum number of statements for which read-ahead pays off. A statement in a loop counts as
+/// several.
 const STATEMENTS_MIN: usize = 2;
 
-/// Notes which rows of a procedure are known behind the declarations of its outermost block, and has them read there.
+/// Notes which rows of a procedure are known after the declarations of its outermost block, and
+/// inserts the step that reads them there.
 pub(super) fn note(program: &mut Program) {
     let declared = program.steps.iter().take_while(|step| matches!(step, Step::Declare { .. }));
     let first = declared.count();
@@ -35,9 +37,9 @@ pub(super) fn note(program: &mut Program) {
 
 struct Survey<'p> {
     program: &'p Program,
-    /// Variables that keep the value that they have behind the declarations.
+    /// Variables that keep their value after the declarations.
     fixed: BTreeSet<usize>,
-    /// Tables that lose or gain rows, or rows of which may get other keys.
+    /// Tables that lose or gain rows, or whose rows may change keys.
     changed: BTreeSet<usize>,
 }
 
@@ -81,8 +83,8 @@ impl<'p> Survey<'p> {
         ahead
     }
 
-    /// Shows the steps of a part that are taken exactly once whenever its first one is, unless the procedure ends before or
-    /// the part is left: no jump leads around them or back before them.
+    /// Visits the steps of a range that run exactly once whenever its first step does, unless the
+    /// procedure returns early: no jump goes around them, or back before them.
     fn certain(&self, from: usize, to: usize, show: &mut impl FnMut(usize)) {
         let (mut reach, steps) = (from, &self.program.steps);
         for at in from..to {
@@ -101,7 +103,7 @@ impl<'p> Survey<'p> {
         }
     }
 
-    /// The statements of a loop whose rows its range or array names.
+    /// Returns the statements of a loop whose keys follow from its range or array.
     fn round(&self, start: usize, over: &Over) -> Option<Round> {
         let is_known =
             |ask: &Ask| matches!(ask, Ask::Formula(formula) if self.is_fixed(formula, None));
@@ -129,7 +131,8 @@ impl<'p> Survey<'p> {
         (!statements.is_empty()).then_some(Round { start, variable, statements })
     }
 
-    /// The statement of a step, if it finds a row by a key of what is fixed, or of the variable of a loop.
+    /// Returns the statement of a step if its key depends only on fixed variables and the loop
+    /// variable.
     fn keyed(&self, step: &Step, looped: Option<usize>) -> Option<usize> {
         let (Step::Statement { number, .. }
         | Step::Deliver { number, .. }

@@ -1,4 +1,4 @@
-//! PL/pgSQL as a list of steps.
+//! Compiles PL/pgSQL to a list of steps.
 
 use super::ahead;
 use crate::ahead::Ahead;
@@ -11,7 +11,7 @@ use sql::procedure::{
 };
 use value::Formula as Compiled;
 
-/// Makes the body of a procedure ready, whose statements are.
+/// Compiles the body of a procedure; its statements are compiled already.
 pub(super) fn compile(procedure: &Procedure, statements: Vec<Statement>) -> Program {
     let mut compiler = Compiler::default();
     let outputs = procedure.parameters.iter();
@@ -60,7 +60,7 @@ pub(super) fn compile(procedure: &Procedure, statements: Vec<Statement>) -> Prog
     program
 }
 
-/// The variables that the columns of a statement's row may go into at once, and those columns.
+/// Returns the variables into which a statement's row can be read directly, with their columns.
 fn direct(
     statement: &Statement,
     variables: &[Variable],
@@ -83,13 +83,13 @@ fn direct(
     into.targets.iter().map(pair).collect()
 }
 
-/// What `EXIT` and `CONTINUE` may mean.
+/// A target of `EXIT` and `CONTINUE`.
 struct Enclosing {
     label: Option<String>,
-    /// Where a loop goes on; none for blocks.
+    /// The label of the next iteration; `None` for blocks.
     next: Option<usize>,
     end: usize,
-    /// The place of a loop over something, which has to be ended when it is left.
+    /// The state of a loop, which must be ended when control leaves the loop.
     place: Option<usize>,
 }
 
@@ -111,13 +111,13 @@ impl Compiler {
         self.steps.push(Step::Deliver { number: at(last), conversions });
     }
 
-    /// A label that stands nowhere yet.
+    /// Creates a label without a position.
     fn label(&mut self) -> usize {
         self.labels.push(usize::MAX);
         self.labels.len() - 1
     }
 
-    /// The label stands before the next step.
+    /// Places the label before the next step.
     fn set(&mut self, label: usize) {
         self.labels[label] = self.steps.len();
     }
@@ -188,7 +188,8 @@ impl Compiler {
         self.steps.push(step);
     }
 
-    /// The first branch whose condition holds. Without any that does and nothing else to do there is no case.
+    /// Runs the first branch whose condition holds. If none does and there is no `ELSE`, a `CASE`
+    /// fails with `case not found`.
     fn branches(
         &mut self,
         branches: &[(Formula, Vec<procedure::Statement>)],
@@ -238,7 +239,7 @@ impl Compiler {
         }
     }
 
-    /// Begins a loop over something; answers its place.
+    /// Starts a loop over rows, a range or an array; returns its number.
     fn start(&mut self, over: &procedure::Over) -> Option<usize> {
         let over = match over {
             procedure::Over::Forever | procedure::Over::While(_) => return None,
@@ -280,7 +281,7 @@ impl Compiler {
     }
 }
 
-/// Where a statement stands in the list of all.
+/// Returns the position of a statement in the list of all statements.
 fn at(sql: &procedure::Sql) -> usize {
     sql.number as usize - 1
 }
@@ -318,7 +319,7 @@ fn into(into: &procedure::Into) -> Into {
     Into { is_strict: into.is_strict, targets, direct: None }
 }
 
-/// Where a loop's values go.
+/// Returns the targets of a loop's values.
 fn loop_into(over: &procedure::Over) -> Into {
     let targets = match over {
         procedure::Over::Range { variable, .. } => {

@@ -1,14 +1,14 @@
-//! Which columns of a node somebody looks at.
+//! Finds the columns of a node that are used.
 
 use procedure::Node;
 use procedure::node::Statement;
 use sql::expression::{Expr, ExprKind, SubqueryKind};
 use std::collections::BTreeSet;
 
-/// Columns by position.
+/// Positions of columns.
 pub(super) type Columns = BTreeSet<usize>;
 
-/// Notes the columns of a source, so many levels outside of an expression, that it looks at, and the sub plans in it do.
+/// Notes the columns of a source, at the given level, that an expression and its sub plans use.
 pub(super) fn of_source(
     statement: &Statement,
     expr: &Expr,
@@ -27,7 +27,7 @@ pub(super) fn of_source(
     });
 }
 
-/// The same of all expressions of a plan that is carried out inside.
+/// As [`of_source`], for all expressions of a plan that is executed inside.
 pub(super) fn of_inside(
     statement: &Statement,
     node: &Node,
@@ -40,7 +40,7 @@ pub(super) fn of_inside(
     }
 }
 
-/// The sub plans that an expression asks for.
+/// Lists the sub plans that an expression uses.
 pub(super) fn asked(expr: &Expr, plans: &mut Vec<usize>) {
     expr.visit(&mut |part| {
         if let ExprKind::SubPlan { plan, .. } = part.kind
@@ -51,7 +51,7 @@ pub(super) fn asked(expr: &Expr, plans: &mut Vec<usize>) {
     });
 }
 
-/// How many rows of each sub plan somebody looks at, at most.
+/// Returns how many rows of each sub plan are needed at most.
 pub(super) fn wanted(statement: &Statement) -> Vec<usize> {
     let mut wanted = vec![0; statement.sub_plans.len()];
     for_each_node(statement, &mut |node| {
@@ -60,7 +60,7 @@ pub(super) fn wanted(statement: &Statement) -> Vec<usize> {
                 if let ExprKind::SubPlan { kind, plan } = &part.kind {
                     let rows = match kind {
                         SubqueryKind::Exists { .. } => 1,
-                        // The second one is an error.
+                        // A second row is an error.
                         SubqueryKind::Scalar => 2,
                         SubqueryKind::In { .. } | SubqueryKind::Array => usize::MAX,
                     };

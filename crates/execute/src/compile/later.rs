@@ -1,11 +1,12 @@
-//! Which rows are added later, see [`crate::run`].
+//! Finds the inserts that can be batched, see [`crate::run`].
 
 use crate::bind::BoundTable;
 use crate::plan::{Operator, Statement, Way};
 use procedure::node::{Node, Operator as Planned};
 use std::collections::BTreeSet;
 
-/// Notes which of a procedure's statements add rows of tables that it looks at nowhere else. `statements` are made of `planned`.
+/// Marks the statements of a procedure that insert into tables that no other statement uses.
+/// `statements` are compiled from `planned`.
 pub(super) fn note(
     planned: &[procedure::Statement],
     statements: &mut [Statement],
@@ -20,7 +21,7 @@ pub(super) fn note(
         }
     }
     for statement in statements {
-        // Rows that refer to others look for those.
+        // Foreign key checks would look for the inserted rows.
         if let Some(table) = added(statement)
             && !looked_at.contains(&table)
             && tables[table].referrers.is_empty()
@@ -30,7 +31,7 @@ pub(super) fn note(
     }
 }
 
-/// The table that a statement adds a row to, if it does nothing else.
+/// Returns the table if the statement only inserts one row.
 fn added(statement: &Statement) -> Option<usize> {
     match &statement.root.operator {
         Operator::Insert(insert) if statement.way == Way::Adds && statement.root.width == 0 => {
@@ -40,7 +41,7 @@ fn added(statement: &Statement) -> Option<usize> {
     }
 }
 
-/// The table that a node looks at or changes.
+/// Returns the table that a node reads or changes.
 fn table_of(node: &Node) -> Option<usize> {
     match &node.operator {
         Planned::Scan(scan) => Some(scan.table),

@@ -1,12 +1,12 @@
-//! From ready statements to the form in which they are carried out.
+//! Compiles lowered statements to their executable form.
 //!
 //! ```text
 //! node     plans
-//! columns  which columns of a node somebody looks at
-//! way      which statements are about one row by its key
-//! later    which rows are added together
+//! columns  which columns of a node are used
+//! way      which statements access a single row by its key
+//! later    which inserts are batched
 //! body     PL/pgSQL as a list of steps
-//! ahead    which rows are known early
+//! ahead    which rows can be read ahead
 //! ```
 
 mod ahead;
@@ -21,7 +21,7 @@ use crate::error::OpenError;
 use crate::program::Program;
 use procedure::Procedure;
 
-/// Makes a procedure ready, and notes which tables its statements read as a whole.
+/// Compiles a procedure, and notes which tables its statements scan fully.
 pub(crate) fn compile(
     procedure: &Procedure,
     tables: &mut [BoundTable],

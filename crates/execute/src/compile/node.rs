@@ -1,4 +1,4 @@
-//! Plans.
+//! Compiles plans.
 
 use super::columns::{self, Columns};
 use super::way::{note_plain_ways, way};
@@ -12,7 +12,7 @@ use procedure::node::{self, JoinMethod, Statement};
 use sql::expression::{ColumnRef, Expr, ExprKind};
 use value::{AggregateCall, Formula};
 
-/// Makes a statement ready. The error says why the tables' design does not allow it.
+/// Compiles a statement. The error says why the physical design of a table does not support it.
 pub(super) fn compile(
     statement: &Statement,
     tables: &mut [BoundTable],
@@ -50,7 +50,7 @@ struct Compiler<'c> {
 }
 
 impl Compiler<'_> {
-    /// A node of which these columns are looked at; only the first `width` of its outputs, if that is said.
+    /// Compiles a node and its used `columns`; with `width`, only that many of its outputs.
     fn node(
         &mut self,
         node: &Node,
@@ -64,7 +64,7 @@ impl Compiler<'_> {
         let looked = given.iter().enumerate().filter(|(at, _)| needed.contains(at));
         let looked: Vec<&Expr> = looked.map(|(_, expr)| expr).collect();
         let operator = self.operator(node, &looked, calls)?;
-        // What nobody looks at is left out where nothing stands behind it.
+        // Drop unused outputs at the end.
         let used = list.outputs.iter().rposition(|output| !matches!(output, Output::Unused));
         let width = used.map_or(0, |last| last + 1);
         list.outputs.truncate(width);
@@ -96,7 +96,7 @@ impl Compiler<'_> {
         list
     }
 
-    /// The correlated plans that a node's expressions ask for.
+    /// Lists the correlated sub plans that a node's expressions use.
     fn asked(&self, node: &Node) -> Vec<usize> {
         let mut plans = Vec::new();
         node.for_each_expr(&mut |expr| columns::asked(expr, &mut plans));
@@ -104,7 +104,7 @@ impl Compiler<'_> {
         plans
     }
 
-    /// An input of which these expressions look at `source`.
+    /// Compiles an input whose columns these expressions use as `source`.
     fn input<'e>(
         &mut self,
         input: &Node,
@@ -114,7 +114,7 @@ impl Compiler<'_> {
         Ok(Box::new(self.node(input, &self.looked_at(source, exprs), None)?))
     }
 
-    /// The columns of a row at hand that expressions look at.
+    /// Returns the columns of a source that expressions use.
     fn looked_at<'e>(&self, source: usize, exprs: impl IntoIterator<Item = &'e Expr>) -> Columns {
         let mut columns = Columns::new();
         for expr in exprs {
@@ -123,7 +123,7 @@ impl Compiler<'_> {
         columns
     }
 
-    /// An input of which everything is looked at.
+    /// Compiles an input whose columns are all used.
     fn whole(&mut self, input: &Node) -> Result<plan::Node, String> {
         self.node(input, &(0..input.outputs.len()).collect(), None)
     }
@@ -364,7 +364,7 @@ impl Compiler<'_> {
         if let Some(named) = named.filter(|named| *named > range.equal.len()) {
             return Err(format!(
                 "it goes through table {} in the order of {}, which was divided among memory servers by {named} of its first columns, and \
-                 names values of {} of them; make the tables anew",
+                 names values of {} of them; create the tables again",
                 table.name,
                 what(),
                 range.equal.len()
@@ -394,7 +394,8 @@ impl Compiler<'_> {
     }
 }
 
-/// Columns of the rows that outputs are over, where they could be the same.
+/// Returns the width of the rows that the outputs are over, if the outputs could be the input
+/// unchanged.
 fn input_width(operator: &Operator) -> Option<usize> {
     match operator {
         Operator::Sort { input, .. }
@@ -422,7 +423,7 @@ pub(super) fn term(expr: &Expr) -> Term {
     Term { formula: Formula::compile(expr), asks: asks(expr) }
 }
 
-/// Source and column, if the expression is a column of a row at hand.
+/// Returns source and column if the expression is a column of level 0.
 fn column_of(expr: &Expr) -> Option<(usize, usize)> {
     match expr.kind {
         ExprKind::Column(ColumnRef { level: 0, source, column }) => Some((source, column)),
@@ -460,7 +461,8 @@ fn sort_keys(keys: &[node::SortKey]) -> Vec<SortKey> {
     keys.iter().map(key).collect()
 }
 
-/// A value of an inserted row where the input is a single row of these expressions.
+/// Returns the expression that an inserted value comes from, if the input is a single row of
+/// expressions.
 fn inlined<'e>(value: &'e Expr, input: &'e [Expr]) -> Option<&'e Expr> {
     match column_of(value) {
         Some((0, column)) => input.get(column),

@@ -1,4 +1,4 @@
-//! Which statements are about one row by its key and nothing else.
+//! Finds the statements that only access a single row by its key.
 
 use crate::bind::BoundTable;
 use crate::plan::{
@@ -7,7 +7,7 @@ use crate::plan::{
 use crate::run::scan_by_key;
 use procedure::node::JoinKind;
 
-/// How a statement is carried out.
+/// Returns how a statement is executed.
 pub(super) fn way(root: &Node, tables: &[BoundTable]) -> Way {
     if !root.asked.is_empty() || asks(&root.outputs) {
         return Way::General;
@@ -31,14 +31,14 @@ fn asks(outputs: &Outputs) -> bool {
     matches!(outputs, Outputs::List(List { asks: true, .. }))
 }
 
-/// Whether a scan goes by a key, and nothing of it asks for sub plans or values out of line.
+/// Whether a scan finds its row by a key, and neither uses sub plans nor reads values out of line.
 fn is_plain(scan: &Scan, node: &Node) -> bool {
     let Some((_, key)) = scan_by_key(node) else { return false };
     let filter_asks = scan.filter.as_ref().is_some_and(|filter| filter.asks);
     !filter_asks && !scan.reads_long && node.asked.is_empty() && !key.iter().any(|term| term.asks)
 }
 
-/// Notes what allows a node to be carried out in a shorter way. None of them is one for nodes that ask for sub plans.
+/// Notes for a node which fast paths it allows. Nodes that use sub plans allow none.
 pub(super) fn note_plain_ways(node: &mut Node) {
     if !node.asked.is_empty() || asks(&node.outputs) {
         return;
@@ -53,7 +53,7 @@ pub(super) fn note_plain_ways(node: &mut Node) {
     }
 }
 
-/// Notes of a nested loop that its inner rows are found by their keys, if they are.
+/// Notes whether a nested loop finds its inner rows by key.
 fn note_keyed_inner(join: &mut Join) {
     let has_kind =
         matches!(join.kind, JoinKind::Inner | JoinKind::Left | JoinKind::Semi | JoinKind::Anti);
@@ -65,7 +65,8 @@ fn note_keyed_inner(join: &mut Join) {
     }
 }
 
-/// The columns that a node delivers of its input's rows, if it delivers nothing else. What nobody looks at may be any.
+/// Returns the input's columns that a node delivers, if it delivers nothing else. An unused output
+/// may be any column.
 fn columns_of(node: &Node) -> Option<Vec<usize>> {
     match &node.outputs {
         Outputs::Same => Some((0..node.width).collect()),
@@ -80,7 +81,7 @@ fn columns_of(node: &Node) -> Option<Vec<usize>> {
     }
 }
 
-/// Whether the input of a change is such a scan, and no column of it is looked at beside the row itself.
+/// Whether the input of a change is a scan by key whose columns are not used.
 fn is_input(input: &Node) -> bool {
     let Operator::Scan(scan) = &input.operator else { return false };
     input.width == 0 && is_plain(scan, input)

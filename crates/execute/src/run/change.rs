@@ -1,4 +1,4 @@
-//! Rows that are inserted, changed and deleted.
+//! Executes inserts, updates and deletes.
 
 use super::keyed::write_columns;
 use super::{ALL, Run, Under, append_all};
@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 use txn::{RowId, TxnError};
 use value::Value;
 
-/// Low bits of hidden keys, which count; the others are drawn.
+/// Low bits of hidden keys, which are counted up; the high bits are random.
 const HIDDEN_COUNT_BITS: u32 = 32;
 
 impl<E: Env> Run<'_, '_, E> {
@@ -46,7 +46,7 @@ impl<E: Env> Run<'_, '_, E> {
             processed = self.insert_one(insert, &values, node, under.outer, rows).await?;
             added.extend((refers && processed > 0).then(|| values.clone()));
         }
-        // When all are there, since they may refer to each other.
+        // Check after all rows are inserted, since they may reference each other.
         if !added.is_empty() {
             Box::pin(self.read_referred(insert.table, &added)).await?;
         }
@@ -58,7 +58,7 @@ impl<E: Env> Run<'_, '_, E> {
         Ok(())
     }
 
-    /// Inserts a row and delivers what is returned of it; answers how many rows were inserted.
+    /// Inserts a row and delivers its `RETURNING` outputs; returns the number of inserted rows.
     #[inline]
     async fn insert_one(
         &mut self,
@@ -81,7 +81,7 @@ impl<E: Env> Run<'_, '_, E> {
         Ok(1)
     }
 
-    /// The values of a list, in a list of its own.
+    /// Evaluates an `Insert`'s values into a buffer of their own.
     #[inline]
     async fn fill(
         &mut self,
@@ -98,7 +98,7 @@ impl<E: Env> Run<'_, '_, E> {
         append_all(list, &self.view(sources.map(Source::Values), outer), values)
     }
 
-    /// The primary key of a row that is to be inserted.
+    /// Returns the primary key of a row to be inserted.
     fn key_of_row(&mut self, table: usize, values: &[Value]) -> Result<Key> {
         let tables = self.tables;
         let table = &tables[table];
@@ -109,7 +109,7 @@ impl<E: Env> Run<'_, '_, E> {
         key_of(table, table.schema.key(), values)
     }
 
-    /// Whether a row has the same value of some unique key.
+    /// Whether a row exists that has the same primary key or the same values in a unique index.
     async fn has_equal(&mut self, table: usize, key: &Key, values: &[Value]) -> Result<bool> {
         let tables = self.tables;
         if self.txn.read(tables[table].id, key).await?.is_some() {
@@ -123,7 +123,7 @@ impl<E: Env> Run<'_, '_, E> {
         Ok(false)
     }
 
-    /// Adds a row whose values were checked.
+    /// Inserts a row whose values are checked.
     #[inline]
     async fn insert_row(&mut self, at: usize, key: &Key, values: &[Value]) -> Result<RowId> {
         let tables = self.tables;
@@ -132,7 +132,7 @@ impl<E: Env> Run<'_, '_, E> {
         let id = loop {
             match self.txn.insert(table.id, &key).await {
                 Ok(id) => break id,
-                // Somebody else draws the same numbers: go on with others.
+                // Another lane drew the same numbers: continue at another random key.
                 Err(TxnError::DuplicateKey { .. }) if table.has_hidden_key => {
                     self.frame.hidden_key = draw_hidden_key(self.txn.env());
                     key = KeyBuilder::new().int8(self.frame.hidden_key).key();
@@ -176,7 +176,7 @@ impl<E: Env> Run<'_, '_, E> {
         };
         for at in 0..found.len() {
             let Some(id) = found.id(at) else { continue };
-            // A row that several partners would change is changed once.
+            // A row with several join partners is changed once.
             if is_joined && !seen.insert(id) {
                 continue;
             }
@@ -199,7 +199,8 @@ impl<E: Env> Run<'_, '_, E> {
         Ok(())
     }
 
-    /// The new values of all rows, where sub plans give some: those see the rows as they were before the statement.
+    /// Computes the new values of all rows first if they use sub plans, which must see the rows as
+    /// they were before the statement.
     async fn early_values(
         &mut self,
         update: &Update,
@@ -219,7 +220,7 @@ impl<E: Env> Run<'_, '_, E> {
         Ok(all)
     }
 
-    /// The rows that are changed or deleted, all of them before the first is.
+    /// Finds all rows to change or delete, before the first one is changed.
     #[inline]
     async fn targets(
         &mut self,
@@ -237,7 +238,7 @@ impl<E: Env> Run<'_, '_, E> {
         }
     }
 
-    /// Changes a row of which keys, checks or references may be concerned; answers what it is afterwards.
+    /// Updates a row with possible effects on keys, checks or foreign keys; returns the new row.
     async fn update_whole(
         &mut self,
         update: &Update,
@@ -319,7 +320,7 @@ impl<E: Env> Run<'_, '_, E> {
             self.txn.delete(id);
             processed += 1;
         }
-        // When all are gone, since they may refer to each other.
+        // Check after all rows are deleted, since they may reference each other.
         for old in gone.iter().filter(|_| has_referrers) {
             Box::pin(self.check_referrers(delete.table, old, None)).await?;
         }
@@ -333,7 +334,7 @@ fn node_asks(node: &Node) -> bool {
     matches!(&node.outputs, crate::plan::Outputs::List(list) if list.asks)
 }
 
-/// The key that the values of some columns of a row make.
+/// Builds a key from some columns of a row.
 pub(super) fn key_of(table: &BoundTable, columns: &[usize], values: &[Value]) -> Result<Key> {
     let mut builder = KeyBuilder::new();
     for &at in columns {
@@ -355,12 +356,12 @@ pub(super) fn key_of(table: &BoundTable, columns: &[usize], values: &[Value]) ->
     Ok(builder.key())
 }
 
-/// Where hidden keys go on: at a drawn place, so that lanes do not meet.
+/// Returns a random start for hidden keys, so that lanes do not collide.
 pub(crate) fn draw_hidden_key<E: Env>(env: &E) -> i64 {
     (env.random() >> 1 >> HIDDEN_COUNT_BITS << HIDDEN_COUNT_BITS) as i64
 }
 
-/// Another row has the same values of a unique key.
+/// Another row has the same unique key.
 #[cold]
 pub(super) fn duplicate(
     table: &BoundTable,

@@ -1,4 +1,4 @@
-//! What every row of a table has to satisfy, with PostgreSQL's words for what does not.
+//! Checks constraints, with PostgreSQL's messages for violations.
 
 use super::Run;
 use super::change::key_of;
@@ -13,11 +13,11 @@ use procedure::reference::Way;
 use txn::RowId;
 use value::{Stop, Value, output};
 
-/// Most characters of a value in a message about a row.
+/// Maximum number of characters of a value in a message about a row.
 const SHOWN_MAX: usize = 64;
 
 impl<E: Env> Run<'_, '_, E> {
-    /// Columns that must not be null, and the checks of the table.
+    /// Checks `NOT NULL` and `CHECK` constraints.
     #[inline]
     pub(super) fn check_row(&self, table: usize, values: &[Value]) -> Result<()> {
         let table = &self.tables[table];
@@ -43,7 +43,7 @@ impl<E: Env> Run<'_, '_, E> {
         Ok(())
     }
 
-    /// Whether another row than `own` has the same values of an index. Nulls are not the same.
+    /// Whether a row other than `own` has the same values in an index. Nulls are distinct.
     pub(super) async fn find_equal(
         &mut self,
         table: usize,
@@ -60,7 +60,8 @@ impl<E: Env> Run<'_, '_, E> {
         Ok(found.iter().any(|id| Some(*id) != own))
     }
 
-    /// Reads all rows together that these new ones refer to by primary keys, so that they are there when they are looked for.
+    /// Reads all rows that these new ones reference by primary key in one batch, before they are
+    /// checked one by one.
     pub(super) async fn read_referred(&mut self, table: usize, added: &[Vec<Value>]) -> Result<()> {
         let (tables, references) = (self.tables, &self.tables[table].references);
         if added.len() * references.len() < 2 {
@@ -81,7 +82,7 @@ impl<E: Env> Run<'_, '_, E> {
         Ok(())
     }
 
-    /// That the rows are there which a new or changed row refers to.
+    /// Checks that the rows exist that an inserted or updated row references.
     pub(super) async fn check_references(
         &mut self,
         table: usize,
@@ -111,7 +112,7 @@ impl<E: Env> Run<'_, '_, E> {
         Ok(())
     }
 
-    /// That no row refers to one that is gone or has changed.
+    /// Checks that no row references a deleted or updated one.
     pub(super) async fn check_referrers(
         &mut self,
         table: usize,
@@ -141,7 +142,7 @@ impl<E: Env> Run<'_, '_, E> {
         Ok(())
     }
 
-    /// Whether the other table of a reference has a row with these values.
+    /// Whether the other table of a foreign key has a row with these values.
     async fn has_row(&mut self, reference: &Reference, wanted: &[Value]) -> Result<bool> {
         let tables = self.tables;
         let table = &tables[reference.table];
@@ -177,7 +178,8 @@ impl<E: Env> Run<'_, '_, E> {
     }
 }
 
-/// The key of the rows that have these values in the columns of a reference, by position among them; none if no row can.
+/// Returns the key of the rows with these values in the columns of a foreign key; `None` if no row
+/// can have them.
 fn key_by<'v>(
     table: &BoundTable,
     reference: &Reference,
@@ -193,7 +195,7 @@ fn key_by<'v>(
     builder.map(|builder| builder.key())
 }
 
-/// A column must not be null.
+/// A null in a `NOT NULL` column.
 #[cold]
 pub(super) fn null_violation(table: &BoundTable, at: usize, values: &[Value]) -> Failure {
     let message = format!(
@@ -210,7 +212,7 @@ fn check_violation(table: &BoundTable, name: &str, values: &[Value]) -> Failure 
     error("23514", message, failing_row(table, values))
 }
 
-/// A row as PostgreSQL shows it in an error.
+/// Prints a row as PostgreSQL does in an error.
 fn failing_row(table: &BoundTable, values: &[Value]) -> String {
     let shown = table.columns.iter().zip(values).map(|(column, value)| match value {
         Value::Null => "null".to_owned(),
@@ -225,7 +227,7 @@ fn failing_row(table: &BoundTable, values: &[Value]) -> String {
     format!("Failing row contains ({}).", shown.collect::<Vec<_>>().join(", "))
 }
 
-/// Columns and their values: `(a, b)=(1, 2)`.
+/// Prints columns and their values: `(a, b)=(1, 2)`.
 pub(super) fn shown_key(table: &BoundTable, columns: &[usize], values: &[Value]) -> String {
     let names: Vec<&str> = columns.iter().map(|&at| &*table.columns[at].name).collect();
     let shown = columns.iter().map(|&at| output::text(&values[at], &table.columns[at].sql_type));

@@ -1,4 +1,4 @@
-//! Groups, aggregates, and rows in an order.
+//! Sorting, grouping and aggregates.
 
 use super::{ALL, Run, Under, is_true, push_all, stopped};
 use crate::error::{Failure, Result, plain};
@@ -25,7 +25,7 @@ impl<E: Env> Run<'_, '_, E> {
         self.deliver_all((node, None), sorted, under, rows).await
     }
 
-    /// The rows in the order of the keys; those that are equal in it stay as they are.
+    /// Sorts the rows by the keys; the sort is stable.
     pub(super) async fn sorted(
         &mut self,
         keys: &[SortKey],
@@ -83,7 +83,7 @@ impl<E: Env> Run<'_, '_, E> {
             order::order_all(&one.0, &other.0).is_eq()
         };
         let groups: Vec<&[(Vec<Value>, usize)]> = match aggregate.keys.outputs.is_empty() {
-            // Without keys there is a group even where there is no row.
+            // Without keys there is a group even if there are no rows.
             true => vec![&places],
             false => places.chunk_by(same).collect(),
         };
@@ -103,7 +103,7 @@ impl<E: Env> Run<'_, '_, E> {
         Ok(())
     }
 
-    /// The only group of an aggregate without keys and sub plans.
+    /// Computes an aggregate without keys and sub plans.
     fn plain_aggregate(
         &mut self,
         aggregate: &Aggregate,
@@ -153,7 +153,7 @@ impl<E: Env> Run<'_, '_, E> {
         Ok(())
     }
 
-    /// What an aggregate makes of the rows of a group.
+    /// Evaluates an aggregate over the rows of a group.
     async fn aggregated(
         &mut self,
         call: &AggregateCall,
@@ -179,7 +179,7 @@ impl<E: Env> Run<'_, '_, E> {
     }
 }
 
-/// The result of an aggregate of these values, or of different ones among them.
+/// Evaluates an aggregate over these values, or over the distinct ones.
 fn combine_all(call: &AggregateCall, mut values: Vec<Value>) -> Result<Value> {
     if call.distinct {
         values.sort_by(order::order);
@@ -188,7 +188,7 @@ fn combine_all(call: &AggregateCall, mut values: Vec<Value>) -> Result<Value> {
     combine(call, values)
 }
 
-/// The result of an aggregate of these values. Nulls count in arrays alone.
+/// Evaluates an aggregate over these values. Only `array_agg` includes nulls.
 fn combine(call: &AggregateCall, mut values: Vec<Value>) -> Result<Value> {
     if call.aggregate == Kind::ArrayAgg {
         return Ok(if values.is_empty() { Value::Null } else { Value::Array(values.into()) });
@@ -216,7 +216,7 @@ fn combine(call: &AggregateCall, mut values: Vec<Value>) -> Result<Value> {
     })
 }
 
-/// Sums of `smallint` and `integer` are `bigint`, those of `bigint` are `numeric`.
+/// The sum of `smallint` and `integer` is a `bigint`, that of `bigint` a `numeric`.
 fn sum(values: &[Value], argument: &SqlType) -> Result<Value> {
     let is_small = matches!(argument, SqlType::Int2 | SqlType::Int4);
     let mut sum = match values.first() {
@@ -236,7 +236,11 @@ fn sum(values: &[Value], argument: &SqlType) -> Result<Value> {
             (Value::Numeric(sum), Value::Int(value)) => {
                 Value::Numeric(numeric::add(*sum, Decimal::from_int(*value))?)
             }
-            _ => return Err(Failure::from(value::Error::internal("a sum of what is no number"))),
+            _ => {
+                return Err(Failure::from(value::Error::internal(
+                    "a sum of a value that is not a number",
+                )));
+            }
         };
     }
     Ok(sum)

@@ -1,4 +1,4 @@
-//! Joins.
+//! Executes joins.
 
 use super::{ALL, Run, Under};
 use crate::error::Result;
@@ -9,11 +9,11 @@ use fabric::Env;
 use procedure::node::JoinKind;
 use value::Value;
 
-/// Rows of the inner input that may be partners of an outer row.
+/// Candidates among the inner rows for an outer row.
 enum Partners<'p> {
-    /// All that were carried out for it.
+    /// All rows of the inner input, executed for this outer row.
     All(usize),
-    /// Those at these positions.
+    /// The rows at these positions.
     These(&'p [usize]),
 }
 
@@ -36,7 +36,7 @@ impl<E: Env> Run<'_, '_, E> {
                 None => self.nested_loop(join, outer, node, under, rows).await,
             },
             Some((outer_list, inner_list)) => {
-                // PostgreSQL reads no inner row either where there is no outer one.
+                // Without outer rows PostgreSQL does not execute the inner input either.
                 if outer.is_empty() && !keeps_inner(join.kind) {
                     return Ok(());
                 }
@@ -62,7 +62,7 @@ impl<E: Env> Run<'_, '_, E> {
                 break;
             }
             let around = Outer { sources: [outer.row(at), &[]], next: under.outer };
-            // A single partner decides, unless a filter refuses it.
+            // A single candidate is enough, unless the join filter rejects it.
             let is_decided = matches!(join.kind, JoinKind::Semi | JoinKind::Anti);
             let wanted = if is_decided && join.join_filter.is_none() { 1 } else { ALL };
             inner.reset(join.inner.width);
@@ -80,7 +80,7 @@ impl<E: Env> Run<'_, '_, E> {
         Ok(())
     }
 
-    /// Finds partners by sorting the inner rows.
+    /// Finds matches by sorting the inner rows.
     async fn equal_join(
         &mut self,
         join: &Join,
@@ -134,7 +134,7 @@ impl<E: Env> Run<'_, '_, E> {
         Ok(())
     }
 
-    /// Delivers what becomes of an outer row; `note` is told of each of its partners.
+    /// Delivers the results for one outer row; calls `note` for each of its matches.
     async fn pair_up(
         &mut self,
         join: &Join,

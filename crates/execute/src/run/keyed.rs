@@ -1,5 +1,5 @@
-//! Statements about one row by its key: what waits is the engine alone, and everything around it is plain code, so that
-//! nothing is kept between two steps that does not have to be.
+//! Statements that access one row by its key. Only the calls of the engine are async; everything
+//! around them is plain code, to keep the futures small.
 
 use super::change::{duplicate, key_of};
 use super::{Run, append_all, evaluate_output, is_true, push_all};
@@ -15,7 +15,7 @@ use txn::{RowId, Transaction, TxnError};
 use value::{Scope, Value};
 
 impl<E: Env> Run<'_, '_, E> {
-    /// Carries out a statement about one row of which the key is known, see [`crate::plan::Way::Keyed`].
+    /// Executes a statement that accesses one row by its key, see [`crate::plan::Way::Keyed`].
     #[inline]
     pub(super) async fn keyed(
         &mut self,
@@ -47,13 +47,12 @@ impl<E: Env> Run<'_, '_, E> {
         Ok(())
     }
 
-    /// The row that was read ahead for the statement, if it was.
+    /// Returns the row that was read ahead for the statement, if it was.
     #[inline]
     fn known_row(&mut self) -> Option<Option<RowId>> {
         self.statement.ahead.and_then(|place| self.frame.known_row(place))
     }
 
-    /// Finds the row with a key.
     #[inline]
     async fn row_by_key(&mut self, scan: &Scan, key: &[Term]) -> Result<Option<RowId>> {
         match self.single_key(scan.table, key, None)? {
@@ -62,7 +61,8 @@ impl<E: Env> Run<'_, '_, E> {
         }
     }
 
-    /// Carries out a statement whose row goes into variables; answers whether there is one. They are null otherwise.
+    /// Executes a statement that reads its row into variables; returns whether there is a row.
+    /// Otherwise sets them to null.
     #[inline]
     pub async fn keyed_into(&mut self, targets: &[(usize, usize)]) -> Result<bool> {
         self.frame.note_changes(self.statement);
@@ -102,7 +102,8 @@ impl<E: Env> Run<'_, '_, E> {
         Ok(true)
     }
 
-    /// Does with the row of a key what the statement does; none if there is no such row.
+    /// Applies the statement to the row of a key; `None` if there is no such row, or if the filter
+    /// rejects it.
     #[inline]
     fn keyed_row(&mut self, scan: &Scan, found: Option<RowId>) -> Result<Option<RowId>> {
         self.frame.processed = 0;
@@ -119,7 +120,7 @@ impl<E: Env> Run<'_, '_, E> {
         Ok(Some(id))
     }
 
-    /// The key that expressions make; none if no row has it.
+    /// Returns the key that expressions evaluate to; `None` if no row can have it.
     #[inline]
     pub(super) fn single_key(
         &self,
@@ -130,7 +131,7 @@ impl<E: Env> Run<'_, '_, E> {
         key_in(&self.tables[table], terms, &self.view([NOTHING; 2], outer))
     }
 
-    /// Whether a row passes the filter of a scan, which asks for no sub plans.
+    /// Whether a row passes the filter of a scan, which does not use sub plans.
     #[inline]
     fn passes(&self, scan: &Scan, id: RowId) -> Result<bool> {
         let Some(filter) = &scan.filter else { return Ok(true) };
@@ -139,7 +140,8 @@ impl<E: Env> Run<'_, '_, E> {
         is_true(filter, &self.view([record, NOTHING], None))
     }
 
-    /// Adds what a scan delivers of a row where it was read to, if the row passes its filter. Neither asks for sub plans.
+    /// Delivers the outputs of a scan directly from the row's record if it passes the filter.
+    /// Neither uses sub plans.
     #[inline]
     pub(super) fn deliver_record(
         &self,
@@ -155,7 +157,7 @@ impl<E: Env> Run<'_, '_, E> {
         deliver_view(scan, node, &view, scan.is_for_change.then_some(id), rows)
     }
 
-    /// The same, and delivers what is returned of the row.
+    /// Updates a row in place, and delivers the `RETURNING` outputs.
     #[inline]
     pub(super) fn update_in_place(
         &mut self,
@@ -178,7 +180,7 @@ impl<E: Env> Run<'_, '_, E> {
         Ok(())
     }
 
-    /// Changes columns of a row of which neither keys nor checks nor references are concerned.
+    /// Sets columns of a row without effects on keys, checks or foreign keys.
     #[inline]
     fn change_in_place(
         &mut self,
@@ -208,8 +210,8 @@ impl<E: Env> Run<'_, '_, E> {
         Ok(())
     }
 
-    /// What is said of new values of a row of which one must not be null: of the first such column, and with the row as it
-    /// would be.
+    /// Returns the error for an update that would set `NOT NULL` columns to null: it names the
+    /// first such column and shows the row as it would be.
     #[cold]
     fn refused_null(&self, update: &Update, id: RowId, values: Vec<Value>) -> Failure {
         let table = &self.tables[update.table];
@@ -226,11 +228,11 @@ impl<E: Env> Run<'_, '_, E> {
         }
         match self.check_row(update.table, &whole) {
             Err(failure) => failure,
-            Ok(()) => value::Error::internal("no column is null that must not be").into(),
+            Ok(()) => value::Error::internal("no NOT NULL column is null").into(),
         }
     }
 
-    /// Adds the row of a statement, see [`crate::plan::Way::Adds`].
+    /// Inserts the row of a statement, see [`crate::plan::Way::Adds`].
     #[inline]
     pub(super) async fn add(&mut self, insert: &Insert, rows: &mut Rows) -> Result<()> {
         let mut values = std::mem::take(&mut self.frame.scratch.values);
@@ -250,7 +252,7 @@ impl<E: Env> Run<'_, '_, E> {
         Ok(())
     }
 
-    /// Appends the values of a row that is added, and answers its key.
+    /// Appends the values of a new row, and returns its key.
     #[inline]
     pub(super) fn new_row(&self, insert: &Insert, values: &mut Vec<Value>) -> Result<Key> {
         let begin = values.len();
@@ -262,7 +264,7 @@ impl<E: Env> Run<'_, '_, E> {
         key_of(table, table.schema.key(), values)
     }
 
-    /// Fills a row that was added, and delivers what is returned of it.
+    /// Writes the columns of an inserted row, and delivers the `RETURNING` outputs.
     #[inline]
     fn write_new(
         &mut self,
@@ -291,7 +293,7 @@ impl<E: Env> Run<'_, '_, E> {
     }
 }
 
-/// Sets the columns of a new row that are not of its key.
+/// Sets the columns of a new row that are not part of its key.
 #[inline]
 pub(super) fn write_columns<E: Env>(
     txn: &mut Transaction<'_, E>,
@@ -308,7 +310,7 @@ pub(super) fn write_columns<E: Env>(
     Ok(())
 }
 
-/// The key that expressions make in a scope; none if no row has it.
+/// Returns the key that expressions evaluate to in a scope; `None` if no row can have it.
 #[inline]
 pub(crate) fn key_in(
     table: &BoundTable,
@@ -318,7 +320,8 @@ pub(crate) fn key_in(
     let mut builder = KeyBuilder::new();
     for (term, &at) in terms.iter().zip(table.schema.key()) {
         let column = &table.columns[at];
-        // Most keys are whole numbers, which come as themselves; what does not may be null, or of another kind.
+        // Most key columns are integers, which are evaluated unwrapped; anything else may be null,
+        // or of another type.
         if column.is_int()
             && let Some(number) = term.formula.int(scope).map_err(super::stopped)?
             && column.append_number(&mut builder, number)
@@ -337,8 +340,8 @@ pub(crate) fn key_in(
     Ok(Some(builder.key()))
 }
 
-/// The scan that finds the rows which a statement reads, changes or deletes, and its key; none if it has none or another
-/// access.
+/// Returns the scan by key that finds the row of a statement, and its key; `None` if the statement
+/// has another access.
 pub(crate) fn scan_by_key(root: &Node) -> Option<(&Scan, &[Term])> {
     let operator = match &root.operator {
         Operator::Update(update) => &update.input.operator,
@@ -354,7 +357,8 @@ pub(crate) fn scan_by_key(root: &Node) -> Option<(&Scan, &[Term])> {
     }
 }
 
-/// Adds what a scan delivers of the row in view, which is changed thereafter if it has a number, if it passes its filter.
+/// Delivers the outputs of a scan for the row in view if it passes the filter; with an id if the
+/// row is then changed.
 #[inline]
 pub(super) fn deliver_view<E: Env>(
     scan: &Scan,

@@ -1,4 +1,5 @@
-//! Nested loops whose inner rows are found by their keys: those of many outer rows are read together.
+//! Nested loops that find their inner rows by key: the inner rows of many outer rows are read
+//! together.
 
 use super::{Run, Under, is_true, push_all};
 use crate::error::Result;
@@ -10,12 +11,12 @@ use procedure::node::JoinKind;
 use txn::RowId;
 use value::Value;
 
-/// Most rows that are read together.
+/// Maximum number of rows that are read together.
 pub(super) const BATCH_ROWS: usize = 1024;
 
 impl<E: Env> Run<'_, '_, E> {
-    /// Delivers the pairs of outer rows and the inner ones that their keys lead to. An inner row is never copied: what is
-    /// made of a pair is made of it where it was read to.
+    /// Joins outer rows with the inner rows that their keys find. Inner rows are not copied:
+    /// outputs are evaluated directly on the record.
     pub(super) async fn keyed_join(
         &mut self,
         (join, keyed): (&Join, &KeyedInner),
@@ -32,7 +33,7 @@ impl<E: Env> Run<'_, '_, E> {
         let mut places = std::mem::take(&mut self.frame.scratch.places);
         let mut at = 0;
         while at < outer.len() && rows.len() < most {
-            // An outer row has one partner at most, so that no more than are wanted have to be looked at.
+            // An outer row has at most one match, so no more outer rows than needed are looked at.
             let end = outer.len().min(at + BATCH_ROWS.min(most - rows.len()));
             reads.clear();
             places.clear();
@@ -45,7 +46,7 @@ impl<E: Env> Run<'_, '_, E> {
                         reads.push((table, key));
                         places.push(place);
                     }
-                    // What the rows before it come to is seen first.
+                    // Deliver the rows before it first: they may fail earlier.
                     Err(error) => {
                         failure = Some((place, error));
                         break;
@@ -72,7 +73,7 @@ impl<E: Env> Run<'_, '_, E> {
         Ok(())
     }
 
-    /// Delivers what becomes of an outer row with the row that its key leads to.
+    /// Delivers the results for an outer row and the row that its key found.
     #[inline]
     fn pair_with(
         &self,
@@ -109,7 +110,7 @@ impl<E: Env> Run<'_, '_, E> {
         deliver_pair((node, join.filter.as_ref()), row, &view, id, rows)
     }
 
-    /// Delivers what becomes of an outer row without partner.
+    /// Delivers the result for an outer row without a match.
     fn pair_with_nulls(
         &self,
         join: &Join,
@@ -127,7 +128,7 @@ impl<E: Env> Run<'_, '_, E> {
     }
 }
 
-/// Adds what a join delivers of a pair, if that passes its filter. Neither asks for sub plans.
+/// Delivers the outputs of a join for a pair that passes the filter. Neither uses sub plans.
 #[inline]
 fn deliver_pair<E: Env>(
     (node, filter): (&Node, Option<&Term>),

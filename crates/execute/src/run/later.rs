@@ -1,8 +1,8 @@
-//! Rows that are added together: where nothing else in a procedure looks at their table, in the end or when there are many of
-//! them. That is one round trip instead of one for each.
+//! Batches inserts: if no other statement of a procedure uses the table, its rows are inserted at
+//! the end of the procedure, or when [`ROWS_MAX`] rows wait, in one round trip instead of one each.
 //!
-//! Nobody sees the difference. Whatever the procedure ends with, they are added before that is told, so that an error of theirs
-//! is the one that comes first.
+//! The result is the same. Waiting rows are inserted before the procedure ends or fails, so that
+//! their errors come first.
 
 use super::Run;
 use super::change::duplicate;
@@ -14,11 +14,11 @@ use crate::plan::Insert;
 use fabric::Env;
 use txn::{Transaction, TxnError};
 
-/// Most rows that wait.
+/// Maximum number of waiting rows.
 const ROWS_MAX: usize = 64;
 
 impl<E: Env> Run<'_, '_, E> {
-    /// Has the row of a statement added later, see [`crate::plan::Way::AddsLater`].
+    /// Queues the insert of a statement, see [`crate::plan::Way::AddsLater`].
     #[inline]
     pub(super) async fn add_later(&mut self, insert: &Insert) -> Result<()> {
         let mut values = std::mem::take(&mut self.frame.later.values);
@@ -39,7 +39,7 @@ impl<E: Env> Run<'_, '_, E> {
     }
 }
 
-/// Adds the rows that wait.
+/// Inserts the waiting rows.
 pub(crate) async fn add_waiting<E: Env>(
     txn: &mut Transaction<'_, E>,
     tables: &[BoundTable],
@@ -52,14 +52,14 @@ pub(crate) async fn add_waiting<E: Env>(
     written
 }
 
-/// Fills the rows that were added, up to the first that could not be.
+/// Writes the columns of the inserted rows, up to the first row that could not be inserted.
 fn write_added<E: Env>(
     txn: &mut Transaction<'_, E>,
     tables: &[BoundTable],
     later: &Later,
     added: std::result::Result<(), TxnError>,
 ) -> Result<()> {
-    // The row that was there already is the last that was come to.
+    // The engine stops at a duplicate key, so the refused row is the last one in the list.
     let refused = match (added, later.rows.len().checked_sub(1)) {
         (Ok(()), _) => None,
         (Err(TxnError::DuplicateKey { .. }), Some(last)) => Some(last),

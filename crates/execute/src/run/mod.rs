@@ -1,17 +1,17 @@
-//! Carries out statements.
+//! Executes statements.
 //!
-//! Each node collects its rows, no more than are wanted of it, as straight-line code. Statements that find one row by its
-//! key need no memory of their own for that; other nodes take one future each time they are carried out.
+//! Each node collects its rows, at most as many as are needed, in straight-line code. Statements
+//! that find one row by its key allocate nothing; other nodes allocate one future per execution.
 //!
 //! ```text
-//! keyed    statements about one row by its key
-//! scan     rows of tables, by key, index or as a whole
+//! keyed    statements that access one row by its key
+//! scan     scans of tables: by key, by index or full
 //! single   nodes with one input or none
-//! join     nodes with two; keyed_join where the inner rows are found by their keys
-//! group    aggregates and what is sorted
+//! join     joins; keyed_join if the inner rows are found by key
+//! group    aggregates and sorting
 //! change   insert, update, delete
-//! later    rows that are added together
-//! check    what every row of a table satisfies
+//! later    batched inserts
+//! check    constraints
 //! ```
 
 mod change;
@@ -42,20 +42,20 @@ use std::rc::Rc;
 use txn::Transaction;
 use value::{Formula, Scope, Stop, Value};
 
-/// As many rows as there are.
+/// No limit on the number of rows.
 pub(crate) const ALL: usize = usize::MAX;
 
-/// A node being carried out.
+/// The future of a node's execution.
 type Carried<'r> = Pin<Box<dyn Future<Output = Result<()>> + 'r>>;
 
-/// The rows that a node is carried out under, and how many of its own are wanted at most.
+/// The enclosing rows of a node, and the maximum number of its rows that are needed.
 #[derive(Clone, Copy)]
 pub(crate) struct Under<'v> {
     pub outer: Option<&'v Outer<'v>>,
     pub wanted: usize,
 }
 
-/// A statement in a transaction.
+/// A statement that is executed in a transaction.
 pub(crate) struct Run<'r, 'l, E: Env> {
     pub txn: &'r mut Transaction<'l, E>,
     pub tables: &'r [BoundTable],
@@ -64,7 +64,7 @@ pub(crate) struct Run<'r, 'l, E: Env> {
 }
 
 impl<E: Env> Run<'_, '_, E> {
-    /// Carries the statement out; `rows` gets the rows that it delivers, at most as many as are wanted.
+    /// Executes the statement; adds at most `wanted` rows to `rows`.
     #[inline]
     pub async fn statement(&mut self, wanted: usize, rows: &mut Rows) -> Result<()> {
         let statement = self.statement;
@@ -91,14 +91,14 @@ impl<E: Env> Run<'_, '_, E> {
         Ok(())
     }
 
-    /// Carries a node out; its rows are added to `rows`.
+    /// Executes a node; adds its rows to `rows`.
     pub fn carry_out<'s>(
         &'s mut self,
         node: &'s Node,
         under: Under<'s>,
         rows: &'s mut Rows,
     ) -> Carried<'s> {
-        // Each kind has a future of its own size.
+        // Each arm boxes a future of its own size.
         match &node.operator {
             Operator::Scan(scan) => Box::pin(self.scan(scan, node, under, rows)),
             Operator::Join(join) => Box::pin(self.join(join, node, under, rows)),
@@ -138,14 +138,14 @@ impl<E: Env> Run<'_, '_, E> {
         }
     }
 
-    /// The rows of a node.
+    /// Executes a node and returns its rows.
     pub async fn rows_of(&mut self, node: &Node, under: Under<'_>) -> Result<Rows> {
         let mut rows = self.frame.scratch.input(node.width);
         self.carry_out(node, under, &mut rows).await?;
         Ok(rows)
     }
 
-    /// What expressions over these rows see.
+    /// Returns the scope of expressions over these rows.
     #[inline]
     pub fn view<'v>(
         &'v self,
@@ -155,7 +155,7 @@ impl<E: Env> Run<'_, '_, E> {
         View { frame: self.frame, env: self.txn.env(), sources, outer, element: &Value::Null }
     }
 
-    /// The value of an expression over rows between nodes; carries out the sub plans that it asks for.
+    /// Evaluates an expression over intermediate rows; executes the sub plans that it uses.
     pub async fn value(
         &mut self,
         formula: &Formula,
@@ -172,7 +172,7 @@ impl<E: Env> Run<'_, '_, E> {
         }
     }
 
-    /// The value of an expression over no row.
+    /// Evaluates an expression over no row.
     #[inline]
     pub async fn free_value(&mut self, term: &Term, outer: Option<&Outer<'_>>) -> Result<Value> {
         match term.asks {
@@ -181,7 +181,7 @@ impl<E: Env> Run<'_, '_, E> {
         }
     }
 
-    /// Whether an expression over rows between nodes holds.
+    /// Whether a condition over intermediate rows holds.
     pub async fn holds(
         &mut self,
         filter: Option<&Term>,
@@ -197,7 +197,7 @@ impl<E: Env> Run<'_, '_, E> {
         }
     }
 
-    /// Adds what a node delivers of a row between nodes, if the row passes the filter.
+    /// Delivers a node's outputs for an intermediate row that passes the filter.
     pub async fn deliver(
         &mut self,
         (node, filter): (&Node, Option<&Term>),
@@ -234,7 +234,7 @@ impl<E: Env> Run<'_, '_, E> {
         Ok(())
     }
 
-    /// Sub plans of an earlier row say nothing of the next one.
+    /// Forgets the results of correlated sub plans, which belong to an earlier row.
     #[inline]
     pub fn forget(&mut self, node: &Node) {
         for &plan in &node.asked {
@@ -242,7 +242,7 @@ impl<E: Env> Run<'_, '_, E> {
         }
     }
 
-    /// Carries out a sub plan for a row.
+    /// Executes a sub plan for a row.
     async fn answer(
         &mut self,
         plan: usize,
@@ -251,7 +251,7 @@ impl<E: Env> Run<'_, '_, E> {
     ) -> Result<()> {
         let statement = self.statement;
         let Some(sub_plan) = statement.plans.get(plan) else {
-            return Err(value::Error::internal("a plan that is not there is asked for").into());
+            return Err(value::Error::internal("a sub plan does not exist").into());
         };
         let outer = Outer { sources, next: outer };
         let under = Under { outer: Some(&outer), wanted: sub_plan.wanted };
@@ -265,7 +265,7 @@ impl<E: Env> Run<'_, '_, E> {
         Ok(())
     }
 
-    /// The rows of a plan that several nodes read; it is carried out when the first of them wants it.
+    /// Returns the rows of a plan that several nodes read; executes it at the first use.
     async fn shared_rows(&mut self, plan: usize, outer: Option<&Outer<'_>>) -> Result<Rc<Rows>> {
         if let Some(rows) = &self.frame.shared[plan] {
             return Ok(rows.clone());
@@ -278,13 +278,13 @@ impl<E: Env> Run<'_, '_, E> {
     }
 }
 
-/// The value of an expression that asks for no sub plans.
+/// Evaluates an expression without sub plans.
 #[inline]
 pub(crate) fn evaluate(term: &Term, scope: &impl Scope) -> Result<Value> {
     term.formula.evaluate(scope).map_err(stopped)
 }
 
-/// Whether an expression that asks for no sub plans holds.
+/// Evaluates a condition without sub plans.
 #[inline]
 pub(crate) fn is_true(term: &Term, scope: &impl Scope) -> Result<bool> {
     term.formula.condition(scope).map_err(stopped)
@@ -294,11 +294,11 @@ pub(crate) fn is_true(term: &Term, scope: &impl Scope) -> Result<bool> {
 fn stopped(stop: Stop) -> Failure {
     match stop {
         Stop::Error(error) => error.into(),
-        Stop::Needs(_) => value::Error::internal("a sub plan stands where none is").into(),
+        Stop::Needs(_) => value::Error::internal("an unexpected sub plan").into(),
     }
 }
 
-/// The value of an output that asks for no sub plans.
+/// Evaluates an output without sub plans.
 #[inline]
 pub(crate) fn evaluate_output<E: Env>(output: &Output, view: &View<'_, E>) -> Result<Value> {
     match output {
@@ -309,13 +309,13 @@ pub(crate) fn evaluate_output<E: Env>(output: &Output, view: &View<'_, E>) -> Re
     }
 }
 
-/// Adds the values of a list that asks for no sub plans.
+/// Appends the outputs of a list without sub plans to the current row.
 #[inline]
 pub(crate) fn push_all<E: Env>(list: &List, view: &View<'_, E>, rows: &mut Rows) -> Result<()> {
     append_all(list, view, rows.list())
 }
 
-/// The same, to a list of values.
+/// As [`push_all`], appending to a list of values.
 #[inline]
 pub(crate) fn append_all<E: Env>(
     list: &List,

@@ -1,4 +1,4 @@
-//! Rows of tables.
+//! Executes scans of tables.
 
 use super::{ALL, Run, Under};
 use crate::error::Result;
@@ -14,10 +14,10 @@ use std::pin::Pin;
 use txn::{IndexId, RowId, ScanSource};
 use value::Value;
 
-/// Fewest rows that a scan of which not all are wanted reads at a time, where a filter may leave some out.
+/// Minimum number of rows that a limited scan reads at a time if a filter may drop some.
 const CHUNK_ROWS: usize = 16;
 
-/// What a scan is carried out under, with the element at hand of an array.
+/// The enclosing rows of a scan, and the current element of an array.
 #[derive(Clone, Copy)]
 struct Around<'v> {
     outer: Option<&'v Outer<'v>>,
@@ -75,7 +75,7 @@ impl<E: Env> Run<'_, '_, E> {
         }
     }
 
-    /// Adds what the scan delivers of a row, if the row passes its filter.
+    /// Delivers the outputs of the scan for a row that passes the filter.
     #[inline]
     async fn deliver_row(
         &mut self,
@@ -91,7 +91,7 @@ impl<E: Env> Run<'_, '_, E> {
         self.deliver_record(scan, node, id, outer, rows)
     }
 
-    /// The same of a copy of the row, since sub plans move what was read.
+    /// As [`Self::deliver_row`] for a copy of the row, since sub plans may move the record.
     async fn deliver_copy(
         &mut self,
         scan: &Scan,
@@ -106,7 +106,7 @@ impl<E: Env> Run<'_, '_, E> {
         self.deliver(asked, [&copy, &[]], changed, outer, rows).await
     }
 
-    /// All columns of a row that SQL sees.
+    /// Returns all columns of a row that are visible to SQL.
     pub(super) async fn copy_of(&mut self, table: usize, id: RowId) -> Result<Vec<Value>> {
         let table = &self.tables[table];
         let mut long = LongValues::default();
@@ -120,7 +120,6 @@ impl<E: Env> Run<'_, '_, E> {
         Ok(values?)
     }
 
-    /// The row with a key, if there is one.
     #[inline]
     async fn find_by_key(
         &mut self,
@@ -135,7 +134,7 @@ impl<E: Env> Run<'_, '_, E> {
         }
     }
 
-    /// The key that values of columns make; none if no row has it.
+    /// Returns the key that expressions evaluate to; `None` if no row can have it.
     #[inline]
     async fn key_of(
         &mut self,
@@ -150,7 +149,7 @@ impl<E: Env> Run<'_, '_, E> {
         }
     }
 
-    /// The same of expressions that ask for no sub plans.
+    /// As [`Self::key_of`], for expressions without sub plans.
     #[inline]
     fn key_now(
         &self,
@@ -205,7 +204,7 @@ impl<E: Env> Run<'_, '_, E> {
         super::evaluate(term, &view)
     }
 
-    /// The rows that an access finds.
+    /// Finds the rows of an access.
     fn find<'s>(
         &'s mut self,
         table: usize,
@@ -262,21 +261,22 @@ impl<E: Env> Run<'_, '_, E> {
         })
     }
 
-    /// The rows with a key of an index. A procedure that looks twice, say to count rows and to take one of them, finds the
-    /// same: it sees one snapshot, and its own changes are none in between.
+    /// Finds the rows with a key in an index. If a procedure looks up the same key twice in a row,
+    /// say to count rows and then take one, the result is reused: the snapshot is the same, and no
+    /// statement has changed rows in between.
     async fn look_up(&mut self, index: IndexId, key: Key, ids: &mut Vec<RowId>) -> Result<()> {
         let frame = &mut *self.frame;
         if frame.looked_up != Some((index, key)) {
             frame.looked_up = None;
             self.txn.lookup(index, &key, &mut frame.found).await?;
-            // A statement that changes rows does so behind its look-up.
+            // A statement that changes rows does so after its lookup.
             frame.looked_up = (!self.statement.writes).then_some((index, key));
         }
         ids.extend_from_slice(&frame.found);
         Ok(())
     }
 
-    /// The keys between which a range lies; none if nothing is in it.
+    /// Returns the smallest and the largest key of a range; `None` if the range is empty.
     async fn bounds(
         &mut self,
         table: usize,
@@ -321,7 +321,7 @@ impl<E: Env> Run<'_, '_, E> {
         txn::Scan { source, low, high, reverse: range.is_backward, limit }
     }
 
-    /// Delivers as many rows of a range as are wanted, and reads few others.
+    /// Delivers as many rows of a range as are needed, reading few others.
     async fn scan_in_parts(
         &mut self,
         scan: &Scan,
@@ -361,7 +361,7 @@ impl<E: Env> Run<'_, '_, E> {
         Ok(())
     }
 
-    /// Where a row stands in the order of a range.
+    /// Returns the position of a row in the order of a range.
     fn entry_of(&self, range: &Range, id: RowId) -> Key {
         let record = self.txn.row(id);
         if range.index.is_none() {
@@ -370,7 +370,7 @@ impl<E: Env> Run<'_, '_, E> {
         record.index_key(&range.columns)
     }
 
-    /// All rows of a table, those included that the transaction has inserted.
+    /// Finds all rows of a table, including those that the transaction has inserted.
     pub(super) async fn find_all(&mut self, table: usize, ids: &mut Vec<RowId>) -> Result<()> {
         let bound = &self.tables[table];
         if bound.named == Some(0) {
@@ -402,20 +402,21 @@ impl<E: Env> Run<'_, '_, E> {
     }
 }
 
-/// Whether what is made of a row has to be made of a copy: with sub plans, which move what was read, or of values out of line.
+/// Whether outputs need a copy of the row: they use sub plans, which may move the record, or values
+/// out of line.
 fn needs_copy(scan: &Scan, node: &Node) -> bool {
     let list_asks = matches!(&node.outputs, Outputs::List(list) if list.asks);
     let filter_asks = scan.filter.as_ref().is_some_and(|filter| filter.asks);
     !node.asked.is_empty() || scan.reads_long || list_asks || filter_asks
 }
 
-/// Each row once, where it came first.
+/// Drops duplicates, keeping the first occurrence.
 fn keep_first(all: &[RowId], ids: &mut Vec<RowId>) {
     let mut seen = BTreeSet::new();
     ids.extend(all.iter().filter(|id| seen.insert(**id)));
 }
 
-/// The elements of an array in their order, as PostgreSQL looks for them.
+/// Returns the distinct elements of an array, sorted as PostgreSQL sorts them for the search.
 fn distinct_elements(array: Value) -> Vec<Value> {
     let Value::Array(elements) = array else { return Vec::new() };
     let mut elements: Vec<Value> =

@@ -1,4 +1,4 @@
-//! Nodes with one input or none, and those that put inputs behind each other.
+//! Executes nodes with one input or none, and appends.
 
 use super::{ALL, Run, Under, evaluate_output};
 use crate::error::{Result, plain};
@@ -9,7 +9,7 @@ use fabric::Env;
 use value::Value;
 
 impl<E: Env> Run<'_, '_, E> {
-    /// Delivers what a node makes of the rows of its input that pass the filter.
+    /// Delivers the outputs of a node for the input rows that pass the filter.
     pub(super) async fn deliver_all(
         &mut self,
         (node, filter): (&Node, Option<&Term>),
@@ -57,7 +57,7 @@ impl<E: Env> Run<'_, '_, E> {
         self.deliver_all((node, None), found, under, rows).await
     }
 
-    /// A number of rows; none if it is not said or null.
+    /// Evaluates a number of rows; `None` if it is absent or null.
     async fn count_of(
         &mut self,
         term: Option<&Term>,
@@ -113,7 +113,7 @@ impl<E: Env> Run<'_, '_, E> {
         Ok(())
     }
 
-    /// The values of a list over rows between nodes.
+    /// Evaluates a list over intermediate rows.
     pub(super) async fn list_values(
         &mut self,
         list: &List,
@@ -211,7 +211,8 @@ impl<E: Env> Run<'_, '_, E> {
         Ok(())
     }
 
-    /// The inputs are sorted, so that each needs to deliver no more than are wanted of all.
+    /// The inputs are sorted, so that each needs to deliver at most as many rows as are needed in
+    /// total.
     pub(super) async fn merge_append(
         &mut self,
         keys: &[SortKey],
@@ -247,7 +248,8 @@ impl<E: Env> Run<'_, '_, E> {
         Ok(())
     }
 
-    /// Has the rows written as they are, so that the commit fails if somebody else has changed one since.
+    /// Writes the rows unchanged, so that the commit fails if another transaction has changed one
+    /// of them.
     pub(super) async fn lock(
         &mut self,
         input: &Node,
@@ -287,7 +289,6 @@ impl<E: Env> Run<'_, '_, E> {
     }
 }
 
-/// `generate_series`.
 struct Series {
     next: Option<i64>,
     last: i64,
@@ -295,7 +296,7 @@ struct Series {
 }
 
 impl Series {
-    /// None if a bound is null: there are no numbers then.
+    /// `None` if a bound is null: the series is empty.
     fn new(bounds: &[Value]) -> Result<Option<Self>> {
         let mut numbers = [1; 3];
         for (number, bound) in numbers.iter_mut().zip(bounds) {

@@ -1,5 +1,5 @@
-//! Tables as a whole, for procedures that change nothing: rows are shown one after the other, and the transaction keeps none
-//! of them, so that there may be as many as there is memory for what the scan delivers.
+//! Full scans of procedures that change nothing: rows are visited one after the other and not kept
+//! in the access set, so that memory limits only the scan's result.
 
 use super::Run;
 use super::keyed::deliver_view;
@@ -12,8 +12,8 @@ use layout::RecordRef;
 use value::Value;
 
 impl<E: Env> Run<'_, '_, E> {
-    /// Delivers the rows of a table that pass the scan's filter, in the order in which they are stored. Neither filter nor
-    /// outputs ask for sub plans.
+    /// Delivers the rows of a table that pass the scan's filter, in storage order. Neither filter
+    /// nor outputs use sub plans.
     pub(super) async fn visit(
         &mut self,
         scan: &Scan,

@@ -1,9 +1,10 @@
-//! The shipped workloads here and in PostgreSQL, and one of corner cases: the same tables, the same thousands of calls, one
-//! after the other, and the same rows, errors and tables afterwards.
+//! Differential test against PostgreSQL: the shipped workloads and some corner cases run on both
+//! sides, with the same tables and the same thousands of calls in sequence, and must give the same
+//! rows, errors and final tables.
 //!
-//! Rows are compared as text, in order where the procedure says what that is; else as sets with repetitions (`UNORDERED`).
-//! Errors are compared by code and message. Times of the run itself are masked on both sides, since the clocks differ: all
-//! that are not those of the load.
+//! Rows are compared as text, in order if the procedure defines an order, else as multisets
+//! (`UNORDERED`). Errors are compared by SQLSTATE and message. All times except those of the load
+//! are masked on both sides, since the clocks differ.
 
 mod ours;
 #[path = "../../../population/tests/loaded/small.rs"]
@@ -18,13 +19,12 @@ use small::{path, small};
 use strange::make_strange;
 use theirs::Theirs;
 
-/// Procedures whose queries leave the order of rows open.
+/// Procedures whose queries do not define an order.
 const UNORDERED: [&str; 2] = ["get_new_destination", "returned_many"];
-/// The only ones of the folder of queries that ask for an order, or keep that of a sub-select.
+/// The only procedures of the folder of queries that define an order, or keep that of a sub-select.
 const ORDERED_QUERIES: [&str; 4] = ["merged_first", "groups_having", "ordered_inside", "dividing"];
-/// The folder of queries.
 const QUERIES: &str = "../crates/execute/tests/queries";
-/// Procedures that give values of `character(n)`, which are kept without the blanks at their ends.
+/// Procedures that return `character(n)`, whose trailing blanks we do not store.
 const PADDED: [&str; 25] = [
     "whole_row",
     "by_code",
@@ -52,24 +52,24 @@ const PADDED: [&str; 25] = [
     "longest_seen",
     "reserved_of",
 ];
-/// When everything was that is loaded; other times are of the run.
+/// The time in all loaded rows; other times come from the run.
 const LOADED_AT: &str = "2000-01-01 00:00:00";
-/// One call in so many gets arguments that no load draws.
+/// One call in this many gets arguments that the load never draws.
 const STRANGE_ONE_IN: u64 = 8;
-/// Differences that are told; others are only counted.
+/// Maximum number of differences to print; the others are only counted.
 const TOLD_MAX: usize = 12;
 
-/// What a call gives back, as text.
+/// The result of a call, as text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Answer {
     /// Rows, with tabs between values.
     Rows(Vec<String>),
-    /// An error's code and message.
+    /// SQLSTATE and message of an error.
     Error(String, String),
 }
 
 impl Answer {
-    /// Without times of the run, and without the order where there is none.
+    /// Masks times of the run, and sorts the rows if the procedure does not define an order.
     fn comparable(self, workload: &str, procedure: &str) -> Self {
         let Self::Rows(mut rows) = self else { return self };
         rows.iter_mut().for_each(|row| *row = masked(row));
@@ -90,7 +90,7 @@ impl Answer {
     }
 }
 
-/// A line with times of the run masked.
+/// Masks times of the run in a line.
 pub fn masked(line: &str) -> String {
     let fields = line.split('\t').map(|field| match is_time(field) && field != LOADED_AT {
         true => "<time of the run>",
@@ -99,7 +99,7 @@ pub fn masked(line: &str) -> String {
     fields.collect::<Vec<_>>().join("\t")
 }
 
-/// Whether a text begins as a date with a time does.
+/// Whether a text begins like a timestamp.
 fn is_time(field: &str) -> bool {
     let form = b"dddd-dd-dd dd:dd:dd";
     let bytes = field.as_bytes();
@@ -110,8 +110,9 @@ fn is_time(field: &str) -> bool {
         })
 }
 
-/// What differs when a workload runs on both sides, `calls` of it unless `NAMDB_DIFFERENTIAL_CALLS` wants another number. None
-/// where there is no PostgreSQL. `spoil` is run there after the load.
+/// Runs a workload on both sides and returns the differences. It makes `calls` calls, or
+/// `NAMDB_DIFFERENTIAL_CALLS`. `None` if PostgreSQL is not installed. PostgreSQL executes `spoil`
+/// after the load.
 fn differences(
     workload: &str,
     calls: usize,
@@ -160,7 +161,7 @@ fn differences(
     Some(differences)
 }
 
-/// What differs in the tables.
+/// Compares the tables.
 fn tables(population: &Population, theirs: &Theirs<'_>, ours: &mut Ours) -> Vec<String> {
     let tables = population.tables().enumerate();
     let compared = tables.filter_map(|(table, name)| {
@@ -189,14 +190,14 @@ fn tatp_is_as_in_postgresql() {
     compare("tatp", 8000, 2);
 }
 
-/// A table without a primary key, references and checks: rows are added, found through an index and without one, changed
-/// and taken away.
+/// A table without a primary key, with foreign keys and checks: rows are inserted, found with and
+/// without an index, updated and deleted.
 #[test]
 fn a_ledger_is_as_in_postgresql() {
     compare("../crates/execute/tests/ledger", 4000, 5);
 }
 
-/// Queries that are put together, and keys of arrays backwards.
+/// Unions, and backward scans by arrays of keys.
 #[test]
 fn unions_are_as_in_postgresql() {
     compare("../crates/execute/tests/unions", 1000, 8);
@@ -212,32 +213,35 @@ fn ycsb_is_as_in_postgresql() {
     compare("ycsb", 5000, 4);
 }
 
-/// Procedures that no workload would call, at the corners of what generated code does together, early, or in part.
+/// Unlikely procedures, at the corners of what generated code batches, reads ahead, or skips.
 #[test]
 fn corners_are_as_in_postgresql() {
     compare("corners", 20_000, 5);
 }
 
-/// Procedures at the edges of types, and of statements inside each other.
+/// Procedures at the bounds of types, and nested statements.
 #[test]
 fn edges_are_as_in_postgresql() {
     compare("edges", 3_000, 6);
 }
 
-/// A schema with references, checks and codes of fixed length, as anybody would set it up.
+/// A typical schema with foreign keys, checks and fixed-length codes.
 #[test]
 fn a_shop_is_as_in_postgresql() {
     compare("shop", 5_000, 7);
 }
 
-/// Queries of every shape that plans have, between changes of their tables. Limits inside of sub-selects stand for an incident: rows were
-/// the first of no order where the plan had the order from an index, and an aggregate or a join above did not ask for one.
+/// Queries with plans of every shape, between changes of their tables. The limits inside of
+/// sub-selects are a regression test: without an order of its own, a limit kept arbitrary rows
+/// where PostgreSQL's plan took the order from an index, because an aggregate or join above did not
+/// require an order.
 #[test]
 fn queries_are_as_in_postgresql() {
     compare(QUERIES, 4_000, 8);
 }
 
-/// What is compared above has every kind of node that the reader knows and PostgreSQL makes of so small tables, and every kind of join.
+/// The queries above use every node that the reader knows and PostgreSQL uses for such small
+/// tables, and every kind of join.
 #[test]
 fn queries_have_plans_of_all_kinds() {
     let plans = std::fs::read_dir(path(QUERIES).join("plans")).expect("they are checked in");
@@ -281,7 +285,7 @@ fn queries_have_plans_of_all_kinds() {
     }
 }
 
-/// The tests above would see a single cent, in what is read and in what is left.
+/// The tests above notice a difference of a single cent, in rows read and in the final tables.
 #[test]
 fn a_difference_is_noticed() {
     let spoil = "UPDATE savings SET balance = balance + 1 WHERE customer_id = 7;\n";
@@ -294,7 +298,7 @@ fn a_difference_is_noticed() {
 }
 
 #[test]
-fn times_of_the_run_are_told_from_others() {
+fn times_of_the_run_are_masked_and_others_are_not() {
     assert_eq!(masked("1\t2026-01-02 03:04:05.678\tx"), "1\t<time of the run>\tx");
     let loaded = "2000-01-01 00:00:00\t2000-01-01\t";
     assert_eq!(masked(loaded), loaded);

@@ -1,4 +1,4 @@
-//! A workload in a database of our own, in one process.
+//! Runs a workload in our own database, in this process.
 
 use crate::{Answer, masked};
 use execute::{CallError, Procedures, Settings, create, default_design};
@@ -10,9 +10,8 @@ use txn::local::{OpenConfig, open};
 use txn::{Database, Isolation, Lane};
 use value::Value;
 
-/// Bytes of memory.
 const SERVER_BYTES: u64 = 256 << 20;
-/// Rows that are loaded in one transaction.
+/// Rows per transaction of the load.
 const BATCH_ROWS: usize = 50;
 
 /// A database with the tables and procedures of a workload.
@@ -55,7 +54,7 @@ impl Ours {
                 };
                 let mut rows: Vec<String> = outcome.rows.iter().map(row).collect();
                 if fields.is_empty() {
-                    // PostgreSQL has a row without a value for a function that returns nothing.
+                    // PostgreSQL returns a row without a value for a function that returns nothing.
                     rows = vec![String::new()];
                 }
                 Answer::Rows(rows)
@@ -67,7 +66,7 @@ impl Ours {
         }
     }
 
-    /// The rows of a table as lines of `COPY`, in the order of these.
+    /// Returns the rows of a table as lines of `COPY`, in that order.
     pub fn table(&mut self, population: &Population, table: usize) -> Vec<String> {
         let types = population.column_types(table);
         let name = population.tables().nth(table).expect("there is such a table");

@@ -1,4 +1,5 @@
-//! Calls with arguments that no load draws: nulls, bounds of types, texts that are too long, arrays of other lengths.
+//! Makes calls with arguments that the load never draws: nulls, bounds of types, too long texts,
+//! arrays of unequal lengths.
 
 use fabric::random::Random;
 use population::Call;
@@ -6,7 +7,7 @@ use sql::{Program, SqlType};
 use std::sync::Arc;
 use value::{Decimal, Value};
 
-/// Makes some of the calls strange: about one in `one_in`.
+/// Changes the arguments of about one call in `one_in`.
 pub fn make_strange(calls: &mut [Call], program: &Program, one_in: u64, seed: u64) {
     let random = &mut Random::new(seed);
     for call in calls {

@@ -1,4 +1,4 @@
-//! A workload in PostgreSQL.
+//! Runs a workload in PostgreSQL.
 
 use crate::{Answer, masked};
 use plan::{Database, Server};
@@ -6,7 +6,7 @@ use population::{Population, load_postgresql};
 use std::fmt::Write;
 use std::path::Path;
 
-/// Begins the line behind the rows of a call; no row begins like that.
+/// Begins the line after the rows of a call; no row begins like this.
 const MARK: &str = "==== ";
 
 /// A database with the tables and procedures of a workload.
@@ -25,19 +25,18 @@ impl<'a> Theirs<'a> {
         Self { database }
     }
 
-    /// Runs a script.
     pub fn run(&self, script: &str) {
         let script = self.database.script("spoil.sql", script).expect("there is room");
         let ran = self.database.run("a script", &[&script]);
         ran.unwrap_or_else(|error| panic!("{error}"));
     }
 
-    /// Makes calls, each a transaction of its own.
+    /// Makes calls, each in a transaction of its own.
     pub fn call(&self, calls: &[String]) -> Vec<Answer> {
         let mut script =
             "\\set ON_ERROR_STOP off\n\\pset fieldsep '\\t'\n\\pset null '\\\\N'\n".to_owned();
         for call in calls {
-            // Writing to a string does not fail.
+            // Writing to a string cannot fail.
             let _ =
                 write!(script, "{call};\n\\echo '{MARK}' :ERROR :SQLSTATE :LAST_ERROR_MESSAGE\n");
         }
@@ -64,7 +63,7 @@ impl<'a> Theirs<'a> {
         answers
     }
 
-    /// The rows of a table as lines of `COPY`, in the order of these.
+    /// Returns the rows of a table as lines of `COPY`, in that order.
     pub fn table(&self, name: &str) -> Vec<String> {
         let script = format!("COPY {name} TO STDOUT;\n");
         let script = self.database.script("copy.sql", &script).expect("there is room");

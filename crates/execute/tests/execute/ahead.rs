@@ -1,4 +1,4 @@
-//! Rows that arguments name are read together, and procedures notice nothing of it but the time.
+//! Read-ahead saves time and does not change the result of a procedure.
 
 use crate::database::{Calls, ints};
 use crate::naive;
@@ -20,7 +20,8 @@ const FILL: &str = "
         INSERT INTO thing SELECT g, 10 * g FROM generate_series(1, 9) g $$;
 ";
 
-/// Plans as PostgreSQL has them of statements about one row: a scan with a filter, and nothing around it.
+/// Plans for statements about one row as PostgreSQL makes them: a scan with a filter, and nothing
+/// above it.
 fn workload(procedures: &str) -> Workload {
     let mut workload = naive::workload(SCHEMA, &[FILL, procedures].concat());
     let statements = workload.procedures.iter_mut().flat_map(|of| &mut of.statements);
@@ -34,7 +35,7 @@ fn workload(procedures: &str) -> Workload {
     workload
 }
 
-/// Gives filters and outputs to the scan below.
+/// Moves filters and outputs into the scan below.
 pub fn collapse(node: &mut Node) {
     let Operator::Project { condition: None, filter, input: Some(input) } = &mut node.operator
     else {
@@ -79,7 +80,8 @@ fn each_round_of_a_loop_gets_the_row_of_its_round() {
              END LOOP;
          END $$;",
     );
-    // Rows that are not there, numbers that no row can have, and a row that the call itself has changed.
+    // Rows that do not exist, numbers that no row can have, and a row that the call itself has
+    // changed.
     let rows = calls.call("by_place", &[array(&[3, 77, 1, 100_000, 3])]).expect("no error");
     let expected =
         [Value::Int(30_031), Value::Null, Value::Int(10_011), Value::Null, Value::Int(31_032)];
@@ -171,7 +173,7 @@ fn an_error_of_a_key_is_one_of_the_statement() {
     assert_eq!(calls.value("f", &ints(&[2, 1])), Value::Int(20));
 }
 
-/// The time that a second call takes in a simulated world whose rows are on two servers, with the arguments of both.
+/// Returns the time that a second call takes in a simulated world with rows on two servers.
 pub fn simulated_ns(body: &str, [first, second]: [&[Value]; 2]) -> u64 {
     let world = World::new(SimConfig::new(7).with_servers(&[16 << 20, 16 << 20]));
     let nodes = world.serve(services);
@@ -212,7 +214,7 @@ fn rows_of_a_loop_take_one_round_trip() {
     };
     let ids = [array(&[1, 2, 3, 4, 5, 6, 7, 8])];
     let together = simulated_ns(&body("LOOP"), [&ids; 2]);
-    // What is assigned in the loop is not known before it.
+    // A value assigned in the loop is not known before the loop.
     let one_by_one = simulated_ns(&body("LOOP one := one + 0;"), [&ids; 2]);
     assert!(2 * together < one_by_one, "{together} ns together, {one_by_one} ns one by one");
 }

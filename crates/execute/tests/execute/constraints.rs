@@ -1,4 +1,4 @@
-//! What rows have to satisfy, in PostgreSQL's words.
+//! Constraint violations have PostgreSQL's messages.
 
 use crate::database::{Calls, ints};
 use txn::Isolation;
@@ -59,7 +59,7 @@ fn family() -> Calls {
     calls
 }
 
-/// That a call is refused with a code, a message and a detail.
+/// Asserts that a call fails with a code, a message and a detail.
 fn refused(calls: &mut Calls, name: &str, arguments: &[Value], expected: [&str; 3]) {
     let (code, message, detail) = calls.call(name, arguments).expect_err("an error is due");
     assert_eq!([&code, &message, &*detail.unwrap_or_default()], expected, "{name} {arguments:?}");

@@ -125,7 +125,7 @@ fn rows_go_into_variables_and_records() {
     assert_eq!(rows, texts.map(|text| vec![Value::from(text)]));
     let rows = calls.call("show", &ints(&[9])).expect("no error");
     assert_eq!(rows[0], [Value::from("none false")]);
-    // As in PostgreSQL, the rows of a loop are not counted, whether there are some or none.
+    // As in PostgreSQL, the rows of a loop are not counted, whether there are any or not.
     for n in [1, 9] {
         assert_eq!(calls.value("counted_before", &ints(&[n])), Value::Int(2));
     }
@@ -139,7 +139,7 @@ fn rows_go_into_variables_and_records() {
 }
 
 #[test]
-fn errors_have_codes_and_undo_what_was_done() {
+fn errors_have_codes_and_undo_all_changes() {
     let mut calls = calls(
         "CREATE FUNCTION f(n integer) RETURNS integer LANGUAGE plpgsql AS $$
          DECLARE fixed integer NOT NULL := 1;

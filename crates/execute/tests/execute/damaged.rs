@@ -1,4 +1,5 @@
-//! Texts that are none: SQL stores no others, but keys may be built of any bytes, and memory may be damaged.
+//! Invalid UTF-8: SQL never stores it, but keys may be built of any bytes, and memory may be
+//! damaged.
 
 use crate::database::{Calls, ints};
 use fabric::{Batch, Fabric, run_now};
@@ -42,7 +43,7 @@ fn filled() -> Calls {
     calls
 }
 
-/// Overwrites a text wherever it stands in the only memory server's region, as nobody does who goes through rows.
+/// Overwrites all copies of a text in the only memory server's region, bypassing the engine.
 fn damage(calls: &Calls, text: &str, with: &[u8]) {
     assert_eq!(text.len(), with.len());
     const WORDS: u32 = 1 << 17;
@@ -63,7 +64,7 @@ fn damage(calls: &Calls, text: &str, with: &[u8]) {
             found.windows(text.len()).enumerate().filter(|(_, part)| *part == text.as_bytes());
         places.extend(found.map(|(place, _)| at + place as u64));
     }
-    assert!(!places.is_empty(), "{text} stands nowhere");
+    assert!(!places.is_empty(), "{text} is not in the region");
     for (place, byte) in places.iter().flat_map(|place| (*place..).zip(with)) {
         let word = GlobalPtr::new(RegionId(0), place / WORD_BYTES * WORD_BYTES);
         let mut batch = Batch::new();
@@ -77,12 +78,12 @@ fn damage(calls: &Calls, text: &str, with: &[u8]) {
     }
 }
 
-/// That a call ends with what PostgreSQL says of such bytes, and tells where they stand.
+/// Asserts that a call fails with PostgreSQL's error for such bytes, which says where they are.
 fn refused(calls: &mut Calls, name: &str, arguments: &[Value], bytes: &str, column: &str) {
     let (code, message, detail) = calls.call(name, arguments).expect_err("an error is due");
     assert_eq!(code, "22021", "{name}: {message}");
     assert_eq!(message, format!("invalid byte sequence for encoding \"UTF8\": {bytes}"), "{name}");
-    assert_eq!(detail, Some(format!("It stands in {column}.")), "{name}");
+    assert_eq!(detail, Some(format!("The value is in {column}.")), "{name}");
 }
 
 #[test]
@@ -98,7 +99,7 @@ fn a_damaged_text_is_an_error_and_not_an_empty_one() {
     }
     let column = "column \"body\" of relation \"note\"";
     refused(&mut calls, "body_of", &ints(&[2]), "0xff", column);
-    // Whoever reads other rows notices nothing of it.
+    // Readers of other rows are not affected.
     assert_eq!(calls.value("name_into", &ints(&[3])), "fine".into());
     assert_eq!(calls.value("body_of", &ints(&[3])), "as well".into());
 }

@@ -8,7 +8,7 @@ use txn::local::{OpenConfig, open};
 use txn::{Database, Lane};
 use value::Value;
 
-/// What a call gave back: rows and notices, or code, message and detail.
+/// The result of a call: rows and notices, or code, message and detail.
 pub type Answer = Result<Vec<Vec<Value>>, (String, String, Option<String>)>;
 
 /// Procedures on a local database.
@@ -20,7 +20,7 @@ pub struct Calls {
 }
 
 impl Calls {
-    /// The tables of a schema, empty, and procedures.
+    /// Creates empty tables of a schema, and procedures.
     pub fn new(schema: &str, procedures: &str) -> Self {
         Self::over(&naive::workload(schema, procedures))
     }
@@ -50,7 +50,7 @@ impl Calls {
         }
     }
 
-    /// The only value that a procedure gives back.
+    /// Returns the single value that a procedure returns.
     pub fn value(&mut self, name: &str, arguments: &[Value]) -> Value {
         let rows = self.call(name, arguments);
         match rows.as_deref() {
@@ -59,14 +59,13 @@ impl Calls {
         }
     }
 
-    /// Code and message of the error that a call ends with.
+    /// Returns code and message of the error with which a call fails.
     pub fn error(&mut self, name: &str, arguments: &[Value]) -> (String, String) {
         let (sqlstate, message, _) = self.call(name, arguments).expect_err("an error is due");
         (sqlstate, message)
     }
 }
 
-/// Whole numbers as values.
 pub fn ints(numbers: &[i64]) -> Vec<Value> {
     numbers.iter().map(|number| Value::Int(*number)).collect()
 }

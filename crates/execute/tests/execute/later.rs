@@ -1,4 +1,4 @@
-//! Rows that nothing else in a procedure looks at are added together, and procedures notice nothing of it but the time.
+//! Batching inserts saves time and does not change the result of a procedure.
 
 use crate::ahead::simulated_ns;
 use crate::database::{Calls, ints};
@@ -35,7 +35,7 @@ const PROCEDURES: &str = "
     END $$;";
 
 #[test]
-fn the_first_error_is_told() {
+fn the_first_error_is_reported() {
     let mut calls = Calls::new(SCHEMA, PROCEDURES);
     assert_eq!(calls.value("put", &ints(&[1, 2, 1])), Value::Int(1));
     let taken = |id| Some(format!("Key (id)=({id}) already exists."));
@@ -69,7 +69,7 @@ fn any_number_of_rows_is_added() {
 }
 
 #[test]
-fn a_row_is_there_for_whoever_looks() {
+fn a_batched_insert_is_visible_to_later_reads() {
     let mut calls = Calls::new(SCHEMA, PROCEDURES);
     assert_eq!(calls.value("looked_at", &ints(&[5])), Value::Int(7));
 }

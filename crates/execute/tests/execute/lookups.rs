@@ -1,4 +1,4 @@
-//! A look-up in an index is made once where nothing changes in between.
+//! A repeated index lookup is executed once if nothing changes in between.
 
 use crate::ahead::collapse;
 use crate::database::{Calls, ints};
@@ -34,7 +34,7 @@ fn counts_and_sums(between: &str) -> Workload {
     workload
 }
 
-/// Goes by the index where a row is asked for by its kind.
+/// Uses the index for statements that find rows by their kind.
 fn look_up(node: &mut Node) {
     collapse(node);
     match &mut node.operator {
@@ -56,7 +56,7 @@ fn look_up(node: &mut Node) {
 }
 
 #[test]
-fn what_was_found_is_found_again_unless_something_changes() {
+fn a_repeated_lookup_is_reused_unless_rows_change() {
     for (between, expected) in [
         ("counted := counted + 0;", 3000 + 120),
         ("SELECT count(*) INTO counted FROM thing WHERE kind = of_kind + 1;", 3000 + 120),

@@ -1,4 +1,4 @@
-//! Procedures carried out on small databases in one process and in the simulator.
+//! Executes procedures on small databases, in one process and in the simulator.
 
 mod ahead;
 mod constraints;

@@ -1,6 +1,7 @@
-//! A planner that needs no PostgreSQL: rows by key where a condition gives one, else tables as a whole, and joins by loops.
+//! A planner that does not need PostgreSQL: rows by key if a condition fixes the key, else full
+//! scans, and nested-loop joins.
 //!
-//! What it makes is slow and right, so that operators can be tested with SQL of the tests' own.
+//! Its plans are slow and correct, so that tests can execute their own SQL.
 
 use procedure::node::{
     Access, Delete, Insert, Join, JoinKind, JoinMethod, Scan, SortKey, Statement, SubPlan, Update,
@@ -14,7 +15,7 @@ use sql::query::{
 };
 use sql::{Catalog, Field, Program, Source, SqlType};
 
-/// Plans for the procedures of two texts.
+/// Plans the procedures of two texts.
 pub fn workload(schema: &str, procedures: &str) -> Workload {
     let source = |name, text| Source::new(name, text);
     let program =
@@ -23,7 +24,7 @@ pub fn workload(schema: &str, procedures: &str) -> Workload {
     of_program(program)
 }
 
-/// Plans for the procedures of a program.
+/// Plans the procedures of a program.
 pub fn of_program(program: Program) -> Workload {
     let Program { catalog, procedures } = program;
     let planned = procedures.into_iter().map(|routine| {
@@ -120,7 +121,7 @@ fn plan(catalog: &Catalog, query: &Query) -> Statement {
 struct Planner<'c> {
     catalog: &'c Catalog,
     sub_plans: Vec<SubPlan>,
-    /// Where the columns of each source begin in the row of a query, innermost last.
+    /// Where the columns of each source begin in the row of a query, innermost level last.
     levels: Vec<Vec<usize>>,
 }
 
@@ -137,7 +138,7 @@ fn node(operator: Operator, outputs: Vec<Expr>) -> Node {
     Node { operator, outputs, rows: 1 }
 }
 
-/// What delivers the columns of its input as they are.
+/// A node that passes its input's columns through.
 fn same(operator: impl FnOnce(Box<Node>) -> Operator, input: Node) -> Node {
     let outputs = input.outputs.iter().enumerate();
     let outputs = outputs.map(|(at, output)| column(at, &output.sql_type)).collect();
@@ -197,7 +198,7 @@ impl Planner<'_> {
         input
     }
 
-    /// A query without order and bounds; what it is ordered by stands behind its columns.
+    /// A query without `ORDER BY` and `LIMIT`; its sort keys follow its columns.
     fn plain<'s>(
         &mut self,
         plain: &Plain,
@@ -229,7 +230,8 @@ impl Planner<'_> {
         (if plain.distinct { distinct(planned) } else { planned }, keys)
     }
 
-    /// All sources multiplied, with the rows that pass the conditions. Leaves the level of the query open.
+    /// The cross product of all sources, filtered by the conditions. Leaves the level of the query
+    /// open.
     fn sources(
         &mut self,
         sources: &[query::From],
@@ -279,7 +281,7 @@ impl Planner<'_> {
         }
     }
 
-    /// The conditions of outer joins are over the sources until all of those are known.
+    /// Resolves the conditions of outer joins after all sources are known.
     fn resolve_joins(&mut self, joined: &mut Node) {
         let Operator::Join(join) = &mut joined.operator else { return };
         let width = join.outer.outputs.len();
@@ -331,7 +333,8 @@ impl Planner<'_> {
         node(Operator::Scan(scan), outputs)
     }
 
-    /// The whole primary key, if a condition says what it equals without looking at rows.
+    /// Returns the whole primary key if a condition equates it with expressions that do not depend
+    /// on rows.
     fn by_key(&mut self, table: usize, filter: &Expr) -> Option<Vec<Expr>> {
         let key = self.catalog.tables[table].primary_key.clone();
         let mut parts = Vec::new();
@@ -435,7 +438,7 @@ impl Planner<'_> {
         node(Operator::Delete(delete), outputs)
     }
 
-    /// An expression over the changed table, source 0, and what the input delivers, source 1.
+    /// An expression over the changed table, source 0, and the input's outputs, source 1.
     fn changed(&mut self, expr: &Expr, own: usize) -> Expr {
         let mut expr = self.expr(expr);
         each_column(&mut expr, &mut |found| {
@@ -446,7 +449,7 @@ impl Planner<'_> {
         expr
     }
 
-    /// An expression over the row of the query at hand.
+    /// An expression over the row of the current query.
     fn expr(&mut self, expr: &Expr) -> Expr {
         let mut expr = expr.clone();
         self.rewrite(&mut expr);
@@ -503,7 +506,7 @@ fn product(outer: Node, inner: Node, left: Option<Expr>) -> Node {
     node(Operator::Join(join), outputs)
 }
 
-/// The condition of the left join whose right side is this source alone.
+/// Returns the condition of the left join whose right side is this source alone.
 fn left_condition(joins: &[query::Join], at: usize) -> Option<Expr> {
     joins.iter().find_map(|join| match join {
         query::Join::Pair { left, right, kind, condition } => {
@@ -552,7 +555,7 @@ fn is_free(expr: &Expr) -> bool {
     is_free
 }
 
-/// Columns from `width` on are those of the inner row.
+/// Turns columns from `width` on into those of the inner row.
 fn shift(expr: &mut Expr, width: usize) {
     each_column(expr, &mut |found| {
         if found.level == 0 && found.column >= width {

@@ -1,4 +1,4 @@
-//! Plans: what queries deliver, and what inserts, updates and deletes leave.
+//! Plans: the rows that queries deliver, and the tables after inserts, updates and deletes.
 
 use crate::database::{Calls, ints};
 use crate::naive;
@@ -31,7 +31,7 @@ fn filled(body: &str) -> Calls {
     calls
 }
 
-/// The rows of a query in a function of its own.
+/// Returns the rows of a query in a function of its own.
 fn rows(calls: &mut Calls, name: &str) -> Vec<Vec<Value>> {
     calls.call(name, &[]).unwrap_or_else(|error| panic!("{name}: {error:?}"))
 }
@@ -140,7 +140,8 @@ fn scan(table: usize, catalog: &[Table], access: Access) -> Node {
     Node { operator: Operator::Scan(scan), outputs, rows: 1 }
 }
 
-/// The numbers that a plan delivers in its first column, in place of that of `SELECT id FROM person LIMIT most`.
+/// Returns the numbers that a plan delivers in its first column, when it replaces the plan of
+/// `SELECT id FROM person LIMIT most`.
 fn planned(make: impl Fn(&[Table]) -> Node, most: i64) -> Vec<i64> {
     let body = "CREATE FUNCTION f(most integer) RETURNS SETOF integer LANGUAGE sql AS $$
         SELECT id FROM person LIMIT most $$;";
@@ -244,7 +245,7 @@ fn equal_values_find_partners_whatever_the_kind() {
     }
 }
 
-/// People, and the towns that a key leads from them to.
+/// A join of people with the towns that a key finds.
 fn keyed_join(kind: JoinKind, key: Expr) -> impl Fn(&[Table]) -> Node {
     move |tables: &[Table]| {
         let inner = scan(0, tables, Access::Key(vec![key.clone()]));
@@ -281,7 +282,7 @@ fn keys_lead_to_partners_whatever_the_kind() {
 
 #[test]
 fn keys_that_fail_do_so_when_their_rows_are_wanted() {
-    // Of the third person, who is 40, no key can be made.
+    // The key of the third person, aged 40, cannot be computed.
     let age = expr(
         ExprKind::Binary {
             operator: BinaryOperator::Subtract,
@@ -325,16 +326,16 @@ fn rows_of_keys_go_into_variables_at_once() {
          END $$;";
     let mut workload = naive::workload(SCHEMA, &format!("{FILL}{body}"));
     for procedure in &mut workload.procedures[1..] {
-        // The row is read by its key and nothing else, as PostgreSQL's plan says.
+        // The plan reads the row by its key and does nothing else, like PostgreSQL's plan.
         let root = &mut procedure.statements[0].root;
         let Operator::Project { input: Some(input), .. } = &root.operator else {
-            panic!("the condition stands above the scan");
+            panic!("the condition is above the scan");
         };
         root.operator = input.operator.clone();
     }
     let mut calls = Calls::over(&workload);
     calls.call("fill", &[]).expect("the rows are fine");
-    // What a row is made of is seen before any of it is assigned.
+    // A row's outputs are all evaluated before the first assignment.
     assert_eq!(calls.value("swap", &ints(&[2])), Value::Int(252));
     assert_eq!(calls.value("swap", &ints(&[9])), Value::Int(0));
     let fetched = calls.call("one_of", &ints(&[2])).expect("no error");

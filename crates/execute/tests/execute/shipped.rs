@@ -1,4 +1,4 @@
-//! The procedures of the shipped workloads, on a few rows.
+//! Runs the procedures of the shipped workloads on a few rows.
 
 use crate::database::{Calls, ints};
 use crate::naive;
@@ -7,7 +7,8 @@ use sql::Program;
 use std::path::Path;
 use value::{Decimal, Value};
 
-/// The procedures of a shipped folder with PostgreSQL's plans, and one that runs SQL of the test's own first.
+/// The procedures of a shipped folder with PostgreSQL's plans, and one that runs the test's own SQL
+/// first.
 fn shipped(folder: &str, fill: &str) -> Calls {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../workloads").join(folder);
     let read = |file: &str| std::fs::read_to_string(path.join(file)).expect("the file is there");

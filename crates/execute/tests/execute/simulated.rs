@@ -1,4 +1,4 @@
-//! Calls of several clients in a simulated world: what they do together adds up.
+//! Concurrent calls of several clients in a simulated world: their effects add up.
 
 use crate::database::ints;
 use crate::naive;

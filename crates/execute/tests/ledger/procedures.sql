@@ -1,4 +1,4 @@
--- Money goes from one account to another, and a row says so.
+-- Transfers money from one account to another, and records the transfer.
 CREATE FUNCTION pay(payer integer, payee integer, sum numeric, remark varchar) RETURNS numeric
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -14,18 +14,18 @@ BEGIN
 END
 $$;
 
--- What an account has sent, found through an index.
+-- The transfers that an account has sent, found through an index.
 CREATE FUNCTION sent(payer integer)
 RETURNS TABLE (payee integer, sum numeric, remark varchar) LANGUAGE sql AS $$
     SELECT receiver, amount, note FROM transfer WHERE sender = payer ORDER BY receiver, amount, note
 $$;
 
--- What an account has received, found by looking at all rows.
+-- The transfers that an account has received, found by a full scan.
 CREATE FUNCTION received(p integer) RETURNS TABLE (transfers bigint, total numeric) LANGUAGE sql AS $$
     SELECT count(*), sum(amount) FROM transfer WHERE receiver = p
 $$;
 
--- Changes rows that no key names.
+-- Updates rows without using a key.
 CREATE FUNCTION rename(payer integer, remark varchar) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
     changed integer;
@@ -36,7 +36,7 @@ BEGIN
 END
 $$;
 
--- Takes them away.
+-- Deletes them.
 CREATE FUNCTION forget(p integer, bound numeric) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
     gone integer;

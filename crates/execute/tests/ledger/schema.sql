@@ -1,4 +1,4 @@
--- Accounts, and what was transferred between them: a table that rows are added to and that has no primary key.
+-- Accounts, and the transfers between them: an append-only table without a primary key.
 CREATE TABLE account (
     id integer PRIMARY KEY,
     owner varchar(24) NOT NULL,

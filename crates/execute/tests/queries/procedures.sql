@@ -1,5 +1,5 @@
--- Queries of every shape that plans have: joins of all kinds, groups, sets, sub-selects, and rows that are the first of an
--- order somewhere inside. Each is asked for different `k`, while others change the tables.
+-- Queries with plans of every shape: all kinds of joins, groups, sets, sub-selects, and limits over an
+-- inner order. Each is called with different `k`, while other procedures change the tables.
 
 CREATE FUNCTION bitmap_of_either(k integer) RETURNS TABLE (first bigint, second bigint) LANGUAGE plpgsql STABLE AS $$
 BEGIN

@@ -1,4 +1,4 @@
--- The first query has one value in two columns, and the second one has not: plans print both columns alike.
+-- The first query has one value in two columns, the second does not: plans print both columns alike.
 CREATE FUNCTION twice(p integer) RETURNS TABLE (a integer, b integer) LANGUAGE sql AS $$
     SELECT g.id, g.id FROM guest g WHERE g.id <= p
     UNION ALL SELECT s.row_number, s.place FROM seat s WHERE s.row_number = p ORDER BY 2, 1
@@ -14,7 +14,7 @@ CREATE FUNCTION once(p integer) RETURNS TABLE (a integer, b integer, c integer) 
     UNION SELECT s.row_number, s.place, s.price FROM seat s WHERE s.row_number <= p ORDER BY 2 DESC, 3, 1 LIMIT 7
 $$;
 
--- A query that groups or sorts by more than it delivers.
+-- A query that groups or sorts by more columns than it returns.
 CREATE FUNCTION behind_groups(p integer) RETURNS TABLE (a bigint, b bigint) LANGUAGE sql AS $$
     SELECT g.id::bigint, 0::bigint FROM guest g WHERE g.id <= p
     UNION ALL SELECT DISTINCT s.place::bigint, sum(s.price) FROM seat s GROUP BY s.place ORDER BY 1, 2
@@ -26,7 +26,7 @@ CREATE FUNCTION behind_order(p integer) RETURNS TABLE (a bigint, b bigint) LANGU
     ORDER BY 1, 2
 $$;
 
--- Keys from an array, from the greatest to the least.
+-- Keys from an array, scanned backward.
 CREATE FUNCTION of_list(list integer[], most integer) RETURNS TABLE (id integer, invited integer) LANGUAGE sql AS $$
     SELECT g.id, g.invited FROM guest g WHERE g.id = ANY (list) ORDER BY g.id DESC LIMIT most
 $$;

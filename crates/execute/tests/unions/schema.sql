@@ -1,4 +1,4 @@
--- Two tables for queries that are put together.
+-- Two tables for unions.
 CREATE TABLE seat (
     row_number integer,
     place integer,

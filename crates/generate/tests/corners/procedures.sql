@@ -1,6 +1,6 @@
--- Procedures at the corners of what generated code does together, early, or in part. No workload would call them.
+-- Corner cases of batching, read-ahead and partial reads in generated code. No workload would have them.
 
--- Nulls inside what is asked to be null.
+-- Nulls inside of expressions that are tested for null.
 CREATE FUNCTION null_of_sum(x integer, y integer) RETURNS integer LANGUAGE plpgsql AS $$
 BEGIN
     IF (x + y) IS NULL THEN
@@ -48,7 +48,7 @@ BEGIN
 END
 $$;
 
--- Errors of what nobody asks for.
+-- Errors in unused values.
 CREATE FUNCTION unread_quotient(x integer, y integer) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
     unread integer;
@@ -108,7 +108,7 @@ BEGIN
 END
 $$;
 
--- Keys of other types than their columns.
+-- Keys whose type differs from the column's.
 CREATE FUNCTION wide_key(of_w bigint, of_d integer) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
     given integer;
@@ -284,7 +284,7 @@ BEGIN
 END
 $$;
 
--- What a transaction has written is what it reads.
+-- A transaction reads its own writes.
 CREATE FUNCTION own_update(x integer, y integer) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
     one integer;
@@ -342,7 +342,7 @@ BEGIN
 END
 $$;
 
--- Rows of which a part is read.
+-- Rows that are read in part.
 CREATE FUNCTION in_part(x integer, y integer, of_z integer) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
     one integer;
@@ -421,7 +421,7 @@ BEGIN
 END
 $$;
 
--- Rounds side by side.
+-- Iterations in lockstep.
 CREATE FUNCTION rounds(of_g integer, y integer) RETURNS TABLE (found_d integer, given integer, again integer) LANGUAGE plpgsql AS $$
 DECLARE
     one integer;
@@ -671,7 +671,7 @@ BEGIN
 END
 $$;
 
--- Keys that are settled by conditions.
+-- Keys that depend on conditions.
 CREATE FUNCTION settled(x integer, y integer, other integer) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
     key integer;
@@ -692,7 +692,7 @@ BEGIN
 END
 $$;
 
--- Rows that are inserted together.
+-- Batched inserts.
 CREATE FUNCTION inserted_twice(x integer, y integer, other integer) RETURNS integer LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO fresh (a, b, v, t) VALUES (x, y, 1, 'one');
@@ -749,7 +749,7 @@ BEGIN
 END
 $$;
 
--- Logic of three values.
+-- Three-valued logic.
 CREATE FUNCTION logic(x integer, y integer, flag boolean, OUT one integer, OUT two integer, OUT three boolean, OUT four integer)
 LANGUAGE plpgsql AS $$
 BEGIN
@@ -867,7 +867,7 @@ BEGIN
 END
 $$;
 
--- Changes of what is read, and locks.
+-- Updates of rows that are read, and locks.
 CREATE FUNCTION swapped(of_w smallint, of_d smallint, x integer) RETURNS TABLE (new_q integer, new_r integer) LANGUAGE plpgsql AS $$
 BEGIN
     PERFORM 1 FROM small WHERE w = of_w AND d = of_d FOR UPDATE;
@@ -890,7 +890,7 @@ CREATE FUNCTION joined(of_w smallint, of_d smallint) RETURNS TABLE (found_n inte
     SELECT l.n, i.t, i.b FROM line l, wide i WHERE l.w = of_w AND l.d = of_d AND i.k = l.v ORDER BY l.n
 $$;
 
--- What variables hold where nothing is assigned.
+-- Unassigned variables.
 CREATE FUNCTION declared_again(x integer) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
     total integer := 0;
@@ -955,7 +955,7 @@ BEGIN
 END
 $$;
 
--- Numbers at the ends of their types.
+-- Numbers at the bounds of their types.
 CREATE FUNCTION signs(x integer, y smallint, OUT one integer, OUT two integer, OUT three smallint) LANGUAGE plpgsql AS $$
 BEGIN
     one := -x;
@@ -989,7 +989,7 @@ BEGIN
 END
 $$;
 
--- Texts with blanks at their ends.
+-- Texts with trailing blanks.
 CREATE FUNCTION blanks(of_g integer, of_i integer, x varchar, OUT one boolean, OUT two boolean, OUT three varchar(8), OUT four boolean)
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -1012,7 +1012,7 @@ BEGIN
 END
 $$;
 
--- Inserts whose values come late.
+-- Inserts whose values are computed late.
 CREATE FUNCTION inserted_late(x integer, y integer) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
     total integer := 0;
@@ -1070,7 +1070,7 @@ BEGIN
 END
 $$;
 
--- Names that generated code has for itself.
+-- Names that generated code uses itself.
 CREATE FUNCTION names(range integer, v integer, error integer, layout integer, OUT a integer, OUT b bigint, OUT value integer)
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -1091,7 +1091,7 @@ BEGIN
 END
 $$;
 
--- Texts that are most of a row, of rows of which a part is read.
+-- Texts that are most of a row, in rows that are read in part.
 CREATE FUNCTION most_of_rows(x integer, y integer, OUT one char(80), OUT two char(80), OUT three char(80)) LANGUAGE plpgsql AS $$
 BEGIN
     SELECT b.one, b.two INTO one, two FROM broad b WHERE b.k = x;

@@ -1,4 +1,4 @@
--- Tables for procedures at the corners of what generated code does together, early, or in part.
+-- Tables for the corner cases of batching, read-ahead and partial reads in generated code.
 
 CREATE TABLE wide (
     k integer NOT NULL,

@@ -1,6 +1,6 @@
--- Procedures at the edges of types, and of statements inside each other. No workload would call them.
+-- Edge cases of types and of nested statements. No workload would have them.
 
--- Loops inside loops, left and continued by name.
+-- Nested loops with EXIT and CONTINUE by label.
 CREATE FUNCTION left_by_name(x integer, y integer, OUT total integer, OUT seen_a integer, OUT was boolean) LANGUAGE plpgsql AS $$
 BEGIN
     total := 0;
@@ -73,7 +73,7 @@ BEGIN
 END
 $$;
 
--- Errors behind changes.
+-- Errors after changes.
 CREATE FUNCTION raised_behind(x integer, y integer) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
     kept integer;
@@ -101,7 +101,7 @@ BEGIN
 END
 $$;
 
--- What was written before in the call.
+-- Rows that the call itself has written.
 CREATE FUNCTION again_inserted(x integer, y integer, OUT one integer, OUT two integer, OUT three bigint) LANGUAGE plpgsql AS $$
 BEGIN
     DELETE FROM pair WHERE a = x AND b = 1 RETURNING v INTO one;
@@ -239,7 +239,7 @@ BEGIN
 END
 $$;
 
--- Nulls wherever something may be null.
+-- Nulls wherever they are allowed.
 CREATE FUNCTION nulls_compared(x integer, y integer, z varchar, OUT one boolean, OUT two integer, OUT three boolean, OUT four varchar, OUT five integer)
 LANGUAGE plpgsql AS $$
 BEGIN
@@ -389,7 +389,7 @@ BEGIN
 END
 $$;
 
--- Casts and what does not fit.
+-- Casts and values out of range.
 CREATE FUNCTION casts(x numeric, OUT one smallint, OUT two integer, OUT three bigint, OUT four numeric(5, 2), OUT five double precision)
 LANGUAGE plpgsql AS $$
 BEGIN
@@ -530,7 +530,7 @@ BEGIN
 END
 $$;
 
--- Texts that are padded.
+-- Padded texts.
 CREATE FUNCTION padded(x varchar, y char(6), OUT one boolean, OUT two boolean, OUT three integer, OUT four varchar(9), OUT five boolean)
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -591,7 +591,7 @@ BEGIN
 END
 $$;
 
--- Days and times.
+-- Dates and times.
 CREATE FUNCTION dates(x date, y integer, OUT one date, OUT two integer, OUT three date, OUT four boolean, OUT five integer) LANGUAGE plpgsql AS $$
 BEGIN
     one := x + y;
@@ -628,7 +628,7 @@ CREATE FUNCTION oldest(x integer, OUT one date, OUT two date, OUT three timestam
     SELECT min(born), max(born), max(seen), count(DISTINCT born) FROM acct WHERE grp = x AND id < 40
 $$;
 
--- Sums of nothing, and of little.
+-- Aggregates of no rows, and of few.
 CREATE FUNCTION sums_of_few(x integer, y integer, OUT one numeric, OUT two numeric, OUT three numeric, OUT four bigint, OUT five double precision, OUT six bigint)
 LANGUAGE plpgsql AS $$
 BEGIN
@@ -855,7 +855,7 @@ BEGIN
 END
 $$;
 
--- What code is generated for: rows that are changed, and found again by their indexes.
+-- Supported by the generator: rows that are updated, and found again by their indexes.
 CREATE FUNCTION item_moved(x integer, to_grp integer) RETURNS TABLE (step integer, found_id integer, counted bigint) LANGUAGE plpgsql AS $$
 DECLARE
     of_grp integer;
@@ -1044,7 +1044,7 @@ BEGIN
 END
 $$;
 
--- Decimals of known digits.
+-- Decimals of known scale.
 CREATE FUNCTION item_priced(x integer, y integer, OUT one numeric(8, 2), OUT two numeric(10, 4), OUT three integer, OUT four boolean) LANGUAGE plpgsql AS $$
 BEGIN
     UPDATE item SET price = price + 1.5 - rate WHERE id = x RETURNING price, price * rate INTO one, two;
@@ -1109,7 +1109,7 @@ BEGIN
 END
 $$;
 
--- Whole numbers.
+-- Integers.
 CREATE FUNCTION item_counted(x integer, q bigint, OUT one integer, OUT two bigint, OUT three smallint, OUT four bigint) LANGUAGE plpgsql AS $$
 BEGIN
     SELECT qty * tag, qty + q INTO one, two FROM item WHERE id = x;
@@ -1194,7 +1194,7 @@ BEGIN
 END
 $$;
 
--- Days and truths.
+-- Dates and booleans.
 CREATE FUNCTION item_days(x integer, d date, e date) RETURNS TABLE (one bigint, two bigint, late boolean, found_day date) LANGUAGE plpgsql AS $$
 BEGIN
     SELECT count(*), sum(id) INTO one, two FROM item WHERE grp = x AND (day >= d OR day = e);
@@ -1272,7 +1272,7 @@ BEGIN
 END
 $$;
 
--- Rows inside rows.
+-- Nested rows.
 CREATE FUNCTION item_of_groups(x integer) RETURNS TABLE (found_id integer, inner_id integer, counted bigint) LANGUAGE plpgsql AS $$
 DECLARE
     one record;
@@ -1359,7 +1359,7 @@ BEGIN
 END
 $$;
 
--- Decimals with now more, now fewer digits behind the point.
+-- Decimals of varying scale.
 CREATE FUNCTION digits_of_case(x integer, y integer, OUT one numeric, OUT two integer) LANGUAGE plpgsql AS $$
 BEGIN
     SELECT CASE WHEN tag > 2 THEN rate ELSE 1 END INTO one FROM item WHERE id = x;
@@ -1403,7 +1403,7 @@ BEGIN
 END
 $$;
 
--- Declared digits, which such decimals may go through.
+-- Decimals of varying scale in variables of declared scale.
 CREATE FUNCTION digits_declared(x integer, y integer, OUT one integer, OUT two boolean, OUT three integer) LANGUAGE plpgsql AS $$
 DECLARE
     total numeric := 0;
@@ -1420,7 +1420,7 @@ BEGIN
 END
 $$;
 
--- Texts that are kept while their rows change.
+-- Texts in variables while their rows change.
 CREATE FUNCTION text_kept(x integer, y integer) RETURNS TABLE (one varchar, two varchar, three char) LANGUAGE plpgsql AS $$
 DECLARE
     kept varchar(8);
@@ -1460,7 +1460,7 @@ BEGIN
 END
 $$;
 
--- Texts that a conversion cuts, and that are used as texts then.
+-- Texts that a cast truncates and that are then used as text.
 CREATE FUNCTION cut_texts(x varchar, y integer, OUT one text, OUT two text, OUT three bigint, OUT four boolean, OUT five text, OUT six text, OUT seven text)
 LANGUAGE plpgsql AS $$
 BEGIN

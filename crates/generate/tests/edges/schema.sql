@@ -1,4 +1,4 @@
--- Tables for procedures at the edges of types, and for statements inside each other.
+-- Tables for the edge cases of types and of nested statements.
 
 CREATE TABLE acct (
     id integer NOT NULL,

@@ -1,4 +1,4 @@
--- What a shop asks of its tables. Arguments meet rows that are there and rows that are not, and break checks now and then.
+-- Procedures of a shop. Arguments name existing and missing rows, and sometimes violate checks.
 
 CREATE FUNCTION enrol(p_id integer, p_name varchar, p_country char, p_adviser integer, p_credit numeric(10, 2), p_email varchar)
 RETURNS void LANGUAGE plpgsql AS $$
@@ -8,7 +8,7 @@ BEGIN
 END
 $$;
 
--- Changes columns that checks are about, of a row that others refer to.
+-- Updates columns with checks in a row that others reference.
 CREATE FUNCTION deposit(p_id integer, p_amount numeric(10, 2)) RETURNS numeric LANGUAGE plpgsql AS $$
 DECLARE
     rest numeric(10, 2);
@@ -21,14 +21,14 @@ BEGIN
 END
 $$;
 
--- Both conditions of a row concern the columns, and one may be null.
+-- Both checks of the row use the updated columns, and one column may be null.
 CREATE FUNCTION allow(p_id integer, p_credit numeric(10, 2), p_balance numeric(10, 2)) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     UPDATE customer SET credit = p_credit, balance = p_balance WHERE id = p_id;
 END
 $$;
 
--- References that are read before are not read again.
+-- Referenced rows that were read before are not read again.
 CREATE FUNCTION buy(p_id integer, p_customer integer, p_skus char(6)[], p_quantities integer[], p_gift integer)
 RETURNS numeric LANGUAGE plpgsql AS $$
 DECLARE
@@ -53,7 +53,7 @@ BEGIN
 END
 $$;
 
--- A row that refers to one which comes later.
+-- A row that references one inserted later.
 CREATE FUNCTION too_soon(p_id integer, p_customer integer) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO line VALUES (p_id, 9, 'A1', 1, 1, NULL);
@@ -67,7 +67,7 @@ BEGIN
 END
 $$;
 
--- A row that others may refer to.
+-- A row that others may reference.
 CREATE FUNCTION cancel(p_id integer) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
     whose integer;
@@ -214,7 +214,7 @@ CREATE FUNCTION wants(p_customer integer) RETURNS TABLE (sku char(6), strength s
     SELECT w.sku, w.strength FROM wish w WHERE w.customer = p_customer ORDER BY w.sku
 $$;
 
--- Changes another table than the one that it goes through, and ends early.
+-- Loops over one table, updates another, and may end early.
 CREATE FUNCTION give_back(p_id integer, p_most integer) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
     gone record;
@@ -231,7 +231,7 @@ BEGIN
 END
 $$;
 
--- Adds rows to another table in each round.
+-- Inserts into another table in each iteration.
 CREATE FUNCTION wish_again(p_customer integer, p_strength smallint) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
     found_sku char(6);

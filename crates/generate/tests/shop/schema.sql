@@ -1,4 +1,4 @@
--- A shop as anybody would set it up: references, checks, codes of fixed length, and columns that may be null.
+-- A typical shop: foreign keys, checks, fixed-length codes, and nullable columns.
 
 CREATE TABLE country (
     code char(2) PRIMARY KEY,
@@ -57,7 +57,7 @@ CREATE INDEX line_of_purchase ON line (purchase);
 CREATE INDEX line_sku ON line (sku);
 CREATE INDEX line_gift_for ON line (gift_for);
 
--- Two columns refer together, and not in the order of the key.
+-- A foreign key of two columns, not in the order of the primary key.
 CREATE TABLE review (
     line smallint,
     purchase integer,
@@ -70,7 +70,7 @@ CREATE TABLE review (
 
 CREATE INDEX review_line ON review (purchase, line);
 
--- Rows without a key.
+-- A table without a primary key.
 CREATE TABLE visit (
     customer integer REFERENCES customer,
     sku char(6) NOT NULL,

@@ -1,4 +1,5 @@
-//! Operations that are shipped to a compute server: memory server, owner and caller on threads of their own.
+//! Operations shipped to a compute server: memory server, owner and caller run on threads of their
+//! own.
 #![allow(clippy::disallowed_methods, reason = "servers are threads of this test")]
 
 mod tcp;
@@ -28,12 +29,12 @@ use std::thread::JoinHandle;
 use txn::{Database, DatabaseConfig, Oracle, Root};
 use workload::TransactionResult;
 
-/// Sleeps early, so that threads share few processors, and is soon at its end.
+/// Sleeps early, so that threads share few processors, and soon sleeps as long as it may.
 const PATIENCE: Patience = Patience { spin_ns: 5_000, awake_ns: 50_000, sleep_ns_max: 2_000_000 };
 const MEMORY: NodeId = NodeId(0);
 const OWNER: NodeId = NodeId::of_compute_server(0);
 const REGION_BYTES: u64 = 64 << 20;
-/// Lanes of the owner: fewer than there are calls at a time.
+/// Lanes of the owner: fewer than there are concurrent calls.
 const LANES: u32 = 4;
 
 fn admission(node: NodeId, region_bytes: u64) -> Arc<Admission> {
@@ -53,24 +54,24 @@ fn address_of(node: NodeId, address: SocketAddr) -> ServerAddress {
     ServerAddress { node, address, identity: 10, key: 10, region_bytes: 0 }
 }
 
-/// A fabric that servers are reached by.
+/// A fabric that connects the servers.
 trait Network: 'static {
     type Transport: Transport;
     const NAME: &'static str;
     const ORACLE: Oracle;
-    /// Operations that are shipped at a time.
+    /// Number of concurrent shipped operations.
     const CALLS: i64;
 
-    /// The memory server's port, made on the thread that serves it, and its address.
+    /// Creates the memory server's port, on the thread that serves it, and returns its address.
     fn open_memory_server() -> (Box<dyn Port>, SocketAddr);
 
     fn connect(caller: Caller, peers: Vec<ServerAddress>) -> Self::Transport;
 
-    /// Has the engine take the owner's calls.
+    /// Makes the engine accept the owner's calls.
     fn take_calls(engine: &Engine<Self::Transport>, listener: TcpListener, services: Offered<Self>);
 }
 
-/// Services by handlers that use a network.
+/// Services with handlers that use a network.
 type Offered<N> = Services<RemoteEnv<<N as Network>::Transport>>;
 
 /// A thread that serves until it is dropped.
@@ -103,7 +104,7 @@ fn memory_server<N: Network>() -> (SocketAddr, Thread) {
     (receiver.recv().expect("it starts"), thread)
 }
 
-/// An engine of process `identity`, which calls `peers`.
+/// The engine of process `identity`, which calls `peers`.
 fn engine<N: Network>(
     memory: SocketAddr,
     identity: u64,
@@ -120,7 +121,7 @@ fn engine<N: Network>(
     Engine::new(N::connect(caller, peers), PATIENCE).expect("an engine needs one descriptor")
 }
 
-/// The compute server that owns rows. It ends with no lane left.
+/// The compute server that owns rows. At its end it has no lane left.
 fn owner<N: Network>(memory: SocketAddr, root: Root) -> (SocketAddr, Thread) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = listener.local_addr().expect("it listens");
@@ -143,7 +144,7 @@ fn owner<N: Network>(memory: SocketAddr, root: Root) -> (SocketAddr, Thread) {
     (address, thread)
 }
 
-/// A tiny table of the first design that is measured.
+/// A tiny table of the experiment's first design.
 fn subject(fabric: &str) -> Subject {
     let world = World {
         fabric: fabric.to_owned(),
@@ -161,7 +162,8 @@ fn task(operation: Operation, key: i64) -> Vec<u8> {
     encode(&Task { operation, by_index: false, keys: vec![key], limit: 0 })
 }
 
-/// Many calls at a time on few rows: each takes effect once, however often the owner's lanes meet.
+/// Many concurrent calls on few rows: each takes effect once, however often the owner's lanes
+/// conflict.
 fn every_shipped_operation_takes_effect_once<N: Network>() {
     let (memory, _server) = memory_server::<N>();
     let maker = engine::<N>(memory, 2, Vec::new());

@@ -1,4 +1,4 @@
-//! By messages over TCP.
+//! Shipping by messages over TCP.
 
 use super::{MEMORY, Network, OWNER, Offered, REGION_BYTES, admission};
 use fabric::local::{ServerConfig, Sharing};

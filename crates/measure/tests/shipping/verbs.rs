@@ -1,5 +1,5 @@
-//! By RDMA, on a device of this host: in a guest with Soft-RoCE it has one (`cargo xtask soft-roce`). Everywhere else the
-//! test says why it is skipped.
+//! Shipping by RDMA, on a device of this host: a guest with Soft-RoCE has one (`cargo xtask
+//! soft-roce`). Without a device the test says why it is skipped.
 
 use super::{MEMORY, Network, OWNER, Offered, REGION_BYTES, admission};
 use fabric::verbs::{Choice, Place, VerbsConfig, VerbsPort, VerbsServer, VerbsTransport};
@@ -19,7 +19,7 @@ impl Network for ByRdma {
     type Transport = VerbsTransport;
     const NAME: &'static str = "verbs";
     const ORACLE: Oracle = Oracle::Frozen;
-    /// Few: emulated devices take a thousand times as long as real ones.
+    /// Few: emulated devices are a thousand times slower than real ones.
     const CALLS: i64 = 40;
 
     fn open_memory_server() -> (Box<dyn Port>, SocketAddr) {

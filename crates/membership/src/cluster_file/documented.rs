@@ -1,4 +1,5 @@
-//! The table of keys for those who operate a cluster has all keys, no others, and the defaults that hold.
+//! Checks that the operators' table of keys is complete and correct: every key with its default,
+//! and no others.
 
 use super::tests::WHOLE;
 use super::*;
@@ -7,7 +8,7 @@ use toml::Value;
 
 const TEXT: &str = include_str!("../../../../docs/operating.md");
 
-/// Keys with their defaults, as the table has them; those without a default have none.
+/// Parses the table: keys with their defaults, or `None`.
 fn told() -> BTreeMap<String, Option<String>> {
     let rows = TEXT.lines().filter_map(|line| line.strip_prefix("| `"));
     let cells = rows.map(|row| row.split(" | ").collect::<Vec<_>>());
@@ -19,7 +20,8 @@ fn told() -> BTreeMap<String, Option<String>> {
     .collect()
 }
 
-/// Other tables of the text begin with names of events, which have spaces, and of fabrics.
+/// Whether the cell is a key. Other tables begin with names of events, which contain spaces, or of
+/// fabrics.
 fn is_key(cell: &str) -> bool {
     let words: Vec<&str> = cell.trim_end_matches('`').split('.').collect();
     let sections = ["registry", "tls", "verbs", "memory", "compute"];
@@ -31,7 +33,7 @@ fn is_key(cell: &str) -> bool {
     }
 }
 
-/// All values of a file by their keys; the servers of a kind share theirs.
+/// Flattens a file to values by key; the servers of a kind share their keys.
 fn flat(key: &str, value: &Value, to: &mut BTreeMap<String, String>) {
     match value {
         Value::Table(table) => {

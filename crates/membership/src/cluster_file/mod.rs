@@ -1,10 +1,10 @@
-//! The file of a cluster: what every server and every client of it has to know beforehand.
+//! The cluster file: the configuration shared by all servers and clients of a cluster.
 //!
-//! A setting is taken from the file, then from the environment, then from flags: the last one counts. The
-//! variable of a key is `NAMDB_CLUSTER_` and the key in capitals with `_` for `.`, so `registry.endpoints` is
-//! `NAMDB_CLUSTER_REGISTRY_ENDPOINTS` (a list has commas) and `memory.0.listen` is
-//! `NAMDB_CLUSTER_MEMORY_0_LISTEN`. Keys that do not exist are refused wherever they are written, and so
-//! are values out of range.
+//! A setting comes from the file, from the environment, or from flags; later sources override
+//! earlier ones. The variable of a key is `NAMDB_CLUSTER_` and the key in upper case with `_` for
+//! `.`, so `registry.endpoints` is `NAMDB_CLUSTER_REGISTRY_ENDPOINTS` (a list is separated by
+//! commas) and `memory.0.listen` is `NAMDB_CLUSTER_MEMORY_0_LISTEN`. Unknown keys and values out of
+//! range are refused in all three sources.
 
 mod problem;
 mod setting;
@@ -20,59 +20,66 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use toml::Table;
 
-/// What the names of variables begin with that hold settings of a cluster.
+/// Prefix of environment variables that hold settings of a cluster.
 pub const ENVIRONMENT_PREFIX: &str = "NAMDB_CLUSTER_";
 
-/// A cluster, as its file describes it. [`ClusterFile::load`] reads it, [`ClusterFile::to_toml`] writes it.
+/// The configuration of a cluster. [`ClusterFile::load`] reads it, [`ClusterFile::to_toml`] writes
+/// it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClusterFile {
-    /// What people call it: 1 to 32 of `a`-`z`, `0`-`9` and `-`, since it is part of paths. No default.
+    /// Name of the cluster for people: 1 to 32 of `a`-`z`, `0`-`9` and `-`, since it is part of
+    /// paths. No default.
     pub name: String,
-    /// What servers call it: 16 hexadecimal digits, drawn at random for each cluster, so that two clusters of
-    /// one name never take each other's messages. No default: a copied file must not become a second cluster
-    /// unnoticed, and a default would be one.
+    /// Id of the cluster: 16 hexadecimal digits, random for each cluster, so that servers of two
+    /// clusters with the same name refuse each other's messages. No default: a copied file must not
+    /// silently become a second cluster, which a default would allow.
     pub id: ClusterId,
-    /// How verbs travel. Default `shm`, which needs neither privileges nor ports, but one host for all.
+    /// How verbs reach memory servers. Default `shm`, which needs neither privileges nor ports, but
+    /// works on one host only.
     #[serde(default)]
     pub fabric: FabricKind,
-    /// Where servers on this host keep sockets and state; relative paths start at the file. At most 80 bytes,
-    /// since addresses of sockets have at most 107. Only its owner may write it. Default
-    /// `$XDG_RUNTIME_DIR/namdb/NAME-ID`, which is in memory and goes with the session, or without such a
-    /// variable `/tmp/namdb-UID/NAME-ID`. Never empty once the file is read.
+    /// Directory of the servers' sockets and state on this host; relative paths start at the file.
+    /// At most 80 bytes, since socket addresses have at most 107. Only its owner may write to it.
+    /// Default `$XDG_RUNTIME_DIR/namdb/NAME-ID`, which is in memory and is deleted with the
+    /// session; without that variable `/tmp/namdb-UID/NAME-ID`. Never empty once the file is read.
     #[serde(default, skip_serializing_if = "is_empty_path")]
     pub directory: PathBuf,
-    /// How long a server counts as living without a sign of it, in seconds, 2 to 600. Default 10: long enough
-    /// for an etcd that elects a leader, short enough for who waits for a server that died.
+    /// How long a silent server counts as alive, in seconds, 2 to 600. Default 10: long enough for
+    /// an etcd leader election, short enough for clients waiting for a dead server.
     #[serde(default = "default_lease_seconds")]
     pub lease_seconds: u64,
-    /// How long a transaction may run, in milliseconds, 1 to 86,400,000. Default 10,000. Old versions are kept
-    /// for so long for one that runs.
+    /// Maximal transaction time in milliseconds, 1 to 86,400,000. Default 10,000. Old versions are
+    /// kept this long for running transactions.
     #[serde(default = "default_transaction_time_ms")]
     pub transaction_time_ms: u64,
-    /// How snapshots are taken. Default over `verbs` `frozen`, which costs one round trip where many others freeze
-    /// vectors, and up to five for a process that is alone and has to freeze its own. Default else `double-collect`:
-    /// two round trips through caches, one by messages.
+    /// How snapshots are taken. Default over `verbs`: `frozen`, which takes one round trip if many
+    /// other servers freeze vectors, and up to five for a lone process that must freeze its own.
+    /// Default otherwise: `double-collect`, which takes two round trips through caches, or one by
+    /// messages.
     #[serde(default)]
     pub oracle: OracleKind,
-    /// Where servers find each other.
+    /// How servers find each other.
     #[serde(default)]
     pub registry: RegistrySettings,
-    /// Mutual TLS 1.3 between servers over `tcp`. Default: none, for networks on which only the cluster is.
+    /// Mutual TLS 1.3 between servers over `tcp`. Default: none, for networks that only the cluster
+    /// uses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tls: Option<TlsSettings>,
-    /// Which RDMA device `verbs` goes through. Of no effect for other fabrics.
+    /// The RDMA device of `verbs`. Ignored by other fabrics.
     #[serde(default)]
     pub verbs: VerbsSettings,
-    /// The memory servers; the number of a server is its place here, from 0. At least one, at most 64.
+    /// The memory servers; a server's number is its position in this list, from 0. At least one, at
+    /// most 64.
     #[serde(default)]
     pub memory: Vec<MemorySettings>,
-    /// The compute servers. Default none: programs that embed the library are compute servers, too.
+    /// The compute servers. Default: none, since programs that embed the library are compute
+    /// servers, too.
     #[serde(default)]
     pub compute: Vec<ComputeSettings>,
 }
 
-/// A cluster among others.
+/// Identifies a cluster.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct ClusterId(pub u64);
@@ -83,113 +90,118 @@ pub struct ClusterId(pub u64);
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum FabricKind {
-    /// Regions are mapped by every process of one host.
+    /// Every process of one host maps the regions.
     #[default]
     Shm,
-    /// Messages over TCP, for any network.
+    /// Messages over TCP, on any network.
     Tcp,
-    /// One-sided RDMA, for networks that have it.
+    /// One-sided RDMA, on networks that support it.
     Verbs,
 }
 
-/// How snapshots are taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OracleKind {
-    /// Read numbered vectors that are frozen one after another.
+    /// Reads vectors that the collector freezes and numbers one after another.
     Frozen,
-    /// Read the vector until two reads agree; one is enough where servers carry out batches one after the other.
+    /// Reads the vector until two reads agree; one read is enough if servers execute batches one
+    /// after the other.
     #[default]
     DoubleCollect,
 }
 
-/// Where servers find each other.
+/// How servers find each other.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct RegistrySettings {
-    /// Default `file`: a development cluster on one host, which needs no other program.
+    /// Default `file`: a development cluster on one host, without any other program.
     pub kind: RegistryKind,
     /// Addresses of etcd, tried in this order, such as `https://etcd-1:2379`; at most 16. Default
-    /// `http://127.0.0.1:2379`, where etcd listens unless told otherwise. Of no effect for `file`.
+    /// `http://127.0.0.1:2379`, etcd's default address. Ignored by `file`.
     pub endpoints: Vec<String>,
-    /// What the keys in etcd begin with; the cluster's id follows, so that clusters may share an etcd. Default
-    /// `/namdb`. Of no effect for `file`.
+    /// Prefix of the keys in etcd; the cluster's id follows, so that clusters may share an etcd.
+    /// Default `/namdb`. Ignored by `file`.
     pub prefix: String,
-    /// For endpoints of `https`: whom to believe, and who we are. Default: the keys of section `tls`.
+    /// For endpoints of `https`: the authority to trust, and our certificate. Default: the keys of
+    /// section `tls`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tls: Option<TlsSettings>,
 }
 
-/// Which registry a cluster has.
+/// The kind of registry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RegistryKind {
-    /// Files in the cluster's directory, and locks on them.
+    /// Files in the cluster's directory, with locks on them.
     #[default]
     File,
     /// etcd, through its JSON gateway.
     Etcd,
 }
 
-/// Files in PEM, relative to the cluster's file. Certificate and key are those of the server that reads them.
+/// Files in PEM format, relative to the cluster's file. Certificate and key are those of the server
+/// that reads them.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TlsSettings {
-    /// Certificates of whoever signed those of the others. No default.
+    /// Certificates of the authorities that signed the others' certificates. No default.
     pub ca: PathBuf,
-    /// The certificate that others are shown. No default.
+    /// The certificate that others see. No default.
     pub certificate: PathBuf,
-    /// Its key. No default.
+    /// The private key of the certificate. No default.
     pub key: PathBuf,
 }
 
-/// The RDMA device of each host, as far as it is not chosen there: hosts that differ have variables of their own.
+/// The RDMA device of each host. If hosts differ, set environment variables on each.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct VerbsSettings {
-    /// The device, as `ls /sys/class/infiniband` shows it. Default: the first that has atomics and an active port.
+    /// The device, as `ls /sys/class/infiniband` shows it. Default: the first one with atomics and
+    /// an active port.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub device: Option<String>,
-    /// Its port, from 1. Default: the first that is active.
+    /// The device's port, from 1. Default: the first active one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub port: Option<u8>,
-    /// Place of the port's address among its addresses, from 0. Default: one of RoCE v2 for IPv4, if there is one.
+    /// Index of the port's GID, from 0. Default: one of RoCE v2 for IPv4, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gid_index: Option<u8>,
-    /// Queue pairs that a process has with each memory server at most, and with each compute server that it calls, 1 to 100;
-    /// threads beyond that share them. Default 16: a server takes 100 in all.
+    /// Maximum number of queue pairs of a process with each memory server, and with each compute
+    /// server that it calls, 1 to 100; further threads share them. Default 16: a server accepts 100
+    /// in all.
     pub queue_pairs_max: u32,
 }
 
-/// A memory server.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MemorySettings {
-    /// Where it takes connections, `host:port`; port 0 is any that is free, since others learn it from the
-    /// registry. Default `127.0.0.1:0`. Of no effect for `shm`.
+    /// Address on which it accepts connections, `host:port`; with port 0 it takes any free port,
+    /// which others learn from the registry. Default `127.0.0.1:0`. Ignored by `shm`.
     #[serde(default = "default_address")]
     pub listen: String,
-    /// Bytes of its region, at least 16 MiB; a number, or text such as `"4 GiB"`. No default: who runs the
-    /// machine knows what else is on it.
+    /// Size of its region in bytes, at least 16 MiB; a number, or text such as `"4 GiB"`. No
+    /// default: only the operator knows what else runs on the machine.
     #[serde(with = "size")]
     pub bytes: u64,
-    /// Where it tells status and metrics, `host:port`. Default `127.0.0.1:0`: this host only, any free port.
+    /// Control address for status and metrics, `host:port`. Default `127.0.0.1:0`: this host only,
+    /// any free port.
     #[serde(default = "default_address")]
     pub control: String,
 }
 
-/// A compute server.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ComputeSettings {
-    /// Threads that run transactions, 1 to 1024. Default 1: more of them poll for the same processors.
+    /// Threads that run transactions, 1 to 1024. Default 1: further threads poll on the same
+    /// processors.
     pub threads: u32,
-    /// Transactions that each of them has under way, 1 to 64. Default 8, which hides the latency of a network.
+    /// Concurrent transactions of each thread, 1 to 64. Default 8, which hides the latency of a
+    /// network.
     pub lanes: u32,
-    /// Where it takes work, such as that of `namdb bench`; as for memory servers.
+    /// Address on which it accepts work, such as that of `namdb bench`; as for memory servers.
     pub listen: String,
-    /// Where it takes calls of others over `tcp` or `verbs`, such as operations that are shipped to it; as for memory
-    /// servers. Default: the host of `listen`, and any port that is free. Of no effect for `shm`.
+    /// Address on which it accepts calls over `tcp` or `verbs`, such as shipped operations; as for
+    /// memory servers. Default: the host of `listen`, and any free port. Ignored by `shm`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub calls: Option<String>,
     /// As for memory servers.
@@ -237,7 +249,7 @@ impl Default for ComputeSettings {
 }
 
 impl ComputeSettings {
-    /// Where it takes calls of others.
+    /// Returns the address on which it accepts calls.
     pub fn calls(&self) -> String {
         let host = self.listen.rsplit_once(':').map_or("127.0.0.1", |(host, _)| host);
         self.calls.clone().unwrap_or_else(|| format!("{host}:0"))
@@ -284,7 +296,7 @@ impl ClusterFile {
         if !has_oracle {
             cluster.oracle = OracleKind::suited_to(cluster.fabric);
         }
-        // The folder of a file that is named without one is this process's, which has a name, too.
+        // A file named without a folder is in the current one, whose name is not empty.
         let beside = path.parent().filter(|folder| !is_empty_path(folder));
         cluster.complete(beside.unwrap_or(Path::new(".")), runtime);
         let Some((wrong, sentence)) = validate::problem(&cluster) else { return Ok(cluster) };
@@ -294,7 +306,8 @@ impl ClusterFile {
         })
     }
 
-    /// Makes relative paths start at the file, and chooses a directory if none is written.
+    /// Makes relative paths absolute, starting at the file, and chooses a directory if none is
+    /// given.
     fn complete(&mut self, beside: &Path, runtime: Option<PathBuf>) {
         self.directory = if is_empty_path(&self.directory) {
             let user = rustix::process::getuid().as_raw();
@@ -311,7 +324,8 @@ impl ClusterFile {
         }
     }
 
-    /// A development cluster on this host, with an id of its own: servers on any free ports.
+    /// Returns a development cluster on this host, with a new id, whose servers take any free
+    /// ports.
     pub fn development(
         name: &str,
         fabric: FabricKind,
@@ -339,14 +353,13 @@ impl ClusterFile {
         }
     }
 
-    /// The file's text, every key written out.
+    /// Returns the file's text, with every key written out.
     pub fn to_toml(&self) -> String {
         toml::to_string(self).expect("a cluster is made of texts, numbers and tables")
     }
 }
 
 impl ClusterId {
-    /// A new one.
     pub fn draw() -> Self {
         Self(random::draw())
     }
@@ -386,8 +399,8 @@ impl From<ClusterId> for String {
 }
 
 impl OracleKind {
-    /// What a cluster does unless told otherwise. Two reads of the vector hardly ever agree where many commits are
-    /// published within a round trip of a network; where they travel in messages one read is enough.
+    /// Returns the default of a fabric. Two reads of the vector rarely agree if many commits are
+    /// published within a network round trip; if reads are messages, one is enough.
     fn suited_to(fabric: FabricKind) -> Self {
         match fabric {
             FabricKind::Shm | FabricKind::Tcp => Self::DoubleCollect,

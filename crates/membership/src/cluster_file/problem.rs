@@ -1,17 +1,16 @@
-//! What is wrong with a cluster's configuration, and where it was written.
+//! Errors in a cluster's configuration, with their location.
 
 use std::fmt;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// A sentence about a setting: what is wrong, and what to write instead.
+/// An error in a setting, with what to write instead.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ClusterFileError {
-    /// Where it was written: the file, an environment variable, or a flag with its value.
+    /// Where the setting is: the file, an environment variable, or a flag with its value.
     pub place: String,
-    /// The line of a file, from 1; none if it is about the whole file, or not about a file.
+    /// Line of the file, from 1; `None` if the error is about the whole file, or not in a file.
     pub line: Option<usize>,
-    /// What is wrong, and what to write instead.
     pub sentence: String,
 }
 
@@ -31,19 +30,19 @@ impl ClusterFileError {
         Self { place: place.to_owned(), line: None, sentence: sentence.into() }
     }
 
-    /// What the reader of TOML has to say, in one line.
+    /// Turns an error of the TOML parser into one line.
     pub(super) fn of_toml(file: &str, text: &str, error: &toml::de::Error) -> Self {
         let line = error.span().map(|span| line_of(text, span.start));
         Self { place: file.to_owned(), line, sentence: sentence_of(error) }
     }
 
-    /// What is wrong with the value at a path of keys and positions, such as `memory.0.bytes`.
+    /// An error in the value at a path of keys and positions, such as `memory.0.bytes`.
     pub(super) fn of_value(file: &str, text: &str, path: &str, sentence: String) -> Self {
         Self { place: file.to_owned(), line: find(text, path), sentence }
     }
 }
 
-/// The reader's words in one line, with types of numbers as what may be written.
+/// Turns the parser's message into one line, with ranges instead of names of integer types.
 pub(super) fn sentence_of(error: &toml::de::Error) -> String {
     let sentence = error.message().lines().collect::<Vec<_>>().join("; ");
     let ranges = [
@@ -65,7 +64,7 @@ fn line_of(text: &str, offset: usize) -> usize {
     1 + text.as_bytes()[..offset.min(text.len())].iter().filter(|&&byte| byte == b'\n').count()
 }
 
-/// The line where the value at a path stands, or as much of the path as there is.
+/// Returns the line of the value at a path, or of the longest existing prefix of the path.
 fn find(text: &str, path: &str) -> Option<usize> {
     let table = DeTable::parse(text).ok()?;
     let mut steps = path.split('.');

@@ -4,8 +4,8 @@ use super::problem::{ClusterFileError, sentence_of};
 use super::{ClusterFile, ENVIRONMENT_PREFIX};
 use toml::{Table, Value};
 
-/// Keys that are written as one value, by which variables are known. Those of servers follow the number
-/// of the server: `memory.0.listen`.
+/// Keys of single values, which may be set by variables. Those of servers come after the server's
+/// number: `memory.0.listen`.
 const KEYS: [&str; 20] = [
     "name",
     "id",
@@ -31,17 +31,17 @@ const KEYS: [&str; 20] = [
 const MEMORY_KEYS: [&str; 3] = ["listen", "bytes", "control"];
 const COMPUTE_KEYS: [&str; 5] = ["threads", "lanes", "listen", "calls", "control"];
 
-/// One value from outside the file.
+/// A value from outside the file.
 pub(super) struct Setting {
-    /// As messages name it.
+    /// Its source, as messages name it.
     pub(super) place: String,
-    /// Keys and positions down to the value.
+    /// Keys and positions that lead to the value.
     pub(super) path: String,
     value: String,
 }
 
 impl Setting {
-    /// The variables that are meant for a cluster's configuration; one of no key is refused.
+    /// Selects the environment variables with our prefix; a variable that is not a key is refused.
     pub(super) fn of_environment(
         variables: impl IntoIterator<Item = (String, String)>,
     ) -> Result<Vec<Self>, ClusterFileError> {
@@ -59,12 +59,11 @@ impl Setting {
             })?;
             settings.push(Self { place: name, path, value });
         }
-        // The environment has no order, but messages should.
+        // Sort, so that messages do not depend on the environment's order.
         settings.sort_by(|one, other| one.place.cmp(&other.place));
         Ok(settings)
     }
 
-    /// Flags as pairs of key and value.
     pub(super) fn of_flags(flags: &[(String, String)]) -> Vec<Self> {
         flags
             .iter()
@@ -76,7 +75,7 @@ impl Setting {
             .collect()
     }
 
-    /// Replaces the value in `table`, or adds it where a section lacks it.
+    /// Replaces the value in `table`, or adds it to a section that lacks it.
     pub(super) fn apply(&self, table: &Table) -> Result<Table, ClusterFileError> {
         let mut refusal = None;
         for value in self.readings() {
@@ -90,8 +89,8 @@ impl Setting {
         Err(ClusterFileError::new(&self.place, refusal.expect("every text has a reading")))
     }
 
-    /// What the text may mean, in the order in which it is tried: lists have commas, numbers are numbers if
-    /// the key wants one.
+    /// Returns the possible meanings of the text, in the order in which they are tried: a list
+    /// separated by commas, a number if the key is numeric, or text.
     fn readings(&self) -> Vec<Value> {
         let text = || Value::String(self.value.clone());
         if self.path == "registry.endpoints" {
@@ -133,7 +132,7 @@ fn variable_of(key: &str) -> String {
     format!("{ENVIRONMENT_PREFIX}{}", key.replace('.', "_").to_ascii_uppercase())
 }
 
-/// The path that a variable without its prefix stands for, such as `MEMORY_0_LISTEN`.
+/// Returns the path of a variable without its prefix, such as `MEMORY_0_LISTEN`.
 fn path_of_variable(name: &str) -> Option<String> {
     let full = format!("{ENVIRONMENT_PREFIX}{name}");
     if let Some(key) = KEYS.iter().find(|key| variable_of(key) == full) {

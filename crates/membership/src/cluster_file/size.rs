@@ -1,10 +1,10 @@
-//! Bytes as people write them: a number, or a text with a unit.
+//! Sizes in bytes: a number, or a text with a unit.
 
 use serde::de::{Deserializer, Error, Visitor};
 use serde::ser::Serializer;
 use std::fmt;
 
-/// Units by name, with how far they shift.
+/// Units with their shifts.
 const UNITS: [(&str, u32); 4] = [("KiB", 10), ("MiB", 20), ("GiB", 30), ("TiB", 40)];
 
 /// Writes the largest unit that divides the number.
@@ -18,7 +18,7 @@ pub fn serialize<S: Serializer>(bytes: &u64, serializer: S) -> Result<S::Ok, S::
     }
 }
 
-/// Reads `4294967296`, `"4 GiB"` or `"4GiB"`.
+/// Parses `4294967296`, `"4 GiB"` or `"4GiB"`.
 pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
     deserializer.deserialize_any(SizeVisitor)
 }

@@ -1,8 +1,8 @@
-//! Files that are right, and every way in which they are wrong.
+//! Valid files, and every kind of invalid one.
 
 use super::*;
 
-/// Every key there is.
+/// A file with every key.
 pub(super) const WHOLE: &str = r#"
 name = "dev"
 id = "4f1c0a9be2d37788"
@@ -85,7 +85,7 @@ fn a_whole_file_is_read_and_paths_start_at_it() {
 }
 
 #[test]
-fn what_is_written_is_read_again() {
+fn a_written_file_reads_back_equal() {
     let bytes = [64 << 20, 12_345 + (16 << 20)];
     let made = ClusterFile::development("dev", FabricKind::Tcp, &bytes, 2);
     let read = read(&made.to_toml(), &[], &[]).expect("it is right");
@@ -128,7 +128,7 @@ fn paths_of_a_file_without_a_folder_start_where_the_process_is() {
 }
 
 #[test]
-fn what_nobody_could_connect_to_is_refused() {
+fn addresses_that_others_cannot_reach_are_refused() {
     let refused_at = |address: &str| {
         let memory = format!("[[memory]]\nlisten = \"{address}\"");
         let tcp = SMALL.replace("[[memory]]", &format!("fabric = \"tcp\"\n{memory}"));
@@ -161,7 +161,7 @@ fn the_environment_replaces_the_file_and_flags_replace_both() {
 }
 
 #[test]
-fn what_is_wrong_in_the_file_is_said_with_its_line() {
+fn errors_in_the_file_have_a_line() {
     let with = |more: &str| format!("{more}\n{SMALL}");
     refused(&with("fabrc = \"tcp\""), &["/etc/namdb/dev.toml:1:", "`fabrc`", "`fabric`"]);
     refused(&with("fabric = \"udp\""), &["dev.toml:1:", "`udp`", "`shm`, `tcp`, `verbs`"]);
@@ -205,7 +205,7 @@ fn what_is_wrong_in_the_file_is_said_with_its_line() {
 }
 
 #[test]
-fn what_is_wrong_outside_the_file_is_said_with_its_name() {
+fn errors_outside_the_file_name_their_source() {
     let refusal = |variable: (&str, &str)| read(SMALL, &[variable], &[]).expect_err("refused");
     let typo = refusal(("NAMDB_CLUSTER_FABRC", "tcp"));
     assert!(typo.starts_with("NAMDB_CLUSTER_FABRC:") && typo.contains("NAMDB_CLUSTER_FABRIC,"));

@@ -1,24 +1,25 @@
-//! Values that are of the right type and wrong all the same.
+//! Checks values whose type is right.
 
 use super::{ClusterFile, FabricKind, RegistryKind};
 use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 use std::os::unix::ffi::OsStrExt;
 
-/// Longest name of a cluster, so that paths stay short.
+/// Maximum length of a cluster's name, so that paths stay short.
 const NAME_BYTES_MAX: usize = 32;
-/// Longest directory: the address of a socket has at most 107 bytes, and the names of ours at most 27.
+/// Maximum length of a directory: a socket address has at most 107 bytes, our file names at most
+/// 27.
 const DIRECTORY_BYTES_MAX: usize = 80;
-/// Least memory of a memory server: less would not hold the catalog and one extent per lane.
+/// Minimum memory of a memory server: less would not hold the catalog and one extent per lane.
 const MEMORY_BYTES_MIN: u64 = 16 << 20;
-/// Addresses have 48 bits for the byte in a region.
+/// Addresses have 48 bits for the offset in a region.
 const MEMORY_BYTES_MAX: u64 = 1 << 47;
-/// The kernel has no longer ones.
+/// The kernel's limit.
 const DEVICE_BYTES_MAX: usize = 63;
 const MEMORY_SERVERS_MAX: usize = 64;
 const ENDPOINTS_MAX: usize = 16;
 
-/// The path of the first value that is wrong, and a sentence.
+/// Returns the path of the first invalid value, and the message.
 pub(super) fn problem(cluster: &ClusterFile) -> Option<(String, String)> {
     of_cluster(cluster)
         .or_else(|| of_registry(cluster))
@@ -187,7 +188,8 @@ fn out_of(
     wrong(path, format!("{what} {} to {} {unit}, not {value}", range.start(), range.end()))
 }
 
-/// What is wrong with an address that others are told, if a socket there would listen at all of the host's.
+/// Returns the error for an address that others should connect to, but that means all addresses of
+/// the host.
 fn no_others_could_connect_to(text: &str) -> Option<String> {
     let is_any = text.parse::<SocketAddr>().is_ok_and(|address| address.ip().is_unspecified());
     is_any.then(|| {

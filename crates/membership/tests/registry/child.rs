@@ -7,20 +7,20 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// Who the process is to be, and the file of its cluster.
+/// The role of the process, and its cluster file.
 const ROLE: &str = "MEMBERSHIP_TEST_ROLE";
 const FILE: &str = "MEMBERSHIP_TEST_FILE";
-/// What its lines begin with, among those of the test harness.
+/// Prefix of its lines, among those of the test harness.
 const MARK: &str = "child: ";
 
-/// Another process that wants to be a member.
+/// A process that joins the cluster.
 pub struct Process {
     child: Child,
     lines: BufReader<std::process::ChildStdout>,
 }
 
 impl Process {
-    /// Starts one that becomes a memory server with this number, or a compute server.
+    /// Starts a process that becomes a memory server with this number, or a compute server.
     pub fn start(cluster: &Path, number: Option<u16>) -> Self {
         let role = number.map_or("compute".to_owned(), |number| number.to_string());
         let mut child = Command::new(std::env::current_exe().expect("this test runs"))
@@ -35,7 +35,7 @@ impl Process {
         Self { child, lines }
     }
 
-    /// What it says next.
+    /// Returns the next line that it prints.
     pub fn line(&mut self) -> String {
         loop {
             let mut line = String::new();
@@ -47,7 +47,7 @@ impl Process {
         }
     }
 
-    /// Ends it at once.
+    /// Kills it.
     pub fn kill(&mut self) {
         self.child.kill().expect("it is ours");
         self.child.wait().expect("it is ours");
@@ -60,7 +60,7 @@ impl Drop for Process {
     }
 }
 
-/// Joins, says how that ended, and says when the lease is lost. Nothing to do when started as a test.
+/// Joins, prints the result, and prints when the lease is lost. Does nothing when run as a test.
 #[test]
 fn process() {
     let (Ok(role), Ok(file)) = (std::env::var(ROLE), std::env::var(FILE)) else { return };

@@ -1,4 +1,4 @@
-//! A real etcd from the distribution, on ports of its own, in a folder of its own.
+//! A real etcd from the distribution, on its own ports and in its own folder.
 
 use crate::world::{Folder, PATIENCE, now, sleep_ms};
 use base64::Engine;
@@ -8,29 +8,30 @@ use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
-/// What to say and do where there is none.
+/// Printed if etcd is not installed.
 const MISSING: &str = "skipped: there is no program `etcd` (apt-get install etcd-server)";
 
-/// One etcd, which ends with this.
+/// An etcd that ends when it is dropped.
 pub struct Etcd {
     program: PathBuf,
     folder: Folder,
     pub port: u16,
     peer_port: u16,
-    /// Where it says whether it is well, without TLS in any case.
+    /// The port for health checks, always without TLS.
     health_port: u16,
-    /// Whether clients have to come with a certificate.
+    /// Whether clients need a certificate.
     wants_tls: bool,
     process: Option<Child>,
 }
 
 impl Etcd {
-    /// Starts one, or says that there is none. Where everything has to be tested that is a failure.
+    /// Starts an etcd, or returns `None` if it is not installed; if all tests are required, that is
+    /// a failure.
     pub fn start() -> Option<Self> {
         Self::start_with(false)
     }
 
-    /// One that speaks to members only.
+    /// Starts one that accepts members only.
     pub fn start_with_tls() -> Option<Self> {
         Self::start_with(true)
     }
@@ -59,7 +60,7 @@ impl Etcd {
         format!("{scheme}://127.0.0.1:{}", self.port)
     }
 
-    /// Starts it, anew with what it had, and waits until it answers.
+    /// Starts or restarts it with its data, and waits until it responds.
     pub fn run(&mut self) {
         let (clients, peers) = (self.endpoint(), format!("http://127.0.0.1:{}", self.peer_port));
         let log =
@@ -80,7 +81,7 @@ impl Etcd {
             .args(["--listen-peer-urls", &peers, "--initial-advertise-peer-urls", &peers])
             .args(["--initial-cluster", &format!("test={peers}")])
             .args(["--listen-metrics-urls", &format!("http://127.0.0.1:{}", self.health_port)])
-            // A busy disk would make it stand still, and nothing here is to outlive the host.
+            // A busy disk would block it, and no data needs to survive the host.
             .arg("--unsafe-no-fsync")
             .stdout(Stdio::null())
             .stderr(log)
@@ -107,7 +108,7 @@ impl Etcd {
         self.folder.path().join("log")
     }
 
-    /// Ends it at once; what it had stays.
+    /// Kills it; its data stays.
     pub fn kill(&mut self) {
         if let Some(mut process) = self.process.take() {
             process.kill().expect("it is ours");
@@ -115,7 +116,7 @@ impl Etcd {
         }
     }
 
-    /// Stops it without ending it: it takes connections and never answers. [`Etcd::kill`] ends it all the same.
+    /// Suspends it: it accepts connections and never responds. [`Etcd::kill`] still works.
     pub fn freeze(&self) {
         let process = self.process.as_ref().expect("it runs");
         let id = rustix::process::Pid::from_child(process);
@@ -129,23 +130,23 @@ impl Drop for Etcd {
     }
 }
 
-/// A port that nobody has at this moment.
+/// Returns a port that is free at this moment.
 pub fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("some port is free");
     listener.local_addr().expect("it is bound").port()
 }
 
-/// A certificate or key of the tests: an authority, a member that it has signed, and a stranger.
+/// A certificate or key of the tests: of an authority, a member that it has signed, or a stranger.
 pub fn pem(name: &str) -> PathBuf {
     [env!("CARGO_MANIFEST_DIR"), "tests", "registry", "tls", name].iter().collect()
 }
 
-/// What it answers to a request of HTTP, or nothing.
+/// Returns the response to an HTTP request, or an empty text.
 fn ask(port: u16, request: &str) -> String {
     let mut answer = String::new();
     if let Ok(mut stream) = TcpStream::connect(("127.0.0.1", port)) {
         let written = stream.write_all(request.as_bytes());
-        // An answer that breaks off is as good as none.
+        // A partial response counts like none.
         let _ = written.and_then(|()| stream.read_to_string(&mut answer));
     }
     answer

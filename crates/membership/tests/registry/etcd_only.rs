@@ -1,4 +1,4 @@
-//! What can happen to etcd, and on the way to it.
+//! Failures of etcd, and of the network to it.
 
 use crate::etcd::{free_port, pem};
 use crate::suite::root;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Bound of any one request to a registry that does not answer.
+/// Time bound of any single request to a registry that does not respond.
 const REQUEST_BOUND: Duration = Duration::from_secs(6);
 
 fn await_loss(lease: &Lease, within: Duration) {
@@ -42,7 +42,7 @@ fn a_killed_etcd_costs_the_lease_and_comes_back_with_the_epoch() {
     refusal(registry.bump_epoch());
     assert!(start.elapsed() < 2 * REQUEST_BOUND, "{:?}", start.elapsed());
     world.etcd().run();
-    // Once lost, always lost: others may have acted on it.
+    // A lost lease stays lost: others may have acted on it.
     let next = registry.join(memory_server(0), PATIENCE).expect("the old lease ends");
     assert!(lease.is_lost() && !next.is_lost());
     let after = registry.map().expect("it answers");
@@ -65,7 +65,7 @@ fn a_short_absence_of_etcd_costs_nothing() {
     world.etcd().kill();
     world.etcd().run();
     let newest = registry.bump_epoch().expect("it answers");
-    // Longer than the lease: it has been renewed since.
+    // Longer than the lease: it has been renewed.
     sleep_ms(7000);
     assert!(!lease.is_lost());
     assert_eq!(epoch.load(Ordering::SeqCst), newest, "followers go on");
@@ -73,7 +73,7 @@ fn a_short_absence_of_etcd_costs_nothing() {
 }
 
 #[test]
-fn an_etcd_that_hangs_holds_nobody_up() {
+fn a_hanging_etcd_blocks_nobody() {
     let Some(mut world) = World::with_etcd() else { return };
     let registry = world.open();
     let lease = join(&registry, memory_server(0));
@@ -87,7 +87,7 @@ fn an_etcd_that_hangs_holds_nobody_up() {
     assert!(start.elapsed() < 3 * REQUEST_BOUND, "{:?}", start.elapsed());
 }
 
-/// The registry as one sees it from behind a wire.
+/// The registry as seen through a faulty wire.
 fn distant(world: &mut World) -> (Wire, Registry) {
     let wire = Wire::to(world.etcd());
     let mut cluster = world.cluster.clone();
@@ -132,7 +132,8 @@ fn who_is_cut_off_knows_it_before_the_others() {
     assert!(!lease.is_lost());
     wire.cut();
     let identity = lease.member().identity;
-    // Each look at the map comes before the look at the lease, so a map without it proves too much.
+    // The map is read before the lease is checked, so a map without the member requires a lost
+    // lease.
     await_map(&others, |map| {
         let is_known_dead = map.member(identity).is_none();
         assert!(!is_known_dead || lease.is_lost(), "the others knew first");
@@ -145,10 +146,10 @@ fn an_entry_that_is_removed_costs_the_lease() {
     let Some(mut world) = World::with_etcd() else { return };
     let registry = world.open();
     let lease = join(&registry, memory_server(0));
-    // Somebody cleans up under the cluster's prefix.
+    // Someone deletes keys under the cluster's prefix.
     let key = format!("{}/{}/memory-0", world.cluster.registry.prefix, world.cluster.id);
     world.etcd().delete(&key);
-    // It is told so by the next renewal: without that the lease would still be long.
+    // The next renewal notices: without it the lease would still last long.
     await_loss(&lease, world.lease_time() * 2 / 3);
     assert_eq!(registry.map().expect("it answers").members, []);
 }
@@ -206,7 +207,7 @@ fn an_etcd_that_wants_certificates_is_reached_with_one_and_not_without() {
     let registry = Registry::open(&with("ca.pem", "member.pem")).expect("it answers");
     let lease = join(&registry, memory_server(0));
     assert_eq!(registry.map().expect("it answers").members, [lease.member().clone()]);
-    // The settings of the registry come first.
+    // The registry's own settings take precedence.
     let mut own = with("stranger.pem", "member.pem");
     own.registry.tls = with("ca.pem", "member.pem").tls;
     Registry::open(&own).expect("it answers");

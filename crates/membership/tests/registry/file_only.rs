@@ -1,4 +1,4 @@
-//! What can happen to the files of a development cluster.
+//! Failures of a development cluster's files.
 
 use crate::world::{PATIENCE, World, client, join, memory_server, now, refusal, sleep_ms};
 use membership::{ClusterFile, ClusterId, Registry};
@@ -60,7 +60,7 @@ fn the_last_to_leave_are_remembered() {
 }
 
 #[test]
-fn what_others_wrote_there_is_named() {
+fn a_damaged_record_is_named() {
     let world = World::file();
     let _lease = join(&world.open(), memory_server(0));
     let record = world.cluster.directory.join("registry/record");
@@ -83,7 +83,7 @@ fn directories_that_others_may_write_are_refused() {
     assert!(sentence.starts_with("the directory /dev/null/state cannot be used"), "{sentence}");
 }
 
-/// Members that look at the map several times a second hold nobody else up who looks.
+/// Members that read the map several times a second do not block other readers.
 #[test]
 fn readers_share_the_lock() {
     let world = World::file();

@@ -1,4 +1,4 @@
-//! What every registry has to do, by one name for each: files, and a real etcd.
+//! Tests for every registry, under the same names: files, and a real etcd.
 
 mod child;
 mod etcd;

@@ -1,4 +1,4 @@
-//! The tests that every registry passes.
+//! The tests that every registry must pass.
 
 use crate::child::Process;
 use crate::world::{
@@ -41,7 +41,7 @@ pub fn members_join_and_leave_and_every_change_is_an_epoch(world: &World) {
     first.leave().expect("it may leave");
     let map = registry.map().expect("it answers");
     assert_eq!((map.epoch, map.left), (5, vec![left]));
-    // The lowest number that is free and not that of the file's compute server.
+    // The lowest free number that is not reserved for the file's compute server.
     let third = join(&registry, client());
     assert_eq!((third.member().number, registry.map().expect("it answers").epoch), (1, 6));
     let named = join(&registry, Member::compute_server(0, Addresses::default()));
@@ -99,7 +99,7 @@ pub fn one_of_many_gets_a_number(world: &World) {
     let map = world.open().map().expect("it answers");
     assert_eq!(map.members, [winner.member().clone()]);
     assert_eq!(map.epoch, 1, "those who lost have changed nothing");
-    // The same among processes.
+    // The same with processes.
     let mut processes = [(); 2].map(|()| Process::start(&world.path(), Some(1)));
     let mut said = processes.each_mut().map(Process::line);
     said.sort();
@@ -161,7 +161,7 @@ pub fn epochs_only_grow_under_concurrent_bumps(world: &World) {
     assert_eq!(world.open().map().expect("it answers").epoch, *seen.last().expect("there are 80"));
 }
 
-/// A database that begins there.
+/// A database with its root at `offset`.
 pub fn root(servers: &[&Lease], offset: u64) -> DatabaseRoot {
     DatabaseRoot {
         oracle: GlobalPtr::new(RegionId(0), offset),
@@ -197,7 +197,7 @@ pub fn the_root_is_set_once(world: &World) {
     for (_, holds) in &roots {
         assert_eq!(map.database().expect("none is lost"), Some(holds));
     }
-    // A root that was set may be set again, by whom the answer did not reach.
+    // Setting the same root again succeeds: the first response may have been lost.
     assert_eq!(registry.set_root(&roots[0].1).as_ref(), Ok(&roots[0].1));
 }
 
@@ -214,7 +214,7 @@ pub fn a_database_goes_with_its_memory_servers(world: &World) {
         sentence.contains("memory server 1") && sentence.contains("start all anew"),
         "{sentence}"
     );
-    // Whoever comes too late with a root of its own does not replace it.
+    // A latecomer with another root does not replace it.
     assert_eq!(registry.set_root(&root(&[&zero, &one], 8192)).as_ref(), Ok(&first));
     zero.leave().expect("it may leave");
     assert_eq!(registry.map().expect("it answers").database().expect("all are gone"), None);
@@ -288,7 +288,7 @@ pub fn other_versions_are_refused(world: &World) {
     let newer = Program { version: "99.0".to_owned(), ..Program::this() };
     let otherwise = Program { format: 99, ..Program::this() };
     let registry = world.open();
-    // Before anybody is there all are welcome.
+    // Before the first server joins, all versions are accepted.
     let early = Registry::open_as(&world.cluster, newer.clone()).expect("nobody is there");
     let lease = join(&registry, memory_server(0));
     for other in [&newer, &otherwise] {
@@ -306,12 +306,12 @@ pub fn other_versions_are_refused(world: &World) {
 pub fn clusters_never_mix(world: &World) {
     let registry = world.open();
     let lease = join(&registry, memory_server(0));
-    // A file that was copied and renamed, with the same id.
+    // A copied and renamed file with the same id.
     let copied = ClusterFile { name: "copy".to_owned(), ..world.cluster.clone() };
     let sentence = refusal(Registry::open(&copied).map(|_| ()));
     let words = format!("belongs to cluster `test` ({}), not to `copy`", world.cluster.id);
     assert!(sentence.contains(&words) && sentence.contains("an id"), "{sentence}");
-    // Another cluster, by chance of the same name.
+    // Another cluster, which has the same name by chance.
     let fresh = ClusterFile::development("test", FabricKind::Tcp, &[1 << 30], 0);
     let id: ClusterId = fresh.id;
     let other = ClusterFile {

@@ -1,4 +1,4 @@
-//! A wire between members and an etcd, which can be cut and can lose answers.
+//! A wire between members and an etcd, which can be cut and can lose responses.
 
 use crate::etcd::Etcd;
 use std::io::{Read, Write};
@@ -6,9 +6,9 @@ use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// Passes bytes on. It lasts until the test ends.
+/// Forwards bytes until the test ends.
 pub struct Wire {
-    /// Where members connect to.
+    /// The port that members connect to.
     pub port: u16,
     faults: Arc<Faults>,
 }
@@ -16,7 +16,7 @@ pub struct Wire {
 #[derive(Default)]
 struct Faults {
     is_cut: AtomicBool,
-    /// What the next request contains that is carried out and never answered.
+    /// Text in the next request that is executed without a response.
     unanswered: Mutex<Option<String>>,
 }
 
@@ -36,17 +36,17 @@ impl Wire {
         Self { port, faults }
     }
 
-    /// From now on whatever is sent vanishes, and nobody is told.
+    /// Drops everything sent from now on, without closing connections.
     pub fn cut(&self) {
         self.faults.is_cut.store(true, Ordering::SeqCst);
     }
 
-    /// The next request with these words arrives, and its answer does not.
+    /// Forwards the next request that contains these words, and drops its response.
     pub fn lose_answer_to(&self, words: &str) {
         *self.faults.unanswered.lock().expect("nobody panics") = Some(words.to_owned());
     }
 
-    /// Whether an answer was lost since it was asked for.
+    /// Whether a response was dropped since [`Wire::lose_answer_to`].
     pub fn has_lost_answer(&self) -> bool {
         self.faults.unanswered.lock().expect("nobody panics").is_none()
     }
@@ -76,7 +76,7 @@ fn connect(client: TcpStream, server: TcpStream, faults: &Arc<Faults>) {
     });
 }
 
-/// Passes on what `arrives`, until one of the ends is closed.
+/// Forwards bytes while `arrives` says so, until one end is closed.
 fn pass(mut from: TcpStream, mut to: TcpStream, mut arrives: impl FnMut(&[u8]) -> bool) {
     let mut bytes = [0; 16 << 10];
     while let Ok(count @ 1..) = from.read(&mut bytes) {
@@ -84,7 +84,7 @@ fn pass(mut from: TcpStream, mut to: TcpStream, mut arrives: impl FnMut(&[u8]) -
             break;
         }
     }
-    // An end that is closed already is as good.
+    // The end may be closed already.
     let _ = to.shutdown(Shutdown::Write);
 }
 

@@ -1,4 +1,4 @@
-//! Where the tests run: a registry of their own for each.
+//! The environment of a test: a registry of its own.
 
 use crate::etcd::Etcd;
 use layout::NodeId;
@@ -10,19 +10,19 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-/// Bytes of the regions that nobody makes.
+/// Size of the regions, which are never allocated.
 pub const REGION_BYTES: u64 = 64 << 20;
-/// Long enough for anything that is not meant to fail.
+/// Long enough for anything that should succeed.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A cluster that nobody has joined.
+/// A cluster without members.
 pub struct World {
     pub cluster: ClusterFile,
     etcd: Option<Etcd>,
     folder: Folder,
 }
 
-/// A folder that goes with its owner.
+/// A folder that is deleted with its owner.
 pub struct Folder(PathBuf);
 
 impl Folder {
@@ -47,17 +47,16 @@ impl Drop for Folder {
 }
 
 impl World {
-    /// A development cluster.
     pub fn file() -> Self {
         Self::new(None)
     }
 
-    /// A cluster with an etcd of its own, if there is a program for it.
+    /// A cluster with an etcd of its own, if etcd is installed.
     pub fn with_etcd() -> Option<Self> {
         Some(Self::new(Some(Etcd::start()?)))
     }
 
-    /// A cluster whose etcd wants certificates, and that does not know of any.
+    /// A cluster whose etcd requires certificates, which the cluster file does not name.
     pub fn with_etcd_over_tls() -> Option<Self> {
         Some(Self::new(Some(Etcd::start_with_tls()?)))
     }
@@ -69,49 +68,49 @@ impl World {
         cluster.lease_seconds = 2;
         if let Some(etcd) = &etcd {
             cluster.registry.kind = RegistryKind::Etcd;
-            // No test of others fails because two processors and one disk are busy for a while.
+            // So that no test fails because two processors and one disk are busy for a while.
             cluster.lease_seconds = 5;
             cluster.registry.endpoints = vec![etcd.endpoint()];
         }
         Self { cluster, etcd, folder }
     }
 
-    /// The etcd of a cluster that has one.
+    /// The cluster's etcd.
     pub fn etcd(&mut self) -> &mut Etcd {
         self.etcd.as_mut().expect("this cluster has one")
     }
 
-    /// How long a lease lasts.
+    /// The lease time.
     pub fn lease_time(&self) -> Duration {
         Duration::from_secs(self.cluster.lease_seconds)
     }
 
-    /// The registry, as one process opens it.
+    /// Opens the registry, as one process does.
     pub fn open(&self) -> Registry {
         Registry::open(&self.cluster).expect("it answers")
     }
 
-    /// Within what time a killed member is known to be dead.
+    /// Time within which a killed member counts as dead.
     pub fn death_noticed_within(&self) -> Duration {
         match self.etcd {
-            // etcd looks twice a second for leases that have ended, and starts them anew when it was busy.
+            // etcd checks twice a second for expired leases, and extends them after it was busy.
             Some(_) => 4 * self.lease_time(),
             None => Duration::from_secs(1),
         }
     }
 
-    /// The cluster's file, for another process.
+    /// Writes the cluster file for another process.
     pub fn path(&self) -> PathBuf {
         let path = self.folder.path().join("cluster.toml");
         let aside = path.with_extension("new");
-        // Somebody who was started with it may be reading it.
+        // A process that was started with the file may be reading it.
         std::fs::write(&aside, self.cluster.to_toml()).expect("the folder is ours");
         std::fs::rename(&aside, &path).expect("the folder is ours");
         path
     }
 }
 
-/// A memory server that nobody reaches.
+/// A memory server that cannot be reached.
 pub fn memory_server(number: u16) -> Member {
     let tcp = Some(format!("127.0.0.1:{}", 7400 + number));
     Member::memory_server(NodeId(number), REGION_BYTES, Addresses { tcp, ..Addresses::default() })
@@ -126,12 +125,12 @@ pub fn join(registry: &Registry, member: Member) -> Lease {
     registry.join(member, Duration::ZERO).expect("it may join")
 }
 
-/// The sentence of a refusal.
+/// Returns the message of an error.
 pub fn refusal<T>(outcome: Result<T, RegistryError>) -> String {
     outcome.err().expect("it is refused").to_string()
 }
 
-/// Looks at the map until it is as it should be.
+/// Polls the map until it satisfies a condition.
 #[track_caller]
 pub fn await_map(registry: &Registry, is_right: impl Fn(&ClusterMap) -> bool) -> ClusterMap {
     let deadline = now() + PATIENCE;

@@ -1,6 +1,7 @@
-//! Conditions of indexes as keys, lookups and ranges.
+//! Turns index conditions into keys, lookups and ranges.
 //!
-//! What a condition says of an index's first columns becomes the access; the rest is returned, and goes to the filter.
+//! The terms on the index's leading columns become the access; the remaining terms are returned and
+//! go to the filter.
 
 use super::Lowering;
 use super::error::LowerError;
@@ -14,33 +15,33 @@ use plan::node::{Bitmap, BitmapSource};
 use sql::expression::{Expr, ExprKind};
 use sql::{SqlType, Table};
 
-/// A table with the name by which the plan knows it.
+/// A table with its alias in the plan.
 #[derive(Clone, Copy)]
 pub(super) struct Target<'a> {
     pub(super) table: &'a Table,
     pub(super) alias: &'a str,
 }
 
-/// What is wanted of an index.
+/// An index scan as the plan describes it.
 pub(super) struct Wanted<'a> {
     pub(super) index: &'a str,
     pub(super) condition: Option<&'a Expression>,
     pub(super) is_backward: bool,
-    /// Whether another node counts on its order.
+    /// Whether another node relies on the order of the rows.
     pub(super) is_ordered: bool,
 }
 
-/// An access, and the conditions that it does not see to.
+/// An access, and the conditions that it does not enforce.
 pub(super) struct Taken {
     pub(super) access: Access,
     pub(super) rest: Vec<Expression>,
 }
 
-/// How a column is compared.
+/// How a term compares its column.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Comparison {
     Equal,
-    /// An element of an array.
+    /// Equal to any element of an array.
     Any,
     Low {
         is_included: bool,
@@ -50,7 +51,7 @@ enum Comparison {
     },
 }
 
-/// A part of a condition that compares a column of the table with a value.
+/// A term of a condition that compares a column of the table with a value.
 struct Term<'a> {
     whole: &'a Expression,
     column: usize,
@@ -58,14 +59,14 @@ struct Term<'a> {
     value: Side<'a>,
 }
 
-/// What a column is compared with.
+/// The value with which a column is compared.
 enum Side<'a> {
     Value(&'a Expression),
     Truth(bool),
 }
 
 impl Lowering<'_> {
-    /// The access to an index.
+    /// Returns the access of an index scan.
     pub(super) fn index_access(
         &mut self,
         outside: &Scope<'_>,
@@ -82,7 +83,7 @@ impl Lowering<'_> {
             None => {
                 let name = &table.name;
                 return self.error(format!(
-                    "the table `{name}` has no index `{}`; make the plans anew",
+                    "the table `{name}` has no index `{}`; make the plans again",
                     wanted.index
                 ));
             }
@@ -128,7 +129,7 @@ impl Lowering<'_> {
         Ok(Taken { access, rest })
     }
 
-    /// The access that a bitmap stands for.
+    /// Returns the access of a bitmap scan.
     pub(super) fn bitmap_access(
         &mut self,
         outside: &Scope<'_>,
@@ -152,11 +153,12 @@ impl Lowering<'_> {
                     accesses.push(taken.access);
                     rest.extend(taken.rest);
                 }
-                // What is left of one part holds for the rows of that part alone.
+                // Conditions left over from one part hold only for the rows of that part, so filter
+                // by the whole condition.
                 if !rest.is_empty() {
                     rest = condition_of(bitmap).into_iter().collect();
                 }
-                // Whoever reads all rows need not look for some of them.
+                // If one part reads all rows, the others add none.
                 let access = match accesses.contains(&Access::All) {
                     true => Access::All,
                     false => Access::Any(accesses),
@@ -166,7 +168,7 @@ impl Lowering<'_> {
             BitmapSource::And(parts) => {
                 let first = parts.iter().enumerate().min_by_key(|(_, part)| part.estimate.rows);
                 let Some((first, best)) = first else {
-                    return self.error("a bitmap is made of nothing; make the plans anew");
+                    return self.error("a bitmap is made of nothing; make the plans again");
                 };
                 let mut taken = self.bitmap_access(outside, target, best)?;
                 let others = parts.iter().enumerate().filter(|(at, _)| *at != first);
@@ -177,7 +179,7 @@ impl Lowering<'_> {
     }
 }
 
-/// An access while it is put together.
+/// An index access under construction.
 struct Taking<'a> {
     table: &'a Table,
     terms: Vec<Term<'a>>,
@@ -186,7 +188,7 @@ struct Taking<'a> {
 }
 
 impl Taking<'_> {
-    /// The values of the first columns, as far as they are given.
+    /// Takes the values of the leading columns that are compared for equality.
     fn equal(
         &mut self,
         lowering: &mut Lowering<'_>,
@@ -228,7 +230,7 @@ impl Taking<'_> {
         Ok(equal)
     }
 
-    /// Where the column behind them begins or ends.
+    /// Takes a bound of the column after them.
     fn bound(
         &mut self,
         lowering: &mut Lowering<'_>,
@@ -252,7 +254,8 @@ impl Taking<'_> {
                 continue;
             };
             let term = self.terms.remove(position);
-            // A value beyond the column's least or greatest was moved there, which is inside then.
+            // A value out of the column's range was clamped to its minimum or maximum, which is
+            // then inside.
             let is_integer = self.table.columns[column].sql_type.is_integer();
             let is_seen_to = found.is_exact || is_included && is_integer;
             if !is_seen_to {
@@ -276,7 +279,7 @@ impl Term<'_> {
     }
 }
 
-/// The parts of a condition that all have to hold.
+/// Splits a condition at `AND`.
 pub(super) fn conjuncts(condition: &Expression) -> Vec<&Expression> {
     match condition {
         Expression::And(parts) => parts.iter().flat_map(conjuncts).collect(),
@@ -306,7 +309,8 @@ fn term<'a>(whole: &'a Expression, target: Target<'_>) -> Option<Term<'a>> {
     }
 }
 
-/// The column of the table that is meant, perhaps as `text`, which is how PostgreSQL compares `varchar`.
+/// Returns the table's column, also under a cast to `text`, with which PostgreSQL compares
+/// `varchar`.
 fn column(side: &Expression, target: Target<'_>) -> Option<usize> {
     match side {
         Expression::Column { relation, column } if relation.as_deref() == Some(target.alias) => {
@@ -345,7 +349,7 @@ fn turned(operator: &str) -> &str {
     }
 }
 
-/// `IS NOT NULL` of a column that is never null.
+/// Whether the condition is `IS NOT NULL` of a `NOT NULL` column.
 fn is_always_true(condition: &Expression, target: Target<'_>) -> bool {
     match condition {
         Expression::Is { operand, negated: true, state: State::Null } => {
@@ -356,12 +360,12 @@ fn is_always_true(condition: &Expression, target: Target<'_>) -> bool {
     }
 }
 
-/// What holds for the rows of a bitmap.
+/// Returns the condition that the rows of a bitmap satisfy.
 fn condition_of(bitmap: &Bitmap) -> Option<Expression> {
     let all = |parts: &[Bitmap]| parts.iter().map(condition_of).collect::<Option<Vec<_>>>();
     match &bitmap.source {
         BitmapSource::Index { condition, .. } => condition.clone(),
-        // A part without a condition has all rows.
+        // A part without a condition contains all rows.
         BitmapSource::Or(parts) => all(parts).map(Expression::Or),
         BitmapSource::And(parts) => {
             Some(Expression::And(parts.iter().filter_map(condition_of).collect()))

@@ -1,7 +1,8 @@
-//! Plans inside plans: what becomes of their rows.
+//! Sub plans and init plans: how their rows are used.
 //!
-//! A plan says `(SubPlan 1)` or `$0` wherever a sub-select is asked. Whether its value is wanted, whether it has a row, its rows
-//! as an array, or whether a value is among them, follows from the statement: from the sub-selects of the same tables.
+//! A plan prints `(SubPlan 1)` or `$0` where it uses a sub-select. It does not print whether the
+//! sub-select is a scalar, an `EXISTS`, an array or an `IN`; that follows from the statement's
+//! sub-selects over the same tables.
 
 use super::Lowering;
 use super::error::LowerError;
@@ -13,17 +14,17 @@ use sql::query::From;
 use sql::{SqlType, typing};
 
 impl<'a> Lowering<'a> {
-    /// The value of an init plan.
+    /// Returns the value of an init plan.
     pub(super) fn init_plan_output(&mut self, number: u32) -> Result<Expr, LowerError> {
         match self.delivered.get(&number) {
             Some(expr) => Ok(expr.clone()),
-            None => {
-                self.error(format!("no init plan above it delivers ${number}; make the plans anew"))
-            }
+            None => self
+                .error(format!("no init plan above it delivers ${number}; make the plans again")),
         }
     }
 
-    /// Carries out the init plans of a node first, so that it and those below it find them.
+    /// Lowers the init plans of a node first, so that the node and its descendants find their
+    /// values.
     pub(super) fn init_plans(&mut self, plans: &'a [plan::SubPlan]) -> Result<(), LowerError> {
         for init in plans {
             if init.name.starts_with("CTE ") {
@@ -48,10 +49,10 @@ impl<'a> Lowering<'a> {
         Ok(())
     }
 
-    /// What `(SubPlan n)` gives where `scope` is seen.
+    /// Returns the value of `(SubPlan n)` in `scope`.
     pub(super) fn asked_plan(&mut self, scope: &Scope<'_>, name: &str) -> Result<Expr, LowerError> {
         let Some(sub) = self.named.get(name).copied() else {
-            return self.error(format!("there is no {name} here; make the plans anew"));
+            return self.error(format!("there is no {name} here; make the plans again"));
         };
         if self.asking >= ASKED_MAX {
             return self.error("sub-selects are nested too deeply; write the inner ones as statements of their own");
@@ -97,7 +98,8 @@ impl<'a> Lowering<'a> {
         Ok(Expr { kind: ExprKind::SubPlan { kind, plan }, sql_type })
     }
 
-    /// What is made of a plan's rows: that of the sub-selects that may be meant, if it is one and the same.
+    /// Returns how a plan's rows are used: the kind of all sub-selects over the same tables, if
+    /// they have one kind in common.
     fn kind(
         &mut self,
         plan: &plan::Node,
@@ -124,13 +126,13 @@ impl<'a> Lowering<'a> {
                 Ok(SubqueryKind::In { operand, negated: *negated })
             }
             [kind] if !matches!(kind, SubqueryKind::In { .. }) => Ok(kind.clone()),
-            // The least or greatest value, which PostgreSQL reads off an index.
+            // A `min` or `max`, which PostgreSQL may read from an index.
             [] if is_init && self.said.has_extreme => Ok(SubqueryKind::Scalar),
             _ => self.error("the plan does not tell which sub-select of the statement this is; write them as statements of their own"),
         }
     }
 
-    /// An expression of the statement, over what a node sees.
+    /// Translates an expression of the statement to the columns that a node sees.
     fn in_scope(&mut self, expr: &Expr, scope: &Scope<'_>) -> Result<Expr, LowerError> {
         let mut expr = expr.clone();
         let mut missing = false;
@@ -145,7 +147,7 @@ impl<'a> Lowering<'a> {
     }
 }
 
-/// Whether a plan delivers columns, and not only rows. A union delivers those of its first part.
+/// Whether a plan has output columns; a union has those of its first input.
 fn has_outputs(plan: &plan::Node) -> bool {
     use plan::Operator;
     match &plan.operator {
@@ -156,7 +158,7 @@ fn has_outputs(plan: &plan::Node) -> bool {
     }
 }
 
-/// How many sub-selects may stand inside each other.
+/// Maximum nesting depth of sub-selects.
 const ASKED_MAX: u32 = 20;
 
 fn replace_columns(expr: &mut Expr, scope: &Scope<'_>, sources: &[From], missing: &mut bool) {
@@ -173,14 +175,14 @@ fn replace_columns(expr: &mut Expr, scope: &Scope<'_>, sources: &[From], missing
     expr.for_each_child_mut(&mut |child| replace_columns(child, scope, sources, missing));
 }
 
-/// How many rows further out than its own nested loops a plan refers to.
+/// Returns the outermost level that a node refers to, not counting its own nested loops.
 fn reach(plans: &[SubPlan], node: &Node) -> u32 {
     let mut reach = 0;
     node.for_each_expr(&mut |expr| {
         expr.visit(&mut |part| match &part.kind {
             ExprKind::Column(column) => reach = reach.max(column.level),
             ExprKind::SubPlan { plan, .. } => {
-                // The first row further out of a plan inside is the one of this node.
+                // Level 1 of the sub plan is this node's row.
                 let inside = plans.get(*plan).map_or(0, |plan| self::reach(plans, &plan.root));
                 reach = reach.max(inside.saturating_sub(1));
             }

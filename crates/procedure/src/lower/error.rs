@@ -1,20 +1,18 @@
-//! Why a statement cannot be carried out.
+//! Why a statement cannot be lowered.
 
 use plan::Operator;
 use std::fmt;
 
-/// Why a statement cannot be carried out, with its place and what to write instead.
+/// Why a statement cannot be lowered, with its location and what to write instead.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub struct LowerError {
-    /// The procedure.
     pub procedure: String,
     /// The line of `procedures.sql` at which the statement begins.
     pub line: u32,
     /// The statement's number in the procedure, from 1.
     pub number: u32,
-    /// The node of the plan, with those above it; empty where it is about the whole.
+    /// The plan's node with its ancestors; empty if the error is about the whole statement.
     pub node: String,
-    /// What is wrong, and what to write instead.
     pub sentence: String,
 }
 
@@ -29,7 +27,7 @@ impl fmt::Display for LowerError {
     }
 }
 
-/// What PostgreSQL calls a node.
+/// Returns PostgreSQL's name of a node.
 pub(super) fn title(operator: &Operator) -> &'static str {
     match operator {
         Operator::IndexScan(scan) if scan.index_only => "Index Only Scan",

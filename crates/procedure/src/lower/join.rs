@@ -10,7 +10,7 @@ use plan::Expression;
 use plan::node;
 use sql::expression::{BinaryOperator, Expr, ExprKind};
 
-/// Two values that are compared.
+/// Two expressions that the join compares.
 type Pair = (Expr, Expr);
 
 impl<'a> Lowering<'a> {
@@ -21,7 +21,8 @@ impl<'a> Lowering<'a> {
         join: &'a node::Join,
         is_ordered: bool,
     ) -> Lowered {
-        // A hash join has no order in PostgreSQL. A merge join needs that of its inputs, whoever looks at its own.
+        // PostgreSQL's hash join guarantees no order. A merge join needs sorted inputs, whether or
+        // not its own order matters.
         let (outer_ordered, inner_ordered) = match join.method {
             node::JoinMethod::NestedLoop => (is_ordered, false),
             node::JoinMethod::Hash { .. } => (false, false),
@@ -58,7 +59,7 @@ impl<'a> Lowering<'a> {
             node::JoinKind::Anti => JoinKind::Anti,
         };
         if method == JoinMethod::NestedLoop && matches!(kind, JoinKind::Right | JoinKind::Full) {
-            return self.error("a nested loop does not deliver the inner rows without partner; make the plans anew");
+            return self.error("a nested loop does not deliver the inner rows without partner; make the plans again");
         }
         let join_filter = self.condition(&scope, join.join_filter.as_ref())?;
         let filter = self.condition(&scope, join.filter.as_ref())?;
@@ -67,7 +68,8 @@ impl<'a> Lowering<'a> {
         self.finish(&scope, node, operator)
     }
 
-    /// What the method compares: a value of the outer row and one of the inner row each.
+    /// Returns the pairs that the join compares: an expression over the outer row and one over the
+    /// inner row.
     fn pairs(
         &mut self,
         scope: &Scope<'_>,
@@ -88,17 +90,17 @@ impl<'a> Lowering<'a> {
             };
             match pair {
                 Some(pair) => pairs.push(pair),
-                None => return self.error(format!("it joins by `{condition}`, and only comparisons of one side with the other for equality are known; make the plans anew")),
+                None => return self.error(format!("it joins by `{condition}`, and only comparisons of one side with the other for equality are known; make the plans again")),
             }
         }
         if pairs.is_empty() {
-            return self.error("it joins by no condition; make the plans anew");
+            return self.error("it joins by no condition; make the plans again");
         }
         Ok(pairs)
     }
 }
 
-/// Whether all columns of this query in `expr` are of that input.
+/// Whether all columns of this query in `expr` come from input `wanted`.
 fn is_of(expr: &Expr, wanted: usize) -> bool {
     let mut is_of = true;
     expr.visit(&mut |part| {

@@ -1,8 +1,9 @@
-//! From statements and their plans to nodes that are ready.
+//! Lowers statements and their plans to nodes.
 //!
-//! A [`Lowering`] works on one statement and goes down its plan. `node` goes by the kind of node, with `scan`, `join`, `rows` and
-//! `write` for the larger kinds; `access` takes conditions of indexes apart; `typed` gives expressions their types; `said`
-//! looks up in the statement what its plan does not tell, and `asked` what becomes of plans inside plans.
+//! A [`Lowering`] handles one statement and walks down its plan. `node` dispatches on the node
+//! type, with `scan`, `join`, `rows` and `write` for the larger ones; `access` analyses index
+//! conditions; `typed` gives expressions their types; `said` finds in the statement what its plan
+//! omits, and `asked` lowers sub plans and init plans.
 
 mod access;
 mod asked;
@@ -28,11 +29,13 @@ use sql::types::Field;
 use sql::{Catalog, EmbeddedStatement, Program, typing};
 use std::collections::BTreeMap;
 
-/// Puts statements and their plans together. The plans are those of [`Program::embedded_statements`], in that order.
+/// Lowers all statements of a program. `plans` are those of [`Program::embedded_statements`], in
+/// that order.
 ///
 /// # Errors
 ///
-/// If a plan is not of its statement, or has what this crate does not carry out; with place and what to write instead.
+/// If a plan does not match its statement or contains an unsupported node, with the location and
+/// what to write instead.
 pub fn lower(program: &Program, plans: &[Plan]) -> Result<Workload, LowerError> {
     let mut plans = plans.iter();
     let mut procedures = Vec::with_capacity(program.procedures.len());
@@ -52,24 +55,24 @@ pub fn lower(program: &Program, plans: &[Plan]) -> Result<Workload, LowerError> 
     Ok(Workload { catalog: program.catalog.clone(), procedures })
 }
 
-/// A statement on its way.
+/// A statement that is being lowered.
 struct Lowering<'a> {
     catalog: &'a Catalog,
     routine: &'a sql::Procedure,
     embedded: &'a EmbeddedStatement,
     said: Said<'a>,
-    /// The nodes above the one at hand, for errors.
+    /// The ancestors of the current node, for errors.
     path: Vec<&'static str>,
     sub_plans: Vec<SubPlan>,
-    /// What `$n` of init plans means.
+    /// The value of each `$n` that an init plan delivers.
     delivered: BTreeMap<u32, Expr>,
-    /// The sub plans of the nodes above.
+    /// The sub plans of the current node's ancestors.
     named: BTreeMap<&'a str, &'a plan::SubPlan>,
-    /// The alias of the table whose rows are changed or deleted.
+    /// The alias of the table that is updated or deleted from.
     changed: Option<&'a str>,
-    /// Whether the limit of the main query has been met.
+    /// Whether the main query's `LIMIT` node has been lowered.
     main_limit_taken: bool,
-    /// How deep in init plans and sub plans the node at hand is.
+    /// The nesting depth of the current node in init plans.
     init_depth: u32,
     asking: u32,
 }
@@ -111,7 +114,7 @@ impl<'a> Lowering<'a> {
             return self.error("the procedure has no statement of this number");
         };
         self.said = Said::of(planned);
-        // Rows of a sub-select in an order come in it, as from PostgreSQL.
+        // PostgreSQL returns the rows of an ordered sub-select in its order.
         let is_ordered = self.said.has_inner_order()
             || self.said.main.is_some_and(|select| !select.order.is_empty());
         let (mut root, row) = self.node(None, &plan.root, is_ordered)?;
@@ -129,7 +132,7 @@ impl<'a> Lowering<'a> {
         Ok(Statement { root, fields, sub_plans: self.sub_plans })
     }
 
-    /// The result's columns have the types that the statement says.
+    /// Casts the result's columns to the types of the statement.
     fn results(
         &self,
         root: &mut Node,
@@ -139,7 +142,7 @@ impl<'a> Lowering<'a> {
     ) -> Result<(), LowerError> {
         if row.len() < fields.len() {
             return self.error(format!(
-                "the plan delivers {} columns, and the statement has {}; make the plans anew",
+                "the plan delivers {} columns, and the statement has {}; make the plans again",
                 row.len(),
                 fields.len()
             ));
@@ -153,7 +156,7 @@ impl<'a> Lowering<'a> {
                 Some(converted) => *output = converted,
                 None => {
                     let (name, wanted) = (&field.name, &field.sql_type);
-                    return self.error(format!("the plan delivers {found} for the column `{name}`, which is {wanted}; make the plans anew"));
+                    return self.error(format!("the plan delivers {found} for the column `{name}`, which is {wanted}; make the plans again"));
                 }
             }
         }

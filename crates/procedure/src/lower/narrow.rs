@@ -1,13 +1,14 @@
-//! Values that columns are compared to, as values of the columns' types.
+//! Casts values to the types of the key columns with which they are compared.
 //!
-//! PostgreSQL compares an index's column of one type with a value of another; our keys have one type. A value that does not fit
-//! the column must find nothing, or everything on one side of it, and never be an error.
+//! PostgreSQL compares an index column of one type with a value of another; our keys have one type.
+//! A value that does not fit the column must find no rows, or all rows on one side, and must never
+//! raise an error.
 
 use sql::expression::{CastKind, Expr, ExprKind};
 use sql::types::Numeric;
 use sql::{SqlType, typing};
 
-/// What a value is for.
+/// How the value is compared.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Use {
     Equal,
@@ -15,14 +16,15 @@ pub(super) enum Use {
     High,
 }
 
-/// A value of a column's type.
+/// A value of the column's type.
 pub(super) struct Key {
     pub(super) value: Expr,
-    /// Whether it stands for the value itself. Otherwise a bound may be a little too wide, and has to be included.
+    /// Whether the comparison is exact. Otherwise a bound may be slightly too wide, and must be
+    /// inclusive.
     pub(super) is_exact: bool,
 }
 
-/// `value` as one of a column of type `column`, or none if the index cannot be asked for it.
+/// Returns `value` cast to the type of `column`, or `None` if the index cannot search for it.
 pub(super) fn key(value: Expr, column: &SqlType, purpose: Use) -> Option<Key> {
     let exact = |value| Some(Key { value, is_exact: true });
     match (&value.sql_type, column) {
@@ -72,7 +74,7 @@ fn bounds(sql_type: &SqlType) -> Option<(i64, i64)> {
     })
 }
 
-/// Rounded to the column's digits; what is not equal to the rounded value, the filter finds out.
+/// Rounds to the column's scale; the filter rejects rows that match only because of the rounding.
 fn decimal(
     value: Expr,
     column: &SqlType,
@@ -87,7 +89,8 @@ fn decimal(
     Some(Key { value, is_exact: false })
 }
 
-/// The value if it is between `least` and `greatest`; else null where nothing is found, or the end of all values.
+/// Returns the value if it is between `least` and `greatest`. Otherwise returns null if no row can
+/// match, or the bound that is nearest.
 fn clamped(
     value: Expr,
     column: &SqlType,

@@ -1,4 +1,4 @@
-//! Nodes, by their kind.
+//! Lowers nodes by type.
 
 use super::Lowering;
 use super::error::{LowerError, title};
@@ -13,19 +13,20 @@ use sql::expression::{Expr, ExprKind};
 use sql::query::{OrderBy, OrderKey, Select, SelectBody};
 use sql::typing;
 
-/// A node that is ready, and what it delivers.
+/// A lowered node, and the values that it delivers.
 pub(super) type Lowered = Result<(Node, Row), LowerError>;
 
-/// Which rows of its input a `LIMIT` lets through.
+/// `LIMIT` and `OFFSET` of a query.
 struct Bounds {
     limit: Option<Expr>,
     offset: Option<Expr>,
-    /// Whether these are the first ones of an order.
+    /// Whether they apply to ordered rows.
     is_ordered: bool,
 }
 
 impl<'a> Lowering<'a> {
-    /// A node below `around`. `is_ordered` says whether somebody counts on the order of its rows.
+    /// Lowers a node inside the scope `around`. `is_ordered` says whether an ancestor relies on the
+    /// order of its rows.
     pub(super) fn node(
         &mut self,
         around: Option<&Scope<'_>>,
@@ -96,7 +97,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// The node with what it delivers.
+    /// Builds the node with its outputs.
     pub(super) fn finish(
         &mut self,
         scope: &Scope<'_>,
@@ -107,7 +108,7 @@ impl<'a> Lowering<'a> {
         Ok((Node { operator, outputs, rows: node.estimate.rows }, row))
     }
 
-    /// The same of a node that delivers what its input does: its columns are known by their places.
+    /// Builds a node whose outputs are those of its input; they are matched by position.
     fn finish_passing(
         &mut self,
         scope: &Scope<'_>,
@@ -160,8 +161,8 @@ impl<'a> Lowering<'a> {
         Ok(sort_keys)
     }
 
-    /// What a union is sorted by as the statement has it: where it has no order, by all columns, one after the other, to find
-    /// equal rows.
+    /// Returns the sort keys of a union as the statement writes them. If the statement has no
+    /// order, PostgreSQL sorts by all columns, in order, to find duplicates.
     fn keys_of_union(&self, scope: &Scope<'_>, keys: &[plan::SortKey]) -> Option<Vec<Expr>> {
         let [row] = scope.sources else { return None };
         let select =
@@ -184,7 +185,8 @@ impl<'a> Lowering<'a> {
         is_told.then(|| columns.iter().map(|&column| all[column].clone()).collect())
     }
 
-    /// What rows are sorted or grouped by, which is printed without the marks of what the input computes.
+    /// Returns a sort or group key. Plans print keys without marking the values that the input
+    /// computes.
     fn key(&mut self, scope: &Scope<'_>, shown: &Expression) -> Result<Expr, LowerError> {
         match scope.find(shown) {
             Some(found) => Ok(found),
@@ -193,7 +195,8 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// That a plan names a column of a union as it names another one: it calls them as the first query does.
+    /// Reports that a plan uses one name for two columns of a union: it names them as the first
+    /// query does.
     pub(super) fn ambiguous<T>(&self) -> Result<T, LowerError> {
         self.error(
             "the first query of a UNION has the same value in two columns, and the plan does not tell them apart; begin with \
@@ -209,13 +212,14 @@ impl<'a> Lowering<'a> {
         is_ordered: bool,
     ) -> Lowered {
         let Bounds { limit, offset, is_ordered: has_order } = self.bounds(node)?;
-        // Which rows are the first depends on the order that the query asks for, whatever becomes of them above.
+        // `LIMIT` keeps the first rows in the query's order, even if no ancestor relies on the
+        // order.
         let (input, row) = self.node(around, input, is_ordered || has_order)?;
         let scope = Scope { around, sources: &[row] };
         self.finish_passing(&scope, node, Operator::Limit { limit, offset, input: Box::new(input) })
     }
 
-    /// What stands behind `LIMIT` and `OFFSET`: of the main query, or of the query with the same tables.
+    /// Returns `LIMIT` and `OFFSET` of the main query, or of the sub-select over the same tables.
     fn bounds(&mut self, node: &node::Node) -> Result<Bounds, LowerError> {
         let has_bounds = |select: &&&Select| select.limit.is_some() || select.offset.is_some();
         let is_inside = self.init_depth + self.asking > 0;
@@ -248,7 +252,7 @@ impl<'a> Lowering<'a> {
         if has_query(&limit) || has_query(&offset) {
             return self.error("LIMIT has a sub-select; compute it into a variable first");
         }
-        // A query without an order of its own has that of a sub-select.
+        // A query without an order of its own inherits the order of a sub-select.
         let is_ordered = !select.order.is_empty() || self.said.has_inner_order();
         Ok(Bounds { limit, offset, is_ordered })
     }
@@ -262,7 +266,7 @@ impl<'a> Lowering<'a> {
         filter: Option<&Expression>,
         input: &'a node::Node,
     ) -> Lowered {
-        // An array has its elements in the order of the rows.
+        // `array_agg` takes its elements in the order of the rows.
         let makes_array = || {
             let mut found = false;
             node.output.iter().for_each(|output| {
@@ -277,7 +281,7 @@ impl<'a> Lowering<'a> {
         let sources = [row];
         let scope = Scope { around, sources: &sources };
         let [row] = &sources;
-        // A union without equal rows is grouped by all its columns.
+        // `UNION` without `ALL` groups by all columns.
         let is_whole = passes_on(row, keys.iter()) && passes_on(row, node.output.iter());
         let keys = match is_whole {
             true => pass_on(row),
@@ -317,7 +321,8 @@ impl<'a> Lowering<'a> {
         self.finish(&scope, node, Operator::Project { condition, filter, input })
     }
 
-    /// No rows, of the types that they would have had: the plan names columns of tables that it does not read.
+    /// Lowers a node without rows. The plan names columns of tables that it does not read; their
+    /// types come from the statement.
     fn nothing(&mut self, node: &'a node::Node) -> Lowered {
         let sources = self.said.rows();
         let scope = Scope { around: None, sources: &sources };
@@ -350,20 +355,20 @@ impl<'a> Lowering<'a> {
             [] => Operator::Append { inputs: nodes },
             keys => Operator::MergeAppend { keys: self.sort_keys(&scope, keys)?, inputs: nodes },
         };
-        // PostgreSQL prints no outputs of such a node: they are those of its first input.
+        // PostgreSQL prints no outputs for such a node: they are those of its first input.
         let outputs = pass_on(&sources[0]);
         let [row] = sources;
         Ok((Node { operator, outputs, rows: node.estimate.rows }, row))
     }
 
-    /// Gives the columns of all inputs the types that they have in common: plans do not print these conversions.
+    /// Casts the columns of all inputs to their common types: plans do not print these casts.
     fn unite(&mut self, nodes: &mut [Node], rows: &[Row]) -> Result<Row, LowerError> {
         let Some(first) = rows.first() else {
-            return self.error("it has no inputs; make the plans anew");
+            return self.error("it has no inputs; make the plans again");
         };
         if rows.iter().any(|row| row.len() != first.len()) {
             return self
-                .error("its inputs deliver different numbers of columns; make the plans anew");
+                .error("its inputs deliver different numbers of columns; make the plans again");
         }
         let mut united = Vec::with_capacity(first.len());
         for (column, visible) in first.iter().enumerate() {
@@ -384,7 +389,8 @@ impl<'a> Lowering<'a> {
             }
             united.push(Visible { shown: visible.shown.clone(), sql_type: common });
         }
-        // The first query has the names. Where it has one value in several columns, they are not the same in others.
+        // The first query names the columns. If it has one value in several columns, the other
+        // queries may have different values there.
         let is_same = |one: usize, other: usize| {
             nodes.iter().all(|node| node.outputs.get(one) == node.outputs.get(other))
         };

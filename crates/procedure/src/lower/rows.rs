@@ -1,4 +1,4 @@
-//! Rows that are written out, made by functions, or of a query with a name.
+//! Lowers `VALUES`, set-returning functions and sub-selects in `FROM`.
 
 use super::Lowering;
 use super::error::LowerError;
@@ -36,7 +36,7 @@ impl<'a> Lowering<'a> {
         self.finish(&scope, node, Operator::Values { rows, filter })
     }
 
-    /// The rows of the statement's only list, column by column of one type.
+    /// Returns the rows of the statement's only `VALUES` list, cast to one type per column.
     fn listed(&mut self) -> Result<Vec<Vec<Expr>>, LowerError> {
         let [list] = &self.said.lists[..] else {
             return self.error("the statement has several lists of VALUES, and the plan does not tell which this is; write a statement for each");
@@ -74,14 +74,14 @@ impl<'a> Lowering<'a> {
         Ok(rows)
     }
 
-    /// What a column is if nothing is said.
+    /// Returns the default of a column.
     fn default_of(&self, table: usize, column: usize) -> Expr {
         let column = &self.catalog.tables[table].columns[column];
         let null = || Expr { kind: ExprKind::Null, sql_type: column.sql_type.clone() };
         column.default.clone().unwrap_or_else(null)
     }
 
-    /// `unnest` and `generate_series`.
+    /// Lowers `unnest` and `generate_series`.
     pub(super) fn function(
         &mut self,
         around: Option<&Scope<'_>>,
@@ -136,7 +136,7 @@ impl<'a> Lowering<'a> {
         arrays.iter().map(element).collect()
     }
 
-    /// The bounds as numbers of one type, which is returned.
+    /// Casts the bounds to their common type, which is returned.
     fn series(&self, bounds: &mut [Expr]) -> Result<SqlType, LowerError> {
         let types: Vec<SqlType> = bounds.iter().map(|bound| bound.sql_type.clone()).collect();
         let common = typing::common_type(&types).map(|common| match common {
@@ -156,7 +156,7 @@ impl<'a> Lowering<'a> {
         Ok(common)
     }
 
-    /// The rows of a query with a name. Without a condition it is nothing but its input.
+    /// Lowers a named sub-select. Without a condition it is replaced by its input.
     pub(super) fn subquery(
         &mut self,
         around: Option<&Scope<'_>>,
@@ -179,7 +179,7 @@ impl<'a> Lowering<'a> {
         let scope = Scope { around, sources: &sources };
         let filter = self.condition(&scope, filter)?;
         let (outputs, row) = self.outputs(&scope, &node.output)?;
-        // Columns behind these, by which the query is only sorted or grouped, are nobody's.
+        // Further columns, by which the query only sorts or groups, are not visible outside.
         let is_all = below.outputs.len() == outputs.len();
         if filter.is_none() && is_all && outputs == pass_on(&sources[0]) {
             below.rows = node.estimate.rows;
@@ -189,8 +189,8 @@ impl<'a> Lowering<'a> {
         Ok((crate::node::Node { operator, outputs, rows: node.estimate.rows }, row))
     }
 
-    /// The names of a query's columns: the plan calls a query behind `FROM` as the statement does, and those of a union or an
-    /// `INSERT` by names of its own.
+    /// Returns the column names of a query. The plan uses the statement's alias for a sub-select in
+    /// `FROM`, and makes up names for the parts of a union or the source of an `INSERT`.
     fn names_of(
         &self,
         node: &node::Node,
@@ -217,7 +217,7 @@ impl<'a> Lowering<'a> {
             let mut candidates: Vec<Vec<Field>> =
                 selects.into_iter().flat_map(leaves).filter(has_all).collect();
             candidates.dedup();
-            // Of several, only those whose columns have the same names in the same order.
+            // Among several candidates accept only equal column names in the same order.
             let first = candidates.first()?.clone();
             let is_same = |fields: &Vec<Field>| {
                 fields.iter().map(|field| &field.name).eq(first.iter().map(|field| &field.name))
@@ -228,7 +228,7 @@ impl<'a> Lowering<'a> {
             let selects = self.said.main.iter().chain(&self.said.others);
             return alike(selects.copied().collect());
         }
-        // Among whose rows a value is looked for: such a query has no name in the statement.
+        // PostgreSQL's name for the sub-select of an `IN`, which has no name in the statement.
         if alias.starts_with("ANY_subquery") && named.is_none() {
             let is_in = |asked: &&Asked<'_>| matches!(asked.kind, SubqueryKind::In { .. });
             return alike(self.said.asked.iter().filter(is_in).map(|asked| asked.query).collect());
@@ -236,7 +236,8 @@ impl<'a> Lowering<'a> {
         named
     }
 
-    /// The columns of what stands behind `FROM` under that name. Where a name stands twice, the plan has a number behind it.
+    /// Returns the columns of the source with that alias. If an alias occurs twice, the plan
+    /// appends a number.
     fn source_columns(&self, alias: &str, is_query: bool) -> Option<Vec<Field>> {
         let numbered = alias.rsplit_once('_').filter(|(_, number)| number.parse::<u32>().is_ok());
         let names = [Some(alias), numbered.map(|(name, _)| name)];
@@ -254,7 +255,7 @@ impl<'a> Lowering<'a> {
     }
 }
 
-/// The columns of the queries that a query unites, or its own.
+/// Returns the columns of the queries of a union, or of the query itself.
 fn leaves(select: &Select) -> Vec<Vec<Field>> {
     match &select.body {
         SelectBody::Union { left, right, .. } => {

@@ -1,5 +1,5 @@
-//! What the statement says and its plan does not: numbers of `LIMIT`, rows of `VALUES`, locks, names of columns, and what
-//! becomes of a sub-select's rows.
+//! Collects what a plan omits from its statement: numbers of `LIMIT`, rows of `VALUES`, locks,
+//! column names, and how the rows of a sub-select are used.
 
 use super::scope::{Row, Visible};
 use sql::Catalog;
@@ -7,15 +7,15 @@ use sql::expression::{Expr, ExprKind, SubqueryKind};
 use sql::procedure::{Body, Formula, Over, Procedure, Sql, Statement, StatementKind, Target};
 use sql::query::{From, FromKind, InsertSource, Query, RowLock, Select, SelectBody};
 
-/// What a statement of a procedure is.
+/// A statement that has a plan.
 #[derive(Clone, Copy)]
 pub(super) enum Planned<'a> {
     Query(&'a Query),
-    /// An expression with sub-selects.
+    /// An expression that contains sub-selects.
     Formula(&'a Expr),
 }
 
-/// A sub-select of an expression.
+/// A sub-select in an expression.
 #[derive(Clone, Copy)]
 pub(super) struct Asked<'a> {
     pub(super) kind: &'a SubqueryKind,
@@ -31,25 +31,24 @@ pub(super) struct ValueList<'a> {
 #[derive(Clone, Copy)]
 pub(super) enum ListValue<'a> {
     Written(&'a Expr),
-    /// The default of a column of a table, both by position.
+    /// The default of a column: positions of table and column.
     Default(usize, usize),
 }
 
-/// What the statement says.
 #[derive(Default)]
 pub(super) struct Said<'a> {
     /// The query whose rows are the result, or are inserted.
     pub(super) main: Option<&'a Select>,
-    /// All other queries inside.
+    /// All other queries of the statement.
     pub(super) others: Vec<&'a Select>,
-    /// What stands behind `FROM`, all over the statement.
+    /// All `FROM` items of the statement.
     pub(super) sources: Vec<&'a From>,
     main_sources: &'a [From],
     pub(super) asked: Vec<Asked<'a>>,
     pub(super) lists: Vec<ValueList<'a>>,
-    /// Whether there is a `min` or `max`, which PostgreSQL may read off an index.
+    /// Whether the statement has a `min` or `max`, which PostgreSQL may read from an index.
     pub(super) has_extreme: bool,
-    /// What is locked, by alias, and how.
+    /// The tables that the statement locks: alias, and position in the catalog.
     pub(super) locked: Vec<(String, usize)>,
     pub(super) lock: Option<RowLock>,
 }
@@ -92,12 +91,12 @@ impl<'a> Said<'a> {
         said
     }
 
-    /// What the main query reads, in the order of its text.
+    /// Returns the `FROM` items of the main query, in text order.
     pub(super) fn main_sources(&self) -> &'a [From] {
         self.main_sources
     }
 
-    /// The rows of all that stands behind `FROM`, as a plan names them with and without the alias.
+    /// Returns the columns of all `FROM` items, named with and without the alias.
     pub(super) fn rows(&self) -> Vec<Row> {
         let row = |source: &&From| {
             let named = source.columns.iter().flat_map(|field| {
@@ -111,7 +110,7 @@ impl<'a> Said<'a> {
         self.sources.iter().map(row).collect()
     }
 
-    /// Whether the order of rows matters to any query but the main one.
+    /// Whether any query except the main one has an `ORDER BY`.
     pub(super) fn has_inner_order(&self) -> bool {
         self.others.iter().any(|select| !select.order.is_empty())
     }
@@ -237,7 +236,7 @@ impl<'a> Said<'a> {
     }
 }
 
-/// The names of the tables that a query reads, with those of its sub-selects, sorted.
+/// Returns the sorted names of the tables that a query reads, sub-selects included.
 pub(super) fn tables_of(select: &Select, catalog: &Catalog) -> Vec<String> {
     let mut said = Said::default();
     said.select(select);
@@ -250,7 +249,7 @@ pub(super) fn tables_of(select: &Select, catalog: &Catalog) -> Vec<String> {
     names
 }
 
-/// Statement `number` of a procedure.
+/// Returns statement `number` of a procedure.
 pub(super) fn planned(procedure: &Procedure, number: u32) -> Option<Planned<'_>> {
     let mut finder = Finder { number, found: None };
     match &procedure.body {
@@ -260,7 +259,7 @@ pub(super) fn planned(procedure: &Procedure, number: u32) -> Option<Planned<'_>>
     finder.found
 }
 
-/// Looks for a statement by its number.
+/// Finds a statement by its number.
 struct Finder<'a> {
     number: u32,
     found: Option<Planned<'a>>,

@@ -1,4 +1,4 @@
-//! Scans of tables, and locks of what they find.
+//! Lowers table scans and row locks.
 
 use super::Lowering;
 use super::access::{Taken, Target, Wanted};
@@ -50,7 +50,7 @@ impl<'a> Lowering<'a> {
         self.finish(&scope, node, Operator::Scan(scan))
     }
 
-    /// The position of a table in the catalog.
+    /// Returns the position of a table in the catalog.
     pub(super) fn table(&self, relation: &Relation) -> Result<usize, super::LowerError> {
         match self.catalog.position(&relation.name) {
             Some(table) if relation.schema == "public" => Ok(table),
@@ -73,7 +73,7 @@ impl<'a> Lowering<'a> {
         is_ordered: bool,
     ) -> Lowered {
         let Some(strength) = self.said.lock.clone() else {
-            return self.error("the statement locks nothing; make the plans anew");
+            return self.error("the statement locks nothing; make the plans again");
         };
         let (input, row) = self.node(around, input, is_ordered)?;
         let mut tables: Vec<usize> = Vec::new();
@@ -110,7 +110,7 @@ impl<'a> Lowering<'a> {
     }
 }
 
-/// Outputs that are the input's.
+/// Returns outputs that pass the input's columns through.
 pub(super) fn pass_on(row: &super::Row) -> Vec<sql::expression::Expr> {
     let column = |(column, visible): (usize, &super::scope::Visible)| {
         let kind = sql::expression::ExprKind::Column(sql::expression::ColumnRef {

@@ -1,24 +1,24 @@
-//! What an expression of a plan sees.
+//! The values that an expression of a plan can refer to.
 //!
-//! PostgreSQL prints a value that another node delivers as that one prints it, in further parentheses unless it is a column. So
-//! what a node sees are printed expressions with their types, and a value is found by comparing.
+//! Where an expression uses a value that another node computes, PostgreSQL prints that node's
+//! expression again, in extra parentheses unless it is a column. So a scope is a list of printed
+//! expressions with their types, and a value is found by comparing the text.
 
 use plan::Expression;
 use sql::expression::{ColumnRef, Expr, ExprKind};
 use sql::{SqlType, Table};
 
-/// A value that is there, by what plans print for it.
+/// A value in scope, with the expression that plans print for it.
 #[derive(Clone, Debug)]
 pub(super) struct Visible {
-    /// As [`plain`] makes it.
+    /// Normalised by [`plain`].
     pub(super) shown: Expression,
     pub(super) sql_type: SqlType,
 }
 
-/// The values of a row.
 pub(super) type Row = Vec<Visible>;
 
-/// The rows that an expression sees: the inputs of its node, and what is around.
+/// The rows in scope: the inputs of the node, and the enclosing scopes.
 #[derive(Clone, Copy)]
 pub(super) struct Scope<'s> {
     pub(super) around: Option<&'s Scope<'s>>,
@@ -26,12 +26,12 @@ pub(super) struct Scope<'s> {
 }
 
 impl<'s> Scope<'s> {
-    /// What is seen inside `around` by something that has no input.
+    /// Returns the scope of a node without inputs inside `around`.
     pub(super) fn outside(around: Option<&'s Scope<'s>>) -> Self {
         Self { around, sources: &[] }
     }
 
-    /// The value that is printed as `shown`.
+    /// Finds the value that is printed as `shown`.
     pub(super) fn find(&self, shown: &Expression) -> Option<Expr> {
         let shown = plain(shown);
         let mut level = 0;
@@ -49,7 +49,8 @@ impl<'s> Scope<'s> {
         None
     }
 
-    /// Whether `shown` is printed for several columns that are not the same, so that nobody can tell which one is meant.
+    /// Whether `shown` is printed for several different columns, so that the reference is
+    /// ambiguous.
     pub(super) fn is_ambiguous(&self, shown: &Expression) -> bool {
         let hidden = hidden(&plain(shown));
         let mut scopes = std::iter::successors(Some(self), |scope| scope.around);
@@ -57,17 +58,17 @@ impl<'s> Scope<'s> {
     }
 }
 
-/// A name that [`Scope::find`] does not find.
+/// Hides a name from [`Scope::find`].
 pub(super) fn hidden(shown: &Expression) -> Expression {
     Expression::Computed(Box::new(shown.clone()))
 }
 
-/// Whether a node prints, column by column, what its input does.
+/// Whether a node prints the same columns as its input.
 pub(super) fn passes_on<'e>(row: &Row, shown: impl Iterator<Item = &'e Expression>) -> bool {
     shown.map(plain).eq(row.iter().map(|visible| plain(&visible.shown)))
 }
 
-/// `shown` without the marks of values that are computed elsewhere.
+/// Removes the extra parentheses around values that other nodes compute.
 pub(super) fn plain(shown: &Expression) -> Expression {
     let mut shown = shown.clone();
     let unwrapped: Result<(), std::convert::Infallible> = shown.change(&mut |part| {
@@ -81,7 +82,7 @@ pub(super) fn plain(shown: &Expression) -> Expression {
     }
 }
 
-/// The row of a table called `alias`.
+/// Returns the columns of a table called `alias`.
 pub(super) fn row_of_table(table: &Table, alias: &str) -> Row {
     let visible = |column: &sql::catalog::TableColumn| Visible {
         shown: column_of(alias, &column.name),
@@ -90,12 +91,11 @@ pub(super) fn row_of_table(table: &Table, alias: &str) -> Row {
     table.columns.iter().map(visible).collect()
 }
 
-/// `alias.column`
 pub(super) fn column_of(alias: &str, column: &str) -> Expression {
     Expression::Column { relation: Some(alias.to_owned()), column: column.to_owned() }
 }
 
-/// Whether an output serves PostgreSQL's own bookkeeping: places of rows, and whole rows to look at again.
+/// Whether an output is internal to PostgreSQL: row ids, and whole rows for rechecks.
 pub(super) fn is_system(output: &Expression) -> bool {
     match output {
         Expression::WholeRow { .. } => true,

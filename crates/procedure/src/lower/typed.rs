@@ -1,6 +1,6 @@
-//! Expressions of plans with types.
+//! Gives the expressions of plans their types.
 //!
-//! Each operation is typed by itself, from the inside to the outside, by the code that typed the statement.
+//! Each operation is typed bottom-up by the code that typed the statement.
 
 use super::Lowering;
 use super::error::LowerError;
@@ -12,7 +12,7 @@ use sql::types::Numeric;
 use sql::{SqlType, typing};
 
 impl Lowering<'_> {
-    /// An expression of the plan, of what it sees in `scope`.
+    /// Types an expression of the plan in `scope`.
     pub(super) fn typed(
         &mut self,
         scope: &Scope<'_>,
@@ -41,8 +41,8 @@ impl Lowering<'_> {
         }
     }
 
-    /// An operation, with parameters in the places of its operands. Constants stay where they are, since some functions take
-    /// nothing else.
+    /// Types an operation whose operands are replaced by parameters. Constants stay in place, since
+    /// some functions accept only constants.
     fn operation(&mut self, scope: &Scope<'_>, shown: &Expression) -> Result<Expr, LowerError> {
         let mut form = shown.clone();
         let mut operands = Vec::new();
@@ -66,7 +66,7 @@ impl Lowering<'_> {
         self.applied(&form.to_string(), operands)
     }
 
-    /// What `form` makes of its operands.
+    /// Applies `form` to its operands.
     pub(super) fn applied(&self, form: &str, operands: Vec<Expr>) -> Result<Expr, LowerError> {
         let error = match typing::apply(form, operands) {
             Ok(expr) => return Ok(expr),
@@ -106,9 +106,9 @@ impl Lowering<'_> {
         }
     }
 
-    /// A constant as a literal of its type, where there is one.
+    /// Turns a constant into a literal of its type if the type has literals.
     fn constant(&self, value: &Literal, type_name: Option<&str>) -> Result<Expr, LowerError> {
-        // What nobody above asks for, PostgreSQL leaves out so.
+        // PostgreSQL prints this for a value that no other node uses.
         if matches!((value, type_name), (Literal::Null, Some("unknown"))) {
             return Ok(Expr { kind: ExprKind::Null, sql_type: SqlType::Text });
         }
@@ -155,7 +155,7 @@ impl Lowering<'_> {
         Ok(Expr { kind: ExprKind::Array(parts), sql_type })
     }
 
-    /// All of the conditions, none if there are none.
+    /// Returns the conjunction of all conditions; `None` if there are no conditions.
     pub(super) fn all_of(
         &mut self,
         scope: &Scope<'_>,
@@ -172,7 +172,7 @@ impl Lowering<'_> {
         Ok(all)
     }
 
-    /// A condition, if there is one.
+    /// Types a condition, if there is one.
     pub(super) fn condition(
         &mut self,
         scope: &Scope<'_>,
@@ -199,7 +199,7 @@ fn both(left: Expr, right: Expr) -> Expr {
     Expr { kind, sql_type: SqlType::Bool }
 }
 
-/// Constants that mean the same inside another text.
+/// Whether the constant means the same inside another expression.
 fn is_plain_constant(part: &Expression) -> bool {
     match part {
         Expression::Constant { value: Literal::Text(_), type_name } => {
@@ -210,7 +210,7 @@ fn is_plain_constant(part: &Expression) -> bool {
     }
 }
 
-/// Operators that plans print otherwise than statements write them.
+/// Translates operators that plans print differently from the statement.
 fn written(operator: &str) -> &str {
     match operator {
         "~~" => "LIKE",
@@ -221,7 +221,7 @@ fn written(operator: &str) -> &str {
     }
 }
 
-/// `TRIM(LEADING 'x' FROM value)` as a plain call, which says the same.
+/// Turns `TRIM(LEADING 'x' FROM value)` into the equivalent function call.
 fn as_function(trim: &mut Call) {
     let side = (!trim.arguments.is_empty()).then(|| trim.arguments.remove(0));
     let name = match side {
@@ -235,7 +235,7 @@ fn as_function(trim: &mut Call) {
     name.clone_into(&mut trim.function);
 }
 
-/// A constant of a type that has literals of its own.
+/// Parses a constant of a type that has literals.
 fn literal(text: &str, sql_type: &SqlType) -> Option<Expr> {
     let (kind, sql_type) = match sql_type {
         SqlType::Int2 => (ExprKind::Integer(text.parse::<i16>().ok()?.into()), SqlType::Int2),
@@ -257,7 +257,7 @@ fn literal(text: &str, sql_type: &SqlType) -> Option<Expr> {
     Some(Expr { kind, sql_type })
 }
 
-/// The elements of an array as PostgreSQL writes it: `{1,NULL,"a b"}`.
+/// Parses the elements of an array literal: `{1,NULL,"a b"}`.
 fn elements(text: &str) -> Option<Vec<Option<String>>> {
     let inside = text.strip_prefix('{')?.strip_suffix('}')?;
     let mut elements = Vec::new();

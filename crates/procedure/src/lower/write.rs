@@ -1,7 +1,8 @@
-//! `INSERT`, `UPDATE` and `DELETE`.
+//! Lowers `INSERT`, `UPDATE` and `DELETE`.
 //!
-//! The node below delivers new values: for an insert one for each column, for an update one for each assigned column, in the
-//! order of the table. PostgreSQL converts them to the columns' types without printing it.
+//! The node below delivers the new values: for an insert one per column, for an update one per
+//! assigned column, in table order. PostgreSQL casts them to the column types without printing the
+//! casts.
 
 use super::Lowering;
 use super::error::LowerError;
@@ -14,7 +15,7 @@ use sql::expression::{ColumnRef, Expr, ExprKind};
 use sql::query::{OnConflict, Query};
 use sql::{SqlType, Table, typing};
 
-/// Columns by position and their new values.
+/// Positions of columns, with their new values.
 type Assignments = Vec<(usize, Expr)>;
 
 impl<'a> Lowering<'a> {
@@ -57,7 +58,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// Exactly one scan finds the rows that are changed.
+    /// Checks that exactly one scan finds the rows to change.
     fn check_changed(&self, input: &Node) -> Result<(), LowerError> {
         let mut count = 0;
         input.walk(&mut |node| {
@@ -87,11 +88,11 @@ impl<'a> Lowering<'a> {
             (Some(conflict), _) if conflict.updates => {
                 self.error("ON CONFLICT DO UPDATE is outside the supported SQL; write UPDATE, and INSERT if NOT FOUND")
             }
-            _ => self.error("plan and statement disagree on ON CONFLICT; make the plans anew"),
+            _ => self.error("plan and statement disagree on ON CONFLICT; make the plans again"),
         }
     }
 
-    /// A value for each column. What is computed of nothing is computed right here.
+    /// Returns a value for each column; values without columns are computed here instead of below.
     fn inserted(
         &self,
         table: &Table,
@@ -100,7 +101,7 @@ impl<'a> Lowering<'a> {
     ) -> Result<(Vec<Expr>, Node), LowerError> {
         if row.len() != table.columns.len() {
             let (found, wanted) = (row.len(), table.columns.len());
-            return self.error(format!("the plan delivers {found} values for the {wanted} columns of `{}`; make the plans anew", table.name));
+            return self.error(format!("the plan delivers {found} values for the {wanted} columns of `{}`; make the plans again", table.name));
         }
         let (given, input) = match input {
             Node { operator: operator @ Operator::Project { input: None, .. }, outputs, rows } => {
@@ -114,8 +115,9 @@ impl<'a> Lowering<'a> {
         Ok((values.collect::<Result<_, _>>()?, input))
     }
 
-    /// The columns that the statement assigns, with the values that the plan delivers in the order of the table. A scan below
-    /// computes them of the row as it is, which is done right here.
+    /// Returns the columns that the statement assigns, with the plan's values, which are in table
+    /// order. If a scan below computes the values from the current row, they are computed here
+    /// instead.
     fn assigned(
         &self,
         position: usize,
@@ -126,13 +128,14 @@ impl<'a> Lowering<'a> {
         let Some(Planned::Query(Query::Update(update))) =
             planned(self.routine, self.embedded.number)
         else {
-            return self.error("the plan updates, and the statement does not; make the plans anew");
+            return self
+                .error("the plan updates, and the statement does not; make the plans again");
         };
         let mut columns: Vec<usize> =
             update.assignments.iter().map(|(column, _)| *column).collect();
         columns.sort_unstable();
         if row.len() < columns.len() || update.table != position {
-            return self.error(format!("the plan does not deliver the {} columns that the statement sets; make the plans anew", columns.len()));
+            return self.error(format!("the plan does not deliver the {} columns that the statement sets; make the plans again", columns.len()));
         }
         let given: Vec<Expr> = match &input.operator {
             Operator::Scan(scan) if scan.is_for_change => input.outputs.clone(),
@@ -158,12 +161,12 @@ impl<'a> Lowering<'a> {
         Ok((assignments, input, row))
     }
 
-    /// A value as it is stored.
+    /// Casts a value to the column's type.
     fn stored(&self, value: Expr, column: &SqlType, name: &str) -> Result<Expr, LowerError> {
         let found = value.sql_type.clone();
         match typing::convert(value, column, typing::Conversion::Column) {
             Some(stored) => Ok(stored),
-            None => self.error(format!("the plan delivers {found} for the column `{name}`, which is {column}; make the plans anew")),
+            None => self.error(format!("the plan delivers {found} for the column `{name}`, which is {column}; make the plans again")),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The way of values through a procedure.
+//! Data flow through a procedure.
 
 use super::trace::{Count, Found, Place, Trace, value_of};
 use super::{Action, Branch, Operation, Origin, Repeat, Times, Traced};
@@ -8,17 +8,17 @@ use sql::function::Function;
 use sql::procedure::{Block, Body, Formula, Into, Over, ParameterMode, Sql, StatementKind, Target};
 use std::collections::BTreeMap;
 
-/// How far a value is followed through variables.
+/// Maximum number of variables through which a value is followed.
 const STEPS_MAX: u32 = 32;
 
-/// A procedure while it is followed.
+/// The analysis of a procedure.
 pub(super) struct Flow<'p> {
     workload: &'p Workload,
     procedure: &'p Procedure,
     found: Vec<Found<'p>>,
-    /// What each statement delivers, by its position.
+    /// The outputs of each statement, by position.
     results: Vec<Vec<Traced<'p>>>,
-    /// What is assigned to a variable, or to a field of one.
+    /// The values assigned to a variable, or to a field of one.
     assigned: BTreeMap<(usize, Option<usize>), Vec<Traced<'p>>>,
     repeats: Vec<(u32, Count<'p>)>,
     branches: Vec<Branch>,
@@ -83,7 +83,7 @@ impl<'p> Flow<'p> {
         }
     }
 
-    /// A number of repetitions: how many elements an array has, if that is what the number is.
+    /// Returns a number of repetitions: the length of an array, if the number is one.
     fn number(&self, number: &Traced<'p>, steps: u32) -> Times {
         match number {
             Traced::Expr(expr) => match &expr.kind {
@@ -123,7 +123,7 @@ impl<'p> Flow<'p> {
             },
             Traced::Element(array) => match (&**array, follow(array)) {
                 (_, known @ (Origin::Constant | Origin::Computed)) => known,
-                // An array that is written out.
+                // An array literal.
                 (Traced::OneOf(_), elements) => elements,
                 (_, array) => Origin::Element(Box::new(array)),
             },
@@ -151,7 +151,7 @@ impl<'p> Flow<'p> {
         }
     }
 
-    /// Follows a statement that has a plan.
+    /// Analyses a statement that has a plan.
     fn planned(&mut self, number: u32) {
         let at = (number as usize).wrapping_sub(1);
         let Some(statement) = self.procedure.statements.get(at) else { return };
@@ -328,12 +328,12 @@ impl<'p> Flow<'p> {
     }
 }
 
-/// What an expression outside of statements is.
+/// Traces an expression outside of statements.
 fn value<'p>(expr: &'p Expr) -> Traced<'p> {
     value_of(expr, &Vec::new(), None, &[])
 }
 
-/// The column of the row that is converted.
+/// Returns the column that is cast.
 fn column_of(conversion: &Expr) -> Option<usize> {
     match &conversion.kind {
         ExprKind::Column(column) => Some(column.column),
@@ -342,7 +342,7 @@ fn column_of(conversion: &Expr) -> Option<usize> {
     }
 }
 
-/// Constants, which are mostly nulls, do not count beside anything else.
+/// Merges alternatives. A constant, which is usually null, is dropped if there is any other origin.
 fn one_of(origins: Vec<Origin>) -> Origin {
     let mut different: Vec<Origin> = Vec::new();
     let flat = origins.into_iter().flat_map(|origin| match origin {

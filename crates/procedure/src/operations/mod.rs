@@ -1,4 +1,5 @@
-//! What procedures ask of tables: the low-level operations that the tuner counts and partitions by [SPADE 4.1, 4.2].
+//! The table accesses of procedures: the low-level operations that the tuner counts and by which it
+//! partitions tables [SPADE 4.1, 4.2].
 
 mod flow;
 mod trace;
@@ -10,120 +11,112 @@ use sql::expression::Expr;
 /// One access to a table.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Operation {
-    /// The statement in the procedure, from 1.
+    /// Number of the statement in the procedure, from 1.
     pub statement: u32,
-    /// The table by position in the catalog.
+    /// Position of the table in the catalog.
     pub table: usize,
-    /// What is done.
     pub action: Action,
-    /// What is repeated around it, from the outside to the inside. It is carried out as often as the product says.
+    /// The loops around it, outermost first. The product of their counts says how often the
+    /// operation is executed.
     pub repeats: Vec<Repeat>,
-    /// The branches in which it stands, from the outside to the inside.
+    /// The branches around it, outermost first.
     pub branches: Vec<Branch>,
-    /// Rows each time, as PostgreSQL expects: for a range those that are wanted of it.
+    /// Rows per execution, as PostgreSQL estimates; for a range, those that are actually read.
     pub rows: u64,
 }
 
-/// What is done with a table.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Action {
-    /// Rows are found.
     Read {
-        /// By what.
         path: Path,
-        /// The values that it goes by.
+        /// The values that find the rows.
         keys: Vec<Key>,
-        /// Whether they are changed, deleted or locked thereafter.
+        /// Whether the statement then updates, deletes or locks the rows.
         is_for_change: bool,
-        /// Whether they are wanted in the order of the index.
+        /// Whether the rows are needed in index order.
         is_ordered: bool,
-        /// Whether a foreign key asks whether they are there. It does so behind the change, of all rows that were changed.
+        /// Whether a foreign key check reads the rows. The check runs after the change, for all
+        /// changed rows.
         is_reference: bool,
     },
-    /// A row is added.
     Insert {
-        /// Where the values of its columns come from, in order.
+        /// The origins of its column values, in column order.
         values: Vec<Origin>,
     },
-    /// Rows that have been read are changed.
+    /// Updates rows that an earlier operation has read.
     Update {
-        /// The operation that has read them, by position.
+        /// Position of the operation that has read them.
         read: Option<usize>,
-        /// The columns by position.
+        /// Positions of the columns.
         columns: Vec<usize>,
     },
-    /// Rows that have been read are deleted.
+    /// Deletes rows that an earlier operation has read.
     Delete {
-        /// The operation that has read them, by position.
+        /// Position of the operation that has read them.
         read: Option<usize>,
     },
 }
 
-/// By what rows are found.
+/// How rows are found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Path {
     /// The whole primary key: one row.
     Key,
-    /// All columns of an index, by position.
+    /// All columns of the index at this position.
     Lookup(usize),
-    /// A range of an index, by position; of the primary key if there is none.
+    /// A range of the index at this position; `None` for the primary key.
     Range(Option<usize>),
-    /// The whole table is read.
+    /// A full table scan.
     All,
 }
 
-/// A value by which rows are found.
+/// A value that finds rows.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Key {
-    /// The column by position.
+    /// Position of the column.
     pub column: usize,
-    /// Whether rows have this very value; otherwise it is an end of a range.
+    /// Whether the column equals the value; otherwise the value is a bound of a range.
     pub is_equal: bool,
-    /// Where it comes from.
     pub origin: Origin,
 }
 
-/// Where a value comes from.
+/// The origin of a value.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Origin {
     /// A parameter of the procedure, by position among its variables.
     Argument(usize),
     /// An element of an array.
     Element(Box<Origin>),
-    /// It is always the same.
+    /// A constant.
     Constant,
-    /// A column of a row that an earlier operation has read or written, both by position.
+    /// A column of a row that an earlier operation has read or written: positions of both.
     Output {
-        /// The operation.
         operation: usize,
-        /// The table's column.
         column: usize,
     },
-    /// One or the other, as the procedure takes its way.
+    /// One of these, depending on the branch taken.
     OneOf(Vec<Origin>),
-    /// Anything else.
     Computed,
 }
 
-/// Why something is carried out several times.
+/// Why an operation is executed several times.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Repeat {
     /// The line of the loop; that of the statement for a loop inside a plan.
     pub line: u32,
-    /// How often.
     pub times: Times,
 }
 
-/// How often something is carried out.
+/// How often an operation is executed.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Times {
-    /// As PostgreSQL expects, or as it is written.
+    /// PostgreSQL's estimate, or a literal.
     Count(u64),
     /// Once for each element of an array.
     Elements(Origin),
-    /// As often as a number says.
+    /// The value of an expression.
     Number(Origin),
-    /// Until something holds.
+    /// Until a condition holds.
     Unknown,
 }
 
@@ -132,34 +125,34 @@ pub enum Times {
 pub struct Branch {
     /// The line of `IF` or `CASE`.
     pub line: u32,
-    /// Which branch, from 0; `ELSE` is the last.
+    /// Number of the branch, from 0; `ELSE` is the last.
     pub branch: usize,
-    /// How many there are, with the one in which nothing holds.
+    /// Number of branches, including the implicit empty `ELSE`.
     pub count: usize,
 }
 
-/// How many of the first of these columns a range names by their values.
+/// Returns how many leading columns of these the keys fix by equality.
 pub fn named(columns: &[usize], keys: &[Key]) -> usize {
     let is_named = |column: &&usize| keys.iter().any(|key| key.is_equal && key.column == **column);
     columns.iter().take_while(is_named).count()
 }
 
 impl Workload {
-    /// The operations of a procedure, in the order of the program and, inside a statement, of its plan.
+    /// Lists the operations of a procedure in program order and, inside a statement, in plan order.
     pub fn operations(&self, procedure: &Procedure) -> Vec<Operation> {
         Flow::new(self, procedure).operations()
     }
 }
 
-/// A value while it is traced: variables are looked up when the whole procedure has been seen.
+/// A value during the analysis; variables are resolved after the whole procedure has been visited.
 #[derive(Clone, PartialEq, Debug)]
 enum Traced<'p> {
     Origin(Origin),
     Variable(usize, Option<usize>),
     Element(Box<Traced<'p>>),
     OneOf(Vec<Traced<'p>>),
-    /// A column of the result of a statement, both by position.
+    /// A column of a statement's result: positions of both.
     Result(usize, usize),
-    /// As often as an expression says.
+    /// The value of an expression.
     Expr(&'p Expr),
 }

@@ -1,4 +1,4 @@
-//! Where the values of a statement come from, and which tables it asks for what.
+//! Traces the values of one statement, and lists its table accesses.
 
 use super::{Action, Branch, Key, Origin, Path, Times, Traced};
 use crate::node::{Access, JoinMethod, Node, Operator, Range, Scan, Statement};
@@ -6,19 +6,19 @@ use crate::reference::{Way, way};
 use sql::Table;
 use sql::expression::{CastKind, Expr, ExprKind, SubqueryKind};
 
-/// An operation whose values are not looked up yet.
+/// An operation whose values are not resolved yet.
 pub(super) struct Found<'p> {
     pub(super) statement: u32,
     pub(super) table: usize,
     pub(super) action: Action,
-    /// In the order of the action's own.
+    /// In the order of the values of the action.
     pub(super) values: Vec<Traced<'p>>,
     pub(super) repeats: Vec<(u32, Count<'p>)>,
     pub(super) branches: Vec<Branch>,
     pub(super) rows: u64,
 }
 
-/// How often something is carried out, before it is looked up.
+/// How often an operation is executed, before variables are resolved.
 #[derive(Clone, Debug)]
 pub(super) enum Count<'p> {
     Known(Times),
@@ -26,7 +26,7 @@ pub(super) enum Count<'p> {
     Number(Traced<'p>),
 }
 
-/// Where a statement stands.
+/// The position of a statement in its procedure.
 pub(super) struct Place<'p> {
     pub(super) number: u32,
     pub(super) line: u32,
@@ -34,28 +34,28 @@ pub(super) struct Place<'p> {
     pub(super) branches: Vec<Branch>,
 }
 
-/// The values of each source at each level, from the inside.
+/// The values of each source at each level, innermost first.
 type Levels<'p> = Vec<Vec<Vec<Traced<'p>>>>;
 
-/// A statement while it is traced.
+/// The analysis of a statement.
 pub(super) struct Trace<'p, 't> {
     pub(super) tables: &'p [Table],
     pub(super) statement: &'p Statement,
     pub(super) place: &'t Place<'p>,
     pub(super) found: &'t mut Vec<Found<'p>>,
-    /// Which plans inside have been traced, with what they deliver.
+    /// The outputs of the sub plans that have been traced.
     pub(super) plans: Vec<Option<Vec<Traced<'p>>>>,
-    /// What is repeated inside the plan.
+    /// The loops inside the plan.
     pub(super) inner: Vec<u64>,
 }
 
-/// Whether one of these columns is among those that change; all do if none are named.
+/// Whether one of these columns changes; without a list of changes, all do.
 fn are_changed(columns: &[usize], changed: Option<&[usize]>) -> bool {
     changed.is_none_or(|changed| columns.iter().any(|column| changed.contains(column)))
 }
 
 impl<'p> Trace<'p, '_> {
-    /// Traces a node of which at most `wanted` rows are read, and returns what it delivers.
+    /// Traces a node and returns its outputs; at most `wanted` of its rows are read.
     pub(super) fn node(
         &mut self,
         node: &'p Node,
@@ -74,7 +74,7 @@ impl<'p> Trace<'p, '_> {
         node.outputs.iter().map(|output| self.value(output, &levels)).collect()
     }
 
-    /// The sources of a node that reads.
+    /// Returns the sources of a node that reads.
     fn delivered(
         &mut self,
         node: &'p Node,
@@ -95,7 +95,7 @@ impl<'p> Trace<'p, '_> {
                 self.inner.pop();
                 vec![outer, inner]
             }
-            // These read no more of their input than is read of them.
+            // These nodes read no more rows of their input than are read of them.
             Operator::Limit { input, .. }
             | Operator::Lock { input, .. }
             | Operator::Project { input: Some(input), filter: None, .. } => {
@@ -121,7 +121,7 @@ impl<'p> Trace<'p, '_> {
         }
     }
 
-    /// The sources of a node that writes.
+    /// Returns the sources of a node that writes.
     fn written(&mut self, node: &'p Node, around: &Levels<'p>) -> Vec<Vec<Traced<'p>>> {
         match &node.operator {
             Operator::Insert(insert) => {
@@ -174,7 +174,8 @@ impl<'p> Trace<'p, '_> {
         self.found.push(Found { statement, table, action, values, repeats, branches, rows });
     }
 
-    /// The rows that added or changed rows refer to, of which these columns change, or all. There are so many, with these values.
+    /// Adds reads of the rows that inserted or updated rows reference. `columns` are those that
+    /// change, `None` for all.
     fn references(
         &mut self,
         table: usize,
@@ -190,7 +191,7 @@ impl<'p> Trace<'p, '_> {
         }
     }
 
-    /// The rows that refer to deleted or changed ones.
+    /// Adds reads of the rows that reference deleted or updated ones.
     fn referrers(
         &mut self,
         table: usize,
@@ -208,7 +209,8 @@ impl<'p> Trace<'p, '_> {
         }
     }
 
-    /// Rows of a table that have these values in these columns are looked for, for each of so many rows.
+    /// Adds a read of the rows that have these values in these columns, once for each of `rows`
+    /// rows.
     fn reference(&mut self, table: usize, columns: &[usize], values: Vec<Traced<'p>>, rows: u64) {
         let path = match way(&self.tables[table], columns) {
             Some(Way::Key(_)) => Path::Key,
@@ -229,7 +231,7 @@ impl<'p> Trace<'p, '_> {
         self.inner.truncate(self.inner.len() - usize::from(times.is_some()));
     }
 
-    /// The operation of this statement that has read the rows of a table that are changed.
+    /// Returns this statement's operation that has read the table's rows for change.
     fn read_for_change(&self, table: usize) -> Option<usize> {
         let is_it = |found: &Found<'_>| {
             found.statement == self.place.number
@@ -247,7 +249,8 @@ impl<'p> Trace<'p, '_> {
         (0..self.tables[table].columns.len()).map(column).collect()
     }
 
-    /// The plans that a node asks for: those that are carried out once stand before it, the others behind.
+    /// Traces the sub plans of a node: uncorrelated ones come before the node, correlated ones
+    /// after it.
     fn asked(&mut self, node: &'p Node, levels: &Levels<'p>, correlated: bool) {
         let mut plans = Vec::new();
         node.for_each_expr(&mut |expr| {
@@ -366,7 +369,7 @@ fn computed<'p>(count: usize) -> Vec<Traced<'p>> {
     vec![Traced::Origin(Origin::Computed); count]
 }
 
-/// Column by column one of what several deliver.
+/// Merges alternatives column by column.
 fn either<'p>(delivered: Vec<Vec<Traced<'p>>>) -> Vec<Traced<'p>> {
     let width = delivered.iter().map(Vec::len).min().unwrap_or(0);
     (0..width)
@@ -374,7 +377,7 @@ fn either<'p>(delivered: Vec<Vec<Traced<'p>>>) -> Vec<Traced<'p>> {
         .collect()
 }
 
-/// Where a value comes from. Conversions keep it, unless they cut.
+/// Returns the origin of a value. Casts preserve it, unless they truncate.
 pub(super) fn value_of<'p>(
     expr: &'p Expr,
     levels: &Levels<'p>,

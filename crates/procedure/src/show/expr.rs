@@ -1,23 +1,23 @@
-//! Expressions as text.
+//! Prints expressions.
 
 use sql::expression::{Aggregate, CastKind, Expr, ExprKind, SubqueryKind, Test, UnaryOperator};
 use sql::{Procedure, SqlType};
 
-/// What columns are called: for each level, from the inside, the columns of each source.
+/// Column names: for each level, innermost first, the columns of each source.
 #[derive(Clone, Default)]
 pub(super) struct Names {
     pub(super) levels: Vec<Vec<Vec<String>>>,
 }
 
 impl Names {
-    /// With these sources inside.
+    /// Adds an innermost level with these sources.
     pub(super) fn within(&self, sources: Vec<Vec<String>>) -> Self {
         let levels = std::iter::once(sources).chain(self.levels.iter().cloned()).collect();
         Self { levels }
     }
 }
 
-/// What expressions refer to.
+/// The context for printing an expression.
 pub(super) struct Text<'w> {
     pub(super) routine: &'w Procedure,
     pub(super) names: &'w Names,
@@ -177,7 +177,6 @@ impl Text<'_> {
     }
 }
 
-/// `CountDistinct` as `count_distinct`.
 fn snake(name: &str) -> String {
     let mut text = String::new();
     for (at, character) in name.chars().enumerate() {

@@ -1,4 +1,4 @@
-//! Procedures that are ready as indented text, with names.
+//! Prints lowered procedures as indented text.
 
 mod expr;
 mod node;

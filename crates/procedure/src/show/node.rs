@@ -1,4 +1,4 @@
-//! Nodes as text.
+//! Prints nodes.
 
 use super::expr::{Names, Text};
 use crate::node::{
@@ -9,7 +9,7 @@ use sql::expression::{Expr, ExprKind};
 use sql::query::RowLock;
 use sql::{Procedure, Table};
 
-/// A statement while it is written.
+/// A statement that is being printed.
 pub(super) struct Shown<'w> {
     workload: &'w Workload,
     routine: &'w Procedure,
@@ -30,7 +30,7 @@ impl<'w> Shown<'w> {
         self.lines.push(format!("{}{text}", "  ".repeat(depth)));
     }
 
-    /// Writes a node, and returns what its outputs are called.
+    /// Prints a node, and returns the names of its outputs.
     pub(super) fn node(&mut self, node: &'w Node, around: &Names, depth: usize) -> Vec<String> {
         let at = self.lines.len();
         let sources = self.inputs(node, around, depth + 1);
@@ -56,7 +56,7 @@ impl<'w> Shown<'w> {
             .collect()
     }
 
-    /// Writes the inputs, and returns what the sources of the node are called.
+    /// Prints the inputs, and returns the names of the node's sources.
     fn inputs(&mut self, node: &'w Node, around: &Names, depth: usize) -> Vec<Vec<String>> {
         let own = |table: usize| self.columns(table);
         match &node.operator {
@@ -110,7 +110,7 @@ impl<'w> Shown<'w> {
         table.columns.iter().map(|column| format!("{}.{}", table.name, column.name)).collect()
     }
 
-    /// Writes the plans that a node asks for.
+    /// Prints the sub plans of a node.
     fn asked(&mut self, node: &'w Node, names: &Names, depth: usize) {
         let mut plans = Vec::new();
         node.for_each_expr(&mut |expr| {
@@ -132,7 +132,7 @@ impl<'w> Shown<'w> {
         }
     }
 
-    /// What a node does, and more of it in lines of its own.
+    /// Returns the title line of a node, and further lines with details.
     fn title(&self, node: &Node, text: &Text<'_>, around: &Names) -> (String, Vec<String>) {
         let mut details = Vec::new();
         let mut detail = |name: &str, expr: &Option<Expr>| {
@@ -205,7 +205,7 @@ impl<'w> Shown<'w> {
 
     fn insert(&self, insert: &Insert, around: &Names) -> (String, Vec<String>) {
         let table = self.table(insert.table);
-        // The values are over the input, and the outputs over the new row.
+        // The values are over the input, the outputs over the new row.
         let input: Vec<String> =
             (1..=insert.input.outputs.len()).map(|at| format!("input.{at}")).collect();
         let names = around.within(vec![input]);

@@ -1,4 +1,4 @@
--- Tables large and small, with and without indexes, of all types that columns have.
+-- Large and small tables, with and without indexes, with all column types.
 
 CREATE TABLE part (id integer PRIMARY KEY, maker integer NOT NULL, colour integer NOT NULL, name varchar(20) NOT NULL, price numeric(12, 2));
 CREATE INDEX part_maker ON part (maker);

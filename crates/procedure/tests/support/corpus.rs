@@ -13,7 +13,7 @@ pub fn program() -> Program {
     Program::read(&folder()).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Whose plan it is; the file by its name alone.
+/// Returns the origin of a statement's plan, with the bare file name.
 pub fn origin(embedded: &EmbeddedStatement) -> Origin {
     let statement = format!("{}.{}", embedded.procedure, embedded.number);
     Origin {
@@ -23,13 +23,12 @@ pub fn origin(embedded: &EmbeddedStatement) -> Origin {
     }
 }
 
-/// The text of its plan.
+/// Returns the text of a statement's plan.
 pub fn stored(embedded: &EmbeddedStatement) -> String {
     let path = folder().join("plans").join(origin(embedded).file);
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// One procedure by itself.
 pub fn lowered(
     program: &Program,
     routine: &Procedure,

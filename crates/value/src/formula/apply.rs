@@ -1,4 +1,4 @@
-//! Operators by the types of their operands.
+//! Chooses the implementation of an operator by the types of its operands.
 
 use super::{Binary, Unary};
 use crate::error::{Error, Result};
@@ -60,7 +60,6 @@ pub(super) fn array_of(value: &Value) -> Result<&[Value]> {
     }
 }
 
-/// `-a` of a type.
 pub(super) fn negation(sql_type: &SqlType) -> Option<Unary> {
     Some(match sql_type {
         SqlType::Int2 => |a| Ok(Value::Int(integer::negate(Width::Two, int_of(a)?)?)),
@@ -73,7 +72,7 @@ pub(super) fn negation(sql_type: &SqlType) -> Option<Unary> {
     })
 }
 
-/// An operator of two types, but for integers and decimals.
+/// Returns an arithmetic operator for any two types except integers and decimals.
 pub(super) fn arithmetic(
     operator: BinaryOperator,
     left: &SqlType,

@@ -1,4 +1,4 @@
-//! Functions by the types of their arguments.
+//! Chooses the implementation of a function by the types of its arguments.
 
 use super::apply::{
     array_of, date_of, float_of, int_of, interval_of, numeric_of, text_of, time_of,
@@ -12,21 +12,21 @@ use compact_str::CompactString;
 use sql::function::Function;
 use sql::types::SqlType;
 
-/// A function that was chosen.
+/// The implementation of a function.
 pub(super) enum Chosen {
-    /// Of one value that is not null.
+    /// One argument, never called with null.
     Unary(Unary),
-    /// Of two values that are not null.
+    /// Two arguments, never called with null.
     Binary(Binary),
-    /// Of values that are not null.
+    /// Any number of arguments, never called with null.
     Strict(Many),
-    /// Of values that may be null.
+    /// Any number of arguments, called with nulls, too.
     Lenient(Many),
 }
 
 use Chosen::{Binary as Two, Lenient, Strict, Unary as One};
 
-/// The function for arguments of these types.
+/// Returns the implementation for arguments of these types.
 pub(super) fn choose(function: Function, types: &[SqlType]) -> Option<Chosen> {
     of_numbers(function, types)
         .or_else(|| of_texts(function, types))
@@ -205,7 +205,8 @@ fn of_arrays(function: Function) -> Option<Chosen> {
     })
 }
 
-/// A bound of the only dimension of an array that is not empty.
+/// Returns a bound of a non-empty array's only dimension; null for any other dimension or an empty
+/// array.
 fn bound(array: &Value, dimension: &Value, bound: impl Fn(i64) -> i64) -> Result<Value> {
     let length = array_of(array)?.len() as i64;
     let has_it = int_of(dimension)? == 1 && length > 0;

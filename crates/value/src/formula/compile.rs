@@ -1,4 +1,4 @@
-//! From resolved expressions to steps of an evaluation.
+//! Compiles resolved expressions to evaluation nodes.
 
 use super::apply::{arithmetic, negation};
 use super::call::{Chosen, choose};
@@ -16,13 +16,13 @@ use sql::expression::{
 use sql::function::Function;
 use sql::types::SqlType;
 
-/// Makes steps, and collects the aggregates of a group if there is one.
+/// Compiles expressions to nodes, and collects the aggregates of a group if there is a group.
 #[derive(Default)]
 pub(super) struct Compiler<'a> {
     pub aggregates: Option<&'a mut Vec<AggregateCall>>,
 }
 
-/// How wide the integers of a type are.
+/// Returns the width of an integer type.
 pub(super) fn width(sql_type: &SqlType) -> Option<Width> {
     match sql_type {
         SqlType::Int2 => Some(Width::Two),
@@ -79,7 +79,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// What asks whether a value is among others, or like another.
+    /// Compiles `BETWEEN`, `IN`, `LIKE` and the tests.
     fn predicate(&mut self, expr: &Expr) -> Node {
         match &expr.kind {
             ExprKind::Between { operand, low, high, negated } => Node::Between {
@@ -109,7 +109,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// A list of several values without columns is an array to PostgreSQL, in front of all others.
+    /// PostgreSQL evaluates list elements without columns first, as an array.
     fn in_list(&mut self, operand: &Expr, list: &[Expr], negated: bool) -> Node {
         let (eager, lazy): (Vec<&Expr>, Vec<&Expr>) = list.iter().partition(|e| !has_column(e));
         let (eager, lazy) =
@@ -203,7 +203,7 @@ impl Compiler<'_> {
 
     fn cast(&mut self, operand: &Expr, to: &SqlType, kind: CastKind) -> Node {
         if let (ExprKind::Number(digits), SqlType::Float8) = (&operand.kind, to) {
-            // It may have more digits than a decimal.
+            // The literal may have more digits than a decimal can hold.
             return number(digits, to);
         }
         let node = self.node(operand);
@@ -247,8 +247,8 @@ impl Compiler<'_> {
         }
     }
 
-    /// An argument of `concat`, which takes values as they are printed: truth values are `t` and `f`, and `character` keeps
-    /// its blanks.
+    /// Compiles an argument of `concat`, which takes values as they are printed: truth values as
+    /// `t` and `f`, `character` with its trailing blanks.
     fn printed(&mut self, argument: &Expr) -> Node {
         match &argument.kind {
             ExprKind::Cast { operand, kind: CastKind::Assignment | CastKind::Implicit }
@@ -269,7 +269,7 @@ impl Compiler<'_> {
         filter: Option<&Expr>,
     ) -> Node {
         let Some(aggregates) = &mut self.aggregates else {
-            return fail("an aggregate stands outside a group");
+            return fail("an aggregate outside of a group");
         };
         aggregates.push(AggregateCall {
             aggregate,
@@ -294,7 +294,7 @@ impl Compiler<'_> {
     }
 }
 
-/// A node and a conversion behind it; of a constant, at once.
+/// Adds a cast to a node; a constant is cast right away.
 fn converted(node: Node, conversion: Conversion) -> Node {
     match (node, conversion) {
         (node, Conversion::Nothing) => node,

@@ -1,5 +1,5 @@
-//! Evaluation. Operands are looked at where they are, if they are constants or variables, so that no text is copied to be
-//! compared.
+//! Evaluation. Constants and variables are borrowed where they are stored, so that comparing text
+//! copies nothing.
 
 use super::{Moment, Node, Pair, Wanted};
 use crate::error::{Error, sqlstate};
@@ -12,10 +12,11 @@ use sql::expression::{BinaryOperator, Test};
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
-/// What an evaluation gives. The stop is boxed, so that numbers and truth values travel in registers.
+/// The result of evaluating a node. The error is boxed so that numbers and truth values are
+/// returned in registers.
 pub(super) type Outcome<T> = Result<T, Box<Stop>>;
 
-/// Whether a comparison holds for operands in this order.
+/// Whether a comparison operator holds for operands of this order.
 #[inline]
 pub(super) fn holds(operator: BinaryOperator, order: Ordering) -> bool {
     match operator {
@@ -69,7 +70,7 @@ impl Node {
         })
     }
 
-    /// The value, where it is if it is somewhere.
+    /// Returns the value, borrowed if it is stored somewhere.
     #[inline]
     pub(super) fn look<'v, S: Scope + ?Sized>(&'v self, scope: &'v S) -> Outcome<Cow<'v, Value>> {
         Ok(match self {
@@ -86,7 +87,7 @@ impl Node {
         })
     }
 
-    /// The value of an expression that is true, false or null.
+    /// Evaluates a boolean expression: true, false or null.
     #[inline(never)]
     pub(super) fn truth_any<S: Scope + ?Sized>(&self, scope: &S) -> Outcome<Option<bool>> {
         Ok(match self {
@@ -131,7 +132,8 @@ impl Node {
                 let matched = like(operands, *ignores_case, *width, scope)?;
                 matched.map(|matched| matched != *negated)
             }
-            // What is left has its value from `evaluate`, which has all that is matched here from this function.
+            // `evaluate` computes all other nodes; it calls this function for the nodes matched
+            // above.
             other => other.look(scope)?.as_bool(),
         })
     }
@@ -164,7 +166,6 @@ fn compared(operator: BinaryOperator, left: &Value, right: &Value) -> Option<boo
     Some(holds(operator, order(left, right)))
 }
 
-/// `left OR right`
 fn either(left: Option<bool>, right: Option<bool>) -> Option<bool> {
     match (left, right) {
         (Some(true), _) | (_, Some(true)) => Some(true),
@@ -173,7 +174,7 @@ fn either(left: Option<bool>, right: Option<bool>) -> Option<bool> {
     }
 }
 
-/// `eager` is evaluated in any case, `lazy` until the value is found.
+/// Evaluates all of `eager`, and `lazy` one by one until the value is found.
 fn in_list<S: Scope + ?Sized>(
     operand: &Node,
     eager: &[Node],
@@ -189,7 +190,7 @@ fn in_list<S: Scope + ?Sized>(
     Ok(either(found, among(&value, lazy.iter().map(|node| node.look(scope)))?))
 }
 
-/// Whether a value is among others, of which none is looked at behind the one that it is.
+/// Whether the value is among the others; stops evaluating at the first match.
 fn among<'v>(
     value: &Value,
     others: impl Iterator<Item = Outcome<Cow<'v, Value>>>,
@@ -224,7 +225,7 @@ fn first_value<S: Scope + ?Sized>(nodes: &[Node], scope: &S) -> Outcome<Value> {
     Ok(Value::Null)
 }
 
-/// The first of the greatest or least values that are not null.
+/// Returns the first of the greatest or least values that are not null.
 fn extreme(values: Vec<Value>, greatest: bool) -> Value {
     let better = if greatest { Ordering::Greater } else { Ordering::Less };
     let values = values.into_iter().filter(|value| !value.is_null());
@@ -238,7 +239,7 @@ fn null_if<S: Scope + ?Sized>(operands: &Pair, scope: &S) -> Outcome<Value> {
     Ok(if equal(&left, &right) == Some(true) { Value::Null } else { left.into_owned() })
 }
 
-/// A row is null if all of its columns are, and not null if none is.
+/// A row is null if all of its columns are null, and not null if no column is null.
 fn is(value: &Value, test: Test, negated: bool, of_row: bool) -> bool {
     if let (Test::Null, true, Value::Row(values)) = (test, of_row, value) {
         return values.iter().all(|value| value.is_null() != negated);
@@ -251,7 +252,7 @@ fn is(value: &Value, test: Test, negated: bool, of_row: bool) -> bool {
     holds != negated
 }
 
-/// `value >= low AND value <= high`, of which the second is left out if the first is false.
+/// `value >= low AND value <= high`; `high` is not evaluated if the first comparison is false.
 fn between<S: Scope + ?Sized>(operands: &[Node; 3], scope: &S) -> Outcome<Option<bool>> {
     let [value, low, high] = operands;
     let value = value.look(scope)?;
@@ -305,7 +306,7 @@ fn like<S: Scope + ?Sized>(
     Ok(Some(like::matches(&filled, pattern, ignores_case)?))
 }
 
-/// An element by its position, where it is if the array is a variable.
+/// Returns an element by its position, borrowed if the array is a variable.
 fn element<'v, S: Scope + ?Sized>(operands: &'v Pair, scope: &'v S) -> Outcome<Cow<'v, Value>> {
     if let Node::Variable(variable) = operands[0] {
         return Ok(Cow::Borrowed(element_in(scope.variable(variable), &operands[1], scope)?));
@@ -314,7 +315,8 @@ fn element<'v, S: Scope + ?Sized>(operands: &'v Pair, scope: &'v S) -> Outcome<C
     Ok(Cow::Owned(element_in(&array, &operands[1], scope)?.clone()))
 }
 
-/// An element by its position; null beyond the bounds, and the position is not looked at if there is no array.
+/// Returns an element by its position; null if it is out of bounds. If the array is null, the
+/// position is not evaluated.
 #[inline]
 pub(super) fn element_in<'v, S: Scope + ?Sized>(
     array: &'v Value,
@@ -324,12 +326,12 @@ pub(super) fn element_in<'v, S: Scope + ?Sized>(
     let Value::Array(elements) = array else {
         return Ok(&Value::Null);
     };
-    // Positions count from one: that of zero and negative ones wrap to where no element is.
+    // Positions count from one: zero and negative positions wrap to an index beyond the array.
     let place = index.int(scope)?.map_or(usize::MAX, |index| (index as usize).wrapping_sub(1));
     Ok(elements.get(place).unwrap_or(&Value::Null))
 }
 
-/// What is made of the rows of a sub plan, once they are there.
+/// Evaluates an expression over the rows of a sub plan, if the caller has executed the plan.
 fn sub_plan<S: Scope + ?Sized>(scope: &S, plan: usize, wanted: &Wanted) -> Outcome<Value> {
     let rows = scope.sub_plan(plan).ok_or_else(|| Box::new(Stop::Needs(plan)))?;
     Ok(match wanted {

@@ -1,5 +1,5 @@
-//! The short way: whole numbers, decimals and truth values travel as themselves instead of as values, and operands that
-//! are columns, variables or constants cost no call.
+//! The fast path: integers, decimals and truth values are passed unwrapped instead of as [`Value`],
+//! and operands that are columns, variables or constants need no call.
 
 use super::Node;
 use super::evaluate::{Outcome, element_in, holds};
@@ -12,7 +12,7 @@ use crate::value::{Decimal, Value};
 use sql::expression::BinaryOperator;
 
 impl Node {
-    /// The value of any expression.
+    /// Evaluates any expression.
     #[inline]
     pub(super) fn evaluate<S: Scope + ?Sized>(&self, scope: &S) -> Outcome<Value> {
         match self {
@@ -43,7 +43,7 @@ impl Node {
         }
     }
 
-    /// The value of an integer expression.
+    /// Evaluates an integer expression.
     #[inline(always)]
     pub(super) fn int<S: Scope + ?Sized>(&self, scope: &S) -> Outcome<Option<i64>> {
         match self {
@@ -95,7 +95,7 @@ impl Node {
         }
     }
 
-    /// The value of a decimal expression.
+    /// Evaluates a decimal expression.
     #[inline(always)]
     pub(super) fn numeric<S: Scope + ?Sized>(&self, scope: &S) -> Outcome<Option<Decimal>> {
         match self {
@@ -133,7 +133,7 @@ impl Node {
         }
     }
 
-    /// The value of an expression that is true, false or null.
+    /// Evaluates a boolean expression: true, false or null.
     #[inline]
     pub(super) fn truth<S: Scope + ?Sized>(&self, scope: &S) -> Outcome<Option<bool>> {
         match self {
@@ -170,7 +170,7 @@ impl Node {
     }
 }
 
-/// What the first branch of a `CASE` gives whose condition holds.
+/// Returns the result of the first branch of a `CASE` whose condition holds.
 #[inline]
 fn chosen<'n, S: Scope + ?Sized>(
     branches: &'n [(Node, Node)],

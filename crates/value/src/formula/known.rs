@@ -1,10 +1,11 @@
-//! What an expression depends on.
+//! Dependencies of an expression.
 
 use super::{Formula, Node};
 
 impl Formula {
-    /// Whether the value comes of constants and of variables that are all `known`, so that it is the same wherever it is
-    /// evaluated while those keep their values. Kinds of expressions that no key is made of count as dependent.
+    /// Whether the value depends only on constants and on variables that are all `known`, so that
+    /// it stays the same while these keep their values. Kinds of expressions that never form a key
+    /// count as dependent on more.
     pub fn is_made_of(&self, known: &impl Fn(usize) -> bool) -> bool {
         self.node.is_made_of(known)
     }

@@ -1,4 +1,4 @@
-//! Expressions that are ready to be evaluated: constants are parsed, and functions chosen by the types of their operands.
+//! Compiled expressions: constants are parsed, and functions chosen by the types of their operands.
 
 mod apply;
 mod call;
@@ -17,54 +17,54 @@ use sql::expression::{Aggregate, BinaryOperator, ColumnRef, Expr, Test};
 use sql::types::SqlType;
 use std::borrow::Cow;
 
-/// An expression that is ready to be evaluated.
+/// A compiled expression.
 #[derive(Clone, Debug)]
 pub struct Formula {
     node: Node,
 }
 
-/// An aggregate of a group, whose argument and filter are over the rows of the group.
+/// An aggregate call; its argument and filter are evaluated over the rows of the group.
 #[derive(Clone, Debug)]
 pub struct AggregateCall {
-    /// Which.
     pub aggregate: Aggregate,
-    /// Of what; none for `count(*)`.
+    /// `None` for `count(*)`.
     pub argument: Option<Formula>,
-    /// The type of that.
     pub argument_type: SqlType,
-    /// Whether equal values count once.
+    /// `DISTINCT`.
     pub distinct: bool,
-    /// Which rows count.
+    /// The `FILTER` clause.
     pub filter: Option<Formula>,
 }
 
 impl Formula {
-    /// Makes an expression ready. What is wrong in it, such as a constant beyond its type, is an error of each evaluation
-    /// that comes to it; so are aggregates and sub-selects without plan, which have no place here.
+    /// Compiles an expression. An error in it, such as a constant that is out of range, is raised
+    /// by each evaluation that reaches it; so are aggregates and sub-selects without a plan, which
+    /// are not allowed here.
     pub fn compile(expr: &Expr) -> Self {
         Self { node: compile::Compiler::default().node(expr) }
     }
 
-    /// The same for an expression over a group: its aggregates are appended to `aggregates`, equal ones of one expression
-    /// as often as they are written, and read by [`Scope::aggregate`].
+    /// Compiles an expression over a group. Its aggregates are appended to `aggregates`, without
+    /// merging equal ones, and evaluation reads their results with [`Scope::aggregate`].
     pub fn of_group(expr: &Expr, aggregates: &mut Vec<AggregateCall>) -> Self {
         let mut compiler = compile::Compiler { aggregates: Some(aggregates) };
         Self { node: compiler.node(expr) }
     }
 
-    /// The value in `scope`.
+    /// Evaluates the expression in `scope`.
     ///
     /// # Errors
-    /// [`Stop::Error`] with PostgreSQL's code and message; [`Stop::Needs`] if a sub plan has to be carried out first.
+    /// [`Stop::Error`] with PostgreSQL's code and message; [`Stop::Needs`] if a sub plan must be
+    /// executed first.
     #[inline]
     pub fn evaluate<S: Scope + ?Sized>(&self, scope: &S) -> std::result::Result<Value, Stop> {
         self.node.evaluate(scope).map_err(|stop| *stop)
     }
 
-    /// Appends the value to a list.
+    /// Evaluates and appends the value to a list.
     ///
     /// # Errors
-    /// As [`Formula::evaluate`].
+    /// Those of [`Formula::evaluate`].
     #[inline]
     pub fn append<S: Scope + ?Sized>(
         &self,
@@ -79,10 +79,10 @@ impl Formula {
         Ok(())
     }
 
-    /// The same, where it is if it is a constant, a variable or an element of one: nothing is copied then.
+    /// Evaluates without copying: constants, variables and elements of variables are borrowed.
     ///
     /// # Errors
-    /// As [`Formula::evaluate`].
+    /// Those of [`Formula::evaluate`].
     #[inline]
     pub fn look<'v, S: Scope + ?Sized>(
         &'v self,
@@ -94,16 +94,16 @@ impl Formula {
     /// Whether the value is true; null is not.
     ///
     /// # Errors
-    /// As [`Formula::evaluate`].
+    /// Those of [`Formula::evaluate`].
     #[inline]
     pub fn condition<S: Scope + ?Sized>(&self, scope: &S) -> std::result::Result<bool, Stop> {
         Ok(self.node.truth(scope).map_err(|stop| *stop)? == Some(true))
     }
 
-    /// The value of an integer expression, none if it is null.
+    /// Evaluates an integer expression; `None` if it is null.
     ///
     /// # Errors
-    /// As [`Formula::evaluate`].
+    /// Those of [`Formula::evaluate`].
     #[inline]
     pub fn int<S: Scope + ?Sized>(&self, scope: &S) -> std::result::Result<Option<i64>, Stop> {
         self.node.int(scope).map_err(|stop| *stop)
@@ -117,7 +117,7 @@ impl Formula {
         }
     }
 
-    /// The variable, if the expression is nothing else.
+    /// The variable, if the expression is a single variable.
     pub fn variable(&self) -> Option<usize> {
         match self.node {
             Node::Variable(variable) => Some(variable),
@@ -125,7 +125,7 @@ impl Formula {
         }
     }
 
-    /// The column, if the expression is nothing else.
+    /// The column, if the expression is a single column.
     pub fn column(&self) -> Option<ColumnRef> {
         match self.node {
             Node::Column(column) => Some(column),
@@ -134,21 +134,20 @@ impl Formula {
     }
 }
 
-/// A function of one value that is not null.
+/// A function of one value, never called with null.
 type Unary = fn(&Value) -> Result<Value>;
-/// A function of two values that are not null.
+/// A function of two values, never called with null.
 type Binary = fn(&Value, &Value) -> Result<Value>;
 /// A function of any number of values.
 type Many = fn(&[Value]) -> Result<Value>;
 
-/// Two operands.
 type Pair = Box<[Node; 2]>;
 
-/// A step of an evaluation.
+/// A node of a compiled expression.
 #[derive(Clone, Debug)]
 enum Node {
     Constant(Value),
-    /// An error that is certain.
+    /// Raises this error.
     Fail(Box<Error>),
     Variable(usize),
     Field {
@@ -179,12 +178,12 @@ enum Node {
         apply: Binary,
         operands: Pair,
     },
-    /// A function that is null if an argument is.
+    /// Null if any argument is null.
     Strict {
         apply: Many,
         arguments: Box<[Node]>,
     },
-    /// A function that sees nulls.
+    /// Called with nulls, too.
     Lenient {
         apply: Many,
         arguments: Box<[Node]>,
@@ -212,15 +211,15 @@ enum Node {
         operand: Box<Node>,
     },
     Between {
-        /// The value, the lower and the upper bound.
+        /// The value, the lower bound and the upper bound.
         operands: Box<[Node; 3]>,
         negated: bool,
     },
     InList {
         operand: Box<Node>,
-        /// What is evaluated in any case: PostgreSQL makes an array of it.
+        /// Elements without columns; all are evaluated, since PostgreSQL makes an array of them.
         eager: Box<[Node]>,
-        /// What is evaluated until the value is found: what has columns in it.
+        /// Elements with columns, evaluated until the value is found.
         lazy: Box<[Node]>,
         negated: bool,
     },
@@ -233,7 +232,7 @@ enum Node {
         operands: Pair,
         ignores_case: bool,
         negated: bool,
-        /// Characters to which blanks fill the text.
+        /// The text is padded with blanks to this number of characters.
         width: u32,
         /// The pattern, if it is constant and simple.
         simple: Option<Simple>,
@@ -243,7 +242,7 @@ enum Node {
         otherwise: Box<Node>,
     },
     Coalesce(Box<[Node]>),
-    /// The greatest or least of what is not null.
+    /// `greatest` or `least`, ignoring nulls.
     Extreme {
         operands: Box<[Node]>,
         greatest: bool,
@@ -262,7 +261,7 @@ enum Node {
     },
 }
 
-/// What is made of the rows of a sub plan.
+/// The use of a sub plan's rows.
 #[derive(Clone, Debug)]
 enum Wanted {
     Scalar,
@@ -271,7 +270,7 @@ enum Wanted {
     Array,
 }
 
-/// What the scope knows of time and chance.
+/// The values that come from clock and random generator of the scope.
 #[derive(Clone, Copy, Debug)]
 enum Moment {
     Transaction,

@@ -1,5 +1,5 @@
-//! The expressions of `corpus/expressions.txt`, each followed by a line with its result: `= text`, `null`, or `! code
-//! message`.
+//! Runs the expressions of `corpus/expressions.txt`. Each is followed by a line with its result:
+//! `= text`, `null`, or `! code message`.
 
 use crate::judge;
 use crate::server::Server;
@@ -7,7 +7,7 @@ use crate::subject::{Row, Subject};
 
 const CORPUS: &str = include_str!("../corpus/expressions.txt");
 
-/// Expressions with their expected answers.
+/// Returns the expressions with their expected results.
 fn cases() -> Vec<(&'static str, String)> {
     let lines: Vec<&str> =
         CORPUS.lines().filter(|line| !line.is_empty() && !line.starts_with("--")).collect();
@@ -22,7 +22,7 @@ fn cases() -> Vec<(&'static str, String)> {
 }
 
 #[test]
-fn we_give_what_is_expected() {
+fn our_results_match_the_corpus() {
     let mut wrong = Vec::new();
     for (expression, expected) in cases() {
         let ours = match Subject::read("", expression) {
@@ -37,7 +37,7 @@ fn we_give_what_is_expected() {
 }
 
 #[test]
-fn postgresql_gives_what_is_expected() {
+fn postgresql_results_match_the_corpus() {
     let Some(server) = Server::start("value-corpus") else { return };
     let cases = cases();
     assert!(cases.len() > 250, "the corpus has {} cases", cases.len());

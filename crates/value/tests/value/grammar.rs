@@ -1,11 +1,10 @@
-//! What random expressions are made of: templates with holes `{type}`, which any expression of the type fills, and
-//! `{type!}`, which only a variable does.
+//! Templates of random expressions. A hole `{type}` is filled by any expression of the type,
+//! `{type!}` only by a variable.
 
-/// A number generator that is the same everywhere.
+/// A deterministic random generator.
 pub struct Random(pub u64);
 
 impl Random {
-    /// A number below `bound`.
     pub fn below(&mut self, bound: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
@@ -14,16 +13,14 @@ impl Random {
         ((mixed ^ mixed >> 31) % bound as u64) as usize
     }
 
-    /// One of several.
     pub fn one_of<'t>(&mut self, all: &'t [&'t str]) -> &'t str {
         all[self.below(all.len())]
     }
 }
 
-/// A type by its letter, and templates of expressions.
+/// A type's letter, and the templates of its expressions.
 type Type = (char, &'static [&'static str]);
 
-/// All types.
 pub const TYPES: &[Type] = &[
     ('s', &["{i}::smallint", "{n}::smallint", "{f}::smallint", "{t}::smallint", "{b}::smallint"]),
     ('i', INTEGER),
@@ -54,7 +51,7 @@ pub const TYPES: &[Type] = &[
     ('w', TEXT_ARRAY),
 ];
 
-/// Templates of integers of any width, which is the type `#`.
+/// Templates for integers of any width; `#` is the type.
 const ANY_INTEGER: &[&str] = &[
     "({#} + {#})",
     "({#} - {#})",
@@ -73,7 +70,7 @@ const ANY_INTEGER: &[&str] = &[
     "({#} >> {i!})",
 ];
 
-/// Templates of any type, which is `#`.
+/// Templates for any type; `#` is the type.
 const ANY: &[&str] = &[
     "coalesce({#}, {#})",
     "greatest({#}, {#})",
@@ -84,7 +81,7 @@ const ANY: &[&str] = &[
     "CASE {i} WHEN {i!} THEN {#} WHEN 0 THEN {#} ELSE {#} END",
 ];
 
-/// Comparisons of a type that is `#`.
+/// Comparisons of values of type `#`.
 const COMPARISON: &[&str] = &[
     "({#} = {#})",
     "({#} <> {#})",
@@ -369,7 +366,7 @@ const TEXT_ARRAY: &[&str] = &[
     "array_cat({w}, {w})",
 ];
 
-/// An expression of a type, at most so deep.
+/// Returns a random expression of a type, nested at most `depth` deep.
 pub fn expression(letter: char, depth: usize, random: &mut Random) -> String {
     if depth == 0 || depth < 3 && random.below(4) == 0 {
         return variable(letter, random);

@@ -1,9 +1,9 @@
-//! What PostgreSQL makes of expressions, many in one session.
+//! Evaluates expressions in PostgreSQL, many in one session.
 
 use crate::server::Server;
 
-/// A function that gives `0=text`, `1=` for null, or `! code message`. `OFFSET 0` keeps the expression from being evaluated
-/// twice.
+/// A function that returns `0=text`, `1=` for null, or `! code message`. `OFFSET 0` keeps
+/// PostgreSQL from evaluating the expression twice.
 const JUDGE: &str = "\
 SET client_min_messages = error;
 CREATE FUNCTION judge(expression text, source text) RETURNS text LANGUAGE plpgsql AS $judge$
@@ -18,7 +18,7 @@ EXCEPTION WHEN OTHERS THEN
 END $judge$;
 ";
 
-/// The answers for expressions, each with the rows it is over: nothing, or `FROM ...`.
+/// Returns PostgreSQL's results. Each case is an expression and its source: nothing, or `FROM ...`.
 pub fn answers(server: &Server, before: &str, cases: &[(String, String)]) -> Vec<String> {
     let mut script = format!("{JUDGE}{before}\n\\echo @@begin\n");
     for (expression, source) in cases {

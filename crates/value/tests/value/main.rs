@@ -1,4 +1,5 @@
-//! Expressions have PostgreSQL's results and errors: a corpus with expectations, and expressions made at random.
+//! Compares results and errors of expressions with PostgreSQL's: a corpus with expected results,
+//! and random expressions.
 
 mod corpus;
 mod grammar;

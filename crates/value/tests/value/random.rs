@@ -1,4 +1,4 @@
-//! Expressions made at random, over variables with values that are likely to be trouble.
+//! Random expressions over variables whose values are likely to reveal differences.
 
 use crate::grammar::{Random, TYPES, expression};
 use crate::judge;
@@ -9,14 +9,12 @@ use sql::expression::CastKind;
 use value::{Conversion, Value};
 
 const SEED: u64 = 0x5eed_0f7a_1e5a_11ed;
-/// Rows of variables.
 const ROWS: usize = 60;
-/// Expressions of each type.
 const EXPRESSIONS: usize = 600;
-/// Rows that each is evaluated over.
+/// Rows over which each expression is evaluated.
 const EACH: usize = 2;
 
-/// Whether two answers are numbers that differ in their last digits alone.
+/// Whether two results are numbers that differ in their last digits only.
 fn last_digit_apart(ours: &str, theirs: &str) -> bool {
     let number = |answer: &str| answer.strip_prefix("0=").and_then(|text| text.parse::<f64>().ok());
     match (number(ours), number(theirs)) {
@@ -28,7 +26,7 @@ fn last_digit_apart(ours: &str, theirs: &str) -> bool {
     }
 }
 
-/// Where we knowingly differ: what of our answer or PostgreSQL's tells it.
+/// Returns the reason if the difference between our result and PostgreSQL's is a known deviation.
 fn known_difference(ours: &str, theirs: &str) -> Option<&'static str> {
     if ours.starts_with("! 22003 value overflows numeric format") {
         return Some("numeric has 38 digits, no NaN and no infinities");
@@ -50,7 +48,7 @@ fn known_difference(ours: &str, theirs: &str) -> Option<&'static str> {
     if last_digit_apart(ours, theirs) {
         return Some("the last of sixteen digits of a float may differ");
     }
-    // A number alone is a day of no month to PostgreSQL.
+    // PostgreSQL reads a lone number as a day without a month.
     let is_no_time = ours.starts_with("! 22007") && theirs.starts_with("! 22008");
     is_no_time.then_some("texts that are no times are refused with another code")
 }
@@ -61,7 +59,7 @@ fn rows(random: &mut Random) -> Vec<Vec<String>> {
     (0..ROWS).map(row).collect()
 }
 
-/// A literal as a value of the variable's type.
+/// Parses a literal as a value of the variable's type.
 fn value(literal: &str, sql_type: &sql::SqlType) -> Value {
     if literal == "NULL" {
         return Value::Null;
@@ -135,7 +133,7 @@ fn judge_all(rows: &[Vec<String>], asked: &[(String, String)], ours: &[String], 
     assert!(wrong.is_empty(), "{} differ, seed {SEED:#x}:\n{shown}", wrong.len());
 }
 
-/// The variables that an expression names, with their values.
+/// Lists the variables that an expression names, with their values.
 fn variables_in(expression: &str, row: &[String]) -> String {
     let names = TYPES.iter().flat_map(|(letter, _)| (1..=3).map(move |n| format!("{letter}{n}")));
     let used = names.zip(row).filter(|(name, _)| expression.contains(name.as_str()));

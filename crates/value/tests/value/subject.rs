@@ -1,4 +1,4 @@
-//! What we make of the text of an expression.
+//! Evaluates the text of an expression with our implementation.
 
 use sql::expression::{ColumnRef, Expr};
 use sql::procedure::{Body, Over, StatementKind};
@@ -6,19 +6,19 @@ use sql::query::{Query, SelectBody};
 use sql::{Catalog, Source, SqlType};
 use value::{Formula, Scope, Stop, Value, output};
 
-/// An expression that is ready, and its type.
+/// A compiled expression, and its type.
 pub struct Subject {
     formula: Formula,
     sql_type: SqlType,
 }
 
-/// The types of variables, in front of which stands `found`.
+/// Returns the types of the declared variables; `found` comes first.
 pub fn types(variables: &str) -> Vec<SqlType> {
     let procedure = procedure(variables, "1").expect("the variables are declared");
     procedure.variables.into_iter().map(|variable| variable.sql_type).collect()
 }
 
-/// Variables, and not parameters, which forget lengths and digits.
+/// Declares variables instead of parameters, because parameters lose lengths and precision.
 fn procedure(variables: &str, expression: &str) -> Result<sql::Procedure, String> {
     let declared: String =
         variables.split_terminator(", ").map(|variable| format!("{variable}; ")).collect();
@@ -43,13 +43,12 @@ fn resolved(variables: &str, expression: &str) -> Result<Expr, String> {
 }
 
 impl Subject {
-    /// The expression over variables.
     pub fn read(variables: &str, expression: &str) -> Result<Self, String> {
         let expr = resolved(variables, expression)?;
         Ok(Self { formula: Formula::compile(&expr), sql_type: expr.sql_type })
     }
 
-    /// Our answer, as [`crate::judge`] has PostgreSQL's.
+    /// Returns our result in the format of [`crate::judge`].
     pub fn answer(&self, row: &Row) -> String {
         let answer = match self.formula.evaluate(row) {
             Ok(Value::Null) => "1=".to_owned(),
@@ -57,12 +56,11 @@ impl Subject {
             Err(Stop::Error(error)) => format!("! {} {}", error.sqlstate, error.message),
             Err(Stop::Needs(plan)) => format!("! needs plan {plan}"),
         };
-        // An answer is one line.
+        // A result is one line.
         answer.replace(['\n', '\r'], "?")
     }
 }
 
-/// Values of the variables.
 #[derive(Default)]
 pub struct Row(pub Vec<Value>);
 

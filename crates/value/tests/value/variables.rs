@@ -1,4 +1,5 @@
-//! What variables of random expressions hold: ends of types, nulls, and what is read in several ways.
+//! Values of the variables in random expressions: bounds of types, nulls, and texts that several
+//! types can parse.
 
 /// Three variables of each type, in the order of [`TYPES`](crate::grammar::TYPES).
 pub const VARIABLES: &str = "s1 smallint, s2 smallint, s3 smallint, i1 integer, i2 integer, i3 integer, \
@@ -9,7 +10,7 @@ pub const VARIABLES: &str = "s1 smallint, s2 smallint, s3 smallint, i1 integer, 
     z1 timestamptz, z2 timestamptz, z3 timestamptz, y1 interval, y2 interval, y3 interval, \
     x1 integer[], x2 integer[], x3 integer[], w1 text[], w2 text[], w3 text[]";
 
-/// The values of a type's variable with this number, from 1.
+/// Returns the values of a type's variable with this number, counted from 1.
 pub fn values(letter: char, number: usize) -> &'static [&'static str] {
     match letter {
         's' => SMALLINTS,
@@ -81,7 +82,7 @@ const NUMERICS: &[&str] = &[
     "0.3333", "0.1250", "0.45", "0.0049",
 ];
 
-/// Of the first two variables, which have digits in front of the point.
+/// Values of the first two `numeric` variables, which have digits before the decimal point.
 const WIDE_NUMERICS: &[&str] = &[
     "NULL",
     "0",

@@ -1,4 +1,4 @@
-/* Calls procedures of TATP and TPC-C, as the paper's listing 3 does. Arguments: the two folders. */
+/* Calls procedures of TATP and TPC-C like the paper's listing 3. Arguments: the two folders. */
 #include "namdb.h"
 
 #include <stdio.h>
@@ -28,7 +28,7 @@ static namdb_database *opened(const char *folder) {
     return database;
 }
 
-/* Listing 3, and where its subscriber goes. */
+/* Listing 3, and an update of its subscriber's location. */
 static void subscribers(const char *folder) {
     namdb_database *database = opened(folder);
     namdb_session *session;
@@ -61,20 +61,20 @@ static void subscribers(const char *folder) {
     ENSURE(namdb_get_text(data, 0, namdb_column(data, "vlr_location"), &text) == NAMDB_OK, data);
     ENSURE(strcmp(text, "4711") == 0, data);
 
-    /* What the procedure refuses. */
+    /* An error that the procedure raises. */
     ENSURE(namdb_bind_text_bytes(moved, 0, "000000099999999?", 15) == NAMDB_OK, moved);
     ENSURE(namdb_execute(moved) == NAMDB_REFUSED && namdb_call_outcome(moved) == NAMDB_REFUSED, moved);
     ENSURE(strcmp(namdb_sqlstate(moved), "P0001") == 0, moved);
     ENSURE(strstr(namdb_call_error(moved), "There is no such subscriber") != NULL, moved);
     ENSURE(namdb_row_count(moved) == 0 && namdb_is_contention(moved) == 0, moved);
-    /* What SQL refuses: the number is no smallint. */
+    /* An SQL error: the number is out of range for smallint. */
     forwarded = call_of(session, "get_access_data");
     ENSURE(namdb_bind_int64(forwarded, 0, 7) == NAMDB_OK, forwarded);
     ENSURE(namdb_bind_int64(forwarded, 1, 70000) == NAMDB_OK, forwarded);
     ENSURE(namdb_execute(forwarded) == NAMDB_REFUSED, forwarded);
     ENSURE(strcmp(namdb_sqlstate(forwarded), "22003") == 0, forwarded);
 
-    /* In any order, and the call lives on without the others. */
+    /* Closed in any order: the call keeps what it needs. */
     ENSURE(namdb_close(database) == NAMDB_OK, NULL);
     ENSURE(namdb_session_close(session) == NAMDB_OK, NULL);
     ENSURE(namdb_execute(data) == NAMDB_COMMITTED, data);
@@ -114,7 +114,7 @@ static void orders(const char *folder) {
     ENSURE(namdb_get_int64(order, 0, namdb_column(order, "order_number"), &units) == NAMDB_NULL, order);
     ENSURE(namdb_get_int64(order, 3, namdb_column(order, "order_number"), &units) == NAMDB_OK && units == 121, order);
     ENSURE(namdb_get_int64(order, 3, namdb_column(order, "entry_date"), &time) == NAMDB_OK, order);
-    /* Orders are of now: after 2024, which began 757,382,400 seconds after 2000. */
+    /* Orders have the current time: after 2024, which began 757,382,400 seconds after 2000. */
     ENSURE(time > INT64_C(757382400) * 1000000, order);
     ENSURE(namdb_get_text(order, 3, namdb_column(order, "entry_date"), &text) == NAMDB_OK && text[0] == '2', order);
 
@@ -133,7 +133,7 @@ static void orders(const char *folder) {
     ENSURE(namdb_bind_decimal(paid, namdb_parameter(paid, "amount"), 12345, 2) == NAMDB_OK, paid);
     ENSURE(namdb_set_deadline_ms(paid, 5000) == NAMDB_OK && namdb_set_retries(paid, 3) == NAMDB_OK, paid);
     ENSURE(namdb_execute(paid) == NAMDB_COMMITTED && namdb_row_count(paid) == 1, paid);
-    /* The same payment again: its row is there. */
+    /* The same payment again: its row exists. */
     ENSURE(namdb_execute(paid) == NAMDB_REFUSED && strcmp(namdb_sqlstate(paid), "23505") == 0, paid);
     namdb_call_close(paid);
     namdb_call_close(order);

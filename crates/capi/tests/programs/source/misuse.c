@@ -1,4 +1,7 @@
-/* Does everything wrong that a program can do wrong without breaking the header's rules. Argument: the folder of TATP. */
+/*
+ * Makes every mistake that a program can make without violating the header's rules. Argument: the
+ * folder of TATP.
+ */
 #include "namdb.h"
 
 #include <pthread.h>

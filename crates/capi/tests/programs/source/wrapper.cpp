@@ -1,4 +1,5 @@
-// The wrapper for C++, and two threads that pay into one account. Arguments: the folders of TATP, TPC-C and SmallBank.
+// The C++ wrapper, and two threads that pay into one account. Arguments: the folders of TATP, TPC-C
+// and SmallBank.
 #include "namdb.hpp"
 
 #include <atomic>
@@ -16,7 +17,7 @@ void ensure(bool holds, const char *what, int line) {
 }
 #define ENSURE(condition) ensure(condition, #condition, __LINE__)
 
-// The sentence of what a piece of code throws.
+// Returns the message of the error that a piece of code throws.
 template <typename Code> std::string thrown(Code code) {
     try {
         code();
@@ -89,7 +90,7 @@ void orders(const char *folder) {
     ENSURE(payment.execute() == namdb::Outcome::refused && payment.sqlstate() == "23505");
 }
 
-// Pays until both threads have met so often, or until the time is over; returns how often it paid.
+// Pays until both threads have conflicted often enough, or time is up; returns the number of payments.
 std::int64_t pay(const namdb::Database &database, std::uint32_t retries, std::atomic<std::int64_t> &met) {
     const namdb::Session session(database);
     auto call = session.call("deposit_checking");

@@ -12,7 +12,7 @@ use std::path::Path;
 pub enum ReadError {
     /// The schema, or the procedures.
     #[error(transparent)]
-    Program(#[from] sql::Error),
+    Program(#[from] sql::Errors),
     /// The plans.
     #[error(transparent)]
     Plans(#[from] FolderError),

@@ -44,7 +44,7 @@ const DESIGN_FILE: &str = "design.json";
 pub enum FolderError {
     /// Its texts are not in order.
     #[error(transparent)]
-    Sql(#[from] sql::Error),
+    Sql(#[from] sql::Errors),
     /// Its plans are not.
     #[error(transparent)]
     Plans(#[from] procedure::ReadError),

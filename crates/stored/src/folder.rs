@@ -361,6 +361,11 @@ impl Stored {
         &self.code
     }
 
+    /// Who carries out its procedures, in a few words: procedures without generated code are left to the executor of plans.
+    pub fn code_words(&self) -> String {
+        self.code.words(self.procedures)
+    }
+
     /// Units of scale.
     pub fn units(&self) -> u64 {
         self.population.scale().units

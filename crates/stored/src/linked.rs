@@ -19,6 +19,7 @@ use value::Value;
 pub struct LinkedCode {
     workload: &'static str,
     fingerprint: u32,
+    procedures: &'static [&'static str],
     worlds: Vec<Open>,
 }
 
@@ -29,7 +30,7 @@ impl LinkedCode {
     /// The code for databases of this process and of clusters.
     pub fn of<G: Generated + 'static>() -> Self {
         let (workload, fingerprint) = (G::WORKLOAD, G::FINGERPRINT);
-        let code = Self { workload, fingerprint, worlds: Vec::new() };
+        let code = Self { workload, fingerprint, procedures: G::PROCEDURES, worlds: Vec::new() };
         code.in_world::<G, LocalEnv>().in_world::<G, RemoteEnv<AnyTransport>>()
     }
 
@@ -48,6 +49,11 @@ impl LinkedCode {
     /// What it was generated for, see [`Workload::fingerprint`].
     pub fn fingerprint(&self) -> u32 {
         self.fingerprint
+    }
+
+    /// The procedures that there is code for.
+    pub(crate) fn procedures(&self) -> &'static [&'static str] {
+        self.procedures
     }
 
     pub(crate) fn open<E: Env>(

@@ -154,7 +154,7 @@ impl<'a> Compiler<'a> {
         })
     }
 
-    /// A column that the load says nothing of has its default, as after an `INSERT` that leaves it out.
+    /// A column that the load says nothing of has its default, as after an `INSERT` without it.
     fn unsaid(&self, table: &TableLoad, name: &str, place: &Place<'_>) -> Result<Distribution> {
         let column = self.program.catalog.table(&table.table);
         let column = column.and_then(|table| Some(&table.columns[table.column(name)?]));

@@ -203,7 +203,7 @@ fn a_call_that_may_not_be_tried_again_says_that_it_met_others() {
     });
 }
 
-/// Four threads that add to one row meet each other; each call that commits says how often it was tried again.
+/// Threads that add to one row meet; a call that commits says how often it was tried again.
 #[test]
 fn a_committed_call_counts_its_retries() {
     use std::sync::atomic::{AtomicU32, Ordering::Relaxed};

@@ -118,7 +118,12 @@ impl Procedures {
         inputs.map(|parameter| &program.variables[parameter.variable].sql_type)
     }
 
-    /// Why the failed attempts of the last call were aborted.
+    /// What the last call gave back: its rows count only if it committed, its retries always.
+    pub fn outcome(&self) -> &Outcome {
+        &self.outcome
+    }
+
+    /// Why attempts of the last call were aborted.
     pub fn aborts(&self) -> &[Abort] {
         &self.aborts
     }
@@ -167,12 +172,10 @@ impl Procedures {
     ) -> Result<&Outcome, CallError> {
         let mut attempts = Attempts::new(lane.env(), self.retries);
         self.aborts.clear();
+        self.outcome.retries = 0;
         loop {
             let reason = match self.attempt(lane, procedure, arguments).await {
-                Ok(txn::Outcome::Committed) => {
-                    self.outcome.retries = attempts.retries;
-                    return Ok(&self.outcome);
-                }
+                Ok(txn::Outcome::Committed) => return Ok(&self.outcome),
                 Ok(txn::Outcome::Unknown) => return Err(CallError::Unknown),
                 Ok(txn::Outcome::Aborted(reason)) => reason,
                 Err(Failure::Sql(error)) => return Err(CallError::Sql(error)),
@@ -185,6 +188,7 @@ impl Procedures {
             if !attempts.again(lane.env(), reason).await {
                 return Err(given_up(lane, reason));
             }
+            self.outcome.retries = attempts.retries;
         }
     }
 

@@ -8,13 +8,29 @@ use crate::population::{Count, Population, Procedure, Scale, Table};
 use crate::rules::Rules;
 use crate::sample::Integers;
 use fabric::random::Zipf;
+use sql::expression::{Expr, ExprKind};
+use sql::function::Function;
 use sql::load::{self, Amount, ArrayLength, Expectation, Literal, Rows, TableLoad};
 use sql::{Load, Program, SqlType};
 use std::sync::Arc;
-use value::Value;
+use value::{Formula, Nothing, Stop, Value};
 
 /// Most values that are put into a random order, at any scale.
 const ORDERED_MAX: u64 = 64 << 20;
+
+/// The same value in every row.
+fn always(value: Value) -> Distribution {
+    Distribution { null: 0.0, draw: Draw::Constant(value) }
+}
+
+/// Whether a default is another one in each row.
+fn draws(default: &Expr) -> bool {
+    let mut found = false;
+    default.visit(&mut |part| {
+        found |= matches!(part.kind, ExprKind::Function { function: Function::Random, .. });
+    });
+    found
+}
 
 type Result<T> = std::result::Result<T, PopulationError>;
 
@@ -118,13 +134,8 @@ impl<'a> Compiler<'a> {
             let draw = match table.column(name) {
                 Some(draw) => self.distribution(draw, sql_type, &place)?,
                 // Of no rows, nothing is drawn.
-                None if matches!(count, Count::Rows(0)) || self.is_nullable(&table.table, name) => {
-                    Distribution { null: 1.0, draw: Draw::Constant(Value::Null) }
-                }
-                None => {
-                    let (table, column) = (table.table.clone(), (*name).to_owned());
-                    return Err(PopulationError::NotSaid { table, column });
-                }
+                None if matches!(count, Count::Rows(0)) => always(Value::Null),
+                None => self.unsaid(table, name, &place)?,
             };
             draws.push(draw);
             place.own.push((*name, *sql_type));
@@ -143,10 +154,30 @@ impl<'a> Compiler<'a> {
         })
     }
 
-    fn is_nullable(&self, table: &str, column: &str) -> bool {
-        let table = self.program.catalog.table(table);
-        let column = table.and_then(|table| Some(&table.columns[table.column(column)?]));
-        column.is_some_and(|column| column.nullable)
+    /// A column that the load says nothing of has its default, as after an `INSERT` without it.
+    fn unsaid(&self, table: &TableLoad, name: &str, place: &Place<'_>) -> Result<Distribution> {
+        let column = self.program.catalog.table(&table.table);
+        let column = column.and_then(|table| Some(&table.columns[table.column(name)?]));
+        let default = column.and_then(|column| column.default.as_ref());
+        match default.filter(|default| !draws(default)) {
+            Some(default) => {
+                let now = self.scale.now_us;
+                let value = Formula::compile(default).evaluate(&Nothing { now });
+                let problem = |stop| match stop {
+                    Stop::Error(error) => place.error(format!("its default fails: {error}")),
+                    Stop::Needs(_) => place.error("its default has a sub-select"),
+                };
+                value.map(always).map_err(problem)
+            }
+            None if default.is_none() && column.is_some_and(|column| column.nullable) => {
+                Ok(always(Value::Null))
+            }
+            None => Err(PopulationError::NotSaid {
+                line: table.line,
+                table: table.table.clone(),
+                column: name.to_owned(),
+            }),
+        }
     }
 
     fn table_position(&self, name: &str, place: &Place<'_>) -> Result<usize> {

@@ -6,10 +6,12 @@
 pub enum PopulationError {
     /// A column of which nothing is said.
     #[error(
-        "workload.toml does not say how the column {table}.{column} is drawn, which is NOT NULL; give it a line \
-         `columns.{column} = ...`"
+        "workload.toml:{line}: nothing says how the column {table}.{column} is drawn, which is NOT NULL and has no default that \
+         is the same for every row; give it a line `columns.{column} = ...`"
     )]
     NotSaid {
+        /// Where the table's section begins.
+        line: u32,
         /// The table.
         table: String,
         /// The column.

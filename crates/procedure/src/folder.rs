@@ -12,7 +12,8 @@ use std::path::Path;
 pub enum ReadError {
     /// In the schema, or in the procedures.
     #[error(transparent)]
-    Program(#[from] sql::Error),
+    Program(#[from] sql::Errors),
+    /// The plans.
     #[error(transparent)]
     Plans(#[from] FolderError),
     /// In a statement with its plan.

@@ -357,20 +357,18 @@ impl<G: Generated> Caller<G> {
         procedure: ProcedureId,
         arguments: &[Value],
     ) -> Result<(), Box<CallError>> {
-        let fields = self.plans.fields(procedure.plans);
-        let called = self.plans.call(lane, procedure.plans, arguments).await;
-        let outcome = match called {
-            Ok(outcome) => outcome,
-            Err(error) => {
-                self.aborts.extend(self.plans.aborts());
-                return Err(Box::new(error));
-            }
-        };
-        self.results.clear();
-        for row in outcome.rows.iter() {
-            self.results.row();
+        let Self { plans, results, counts, aborts, .. } = self;
+        let fields = plans.fields(procedure.plans);
+        let called = plans.call(lane, procedure.plans, arguments).await.map(|_| ());
+        // A call that commits in the end was aborted before as well.
+        aborts.extend(plans.aborts());
+        counts.retries += u64::from(plans.outcome().retries);
+        called.map_err(Box::new)?;
+        results.clear();
+        for row in plans.outcome().rows.iter() {
+            results.row();
             for (value, field) in row.iter().zip(&fields) {
-                put(&mut self.results, value, &field.sql_type);
+                put(results, value, &field.sql_type);
             }
         }
         Ok(())

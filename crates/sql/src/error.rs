@@ -42,7 +42,7 @@ pub struct Error {
 }
 
 /// Of this crate.
-pub type Result<T> = std::result::Result<T, Error>;
+pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
     pub(crate) fn at(

@@ -6,13 +6,16 @@
 //! unchanged in PostgreSQL 15.
 #![forbid(unsafe_code)]
 
+mod built_in;
 pub mod catalog;
 mod depth;
 pub mod embedded;
 pub mod error;
+mod errors;
 pub mod expression;
 pub mod file;
 pub mod function;
+mod keyword;
 mod lenient;
 pub mod load;
 pub mod near;
@@ -35,6 +38,7 @@ pub mod typing;
 pub use catalog::{Catalog, Table};
 pub use embedded::{EmbeddedStatement, VariableName};
 pub use error::{Error, ErrorKind, Result};
+pub use errors::{ERRORS_SHOWN_MAX, Errors};
 pub use load::{Load, read_load};
 pub use procedure::Procedure;
 pub use program::{CHECKS, Program, WorkloadFolder};

@@ -2,6 +2,7 @@
 
 use crate::depth::check_depth;
 use crate::error::{Error, ErrorKind, Result};
+use crate::keyword::{keyword_meant, keyword_meant_by, misspelt};
 use crate::lenient::refuse_lenient;
 use crate::source::Source;
 use crate::token::token_is_word;
@@ -27,7 +28,7 @@ pub(crate) fn statement(
     refuse_lenient(source, tokens)?;
     let mut parser = parser(tokens);
     let statement = parser.parse_statement().map_err(|error| located(source, &error, place))?;
-    expect_end(source, &parser, place)?;
+    expect_end(source, tokens, &parser, place)?;
     Ok(statement)
 }
 
@@ -46,7 +47,7 @@ pub(crate) fn expression(source: &Source, tokens: &[TokenWithSpan], place: Span)
         let error = Error::at(source, next.span, ErrorKind::Outside, sentence);
         return Err(error.advise("write (SELECT ...) in parentheses"));
     }
-    expect_end(source, &parser, place)?;
+    expect_end(source, tokens, &parser, place)?;
     Ok(expression)
 }
 
@@ -56,13 +57,29 @@ fn parser(tokens: &[TokenWithSpan]) -> Parser<'static> {
         .with_tokens_with_locations(tokens.to_vec())
 }
 
-fn expect_end(source: &Source, parser: &Parser<'_>, place: Span) -> Result<()> {
+fn expect_end(
+    source: &Source,
+    tokens: &[TokenWithSpan],
+    parser: &Parser<'_>,
+    place: Span,
+) -> Result<()> {
     let next = parser.peek_token();
     if next.token == Token::EOF {
         return Ok(());
     }
     let span = if next.span.start.line == 0 { place } else { next.span };
-    Err(Error::at(source, span, ErrorKind::Syntax, "this does not continue the statement"))
+    let error = Error::at(source, span, ErrorKind::Syntax, "this does not continue the statement");
+    let meant = keyword_meant(Some(&next.token));
+    if !meant.is_empty() {
+        return Err(error.advise(meant));
+    }
+    // A misspelt keyword behind a table or column is taken for another name of it.
+    let at = tokens.iter().position(|token| token.span == next.span);
+    let before = at.and_then(|at| tokens.get(at.checked_sub(1)?));
+    let meant = before.and_then(|token| Some((source.slice(token.span), misspelt(&token.token)?)));
+    Err(error.advise(meant.map_or(String::new(), |(written, word)| {
+        format!("is `{word}` meant by `{written}` before it?")
+    })))
 }
 
 /// The parser's errors name their place in a sentence.
@@ -84,7 +101,8 @@ fn located(source: &Source, error: &ParserError, place: Span) -> Error {
         Some(start) => Span::new(start, word_end(source, start)),
         None => place,
     };
-    Error::at(source, span, ErrorKind::Syntax, sentence)
+    let meant = if at.is_some() { keyword_meant_by(source.slice(span)) } else { String::new() };
+    Error::at(source, span, ErrorKind::Syntax, sentence).advise(meant)
 }
 
 /// `3, Column: 14`

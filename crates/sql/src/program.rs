@@ -3,12 +3,12 @@
 use crate::catalog::Catalog;
 use crate::embedded::EmbeddedStatement;
 use crate::error::{Error, ErrorKind, Result};
+use crate::errors::{Errors, Findings};
 use crate::file::text_of;
-use crate::load::{Load, read_load};
+use crate::load::{self, Load};
 use crate::procedure::{ParameterMode, Procedure, Returns, Volatility};
-use crate::routine::read_procedures;
-use crate::schema::read_schema;
 use crate::source::{FILE_BYTES_MAX, Source};
+use crate::{routine, schema};
 use sqlparser::tokenizer::{Location, Span};
 use std::path::Path;
 
@@ -37,14 +37,24 @@ impl Program {
     ///
     /// # Errors
     ///
-    /// The first thing that is wrong, or outside the supported SQL, with its place.
-    pub fn parse(schema: &Source, procedures: &Source) -> Result<Self> {
-        for source in [schema, procedures] {
-            check_size(source.name(), source.text().len())?;
-        }
-        let catalog = read_schema(schema)?;
-        let procedures = read_procedures(procedures, &catalog)?;
-        Ok(Self { catalog, procedures })
+    /// All that is wrong, or outside the supported SQL, with its places.
+    pub fn parse(schema: &Source, procedures: &Source) -> Result<Self, Errors> {
+        let mut findings = Findings::default();
+        let catalog = catalog(Ok(schema.clone()), &mut findings);
+        let program = Self::over(catalog, Ok(procedures.clone()), &mut findings);
+        findings.into_result(program)
+    }
+
+    /// The procedures of a file over tables.
+    fn over(catalog: Catalog, procedures: Result<Source>, findings: &mut Findings) -> Self {
+        let procedures = match procedures.and_then(checked) {
+            Ok(source) => routine::read(&source, &catalog, findings),
+            Err(error) => {
+                findings.lose(error);
+                Vec::new()
+            }
+        };
+        Self { catalog, procedures }
     }
 
     /// The procedure called `name`.
@@ -62,8 +72,11 @@ impl Program {
     /// # Errors
     ///
     /// As [`Program::parse`]; or a file cannot be read.
-    pub fn read(folder: &Path) -> Result<Self> {
-        Self::parse(&read(folder, "schema.sql")?, &read(folder, "procedures.sql")?)
+    pub fn read(folder: &Path) -> Result<Self, Errors> {
+        let mut findings = Findings::default();
+        let catalog = catalog(read(folder, "schema.sql"), &mut findings);
+        let program = Self::over(catalog, read(folder, "procedures.sql"), &mut findings);
+        findings.into_result(program)
     }
 
     /// Reads `schema.sql` and [`CHECKS`] in `folder`: functions without parameters that look at what the procedures have
@@ -72,30 +85,53 @@ impl Program {
     /// # Errors
     ///
     /// As [`Program::parse`]; or one of them takes parameters, gives back anything but rows, or is not declared to change nothing.
-    pub fn read_checks(folder: &Path) -> Result<Self> {
-        let schema = read(folder, "schema.sql")?;
+    pub fn read_checks(folder: &Path) -> Result<Self, Errors> {
+        let mut findings = Findings::default();
+        let catalog = catalog(read(folder, "schema.sql"), &mut findings);
+        let checks = Self::checks_over(catalog, folder, &mut findings);
+        findings.into_result(checks)
+    }
+
+    fn checks_over(catalog: Catalog, folder: &Path, findings: &mut Findings) -> Self {
         let file = folder.join(CHECKS);
         if matches!(file.try_exists(), Ok(false)) {
-            return Self::parse(&schema, &Source::new(CHECKS, ""));
+            return Self { catalog, procedures: Vec::new() };
         }
-        let source = read(folder, CHECKS)?;
-        let checks = Self::parse(&schema, &source)?;
+        let source = read(folder, CHECKS);
+        let checks = Self::over(catalog, source.clone(), findings);
+        let Ok(source) = source else { return checks };
         for check in &checks.procedures {
             if check.volatility == Volatility::Volatile
                 || !check.parameters.iter().all(|parameter| parameter.mode == ParameterMode::Out)
                 || !matches!(check.returns, Returns::Rows(_))
             {
-                let (name, place) = (&check.name, Location::new(u64::from(check.line), 1));
                 let sentence = format!(
-                    "the check `{name}` takes parameters, gives back no rows, or may change some"
+                    "the check `{}` takes parameters, gives back no rows, or may change some",
+                    check.name
                 );
-                let span = Span::new(place, place);
-                let error = Error::at(&source, span, ErrorKind::Outside, sentence);
-                return Err(error.advise("a check is a function without parameters, STABLE, that RETURNS TABLE (...): the rows that are wrong"));
+                let error = of_check(&source, check, ErrorKind::Outside, sentence);
+                findings.add(error.advise("a check is a function without parameters, STABLE, that RETURNS TABLE (...): the rows that are wrong"));
             }
         }
-        Ok(checks)
+        checks
     }
+}
+
+/// The tables of `schema.sql`.
+fn catalog(source: Result<Source>, findings: &mut Findings) -> Catalog {
+    match source.and_then(checked) {
+        Ok(source) => schema::read(&source, findings),
+        Err(error) => {
+            findings.lose(error);
+            Catalog::default()
+        }
+    }
+}
+
+/// An error at the line where a check begins.
+fn of_check(source: &Source, check: &Procedure, kind: ErrorKind, sentence: String) -> Error {
+    let place = Location::new(u64::from(check.line), 1);
+    Error::at(source, Span::new(place, place), kind, sentence)
 }
 
 /// The file of a workload's checks.
@@ -106,18 +142,33 @@ impl WorkloadFolder {
     ///
     /// # Errors
     ///
-    /// The first thing that is wrong, or outside what is supported, with its place; or a file cannot be read.
-    pub fn read(folder: &Path) -> Result<Self> {
-        let program = Program::read(folder)?;
-        let checks = Program::read_checks(folder)?;
-        if let Some(check) =
-            checks.procedures.iter().find(|check| program.procedure(&check.name).is_some())
-        {
-            let sentence = format!("the check `{}` has the name of a procedure", check.name);
-            return Err(Error::file(&folder.join(CHECKS).display().to_string(), sentence));
+    /// All that is wrong, or outside what is supported, with its places; or a file cannot be read.
+    pub fn read(folder: &Path) -> Result<Self, Errors> {
+        let mut findings = Findings::default();
+        let catalog = catalog(read(folder, "schema.sql"), &mut findings);
+        let program = Program::over(catalog.clone(), read(folder, "procedures.sql"), &mut findings);
+        // What the checks say of tables may follow from errors before, but not from those of procedures.
+        let checks = Program::checks_over(catalog, folder, &mut findings);
+        if let Ok(source) = read(folder, CHECKS) {
+            for check in &checks.procedures {
+                if program.procedure(&check.name).is_some() {
+                    let sentence =
+                        format!("the check `{}` has the name of a procedure", check.name);
+                    findings.add(of_check(&source, check, ErrorKind::Name, sentence));
+                }
+            }
         }
-        let load = read_load(&read(folder, "workload.toml")?, &program)?;
-        Ok(Self { program, checks, load })
+        let load = match read(folder, "workload.toml").and_then(checked) {
+            Ok(source) => load::read(&source, &program, &mut findings),
+            Err(error) => {
+                findings.lose(error);
+                None
+            }
+        };
+        match load {
+            Some(load) => findings.into_result(Self { program, checks, load }),
+            None => Err(findings.into_result(()).expect_err("it says why there is no load")),
+        }
     }
 }
 
@@ -133,6 +184,12 @@ fn read(folder: &Path, file: &str) -> Result<Source> {
         ..Error::file(&name, "is not text in UTF-8")
     })?;
     Ok(Source::new(&name, &text))
+}
+
+/// A text that is not too long to be read.
+fn checked(source: Source) -> Result<Source> {
+    check_size(source.name(), source.text().len())?;
+    Ok(source)
 }
 
 fn check_size(name: &str, bytes: usize) -> Result<()> {

@@ -1,6 +1,7 @@
 //! Tokens of a file with their places, and a cursor over them.
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::keyword::keyword_meant;
 use crate::reserved::{is_no_routine, is_reserved};
 use crate::source::Source;
 use sqlparser::dialect::PostgreSqlDialect;
@@ -114,7 +115,6 @@ fn refuse_foreign(source: &Source, token: &Token, span: Span) -> Result<()> {
             | Token::LBrace
             | Token::RBrace
             | Token::Char(_)
-            | Token::RArrow
     );
     if known {
         return Ok(());
@@ -283,7 +283,8 @@ impl<'s> Cursor<'s> {
             Some(_) => format!("{what} is expected here"),
             None => format!("{what} is expected before the end"),
         };
-        self.error(self.span(), ErrorKind::Syntax, sentence)
+        let advice = keyword_meant(self.peek());
+        self.error(self.span(), ErrorKind::Syntax, sentence).advise(advice)
     }
 
     pub(crate) fn error(&self, span: Span, kind: ErrorKind, sentence: impl Into<String>) -> Error {

@@ -1,6 +1,7 @@
 //! Names of types: `numeric(12,2)`, `character varying(16)`, `integer[]`.
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::near::meant;
 use crate::token::Cursor;
 use crate::types::{DECIMAL_DIGITS_MAX, Numeric, SqlType};
 use sqlparser::tokenizer::{Span, Token};
@@ -164,6 +165,24 @@ fn parse_array(cursor: &mut Cursor<'_>, base: SqlType, from: usize) -> Result<Sq
     }
 }
 
+/// Names of types, for those that are misspelt.
+pub(crate) const TYPES: [&str; 14] = [
+    "bigint",
+    "boolean",
+    "char",
+    "character",
+    "date",
+    "decimal",
+    "double",
+    "integer",
+    "interval",
+    "numeric",
+    "smallint",
+    "timestamp",
+    "timestamptz",
+    "varchar",
+];
+
 fn unknown_type(cursor: &Cursor<'_>, name: &str, span: Span) -> Error {
     let advice = match name {
         "real" | "float4" => "write `double precision`",
@@ -173,11 +192,11 @@ fn unknown_type(cursor: &Cursor<'_>, name: &str, span: Span) -> Error {
         "time" | "timetz" => "write `timestamp`",
         "json" | "jsonb" | "xml" | "uuid" | "inet" => "write `varchar(n)`",
         "money" => "write `numeric(p,s)`",
-        "bit" | "oid" => "write `integer` or `bytea`",
+        "bit" | "oid" => "write `integer` or `bigint`",
         "name" | "refcursor" | "anyelement" | "anyarray" | "trigger" => "",
         _ => {
             let sentence = format!("there is no type `{name}`");
-            return cursor.error(span, ErrorKind::Name, sentence);
+            return cursor.error(span, ErrorKind::Name, sentence).advise(meant(name, TYPES));
         }
     };
     cursor.outside(span, &format!("the type `{name}`"), advice)

@@ -23,6 +23,29 @@ pub enum Code {
 }
 
 impl Code {
+    /// The procedures that are not left to the executor of plans.
+    fn generated(&self) -> &'static [&'static str] {
+        match self {
+            Self::Generated(shipped) => shipped.procedures(),
+            Self::Linked(linked) => linked.procedures(),
+            Self::Plans => &[],
+        }
+    }
+
+    /// Who carries out procedures of these names, in a few words for a report.
+    pub(crate) fn words(&self, procedures: &[&str]) -> String {
+        let of_plans = "the executor of plans";
+        let is_generated = |name: &&&str| self.generated().contains(*name);
+        let (all, generated) = (procedures.len(), procedures.iter().filter(is_generated).count());
+        match generated {
+            0 => of_plans.to_owned(),
+            _ if generated == all => "generated code".to_owned(),
+            some => {
+                format!("generated code for {some} of {all} procedures, {of_plans} for the others")
+            }
+        }
+    }
+
     /// The generated code of the workload called `name`: of the shipped, or of those that are linked beside them.
     ///
     /// # Errors
@@ -78,6 +101,16 @@ impl Shipped {
             "ycsb" => Self::Ycsb,
             _ => return None,
         })
+    }
+
+    /// The procedures that there is code for.
+    fn procedures(self) -> &'static [&'static str] {
+        match self {
+            Self::SmallBank => generated::smallbank::Tables::PROCEDURES,
+            Self::Tatp => generated::tatp::Tables::PROCEDURES,
+            Self::Tpcc => generated::tpcc::Tables::PROCEDURES,
+            Self::Ycsb => generated::ycsb::Tables::PROCEDURES,
+        }
     }
 
     /// Its code, which is compiled here: inlined elsewhere, it would be compiled there as well.
@@ -254,5 +287,20 @@ mod tests {
         }
         assert!(matches!(find("mine", 7), Err(FolderError::NoCode(_))));
         assert!(matches!(Code::find("tatp", 7, &[]), Err(FolderError::OtherCode(_))));
+    }
+
+    /// A report does not say of procedures that the executor carries out that generated code does.
+    #[test]
+    fn procedures_without_generated_code_are_counted() {
+        let code = Code::Generated(Shipped::SmallBank);
+        let all = generated::smallbank::Tables::PROCEDURES;
+        assert_eq!(code.words(all), "generated code");
+        let more: Vec<&str> = all.iter().copied().chain(["audit"]).collect();
+        let (some, count) = (all.len(), more.len());
+        let told = format!(
+            "generated code for {some} of {count} procedures, the executor of plans for the others"
+        );
+        assert_eq!(code.words(&more), told);
+        assert_eq!(Code::Plans.words(all), "the executor of plans");
     }
 }

@@ -44,7 +44,7 @@ const DESIGN_FILE: &str = "design.json";
 pub enum FolderError {
     /// Its texts are not in order.
     #[error(transparent)]
-    Sql(#[from] sql::Error),
+    Sql(#[from] sql::Errors),
     /// Its plans are not.
     #[error(transparent)]
     Plans(#[from] procedure::ReadError),
@@ -359,6 +359,11 @@ impl Stored {
     /// Who carries out its procedures.
     pub fn code(&self) -> &Code {
         &self.code
+    }
+
+    /// Who carries out its procedures, in a few words: procedures without generated code are left to the executor of plans.
+    pub fn code_words(&self) -> String {
+        self.code.words(self.procedures)
     }
 
     /// Units of scale.

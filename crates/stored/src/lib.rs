@@ -6,6 +6,7 @@
 //! design     how its tables are stored
 //! terminal   the calls of one thread
 //! code       who carries them out
+//! empty      plans that were made for no rows
 //! linked     code of workloads of one's own
 //! callers    procedures by name, for programs that bind arguments themselves
 //! check      what holds when nobody calls
@@ -22,6 +23,7 @@ mod callers;
 mod check;
 mod code;
 mod design;
+mod empty;
 mod folder;
 mod linked;
 mod names;
@@ -36,6 +38,7 @@ pub use callers::Callers;
 pub use check::own_words;
 pub use code::{Code, Ready};
 pub use design::{Division, Home};
+pub use empty::empty_table_warnings;
 pub use folder::{DesignOrigin, FolderError, Options, Stored, default_design, ensure_fits};
 pub use linked::LinkedCode;
 pub use prepared::{Arguments, Prepared};

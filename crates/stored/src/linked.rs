@@ -18,6 +18,7 @@ use value::Value;
 pub struct LinkedCode {
     workload: &'static str,
     fingerprint: u32,
+    procedures: &'static [&'static str],
     worlds: [Open; 2],
 }
 
@@ -28,7 +29,7 @@ impl LinkedCode {
     /// The code for databases of this process and of clusters.
     pub fn of<G: Generated + 'static>() -> Self {
         let (workload, fingerprint) = (G::WORKLOAD, G::FINGERPRINT);
-        Self { workload, fingerprint, worlds: [open::<G, LocalEnv>, open::<G, DynEnv>] }
+        Self { workload, fingerprint, procedures: G::PROCEDURES, worlds: [open::<G, LocalEnv>, open::<G, DynEnv>] }
     }
 
     /// The name of the workload that it was generated for.
@@ -39,6 +40,11 @@ impl LinkedCode {
     /// What it was generated for, see [`Workload::fingerprint`].
     pub fn fingerprint(&self) -> u32 {
         self.fingerprint
+    }
+
+    /// The procedures that there is code for.
+    pub(crate) fn procedures(&self) -> &'static [&'static str] {
+        self.procedures
     }
 
     pub(crate) fn open<E: Env>(

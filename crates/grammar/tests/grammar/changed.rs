@@ -22,7 +22,7 @@ fn postgresqls_parser_agrees_on_changed_texts() {
             (Ok(_), Err(error)) => taken.push(format!("{}\n{}\n{error}\n", case.name, case.text)),
             (Ok(_), Ok(_)) => read += 1,
             (Err(_), Err(_)) => refused += 1,
-            (Err(error), Ok(_)) if error.kind == ErrorKind::Syntax => {
+            (Err(error), Ok(_)) if error.first().kind == ErrorKind::Syntax => {
                 unlike.push(format!("{}\n{}\n{error}\n", case.name, case.text));
             }
             (Err(_), Ok(_)) => {}

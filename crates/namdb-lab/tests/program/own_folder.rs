@@ -156,3 +156,60 @@ fn rows_that_calls_do_not_leave_are_damage() {
     assert_eq!(code, Some(2), "{told}");
     assert!(told.contains("workload.toml:") && told.contains("is `visit` meant?"), "{told}");
 }
+
+/// Both commands need the same of a folder, and say where it is missing.
+#[test]
+fn a_column_that_nothing_is_said_of_is_refused_before_plans_are_made() {
+    let balance = "columns.balance = { uniform = [0, 20000], decimals = 2 }\n";
+    let folder = changed("not-said", balance, "");
+    for command in ["bench", "spade plan"] {
+        let output = namdb(&format!("{command} {}", folder.display()));
+        let told = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{command}: {told}");
+        let place = "workload.toml:5: nothing says how the column account.balance is drawn";
+        assert!(told.contains(place), "{command}: {told}");
+    }
+    fs::remove_dir_all(&folder).expect("the folder is ours");
+}
+
+#[test]
+fn plans_of_a_table_that_begins_empty_and_grows_are_warned_of() {
+    let drawn = "rows = { uniform = [0, 4] }\nfor_each = \"account\"\ncolumns.sender = { same = \"account.id\" }";
+    let folder = changed("empty", drawn, "rows = 0\ncolumns.sender = { constant = 1 }");
+    let (code, told, _) = bench(&folder, "");
+    assert_eq!(code, Some(0), "{told}");
+    let said = "table transfer is planned with 0 rows, but pay adds some";
+    assert!(told.contains(said) && told.contains("sent.1"), "{told}");
+    fs::remove_dir_all(&folder).expect("the folder is ours");
+}
+
+#[test]
+fn every_error_of_a_folder_is_reported_in_one_run() {
+    let folder = changed("errors", "frequency = 50", "frequncy = 50");
+    let edit = |file: &str, from: &str, to: &str| {
+        let path = folder.join(file);
+        let text = fs::read_to_string(&path).expect("it was copied");
+        assert!(text.contains(from), "{from}");
+        fs::write(&path, text.replacen(from, to, 1)).expect("there is room");
+    };
+    edit("schema.sql", "owner varchar(24)", "owner text");
+    edit("schema.sql", "CREATE INDEX", "CREATE INDX");
+    edit("procedures.sql", "WHERE id = payee", "WHERE id = paye");
+    edit("procedures.sql", "count(*), sum(amount)", "count(*), md5(note)");
+    for command in ["bench", "spade plan"] {
+        let output = namdb(&format!("{command} {}", folder.display()));
+        let told = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{command}: {told}");
+        for said in [
+            "/schema.sql:4:11: at `text`",
+            "is `INDEX` meant?",
+            "is `payee` meant?",
+            "PostgreSQL has `md5`",
+            "is `frequency` meant?",
+            "\n5 errors",
+        ] {
+            assert!(told.contains(said), "{command}: {said}: {told}");
+        }
+    }
+    fs::remove_dir_all(&folder).expect("the folder is ours");
+}

@@ -425,7 +425,7 @@ impl FolderArguments {
             DesignOrigin::Default => "the default design".to_owned(),
             DesignOrigin::Given => "a design".to_owned(),
         };
-        let words = format!("{units}, {}, {design}", code.words());
+        let words = format!("{units}, {}, {design}", stored.code_words());
         let options = json!({
             "folder": folder.display().to_string(),
             "units": stored.units(),

@@ -202,3 +202,28 @@ fn a_call_that_may_not_be_tried_again_says_that_it_met_others() {
         scope.spawn(|| pay(&ends));
     });
 }
+
+/// Threads that add to one row meet; a call that commits says how often it was tried again.
+#[test]
+fn a_committed_call_counts_its_retries() {
+    use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+    for plans_only in [false, true] {
+        let options = Options { sessions: 4, plans_only, ..options() };
+        let database = open("smallbank", "retries", &options);
+        let most = AtomicU32::new(0);
+        let pay = || {
+            let session = database.session().expect("there are lanes");
+            let mut call = session.call("deposit_checking").expect("the workload has it");
+            call.bind(0, 7).and_then(|call| call.bind(1, 1)).expect("both are numbers");
+            for _ in 0..2_000_000 {
+                call.execute().unwrap_or_else(|error| panic!("{error}"));
+                most.fetch_max(call.retries(), Relaxed);
+                if most.load(Relaxed) > 0 {
+                    return;
+                }
+            }
+        };
+        std::thread::scope(|scope| (0..4).for_each(|_| _ = scope.spawn(pay)));
+        assert!(most.into_inner() > 0, "no call was tried again, plans only: {plans_only}");
+    }
+}

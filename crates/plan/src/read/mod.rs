@@ -233,8 +233,9 @@ impl<'a> Reader<'a> {
             (false, true) => Ok(Expression::InitPlanOutput(number)),
             (true, true) => {
                 let sentence = format!(
-                    "${number} is a parameter of the statement and a column of an init plan, which PostgreSQL prints alike; \
-                     read what the sub-select gives (a max or min, say) into a variable by a statement of its own before"
+                    "the statement has variables and a sub-select that is computed first, such as (SELECT max(id) + 1 FROM t), and \
+                     PostgreSQL's plan calls one of each ${number}; compute it by a statement before, as in `SELECT max(id) + 1 \
+                     INTO next FROM t`, and write `next` here"
                 );
                 self.error(element, node, sentence)
             }

@@ -1,6 +1,7 @@
 //! The shipped workloads as they are drawn: what their specifications say of rows and calls.
 
 mod calls;
+mod defaults;
 mod parts;
 mod refused;
 mod tatp;

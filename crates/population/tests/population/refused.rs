@@ -48,7 +48,8 @@ fn what_cannot_be_drawn_is_told_with_its_place() {
     assert!(told(&LOAD_OF_NOTHING.replace("ROWS", "1"), 1).contains("b.id"));
     assert!(problem(id, id, 0).contains("there is at least one"));
     let said = problem("", id, 1);
-    assert!(said.contains("a.id") && said.contains("columns.id = "), "{said}");
+    assert!(said.starts_with("workload.toml:4: ") && said.contains("a.id"), "{said}");
+    assert!(said.contains("columns.id = "), "{said}");
     let said = problem(&format!("{id}\ncolumns.name = {{ text = [3, 6] }}"), id, 1);
     assert!(said.starts_with("a.name of workload.toml") && said.contains("6 characters"), "{said}");
     let said = problem("columns.id = { sequence = [1, \"a.rows\"] }", id, 10_000);

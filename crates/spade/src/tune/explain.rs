@@ -50,6 +50,7 @@ pub fn explain(facts: &Facts<'_>, judge: &Judge<'_, '_>, plan: &Plan) -> Tuning 
         memory: Memory { bytes_each: model.bytes_each(plan), budget: facts.chosen.budget },
         forecast: foretell::forecast_of(model, plan, &around[0]),
         baseline,
+        retries_percent: foretell::retries_percent(model, plan),
         tables,
         procedures,
         attributes: explainer.attributes(),

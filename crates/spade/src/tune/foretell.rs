@@ -158,7 +158,6 @@ pub fn foretell(
     }
     let chosen = &facts.chosen;
     let forecast = of_workload(model, plan);
-    let attempts = model.workload(plan).unwrap_or_default().pace.attempts;
     let lanes = f64::from(chosen.lanes) * f64::from(chosen.machines);
     let warnings = caveats::warnings(facts, model).into_iter().chain(given.warnings.clone());
     Ok(DesignForecast {
@@ -168,7 +167,7 @@ pub fn foretell(
         replicas: model.replicas,
         memory: Memory { bytes_each: model.bytes_each(plan), budget: chosen.budget },
         median_latency_us: rounded(median(&latencies(model, plan)) / 1e3),
-        retries_percent: rounded(100.0 * (1.0 - 1.0 / attempts.max(1.0))),
+        retries_percent: retries_percent(model, plan),
         loaded_latency_us: rounded(lanes * 1e6 / forecast.transactions_per_s[1]),
         forecast,
         tables: (0..plan.tables.len()).map(|at| table(facts, model, plan, at)).collect(),
@@ -283,6 +282,12 @@ fn median(values: &[(f64, f64)]) -> f64 {
         below >= half
     });
     found.map_or(0.0, |(value, _)| *value)
+}
+
+/// Attempts that are made again when all lanes are busy, of all, in percent.
+pub(super) fn retries_percent(model: &Model<'_>, plan: &Plan) -> f64 {
+    let attempts = model.workload(plan).unwrap_or_default().pace.attempts;
+    rounded(100.0 * (1.0 - 1.0 / attempts.max(1.0)))
 }
 
 #[cfg(test)]

@@ -68,10 +68,11 @@ impl Tuning {
         paragraph(
             page,
             &format!(
-                "{}, {}. {} of memory on each machine.",
+                "{}, {}. {} of memory on each machine. {:.1} % of attempts are made again.",
                 self.target.scale(),
                 self.target.cluster(),
-                bytes(self.memory.bytes_each)
+                bytes(self.memory.bytes_each),
+                self.retries_percent
             ),
         );
         let told = |share| {

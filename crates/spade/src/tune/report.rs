@@ -31,6 +31,8 @@ pub struct Tuning {
     pub forecast: Forecast,
     /// What the usual design without partitions should reach.
     pub baseline: Forecast,
+    /// Attempts that are made again when all lanes are busy, of all, in percent.
+    pub retries_percent: f64,
     /// The tables, in the order of the schema.
     pub tables: Vec<TableReport>,
     /// The procedures, in the order of the file.

@@ -63,6 +63,8 @@ impl Tuning {
             .map(|(stage, share)| format!("{stage} {:.0} %", 100.0 * share))
             .collect();
         put(text, &format!("  {:NAME_WIDTH$}{}", "stages when full", full.join(", ")));
+        let retries = format!("{:.1} %", self.retries_percent);
+        put(text, &format!("  {:NAME_WIDTH$}{retries}", "attempts made again"));
         let allowed = match self.memory.budget {
             Some(budget) => format!(" of {}", bytes(budget)),
             None => String::new(),

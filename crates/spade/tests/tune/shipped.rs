@@ -43,6 +43,18 @@ fn tuned_designs_are_forecast_to_be_faster_than_untuned_ones() {
     }
 }
 
+/// `tune` says what `forecast` and `verify` say of the same design.
+#[test]
+fn attempts_made_again_are_forecast_where_a_design_is_tuned() {
+    let measured = shipped_measurements();
+    let subject = Subject::shipped("tpcc");
+    let tuning = subject.tuned(&measured, &Options::default());
+    assert!(tuning.retries_percent > 0.0 && tuning.retries_percent < 100.0);
+    let line = format!("  {:24}{:.1} %\n", "attempts made again", tuning.retries_percent);
+    assert!(tuning.text(false).contains(&line), "{}", tuning.text(false));
+    assert!(tuning.html().contains("of attempts are made again"));
+}
+
 #[test]
 fn no_design_is_forecast_to_be_slower_than_the_untuned_one_on_any_number_of_machines() {
     let measured = shipped_measurements();

@@ -103,10 +103,12 @@ mod expectation;
 mod raw;
 mod read;
 mod rows;
+mod written;
 
 pub use amount::Amount;
 pub use distribution::{Alphabet, ArrayLength, Condition, Distribution, Draw, Literal, Range};
 pub use expectation::Expectation;
+pub(crate) use read::read;
 pub use read::read_load;
 
 /// What `workload.toml` says, checked against schema and procedures.
@@ -144,6 +146,8 @@ pub struct Machines {
 pub struct TableLoad {
     /// The table.
     pub table: String,
+    /// The line of `workload.toml` that its section begins in.
+    pub line: u32,
     /// Its rows after loading.
     pub rows: Rows,
     /// How columns are drawn, in the table's order; none where the workload has a loader of its own.

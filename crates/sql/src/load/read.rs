@@ -4,17 +4,21 @@ use super::convert::Converter;
 use super::raw::{
     Named, RawDistribution, RawLoad, RawMachines, RawProcedure, RawRows, RawSuccess, RawTable,
 };
+use super::written::{Written, written};
 use super::{Amount, Distribution, Draw, Expectation, Load, Machines, ProcedureLoad};
 use super::{Range as Bounds, Rows, TableLoad};
 use crate::catalog::{Table, TableColumn};
 use crate::error::{Error, ErrorKind, Result};
-use crate::near::meant;
+use crate::errors::{Errors, Findings};
+use crate::near::{meant, near};
 use crate::procedure::Procedure;
 use crate::program::Program;
 use crate::source::Source;
 use crate::types::SqlType;
 use sqlparser::tokenizer::Span;
-use std::collections::BTreeMap;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::mem::take;
 use std::ops::Range;
 use toml::Spanned;
 
@@ -28,40 +32,58 @@ const SHOWN_BYTES_MAX: usize = 128;
 ///
 /// # Errors
 ///
-/// A key that does not exist, a table, procedure or argument that is missing or unknown, or a draw that does not fit, with
-/// its place.
-pub fn read_load(source: &Source, program: &Program) -> Result<Load> {
-    let raw: RawLoad = toml::from_str(source.text()).map_err(|error| {
-        let range = error.span().unwrap_or(0..0);
-        let meant = meant_by(error.message());
-        place_error(source, range, error.message().to_owned()).advise(meant)
-    })?;
-    let reader =
-        LoadReader { source, program, units: *raw.units.get_ref(), rows: row_amounts(&raw.tables) };
-    if reader.units == 0 {
-        return Err(place_error(source, raw.units.span(), "there is at least one unit".to_owned()));
+/// Keys that do not exist, tables, procedures and arguments that are missing or unknown, and draws that do not fit, with
+/// their places.
+pub fn read_load(source: &Source, program: &Program) -> Result<Load, Errors> {
+    let mut findings = Findings::default();
+    match read(source, program, &mut findings) {
+        Some(load) => findings.into_result(load),
+        None => Err(findings.into_result(()).expect_err("it says why there is no load")),
     }
-    let load = Load {
-        machines: reader.machines(&raw.machines)?,
-        tables: reader.tables(&raw.tables)?,
-        procedures: reader.procedures(&raw.procedures)?,
-        name: reader.shown(raw.name)?,
-        unit: reader.shown(raw.unit)?,
-        units: reader.units,
-    };
-    reader.check_rows(&raw.tables, &load)?;
-    Ok(load)
 }
 
-/// The key or word that was meant by an unknown one, which stands first of all that the message puts in backticks; the known
-/// ones follow it.
-fn meant_by(message: &str) -> String {
-    if !["unknown field `", "unknown variant `"].iter().any(|begin| message.starts_with(begin)) {
-        return String::new();
+/// As [`read_load`], of a program in which some may be wrong already. `None` if anything is wrong in the load.
+pub(crate) fn read(source: &Source, program: &Program, findings: &mut Findings) -> Option<Load> {
+    let errors_before = findings.count();
+    let written = written(source, findings);
+    let load = written.and_then(|Written { mut raw, left_out }| {
+        let RawLoad { tables, procedures, .. } = &mut raw;
+        let known = program.catalog.tables.iter().map(|table| &*table.name);
+        correct(tables, &known.collect::<Vec<_>>(), no_table, (source, &mut *findings));
+        let known = program.procedures.iter().map(|procedure| &*procedure.name);
+        let known: Vec<&str> = known.collect();
+        correct(procedures.get_mut(), &known, no_procedure, (source, &mut *findings));
+        let (units, rows) = (*raw.units.get_ref(), row_amounts(&raw.tables));
+        let all = RefCell::new(take(findings));
+        let reader = LoadReader { source, program, units, rows, findings: all, left_out };
+        let load = reader.load(raw);
+        *findings = reader.findings.into_inner();
+        load
+    });
+    findings.sort_from(errors_before);
+    load.filter(|_| findings.count() == errors_before)
+}
+
+/// Reports unknown names that are near a known one without an entry, and takes their entries for its.
+fn correct<T>(
+    named: &mut Named<T>,
+    known: &[&str],
+    sentence: impl Fn(&str) -> String,
+    (source, findings): (&Source, &mut Findings),
+) {
+    let is_wrong = |name: &&Spanned<String>| {
+        !known.contains(&&**name.get_ref()) && !findings.is_damaged(name.get_ref())
+    };
+    let wrong: Vec<Spanned<String>> = named.keys().filter(is_wrong).cloned().collect();
+    for name in wrong {
+        let free = known.iter().copied().filter(|known| !named.contains_key(*known));
+        let Some(meant) = near(name.get_ref(), free) else { continue };
+        let error = place_error(source, name.span(), sentence(name.get_ref()));
+        findings.add(error.advise(format!("is `{meant}` meant?")));
+        if let Some(entry) = named.remove(&**name.get_ref()) {
+            named.insert(Spanned::new(name.span(), meant.to_owned()), entry);
+        }
     }
-    let mut words = message.split('`').skip(1).step_by(2);
-    let written = words.next().unwrap_or_default();
-    meant(written, words)
 }
 
 /// What draws are checked against.
@@ -70,6 +92,9 @@ pub(super) struct LoadReader<'a> {
     pub(super) program: &'a Program,
     pub(super) units: u64,
     rows: BTreeMap<String, Amount>,
+    findings: RefCell<Findings>,
+    /// Names whose entries are wrong, which is reported already.
+    left_out: BTreeSet<String>,
 }
 
 /// The rows of tables that are counted and not drawn.
@@ -94,7 +119,42 @@ impl LoadReader<'_> {
     /// That there is no such table.
     pub(super) fn no_table(&self, range: Range<usize>, name: &str) -> Error {
         let tables = self.program.catalog.tables.iter().map(|table| table.name.as_str());
-        self.error(range, format!("schema.sql has no table `{name}`")).advise(meant(name, tables))
+        self.error(range, no_table(name)).advise(meant(name, tables))
+    }
+
+    /// The value, or `None` with its error reported.
+    fn keep<T>(&self, read: Result<T>) -> Option<T> {
+        let report = |error: Error| {
+            // A table that could not be read is missing for that reason alone. Without a whole file, anything may be.
+            let mut findings = self.findings.borrow_mut();
+            if !findings.has_damaged(|name| error.sentence == no_table(name)) {
+                findings.add(error);
+            }
+        };
+        read.map_err(report).ok()
+    }
+
+    /// Whether an entry of this name, or its definition, is wrong, which is reported already.
+    fn is_damaged(&self, name: &str) -> bool {
+        self.left_out.contains(name) || self.findings.borrow().is_damaged(name)
+    }
+
+    fn load(&self, raw: RawLoad) -> Option<Load> {
+        let errors_before = self.findings.borrow().count();
+        if self.units == 0 {
+            let error = self.error(raw.units.span(), "there is at least one unit");
+            self.keep::<()>(Err(error));
+        }
+        let machines = self.keep(self.machines(&raw.machines));
+        let tables = self.tables(&raw.tables);
+        let procedures = self.procedures(&raw.procedures);
+        let (name, unit) = (self.keep(self.shown(raw.name)), self.keep(self.shown(raw.unit)));
+        let (machines, name, unit) = (machines?, name?, unit?);
+        let load = Load { name, unit, units: self.units, machines, tables, procedures };
+        if self.findings.borrow().count() == errors_before {
+            self.keep(self.check_rows(&raw.tables, &load))?;
+        }
+        Some(load)
     }
 
     /// Whether it takes draws to tell how many rows a table has.
@@ -147,24 +207,35 @@ impl LoadReader<'_> {
         Ok(Machines { count, threads, memory_gib, profile: raw.profile.clone() })
     }
 
-    fn tables(&self, all: &Named<RawTable>) -> Result<Vec<TableLoad>> {
-        if let Some((name, _)) =
-            all.iter().find(|(name, _)| self.program.catalog.position(name.get_ref()).is_none())
-        {
-            return Err(self.no_table(name.span(), name.get_ref()));
+    fn tables(&self, all: &Named<RawTable>) -> Vec<TableLoad> {
+        for (name, _) in all {
+            let is_known = self.program.catalog.position(name.get_ref()).is_some();
+            if !is_known && !self.is_damaged(name.get_ref()) {
+                self.keep::<()>(Err(self.no_table(name.span(), name.get_ref())));
+            }
         }
         let mut tables = Vec::new();
         for table in &self.program.catalog.tables {
-            let Some(raw) = all.get(&*table.name) else {
-                let sentence = format!("[tables] does not say how many rows `{}` has", table.name);
-                return Err(self.error(0..0, sentence));
-            };
-            tables.push(self.table(table, raw, all)?);
+            match all.get_key_value(&*table.name) {
+                Some((name, raw)) => tables.extend(self.keep(self.table(table, (name, raw), all))),
+                None if self.left_out.contains(&table.name) => {}
+                None => {
+                    let sentence =
+                        format!("[tables] does not say how many rows `{}` has", table.name);
+                    self.keep::<()>(Err(self.error(0..0, sentence)));
+                }
+            }
         }
-        Ok(tables)
+        tables
     }
 
-    fn table(&self, table: &Table, raw: &RawTable, all: &Named<RawTable>) -> Result<TableLoad> {
+    fn table(
+        &self,
+        table: &Table,
+        (name, raw): (&Spanned<String>, &RawTable),
+        all: &Named<RawTable>,
+    ) -> Result<TableLoad> {
+        let line = self.source.location(name.span().start).line as u32;
         let of_parent = match &raw.for_each {
             Some(parent) => self.columns_of_parent(parent, all)?,
             None => Vec::new(),
@@ -176,8 +247,8 @@ impl LoadReader<'_> {
             nullable: column.nullable,
         });
         let converter = Converter { reader: self, earlier: of_parent, counts_rows: true };
-        let columns = self.drawn(&raw.columns, columns.collect(), "column", None, converter)?;
-        Ok(TableLoad { table: table.name.clone(), rows, columns })
+        let columns = self.drawn(&raw.columns, columns.collect(), "column", None, converter);
+        Ok(TableLoad { table: table.name.clone(), line, rows, columns })
     }
 
     /// What the parent's rows are known by, which a row may refer to.
@@ -233,7 +304,8 @@ impl LoadReader<'_> {
     fn check_rows(&self, raw: &Named<RawTable>, load: &Load) -> Result<()> {
         let expectation = Expectation::new(load, load.units);
         for (name, table) in raw {
-            if expectation.rows(name.get_ref()).is_some() {
+            let is_known = load.table(name.get_ref()).is_some();
+            if !is_known || expectation.rows(name.get_ref()).is_some() {
                 continue;
             }
             let sentence = "nobody can tell how many rows this makes on the average; use `uniform`, `one_of`, \
@@ -243,39 +315,40 @@ impl LoadReader<'_> {
         Ok(())
     }
 
-    fn procedures(&self, raw: &Spanned<Named<RawProcedure>>) -> Result<Vec<ProcedureLoad>> {
+    fn procedures(&self, raw: &Spanned<Named<RawProcedure>>) -> Vec<ProcedureLoad> {
         for name in raw.get_ref().keys() {
-            if self.program.procedure(name.get_ref()).is_none() {
-                let sentence = format!("procedures.sql has no procedure `{}`", name.get_ref());
+            let is_known = self.program.procedure(name.get_ref()).is_some();
+            if !is_known && !self.is_damaged(name.get_ref()) {
+                let sentence = no_procedure(name.get_ref());
                 let names = self.program.procedures.iter().map(|one| one.name.as_str());
                 let meant = meant(name.get_ref(), names);
-                return Err(self.error(name.span(), sentence).advise(meant));
+                self.keep::<()>(Err(self.error(name.span(), sentence).advise(meant)));
             }
         }
         let mut procedures = Vec::new();
-        let mut sum = 0.0;
+        let mut is_called = false;
         for procedure in &self.program.procedures {
-            let Some((name, one)) =
-                raw.get_ref().iter().find(|(name, _)| *name.get_ref() == procedure.name)
+            let mut entries = raw.get_ref().iter();
+            let Some((name, one)) = entries.find(|(name, _)| *name.get_ref() == procedure.name)
             else {
-                let sentence =
-                    format!("[procedures] does not say how often `{}` is called", procedure.name);
-                return Err(self.error(raw.span().start..raw.span().start, sentence));
+                if !self.left_out.contains(&procedure.name) {
+                    let sentence = format!(
+                        "[procedures] does not say how often `{}` is called",
+                        procedure.name
+                    );
+                    let place = raw.span().start..raw.span().start;
+                    self.keep::<()>(Err(self.error(place, sentence)));
+                }
+                is_called = true;
+                continue;
             };
-            let frequency = *one.frequency.get_ref();
-            if !(frequency.is_finite() && frequency >= 0.0) {
-                return Err(self.error(one.frequency.span(), "a frequency is 0 or more"));
-            }
-            sum += frequency;
-            let mut load = self.procedure(procedure, one, name.span(), frequency)?;
-            load.succeeds = self.share(one)?;
-            load.rows = self.row_changes(procedure, &one.rows)?;
-            procedures.push(load);
+            is_called |= *one.frequency.get_ref() > 0.0;
+            procedures.extend(self.keep(self.procedure(procedure, one, name.span())));
         }
-        if sum <= 0.0 {
-            return Err(self.error(raw.span(), "at least one frequency is more than 0"));
+        if !is_called && self.left_out.is_empty() {
+            self.keep::<()>(Err(self.error(raw.span(), "at least one frequency is more than 0")));
         }
-        Ok(procedures)
+        procedures
     }
 
     /// The share of calls that succeed, as bounds.
@@ -298,8 +371,11 @@ impl LoadReader<'_> {
         procedure: &Procedure,
         raw: &RawProcedure,
         place: Range<usize>,
-        frequency: f64,
     ) -> Result<ProcedureLoad> {
+        let frequency = *raw.frequency.get_ref();
+        if !(frequency.is_finite() && frequency >= 0.0) {
+            return Err(self.error(raw.frequency.span(), "a frequency is 0 or more"));
+        }
         let inputs = procedure.inputs().map(|(_, variable)| Drawn {
             name: &variable.name,
             sql_type: &variable.sql_type,
@@ -309,9 +385,14 @@ impl LoadReader<'_> {
         let needed = if idle { None } else { Some(place) };
         let converter = Converter { reader: self, earlier: Vec::new(), counts_rows: false };
         let inputs = inputs.collect();
-        let arguments = self.drawn(&raw.arguments, inputs, "parameter", needed, converter)?;
+        let arguments = self.drawn(&raw.arguments, inputs, "parameter", needed, converter);
+        let succeeds = self.keep(self.share(raw)).flatten();
+        // Which tables a body changes is not known if it is wrong.
+        let rows = match self.is_damaged(&procedure.name) {
+            true => Vec::new(),
+            false => self.row_changes(procedure, &raw.rows)?,
+        };
         let procedure = procedure.name.clone();
-        let (succeeds, rows) = (None, Vec::new());
         Ok(ProcedureLoad { procedure, frequency, succeeds, rows, arguments })
     }
 
@@ -323,7 +404,7 @@ impl LoadReader<'_> {
         what: &str,
         needed: Option<Range<usize>>,
         mut converter: Converter<'_>,
-    ) -> Result<Vec<(String, Distribution)>> {
+    ) -> Vec<(String, Distribution)> {
         for name in raw.keys() {
             if !wanted.iter().any(|one| one.name == name.get_ref()) {
                 let sentence = format!("there is no {what} `{}`", name.get_ref());
@@ -332,30 +413,38 @@ impl LoadReader<'_> {
                     none if none.is_empty() => format!("there is {}", names.join(", ")),
                     meant => meant,
                 };
-                return Err(self.error(name.span(), sentence).advise(advice));
+                self.keep::<()>(Err(self.error(name.span(), sentence).advise(advice)));
             }
         }
         let mut drawn = Vec::new();
         for one in wanted {
-            match (raw.get(one.name), &needed) {
-                (Some(raw), _) => {
-                    let distribution = converter.distribution(raw, one.sql_type)?;
-                    if !one.nullable && distribution.null > 0.0 {
-                        let sentence = format!("`{}` is NOT NULL", one.name);
-                        return Err(self.error(raw.span(), sentence));
-                    }
-                    converter.earlier.push((one.name.to_owned(), one.sql_type.clone()));
-                    drawn.push((one.name.to_owned(), distribution));
-                }
-                (None, Some(place)) => {
+            let Some(raw) = raw.get(one.name) else {
+                if let Some(place) = needed.clone().filter(|_| !self.left_out.contains(one.name)) {
                     let sentence = format!("nothing says how the {what} `{}` is drawn", one.name);
-                    return Err(self.error(place.clone(), sentence));
+                    self.keep::<()>(Err(self.error(place, sentence)));
                 }
-                (None, None) => {}
+                continue;
+            };
+            let distribution = self.keep(converter.distribution(raw, one.sql_type));
+            if let Some(distribution) = distribution {
+                if !one.nullable && distribution.null > 0.0 {
+                    let sentence = format!("`{}` is NOT NULL", one.name);
+                    self.keep::<()>(Err(self.error(raw.span(), sentence)));
+                }
+                drawn.push((one.name.to_owned(), distribution));
             }
+            converter.earlier.push((one.name.to_owned(), one.sql_type.clone()));
         }
-        Ok(drawn)
+        drawn
     }
+}
+
+fn no_procedure(name: &str) -> String {
+    format!("procedures.sql has no procedure `{name}`")
+}
+
+fn no_table(name: &str) -> String {
+    format!("schema.sql has no table `{name}`")
 }
 
 /// An argument or column that is to be drawn.

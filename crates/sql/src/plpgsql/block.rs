@@ -2,6 +2,7 @@
 
 use super::{Compiler, Enclosing};
 use crate::error::Result;
+use crate::keyword::keyword_meant;
 use crate::procedure::{Block, Statement, StatementKind};
 use sqlparser::tokenizer::{Span, Token};
 
@@ -77,8 +78,11 @@ impl Compiler<'_> {
                 if compiler.cursor.is_at_end() {
                     return Err(compiler.cursor.expected("`END`"));
                 }
-                let span = compiler.cursor.span();
-                let kind = compiler.statement()?;
+                let (from, span) = (compiler.cursor.position(), compiler.cursor.span());
+                let kind = match compiler.statement() {
+                    Ok(kind) => kind,
+                    Err(error) => compiler.skip_statement(from, error)?,
+                };
                 let statement = Statement { line: compiler.line(span), kind };
                 compiler.pass(&statement);
                 statements.push(statement);
@@ -154,8 +158,8 @@ impl Compiler<'_> {
             }
             _ => {
                 let shown = self.source.piece(span);
-                return self
-                    .syntax(span, format!("`{shown}` is no variable and begins no statement"));
+                let sentence = format!("`{shown}` is no variable and begins no statement");
+                return self.syntax(span, sentence).advise(keyword_meant(self.cursor.peek()));
             }
         };
         self.outside(span, word, advice)

@@ -37,10 +37,10 @@ impl Compiler<'_> {
 
     /// A condition, `THEN`, and what is done.
     fn branch(&mut self, ends: &mut Assigned) -> Result<(Formula, Vec<Statement>)> {
-        let span = self.cursor.span();
-        let tokens = self.until_word("THEN")?;
-        let condition = self.condition_formula(&tokens, span)?;
-        Ok((condition, self.way(ends)?))
+        let (from, span) = (self.cursor.position(), self.cursor.span());
+        let condition = self.until_word("THEN");
+        let condition = condition.and_then(|tokens| self.condition_formula(&tokens, span));
+        Ok((self.or_any_truth(from, condition)?, self.way(ends)?))
     }
 
     /// Tokens up to `word`, which is taken, too.
@@ -56,12 +56,13 @@ impl Compiler<'_> {
         let operand = if self.cursor.is_word("WHEN") { None } else { Some(self.case_operand()?) };
         let (mut branches, mut ends) = (Vec::new(), Assigned::nowhere());
         while self.cursor.accept_word("WHEN") {
-            let span = self.cursor.span();
-            let tokens = self.until_word("THEN")?;
-            let condition = match &operand {
-                Some((variable, _)) => self.case_condition(*variable, &tokens, span)?,
-                None => self.condition_formula(&tokens, span)?,
-            };
+            let (from, span) = (self.cursor.position(), self.cursor.span());
+            let tokens = self.until_word("THEN");
+            let condition = tokens.and_then(|tokens| match &operand {
+                Some((variable, _)) => self.case_condition(*variable, &tokens, span),
+                None => self.condition_formula(&tokens, span),
+            });
+            let condition = self.or_any_truth(from, condition)?;
             branches.push((condition, self.way(&mut ends)?));
         }
         if branches.is_empty() {

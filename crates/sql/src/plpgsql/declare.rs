@@ -15,42 +15,51 @@ impl Compiler<'_> {
         declared: &mut Vec<(usize, Option<Formula>)>,
     ) -> Result<()> {
         while !self.cursor.is_word("BEGIN") && !self.cursor.is_word("DECLARE") {
-            let (name, place) = self.cursor.name("a variable's name or `BEGIN`")?;
-            if self.names.is_declared(&name) {
-                let sentence = format!("`{name}` is declared twice in this block");
-                return Err(self.cursor.error(place, ErrorKind::Name, sentence));
+            let from = self.cursor.position();
+            match self.declaration() {
+                Ok(one) => declared.extend(one),
+                Err(error) => self.skip_declaration(from, error)?,
             }
-            if self.cursor.accept_words(&["ALIAS", "FOR"]) {
-                self.alias(&name)?;
-                continue;
-            }
-            let is_constant = self.cursor.accept_word("CONSTANT");
-            let span = self.cursor.span();
-            if self.cursor.is_word("CURSOR")
-                || self.cursor.is_word("NO") && self.cursor.is_word_at(1, "SCROLL")
-            {
-                return Err(self.outside(span, "a cursor", "write FOR row IN query LOOP"));
-            }
-            let sql_type = self.declared_type()?;
-            if sql_type == SqlType::Void {
-                return Err(self.type_error(span, "a variable cannot be void"));
-            }
-            let is_not_null = self.cursor.accept_words(&["NOT", "NULL"]);
-            let variable = self.add_variable(&name, sql_type.clone(), place);
-            if sql_type == SqlType::Record(Vec::new()) {
-                self.open_records.push(variable);
-            }
-            let value = self.initial(&sql_type, variable)?;
-            if is_not_null && value.is_none() {
-                let sentence = format!("`{name}` is NOT NULL and begins as null");
-                return Err(self.syntax(place, sentence));
-            }
-            self.variables[variable].is_constant = is_constant;
-            self.variables[variable].is_not_null = is_not_null;
-            self.names.declare(&name, variable);
-            declared.push((variable, value));
         }
         Ok(())
+    }
+
+    /// One variable with its first value; `None` for another name of a variable.
+    fn declaration(&mut self) -> Result<Option<(usize, Option<Formula>)>> {
+        let (name, place) = self.cursor.name("a variable's name or `BEGIN`")?;
+        if self.names.is_declared(&name) {
+            let sentence = format!("`{name}` is declared twice in this block");
+            return Err(self.cursor.error(place, ErrorKind::Name, sentence));
+        }
+        if self.cursor.accept_words(&["ALIAS", "FOR"]) {
+            self.alias(&name)?;
+            return Ok(None);
+        }
+        let is_constant = self.cursor.accept_word("CONSTANT");
+        let span = self.cursor.span();
+        if self.cursor.is_word("CURSOR")
+            || self.cursor.is_word("NO") && self.cursor.is_word_at(1, "SCROLL")
+        {
+            return Err(self.outside(span, "a cursor", "write FOR row IN query LOOP"));
+        }
+        let sql_type = self.declared_type()?;
+        if sql_type == SqlType::Void {
+            return Err(self.type_error(span, "a variable cannot be void"));
+        }
+        let is_not_null = self.cursor.accept_words(&["NOT", "NULL"]);
+        let variable = self.add_variable(&name, sql_type.clone(), place);
+        if sql_type == SqlType::Record(Vec::new()) {
+            self.open_records.push(variable);
+        }
+        let value = self.initial(&sql_type, variable)?;
+        if is_not_null && value.is_none() {
+            let sentence = format!("`{name}` is NOT NULL and begins as null");
+            return Err(self.syntax(place, sentence));
+        }
+        self.variables[variable].is_constant = is_constant;
+        self.variables[variable].is_not_null = is_not_null;
+        self.names.declare(&name, variable);
+        Ok(Some((variable, value)))
     }
 
     fn initial(&mut self, sql_type: &SqlType, variable: usize) -> Result<Option<Formula>> {

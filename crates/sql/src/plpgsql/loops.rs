@@ -12,17 +12,13 @@ impl Compiler<'_> {
     pub(super) fn loop_statement(&mut self, label: Option<String>) -> Result<StatementKind> {
         // A loop is a label of its own variable.
         self.names.open(label.as_deref());
-        let over = if self.cursor.accept_word("LOOP") {
-            Over::Forever
-        } else if self.cursor.accept_word("WHILE") {
-            let span = self.cursor.span();
-            let tokens = self.until_word("LOOP")?;
-            Over::While(self.condition_formula(&tokens, span)?)
-        } else if self.cursor.accept_word("FOREACH") {
-            self.foreach()?
-        } else {
-            self.cursor.expect_word("FOR")?;
-            self.for_loop()?
+        let from = self.cursor.position();
+        let over = match self.loop_head() {
+            Ok(over) => over,
+            Err(error) => {
+                self.skip_head(from, "LOOP", error)?;
+                Over::Forever
+            }
         };
         self.enclosing.push(Enclosing::new(label.clone(), true));
         let before = match over {
@@ -38,6 +34,22 @@ impl Compiler<'_> {
         self.end_label(label.as_deref())?;
         self.semicolon()?;
         Ok(StatementKind::Loop { label, over, body })
+    }
+
+    /// What is looped over, up to `LOOP`.
+    fn loop_head(&mut self) -> Result<Over> {
+        if self.cursor.accept_word("LOOP") {
+            Ok(Over::Forever)
+        } else if self.cursor.accept_word("WHILE") {
+            let span = self.cursor.span();
+            let tokens = self.until_word("LOOP")?;
+            Ok(Over::While(self.condition_formula(&tokens, span)?))
+        } else if self.cursor.accept_word("FOREACH") {
+            self.foreach()
+        } else {
+            self.cursor.expect_word("FOR")?;
+            self.for_loop()
+        }
     }
 
     fn for_loop(&mut self) -> Result<Over> {

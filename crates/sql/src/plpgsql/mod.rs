@@ -13,11 +13,13 @@ mod declare;
 mod embed;
 mod loops;
 mod raise;
+mod recover;
 mod statement;
 
 use crate::catalog::Catalog;
 use crate::embedded::EmbeddedStatement;
 use crate::error::{Error, ErrorKind, Result};
+use crate::errors::Findings;
 use crate::expression::Expr;
 use crate::parse;
 use crate::procedure::{Formula, Returns, Variable};
@@ -31,6 +33,7 @@ use crate::types::SqlType;
 pub(crate) use assigned::Assigned;
 use sqlparser::ast;
 use sqlparser::tokenizer::{Span, TokenWithSpan};
+use std::collections::BTreeSet;
 
 /// Deepest nesting of blocks, loops and branches.
 const NESTING_MAX: u32 = 64;
@@ -54,6 +57,10 @@ pub(crate) struct Compiler<'a> {
     /// What `EXIT` may name, innermost last.
     pub(crate) enclosing: Vec<Enclosing>,
     pub(crate) nesting: u32,
+    /// What is wrong so far.
+    pub(crate) findings: Findings,
+    /// Variables whose declaration or columns are not known, since a statement is wrong.
+    pub(crate) lost: BTreeSet<String>,
 }
 
 /// A variable by position, and a field of it if it is a record.

@@ -4,9 +4,11 @@ use super::coerce::{Context, converts_implicitly};
 use super::operator::comparison_type;
 use super::scope::Scope;
 use super::{Resolver, ident_name, object_parts};
+use crate::built_in::{built_in, is_built_in};
 use crate::error::{Error, ErrorKind, Result};
 use crate::expression::{Expr, ExprKind};
 use crate::function::{Function, SIGNATURES, Signature, Takes, WITHOUT_PARENTHESES};
+use crate::near::meant;
 use crate::types::SqlType;
 use sqlparser::ast::{self, FunctionArg, FunctionArgExpr, FunctionArguments};
 use sqlparser::tokenizer::Span;
@@ -40,6 +42,7 @@ impl Resolver<'_> {
                 self.type_error(span, format!("FILTER is for aggregates, and `{name}` is none"))
             );
         }
+        self.check_function(&name, span)?;
         let nodes = self.plain_arguments(&name, &function.args, span)?;
         self.call_named(scope, &name, &nodes, span)
     }
@@ -61,9 +64,15 @@ impl Resolver<'_> {
         arguments: &'n FunctionArguments,
         span: Span,
     ) -> Result<Vec<&'n ast::Expr>> {
+        let is_bare = WITHOUT_PARENTHESES.contains(&name);
         let list = match arguments {
-            FunctionArguments::None if WITHOUT_PARENTHESES.contains(&name) => return Ok(Vec::new()),
-            FunctionArguments::List(list) if !WITHOUT_PARENTHESES.contains(&name) => list,
+            FunctionArguments::None if is_bare => return Ok(Vec::new()),
+            FunctionArguments::List(list) if !is_bare => list,
+            FunctionArguments::List(list) if list.args.len() == 1 && name != "current_date" => {
+                let what = format!("{name} with a precision");
+                let advice = "leave the precision out, or take it off with date_trunc";
+                return Err(self.outside(span, &what, advice));
+            }
             _ => {
                 return Err(self.error(
                     span,
@@ -148,9 +157,6 @@ impl Resolver<'_> {
     /// The function of that name that the arguments fit best [PostgreSQL 15, 10.3].
     fn signature_call(&self, name: &str, values: Vec<Expr>, span: Span) -> Result<Expr> {
         let named: Vec<&Signature> = SIGNATURES.iter().filter(|one| one.name == name).collect();
-        if named.is_empty() {
-            return Err(self.unknown_function(name, span));
-        }
         let fits = |signature: &&&Signature| {
             signature.takes.len() == values.len()
                 && signature.takes.iter().zip(&values).all(|(takes, value)| {
@@ -217,22 +223,84 @@ impl Resolver<'_> {
         Ok(Expr::new(ExprKind::Function { function: signature.function, arguments }, sql_type))
     }
 
-    fn unknown_function(&self, name: &str, span: Span) -> Error {
-        let advice = match name {
-            "nextval" | "currval" | "setval" | "lastval" => "keep the counter in a column of a row",
-            "date_part" => "write EXTRACT(field FROM time)",
-            "format" => "put the text together with ||",
-            "initcap" | "translate" | "regexp_replace" | "split_part" => {
-                "use substr, replace and ||"
-            }
-            "power" | "sqrt" | "exp" | "ln" | "log" => {
-                "compute it outside and pass it as an argument"
-            }
-            "row_number" | "rank" | "lag" | "lead" => "count in a loop",
-            "string_agg" | "json_agg" => "return the rows",
-            _ => "write what it does at this place, or pass its result as an argument",
+    /// Refuses a function that namdb cannot call, before its arguments are looked at.
+    pub(super) fn check_function(&self, name: &str, span: Span) -> Result<()> {
+        if ANY_TYPES.contains(&name) || SIGNATURES.iter().any(|one| one.name == name) {
+            return Ok(());
+        }
+        Err(self.unsupported_function(name, span))
+    }
+
+    fn unsupported_function(&self, name: &str, span: Span) -> Error {
+        if self.names.is_routine(name) {
+            let sentence =
+                format!("`{name}` is a procedure of this file, and no procedure calls another yet");
+            let error = self.error(span, ErrorKind::Outside, sentence);
+            return error.advise("write its statements here");
+        }
+        if is_built_in(name) || NO_PARENTHESES_YET.contains(&name) {
+            let sentence = format!("PostgreSQL has `{name}`, but namdb does not support it yet");
+            return self.error(span, ErrorKind::Outside, sentence).advise(instead_of(name));
+        }
+        let sentence = format!("neither PostgreSQL nor this file has a function `{name}`");
+        let advice = match meant(name, ANY_TYPES.into_iter().chain(built_in())) {
+            none if none.is_empty() => "write what it computes here".to_owned(),
+            meant => meant,
         };
-        self.outside(span, &format!("the function `{name}`"), advice)
+        self.error(span, ErrorKind::Name, sentence).advise(advice)
+    }
+}
+
+/// Functions that take arguments of any types.
+const ANY_TYPES: [&str; 5] = ["coalesce", "concat", "greatest", "least", "nullif"];
+
+/// Names that PostgreSQL calls without parentheses and namdb does not support.
+const NO_PARENTHESES_YET: [&str; 8] = [
+    "current_catalog",
+    "current_role",
+    "current_schema",
+    "current_time",
+    "current_user",
+    "localtime",
+    "session_user",
+    "user",
+];
+
+/// What to write instead of a function of PostgreSQL.
+fn instead_of(name: &str) -> &'static str {
+    match name {
+        "nextval" | "currval" | "setval" | "lastval" => "keep the counter in a column of a row",
+        "date_part" => "write EXTRACT(field FROM time)",
+        "make_interval" => "multiply: n * interval '1 day', and so on for other units",
+        "make_date" | "make_timestamp" | "to_date" | "to_timestamp" => {
+            "pass the time as an argument, or CAST its text"
+        }
+        "age" => "subtract the times",
+        "format" | "concat_ws" => "put the text together with ||",
+        "initcap" | "translate" | "regexp_replace" | "split_part" | "overlay" => {
+            "use substr, replace and ||"
+        }
+        "starts_with" => "write LIKE 'text%'",
+        "current_user" | "session_user" | "current_role" | "user" => {
+            "namdb has no users in SQL: pass the name as an argument"
+        }
+        "current_time" | "localtime" | "timeofday" => "use current_timestamp or localtimestamp",
+        "statement_timestamp" => "use clock_timestamp()",
+        "current_catalog" | "current_schema" | "current_database" | "version" => {
+            "pass it as an argument"
+        }
+        "gen_random_uuid" | "md5" | "sha256" | "power" | "pow" | "sqrt" | "exp" | "ln" | "log" => {
+            "compute it in the client and pass it as an argument"
+        }
+        "row_number" | "rank" | "lag" | "lead" => "count in a loop",
+        "string_agg" | "json_agg" | "jsonb_agg" => {
+            "return the rows, and put them together in the client"
+        }
+        "pg_sleep" | "pg_notify" => "leave it out",
+        _ if name.starts_with("pg_advisory") || name.starts_with("pg_try_advisory") => {
+            "lock a row with SELECT ... FOR UPDATE"
+        }
+        _ => "compute it in the client and pass it as an argument, or write what it does here",
     }
 }
 

@@ -285,6 +285,9 @@ impl Resolver<'_> {
                 (FromKind::Series(values), vec![field(&single, sql_type)])
             }
             _ => {
+                if !["unnest", "generate_series"].contains(&function) {
+                    self.check_function(function, span)?;
+                }
                 let advice =
                     "write tables, sub-selects, unnest(array) or generate_series(low, high)";
                 return Err(self.outside(

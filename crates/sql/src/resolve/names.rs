@@ -1,5 +1,7 @@
 //! What the names of variables mean at a place of a procedure.
 
+use std::rc::Rc;
+
 /// The variables that are visible, innermost block last.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Names {
@@ -8,6 +10,8 @@ pub(crate) struct Names {
     pub(crate) columns_win: bool,
     /// The parameters that `$1` and so on mean, by variable.
     pub(crate) positional: Vec<usize>,
+    /// The procedures of the file; none may call another.
+    routines: Rc<[String]>,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -17,6 +21,16 @@ struct Level {
 }
 
 impl Names {
+    /// No variables yet, in a file with these procedures.
+    pub(crate) fn in_file(routines: Rc<[String]>) -> Self {
+        Self { routines, ..Self::default() }
+    }
+
+    /// Whether the file has a procedure called `name`.
+    pub(crate) fn is_routine(&self, name: &str) -> bool {
+        self.routines.iter().any(|routine| routine == name)
+    }
+
     /// Opens a block; its variables hide those further out.
     pub(crate) fn open(&mut self, label: Option<&str>) {
         self.levels.push(Level { label: label.map(str::to_owned), entries: Vec::new() });

@@ -1,6 +1,7 @@
 //! What stands around the body of a routine.
 
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
+use crate::keyword::misspelt;
 use crate::plpgsql::Compiler;
 use crate::procedure::{Parameter, Returns, RoutineKind, Volatility};
 use sqlparser::tokenizer::{Span, Token, TokenWithSpan};
@@ -24,6 +25,9 @@ pub(super) enum Language {
     PlPgSql,
     Sql,
 }
+
+/// Words of statements that belong into the schema.
+const TABLE_WORDS: [&str; 4] = ["TABLE", "INDEX", "UNIQUE", "ALTER"];
 
 /// What stands behind the parameters, as far as it has been read.
 #[derive(Default)]
@@ -68,10 +72,8 @@ impl Compiler<'_> {
     }
 
     fn routine_kind(&mut self, start: Span) -> Result<RoutineKind> {
-        let advice =
-            "a file of procedures has CREATE FUNCTION and CREATE PROCEDURE and nothing else";
         if !self.cursor.accept_word("CREATE") {
-            return Err(self.cursor.outside(start, "this statement", advice));
+            return Err(self.no_routine(start));
         }
         self.cursor.accept_words(&["OR", "REPLACE"]);
         if self.cursor.accept_word("FUNCTION") {
@@ -79,8 +81,27 @@ impl Compiler<'_> {
         } else if self.cursor.accept_word("PROCEDURE") {
             Ok(RoutineKind::Procedure)
         } else {
-            Err(self.cursor.outside(start, "this statement", advice))
+            Err(self.no_routine(start))
         }
+    }
+
+    /// That the statement at `start` makes no procedure; the cursor is at the word that says so.
+    fn no_routine(&self, start: Span) -> Error {
+        if let Some(word) = self.cursor.peek().and_then(misspelt) {
+            let shown = self.cursor.span();
+            let words = self.source.slice(Span::new(start.start, shown.end));
+            let sentence = format!("PostgreSQL has no statement `{words}`");
+            let error = self.cursor.error(shown, ErrorKind::Syntax, sentence);
+            return error.advise(format!("is `{word}` meant?"));
+        }
+        let advice = match self.cursor.peek() {
+            Some(Token::Word(word)) if TABLE_WORDS.contains(&&*word.value.to_uppercase()) => {
+                "move it to schema.sql"
+            }
+            _ => "leave it out",
+        };
+        let what = "a statement other than CREATE FUNCTION and CREATE PROCEDURE";
+        self.cursor.outside(start, what, advice)
     }
 
     fn routine_name(&mut self) -> Result<String> {

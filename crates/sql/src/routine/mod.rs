@@ -10,53 +10,110 @@ mod sql_body;
 
 use crate::catalog::Catalog;
 use crate::error::{Error, ErrorKind, Result};
+use crate::errors::{Errors, Findings};
 use crate::plpgsql::{Assigned, Compiler};
 use crate::procedure::{Body, Procedure, Returns, Variable};
 use crate::resolve::names::Names;
 use crate::source::Source;
-use crate::token::{Cursor, tokenize};
+use crate::token::{Cursor, name_of, token_is_word, tokenize};
 use crate::types::SqlType;
 use header::{Header, Language};
 use sqlparser::tokenizer::{Span, Token, TokenWithSpan};
+use std::collections::BTreeSet;
+use std::mem::take;
+use std::rc::Rc;
 
 /// Reads the functions and procedures of `procedures.sql` over the tables of `catalog`.
 ///
 /// # Errors
 ///
-/// What PostgreSQL would refuse, and what it takes and we do not, with its place.
-pub fn read_procedures(source: &Source, catalog: &Catalog) -> Result<Vec<Procedure>> {
-    let tokens = tokenize(source, 0, source.text())?;
+/// All that PostgreSQL would refuse, and that it takes and we do not, with its places.
+pub fn read_procedures(
+    source: &Source,
+    catalog: &Catalog,
+) -> std::result::Result<Vec<Procedure>, Errors> {
+    let mut findings = Findings::default();
+    let procedures = read(source, catalog, &mut findings);
+    findings.into_result(procedures)
+}
+
+/// As [`read_procedures`]; gives the procedures whose headers could be read.
+pub(crate) fn read(source: &Source, catalog: &Catalog, findings: &mut Findings) -> Vec<Procedure> {
+    let tokens = match tokenize(source, 0, source.text()) {
+        Ok(tokens) => tokens,
+        Err(error) => {
+            findings.lose(error);
+            return Vec::new();
+        }
+    };
+    let errors_before = findings.count();
+    let routines = routine_names(&tokens);
     let mut cursor = Cursor::new(source, tokens, source.text().len());
     let mut procedures: Vec<Procedure> = Vec::new();
     while !cursor.is_at_end() {
         if cursor.accept(&Token::SemiColon) {
             continue;
         }
-        let place = cursor.span();
-        let mut compiler = compiler(source, catalog, cursor);
-        let header = compiler.header()?;
-        cursor = compiler.cursor.clone();
-        if procedures.iter().any(|known| known.name == header.name) {
-            let sentence =
-                format!("a second procedure called `{}` is outside the supported SQL", header.name);
-            let error = Error::at(source, place, ErrorKind::Outside, sentence);
-            return Err(error.advise("give each a name of its own"));
-        }
-        procedures.push(compiler.procedure(header, place)?);
-        if !cursor.is_at_end() {
-            cursor.expect(&Token::SemiColon)?;
+        let from = cursor.position();
+        let mut compiler = compiler(source, catalog, cursor.clone(), &routines);
+        compiler.findings = take(findings);
+        let read = compiler.routine(&procedures);
+        *findings = take(&mut compiler.findings);
+        match read {
+            Ok(procedure) => {
+                cursor = compiler.cursor;
+                procedures.extend(procedure);
+            }
+            Err(error) => skip_routine(&mut cursor, from, error, findings),
         }
     }
-    Ok(procedures)
+    findings.sort_from(errors_before);
+    procedures
 }
 
-fn compiler<'a>(source: &'a Source, catalog: &'a Catalog, cursor: Cursor<'a>) -> Compiler<'a> {
+/// The names behind `FUNCTION` and `PROCEDURE` in a file.
+fn routine_names(tokens: &[TokenWithSpan]) -> Rc<[String]> {
+    let named = tokens.windows(3).filter_map(|part| {
+        let [before, kind, Token::Word(name)] = [&part[0].token, &part[1].token, &part[2].token]
+        else {
+            return None;
+        };
+        let creates = ["CREATE", "REPLACE"].iter().any(|word| token_is_word(before, word));
+        let is_routine = ["FUNCTION", "PROCEDURE"].iter().any(|word| token_is_word(kind, word));
+        (creates && is_routine).then(|| name_of(name))
+    });
+    named.collect()
+}
+
+/// Reports an error of the statement at `from`, and goes to the next one.
+fn skip_routine(cursor: &mut Cursor<'_>, from: usize, error: Error, findings: &mut Findings) {
+    cursor.rewind(from);
+    let mut is_atomic = false;
+    while let Some(token) = cursor.next() {
+        is_atomic |= token_is_word(&token.token, "ATOMIC");
+        // A body without quotes has semicolons of its own, but creates nothing.
+        let ends = !is_atomic || cursor.is_at_end() || cursor.is_word("CREATE");
+        if token.token == Token::SemiColon && ends {
+            break;
+        }
+    }
+    let tokens = cursor.slice(from, cursor.position()).to_vec();
+    findings.report(error, &tokens);
+    routine_names(&tokens).iter().for_each(|name| findings.damage(name));
+}
+
+fn compiler<'a>(
+    source: &'a Source,
+    catalog: &'a Catalog,
+    cursor: Cursor<'a>,
+    routines: &Rc<[String]>,
+) -> Compiler<'a> {
     Compiler {
         source,
         catalog,
         cursor,
         procedure: String::new(),
-        names: Names::default(),
+        names: Names::in_file(routines.clone()),
         variables: Vec::new(),
         statements: Vec::new(),
         returns: Returns::Nothing,
@@ -65,32 +122,48 @@ fn compiler<'a>(source: &'a Source, catalog: &'a Catalog, cursor: Cursor<'a>) ->
         assigned: Assigned::at_first(),
         enclosing: Vec::new(),
         nesting: 0,
+        findings: Findings::default(),
+        lost: BTreeSet::new(),
     }
 }
 
 impl Compiler<'_> {
-    fn procedure(mut self, header: Header, place: Span) -> Result<Procedure> {
+    /// One statement that creates a procedure. `None` if there is one of its name `before` it, which is reported.
+    fn routine(&mut self, before: &[Procedure]) -> Result<Option<Procedure>> {
+        let place = self.cursor.span();
+        let header = self.header()?;
+        if !self.cursor.is_at_end() {
+            self.cursor.expect(&Token::SemiColon)?;
+        }
+        if before.iter().any(|known| known.name == header.name) {
+            let sentence =
+                format!("a second procedure called `{}` is outside the supported SQL", header.name);
+            let error = Error::at(self.source, place, ErrorKind::Outside, sentence);
+            self.findings.add(error.advise("give each a name of its own"));
+            return Ok(None);
+        }
+        Ok(Some(self.procedure(header, place)))
+    }
+
+    /// The procedure with its body; with a body of no statements if that cannot be read, which is reported.
+    fn procedure(&mut self, header: Header, place: Span) -> Procedure {
         self.procedure = header.name.clone();
         self.returns = header.returns.clone();
         self.has_outputs = header.has_outputs;
-        let (tokens, end) = body_tokens(self.source, &header.body)?;
-        self.cursor = Cursor::new(self.source, tokens, end);
-        let body = match header.language {
-            Language::PlPgSql => {
-                let found = self.variables.len();
-                self.variables.push(Variable {
-                    name: "found".to_owned(),
-                    sql_type: SqlType::Bool,
-                    line: place.start.line as u32,
-                    is_constant: false,
-                    is_not_null: false,
-                });
-                self.names.declare("found", found);
-                Body::Block(self.body()?)
+        let errors_before = self.findings.count();
+        let behind = self.cursor.clone();
+        let body = match self.quoted_body(&header, place) {
+            Ok(body) => body,
+            Err(error) => {
+                self.report_body(error, errors_before);
+                Body::Statements { statements: Vec::new(), results: Vec::new() }
             }
-            Language::Sql => self.sql_body()?,
         };
-        Ok(Procedure {
+        self.cursor = behind;
+        if self.findings.count() > errors_before {
+            self.findings.damage(&header.name);
+        }
+        Procedure {
             name: header.name,
             line: place.start.line as u32,
             kind: header.kind,
@@ -98,10 +171,28 @@ impl Compiler<'_> {
             returns: header.returns,
             volatility: header.volatility,
             is_strict: header.is_strict,
-            variables: self.variables,
+            variables: take(&mut self.variables),
             body,
-            statements: self.statements,
-        })
+            statements: take(&mut self.statements),
+        }
+    }
+
+    fn quoted_body(&mut self, header: &Header, place: Span) -> Result<Body> {
+        let (tokens, end) = body_tokens(self.source, &header.body)?;
+        self.cursor = Cursor::new(self.source, tokens, end);
+        if header.language == Language::Sql {
+            return self.sql_body();
+        }
+        let found = self.variables.len();
+        self.variables.push(Variable {
+            name: "found".to_owned(),
+            sql_type: SqlType::Bool,
+            line: place.start.line as u32,
+            is_constant: false,
+            is_not_null: false,
+        });
+        self.names.declare("found", found);
+        Ok(Body::Block(self.body()?))
     }
 }
 

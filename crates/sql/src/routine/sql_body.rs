@@ -12,6 +12,7 @@ impl Compiler<'_> {
     pub(super) fn sql_body(&mut self) -> Result<Body> {
         let mut statements: Vec<Sql> = Vec::new();
         let mut last = self.cursor.span();
+        let mut is_whole = true;
         loop {
             while self.cursor.accept(&Token::SemiColon) {}
             if self.cursor.is_at_end() {
@@ -19,9 +20,18 @@ impl Compiler<'_> {
             }
             last = self.cursor.span();
             let tokens = self.cursor.take_until(|token| *token == Token::SemiColon)?;
-            statements.push(self.embedded_query(&[&tokens], "", last)?);
+            match self.embedded_query(&[&tokens], "", last) {
+                Ok(sql) => statements.push(sql),
+                Err(error) => {
+                    self.report(error, &tokens);
+                    is_whole = false;
+                }
+            }
         }
-        let results = self.results(statements.last(), last)?;
+        let results = match is_whole {
+            true => self.results(statements.last(), last)?,
+            false => Vec::new(),
+        };
         Ok(Body::Statements { statements, results })
     }
 

@@ -11,7 +11,6 @@ use crate::resolve::coerce::Context;
 use crate::resolve::names::Names;
 use crate::resolve::scope::Scope;
 use crate::token::token_is_word;
-use crate::type_name::parse_type;
 use crate::types::SqlType;
 use sqlparser::tokenizer::Token;
 
@@ -37,12 +36,15 @@ impl SchemaReader<'_> {
             return Err(self.cursor.error(place, ErrorKind::Name, sentence));
         }
         let from = self.cursor.position();
-        let sql_type = parse_type(&mut self.cursor)?;
+        let errors_before = self.findings.count();
+        let sql_type = self.column_type(table)?;
         let span = self.cursor.span_from(from);
         if let Some((what, advice)) = refusal(&sql_type) {
-            return Err(self.cursor.outside(span, &what, advice));
-        }
-        if sql_type.column_type().is_none() {
+            // A type that stands in for a refused one was reported already.
+            if self.findings.count() == errors_before {
+                self.findings.add(self.cursor.outside(span, &what, advice));
+            }
+        } else if sql_type.column_type().is_none() {
             let sentence = format!("a column cannot be {sql_type}");
             return Err(self.cursor.error(span, ErrorKind::Type, sentence));
         }

@@ -38,12 +38,14 @@ impl Draft {
         primary || self.indexes.iter().any(|index| index.unique && same(&index.columns))
     }
 
-    pub(super) fn finish(mut self, source: &Source) -> Result<Table> {
+    /// The table. If errors were reported before, columns of refused types are laid out as numbers.
+    pub(super) fn finish(mut self, source: &Source, has_errors: bool) -> Result<Table> {
         // In this order PostgreSQL asks them, and tells of the first that does not hold.
         self.checks.sort_by(|one, other| one.name.cmp(&other.name));
         let mut stored = Vec::new();
         for column in &self.columns {
-            let Some(column_type) = column.sql_type.column_type() else {
+            let stand_in = has_errors.then_some(ColumnType::Int8);
+            let Some(column_type) = column.sql_type.column_type().or(stand_in) else {
                 let sentence = format!("a column cannot be {}", column.sql_type);
                 return Err(Error::at(source, self.place, ErrorKind::Outside, sentence));
             };
@@ -86,7 +88,9 @@ pub(super) fn refusal(sql_type: &SqlType) -> Option<(String, &'static str)> {
         }
         SqlType::Char(None) => "write char(n)",
         SqlType::Numeric(crate::types::Numeric::Open) => "write numeric(p,s)",
-        SqlType::Bytes => "write varchar(n)",
+        SqlType::Bytes => {
+            "namdb has no column type for raw bytes yet: encode them in the client, as hexadecimal digits in varchar(n)"
+        }
         SqlType::Array(_) => "write a table with a row for each element",
         SqlType::Interval => "write bigint, and count microseconds",
         _ => return None,

@@ -9,10 +9,12 @@ mod column;
 mod constraint;
 mod draft;
 mod names;
+mod recover;
+mod refused;
 mod statement;
 
 use crate::catalog::Catalog;
-use crate::error::Result;
+use crate::errors::{Errors, Findings};
 use crate::source::Source;
 use crate::token::{Cursor, tokenize};
 use draft::Draft;
@@ -21,20 +23,54 @@ use draft::Draft;
 ///
 /// # Errors
 ///
-/// What PostgreSQL would refuse, and what it takes and we do not, with its place.
-pub fn read_schema(source: &Source) -> Result<Catalog> {
-    let tokens = tokenize(source, 0, source.text())?;
+/// All that PostgreSQL would refuse, and that it takes and we do not, with its places.
+pub fn read_schema(source: &Source) -> Result<Catalog, Errors> {
+    let mut findings = Findings::default();
+    let catalog = read(source, &mut findings);
+    findings.into_result(catalog)
+}
+
+/// As [`read_schema`]; gives the tables that could be read.
+pub(crate) fn read(source: &Source, findings: &mut Findings) -> Catalog {
+    let tokens = match tokenize(source, 0, source.text()) {
+        Ok(tokens) => tokens,
+        Err(error) => {
+            findings.lose(error);
+            return Catalog::default();
+        }
+    };
+    let errors_before = findings.count();
     let mut reader = SchemaReader {
         source,
         cursor: Cursor::new(source, tokens, source.text().len()),
         drafts: Vec::new(),
         relations: Vec::new(),
+        findings,
     };
     while !reader.cursor.is_at_end() {
-        reader.statement()?;
+        let (from, tables) = (reader.cursor.position(), reader.drafts.len());
+        if let Err(error) = reader.statement() {
+            reader.drafts.truncate(tables);
+            reader.skip_statement(from, error);
+        }
     }
-    let tables = reader.drafts.into_iter().map(|draft| draft.finish(source));
-    Ok(Catalog { tables: tables.collect::<Result<_>>()? })
+    let SchemaReader { drafts, findings, .. } = reader;
+    let mut catalog = Catalog::default();
+    for draft in drafts {
+        if findings.is_damaged(&draft.name) {
+            continue;
+        }
+        let name = draft.name.clone();
+        match draft.finish(source, findings.count() > errors_before) {
+            Ok(table) => catalog.tables.push(table),
+            Err(error) => {
+                findings.add(error);
+                findings.damage(&name);
+            }
+        }
+    }
+    findings.sort_from(errors_before);
+    catalog
 }
 
 /// Where the reader stands, and what it has found.
@@ -44,4 +80,5 @@ struct SchemaReader<'s> {
     drafts: Vec<Draft>,
     /// Names of tables and indexes, which share one space.
     relations: Vec<String>,
+    findings: &'s mut Findings,
 }

@@ -16,7 +16,6 @@ impl SchemaReader<'_> {
         if self.cursor.accept(&Token::SemiColon) {
             return Ok(());
         }
-        let span = self.cursor.span();
         if self.cursor.accept_words(&["CREATE", "TABLE"]) {
             self.create_table()?;
         } else if self.cursor.is_words(&["CREATE", "UNIQUE", "INDEX"])
@@ -26,9 +25,7 @@ impl SchemaReader<'_> {
         } else if self.cursor.accept_words(&["ALTER", "TABLE"]) {
             self.alter_table()?;
         } else {
-            let advice = "a schema has CREATE TABLE, CREATE INDEX and ALTER TABLE ... ADD of a key; \
-                          it describes a database without tables, so leave out DROP";
-            return Err(self.cursor.outside(span, "this statement", advice));
+            return Err(self.refused_statement());
         }
         if self.cursor.is_at_end() {
             return Ok(());
@@ -59,12 +56,9 @@ impl SchemaReader<'_> {
         let mut late = Vec::new();
         self.cursor.expect(&Token::LParen)?;
         loop {
-            if self.is_constraint() {
-                let from = self.cursor.position();
-                self.skip_element()?;
-                late.push((from, self.cursor.position()));
-            } else {
-                self.column(table, &mut late)?;
+            let from = self.cursor.position();
+            if let Err(error) = self.part(table, &mut late) {
+                self.skip_part(from, error)?;
             }
             if !self.cursor.accept(&Token::Comma) {
                 break;
@@ -74,9 +68,14 @@ impl SchemaReader<'_> {
         let end = self.cursor.position();
         for (from, to) in late {
             self.cursor.rewind(from);
-            self.late_constraint(table)?;
-            if self.cursor.position() != to {
-                return Err(self.cursor.expected("a comma or the next constraint"));
+            let read = match self.late_constraint(table) {
+                Ok(()) if self.cursor.position() != to => {
+                    Err(self.cursor.expected("a comma or the next constraint"))
+                }
+                read => read,
+            };
+            if let Err(error) = read {
+                self.skip_constraint(table, from, to, error);
             }
         }
         self.cursor.rewind(end);
@@ -93,8 +92,23 @@ impl SchemaReader<'_> {
     }
 
     /// Constraints are read when all columns are known.
-    fn skip_element(&mut self) -> Result<()> {
+    pub(super) fn skip_element(&mut self) -> Result<()> {
         self.cursor.take_until(|token| matches!(token, Token::Comma | Token::RParen)).map(|_| ())
+    }
+
+    /// A column or constraint in `CREATE TABLE`; the position of a constraint is kept until all columns are known.
+    fn part(&mut self, table: usize, late: &mut Vec<(usize, usize)>) -> Result<()> {
+        if self.is_constraint() {
+            let from = self.cursor.position();
+            self.skip_element()?;
+            late.push((from, self.cursor.position()));
+        } else {
+            self.column(table, late)?;
+        }
+        match self.cursor.peek() {
+            Some(Token::Comma | Token::RParen) => Ok(()),
+            _ => Err(self.cursor.expected("`,` or `)`")),
+        }
     }
 
     fn create_index(&mut self) -> Result<()> {

@@ -124,3 +124,14 @@ CREATE FUNCTION f(a integer) RETURNS SETOF item LANGUAGE plpgsql AS $$ DECLARE r
 CREATE FUNCTION f(a integer) RETURNS varchar LANGUAGE plpgsql AS $$ DECLARE r record; q record; BEGIN IF a > 0 THEN SELECT * INTO r FROM item i WHERE i.id = 1; END IF; q := r; RETURN q.name; END $$;
 -- case: an array as text
 CREATE FUNCTION f(i integer) RETURNS text LANGUAGE plpgsql AS $$ BEGIN RETURN (array_append(ARRAY[i], i))::text; END $$;
+-- case: a function with named arguments
+CREATE FUNCTION f(a integer) RETURNS timestamptz LANGUAGE plpgsql AS $$ BEGIN RETURN now() + make_interval(days => a); END $$;
+-- case: the user
+CREATE FUNCTION f() RETURNS text LANGUAGE plpgsql AS $$ BEGIN RETURN current_user; END $$;
+-- case: a precision of the time
+CREATE FUNCTION f() RETURNS timestamptz LANGUAGE plpgsql AS $$ BEGIN RETURN current_timestamp(0); END $$;
+-- case: a function of the file as rows
+CREATE FUNCTION g() RETURNS integer LANGUAGE sql AS $$ SELECT 1 $$;
+CREATE FUNCTION f() RETURNS integer LANGUAGE plpgsql AS $$ DECLARE n integer; BEGIN SELECT count(*) INTO n FROM g(); RETURN n; END $$;
+-- case: errors of several statements
+CREATE FUNCTION f(a integer) RETURNS integer LANGUAGE plpgsql AS $$ BEGIN IF md5('x') = 'y' THEN PERFORM pg_sleep(1); END IF; COMMIT; RETURN a; END $$;

@@ -72,3 +72,26 @@ CREATE TABLE a (x integer);
 CREATE TABLE b (LIKE a);
 -- case: a row that is too long
 CREATE TABLE t (a char(1000), b char(1000), c char(1000), d char(1000), e char(1000), f char(1000), g char(1000), h char(1000), i char(1000));
+-- case: a comment on a table
+CREATE TABLE t (a integer);
+COMMENT ON TABLE t IS 'of a';
+-- case: a setting of the session
+SET search_path = public;
+-- case: a sequence
+CREATE SEQUENCE s;
+-- case: an enum
+CREATE TYPE mood AS ENUM ('sad', 'ok');
+-- case: a materialized view
+CREATE MATERIALIZED VIEW v AS SELECT 1 AS one;
+-- case: a temporary table
+CREATE TEMP TABLE t (a integer);
+-- case: a function in the schema
+CREATE OR REPLACE FUNCTION f() RETURNS integer LANGUAGE sql AS $$ SELECT 1 $$;
+-- case: rights
+CREATE TABLE t (a integer);
+GRANT SELECT ON t TO public;
+-- case: a dropped column
+CREATE TABLE t (a integer, b integer);
+ALTER TABLE t DROP COLUMN b;
+-- case: several columns that are refused
+CREATE TABLE t (a text, b serial, c bytea, d jsonb, e real);

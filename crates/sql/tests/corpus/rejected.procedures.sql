@@ -146,3 +146,15 @@ CREATE FUNCTION f() RETURNS void LANGUAGE plpgsql AS $$ BEGIN PERFORM 1 FROM ite
 CREATE FUNCTION f() RETURNS TABLE (a integer, varchar varchar) LANGUAGE plpgsql AS $$ BEGIN END $$;
 -- case: a reserved word assigned
 CREATE FUNCTION f() RETURNS void LANGUAGE plpgsql AS $$ DECLARE "select" integer; BEGIN select := 5; END $$;
+-- case: a misspelt statement
+CREATE FUNCTION f() RETURNS void LANGUAGE plpgsql AS $$ BEGIN UPDAET item SET stock = 1; END $$;
+-- case: a misspelt clause
+CREATE FUNCTION f() RETURNS SETOF bigint LANGUAGE sql AS $$ SELECT id FROM item WHRE id = 1 ODER BY id $$;
+-- case: a misspelt kind of routine
+CREATE FUNCTOIN f() RETURNS void LANGUAGE plpgsql AS $$ BEGIN END $$;
+-- case: a misspelt function
+CREATE FUNCTION f() RETURNS text LANGUAGE sql AS $$ SELECT lowr('A') $$;
+-- case: a function that there is not
+CREATE FUNCTION f() RETURNS text LANGUAGE sql AS $$ SELECT frobnicate('A') $$;
+-- case: errors of two statements of one body
+CREATE FUNCTION f() RETURNS integer LANGUAGE sql AS $$ SELECT nme FROM item; SELECT stok FROM item $$;

@@ -76,3 +76,15 @@ CREATE TABLE t (a integer DEFAULT 1 DEFAULT 2);
 CREATE TABLE t (a integer DEFAULT 1NOT NULL);
 -- case: an index without a name that may exist
 CREATE TABLE t (a integer); CREATE INDEX IF NOT EXISTS ON t (a);
+-- case: a misspelt word of a statement
+CREATE TABEL t (a integer);
+-- case: a misspelt first word
+CRAETE TABLE t (a integer);
+-- case: a statement that there is not
+CREATE THING t;
+-- case: a misspelt word of a constraint
+CREATE TABLE t (a integer PRIMRY KEY, b integer NOT NULL);
+-- case: errors of two statements
+CREATE TABLE t (a intger, b integer);
+CREATE INDEX i ON t (c);
+CREATE TABLE u (a integer, a integer, b integer DEFAULT true);

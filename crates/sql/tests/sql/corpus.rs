@@ -1,7 +1,7 @@
 //! Files of `tests/corpus`: cases, each behind a line `-- case: what it is about`. The tests of `crates/grammar` include
 //! this, too.
 
-use sql::{Catalog, Error, Procedure, Program, Source};
+use sql::{Catalog, Errors, Procedure, Program, Source};
 use std::path::PathBuf;
 
 /// What one case is read as.
@@ -56,7 +56,7 @@ pub fn catalog() -> Catalog {
 
 impl Case {
     /// Reads the case; a schema gives no procedures.
-    pub fn read(&self) -> Result<Vec<Procedure>, Error> {
+    pub fn read(&self) -> Result<Vec<Procedure>, Errors> {
         match self.kind {
             Kind::Schema => {
                 let empty = Source::new("procedures.sql", "");

@@ -4,6 +4,7 @@ mod agreement;
 mod changes;
 mod corpus;
 mod documentation;
+mod errors;
 mod expressions;
 mod load;
 mod mutation;

@@ -21,6 +21,7 @@ fn no_text_makes_the_readers_panic() {
             Kind::Procedures => sql::read_procedures(&source, &tables).map(|_| ()),
         };
         if let Err(error) = result {
+            let error = error.first();
             prop_assert!(error.line >= 1 && error.column >= 1, "{error}");
             prop_assert!(error.line as usize <= text.lines().count().max(1) + 1, "{error}");
             prop_assert!(!error.sentence.is_empty());
@@ -58,7 +59,7 @@ fn deep_and_long_texts_are_refused() {
     for text in texts {
         let error = sql::read_procedures(&Source::new("f", &text), &tables)
             .expect_err("it is too deep or too long");
-        assert!(matches!(error.kind, ErrorKind::Outside | ErrorKind::Type), "{error}");
+        assert!(matches!(error.first().kind, ErrorKind::Outside | ErrorKind::Type), "{error}");
     }
     let long = "-".repeat(sql::source::FILE_BYTES_MAX + 1);
     let empty = Source::new("procedures.sql", "");
@@ -92,7 +93,7 @@ fn postgresql_agrees_on_changed_texts() {
                 {
                     taken.push(format!("{}\n{}\n{error}\n", case.name, case.text));
                 }
-                (Err(error), Ok(())) if error.kind == ErrorKind::Syntax => {
+                (Err(error), Ok(())) if error.first().kind == ErrorKind::Syntax => {
                     refused.push(format!("{}\n{}\n{error}\n", case.name, case.text));
                 }
                 _ => {}

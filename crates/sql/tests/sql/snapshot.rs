@@ -12,13 +12,10 @@ fn check(name: &str, kind: Kind, expected: impl Fn(ErrorKind) -> bool) {
             Ok(_) => panic!("{name}: `{}` was taken", case.name),
             Err(error) => error,
         };
-        assert!(
-            expected(error.kind),
-            "{name}: `{}` is of another kind, {:?}: {error}",
-            case.name,
-            error.kind
-        );
-        writeln!(found, "{}\n    {error}", case.name).expect("text grows");
+        let kind = error.first().kind;
+        assert!(expected(kind), "{name}: `{}` is of another kind, {kind:?}: {error}", case.name);
+        writeln!(found, "{}", case.name).expect("text grows");
+        error.iter().for_each(|error| writeln!(found, "    {error}").expect("text grows"));
     }
     let suffix = if kind == Kind::Schema { "schema" } else { "procedures" };
     let record = path(&format!("{name}.{suffix}.errors"));

@@ -3,6 +3,7 @@
 use super::Stored;
 use crate::code::Code;
 use crate::design;
+use crate::empty::empty_table_warnings;
 use crate::residence::{Residence, Resident};
 use crate::shipping::Shipper;
 use crate::terminal::Terminal;
@@ -89,7 +90,9 @@ impl<E: Env> Workload<E> for Stored {
     }
 
     fn notes(&self, servers: usize) -> Vec<String> {
-        design::notes(&self.design, &self.subject(), servers)
+        let mut notes = empty_table_warnings(&self.ready, &self.load);
+        notes.extend(design::notes(&self.design, &self.subject(), servers));
+        notes
     }
 
     async fn create_tables(&self, database: &Database<E>) -> Result<(), WorkloadError> {

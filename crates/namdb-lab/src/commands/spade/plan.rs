@@ -7,11 +7,13 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use plan::ServerChoice;
 use plan::folder::{self, Changes, Made};
+use population::{Population, Scale};
 use procedure::node::Workload;
 use serde::Serialize;
 use sql::{EmbeddedStatement, WorkloadFolder};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
+use stored::empty_table_warnings;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -82,6 +84,7 @@ pub fn run(arguments: &PlanArguments) -> Result<Verdict> {
     }
     let folder = &arguments.folder;
     let workload = WorkloadFolder::read(folder)?;
+    ensure_drawn(folder, &workload)?;
     let checks = workload.checks.embedded_statements();
     let statements: Vec<&EmbeddedStatement> =
         workload.program.embedded_statements().chain(checks).collect();
@@ -127,11 +130,20 @@ pub fn run(arguments: &PlanArguments) -> Result<Verdict> {
         .context("cannot tell what was done")?;
     if !arguments.check {
         let refused = "the plans are made, and cannot all be carried out";
-        Workload::read(folder).context(refused)?;
+        let planned = Workload::read(folder).context(refused)?;
         Workload::read_checks(folder).context(refused)?;
+        let warnings = empty_table_warnings(&planned, &workload.load);
+        warnings.iter().for_each(|warning| output::say(&format!("  {warning}")));
     }
     let is_sound = !arguments.check || changes.is_empty();
     Ok(if is_sound { Verdict::Sound } else { Verdict::Damaged })
+}
+
+/// Refuses a load whose rows cannot be drawn, as `bench` does: its plans would be of no use.
+fn ensure_drawn(folder: &Path, workload: &WorkloadFolder) -> Result<()> {
+    let scale = Scale { units: workload.load.units, seed: 0, now_us: 0 };
+    let drawn = Population::new(&workload.program, &workload.load, scale);
+    drawn.map(drop).with_context(|| format!("{} cannot be loaded", folder.display()))
 }
 
 fn in_words(name: &str, made: &Made, changes: &Changes, checked_only: bool) -> String {

@@ -1,0 +1,160 @@
+//! Going on behind an error, so that the next one is found in the same run.
+
+use super::SchemaReader;
+use super::refused::MODIFIERS;
+use crate::error::{Error, Result};
+use crate::keyword::misspelt;
+use crate::near::near;
+use crate::reserved::is_reserved;
+use crate::token::{name_of, token_is_word};
+use crate::type_name::{TYPES, parse_type};
+use crate::types::{Numeric, SqlType};
+use sqlparser::tokenizer::{Token, TokenWithSpan};
+
+impl SchemaReader<'_> {
+    /// Reports an error of the statement at `from`, and goes to the next one.
+    pub(super) fn skip_statement(&mut self, from: usize, error: Error) {
+        self.cursor.rewind(from);
+        while self.cursor.next().is_some_and(|token| token.token != Token::SemiColon) {}
+        let tokens = self.cursor.slice(from, self.cursor.position()).to_vec();
+        self.findings.report(error, &tokens);
+        for name in changed(&tokens) {
+            self.findings.damage(&name);
+        }
+    }
+
+    /// Reports an error of the part of `CREATE TABLE` at `from`, and goes to the comma or bracket behind it.
+    pub(super) fn skip_part(&mut self, from: usize, error: Error) -> Result<()> {
+        self.cursor.rewind(from);
+        if self.skip_element().is_err() {
+            // The brackets are wrong: where the next part begins is not known.
+            return Err(error);
+        }
+        let tokens = self.cursor.slice(from, self.cursor.position()).to_vec();
+        let has_end = tokens.iter().any(|token| token.token == Token::SemiColon);
+        if has_end || self.cursor.is_at_end() {
+            return Err(error);
+        }
+        self.findings.report(error, &tokens);
+        self.cursor.rewind(from);
+        let is_constraint = self.is_constraint();
+        self.cursor.rewind(from + tokens.len());
+        let draft = self.drafts.last().expect("a table is being read");
+        let is_known = match tokens.first().map(|token| &token.token) {
+            Some(Token::Word(word)) => draft.column(&name_of(word)).is_some(),
+            _ => false,
+        };
+        if !is_constraint && !is_known {
+            self.findings.damage(&draft.name);
+        }
+        Ok(())
+    }
+
+    /// Reports an error of the constraint at `from`. Without a key, what other statements say of the table may seem wrong.
+    pub(super) fn skip_constraint(&mut self, table: usize, from: usize, to: usize, error: Error) {
+        let tokens = self.cursor.slice(from, to).to_vec();
+        let is_key = |token: &TokenWithSpan| {
+            ["PRIMARY", "UNIQUE"].iter().any(|word| token_is_word(&token.token, word))
+        };
+        self.findings.report(error, &tokens);
+        if tokens.iter().any(is_key) {
+            self.findings.damage(&self.drafts[table].name);
+        }
+    }
+
+    /// A column's type. A refused type is reported, and the nearest supported type replaces it.
+    pub(super) fn column_type(&mut self, table: usize) -> Result<SqlType> {
+        let from = self.cursor.position();
+        let error = match parse_type(&mut self.cursor) {
+            Ok(sql_type) => return Ok(sql_type),
+            Err(error) => error,
+        };
+        self.cursor.rewind(from);
+        let Some(Token::Word(word)) = self.cursor.next().map(|token| token.token) else {
+            self.cursor.rewind(from);
+            return Err(error);
+        };
+        let tokens = self.cursor.slice(from, from + 1).to_vec();
+        self.findings.report(error, &tokens);
+        self.skip_rest_of_type()?;
+        Ok(stand_in(&name_of(&word)).unwrap_or_else(|| {
+            self.findings.damage(&self.drafts[table].name);
+            SqlType::Text
+        }))
+    }
+
+    /// Goes behind the digits, words and brackets that follow the name of a type.
+    fn skip_rest_of_type(&mut self) -> Result<()> {
+        for word in ["PRECISION", "VARYING"] {
+            self.cursor.accept_word(word);
+        }
+        if self.cursor.accept(&Token::LParen) {
+            self.cursor.take_until(|token| *token == Token::RParen)?;
+            self.cursor.expect(&Token::RParen)?;
+        }
+        if !self.cursor.accept_words(&["WITH", "TIME", "ZONE"]) {
+            self.cursor.accept_words(&["WITHOUT", "TIME", "ZONE"]);
+        }
+        while self.cursor.accept(&Token::LBracket) {
+            self.cursor.take_until(|token| *token == Token::RBracket)?;
+            self.cursor.expect(&Token::RBracket)?;
+        }
+        Ok(())
+    }
+}
+
+/// The supported type that is nearest to an unsupported or misspelt one.
+fn stand_in(name: &str) -> Option<SqlType> {
+    Some(match name {
+        "serial" | "bigserial" | "smallserial" | "serial4" | "serial8" | "serial2" | "oid" => {
+            SqlType::Int8
+        }
+        "real" | "float4" | "float" => SqlType::Float8,
+        "money" | "numeric" | "decimal" | "dec" => SqlType::Numeric(Numeric::Open),
+        "json" | "jsonb" | "xml" | "uuid" | "inet" | "name" | "bit" | "char" | "varchar" => {
+            SqlType::Text
+        }
+        "time" | "timetz" | "timestamp" => SqlType::Timestamp,
+        misspelt => match near(misspelt, TYPES)? {
+            "bigint" => SqlType::Int8,
+            "boolean" => SqlType::Bool,
+            "date" => SqlType::Date,
+            "decimal" | "numeric" => SqlType::Numeric(Numeric::Open),
+            "double" => SqlType::Float8,
+            "integer" => SqlType::Int4,
+            "interval" => SqlType::Interval,
+            "smallint" => SqlType::Int2,
+            "timestamp" => SqlType::Timestamp,
+            "timestamptz" => SqlType::TimestampTz,
+            _ => SqlType::Text,
+        },
+    })
+}
+
+/// The names that a statement would create, or of which it would change the keys.
+fn changed(tokens: &[TokenWithSpan]) -> Vec<String> {
+    let word = |at: usize| match tokens.get(at).map(|token| &token.token) {
+        Some(Token::Word(word)) => Some(word),
+        _ => None,
+    };
+    let is = |at: usize, text: &str| tokens.get(at).is_some_and(|t| token_is_word(&t.token, text));
+    let begins = is(0, "CREATE") || is(0, "ALTER");
+    if !begins && tokens.first().is_none_or(|token| misspelt(&token.token).is_none()) {
+        return Vec::new();
+    }
+    let mut at = 1;
+    while MODIFIERS.iter().any(|modifier| is(at, modifier)) {
+        at += 1;
+    }
+    at += 1;
+    while ["IF", "NOT", "EXISTS", "ONLY", "PUBLIC"].iter().any(|word| is(at, word))
+        || tokens.get(at).is_some_and(|token| token.token == Token::Period)
+    {
+        at += 1;
+    }
+    // A table lacks the key that a unique index is.
+    let on = (at..tokens.len()).find(|&at| is(at, "ON")).filter(|_| is(1, "UNIQUE"));
+    let named = [Some(at), on.map(|on| on + 1)].into_iter().flatten();
+    let names = named.filter_map(word).map(name_of);
+    names.filter(|name| !is_reserved(name)).collect()
+}

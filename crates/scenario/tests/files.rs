@@ -93,7 +93,7 @@ fn impossible_values_are_told_with_those_that_are_possible() {
     check(
         &RIGHT.replace("[workload.bank]", "[workload.bank]\naccounts = 1"),
         12,
-        &["two at least"],
+        &["at least two"],
     );
     check(&format!("{RIGHT}[design]\nstorage = \"tree\"\n"), 13, &["bank", "remove"]);
     let commits = format!("{RIGHT}[expect]\nevery_client_commits = true\n");

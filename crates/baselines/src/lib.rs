@@ -1,19 +1,20 @@
-//! The engines that the papers measure NAM-DB against, each small, and real: verbs and calls of the fabric's seam,
-//! in every world, with the protocol's steps in the order of the texts.
+//! The engines that the papers compare NAM-DB with: small, but real, with verbs and calls of the
+//! fabric in every world, and with the protocol's steps in the order of the papers.
 //!
 //! ```text
-//! trad_si   shared nothing: servers own partitions, managers run transactions by messages and two-phase commit
-//! rsi       the first protocol of network-attached memory: one-sided verbs, a global timestamp oracle
+//! trad_si   shared nothing: servers own partitions; messages and two-phase commit
+//! rsi       the first protocol of network-attached memory: verbs and a global timestamp oracle
 //! h_store   partitions with one thread each, which run one transaction after another
-//! nam_db    NAM-DB's own protocol as it is printed, with what is wrong with it
-//! tpcc      TPC-C's transactions as what they read and write
-//! tpcw      the transaction "buy" for both of them
+//! nam_db    NAM-DB's own protocol as it is printed, with its faults
+//! tpcc      TPC-C's transactions as the rows that they read and write
+//! tpcw      the transaction "buy" for trad_si and rsi
 //! ```
 //!
-//! None of them is built on the crate `txn`, and none of them is for use: they forget everything when a server
-//! ends, and nobody takes over the transactions of whoever died.
+//! None of them is built on the crate `txn`, and none is for production: they lose all data when a
+//! server ends, and no server takes over the transactions of a dead one.
 //!
-//! What the texts leave open is filled in such that the baseline is the faster for it; each such place says so.
+//! Where the papers leave something open, we choose the faster way for the baseline; a comment says
+//! so at each such place.
 #![forbid(unsafe_code)]
 
 pub mod h_store;
@@ -27,6 +28,6 @@ pub mod trad_si;
 
 pub use row_key::RowKey;
 
-/// Tells the world that a server has read or written so many rows without verbs: where computing takes time, that takes
-/// some.
+/// Reports to the world that a server has read or written this many rows without verbs; in worlds
+/// where computing takes time, it takes core time.
 pub type Work<E> = fn(&E, u64);

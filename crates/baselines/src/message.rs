@@ -1,10 +1,10 @@
-//! Requests and answers as bytes: little-endian numbers, and byte strings with their length before them.
+//! Requests and answers as bytes: little-endian numbers, and byte strings preceded by their length.
 
 use fabric::CallError;
 
-/// A message ends too early, or says what no message says.
+/// A message that is too short or invalid.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("a message ends too early, or says what no message says")]
+#[error("a message is too short, or invalid")]
 pub struct Malformed;
 
 impl From<Malformed> for CallError {
@@ -13,29 +13,24 @@ impl From<Malformed> for CallError {
     }
 }
 
-/// Writes a message.
 #[derive(Debug, Default)]
 pub struct Writer {
     bytes: Vec<u8>,
 }
 
 impl Writer {
-    /// An empty message.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Appends a byte.
     pub fn u8(&mut self, number: u8) {
         self.bytes.push(number);
     }
 
-    /// Appends four bytes.
     pub fn u32(&mut self, number: u32) {
         self.bytes.extend_from_slice(&number.to_le_bytes());
     }
 
-    /// Appends eight bytes.
     pub fn u64(&mut self, number: u64) {
         self.bytes.extend_from_slice(&number.to_le_bytes());
     }
@@ -54,20 +49,17 @@ impl Writer {
         }
     }
 
-    /// The message.
     pub fn finish(self) -> Vec<u8> {
         self.bytes
     }
 }
 
-/// Reads a message.
 #[derive(Clone, Copy, Debug)]
 pub struct Reader<'a> {
     rest: &'a [u8],
 }
 
 impl<'a> Reader<'a> {
-    /// Reads from the beginning of `message`.
     pub fn new(message: &'a [u8]) -> Self {
         Self { rest: message }
     }
@@ -90,7 +82,7 @@ impl<'a> Reader<'a> {
     /// The next byte.
     ///
     /// # Errors
-    /// At the end, as all of these.
+    /// At the end of the message, like all of these functions.
     pub fn u8(&mut self) -> Result<u8, Malformed> {
         Ok(self.array::<1>()?[0])
     }
@@ -98,7 +90,7 @@ impl<'a> Reader<'a> {
     /// The next four bytes.
     ///
     /// # Errors
-    /// At the end.
+    /// At the end of the message.
     pub fn u32(&mut self) -> Result<u32, Malformed> {
         Ok(u32::from_le_bytes(self.array()?))
     }
@@ -106,7 +98,7 @@ impl<'a> Reader<'a> {
     /// The next eight bytes.
     ///
     /// # Errors
-    /// At the end.
+    /// At the end of the message.
     pub fn u64(&mut self) -> Result<u64, Malformed> {
         Ok(u64::from_le_bytes(self.array()?))
     }
@@ -114,16 +106,16 @@ impl<'a> Reader<'a> {
     /// The next string.
     ///
     /// # Errors
-    /// At the end.
+    /// At the end of the message.
     pub fn string(&mut self) -> Result<&'a [u8], Malformed> {
         let bytes = self.u32()? as usize;
         self.take(bytes)
     }
 
-    /// The next string, if it is not absent.
+    /// The next string, if it is present.
     ///
     /// # Errors
-    /// At the end.
+    /// At the end of the message.
     pub fn optional(&mut self) -> Result<Option<&'a [u8]>, Malformed> {
         match self.u8()? {
             0 => Ok(None),
@@ -138,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read_and_a_shorter_message_is_refused() {
+    fn messages_round_trip_and_truncated_ones_are_refused() {
         let mut writer = Writer::new();
         writer.u8(7);
         writer.u32(8);

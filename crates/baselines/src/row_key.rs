@@ -1,20 +1,18 @@
-//! What rows are called.
+//! The keys of rows.
 
 use crate::message::{Malformed, Reader, Writer};
 
-/// The name of a row. Rows of a table and partition are in the order of their numbers.
+/// The key of a row. Rows of a table and partition are ordered by their numbers.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct RowKey {
-    /// Decides which server owns the row.
+    /// Determines the server that owns the row.
     pub partition: u32,
-    /// The table.
     pub table: u32,
-    /// The row's number in the table's part that lies in this partition.
+    /// The row's number within the table's part in this partition.
     pub number: u64,
 }
 
 impl RowKey {
-    /// A row's name.
     pub const fn new(partition: u32, table: u32, number: u64) -> Self {
         Self { partition, table, number }
     }

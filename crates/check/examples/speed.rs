@@ -1,5 +1,5 @@
-//! How fast the judge is: a history of a right engine, of one whose snapshots allow write skew, and of a
-//! broken one, each written, read and judged.
+//! Measures the speed of the judge on the histories of a correct engine, of one whose snapshots
+//! allow write skew, and of a broken one; each history is written, read and judged.
 //!
 //! `cargo run --release -p check --example speed -- 1000000`
 

@@ -1,68 +1,66 @@
-//! What can be wrong with a history, what each level of isolation forbids, and who defined it.
+//! Anomalies: the kinds, the levels of isolation that forbid each, and their definitions.
 //!
-//! - *Adya 1999*: Atul Adya, *Weak Consistency: A Generalized Theory and Optimistic Implementations for
-//!   Distributed Transactions*, MIT. Phenomena as cycles of dependencies between transactions.
-//! - *Berenson 1995*: Berenson, Bernstein, Gray, Melton, O'Neil, O'Neil, *A Critique of ANSI SQL Isolation
-//!   Levels*, SIGMOD. Snapshot isolation and lost update.
-//! - *Cerone and Gotsman 2016*: Andrea Cerone, Alexey Gotsman, *Analysing Snapshot Isolation*, PODC.
-//!   Snapshot isolation, of sessions, as the absence of cycles in which no two anti-dependencies are
-//!   adjacent.
-//! - *Kingsbury and Alvaro 2020*: Kyle Kingsbury, Peter Alvaro, *Elle: Inferring Isolation Anomalies from
-//!   Experimental Observations*, PVLDB 14(3). Version orders from lists, and names for what is found.
-//! - *Daudjee and Salem 2006*: Khuzaima Daudjee, Kenneth Salem, *Lazy Database Replication with Snapshot
-//!   Isolation*, VLDB. Strong and strong session snapshot isolation.
+//! - *Adya 1999*: Atul Adya, *Weak Consistency: A Generalized Theory and Optimistic Implementations
+//!   for Distributed Transactions*, MIT. Phenomena as cycles of dependencies between transactions.
+//! - *Berenson 1995*: Berenson, Bernstein, Gray, Melton, O'Neil, O'Neil, *A Critique of ANSI SQL
+//!   Isolation Levels*, SIGMOD. Snapshot isolation and lost update.
+//! - *Cerone and Gotsman 2016*: Andrea Cerone, Alexey Gotsman, *Analysing Snapshot Isolation*,
+//!   PODC. Snapshot isolation with sessions as the absence of cycles without two adjacent
+//!   anti-dependencies.
+//! - *Kingsbury and Alvaro 2020*: Kyle Kingsbury, Peter Alvaro, *Elle: Inferring Isolation
+//!   Anomalies from Experimental Observations*, PVLDB 14(3). Version orders from lists, and names
+//!   of anomalies.
+//! - *Daudjee and Salem 2006*: Khuzaima Daudjee, Kenneth Salem, *Lazy Database Replication with
+//!   Snapshot Isolation*, VLDB. Strong and strong session snapshot isolation.
 
 use std::fmt;
 
-/// The kinds of anomalies, without regard to sessions and time; worst first.
+/// The kinds of anomalies, independent of sessions and time; worst first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Shape {
-    /// A transaction contradicts itself: a read does not show its own earlier reads and writes, or shows
-    /// a write that it makes only later.
+    /// A transaction contradicts itself: a read does not reflect the transaction's earlier reads
+    /// and writes, or returns a value that it writes only later.
     Internal,
-    /// A read of a value that nobody wrote.
+    /// A read returns a value that no transaction wrote.
     GarbageRead,
-    /// A list with an element twice that was appended once.
+    /// A list contains an element twice that was appended once.
     DuplicateElement,
-    /// Two reads of a list of which none is a prefix of the other: there is no order of its versions.
+    /// Two reads of a list, neither a prefix of the other: no order of its versions explains both.
     IncompatibleOrder,
-    /// G1a, aborted read: a read of what an aborted transaction wrote [Adya 1999].
+    /// G1a, aborted read: a read returns a value of an aborted transaction [Adya 1999].
     G1a,
-    /// G1b, intermediate read: of what its writer overwrote itself [Adya 1999].
+    /// G1b, intermediate read: a read returns a value that its writer itself overwrote [Adya 1999].
     G1b,
     /// Two transactions read the same version of a key, and both wrote the key [Berenson 1995].
     LostUpdate,
-    /// G0, write cycle: writes only [Adya 1999].
+    /// G0, write cycle: a cycle of write dependencies only [Adya 1999].
     G0,
-    /// G1c, circular information flow: writes and reads of them [Adya 1999].
+    /// G1c, circular information flow: a cycle of write and read dependencies [Adya 1999].
     G1c,
-    /// G-single: a cycle with exactly one anti-dependency, as read skew [Adya 1999].
+    /// G-single: a cycle with exactly one anti-dependency, such as read skew [Adya 1999].
     GSingle,
-    /// G-nonadjacent: a cycle with several anti-dependencies, of which no two follow each other, as long
-    /// fork [Cerone and Gotsman 2016; named by Kingsbury and Alvaro 2020].
+    /// G-nonadjacent: a cycle with several anti-dependencies, no two of them adjacent, such as a
+    /// long fork [Cerone and Gotsman 2016; named by Kingsbury and Alvaro 2020].
     GNonadjacent,
-    /// G2: a cycle with anti-dependencies that follow each other, as write skew [Adya 1999]. Without
-    /// predicates among the operations it is G2-item.
+    /// G2: a cycle with adjacent anti-dependencies, such as write skew [Adya 1999]. Without
+    /// predicate operations it is G2-item.
     G2,
 }
 
-/// What a cycle needs beside the data: the order within sessions, or of real time.
+/// The order that a cycle needs beside the data: that within sessions, or that of real time.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Order {
-    /// Nothing.
     Data,
-    /// That a session's transactions follow each other.
+    /// A session's transactions follow each other.
     Session,
-    /// That a transaction that ended before another began precedes it.
+    /// A transaction that ended before another began precedes it.
     RealTime,
 }
 
-/// An anomaly.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Anomaly {
-    /// What order it rests on.
+    /// The order that the cycle needs.
     pub order: Order,
-    /// What it is.
     pub shape: Shape,
 }
 
@@ -72,25 +70,29 @@ impl Anomaly {
         Self { order: Order::Data, shape }
     }
 
-    /// What it means, in a sentence.
+    /// Its meaning, in a sentence.
     pub fn meaning(self) -> &'static str {
         match self.shape {
             Shape::Internal => "a transaction contradicts its own reads and writes",
-            Shape::GarbageRead => "a read shows a value that nobody wrote",
-            Shape::DuplicateElement => "a value that was appended once stands in a list twice",
+            Shape::GarbageRead => "a read returns a value that no transaction wrote",
+            Shape::DuplicateElement => "a list contains a value twice that was appended once",
             Shape::IncompatibleOrder => "two reads of a list contradict each other",
-            Shape::G1a => "a read shows what an aborted transaction wrote",
-            Shape::G1b => "a read shows what its writer overwrote in the same transaction",
+            Shape::G1a => "a read returns a value of an aborted transaction",
+            Shape::G1b => {
+                "a read returns a value that its writer overwrote in the same transaction"
+            }
             Shape::LostUpdate => "two transactions changed the same version, so one change is lost",
-            Shape::G0 => "writes follow each other in a circle",
-            Shape::G1c => "information flows in a circle",
-            Shape::GSingle => "a snapshot lacks a part of what it should show",
-            Shape::GNonadjacent => "snapshots exist of which none is before the other",
-            Shape::G2 => "transactions overlook each other's writes, so no serial order exists",
+            Shape::G0 => "write dependencies form a cycle",
+            Shape::G1c => "write and read dependencies form a cycle",
+            Shape::GSingle => "a snapshot misses a write that another of its reads depends on",
+            Shape::GNonadjacent => {
+                "two snapshots contradict each other: neither includes the other"
+            }
+            Shape::G2 => "transactions miss each other's writes, so no serial order exists",
         }
     }
 
-    /// Who defined it.
+    /// The publication that defined it.
     pub fn source(self) -> &'static str {
         match self.shape {
             Shape::G1a | Shape::G1b | Shape::G0 | Shape::G1c | Shape::GSingle | Shape::G2 => {
@@ -131,21 +133,22 @@ impl fmt::Display for Anomaly {
     }
 }
 
-/// A level of isolation.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Level {
-    /// Every transaction reads from some snapshot of what was committed, and of two concurrent ones that
-    /// write the same key one commits.
+    /// Every transaction reads from a snapshot of committed data, and of two concurrent
+    /// transactions that write the same key only one commits.
     Snapshot,
-    /// And the snapshot holds all that its session did before [Daudjee and Salem 2006].
+    /// In addition, the snapshot includes everything that its session did before [Daudjee and Salem
+    /// 2006].
     StrongSessionSnapshot,
-    /// And the snapshot holds all that was committed before the transaction began.
+    /// In addition, the snapshot includes everything that was committed before the transaction
+    /// began.
     StrongSnapshot,
-    /// As if one transaction ran after the other.
+    /// The effects are those of some serial order.
     Serializable,
-    /// In an order that every session's own agrees with.
+    /// The effects are those of a serial order that agrees with every session's order.
     StrongSessionSerializable,
-    /// In an order that real time agrees with.
+    /// The effects are those of a serial order that agrees with real time.
     StrictSerializable,
 }
 
@@ -160,7 +163,7 @@ impl Level {
         Self::StrictSerializable,
     ];
 
-    /// Its name, as a user types it.
+    /// Its name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Snapshot => "snapshot",
@@ -172,12 +175,12 @@ impl Level {
         }
     }
 
-    /// Whether it demands a serial order, rather than snapshots.
+    /// Whether it requires a serial order, rather than snapshots.
     pub fn is_serial(self) -> bool {
         self >= Self::Serializable
     }
 
-    /// The order that it demands beside the data.
+    /// The order that it requires beside the data.
     pub fn order(self) -> Order {
         match self {
             Self::Snapshot | Self::Serializable => Order::Data,
@@ -186,14 +189,15 @@ impl Level {
         }
     }
 
-    /// Whether a history that has the anomaly is not of this level.
+    /// Whether a history with this anomaly violates this level.
     ///
-    /// A serial history is one of snapshots, too; what orders sessions is ordered by time.
+    /// A serial history also satisfies snapshot isolation, and real time implies the order of
+    /// sessions.
     pub fn forbids(self, anomaly: Anomaly) -> bool {
         anomaly.order <= self.order() && (self.is_serial() || anomaly.shape != Shape::G2)
     }
 
-    /// Whether every history of this level is also of the other.
+    /// Whether every history of this level also satisfies the other.
     pub fn implies(self, other: Self) -> bool {
         self.order() >= other.order() && self.is_serial() >= other.is_serial()
     }

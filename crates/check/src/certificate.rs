@@ -1,18 +1,19 @@
-//! Proof that a level holds: an order of all transactions, carried out step by step.
+//! Proof that a level holds: an order of all transactions, replayed step by step.
 //!
-//! That a graph has no cycle shows that its edges contradict nothing; not that there are no further ones.
-//! So the judge acquits only after it has laid all snapshots and commits in one order that the graph
-//! allows, and has played them through: every read must show the version that the order put there, and
-//! under snapshot isolation nobody may have overwritten what a transaction writes since its snapshot.
-//! Where the order of versions is known the play succeeds whenever the graph has no cycle; where it is
-//! not, it may fail though some other order would do, and the judge says that it does not know.
+//! A graph without cycles shows that its edges do not contradict each other; it does not show that
+//! the edges are complete. So the judge accepts a history only after it has put all snapshots and
+//! commits into one order that the graph allows, and has replayed them: every read must return the
+//! version that the order puts there, and under snapshot isolation no transaction may have
+//! overwritten, since a transaction's snapshot, a key that this transaction writes. If the order of
+//! versions is known, the replay succeeds whenever the graph has no cycle; otherwise it may fail
+//! although another order would succeed, and the verdict is `Unknown`.
 
 use crate::graph::view::{Form, View};
 use crate::history::{Kind, TransactionId};
 use crate::infer::{INITIAL, Versions};
 use crate::schedule::{self, Snapshots};
 
-/// Whether the history can be played in an order that the graph allows.
+/// Whether the history can be replayed in an order that the graph allows.
 pub(crate) fn certify(versions: &Versions<'_>, view: &View<'_>) -> bool {
     let is_played = |snapshots| {
         let order = schedule::order(versions, view, snapshots);
@@ -22,12 +23,13 @@ pub(crate) fn certify(versions: &Versions<'_>, view: &View<'_>) -> bool {
     is_played(Snapshots::AtBegin) || is_open && is_played(Snapshots::Late)
 }
 
-/// The database as the order would have it.
+/// The state of the database during the replay.
 struct Play<'a, 'h> {
     versions: &'a Versions<'h>,
     /// The newest version of each key.
     newest: Vec<u32>,
-    /// The step at which each key was written last, and each transaction took its snapshot.
+    /// The step at which each key was last written, and at which each transaction took its
+    /// snapshot.
     written_at: Vec<u32>,
     snapshot_at: Vec<u32>,
 }
@@ -71,7 +73,7 @@ impl<'a, 'h> Play<'a, 'h> {
         reads.all(|read| self.newest[read.key as usize] == read.version)
     }
 
-    /// Makes the transaction's versions the newest, unless that is not where they belong.
+    /// Makes the transaction's versions the newest; returns false if they do not belong there.
     fn commit(&mut self, id: TransactionId, step: u32) -> bool {
         let versions = self.versions;
         let history = versions.history();
@@ -87,7 +89,8 @@ impl<'a, 'h> Play<'a, 'h> {
             let newest = self.newest[key];
             let is_next = match versions.next(key, newest) {
                 Some(next) => next == version,
-                // A list goes on where its longest ends; nobody has read what comes then.
+                // A list continues after its longest read; no read shows the order of later
+                // elements.
                 None if history.kind() == Kind::Lists => versions.writes().position(version) == 0,
                 None => true,
             };
@@ -108,8 +111,9 @@ mod tests {
     use crate::graph::edges::Edges;
     use crate::{Order, infer, read_edn};
 
-    /// Whether transactions, given by their operations, can be played in an order of nodes: without a
-    /// view of halves, of transactions; with it, `2 * transaction` is a snapshot, and one more a commit.
+    /// Whether transactions, given by their operations, can be replayed in an order of nodes. In
+    /// the merged form a node is a transaction; in the split form `2 * transaction` is its
+    /// snapshot, and one more its commit.
     fn plays(form: Form, transactions: &[&str], order: &[u32]) -> bool {
         let line = |value: &&str| format!("{{:type :ok :value [{value}]}}\n");
         let text: String = transactions.iter().map(line).collect();
@@ -130,7 +134,7 @@ mod tests {
 
     #[test]
     fn appends_must_come_as_they_were_read() {
-        // In both orders the read shows the version written last, but only one makes the list.
+        // In both orders the read returns the version written last, but only one makes the list.
         let transactions = ["[:append 1 5]", "[:append 1 6]", "[:append 1 7]", "[:r 1 [6 5 7]]"];
         assert!(plays(Form::Merged, &transactions, &[1, 0, 2, 3]));
         assert!(!plays(Form::Merged, &transactions, &[0, 1, 2, 3]));
@@ -141,7 +145,7 @@ mod tests {
         let transactions = ["[:w 1 5]", "[:w 1 6]"];
         assert!(plays(Form::Split, &transactions, &[0, 1, 2, 3]));
         assert!(!plays(Form::Split, &transactions, &[0, 2, 1, 3]));
-        // Of different keys both do.
+        // On different keys both can.
         assert!(plays(Form::Split, &["[:w 1 5]", "[:w 2 6]"], &[0, 2, 1, 3]));
     }
 }

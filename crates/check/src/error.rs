@@ -1,15 +1,14 @@
-//! Why a file is no history that can be judged: one sentence, with the place.
+//! The reason why a file is not a history that can be judged: one sentence, with the position.
 
 use std::fmt;
 
-/// A file that is not a history, and where.
+/// A file that is not a history, with the position of the error.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ParseError {
     /// The line, from 1.
     pub line: usize,
     /// The column, in bytes from 1.
     pub column: usize,
-    /// What is wrong there.
     pub what: String,
 }
 
@@ -21,14 +20,13 @@ impl fmt::Display for ParseError {
 
 impl std::error::Error for ParseError {}
 
-/// A history that was read, but that nobody can judge.
+/// A history that was read, but cannot be judged.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum HistoryError {
-    /// Two writes of one value to one key: a read of it would not tell whom it read from.
+    /// Two writes of one value to one key: a read of it would not determine its writer.
     ValueTwice {
-        /// The key, as the history writes it.
+        /// The key, as in the file.
         key: String,
-        /// The value.
         value: i64,
         /// The lines of the two transactions.
         lines: (u32, u32),
@@ -41,7 +39,7 @@ impl fmt::Display for HistoryError {
         write!(
             formatter,
             "lines {first} and {second} both write {value} to key {key}; \
-             every write to a key needs a value of its own, or reads tell nothing"
+             every write to a key needs a unique value, because reads identify their writer by it"
         )
     }
 }

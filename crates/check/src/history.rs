@@ -1,63 +1,63 @@
-//! What a history is: which session ran which transaction when, what it read and wrote, how it ended.
+//! A history: which session ran which transaction when, its reads and writes, and its outcome.
 //!
-//! A history of a million transactions is a few flat arrays. The lists that reads have seen are not kept
-//! one by one: the lists of a key nearly always are prefixes of each other, so a key has one *trunk*,
-//! the longest list seen, and a read is a length. A list that contradicts the trunk is kept whole, as a
-//! *branch*; one branch is an anomaly already.
+//! A history of a million transactions is a few flat arrays. The lists of reads are not stored one
+//! by one: nearly all lists of a key are prefixes of each other, so a key has one *trunk*, the
+//! longest list read, and a read is a length. A list that contradicts the trunk is stored whole, as
+//! a *branch*; a single branch is an anomaly already.
 
 use std::collections::HashMap;
 use std::fmt;
 
-/// Position for an event that was not recorded.
+/// The position of an event that was not recorded.
 pub(crate) const NEVER: u32 = u32::MAX;
 /// The branch of a read that lies on the trunk.
 const TRUNK: u32 = u32::MAX;
-/// Keys that are integers below this find their number without hashing.
+/// Keys that are integers below this are found without hashing.
 const DIRECT_KEYS: i64 = 1 << 20;
 
-/// A key of the database, by its place in [`History::key_name`].
+/// A key of the database, by its index in [`History::key_name`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct KeyId(pub(crate) u32);
 
 impl KeyId {
-    /// Its place among all keys of the history.
+    /// Its index among all keys of the history.
     pub fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// A transaction, by its place in [`History::transactions`].
+/// A transaction, by its index in [`History::transactions`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct TransactionId(pub(crate) u32);
 
 impl TransactionId {
-    /// Its place among all transactions of the history.
+    /// Its index among all transactions of the history.
     pub fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// What the objects of a history are.
+/// The kind of the objects of a history.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
-    /// Lists that are appended to and read whole; a read tells the order of all versions before it.
+    /// Lists, appended to and read whole; a read shows the order of all versions before it.
     Lists,
-    /// Registers that are overwritten; a read tells one version.
+    /// Registers, overwritten; a read shows one version.
     Registers,
 }
 
-/// How a transaction ended for its client.
+/// The outcome of a transaction for its client.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Outcome {
-    /// Its effects are there.
+    /// Its effects are permanent.
     Committed,
     /// It has no effect.
     Aborted,
-    /// Nobody told the client: it may have taken effect, may yet do so, or never will.
+    /// The client does not know: it may have taken effect, may still do so, or never will.
     Unknown,
 }
 
-/// What a list read saw; [`History::list`] gives its elements.
+/// The list of a read; [`History::list`] returns its elements.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ListRead {
     pub(crate) length: u32,
@@ -71,20 +71,20 @@ impl ListRead {
     }
 }
 
-/// What an operation did to its key.
+/// The effect or the result of an operation on its key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Action {
     /// Appended a value to a list.
     Append(i64),
     /// Wrote a value into a register.
     Write(i64),
-    /// Read a list that was not empty.
+    /// Read a non-empty list.
     ReadList(ListRead),
     /// Read a value from a register.
     ReadValue(i64),
     /// Read the state before any write: nothing, or the empty list.
     ReadInitial,
-    /// Was to read; what it saw is not known, or not binding.
+    /// A read whose result is unknown, or irrelevant.
     Unread,
 }
 
@@ -101,40 +101,36 @@ impl Action {
 /// One operation of a transaction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Operation {
-    /// The key.
     pub key: KeyId,
-    /// What was done to it.
     pub action: Action,
 }
 
-/// One transaction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Transaction {
-    /// The session that ran it, by its place in [`History::sessions`]; none if that was not recorded.
+    /// The session that ran it, by its index in [`History::sessions`]; `None` if that was not
+    /// recorded.
     pub session: Option<u32>,
-    /// How it ended.
     pub outcome: Outcome,
-    /// When it began, as a place in the order of all events; 0 also if not recorded.
+    /// The position of its beginning in the order of all events; 0 also if not recorded.
     pub invoked: u32,
-    /// When its end was known to its client, as such a place; `u32::MAX` if it never was.
+    /// The position at which its client learned of its end; `u32::MAX` if it never did.
     pub completed: u32,
-    /// The clock when it began, in nanoseconds, if recorded.
+    /// The clock at its beginning, in nanoseconds, if recorded.
     pub invoked_ns: Option<i64>,
-    /// The clock when it ended, in nanoseconds, if recorded.
+    /// The clock at its end, in nanoseconds, if recorded.
     pub completed_ns: Option<i64>,
-    /// The line of the file that tells how it ended, from 1.
+    /// The line of the file with its end, from 1.
     pub line: u32,
     first: u32,
     end: u32,
 }
 
-/// A recorded history.
 #[derive(Clone, Debug, Default)]
 pub struct History {
     kind: Option<Kind>,
     transactions: Vec<Transaction>,
     operations: Vec<Operation>,
-    /// Version numbers beside `operations`, or empty if none was recorded.
+    /// Version numbers parallel to `operations`, or empty if none was recorded.
     versions: Vec<Option<i64>>,
     keys: Keys,
     sessions: Vec<i64>,
@@ -144,7 +140,7 @@ pub struct History {
 }
 
 impl History {
-    /// The history by a clock that shows so much more.
+    /// The history by a clock that is ahead by `by_ns`.
     pub fn shifted_ns(mut self, by_ns: i64) -> Self {
         for transaction in &mut self.transactions {
             transaction.invoked_ns = transaction.invoked_ns.map(|time_ns| time_ns + by_ns);
@@ -153,17 +149,16 @@ impl History {
         self
     }
 
-    /// What its objects are; a history without any telling operation counts as registers.
+    /// The kind of its objects; a history whose operations do not determine it counts as registers.
     pub fn kind(&self) -> Kind {
         self.kind.unwrap_or(Kind::Registers)
     }
 
-    /// All transactions; those of one session are in its order.
+    /// All transactions; those of one session are in the session's order.
     pub fn transactions(&self) -> &[Transaction] {
         &self.transactions
     }
 
-    /// One transaction.
     pub fn transaction(&self, id: TransactionId) -> &Transaction {
         &self.transactions[id.index()]
     }
@@ -173,33 +168,31 @@ impl History {
         &self.operations[self.operation_range(id)]
     }
 
-    /// Version numbers beside [`History::operations`], or nothing where the history has none.
+    /// Version numbers parallel to [`History::operations`], or empty if the history has none.
     pub(crate) fn versions(&self, id: TransactionId) -> &[Option<i64>] {
         if self.versions.is_empty() { &[] } else { &self.versions[self.operation_range(id)] }
     }
 
-    /// The version number of the operation at this place among all.
+    /// The version number of the operation at this index among all.
     pub(crate) fn version_at(&self, place: u32) -> Option<i64> {
         self.versions.get(place as usize).copied().flatten()
     }
 
-    /// The places of a transaction's operations among those of all.
+    /// The indexes of a transaction's operations among all operations.
     pub(crate) fn operation_range(&self, id: TransactionId) -> std::ops::Range<usize> {
         let transaction = &self.transactions[id.index()];
         transaction.first as usize..transaction.end as usize
     }
 
-    /// All transactions by number.
     pub fn ids(&self) -> impl Iterator<Item = TransactionId> + use<> {
         (0..self.transactions.len() as u32).map(TransactionId)
     }
 
-    /// How many keys there are.
     pub fn key_count(&self) -> usize {
         self.keys.names.len()
     }
 
-    /// A key as the history writes it.
+    /// A key as in the file.
     pub fn key_name(&self, key: KeyId) -> &str {
         &self.keys.names[key.index()]
     }
@@ -209,13 +202,13 @@ impl History {
         &self.sessions
     }
 
-    /// How many beginnings and ends were recorded.
+    /// Number of recorded beginnings and ends.
     pub fn event_count(&self) -> usize {
         self.event_count as usize
     }
 
-    /// Whether the history tells what ended before what began: every beginning is recorded, or some transaction
-    /// is known to have ended before another began.
+    /// Whether the history shows which transactions ended before others began: every beginning is
+    /// recorded, or at least one transaction is known to have ended before another began.
     pub fn has_real_time(&self) -> bool {
         let is_complete = self.transactions.iter().all(|txn| txn.invoked > 0);
         if is_complete && !self.transactions.is_empty() {
@@ -225,7 +218,7 @@ impl History {
         first_end.is_some_and(|end| self.transactions.iter().any(|txn| txn.invoked > end))
     }
 
-    /// The elements that a list read has seen.
+    /// The elements of the list of a read.
     pub fn list(&self, key: KeyId, read: ListRead) -> &[i64] {
         match read.branch {
             TRUNK => &self.trunks[key.index()][..read.length as usize],
@@ -239,37 +232,35 @@ impl History {
     }
 }
 
-/// What an operation saw or did, on its way into a history.
+/// The result or effect of an operation that is being added to a history.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Step<'a> {
     /// Appended a value to a list.
     Append(i64),
     /// Wrote a value into a register.
     Write(i64),
-    /// Read a list.
     ReadList(&'a [i64]),
-    /// Read a value from a register.
     ReadValue(i64),
     /// Read the state before any write.
     ReadInitial,
-    /// Was to read.
+    /// A read whose result is unknown.
     Unread,
 }
 
-/// A transaction's circumstances, given when its operations are complete.
+/// The session, times and line of a transaction, given when its operations are complete.
 #[derive(Clone, Copy, Debug)]
 pub struct Ended {
     /// The process that ran it.
     pub process: Option<i64>,
-    /// The event that began it, if recorded.
+    /// The event of its beginning, if recorded.
     pub invoked: Option<Event>,
-    /// The event that told its end, if there was one.
+    /// The event at which its client learned of its end, if any.
     pub completed: Option<Event>,
-    /// The line of the file that tells its end; 0 takes the place of the event.
+    /// The line of the file with its end; 0 stands for the position of the event.
     pub line: u32,
 }
 
-/// A beginning or an end, with its place among all of them.
+/// A beginning or an end, with its position among all of them.
 #[derive(Clone, Copy, Debug)]
 pub struct Event {
     position: u32,
@@ -290,7 +281,7 @@ impl fmt::Display for MixedKinds {
 
 impl std::error::Error for MixedKinds {}
 
-/// Puts a history together: events in the order in which they happened, transactions as they end.
+/// Builds a history: events in the order in which they happened, transactions as they end.
 #[derive(Clone, Debug, Default)]
 pub struct HistoryBuilder {
     history: History,
@@ -300,12 +291,11 @@ pub struct HistoryBuilder {
 }
 
 impl HistoryBuilder {
-    /// An empty history.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The key of this name; integers and names share one space, in their EDN form.
+    /// The key with this name; integers and names share one space, in their EDN form.
     pub fn key(&mut self, name: &str) -> KeyId {
         match name.parse::<i64>() {
             Ok(number) => self.integer_key(number),
@@ -313,7 +303,7 @@ impl HistoryBuilder {
         }
     }
 
-    /// The key of this number.
+    /// The key with this number.
     pub fn integer_key(&mut self, number: i64) -> KeyId {
         self.added(|keys| keys.of_integer(number))
     }
@@ -324,22 +314,22 @@ impl HistoryBuilder {
         KeyId(key)
     }
 
-    /// The next event: a transaction begins or ends at this clock, in nanoseconds.
+    /// Adds the next event: a transaction begins or ends at this time, in nanoseconds.
     pub fn event(&mut self, time_ns: Option<i64>) -> Event {
         self.history.event_count += 1;
         Event { position: self.history.event_count, time_ns }
     }
 
-    /// Starts the operations of a transaction whose end is known to be this. What a transaction has
-    /// read that is not known to have committed binds nobody, so its reads are not kept.
+    /// Starts the operations of a transaction with this outcome. The reads of a transaction that is
+    /// not known to have committed prove nothing, so they are not kept.
     pub fn begin(&mut self, outcome: Outcome) {
         assert!(self.outcome.is_none(), "the transaction before has ended");
         self.outcome = Some(outcome);
         self.first = self.history.operations.len() as u32;
     }
 
-    /// Adds an operation, with the number of its version where the engine tells it: among the writes of
-    /// a key, a larger number is a later version.
+    /// Adds an operation, with the number of its version if the engine exports it: among the writes
+    /// of a key, a larger number is a later version.
     pub fn step(
         &mut self,
         key: KeyId,
@@ -374,7 +364,6 @@ impl HistoryBuilder {
         Ok(())
     }
 
-    /// Ends the transaction.
     pub fn end(&mut self, ended: Ended) -> TransactionId {
         let outcome = self.outcome.take().expect("a transaction was begun");
         let history = &mut self.history;
@@ -403,7 +392,6 @@ impl HistoryBuilder {
         TransactionId(history.transactions.len() as u32 - 1)
     }
 
-    /// The history.
     pub fn finish(mut self) -> History {
         assert!(self.outcome.is_none(), "the last transaction has ended");
         if !self.history.versions.is_empty() {
@@ -425,11 +413,10 @@ impl HistoryBuilder {
     }
 }
 
-/// Keys by name.
 #[derive(Clone, Debug, Default)]
 struct Keys {
     names: Vec<Box<str>>,
-    /// Numbers of small integer keys, plus one; 0 is none.
+    /// Indexes of small integer keys, plus one; 0 is none.
     direct: Vec<u32>,
     others: HashMap<Box<str>, u32>,
 }

@@ -1,10 +1,11 @@
-//! A judge of histories: it reads what clients of a database saw, and tells which levels of isolation
-//! that is of, and which it cannot be of, with a proof that a person can follow.
+//! A judge of histories: from the operations that the clients of a database recorded, it determines
+//! which levels of isolation the history satisfies and which it violates, with a proof that a
+//! person can follow.
 //!
-//! It knows nothing of the database: not its code, not its protocol, not its clocks. A history has the
-//! reads and writes of each transaction, who ran it, when it began and ended, and how; unknown outcomes
-//! are judged as what they may have been. See [`history`] for its parts, [`anomaly`] for what may be
-//! wrong with it, and who defined that.
+//! It is independent of the database: of its code, its protocol and its clocks. A history has the
+//! reads and writes of each transaction, its session, its beginning and end, and its outcome; an
+//! unknown outcome is judged as whatever it may have been. See [`history`] for its parts, and
+//! [`anomaly`] for the anomalies and their definitions.
 //!
 //! ```
 //! let text = b"
@@ -12,7 +13,7 @@
 //! {:type :ok, :process 1, :value [[:r :y nil] [:append :x 1]]}";
 //! let history = check::read_edn(text)?;
 //! let report = check::judge(&history)?;
-//! // Each overlooks what the other writes: snapshots allow that, a serial order does not.
+//! // Each misses the other's write: snapshots allow that, a serial order does not.
 //! assert_eq!(report.verdict(check::Level::Snapshot), &check::Verdict::Holds);
 //! assert_eq!(report.verdict(check::Level::Serializable), &check::Verdict::Violated);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -25,8 +26,8 @@
 //!                                  +-> slips of single transactions
 //! ```
 //!
-//! All steps are linear in the size of the history, but for sorting, and for the search for short cycles,
-//! which has a budget.
+//! All steps are linear in the size of the history, except for sorting and for the search for short
+//! cycles, which has a budget.
 #![forbid(unsafe_code)]
 
 pub mod anomaly;

@@ -1,9 +1,9 @@
-//! One history from those of its sessions, recorded apart.
+//! Merges the separately recorded histories of sessions into one.
 //!
-//! A session that records for itself needs no lock. Its events are in order, and all have the time of one
-//! clock; the times put them together. A clock that is read after a transaction has ended, and before one
-//! begins, may show the same time for both, and the one still came before the other: so it does not
-//! matter in which order events of one time are taken.
+//! A session that records for itself needs no lock. Its events are in order, and all have the time
+//! of one clock; the times determine the merged order. A clock that is read after a transaction has
+//! ended, and before another begins, may show the same time for both, although the end came first;
+//! so the order of events of equal time does not matter.
 
 use crate::history::{
     Action, Ended, Event, History, HistoryBuilder, KeyId, MixedKinds, Step, TransactionId,
@@ -18,7 +18,7 @@ struct Happening {
     is_end: bool,
 }
 
-/// Puts histories together by their clocks. An event without a time comes before all others.
+/// Merges histories by their clocks. An event without a time comes before all others.
 pub fn merge(parts: &[History]) -> Result<History, MixedKinds> {
     let mut builder = HistoryBuilder::new();
     let keys: Vec<Vec<KeyId>> = parts

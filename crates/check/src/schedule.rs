@@ -1,35 +1,35 @@
-//! An order of all snapshots and commits of a history, laid from its end.
+//! An order of all snapshots and commits of a history, built from its end.
 //!
-//! The order agrees with a graph without cycles: a node has its place when all that comes after it has.
-//! Commits come in the order in which clients learnt of them, as far as they may. Where the graph does
-//! not tell the order of a key's versions, two rules do:
+//! The order agrees with a graph without cycles: a node is placed after all its successors are.
+//! Commits are placed in the order in which clients learned of them, as far as possible. If the
+//! graph does not determine the order of a key's versions, two rules do:
 //!
-//! - From the place of a read up to the place of the write that it shows, no other write of the key has
-//!   its place: the key is *held*.
-//! - Under snapshot isolation, from the place of a commit up to that of its snapshot, no other commit
-//!   that writes the same key has its place: the key is *locked*.
+//! - Between a read and the write whose version it returns, no other write of the key is placed:
+//!   the key is *held*.
+//! - Under snapshot isolation, between a commit and its snapshot, no other commit that writes the
+//!   same key is placed: the key is *locked*.
 //!
-//! What may not come yet waits for the key. If all that is left waits, there may be other orders, and
-//! none is given.
+//! A node that may not be placed yet waits for the key. If all remaining nodes wait, other orders
+//! may exist, but none is returned.
 
 use crate::graph::view::{Form, View};
 use crate::history::{History, Transaction, TransactionId};
 use crate::infer::{NONE, Versions};
 use std::collections::BinaryHeap;
 
-/// Where snapshots have their places, as far as they may have them there.
+/// The preferred position of snapshots, as far as the rules permit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Snapshots {
-    /// When their transactions began: so it was, or nearly so.
+    /// At the beginnings of their transactions, which is close to the truth.
     AtBegin,
-    /// As late as they can, so that few transactions overlap.
+    /// As late as possible, so that few transactions overlap.
     Late,
 }
 
-/// Times that nodes may be looked at in vain.
+/// The number of failed attempts to place a node before the search gives up.
 const ATTEMPTS_MAX: usize = 20_000_000;
 
-/// The nodes in their order; not all of them, if none was found.
+/// The nodes in their order; not all of them, if no order was found.
 pub(crate) fn order(versions: &Versions<'_>, view: &View<'_>, snapshots: Snapshots) -> Vec<u32> {
     let nodes = view.node_count() as u32;
     let keys = versions.history().key_count();
@@ -37,7 +37,7 @@ pub(crate) fn order(versions: &Versions<'_>, view: &View<'_>, snapshots: Snapsho
         versions,
         view,
         snapshots,
-        // With all versions in order the graph says all that the rules do.
+        // If all versions are ordered, the graph implies the rules.
         has_rules: versions.unordered_keys().next().is_some(),
         waits_for: (0..nodes).map(|node| view.range(node).len() as u32).collect(),
         timed: BinaryHeap::new(),
@@ -57,17 +57,17 @@ struct Schedule<'a, 'h> {
     view: &'a View<'a>,
     snapshots: Snapshots,
     has_rules: bool,
-    /// How many of the nodes behind each node have no place yet.
+    /// The number of successors of each node that are not yet placed.
     waits_for: Vec<u32>,
-    /// What may come, with its place in time.
+    /// Nodes that may be placed, with their times.
     timed: BinaryHeap<(u32, u32)>,
-    /// What comes as soon as it may.
+    /// Nodes that are placed as soon as possible.
     at_once: Vec<u32>,
-    /// The version of each key that a placed read shows, until its write is placed.
+    /// The version of each key that a placed read returns, until its write is placed.
     held: Vec<u32>,
     /// The transaction whose commit writes each key, until its snapshot is placed.
     locks: Vec<u32>,
-    /// What waits for each key.
+    /// The nodes that wait for each key.
     waiting: Vec<Vec<u32>>,
     attempts_left: usize,
 }
@@ -82,7 +82,7 @@ impl<'h> Schedule<'_, 'h> {
         }
         let mut order = Vec::with_capacity(self.view.node_count());
         while let Some(node) = self.pop() {
-            if self.has_rules && !self.obey(node) {
+            if self.has_rules && !self.try_to_place(node) {
                 continue;
             }
             order.push(node);
@@ -109,7 +109,7 @@ impl<'h> Schedule<'_, 'h> {
         let is_read = || self.last_writes(TransactionId(transaction)).next().is_none();
         match self.snapshots {
             Snapshots::Late if !is_commit => self.at_once.push(node),
-            // Who only reads is where its snapshot is.
+            // A read-only transaction commits at its snapshot.
             Snapshots::AtBegin if !is_commit || is_read() => self.timed.push((invoked, node)),
             _ => self.timed.push((completed, node)),
         }
@@ -119,8 +119,8 @@ impl<'h> Schedule<'_, 'h> {
         self.at_once.pop().or_else(|| self.timed.pop().map(|(_, node)| node))
     }
 
-    /// Places a node by the rules, or lets it wait.
-    fn obey(&mut self, node: u32) -> bool {
+    /// Places a node if the rules permit it; otherwise lets it wait.
+    fn try_to_place(&mut self, node: u32) -> bool {
         let Some((transaction, is_commit)) = self.view.transaction(node) else {
             return true;
         };
@@ -168,7 +168,8 @@ impl<'h> Schedule<'_, 'h> {
     fn read_obstacle(&self, id: TransactionId, is_merged: bool) -> Option<usize> {
         let mut reads = self.versions.reads_of(id).iter();
         let obstacle = reads.find(|read| {
-            // What it writes in the same place, it gives back before it reads.
+            // In the merged form its own write at the same position releases the key before it
+            // reads.
             let is_own = is_merged && read.is_update;
             let held = self.held[read.key as usize];
             !is_own && held != NONE && held != read.version
@@ -201,7 +202,7 @@ impl<'h> Schedule<'_, 'h> {
         }
     }
 
-    /// Lets those who wait for a key try again.
+    /// Lets the nodes that wait for a key try again.
     fn release(&mut self, key: usize) {
         for node in std::mem::take(&mut self.waiting[key]) {
             self.push(node);
@@ -209,7 +210,7 @@ impl<'h> Schedule<'_, 'h> {
     }
 }
 
-/// The edges of a graph, turned round.
+/// The edges of a graph, reversed.
 struct Backward {
     starts: Vec<u32>,
     tails: Vec<u32>,

@@ -1,17 +1,17 @@
-//! Histories of registers as plain text, one operation to a line: the text form of PolySI, which reads
-//! and writes `r(key,value,session,transaction)` and `w(key,value,session,transaction)` with numbers
-//! only, and takes the value 0 for the one that was there before any write.
+//! Histories of registers as plain text, one operation per line: the text format of PolySI, which
+//! reads and writes `r(key,value,session,transaction)` and `w(key,value,session,transaction)` with
+//! numbers only, and uses 0 for the value before any write.
 //!
 //! ```text
 //! w(8,1,4,0)
 //! r(9,5,4,0)
 //! ```
 //!
-//! Only transactions that took effect are written. A session runs its transactions in the order in which
-//! they first appear; there is no time. For other checkers a key has at most one read and one write in a
-//! transaction: what it saw before its own writes, and what it wrote last. A list becomes a register that
-//! holds its last element. What a transaction sees of its own writes, and that lists contradict each other,
-//! has no place in the form.
+//! Only transactions that took effect are written. A session runs its transactions in the order of
+//! their first appearance; the format has no times. For other checkers a key has at most one read
+//! and one write per transaction: the value read before its own writes, and its last write. A list
+//! becomes a register with the list's last element. The format cannot express what a transaction
+//! reads of its own writes, nor that lists contradict each other.
 
 use crate::HistoryError;
 use crate::error::ParseError;
@@ -26,11 +26,11 @@ struct Line {
     is_write: bool,
     key: i64,
     value: i64,
-    /// Place of its transaction among all, in order of appearance.
+    /// The index of its transaction, in order of appearance.
     transaction: u32,
 }
 
-/// Reads a history, or says in one sentence why the text is none.
+/// Reads a history; the error says in one sentence why the text is not one.
 pub fn read_text(text: &[u8]) -> Result<History, ParseError> {
     let mut lines = Vec::new();
     // Session, line and number of each transaction.
@@ -101,25 +101,24 @@ fn parse_line(bytes: &[u8], line: usize) -> Result<(bool, [i64; 4]), ParseError>
         offset += length + 1;
     }
     if offset < bytes.len() {
-        return error(offset, "the operation has ended, and here is more");
+        return error(offset, "there is text after the operation");
     }
     if is_write && numbers[1] == 0 {
-        return error(2, "nobody can write 0: it is the value before any write");
+        return error(2, "no transaction can write 0: it is the value before any write");
     }
     Ok((is_write, numbers))
 }
 
-/// Why a history cannot be written as text.
+/// The reason why a history cannot be written as text.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum TextError {
-    /// It is no history that can be judged.
+    /// The history cannot be judged.
     History(HistoryError),
-    /// A value that the form has no room for.
+    /// A value that the format cannot express.
     Value {
         /// The line of the transaction.
         line: u32,
-        /// The value.
         value: i64,
     },
     /// The file cannot be written.
@@ -147,11 +146,11 @@ impl From<io::Error> for TextError {
     }
 }
 
-/// Writes the transactions that took effect, lists as registers, keys by number.
+/// Writes the transactions that took effect, with lists as registers and keys as numbers.
 pub fn write_text(history: &History, output: &mut dyn Write) -> Result<(), TextError> {
     let versions = infer::versions(history).map_err(TextError::History)?;
     let key_numbers = key_numbers(history);
-    // Sessions count from 0 here, and what has none gets one of its own.
+    // Sessions count from 0 here, and a transaction without one gets one of its own.
     let mut sessions = history.sessions().len();
     for id in history.ids() {
         if !versions.took_effect(id) {
@@ -174,8 +173,8 @@ pub fn write_text(history: &History, output: &mut dyn Write) -> Result<(), TextE
     Ok(())
 }
 
-/// What a transaction saw of each of its keys before its own writes, be it possible or not; nothing where a
-/// list does not end with what it had appended.
+/// The values that a transaction read of each of its keys before its own writes, possible or not;
+/// without keys whose list does not end with the transaction's own appends.
 fn first_reads(history: &History, id: TransactionId) -> Vec<(usize, i64)> {
     let mut reads: Vec<(usize, i64)> = Vec::new();
     let mut own: Vec<(usize, i64)> = Vec::new();
@@ -208,7 +207,7 @@ fn first_reads(history: &History, id: TransactionId) -> Vec<(usize, i64)> {
     reads
 }
 
-/// What a transaction wrote last to each of its keys.
+/// The last value that a transaction wrote to each of its keys.
 fn last_writes(history: &History, id: TransactionId) -> Result<Vec<(usize, i64)>, TextError> {
     let mut writes: Vec<(usize, i64)> = Vec::new();
     for operation in history.operations(id) {
@@ -225,7 +224,7 @@ fn last_writes(history: &History, id: TransactionId) -> Result<Vec<(usize, i64)>
     Ok(writes)
 }
 
-/// Numbers for the keys: their own, if all are numbers from 0 up.
+/// Numbers for the keys: their own, if all are non-negative integers.
 fn key_numbers(history: &History) -> Vec<u64> {
     let names = (0..history.key_count()).map(|key| history.key_name(crate::KeyId(key as u32)));
     let own: Option<Vec<u64>> = names.map(|name| name.parse().ok()).collect();

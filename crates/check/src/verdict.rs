@@ -1,4 +1,5 @@
-//! The judge: which levels of isolation a history is of, and what it has that others forbid.
+//! The judge: which levels of isolation a history satisfies, and which anomalies violate the
+//! others.
 
 use crate::anomaly::{Anomaly, Level, Order};
 use crate::certificate;
@@ -11,14 +12,14 @@ use crate::infer::{self, Versions};
 use crate::witness::{self, Witness};
 use std::fmt;
 
-/// Whether a history is of a level.
+/// The verdict on a level.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Verdict {
-    /// It is: an order of all its transactions was found and played through.
+    /// The history satisfies it: an order of all its transactions was found and replayed.
     Holds,
-    /// It is not: it has at least one anomaly that the level forbids.
+    /// The history violates it: it has at least one anomaly that the level forbids.
     Violated,
-    /// The history does not tell, for this reason.
+    /// The history does not determine it, for this reason.
     Unknown(&'static str),
 }
 
@@ -37,65 +38,57 @@ impl fmt::Display for Verdict {
 pub struct Finding {
     /// The shortest witness found.
     pub witness: Witness,
-    /// How often it was met; cycles count once.
+    /// The number of occurrences; cycles count once.
     pub count: u64,
 }
 
-/// What was judged.
+/// Counts of a judged history.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counts {
-    /// Transactions that committed.
     pub committed: usize,
-    /// Transactions that aborted.
     pub aborted: usize,
     /// Transactions without a known outcome.
     pub unknown: usize,
-    /// Those of them that took effect, because others have read what they wrote.
+    /// Those of them that took effect, because other transactions have read their writes.
     pub unknown_seen: usize,
-    /// Keys.
     pub keys: usize,
-    /// Keys whose versions are not all in a known order.
+    /// Keys whose versions are not totally ordered.
     pub unordered_keys: usize,
-    /// Sessions.
     pub sessions: usize,
 }
 
-/// What the judge has to say.
+/// The result of the judge.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Report {
     /// The verdict on each level, in the order of [`Level::ALL`].
     verdicts: Vec<Verdict>,
-    /// What was found, worst first.
+    /// The anomalies, worst first.
     pub findings: Vec<Finding>,
-    /// How much was judged.
     pub counts: Counts,
-    /// A key whose versions are not all in a known order.
+    /// A key whose versions are not totally ordered.
     pub unordered_key: Option<String>,
 }
 
 impl Report {
-    /// The verdict on a level.
     pub fn verdict(&self, level: Level) -> &Verdict {
         &self.verdicts[level as usize]
     }
 
-    /// The anomalies that a level forbids.
+    /// The findings that a level forbids.
     pub fn against(&self, level: Level) -> impl Iterator<Item = &Finding> {
         self.findings.iter().filter(move |finding| level.forbids(finding.witness.anomaly))
     }
 
-    /// The anomalies found.
     pub fn anomalies(&self) -> impl Iterator<Item = Anomaly> + '_ {
         self.findings.iter().map(|finding| finding.witness.anomaly)
     }
 }
 
-/// Judges a history.
 pub fn judge(history: &History) -> Result<Report, HistoryError> {
     let versions = infer::versions(history)?;
     let edges = Edges::new(&versions);
     let serial = cycle::weakest_cyclic(&edges, Form::Merged);
-    // Without a cycle of transactions there is none of their halves.
+    // A graph without cycles of transactions has none of snapshots and commits.
     let snapshot = serial.and_then(|_| cycle::weakest_cyclic(&edges, Form::Split));
     let mut findings: Vec<Finding> = versions
         .slips()
@@ -116,7 +109,7 @@ fn verdicts(versions: &Versions<'_>, edges: &Edges, findings: &[Finding]) -> Vec
     let history = versions.history();
     let mut holds: Vec<Level> = Vec::new();
     let mut verdicts = vec![Verdict::Violated; Level::ALL.len()];
-    // Strong levels first: what holds there holds below, and is not played again.
+    // Strong levels first: a level that holds implies the weaker ones, which need no replay.
     for level in Level::ALL.into_iter().rev() {
         let is_violated = findings.iter().any(|finding| level.forbids(finding.witness.anomaly));
         if is_violated {
@@ -140,11 +133,11 @@ fn verdicts(versions: &Versions<'_>, edges: &Edges, findings: &[Finding]) -> Vec
     verdicts
 }
 
-const UNORDERED: &str = "nothing speaks against it, but the history does not tell the order of all \
+const UNORDERED: &str = "no anomaly was found, but the history does not determine the order of all \
                          versions, and the orders that were tried do not explain every read";
 const NO_TIME: &str =
-    "nothing speaks against it, but the history does not tell what ended before what began";
-const NO_SESSIONS: &str = "nothing speaks against it, but the history has no sessions";
+    "no anomaly was found, but the history does not order ends and beginnings in time";
+const NO_SESSIONS: &str = "no anomaly was found, but the history has no sessions";
 
 fn counts(versions: &Versions<'_>) -> Counts {
     let history = versions.history();

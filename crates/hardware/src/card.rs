@@ -4,38 +4,37 @@
 //!   requester                                                     responder
 //!   core: post -> doorbell -> engine: issue -> link out ... wire ... link in -> engine: serve
 //!                                                                                  |
-//!                                          write, message: PCIe write ------------+  acknowledged at once
-//!                                          read:           PCIe read  ------------+  answered with the bytes
-//!                                          atomic:         unit, then bucket of words, for as long as
-//!                                                          reading and writing over PCIe takes
+//!                                          write, message: PCIe write ----------+  acknowledged
+//!                                          read:           PCIe read  ----------+  returns data
+//!                                          atomic:         unit, then bucket of words,
+//!                                                          for one read and one write over PCIe
 //!                                                                                  |
 //!   core: poll <- PCIe write <- link in ... wire ... link out <-------------------+
 //! ```
 //!
-//! One engine issues what a machine asks for and serves what others ask of it: measured rates of both at
-//! once are those of either added up as times. Each verb takes it for a time by kind and size. A queue pair
-//! whose state is not in the card's cache, and a request beyond those that the card keeps at hand, take it
-//! for longer. Links carry bytes with headers, each way apart.
+//! One engine both issues the machine's own requests and serves the requests of other machines.
+//! That matches the measured rates: the time of a verb that is both issued and served is the sum of
+//! the two times. The engine's time per verb depends on kind and size. A queue pair whose state is
+//! not in the card's cache costs extra, and so does a request beyond the number that the card
+//! tracks without a miss. Links carry bytes with headers; the two directions are independent.
 
 use crate::sheet::Sheet;
 
 /// Picoseconds of a second.
 const SECOND_PS: u64 = 1_000_000_000_000;
 
-/// What a card is asked to do.
+/// The kinds of work a card does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
-    /// Fetches words.
     Read,
-    /// Stores words.
     Write,
     /// Swaps or adds to a word.
     Atomic,
-    /// Carries a message to whoever polls for it.
+    /// Carries a message to the thread that polls for it.
     Message,
 }
 
-/// What a card, and the link behind it, are able to do. Times are picoseconds.
+/// The capabilities of a card and the link behind it. Times are in picoseconds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Card {
     /// Ports that carry traffic.
@@ -44,52 +43,53 @@ pub struct Card {
     pub port_bytes_per_s: u64,
     /// Bytes of payload that one packet carries.
     pub packet_bytes: u64,
-    /// Bytes around the payload of each packet of a request.
+    /// Header and trailer bytes of each packet of a request.
     pub request_header_bytes: u64,
-    /// Bytes around the payload of each packet of an answer, and all bytes of an acknowledgement.
+    /// Header and trailer bytes of each packet of a response, and all bytes of an acknowledgement.
     pub response_header_bytes: u64,
-    /// From card to card, one way.
+    /// Latency from card to card, one way.
     pub wire_ps: u64,
-    /// From a core's posting until the card's engine has the request.
+    /// Time from a core's posting until the card's engine has the request.
     pub doorbell_ps: u64,
-    /// Time of the engine to issue, by kind.
+    /// Time in which the engine issues a verb, by kind.
     issue_ps: [u64; 4],
-    /// Time of the engine to serve, by kind.
+    /// Time in which the engine serves a verb, by kind.
     serve_ps: [u64; 4],
-    /// Bytes whose handling is included in those times.
+    /// Payload bytes whose handling `issue_ps` and `serve_ps` include.
     pub included_bytes: u64,
-    /// Bytes beyond those that the engine moves per second.
+    /// Rate at which the engine moves the bytes beyond `included_bytes`.
     pub engine_bytes_per_s: u64,
-    /// Payloads that are longer
+    /// A payload longer than this takes the engine `split_ps` longer.
     pub split_bytes: u64,
-    /// take the engine this much longer.
     pub split_ps: u64,
-    /// Queue pairs whose state the card keeps at hand.
+    /// Queue pairs whose state fits into the card's cache.
     pub queue_pairs_cached: u64,
-    /// How much longer the engine takes for another one.
+    /// Extra engine time if the queue pair's state is not in the cache.
     pub queue_pair_miss_ps: u64,
-    /// Requests under way that the card keeps at hand.
+    /// Outstanding requests that the card tracks without a miss.
     pub outstanding_max: u64,
-    /// How much longer the engine takes to issue one that comes when nearly all are beyond those.
+    /// Upper bound of the extra issue time per request beyond `outstanding_max`, see `crowding_ps`.
     pub outstanding_miss_ps: u64,
-    /// Time of the card's unit for atomics, for each.
+    /// Time of the card's atomic unit per atomic.
     pub atomic_unit_ps: u64,
-    /// For how long an atomic excludes others of its bucket of words.
+    /// Time for which an atomic excludes other atomics on its bucket of words.
     pub same_word_atomic_ps: u64,
-    /// Words are told apart by so many buckets.
+    /// Number of buckets of words; atomics on words of different buckets do not wait for each
+    /// other.
     pub atomic_buckets: u64,
     /// Bytes per second between card and memory, each way.
     pub pcie_bytes_per_s: u64,
-    /// Until the card has read from memory.
+    /// Time until the card has read from memory.
     pub pcie_read_ps: u64,
-    /// Until what the card writes is seen by a core.
+    /// Time until a core sees what the card writes.
     pub pcie_write_ps: u64,
 }
 
-/// Picoseconds that `bytes` take at a pace.
+/// Picoseconds that `bytes` take at a rate of `bytes_per_s`.
 #[inline]
 pub(crate) fn bytes_ps(bytes: u64, bytes_per_s: u64) -> u64 {
-    // Simulated worlds ask several times for each verb, and dividing 128 bits takes several times as long as 64.
+    // Simulated worlds call this several times per verb, and a 128-bit division takes several times
+    // as long as a 64-bit one.
     match bytes.checked_mul(SECOND_PS) {
         Some(product) => product / bytes_per_s,
         None => (u128::from(bytes) * u128::from(SECOND_PS) / u128::from(bytes_per_s)) as u64,
@@ -130,18 +130,18 @@ impl Card {
         }
     }
 
-    /// The same card with `ports` ports in use, of those that it has.
+    /// The same card with `ports` of its ports in use.
     pub fn with_ports(self, ports: u64) -> Self {
         assert!((1..=self.ports).contains(&ports), "the card has {} ports", self.ports);
         Self { ports, ..self }
     }
 
-    /// The same card whose engine issues in this time, whatever it is.
+    /// The same card with one issue time for verbs of all kinds.
     pub fn with_issue_ps(self, issue_ps: u64) -> Self {
         Self { issue_ps: [issue_ps; 4], ..self }
     }
 
-    /// The same card whose engine serves this kind in this time.
+    /// The same card with another serve time for verbs of this kind.
     pub fn with_serve_ps(mut self, kind: Kind, serve_ps: u64) -> Self {
         self.serve_ps[kind as usize] = serve_ps;
         self
@@ -152,19 +152,19 @@ impl Card {
         self.ports * self.port_bytes_per_s
     }
 
-    /// Time of the engine to issue a verb, with all it needs at hand.
+    /// Time in which the engine issues a verb without any cache miss.
     #[inline]
     pub fn issue_ps(&self, kind: Kind) -> u64 {
         self.issue_ps[kind as usize]
     }
 
-    /// Time of the engine to serve a verb, with all it needs at hand.
+    /// Time in which the engine serves a verb without any cache miss.
     #[inline]
     pub fn serve_ps(&self, kind: Kind) -> u64 {
         self.serve_ps[kind as usize]
     }
 
-    /// How much longer the engine of either card takes for a verb that sends or fetches `bytes`.
+    /// Extra time of the engine of either card for a verb that sends or fetches `bytes`.
     #[inline]
     pub fn moved_ps(&self, bytes: u64) -> u64 {
         if bytes <= self.included_bytes {
@@ -174,13 +174,13 @@ impl Card {
         split_ps + bytes_ps(bytes - self.included_bytes, self.engine_bytes_per_s)
     }
 
-    /// Time on a link of a payload with the headers of a request.
+    /// Time of a payload on a link, with the headers of a request.
     #[inline]
     pub fn request_ps(&self, bytes: u64) -> u64 {
         self.link_ps(bytes, self.request_header_bytes)
     }
 
-    /// Time on a link of a payload with the headers of an answer.
+    /// Time of a payload on a link, with the headers of a response.
     #[inline]
     pub fn response_ps(&self, bytes: u64) -> u64 {
         self.link_ps(bytes, self.response_header_bytes)
@@ -193,13 +193,13 @@ impl Card {
         bytes_ps(bytes + packets * header_bytes, self.link_bytes_per_s())
     }
 
-    /// Time of `bytes` between card and memory.
+    /// Time of `bytes` on the bus between card and memory.
     #[inline]
     pub fn pcie_ps(&self, bytes: u64) -> u64 {
         bytes_ps(bytes, self.pcie_bytes_per_s)
     }
 
-    /// How much longer the engine takes to issue while `outstanding` requests are under way.
+    /// Extra issue time while `outstanding` requests are under way.
     #[inline]
     pub fn crowding_ps(&self, outstanding: u64) -> u64 {
         match outstanding.checked_sub(self.outstanding_max) {
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn measured_rates_of_reads_by_size_come_out() {
+    fn the_model_matches_measured_rates_of_reads_by_size() {
         // rdma_bench, Connect-IB: millions of reads a second, each machine issuing and serving.
         let measured = [(8, 51.3), (40, 49.5), (72, 47.1), (136, 39.4), (200, 34.6), (392, 23.0)];
         for (bytes, millions) in measured {

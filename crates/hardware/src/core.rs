@@ -1,22 +1,22 @@
-//! A core: what one thread pays for each thing it does on the data path.
+//! A core: the time one thread spends on each operation of the data path.
 
 use crate::sheet::Sheet;
 
-/// What cores are able to do.
+/// The capabilities of a core.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Core {
-    /// Cores of a machine.
+    /// Cores per machine.
     pub cores: u64,
     /// Picoseconds to post a verb or a message.
     pub post_ps: u64,
-    /// Picoseconds to post one more verb in the list of another one, to the same queue pair with one doorbell.
+    /// Picoseconds to post one more verb of a list to the same queue pair, under the same doorbell.
     pub post_more_ps: u64,
     /// Picoseconds to notice that a batch is complete.
     pub poll_ps: u64,
-    /// Picoseconds to take a message and answer it, without what it asks for.
+    /// Picoseconds to receive a message and to respond to it, without executing the request.
     pub serve_message_ps: u64,
-    /// Picoseconds to give something to a thread on another core, or to take it: a cache line that the other has
-    /// written last.
+    /// Picoseconds to pass something to a thread on another core, or to receive it: one transfer of
+    /// a cache line that the other core has written last.
     pub hand_over_ps: u64,
     /// Picoseconds to read or write one row of a transaction, without verbs.
     pub execute_row_ps: u64,

@@ -1,9 +1,10 @@
-//! Hardware as numbers: what network cards, links, cores and memory are able to do, each number with the
-//! source it was taken from.
+//! Hardware as numbers: the capabilities of network cards, links, cores and memory, each number
+//! with its source.
 //!
-//! A profile is a file of `profiles`, read strictly: a key that is missing, unknown or out of range is refused
-//! with a sentence. Each number says what it rests on ([`Basis`]); one that was fitted to a published result
-//! names it, so that nobody takes this result for a prediction afterwards.
+//! A profile is a file of `profiles`. The parser is strict: it refuses a key that is missing,
+//! unknown or out of range, and the message names the key. Each number records its basis
+//! ([`Basis`]); a number that was fitted to a published result names that result, so that no
+//! reader mistakes the result for a prediction.
 //!
 //! ```
 //! let profile = hardware::profile("connect-ib-2xfdr").expect("it is built in");
@@ -14,8 +15,8 @@
 //! assert_eq!(number.basis, hardware::Basis::Fitted);
 //! ```
 //!
-//! The files to read: [`card`] for the model of a card, [`core`] and [`memory`], then `sheet` for how a
-//! file becomes numbers. There is no I/O here and no clock.
+//! Read [`card`] for the model of a card, then [`core`] and [`memory`], then `sheet` for the
+//! parser. The crate does no I/O and has no clock.
 #![forbid(unsafe_code)]
 
 pub mod card;

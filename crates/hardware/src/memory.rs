@@ -6,7 +6,7 @@ use crate::sheet::Sheet;
 /// Memory of one processor socket.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Memory {
-    /// Channels of a socket.
+    /// Memory channels per socket.
     pub channels: u64,
     /// Bytes per second of one channel, reads and writes together.
     pub channel_bytes_per_s: u64,
@@ -28,8 +28,8 @@ impl Memory {
         self.channels * self.channel_bytes_per_s
     }
 
-    /// Picoseconds until one core has read `bytes` bytes: the first kilobyte as measured, the rest at the
-    /// pace of one channel.
+    /// Picoseconds until one core has read `bytes` bytes: the first kilobyte at the measured
+    /// latency, the rest at the rate of one channel.
     pub fn read_ps(&self, bytes: u64) -> u64 {
         match bytes.checked_sub(1024) {
             Some(rest) => self.kilobyte_read_ps + bytes_ps(rest, self.channel_bytes_per_s),

@@ -1,25 +1,26 @@
-//! A number of a profile, and what it rests on.
+//! A number of a profile, with its basis and its source.
 
 use serde::Deserialize;
 
-/// What a number rests on.
+/// The basis of a number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Basis {
-    /// Somebody measured it on this hardware and published it.
+    /// A published measurement on this hardware.
     Measured,
-    /// Its maker says so, or the standard that it follows.
+    /// A statement of the manufacturer or of the standard that the hardware implements.
     Datasheet,
-    /// It was chosen such that a published result comes out: that result is no prediction any more.
+    /// Chosen so that the model yields a published result; that result is then no prediction.
     Fitted,
-    /// Arithmetic on other numbers that stand here or were measured.
+    /// Computed from other numbers of the profile or from measurements.
     Derived,
-    /// Proposed, or remembered from a paper that was not read again. Whoever measures it replaces it.
+    /// Proposed, or quoted from memory from a paper that was not read again. A measurement replaces
+    /// it.
     Prior,
 }
 
 impl Basis {
-    /// Its name in profiles.
+    /// The name of the basis in profiles.
     pub fn name(self) -> &'static str {
         match self {
             Self::Measured => "measured",
@@ -35,13 +36,12 @@ impl Basis {
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Number {
-    /// In the unit that its key ends with.
+    /// The value, in the unit that its key ends with.
     pub value: f64,
-    /// What it rests on.
     pub basis: Basis,
-    /// Where it comes from: paper and section, data sheet, or how it was worked out.
+    /// The source: paper and section, data sheet, or the computation.
     pub source: String,
-    /// The published results that it was fitted to; none unless it was.
+    /// The published results that the number was fitted to; empty unless the basis is `Fitted`.
     #[serde(default)]
     pub fits: Vec<String>,
 }

@@ -1,13 +1,13 @@
-//! What is wrong with a profile.
+//! Errors in profiles.
 
 use std::fmt;
 
-/// A sentence about a profile, with the key that it is about.
+/// An error in a profile; the sentence names the key.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct HardwareError {
-    /// The profile, as it was named.
+    /// The name of the profile.
     pub profile: String,
-    /// What is wrong, and what to write instead.
+    /// The error, and its remedy.
     pub sentence: String,
 }
 

@@ -1,4 +1,4 @@
-//! Profiles: the files, and one of them read.
+//! Profiles: the built-in files, and a parsed profile.
 
 use crate::card::Card;
 use crate::core::Core;
@@ -32,23 +32,20 @@ pub const NAMES: [&str; FILES.len()] = {
     names
 };
 
-/// A machine and its network, as numbers.
+/// The numbers of a machine and its network.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Profile {
-    /// What it is called.
     pub name: String,
-    /// What it is.
+    /// One line that describes the hardware.
     pub describes: String,
-    /// Its card and link.
     pub card: Card,
-    /// Its cores.
     pub core: Core,
-    /// Its own memory.
+    /// The memory of the machine.
     pub memory: Memory,
     sections: BTreeMap<&'static str, BTreeMap<String, Number>>,
 }
 
-/// A profile as it stands in its file.
+/// A profile as its file has it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
@@ -62,7 +59,7 @@ struct File {
 /// The built-in profile of this name.
 ///
 /// # Errors
-/// No profile has this name; the sentence lists those there are.
+/// If no profile has this name; the message lists the names.
 pub fn profile(name: &str) -> Result<Profile, HardwareError> {
     match FILES.iter().find(|(known, _)| *known == name) {
         Some((_, text)) => Profile::parse(name, text),
@@ -74,10 +71,11 @@ pub fn profile(name: &str) -> Result<Profile, HardwareError> {
 }
 
 impl Profile {
-    /// Reads the text of a profile.
+    /// Parses the text of a profile.
     ///
     /// # Errors
-    /// The text is no TOML, a key is missing, unknown or out of range, or a number has no source.
+    /// If the text is not TOML, if a key is missing, unknown or out of range, or if a number has no
+    /// source.
     pub fn parse(name: &str, text: &str) -> Result<Self, HardwareError> {
         let error = |sentence| HardwareError { profile: name.to_owned(), sentence };
         let file: File = toml::from_str(text).map_err(|problem| {
@@ -112,7 +110,7 @@ impl Profile {
         self.sections.get(section)?.get(key)
     }
 
-    /// All numbers with their paths, in order.
+    /// All numbers with their paths, in the order of the paths.
     pub fn numbers(&self) -> impl Iterator<Item = (String, &Number)> {
         self.sections.iter().flat_map(|(section, numbers)| {
             numbers.iter().map(move |(key, number)| (format!("{section}.{key}"), number))
@@ -129,7 +127,7 @@ mod tests {
         FILES[1].1
     }
 
-    /// What is said of the second profile's text with a piece of it replaced.
+    /// The error that the second profile's text gives after a replacement.
     fn refusal(from: &str, to: &str) -> String {
         assert!(text().contains(from), "{from}");
         let error = Profile::parse(FILES[1].0, &text().replacen(from, to, 1));
@@ -158,16 +156,16 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_in_a_sentence() {
+    fn errors_name_the_key_and_the_remedy() {
         let unknown = refusal("wire_ns", "wires_ns");
         assert!(unknown.contains("card.wire_ns is missing"), "{unknown}");
         let extra =
             refusal("[core]", "colour = { value = 1, basis = \"prior\", source = \"x\" }\n[core]");
         assert!(extra.contains("card.colour is no key of a profile"), "{extra}");
         let negative = refusal("value = 450,", "value = -1,");
-        assert!(negative.contains("card.wire_ns has to be from 0"), "{negative}");
+        assert!(negative.contains("card.wire_ns must be from 0"), "{negative}");
         let broken = refusal("ports = { value = 2,", "ports = { value = 1.5,");
-        assert!(broken.contains("card.ports has to be a whole number"), "{broken}");
+        assert!(broken.contains("card.ports must be a whole number"), "{broken}");
         let basis = refusal("basis = \"datasheet\"", "basis = \"guess\"");
         assert!(basis.contains("line") && basis.contains("unknown variant `guess`"), "{basis}");
         let unnamed = refusal("fits = [\"blog: 1 KB in about 1 us\"]", "fits = []");

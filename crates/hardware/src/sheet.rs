@@ -1,20 +1,22 @@
-//! A section of a profile on its way from text to numbers: each key is taken once, and none may be left.
+//! A section of a profile during parsing: the parser takes each key once, and refuses keys that are
+//! left over.
 
 use crate::number::{Basis, Number};
 use std::collections::BTreeMap;
 
 /// Picoseconds of a nanosecond.
 pub(crate) const NANOSECOND_PS: f64 = 1000.0;
-/// Longest time of a profile: a second.
+/// The longest time a profile may have: a second.
 const NANOSECONDS_MAX: f64 = 1e9;
-/// Largest count, size or rate of a profile: what a double holds exactly.
+/// The largest count, size or rate a profile may have: the range of integers that a double
+/// represents exactly.
 const WHOLE_MAX: f64 = 9e15;
 
-/// The keys of a section that were not taken yet.
+/// The keys of a section that the parser has not taken yet.
 pub(crate) struct Sheet<'a> {
     name: &'static str,
     left: BTreeMap<&'a str, &'a Number>,
-    /// The first thing that is wrong.
+    /// The first error found.
     problem: Option<String>,
 }
 
@@ -58,30 +60,30 @@ impl<'a> Sheet<'a> {
         }
     }
 
-    /// A time in picoseconds; its key ends with `_ns`.
+    /// Takes a time in picoseconds; the key ends with `_ns`.
     pub(crate) fn picoseconds(&mut self, key: &str) -> u64 {
         debug_assert!(key.ends_with("_ns"));
         let value = self.take(key);
         if !(0.0..=NANOSECONDS_MAX).contains(&value) {
-            self.refuse(key, "has to be from 0 to 1,000,000,000 nanoseconds");
+            self.refuse(key, "must be from 0 to 1,000,000,000 nanoseconds");
             return 0;
         }
         (value * NANOSECOND_PS + 0.5) as u64
     }
 
-    /// A whole number that is at least `least`: a count, bytes, or bytes per second.
+    /// Takes a whole number of at least `least`: a count, bytes, or bytes per second.
     pub(crate) fn whole(&mut self, key: &str, least: u64) -> u64 {
         let value = self.take(key);
         let is_whole =
             value >= least as f64 && value <= WHOLE_MAX && value == (value as u64) as f64;
         if !is_whole {
-            self.refuse(key, &format!("has to be a whole number, at least {least}"));
+            self.refuse(key, &format!("must be a whole number, at least {least}"));
             return least;
         }
         value as u64
     }
 
-    /// The section has been read: what is wrong with it, if anything.
+    /// Ends the section and returns the first error, if any.
     pub(crate) fn finish(mut self) -> Result<(), String> {
         if let Some(key) = self.left.keys().next().copied() {
             self.refuse(key, "is no key of a profile; compare with the other profiles");

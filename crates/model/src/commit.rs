@@ -1,7 +1,7 @@
-//! A writer's steps: snapshot and reads, then the commit in the order of its named points.
+//! The steps of a writer: snapshot and reads, then the commit in the order of its named points.
 //!
-//! A writer's own reads are atomic here, because torn reads are what the readers are for. What is
-//! read needs no step of its own either: the versions that a snapshot covers no longer change.
+//! A writer's own reads are atomic in this model, because the readers cover torn reads. Its reads
+//! need no separate steps either: the versions that a snapshot covers do not change any more.
 
 use crate::config::Config;
 use crate::install::{Displacement, Install};
@@ -11,7 +11,7 @@ use crate::writer::{
     CommitStep, Phase, Progress, Writer, WriterMove, own_version, read_rows, written_rows,
 };
 
-/// Takes one step of a writer.
+/// Executes one step of a writer.
 pub fn step(config: &Config, state: &mut State, index: usize, writer_move: WriterMove) {
     match writer_move {
         WriterMove::Take(take_move) => take(config, state, index, take_move),
@@ -53,8 +53,8 @@ fn take(config: &Config, state: &mut State, index: usize, take_move: TakeMove) {
 fn read_header(config: &Config, state: &mut State, index: usize, row: usize) {
     let writer = &mut state.writers[index];
     let header = state.rows[row].header;
-    // The published header keeps the version while locked; ours names the owner, and a swap from
-    // there could never succeed.
+    // A published header keeps the version while it is locked; in our protocol a locked header
+    // names the owner, and a swap from that value could never succeed.
     let is_version = !header.locked || !config.guards.version_beside_payload;
     writer.expected[row] = Some(if is_version { header.version } else { writer.version_read[row] });
     if written_rows(config, index).all(|row| writer.expected[row].is_some()) {
@@ -74,7 +74,8 @@ fn swap(config: &Config, state: &mut State, index: usize, row: usize) {
     } else {
         writer.progress[row] = Progress::Refused;
     }
-    // Every swap of the batch completes before any is judged: a lock taken late would stay.
+    // Every swap of the batch completes before any result is evaluated: otherwise a lock that is
+    // taken late would remain.
     let mut rows = written_rows(config, index);
     if rows.clone().any(|row| writer.progress[row] == Progress::Untouched) {
         return;
@@ -133,7 +134,8 @@ fn publish(state: &mut State, index: usize) {
 fn release(config: &Config, state: &mut State, index: usize, row: usize) {
     let writer = &mut state.writers[index];
     let expected = writer.expected[row].expect("known before the commit starts");
-    // A plain write: a swap that fails writes nothing, so nobody else touches a held header.
+    // A plain write suffices: a failed swap writes nothing, so no other process changes a held
+    // header.
     state.rows[row].header = Header::unlocked(expected);
     state.rows[row].drop_from_order(own_version(index, writer.counter));
     writer.progress[row] = Progress::Untouched;
@@ -141,7 +143,7 @@ fn release(config: &Config, state: &mut State, index: usize, row: usize) {
     abort(config, state, index, row);
 }
 
-/// Goes on with an abort: gives locks back first, then tries again or ends.
+/// Continues an abort: releases locks first, then retries or ends.
 fn abort(config: &Config, state: &mut State, index: usize, row: usize) {
     let writer = &mut state.writers[index];
     let holds = |row| matches!(writer.progress[row], Progress::Held(_));

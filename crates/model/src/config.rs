@@ -1,20 +1,18 @@
-//! Which transactions run, and which guards of the protocol are in force.
+//! The transactions that run, and the guards of the protocol that are in force.
 
 use crate::state::{BUFFER_SLOT_COUNT, READER_COUNT, ROW_COUNT, SLOT_COUNT};
 
-/// A set of rows; entry `r` stands for row `r`.
+/// A set of rows; entry `r` is row `r`.
 pub type RowSet = [bool; ROW_COUNT];
 
-/// No row.
 pub const NO_ROW: RowSet = [false, false];
 /// The first row only.
 pub const FIRST_ROW: RowSet = [true, false];
 /// The second row only.
 pub const SECOND_ROW: RowSet = [false, true];
-/// Both rows.
 pub const BOTH_ROWS: RowSet = [true, true];
 
-/// What a writer's transaction does. It reads every row that it writes.
+/// The transaction of a writer. It reads every row that it writes.
 #[derive(Clone, Copy, Debug)]
 pub struct Transaction {
     /// Rows that are read and not written.
@@ -35,45 +33,47 @@ impl Transaction {
 pub enum SnapshotWay {
     /// The vector read once, word by word. [ZB17 §4.1]
     SingleCollect,
-    /// The vector read word by word until two reads agree, the second begun after the first ended.
+    /// The vector is read word by word until two reads agree, the second begun after the first
+    /// ended.
     DoubleCollect,
-    /// The newest of the vectors that are frozen one after another.
+    /// The newest of a sequence of frozen vectors.
     Frozen,
-    /// The first of the readers and writers by double collect, the second frozen.
+    /// Readers and writers with index 0 use double collect, those with index 1 the frozen vectors.
     Mixed,
 }
 
-/// The order in which one row's words are installed.
+/// The order in which the words of a row are installed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InstallOrder {
-    /// Old version, chain, invalid version, payload, version, header: our protocol where memory is coherent.
+    /// Old version, chain, invalid version, payload, version, header: our protocol where memory is
+    /// coherent.
     HeaderLast,
     /// Old version, chain, then header, version and payload in one write. [ZB17 §3.1, listing 1]
     SingleWrite,
     /// Payload before the old version is safe in the buffer.
     PayloadFirst,
-    /// The header is unlocked with the new version, and then all else.
+    /// The header is unlocked with the new version, and then everything else is written.
     UnlockFirstToNew,
-    /// The header is unlocked with the old version, then all else, then the header.
+    /// The header is unlocked with the old version, then everything else is written, then the
+    /// header.
     UnlockFirstToOld,
-    /// Old version, chain, then chain, header, version and payload in one write: our protocol where memory is not
-    /// coherent. The old version is one write as well, and readers go by checksums.
+    /// Old version, chain, then chain, header, version and payload in one write: our protocol where
+    /// memory is not coherent. The old version is one write as well, and readers check checksums.
     RowAtOnce,
-    /// The same with the chain in the row's write alone.
+    /// The same, with the chain only in the row's write.
     ChainInRow,
 }
 
-/// How a row's buffer of old versions is used.
+/// The use of a row's buffer of old versions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BufferKind {
     /// Each displaced version gets a slot of its own.
     Fresh,
-    /// One slot, overwritten by every update; what it held is gone.
+    /// One slot, overwritten by every update; its previous version is lost.
     Reused,
 }
 
 impl BufferKind {
-    /// How many slots are used.
     pub fn slot_count(self) -> usize {
         match self {
             BufferKind::Fresh => BUFFER_SLOT_COUNT,
@@ -82,30 +82,31 @@ impl BufferKind {
     }
 }
 
-/// The guards of our protocol. A mutant lacks one of them.
+/// The guards of our protocol. Each mutant lacks one of them.
 #[derive(Clone, Copy, Debug)]
 pub struct Guards {
     /// How snapshots are taken.
     pub snapshot: SnapshotWay,
-    /// Nobody changes a slot of a snapshot it was given.
+    /// No transaction changes its own slot in the snapshot that it was given.
     pub leave_own_slot: bool,
-    /// Freezing happens under a try-lock.
+    /// A process freezes the vector under a try-lock.
     pub freeze_under_lock: bool,
     /// The header is swapped from the version that was read, which the snapshot covers.
     pub swap_from_version_read: bool,
     /// In which order a row is installed.
     pub install: InstallOrder,
-    /// The slot is written after every install completed.
+    /// The slot is written after every install has completed.
     pub publish_waits: bool,
     /// Readers judge visibility by the version word beside the payload, not by the header.
     pub version_beside_payload: bool,
     /// Readers read the version word again after the payload.
     pub version_read_again: bool,
-    /// Readers go by a checksum over version, successor and payload instead: where memory is not coherent.
+    /// Readers verify a checksum over version, successor and payload instead: for memory that is
+    /// not coherent.
     pub checksum: bool,
-    /// An old version is taken only if its successor is not covered.
+    /// A reader accepts an old version only if its successor is not covered.
     pub successor_check: bool,
-    /// Writers' reads are validated with all locks held.
+    /// Writers validate their reads with all locks held.
     pub writers_validate: bool,
     /// Readers validate too, after all their reads.
     pub readers_validate: bool,
@@ -132,14 +133,13 @@ impl Guards {
     pub const AT_ONCE: Guards =
         Guards { install: InstallOrder::RowAtOnce, checksum: true, ..Guards::OURS };
 
-    /// Our protocol, serializable.
     pub const SERIALIZABLE: Guards =
         Guards { writers_validate: true, readers_validate: true, ..Guards::OURS };
 
     /// The published protocol. [ZB17 §3.1 listing 1, §4.1, §5.1]
     ///
     /// The paper does not say whether the slot is written before the installs have completed; here
-    /// it waits, the better reading, and a test takes the other one.
+    /// it waits, which is the better interpretation, and a test uses the other one.
     pub const PUBLISHED: Guards = Guards {
         snapshot: SnapshotWay::SingleCollect,
         swap_from_version_read: false,
@@ -151,21 +151,18 @@ impl Guards {
     };
 }
 
-/// One model to check.
 #[derive(Clone, Copy, Debug)]
 pub struct Config {
-    /// The guards in force.
     pub guards: Guards,
-    /// One transaction for each writer; one that writes nothing does not run.
+    /// One transaction per writer; a writer without writes does not run.
     pub writers: [Transaction; SLOT_COUNT],
-    /// How many readers run.
     pub reader_count: usize,
-    /// Words of one verb take effect from the lowest address on; otherwise in any order. The
-    /// friendlier order makes an anomaly weigh more and a proof less.
+    /// The words of one verb take effect from the lowest address on; otherwise in any order. An
+    /// anomaly under address order is stronger evidence, and a proof under it weaker.
     pub left_to_right: bool,
     /// Reader `i` continues the session of writer `i`, and must see its commit.
     pub sessions: bool,
-    /// How often a writer tries, with a new snapshot and a new number.
+    /// How often a writer tries, each time with a new snapshot and a new number.
     pub attempt_count_max: u8,
     /// How buffers of old versions are used.
     pub buffer: BufferKind,
@@ -196,7 +193,7 @@ impl Config {
         Config { guards: Guards::PUBLISHED, left_to_right: true, ..Config::ours(first, second) }
     }
 
-    /// The way in which the process with this index, reader or writer, takes its snapshots.
+    /// How the process with this index, reader or writer, takes its snapshots.
     pub fn snapshot_way(&self, index: usize) -> SnapshotWay {
         match (self.guards.snapshot, index) {
             (SnapshotWay::Mixed, 0) => SnapshotWay::DoubleCollect,

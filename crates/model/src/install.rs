@@ -1,4 +1,4 @@
-//! Installing one row: which words a writer writes, and in which order.
+//! Installing one row: the words that a writer writes, and their order.
 
 use crate::config::{BufferKind, Config, InstallOrder};
 use crate::state::{Header, Row, Version, WORD_COUNT};
@@ -11,13 +11,12 @@ pub enum InstallWord {
     OldInvalid,
     /// Successor and payload of the displaced version, to the buffer.
     OldPayload,
-    /// The displaced version's version word: from here on it can be taken.
+    /// The version word of the displaced version; from here on readers may accept it.
     OldVersion,
-    /// The chain word, which hangs the buffer below the row.
+    /// The chain word, which links the buffer to the row.
     Chain,
     /// The invalid version, beside the payload.
     Invalid,
-    /// The payload.
     Payload,
     /// The new version, beside the payload.
     Version,
@@ -76,26 +75,25 @@ const ROW_WORD_COUNT: usize = 2 + WORD_COUNT;
 /// The words of the largest write: those of a row, and its chain.
 const WRITE_WORD_COUNT_MAX: usize = ROW_WORD_COUNT + 1;
 
-/// How far one row is installed. Its words go to one server in order; those of two rows do not.
+/// The progress of installing one row. Its words go to one server in order; the words of two rows
+/// are not ordered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Install {
-    /// How many entries of the plan have been written whole.
+    /// The number of entries of the plan that have been written completely.
     written_count: u8,
-    /// Which words of the entry under way have been written.
+    /// The words of the current entry that have been written.
     words: [bool; WRITE_WORD_COUNT_MAX],
 }
 
-/// What is installed, and over what.
+/// The new version and the one that it displaces.
 #[derive(Clone, Copy, Debug)]
 pub struct Displacement {
-    /// The new version.
     pub new: Version,
-    /// The version that was read, and whose payload goes to the buffer.
+    /// The version that was read, whose payload goes to the buffer.
     pub old: Version,
 }
 
 impl Install {
-    /// Nothing written.
     pub const START: Install = Install { written_count: 0, words: [false; WRITE_WORD_COUNT_MAX] };
 
     /// Whether every word has been written.
@@ -103,7 +101,7 @@ impl Install {
         usize::from(self.written_count) == plan(config.guards.install).len()
     }
 
-    /// What is true of the row, in the commit's own words.
+    /// The commit step that the row has reached.
     pub fn commit_step(self, config: &Config) -> CommitStep {
         let written = &plan(config.guards.install)[..usize::from(self.written_count)];
         match written.last() {
@@ -114,7 +112,7 @@ impl Install {
         }
     }
 
-    /// Which words of which write may be written next.
+    /// The words that may be written next, with their writes.
     pub fn moves(self, config: &Config, row: &Row) -> Vec<(InstallWord, usize)> {
         if self.is_complete(config) {
             return Vec::new();
@@ -126,21 +124,21 @@ impl Install {
         unwritten.take(choice_count).map(|word| (entry, word)).collect()
     }
 
-    /// Whether some order of words has this one.
+    /// Whether the configuration's order of installation contains this write.
     pub fn has(config: &Config, entry: InstallWord) -> bool {
         plan(config.guards.install).contains(&entry)
     }
 
-    /// How many steps the entry of the plan that is under way takes.
+    /// The number of steps of the current entry of the plan.
     ///
-    /// The words of a fresh slot are written in one step: until its version word stands no reader
-    /// looks at them, so nothing tells the states between apart. The same goes for one that is written at once: until all
-    /// of it stands its checksum fits nothing.
+    /// The words of a fresh slot are written in one step: no reader looks at them before its
+    /// version word is written, so the states in between are indistinguishable. The same holds for
+    /// a version that is written at once: its checksum matches nothing before all of it is written.
     fn word_count(self, config: &Config, row: &Row) -> usize {
         match plan(config.guards.install)[usize::from(self.written_count)] {
             Payload => WORD_COUNT,
             WholeRow => ROW_WORD_COUNT,
-            // A chain that stands there already is written over with itself.
+            // A chain word that exists already is overwritten with itself.
             WholeRowWithChain if row.has_chain && !self.words[ROW_WORD_COUNT] => ROW_WORD_COUNT,
             WholeRowWithChain => WRITE_WORD_COUNT_MAX,
             WholeOld if is_reused(row, config.buffer) => WORD_COUNT + 2,
@@ -165,7 +163,7 @@ impl Install {
         }
         self.words[word] = true;
         if self.words[..word_count].iter().all(|written| *written) {
-            // The counter belongs to the lock's holder alone, so its word needs no step of its own.
+            // Only the lock holder uses the counter, so its word needs no step of its own.
             row.displaced_count += u8::from(matches!(entry, OldVersion | WholeOld));
             *self = Install { written_count: self.written_count + 1, ..Install::START };
         }

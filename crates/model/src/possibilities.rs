@@ -1,4 +1,4 @@
-//! What must be possible: a model in which nothing happens would keep every promise.
+//! The states that must be reachable: a model in which nothing happens would keep every promise.
 
 use crate::config::Config;
 use crate::install::{Install, InstallWord};
@@ -9,7 +9,7 @@ use crate::state::{Counters, Row, State};
 use crate::writer::{CommitStep, Phase};
 use stateright::Property;
 
-/// What some run has to show, so that the promises are about something.
+/// Situations that some run must reach, so that the promises are not vacuous.
 pub fn possibilities(config: &Config) -> Vec<Property<Protocol>> {
     let mut possibilities = vec![
         Property::sometimes("both writers commit", |_, state: &State| {

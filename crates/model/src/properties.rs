@@ -1,4 +1,4 @@
-//! What must never be.
+//! The properties that must hold in every state.
 
 use crate::config::{BufferKind, Config};
 use crate::protocol::Protocol;
@@ -9,13 +9,13 @@ use crate::survivors::alone_ends;
 use crate::writer::{Phase, own_version};
 use stateright::Property;
 
-/// A payload with words of two versions was taken for whole. [ZB17 §3.1]
+/// A reader accepted a payload with words of two versions as one. [ZB17 §3.1]
 pub const NO_TORN_READ: &str = "no torn row is read";
-/// The same with the new version's header above words of an older payload.
+/// The same, with the new version's header above words of an older payload.
 pub const NO_NEW_HEADER_ON_OLD_PAYLOAD: &str = "no new header is read with an old payload";
-/// A reader missed one of a transaction's rows and saw another.
+/// A reader saw one of a transaction's rows and missed another.
 pub const NO_FRACTURED_READ: &str = "no fractured read";
-/// A reader saw other than the newest version that its snapshot covers.
+/// A reader saw another version than the newest one that its snapshot covers.
 pub const READS_OF_SNAPSHOT: &str = "reads are those of the snapshot";
 /// Two readers saw two independent writes in opposite orders.
 pub const NO_LONG_FORK: &str = "no long fork";
@@ -25,16 +25,16 @@ pub const SNAPSHOTS_COMPARABLE: &str = "snapshots are comparable";
 pub const NO_LOST_UPDATE: &str = "no lost update";
 /// The finished transactions have a serial order.
 pub const SERIALIZABLE: &str = "serializable";
-/// A session missed its own commit, which it had been told of.
+/// A session missed its own commit, which it knew to be committed.
 pub const OWN_COMMITS_SEEN: &str = "sessions see their own commits";
-/// Some snapshot found a row, at some moment, with no version for it.
+/// At some moment a row had no version for a snapshot in use.
 pub const ALWAYS_READABLE: &str = "every row is readable at every moment";
-/// A process that is left alone comes to its end, whatever the others were stopped amid.
+/// A process that runs alone terminates, wherever the others have stopped.
 pub const ALONE_ENDS: &str = "every process left alone ends";
-/// A commit was refused for a row that nobody else had locked.
+/// A commit was refused because of a row that no other process had locked.
 pub const CONFLICTS_HAVE_CAUSE: &str = "conflicts only on rows another has locked";
 
-/// What our protocol promises under a configuration.
+/// The promises of our protocol under a configuration.
 pub fn promises(config: &Config) -> Vec<Property<Protocol>> {
     let applies = |property: &Property<Protocol>| match property.name {
         ALWAYS_READABLE => config.buffer == BufferKind::Fresh,
@@ -78,7 +78,7 @@ fn all() -> Vec<Property<Protocol>> {
     ]
 }
 
-/// Every row that some reader has taken, with the snapshot it was taken for.
+/// Every row that some reader has accepted, with the reader's snapshot.
 fn readings(state: &State) -> impl Iterator<Item = (&Row, Reading, Counters)> {
     state.readers.iter().flat_map(|reader| {
         let taken = state.rows.iter().zip(reader.got);
@@ -127,7 +127,7 @@ fn snapshots_are_comparable(state: &State) -> bool {
     true
 }
 
-/// Each version stands directly after the one that its writer has read.
+/// Each version directly follows the one that its writer has read.
 fn no_lost_update(protocol: &Protocol, state: &State) -> bool {
     (0..state.writers.len()).all(|index| {
         let writer = &state.writers[index];

@@ -7,9 +7,9 @@ use crate::state::{READER_COUNT, SLOT_COUNT, State};
 use crate::writer::{self, Writer, WriterMove};
 use stateright::{Model, Property};
 
-/// A protocol and the transactions that run by it.
+/// A protocol and the transactions that run under it.
 pub struct Protocol {
-    /// Which protocol, and which transactions.
+    /// The protocol and its transactions.
     pub config: Config,
     properties: Vec<Property<Protocol>>,
 }
@@ -17,9 +17,7 @@ pub struct Protocol {
 /// One step of one process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// A writer's step.
     Writer(usize, WriterMove),
-    /// A reader's step.
     Reader(usize, ReaderMove),
 }
 
@@ -29,7 +27,7 @@ impl Protocol {
         Protocol { config, properties }
     }
 
-    /// Whether the readers may be told apart.
+    /// Whether the readers are indistinguishable, so that states may swap them.
     fn readers_are_alike(&self) -> bool {
         !self.config.sessions && self.config.guards.snapshot != SnapshotWay::Mixed
     }
@@ -65,7 +63,7 @@ impl Model for Protocol {
             Action::Writer(index, step) => commit::step(&self.config, &mut next, index, step),
             Action::Reader(index, step) => reader::step(&self.config, &mut next, index, step),
         }
-        // Readers that are alike may change places, which halves the states.
+        // Indistinguishable readers may swap places, which halves the number of states.
         if self.readers_are_alike() {
             next.readers.sort_unstable();
         }

@@ -1,59 +1,49 @@
-//! A reader: snapshot, each row, and validation when serializable.
+//! A reader: snapshot, each row, and validation if serializable.
 
 use crate::config::Config;
 use crate::row_read::{self, RowRead};
 use crate::snapshot::{Floor, TakeMove, Taking};
 use crate::state::{Counters, Header, ROW_COUNT, State, Version, WORD_COUNT};
 
-/// What a reader took for a row.
+/// The result of reading a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Reading {
-    /// The version it believes it has read.
+    /// The version that the reader believes to have read.
     pub version: Version,
-    /// The version of the first payload word that belongs to another one, if the read was torn.
+    /// The version of the first payload word that belongs to another version, if the read was torn.
     pub foreign: Option<Version>,
 }
 
-/// Where a reader stands.
+/// The phase of a reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Phase {
     /// It has nothing to do.
     Absent,
-    /// It takes its snapshot, or has one fetched ahead.
+    /// It takes its snapshot, or one fetched in advance.
     Taking(Taking),
     /// It has a fetched snapshot; its session's next transaction has not begun.
     Fetched(Counters),
-    /// It reads this row.
     Reading {
-        /// The row.
         row: usize,
         /// How far it is.
         read: RowRead,
     },
     /// It validates this row. Serializable only.
-    Validating {
-        /// The row.
-        row: usize,
-    },
-    /// It has committed, which for a reader is to believe what it read.
+    Validating { row: usize },
+    /// It has committed: it accepts its reads.
     Finished,
     /// Validation found this row changed or locked.
-    Refused {
-        /// The row.
-        row: usize,
-    },
+    Refused { row: usize },
 }
 
-/// One reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Reader {
-    /// Where it stands.
     pub phase: Phase,
     /// Its snapshot, once its transaction has begun.
     pub snapshot: Option<Counters>,
-    /// What its session had committed when its transaction began.
+    /// The last commit of its session when its transaction began.
     pub floor: Floor,
-    /// What it has taken for each row.
+    /// The result for each row.
     pub got: [Option<Reading>; ROW_COUNT],
 }
 
@@ -66,15 +56,14 @@ pub enum ReaderMove {
     Begin,
     /// Read the row's version word.
     ReadVersion,
-    /// Read this payload word.
     ReadWord(usize),
-    /// Read the version word again, or see whether the checksum fits.
+    /// Read the version word again, or check the checksum.
     ReadVersionAgain,
-    /// Read the chain word, and this slot of the buffer: whole, or its version word.
+    /// Read the chain word and this slot of the buffer: the whole slot, or its version word.
     ReadOld(usize),
-    /// Read this word of the slot; the successor stands after the payload.
+    /// Read this word of the slot; the successor follows the payload.
     ReadOldWord(usize),
-    /// Read the slot's version word again, or see whether the checksum fits.
+    /// Read the slot's version word again, or check the checksum.
     ReadOldVersionAgain,
     /// Read the header, to validate.
     Validate,
@@ -92,7 +81,6 @@ impl Reader {
         }
     }
 
-    /// Whether it has come to its end.
     pub fn is_finished(&self) -> bool {
         matches!(self.phase, Phase::Absent | Phase::Finished | Phase::Refused { .. })
     }
@@ -102,7 +90,7 @@ impl Reader {
         self.phase = Phase::Reading { row: 0, read: RowRead::Start };
     }
 
-    /// Takes these words as the row's payload, and goes on to the next row.
+    /// Accepts these words as the row's payload, and continues with the next row.
     pub(crate) fn accept(
         &mut self,
         config: &Config,
@@ -119,7 +107,7 @@ impl Reader {
         };
     }
 
-    /// Goes on with the row under way.
+    /// Continues with the current row.
     pub(crate) fn go_on(&mut self, next: RowRead) {
         let Phase::Reading { read, .. } = &mut self.phase else {
             unreachable!("only a row under way is gone on with");
@@ -144,7 +132,7 @@ pub fn moves(config: &Config, state: &State, index: usize, moves: &mut Vec<Reade
     }
 }
 
-/// Takes one step of a reader.
+/// Executes one step of a reader.
 pub fn step(config: &Config, state: &mut State, index: usize, reader_move: ReaderMove) {
     match reader_move {
         ReaderMove::Take(take_move) => take(config, state, index, take_move),
@@ -175,7 +163,7 @@ fn take(config: &Config, state: &mut State, index: usize, take_move: TakeMove) {
     }
 }
 
-/// What the session of a reader has committed so far: the slot of the writer with its index.
+/// The last commit of a reader's session so far: the slot of the writer with its index.
 fn session_floor(config: &Config, state: &State, index: usize) -> Floor {
     let has_committed = config.sessions && state.is_published(index);
     let counter = if has_committed { state.writers[index].counter } else { 0 };
@@ -198,7 +186,7 @@ fn begin(config: &Config, state: &mut State, index: usize) {
     }
 }
 
-/// Reads the header of one row read: it must be unlocked, with the version in place that was read.
+/// Reads the header of a row that was read: it must be unlocked, with the same version in place.
 fn validate(state: &mut State, index: usize) {
     let reader = &mut state.readers[index];
     let Phase::Validating { row } = reader.phase else {

@@ -1,43 +1,41 @@
 //! Reading one row word by word, in place or from the buffer.
 //!
-//! A row is read in one verb with its version word at both ends. The reader stops as soon as the
-//! outcome is plain, which a real one does after the whole verb; the difference is only time.
+//! One verb reads a row with its version word at both ends. The model's reader stops as soon as the
+//! outcome is certain; a real one stops after the whole verb. The only difference is time.
 //!
-//! Where there is a checksum, what was read is taken if all of it is of one write. The version word comes first here as
-//! well: since every word has to fit, a reading in another order is one that began at another time.
+//! If rows have checksums, a reader accepts a read if all of it is of one write. The version word
+//! comes first here as well: since every word must match, a read in another order is equivalent to
+//! one that began at another time.
 
 use crate::config::{BufferKind, Config};
 use crate::reader::{Reader, ReaderMove};
 use crate::state::{BUFFER_SLOT_COUNT, Counters, Record, Row, Version, WORD_COUNT};
 
-/// How far a reader is with one row.
+/// The progress of a reader on one row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum RowRead {
     /// Nothing read yet, or all to be read again.
     Start,
     /// It has the version word, and some words of the payload in place.
     InPlace {
-        /// What the version word said.
+        /// The value of the version word.
         version: Version,
-        /// The payload words.
         words: [Option<Version>; WORD_COUNT],
     },
-    /// The version in place was not for it; these slots of the buffer were not either.
+    /// The version in place did not match, nor did these slots of the buffer.
     Old {
-        /// The slots looked at.
+        /// The slots that were tried.
         tried: [bool; BUFFER_SLOT_COUNT],
     },
     /// It has the version word of a slot, and some of the slot's other words.
     OldWords {
-        /// The slots looked at before.
+        /// The slots that were tried before.
         tried: [bool; BUFFER_SLOT_COUNT],
-        /// The slot.
         slot: usize,
-        /// What its version word said.
+        /// The value of its version word.
         version: Version,
         /// The successor; the outer `None` until read.
         successor: Option<Option<Version>>,
-        /// The payload words.
         words: [Option<Version>; WORD_COUNT],
     },
 }
@@ -56,7 +54,7 @@ pub fn moves(config: &Config, read: RowRead, moves: &mut Vec<ReaderMove>) {
         }
         RowRead::Old { tried } => {
             let mut untried = (0..config.buffer.slot_count()).filter(|slot| !tried[*slot]);
-            // The published reader looks for the newest fitting version first.
+            // The published reader tries the newest version first.
             match config.left_to_right {
                 true => moves.extend(untried.next_back().map(ReaderMove::ReadOld)),
                 false => moves.extend(untried.map(ReaderMove::ReadOld)),
@@ -75,7 +73,7 @@ pub fn moves(config: &Config, read: RowRead, moves: &mut Vec<ReaderMove>) {
     }
 }
 
-/// Takes one step of reading a row.
+/// Executes one step of reading a row.
 pub fn step(config: &Config, reader: &mut Reader, row: &Row, read: RowRead, step: ReaderMove) {
     let snapshot = reader.snapshot.expect("taken before the first row");
     match (read, step) {
@@ -112,7 +110,7 @@ pub fn step(config: &Config, reader: &mut Reader, row: &Row, read: RowRead, step
     }
 }
 
-/// The word by which visibility is judged. The published one is the header, locked or not.
+/// The word that decides visibility. In the published protocol it is the header, locked or not.
 fn version_in_place(config: &Config, row: &Row) -> Option<Version> {
     match config.guards.version_beside_payload {
         true => row.body.version,
@@ -120,10 +118,10 @@ fn version_in_place(config: &Config, row: &Row) -> Option<Version> {
     }
 }
 
-/// Looks at a slot of the buffer.
+/// Reads a slot of the buffer.
 ///
-/// The chain word is read in the same step: once set it stays, so a later read of the slot sees
-/// what a read between the two would have.
+/// The chain word is read in the same step: once set it does not change, so a later read of the
+/// slot gives the same result as a read between the two.
 fn read_old(
     config: &Config,
     reader: &mut Reader,
@@ -141,15 +139,16 @@ fn read_old(
             let words = [None; WORD_COUNT];
             reader.go_on(RowRead::OldWords { tried, slot, version, successor: None, words });
         }
-        // The checksum of a slot that is written once fits as soon as all of it stands, and not before.
+        // The checksum of a slot that is written once matches as soon as the slot is complete, and
+        // not before.
         (Some(version), BufferKind::Fresh)
             if config.guards.checksum
                 && !(row.buffer[slot].is_whole() && row.is_followed_by(version, successor)) =>
         {
             try_next_slot(config, reader, tried, slot);
         }
-        // A slot that is written once no longer changes when its version word stands, so reading
-        // the rest word by word would show the same.
+        // A slot that is written once does not change after its version word is written, so reading
+        // the rest word by word would give the same result.
         (Some(version), BufferKind::Fresh) if fits(config, version, successor, snapshot) => {
             reader.accept(config, version, payload.map(Some));
         }
@@ -192,7 +191,7 @@ fn read_old_words(
     reader.go_on(RowRead::OldWords { tried, slot, version, successor, words });
 }
 
-/// Whether an old version is the one that the snapshot shows.
+/// Whether the snapshot shows this old version.
 fn fits(config: &Config, old: Version, successor: Option<Version>, snapshot: Counters) -> bool {
     let successor_is_covered = successor.is_some_and(|version| version.is_covered_by(snapshot));
     old.is_covered_by(snapshot) && !(successor_is_covered && config.guards.successor_check)
@@ -206,8 +205,9 @@ fn try_next_slot(
 ) {
     tried[slot] = true;
     let slots = &tried[..config.buffer.slot_count()];
-    // Without bound, because the model shows what makes one safe: a row that is left alone is read
-    // at the first attempt, so every further attempt is some writer's progress.
+    // Retries have no bound, because the model checks the condition that makes one safe: a row
+    // without concurrent writers is read at the first attempt, so every further attempt is due to
+    // some writer's progress.
     match slots.iter().all(|tried| *tried) {
         true => reader.go_on(RowRead::Start),
         false => reader.go_on(RowRead::Old { tried }),

@@ -1,4 +1,4 @@
-//! Whether the finished transactions have a serial order: their dependencies have no cycle.
+//! Checks whether the finished transactions have a serial order: their dependencies have no cycle.
 
 use crate::protocol::Protocol;
 use crate::reader;
@@ -10,7 +10,7 @@ const TRANSACTION_COUNT: usize = SLOT_COUNT + READER_COUNT;
 /// `graph[a][b]`: transaction `a` comes before `b` in every serial order.
 type Graph = [[bool; TRANSACTION_COUNT]; TRANSACTION_COUNT];
 
-/// Whether some serial order explains what every finished transaction, reader or writer, has seen.
+/// Whether some serial order explains the reads of every finished transaction, reader or writer.
 pub fn is_serializable(protocol: &Protocol, state: &State) -> bool {
     let mut graph = Graph::default();
     for transaction in 0..TRANSACTION_COUNT {
@@ -24,7 +24,7 @@ pub fn is_serializable(protocol: &Protocol, state: &State) -> bool {
     (0..TRANSACTION_COUNT).all(|transaction| !graph[transaction][transaction])
 }
 
-/// What a finished transaction has read of a row.
+/// The version of a row that a finished transaction has read.
 fn version_read(
     protocol: &Protocol,
     state: &State,
@@ -46,8 +46,8 @@ fn version_read(
     }
 }
 
-/// A reader comes after the writer of what it read and before the one who displaced that; a writer
-/// of a row has read it, so this orders writers as well.
+/// A reader comes after the writer of the version it read and before the writer that displaced that
+/// version; a writer of a row has read it, so this orders writers as well.
 fn add_dependencies(
     state: &State,
     transaction: usize,

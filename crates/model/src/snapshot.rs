@@ -8,21 +8,21 @@ type Seen = [Option<u8>; SLOT_COUNT];
 
 const NOTHING_SEEN: Seen = [None; SLOT_COUNT];
 
-/// How far a process is with taking a snapshot.
+/// The progress of a process in taking a snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Taking {
-    /// In the midst of reading the vector.
+    /// Reading the vector.
     Collecting {
-        /// What the collect before this one read.
+        /// The result of the previous collect.
         previous: Option<Counters>,
-        /// What this one has read.
+        /// The words that this collect has read.
         seen: Seen,
     },
     /// About to take a frozen vector, or to freeze one.
     Choosing,
     /// Reading the vector under the freezing lock.
     Freezing {
-        /// What has been read.
+        /// The words that have been read.
         seen: Seen,
     },
 }
@@ -34,9 +34,9 @@ pub enum TakeMove {
     ReadSlot(usize),
     /// Take the newest frozen vector.
     TakeNewest,
-    /// Try the freezing lock, and hold it.
+    /// Try the freezing lock; on success hold it.
     LockFreezing,
-    /// Write the vector just read as the newest, and unlock.
+    /// Write the vector just read as the newest one, and unlock.
     WriteFrozen,
 }
 
@@ -52,7 +52,7 @@ impl Taking {
         }
     }
 
-    /// Adds the steps possible from here. `floor` is what the session has to see at least.
+    /// Adds the steps possible from here. `floor` is the oldest state that the session accepts.
     pub fn moves(&self, config: &Config, state: &State, floor: Floor, moves: &mut Vec<TakeMove>) {
         match self {
             Taking::Collecting { seen, .. } => slots_to_read(config, seen, moves),
@@ -71,7 +71,7 @@ impl Taking {
         }
     }
 
-    /// Takes one step; a snapshot, when that was the last.
+    /// Executes one step; returns the snapshot after the last one.
     pub fn step(
         &mut self,
         way: SnapshotWay,
@@ -102,7 +102,7 @@ impl Taking {
         }
     }
 
-    /// Decides after a word of a collect: go on, done, or once more.
+    /// Decides after a word of a collect: continue, finish, or repeat.
     fn end_collect(&mut self, way: SnapshotWay) -> Option<Counters> {
         let Taking::Collecting { previous, seen } = self else {
             return None;
@@ -111,19 +111,17 @@ impl Taking {
         if way == SnapshotWay::SingleCollect || *previous == Some(vector) {
             return Some(vector);
         }
-        // A collect that disagrees with the one before is the first of the next pair. Here this
-        // needs no bound: disagreement means that somebody has published in between.
+        // A collect that disagrees with the previous one is the first of the next pair. This needs
+        // no bound here: disagreement means that some process has published in between.
         *self = Taking::Collecting { previous: Some(vector), seen: NOTHING_SEEN };
         None
     }
 }
 
-/// The oldest snapshot a session accepts: it covers the session's own commits.
+/// The oldest snapshot that a session accepts: it covers the session's own commits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Floor {
-    /// The session's slot.
     pub slot: usize,
-    /// The session's last commit.
     pub counter: u8,
 }
 

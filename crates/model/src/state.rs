@@ -1,28 +1,28 @@
 //! The remote words: rows, old-version buffers, slots, the newest frozen vector.
 //!
-//! One step of the model reads or writes one of these words, because the aligned 8-byte word is the
-//! only atom the fabric grants. Values are not stored: a payload word is the version that wrote it,
-//! so a torn payload shows itself.
+//! One step of the model reads or writes one of these words, because the fabric guarantees
+//! atomicity only for the aligned 8-byte word. Values are not stored: a payload word is the version
+//! that wrote it, which makes torn payloads visible.
 
 use crate::config::BufferKind;
 use crate::reader::Reader;
 use crate::writer::Writer;
 use std::hash::{Hash, Hasher};
 
-/// Rows in the model; two suffice for every anomaly that is about more than one row.
+/// Rows in the model; two suffice for every anomaly that involves more than one row.
 pub const ROW_COUNT: usize = 2;
 /// Slots of the timestamp vector, one for each writer.
 pub const SLOT_COUNT: usize = 2;
-/// Readers; an observer of a long fork needs another one to disagree with.
+/// Readers; a long fork needs two that disagree.
 pub const READER_COUNT: usize = 2;
-/// Payload words of a row; two suffice to be torn.
+/// Payload words of a row; two suffice for a torn read.
 pub const WORD_COUNT: usize = 2;
-/// Old-version slots a row's buffer has room for in the model.
+/// Slots of a row's buffer of old versions in the model.
 pub const BUFFER_SLOT_COUNT: usize = 2;
-/// Versions of one row that can stand in an order: the initial one and one for each writer.
+/// The largest number of versions in a row's order: the initial one and one per writer.
 const ORDER_COUNT: usize = 1 + SLOT_COUNT;
 
-/// One counter for each slot: a timestamp vector, or a copy of it.
+/// One counter per slot: a timestamp vector, or a copy of it.
 pub type Counters = [u8; SLOT_COUNT];
 
 /// Whether every counter of `a` is at most that of `b`.
@@ -30,17 +30,16 @@ pub fn at_or_before(a: Counters, b: Counters) -> bool {
     a.iter().zip(b).all(|(left, right)| *left <= right)
 }
 
-/// A commit timestamp: who wrote, and the how-manieth attempt of its slot it was.
+/// A commit timestamp: the writer's slot and the number of the attempt within it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Version {
-    /// The slot of the writer.
     pub slot: u8,
-    /// The number within the slot; it serves one attempt only, aborted ones included.
+    /// The number within the slot; each attempt has its own, also if it aborts.
     pub counter: u8,
 }
 
 impl Version {
-    /// What every row holds at first; each vector covers it.
+    /// The initial version of every row; each vector covers it.
     pub const INITIAL: Version = Version { slot: 0, counter: 0 };
 
     /// Whether a snapshot shows this version. [ZB17 §4.1]
@@ -49,25 +48,24 @@ impl Version {
     }
 }
 
-/// The word a writer swaps.
+/// The word that a writer swaps.
 ///
-/// Our protocol puts the version here when unlocked and the owner's commit timestamp when locked;
+/// In our protocol it has the version when unlocked and the owner's commit timestamp when locked;
 /// the published one keeps the version and adds the lock bit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     /// Version or owner.
     pub version: Version,
-    /// The lock bit.
     pub locked: bool,
 }
 
 impl Header {
-    /// The header of a row nobody holds.
+    /// The header of an unlocked row.
     pub fn unlocked(version: Version) -> Header {
         Header { version, locked: false }
     }
 
-    /// The header of a row somebody holds.
+    /// The header of a locked row.
     pub fn locked(version: Version) -> Header {
         Header { version, locked: true }
     }
@@ -80,12 +78,12 @@ pub struct Record {
     pub version: Option<Version>,
     /// The version that displaced this one; only old versions have it.
     pub successor: Option<Version>,
-    /// Who wrote each payload word.
+    /// The writer of each payload word.
     pub payload: [Version; WORD_COUNT],
 }
 
 impl Record {
-    /// Whether the payload is of the version beside it.
+    /// Whether all payload words are of the version beside them.
     pub fn is_whole(&self) -> bool {
         self.payload.iter().all(|word| Some(*word) == self.version)
     }
@@ -94,17 +92,15 @@ impl Record {
 /// One row with its buffer of old versions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// The word that is swapped.
+    /// The word that writers swap.
     pub header: Header,
-    /// The chain word: whether the buffer has been hung below the row.
+    /// The chain word: whether the buffer is linked to the row.
     pub has_chain: bool,
-    /// The version in place.
     pub body: Record,
-    /// The displaced versions.
     pub buffer: [Record; BUFFER_SLOT_COUNT],
-    /// The buffer's next-write counter; only the holder of the lock reads or writes it.
+    /// The buffer's next-write counter; only the lock holder reads or writes it.
     pub displaced_count: u8,
-    /// Not a word of memory: in which order versions took the row's lock, aborted ones removed.
+    /// Not a word of memory: the order in which versions took the row's lock, without aborted ones.
     pub order: [Option<Version>; ORDER_COUNT],
 }
 
@@ -122,19 +118,19 @@ impl Row {
         }
     }
 
-    /// The slot of the buffer that the next displaced version goes to.
+    /// The slot of the buffer for the next displaced version.
     pub fn next_buffer_slot(&self, buffer: BufferKind) -> usize {
         usize::from(self.displaced_count) % buffer.slot_count()
     }
 
-    /// Notes that `version` has taken the row's lock.
+    /// Records that `version` has taken the row's lock.
     pub fn append_to_order(&mut self, version: Version) {
         let place = self.order.iter_mut().find(|place| place.is_none());
         *place.expect("a row is locked at most once for each writer that is not aborted") =
             Some(version);
     }
 
-    /// Notes that the last to have taken the lock has aborted.
+    /// Records that the last holder of the lock has aborted.
     pub fn drop_from_order(&mut self, version: Version) {
         let place = self.order.iter_mut().rfind(|place| place.is_some());
         let place = place.expect("the initial version never goes");
@@ -147,21 +143,22 @@ impl Row {
         self.order.iter().position(|other| *other == Some(version))
     }
 
-    /// What a transaction with this snapshot has to see.
+    /// The version that a transaction with this snapshot must see.
     pub fn newest_covered_by(&self, snapshot: Counters) -> Version {
         let covered = |version: &Version| version.is_covered_by(snapshot);
         let newest = self.order.iter().flatten().rfind(|version| covered(version));
         *newest.expect("every snapshot covers the initial version")
     }
 
-    /// Whether an old version was displaced by this one: what a checksum over both says.
+    /// Whether this version displaced the old one: the condition that a checksum over both
+    /// verifies.
     pub fn is_followed_by(&self, old: Version, successor: Option<Version>) -> bool {
         let place = self.place_of(old);
         let next = place.and_then(|place| self.order.get(place + 1).copied().flatten());
         next.is_some() && next == successor
     }
 
-    /// Whether a reader that finds the row in this very state, and is left alone, gets its version.
+    /// Whether a reader without concurrent writers, in this very state, gets its version.
     pub fn is_readable_at(&self, snapshot: Counters) -> bool {
         let covered = |version: Option<Version>| version.is_some_and(|v| v.is_covered_by(snapshot));
         let fits = |old: &Record| {
@@ -173,7 +170,7 @@ impl Row {
     }
 }
 
-/// All fields in one go, because hashing is what takes the checker's time.
+/// Hashes all fields in one call, because hashing dominates the checker's time.
 impl Hash for Row {
     fn hash<H: Hasher>(&self, hasher: &mut H) {
         let mut packed = 0u128;
@@ -190,7 +187,7 @@ impl Hash for Row {
     }
 }
 
-/// A number for each version and for none, small enough for a bit to be set beside it.
+/// A number for each version and for `None`, small enough to combine with one more bit.
 fn code(version: Option<Version>) -> u8 {
     version.map_or(0, |version| {
         assert!(version.counter < 8, "writers try a few times only");
@@ -202,29 +199,25 @@ const _: () = assert!(SLOT_COUNT == 2 && WORD_COUNT == 2 && BUFFER_SLOT_COUNT ==
 
 /// The words by which numbered vectors are frozen.
 ///
-/// The ring of numbered places is left out but for its newest intact one: a place is taken only
-/// when its checksum holds, so its words appear all at once, and an older number is what a slow
-/// reader of the newest one has anyway.
+/// The ring of numbered entries is reduced to its newest intact one: a process accepts an entry
+/// only if its checksum matches, so its words appear all at once, and an older number is equivalent
+/// to a slow reader of the newest one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Frozen {
-    /// The newest frozen vector.
     pub newest: Counters,
-    /// The lock that is tried by whoever wants to freeze a newer one.
+    /// The lock that a process tries before it freezes a newer one.
     pub locked: bool,
 }
 
 /// All of remote memory and every process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct State {
-    /// The rows.
     pub rows: [Row; ROW_COUNT],
     /// The timestamp vector: the newest published number of each slot.
     pub slots: Counters,
-    /// The frozen vectors.
     pub frozen: Frozen,
-    /// The writers, each the owner of the slot with its index.
+    /// The writers; each owns the slot with its index.
     pub writers: [Writer; SLOT_COUNT],
-    /// The readers.
     pub readers: [Reader; READER_COUNT],
 }
 
@@ -240,7 +233,7 @@ impl State {
         }
     }
 
-    /// Whether the writer of a slot has published the number it works on.
+    /// Whether the writer of a slot has published its current number.
     pub fn is_published(&self, slot: usize) -> bool {
         self.slots[slot] == self.writers[slot].counter
     }

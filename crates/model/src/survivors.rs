@@ -1,7 +1,7 @@
-//! Whether the survivors of a crash go on: every process that is left alone ends.
+//! Checks that the survivors of a crash make progress: every process that runs alone terminates.
 //!
-//! A process that is never left alone may be refused or kept retrying by the progress of others,
-//! and only by that. So the question is asked of every state with a dead writer, for each process.
+//! A process that does not run alone can only be refused, or have to retry, because of the progress
+//! of others. So the check covers every state with a dead writer, for each process.
 
 use crate::commit;
 use crate::protocol::Protocol;
@@ -10,11 +10,11 @@ use crate::snapshot::Taking;
 use crate::state::State;
 use crate::writer::{self, Phase, WriterMove, own_version};
 
-/// Steps within which a process that is left alone must end; a transaction has about forty.
+/// The bound on the steps of a process that runs alone; a transaction has about forty.
 const ALONE_STEP_COUNT_MAX: usize = 64;
 
-/// Whether every process that lives ends when left alone, after a writer has died; and whether one
-/// that begins only now is refused no row but those that the dead one had locked.
+/// Whether, after a writer's death, every live process terminates when it runs alone; and whether a
+/// process that begins only now is refused only rows that the dead writer had locked.
 pub fn alone_ends(protocol: &Protocol, state: &State) -> bool {
     let Some(dead) = state.writers.iter().position(|writer| writer.crashed) else {
         return true;
@@ -52,8 +52,8 @@ fn writer_ends(protocol: &Protocol, state: &State, index: usize, dead: usize) ->
     false
 }
 
-/// Lets a living process that holds the freezing lock take a step. The try-lock is the one place
-/// where a process waits for another, so there being left alone has to include the holder.
+/// Lets a live process that holds the freezing lock take a step. The try-lock is the only place
+/// where a process waits for another, so the holder must run as well.
 fn freezer_steps(protocol: &Protocol, state: &mut State) -> bool {
     let reader = state
         .readers
@@ -87,7 +87,7 @@ fn writer_steps(protocol: &Protocol, state: &mut State, index: usize) -> bool {
     true
 }
 
-/// Whether a writer that has ended was refused, if it was, a row that the dead one had locked.
+/// Whether a writer that was refused was refused because of a row that the dead writer had locked.
 fn is_refused_by_the_dead(state: &State, index: usize, dead: usize) -> bool {
     let Phase::Aborted { row } = state.writers[index].phase else {
         return true;

@@ -1,4 +1,4 @@
-//! A writer: where it stands, and what it may do next.
+//! A writer: its phase, and its possible next steps.
 
 use crate::config::Config;
 use crate::install::{Install, InstallWord};
@@ -8,13 +8,13 @@ use crate::state::{Counters, ROW_COUNT, SLOT_COUNT, State, Version};
 /// The named points of a commit, after each effect that others can see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum CommitStep {
-    /// The write set is known; nothing has been posted.
+    /// The write set is known; no verb has been posted.
     Started,
     /// Every header has been swapped.
     LocksHeld,
-    /// Every row read still has the version read. Serializable only.
+    /// Every row that was read still has the version read. Serializable only.
     ReadsValidated,
-    /// The journal has the write set. Beyond this point nothing may say aborted.
+    /// The journal has the write set. Beyond this point the commit must not abort.
     JournalWritten,
     /// One row: its old version is in the buffer, and the chain word leads there.
     OldVersionWritten,
@@ -22,26 +22,24 @@ pub enum CommitStep {
     PayloadWritten,
     /// One row: its header is unlocked with the new version.
     HeaderWritten,
-    /// Every row is installed.
     VersionsInstalled,
     /// The slot holds the number.
     TimestampPublished,
-    /// The commit was refused, and every header it had swapped is as before.
+    /// The commit was refused, and every header that it had swapped is restored.
     LocksReleased,
 }
 
-/// Where a writer stands.
+/// The phase of a writer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Phase {
     /// It has nothing to do.
     Absent,
-    /// It takes its snapshot.
     Taking(Taking),
-    /// It reads headers, to swap from what it finds there. Only without the guard against it.
+    /// It reads headers and will swap from the values found. Only without the guard against it.
     ReadingHeaders,
     /// It commits, and has passed this step.
     At(CommitStep),
-    /// It was refused because of this row, and gives its locks back.
+    /// It was refused because of this row, and releases its locks.
     Aborting {
         /// The row in conflict.
         row: usize,
@@ -53,35 +51,31 @@ pub enum Phase {
     },
 }
 
-/// What a writer has done to one row of its write set.
+/// The progress of a writer on one row of its write set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Progress {
-    /// Nothing yet.
     Untouched,
     /// The swap failed.
     Refused,
-    /// The swap succeeded, and this much has been installed.
+    /// The swap succeeded; the row is installed as far as recorded.
     Held(Install),
 }
 
-/// One writer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Writer {
-    /// Where it stands.
     pub phase: Phase,
     /// The number of its attempt.
     pub counter: u8,
-    /// Its snapshot, once taken.
     pub snapshot: Option<Counters>,
-    /// The version it has read of each row.
+    /// The version of each row that it has read.
     pub version_read: [Version; ROW_COUNT],
     /// The version it swaps each header from; `None` until known.
     pub expected: [Option<Version>; ROW_COUNT],
-    /// How far it is with each row.
+    /// Its progress on each row.
     pub progress: [Progress; ROW_COUNT],
     /// Which of the rows that it has only read are validated.
     pub validated: [bool; ROW_COUNT],
-    /// It takes no step any more.
+    /// It takes no further step.
     pub crashed: bool,
 }
 
@@ -92,26 +86,21 @@ pub enum WriterMove {
     Take(TakeMove),
     /// Read this row's header, to swap from it.
     ReadHeader(usize),
-    /// Swap this row's header.
     Swap(usize),
     /// Validate this row, which was only read.
     Validate(usize),
-    /// Write the journal entry; its place only, for the model has no recovery.
+    /// Write the journal entry; only a place holder, because the model has no recovery.
     WriteJournal,
     /// Install the next word of a row.
     Install {
-        /// The row.
         row: usize,
-        /// The write.
         write: InstallWord,
-        /// The word of the write.
         word: usize,
     },
     /// Write the slot.
     Publish,
-    /// Put this row's header back.
+    /// Restore this row's header.
     Release(usize),
-    /// Die.
     Crash,
 }
 
@@ -132,14 +121,13 @@ impl Writer {
         }
     }
 
-    /// Whether it has come to its end, alive.
+    /// Whether it has terminated, alive.
     pub fn is_finished(&self) -> bool {
         let published = Phase::At(CommitStep::TimestampPublished);
         matches!(self.phase, Phase::Absent | Phase::Aborted { .. }) || self.phase == published
     }
 
-    /// What is true at the place where it stands, in the commit's own words; of a row while it
-    /// installs.
+    /// The commit steps that it has reached; while it installs, those of its rows.
     pub fn commit_steps(&self, config: &Config) -> Vec<CommitStep> {
         match self.phase {
             Phase::At(CommitStep::JournalWritten) => {
@@ -155,7 +143,7 @@ impl Writer {
         }
     }
 
-    /// Whether its transaction will be committed, if it lives.
+    /// Whether its transaction will be committed, unless the writer dies.
     pub fn is_beyond_return(&self) -> bool {
         matches!(self.phase, Phase::At(step) if step >= CommitStep::JournalWritten)
     }

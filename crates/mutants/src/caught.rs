@@ -5,23 +5,22 @@ use std::collections::BTreeMap;
 /// The file.
 const KNOWN: &str = include_str!("../caught.txt");
 
-/// A seed, and what it shows.
+/// A seed, and the detection that it leads to.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Known {
-    /// The seed.
     pub seed: u64,
-    /// The anomaly.
+    /// The anomaly, or the check that detects it.
     pub by: String,
 }
 
 impl Known {
-    /// Whether clients alone could tell.
+    /// Whether the clients' history alone shows it.
     pub fn is_judged(&self) -> bool {
         !["structure", "assertion"].contains(&self.by.as_str())
     }
 }
 
-/// What is known, by mutant.
+/// The known seeds, by mutant.
 pub fn known() -> BTreeMap<String, Known> {
     read(KNOWN)
 }
@@ -55,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read() {
+    fn known_seeds_round_trip() {
         let known = BTreeMap::from([
             ("a::b".to_owned(), Known { seed: 7, by: "G2".to_owned() }),
             ("a::long_name".to_owned(), Known { seed: 1234, by: "lost-update".to_owned() }),

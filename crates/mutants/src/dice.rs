@@ -1,8 +1,7 @@
-//! A generator of its own, so that what sessions do does not depend on the world's.
+//! A random generator for sessions, independent of the world's.
 
 use fabric::random::SplitMix64;
 
-/// A stream of numbers.
 #[derive(Clone, Debug)]
 pub struct Dice(SplitMix64);
 
@@ -14,13 +13,12 @@ impl Dice {
         dice
     }
 
-    /// A number below `limit`.
     pub fn below(&mut self, limit: u64) -> u64 {
         assert!(limit > 0, "there is no number below zero");
         self.0.draw() % limit
     }
 
-    /// True `percent` times in a hundred.
+    /// True with a probability of `percent` percent.
     pub fn percent(&mut self, percent: u64) -> bool {
         self.below(100) < percent
     }

@@ -1,93 +1,96 @@
-//! Kinds of worlds: how lists stand in the database, and what sessions do with them. A seed draws the rest.
+//! Kinds of worlds: how the database stores lists, and what sessions do with them. The seed draws
+//! the rest.
 
 use layout::{IndexKind, Storage};
 use sim::Carrier;
 use txn::{Isolation, Oracle};
 
-/// How lists are found.
+/// The ways to find a list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Finding {
-    /// By a few keys, of which one has a row.
+    /// By a few keys, one of which has a row.
     Keys,
-    /// By a few keys, or by the owner in an index.
+    /// By a few keys, or by the owner through an index.
     KeysOrIndex(IndexKind),
-    /// By the owner in an index alone: any row may hold any list. The index is unique.
+    /// By the owner through an index only: any row may hold any list. The index is unique.
     Owner(IndexKind),
 }
 
 /// A kind of world.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Kind {
-    /// Where rows are; `None`: by the seed.
+    /// The storage of rows; `None`: drawn by the seed.
     pub storage: Option<Storage>,
-    /// How lists are found.
+    /// The way to find lists.
     pub finding: Finding,
-    /// How much transactions are kept apart.
+    /// The isolation level.
     pub isolation: Isolation,
-    /// How snapshots are taken.
     pub oracle: Oracle,
-    /// Who carries out verbs; `None`: cards or those who post them, by the seed.
+    /// The processor that executes verbs; `None`: cards or callers, drawn by the seed.
     pub carrier: Option<Carrier>,
-    /// Memory servers; 0: one to three, by the seed.
+    /// Memory servers; 0: one to three, drawn by the seed.
     pub servers: u16,
     /// Sessions, each on an endpoint of its own.
     pub sessions: u64,
     /// Transactions of a session.
     pub transactions: u64,
-    /// Most operations of a transaction.
+    /// The largest number of operations of a transaction.
     pub operations: u64,
     /// Lists in use at a time.
     pub lists: u64,
-    /// Appends that a list takes before another takes its place.
+    /// Number of appends to a list before another one takes its place.
     pub elements: usize,
-    /// Reads among operations, in percent.
+    /// Percentage of reads among operations.
     pub read_percent: u64,
-    /// Appends that put the list into another row, in percent.
+    /// Percentage of appends that move the list to another row.
     pub move_percent: u64,
-    /// Operations after a pause, in percent.
+    /// Percentage of operations after a pause.
     pub pause_percent: u64,
     /// Longest pause.
     pub pause_ns: u64,
-    /// Small buckets, few old versions, a time limit that transactions exceed, collection all the time.
+    /// Small buckets, few old versions, a time limit that transactions exceed, and permanent
+    /// collection.
     pub is_tight: bool,
-    /// Elements are kept out of line.
+    /// Elements are stored out of line.
     pub is_long: bool,
     /// Sessions begin one after another, so that lanes are added while others run.
     pub is_staggered: bool,
-    /// One batch in so many loses its completion; 0: none.
+    /// One in this many batches loses its completion; 0: none.
     pub lost_batch_one_in: u32,
-    /// Whole visits of the table among operations, in percent.
+    /// Percentage of visits of the whole table among operations.
     pub visit_percent: u64,
-    /// Old versions beside a row; 0: by the seed.
+    /// Old versions beside a row; 0: drawn by the seed.
     pub versions_beside: u32,
-    /// The longest that a transaction may take where it is tight; 0: by the seed.
+    /// The time limit of a transaction if `is_tight`; 0: drawn by the seed.
     pub time_max_ns: u64,
-    /// Longest time between two words of a verb; 0: by the seed.
+    /// The longest time between two words of a verb; 0: drawn by the seed.
     pub word_ns: u64,
-    /// How much longer some verbs take; 0: by the seed.
+    /// The slow-down factor of some verbs; 0: drawn by the seed.
     pub slow_factor: u64,
-    /// One verb in so many, where it is not by the seed.
+    /// One in this many verbs is slow, if the seed does not draw it.
     pub slow_one_in: u32,
-    /// Words of a verb come in the order of their addresses: a header first.
+    /// The words of a verb are touched in the order of their addresses: a header first.
     pub is_in_order: bool,
-    /// Whether numbers of lanes are about to end.
+    /// Whether the lanes' numbers are nearly used up.
     pub is_near_wrap: bool,
     /// Whether lanes of a compute server share a slot.
     pub shares_slot: bool,
-    /// Copies of vectors that a collector freezes and compute servers fetch; 0: whoever needs a vector freezes it.
+    /// Copies of vectors that a collector freezes and compute servers fetch; 0: each process
+    /// freezes vectors when it needs them.
     pub vector_copies: u32,
-    /// Slots of the vector; 0: as many as usual. With few of them, copies get a new base every few vectors.
+    /// Slots of the vector; 0: the usual number. With few slots, copies get a new base every few
+    /// vectors.
     pub slots: u32,
-    /// Whether lanes insert by leaves that they have kept. Rows are then inserted without a look, too, and some inserts
-    /// are refused by transactions that go on.
+    /// Whether lanes insert by means of cached leaves. Rows are then also inserted without a read,
+    /// and some inserts are refused in transactions that continue.
     pub keeps_leaves: bool,
     /// Whether rows keep the memory of their old versions.
     pub keeps_versions: bool,
-    /// Rows that are there from the beginning, and hold no list.
+    /// Rows that exist from the beginning and hold no list.
     pub spare_rows: i64,
 }
 
-/// Snapshot isolation in a roomy table.
+/// Snapshot isolation in a table with spare room.
 pub const ROOMY: Kind = Kind {
     storage: None,
     finding: Finding::Keys,
@@ -137,8 +140,9 @@ pub const CROWD: Kind = Kind {
     word_ns: 2000,
     ..ROOMY
 };
-/// Every list is moved from row to row by lanes that keep the leaves they have written, and found by an index as often as
-/// by its keys, so that rows are inserted of which the transaction has seen nothing.
+/// Every list is moved from row to row by lanes that cache the leaves they have written, and is
+/// found by an index as often as by its keys, so that transactions insert rows of which they have
+/// read nothing.
 pub const KEPT: Kind = Kind {
     storage: Some(Storage::Tree),
     finding: Finding::KeysOrIndex(IndexKind::Tree),
@@ -147,11 +151,11 @@ pub const KEPT: Kind = Kind {
     keeps_leaves: true,
     ..ROOMY
 };
-/// Sessions come one after another.
+/// Sessions begin one after another.
 pub const STAGGERED: Kind = Kind { is_staggered: true, ..ROOMY };
 /// Frozen vectors.
 pub const FROZEN: Kind = Kind { oracle: Oracle::Frozen, ..CROWD };
-/// Vectors that two compute servers fetch from copies, where few verbs take very long.
+/// Two compute servers fetch vectors from copies, and a few verbs take very long.
 pub const FETCHED_LATE: Kind = Kind {
     shares_slot: true,
     vector_copies: 2,
@@ -164,20 +168,20 @@ pub const FETCHED_LATE: Kind = Kind {
 };
 /// Two compute servers whose lanes share a slot.
 pub const SHARED: Kind = Kind { shares_slot: true, ..CROWD };
-/// Transactions that have a serial order.
+/// Serializable transactions.
 pub const SERIAL: Kind = Kind { isolation: Isolation::Serializable, ..ROOMY };
 /// Completions are lost.
 pub const LOSSY: Kind = Kind { lost_batch_one_in: 60, ..ROOMY };
-/// Numbers of lanes end.
+/// The lanes' numbers are used up.
 pub const WRAP: Kind = Kind { is_near_wrap: true, ..ROOMY };
 
-/// Growth and collection all the time.
+/// Permanent growth and collection.
 pub const TIGHT: Kind = Kind { is_tight: true, transactions: 40, ..ROOMY };
 /// Hot lists, old versions, long readers, collection.
 pub const HOT: Kind = Kind { lists: 2, elements: 12, pause_percent: 30, pause_ns: 20_000, ..TIGHT };
-/// The same where words of a row come far apart, and some verbs late.
+/// The same with long times between the words of a row, and some slow verbs.
 pub const SLOW: Kind = Kind { word_ns: 500, slow_factor: 100, versions_beside: 1, ..HOT };
-/// A list that is written all the time under long readers: old versions pile up.
+/// A list that is written permanently while long readers run: old versions pile up.
 pub const PILED: Kind = Kind {
     lists: 2,
     elements: 100,
@@ -192,9 +196,9 @@ pub const PILED: Kind = Kind {
 };
 /// The same over cards, where one write installs a row.
 pub const SLOW_CARDS: Kind = Kind { carrier: Some(Carrier::Card), ..SLOW };
-/// Old versions stay where they are, over cards.
+/// Old versions keep their memory, over cards.
 pub const KEPT_VERSIONS: Kind = Kind { keeps_versions: true, ..SLOW_CARDS };
-/// Elements stand out of line.
+/// Elements are stored out of line.
 pub const LONG: Kind = Kind { is_long: true, ..HOT };
 /// Many lists, each soon full: tables grow.
 pub const GROWING: Kind =
@@ -207,15 +211,15 @@ pub const GROWING_HOT: Kind = Kind {
     word_ns: 400,
     ..GROWING
 };
-/// The same over cards, where words of a row come late.
+/// The same over cards, with long times between the words of a row.
 pub const GROWING_CARDS: Kind =
     Kind { carrier: Some(Carrier::Card), word_ns: 2000, slow_factor: 20, ..GROWING_HOT };
-/// Lists move all the time, so that rows come and go.
+/// Lists move permanently, so that rows are inserted and deleted.
 pub const MOVING: Kind =
     Kind { move_percent: 70, lists: 3, pause_percent: 30, pause_ns: 20_000, ..TIGHT };
 /// The same with rows that keep the memory of their old versions.
 pub const MOVING_KEPT: Kind = Kind { keeps_versions: true, ..MOVING };
-/// The same under vectors that are fetched from copies, where snapshots soon are too old.
+/// The same with vectors fetched from copies, where snapshots soon are too old.
 pub const MOVING_FETCHED: Kind = Kind {
     oracle: Oracle::Frozen,
     shares_slot: true,
@@ -223,7 +227,7 @@ pub const MOVING_FETCHED: Kind = Kind {
     time_max_ns: 10_000,
     ..MOVING
 };
-/// The same in leaves over cards, where words come late.
+/// The same in leaves over cards, with long times between words.
 pub const MOVING_CARDS: Kind = Kind {
     storage: Some(Storage::Tree),
     carrier: Some(Carrier::Card),
@@ -234,13 +238,14 @@ pub const MOVING_CARDS: Kind = Kind {
 /// The same in buckets, where snapshots soon are too old.
 pub const MOVING_HASH: Kind =
     Kind { storage: Some(Storage::HashInlined), time_max_ns: 10_000, ..MOVING };
-/// The same among transactions that have a serial order.
+/// The same with serializable transactions.
 pub const MOVING_SERIAL: Kind = Kind { isolation: Isolation::Serializable, ..MOVING };
 
-/// Lists are found by a unique tree index alone, and rows change hands.
+/// Lists are found only by a unique tree index, and rows change owners.
 pub const OWNED: Kind =
     Kind { finding: Finding::Owner(IndexKind::Tree), move_percent: 50, ..TIGHT };
-/// The same over cards, with rows and entries on several servers, and words that come late.
+/// The same over cards, with rows and index entries on several servers, and long times between
+/// words.
 pub const OWNED_CARDS: Kind = Kind {
     carrier: Some(Carrier::Card),
     servers: 3,
@@ -253,11 +258,12 @@ pub const OWNED_CARDS: Kind = Kind {
     time_max_ns: 10_000,
     ..OWNED
 };
-/// The same with new lists all the time, in rows that are there: the unique index alone keeps two of them apart.
+/// The same with new lists all the time, in existing rows: only the unique index prevents that two
+/// rows hold one.
 pub const OWNED_NEW: Kind = Kind { elements: 4, spare_rows: 60, move_percent: 80, ..OWNED_CARDS };
-/// The same with an index of buckets.
+/// The same with a hash index.
 pub const OWNED_BY_HASH: Kind = Kind { finding: Finding::Owner(IndexKind::Hash), ..OWNED };
-/// The same with rows that stand apart, where snapshots soon are too old.
+/// The same with rows stored out of their buckets, where snapshots soon are too old.
 pub const OWNED_OUTSIDE: Kind = Kind {
     storage: Some(Storage::HashOutside),
     move_percent: 80,
@@ -268,7 +274,7 @@ pub const OWNED_OUTSIDE: Kind = Kind {
 };
 
 impl Kind {
-    /// The kind with rows stored so.
+    /// The kind with this storage of rows.
     pub const fn storing(self, storage: Storage) -> Self {
         Self { storage: Some(storage), ..self }
     }

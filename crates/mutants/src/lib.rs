@@ -1,12 +1,13 @@
-//! Planted bugs: each guard of the protocol removed once, and the search for a world in which the judge of
-//! histories notices it. A judge that has not found out a planted bug proves nothing.
+//! Planted bugs: each run removes one guard of the protocol, and the search looks for a world in
+//! which the judge of histories detects that. A judge that has never detected a planted bug proves
+//! nothing.
 //!
-//! A mutant removes a guard at run time, in simulated worlds only ([`fabric::Env::mutant`]). What tries to
-//! find it out is the same for all: sessions that append unique values to lists and read lists whole. How a
-//! list stands in the database is what differs: it is one row, which moves from key to key, changes hands in
-//! an index, is deleted and put elsewhere, is large or stands out of line. So that whatever loses a row, finds
-//! one twice or shows an old one makes a history that no isolation allows, and `check` needs to know nothing
-//! of keys and indexes.
+//! A mutant removes a guard at run time, in simulated worlds only ([`fabric::Env::mutant`]). The
+//! workload is the same for all: sessions append unique values to lists and read whole lists. The
+//! worlds differ in how the database stores a list: it is one row, which moves from key to key,
+//! changes its owner in an index, is deleted and inserted elsewhere, is large, or is stored out of
+//! line. So every bug that loses a row, finds one twice or reads a stale one leads to a history
+//! that no isolation level permits, and `check` need not know keys and indexes.
 //!
 //! ```text
 //! kind ---> run: a world, its sessions, their history ---> check::judge
@@ -15,8 +16,8 @@
 //!            +-- search: seeds until one is caught, and the same seeds without the mutant
 //! ```
 //!
-//! To read it: [`kind`] (what worlds are made of), [`lists`] (how a list stands in rows), [`session`],
-//! [`run`], [`mutant`] with the list of them in [`planted`], [`search`], [`caught`].
+//! Read [`kind`] (the parameters of worlds), [`lists`] (the storage of lists in rows), [`session`],
+//! [`run`], [`mutant`] with the list of mutants in [`planted`], [`search`], [`caught`].
 #![forbid(unsafe_code)]
 
 pub mod caught;

@@ -1,6 +1,6 @@
-//! How lists stand in rows. A list is what the rows hold that belong to it: one, unless something is wrong.
-//! Each append reads that row and writes it, or gives the list to another row, so that whoever appends without
-//! having seen the last append conflicts with it in a row.
+//! The storage of lists in rows. A list is the content of the rows that belong to it: one row,
+//! unless there is a bug. Each append reads that row and writes it, or moves the list to another
+//! row, so that an append that has not seen the last one conflicts with it in a row.
 
 use crate::kind::{Finding, Kind};
 use layout::{
@@ -11,24 +11,22 @@ use std::cell::Cell;
 use std::rc::Rc;
 use txn::{IndexId, TableId, TableSpec};
 
-/// The table.
 pub const TABLE: &str = "list";
 /// Its index over owners.
 pub const INDEX: &str = "by_owner";
-/// Column of the row's number, the primary key.
+/// The column of the row's number, the primary key.
 pub const ID: usize = 0;
-/// Column of the list that the row holds; negative: none.
+/// The column of the list that the row holds; negative: none.
 pub const OWNER: usize = 1;
-/// Column of the elements, eight bytes each.
+/// The column of the elements, eight bytes each.
 pub const ELEMENTS: usize = 2;
 /// Rows of a list that is found by its keys.
 pub const PLACES: i64 = 3;
-/// Rows for each list in use, where any row may hold any list.
+/// Rows per list in use, if any row may hold any list.
 const ROWS_PER_LIST: u64 = 3;
-/// A length from which on elements are kept out of line.
+/// A column of this length is stored out of line.
 const LONG_BYTES: u32 = 4000;
 
-/// The table of lists.
 pub fn table(kind: &Kind, storage: Storage, versions_beside: u32) -> TableSpec {
     let bytes = if kind.is_long { LONG_BYTES } else { 8 * kind.elements as u32 };
     let columns = vec![
@@ -70,10 +68,9 @@ fn index(kind: &Kind) -> Option<IndexDesign> {
     })
 }
 
-/// Table and index, as a session knows them.
+/// The table and the index of a session.
 #[derive(Clone, Copy)]
 pub struct Tables {
-    /// The table.
     pub table: TableId,
     /// The index over owners.
     pub index: Option<IndexId>,
@@ -84,20 +81,21 @@ pub fn key(id: i64) -> Key {
     KeyBuilder::new().int8(id).key()
 }
 
-/// The rows that a list found by its keys may stand in.
+/// The possible rows of a list that is found by its keys.
 pub fn places(list: u64) -> std::ops::Range<i64> {
     let first = list as i64 * PLACES;
     first..first + PLACES
 }
 
-/// The rows that a list found by its owner may stand in; lists of later generations have others.
+/// The possible rows of a list that is found by its owner; lists of later generations have other
+/// rows.
 pub fn rows(kind: &Kind, list: u64) -> std::ops::Range<i64> {
     let count = kind.lists * ROWS_PER_LIST;
     let first = (list / kind.lists * count) as i64;
     first..first + count as i64
 }
 
-/// The elements in a row that keeps them in line.
+/// The elements of a row that stores them in line.
 pub fn elements(row: RecordRef<'_>) -> Vec<i64> {
     decode(row.bytes(ELEMENTS))
 }
@@ -107,17 +105,15 @@ pub fn decode(bytes: &[u8]) -> Vec<i64> {
     bytes.as_chunks::<8>().0.iter().map(|word| i64::from_le_bytes(*word)).collect()
 }
 
-/// Elements as bytes.
 pub fn encode(elements: &[i64]) -> Vec<u8> {
     elements.iter().flat_map(|element| element.to_le_bytes()).collect()
 }
 
-/// Which lists are in use. All sessions share it; it tells them nothing of the lists' contents.
+/// The lists in use. All sessions share it; it contains nothing of the lists' contents.
 #[derive(Clone)]
 pub struct InUse(Rc<Vec<Cell<u64>>>);
 
 impl InUse {
-    /// The first `count` lists.
     pub fn new(count: u64) -> Self {
         Self(Rc::new((0..count).map(Cell::new).collect()))
     }
@@ -127,7 +123,7 @@ impl InUse {
         self.0[place as usize].get()
     }
 
-    /// A list is full: another takes its place.
+    /// Replaces a full list by another one at its place.
     pub fn replace(&self, list: u64) {
         let count = self.0.len() as u64;
         let place = &self.0[(list % count) as usize];

@@ -1,4 +1,4 @@
-//! `cargo xtask mutants`: searches every mutant for a world that finds it out, and prints what did.
+//! `cargo xtask mutants`: searches a world that detects each mutant, and prints what detected it.
 #![forbid(unsafe_code)]
 
 mod table;
@@ -20,28 +20,28 @@ use table::Row;
 /// The file of known seeds.
 const KNOWN_FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/caught.txt");
 
-/// Searches every mutant for a world that finds it out.
+/// Searches a world that detects each mutant
 #[derive(Parser)]
 #[command(name = "mutants")]
 struct Arguments {
     /// Search these mutants only
     mutants: Vec<String>,
-    /// Seeds tried for each at most
+    /// Largest number of seeds tried for each
     #[arg(long, default_value_t = 20_000)]
     seeds: u64,
-    /// Minutes spent on each at most
+    /// Largest number of minutes spent on each
     #[arg(long, default_value_t = 10.0)]
     minutes: f64,
-    /// Mutants searched at the same time
+    /// Number of mutants searched concurrently
     #[arg(long, default_value_t = 2)]
     threads: usize,
     /// Print the result as JSON
     #[arg(long)]
     json: bool,
-    /// Keep the seeds found, for the test that replays them
+    /// Record the seeds found, for the test that replays them
     #[arg(long)]
     keep: bool,
-    /// Run one seed of the mutants named, and tell what it shows
+    /// Run one seed of the named mutants, and print what it shows
     #[arg(long, value_name = "SEED")]
     seed: Option<u64>,
     /// Write the history of that seed as EDN, and the one with all guards in place to FILE.right
@@ -71,15 +71,15 @@ fn start(arguments: &Arguments) -> Result<()> {
     let text = if arguments.json { table::json(&rows)? } else { table::text(&rows) };
     stdout.write_all(text.as_bytes())?;
     if arguments.keep {
-        keep(&rows)?;
+        record_seeds(&rows)?;
     }
     let wrong: Vec<&Row> = rows.iter().filter(|row| row.searched.unmutated.is_some()).collect();
     if let Some(row) = wrong.first() {
         let (seed, catch) = row.searched.unmutated.as_ref().expect("it was filtered by that");
-        bail!("seed {seed} of {} goes wrong with all guards in place: {catch:?}", row.mutant.name);
+        bail!("seed {seed} of {} fails with all guards in place: {catch:?}", row.mutant.name);
     }
     let missed = rows.iter().filter(|row| row.searched.caught.is_none()).count();
-    ensure!(missed == 0, "{missed} mutants are not caught: the judge or the worlds have a hole");
+    ensure!(missed == 0, "{missed} mutants are not caught: the judge or the worlds have a gap");
     Ok(())
 }
 
@@ -89,18 +89,20 @@ fn chosen(names: &[String]) -> Result<Vec<&'static Mutant>> {
     }
     let find = |name: &String| match named(name) {
         Some(mutant) => Ok(mutant),
-        None => bail!("there is no mutant {name}; crates/mutants/src/planted.rs lists them all"),
+        None => {
+            bail!("no mutant is called {name}; crates/mutants/src/planted.rs lists all of them")
+        }
     };
     names.iter().map(find).collect()
 }
 
-/// Runs one seed with the mutant and without.
+/// Runs one seed with and without the mutant.
 fn show(mutant: &Mutant, seed: u64, arguments: &Arguments) -> Result<()> {
     for guards in [mutant.guards(), Vec::new()] {
         let run::Ran { caught, asked, committed, aborted, history } =
             run::run(&mutant.kind, seed, &guards);
         println!(
-            "{} seed {seed}, removed {guards:?}, asked for {asked} times: {committed} committed, {aborted} aborted, \
+            "{} seed {seed}, removed {guards:?}, reached {asked} times: {committed} committed, {aborted} aborted, \
              {caught:?}",
             mutant.name
         );
@@ -114,7 +116,7 @@ fn show(mutant: &Mutant, seed: u64, arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// Searches all of them, some at a time.
+/// Searches all mutants, some concurrently.
 fn search_all(arguments: &Arguments, chosen: &[&'static Mutant]) -> Vec<Row> {
     let bounds =
         Bounds { seeds: arguments.seeds, time: Duration::from_secs_f64(60.0 * arguments.minutes) };
@@ -132,7 +134,7 @@ fn search_all(arguments: &Arguments, chosen: &[&'static Mutant]) -> Vec<Row> {
                     let mut rows = rows.lock().expect("no holder panics");
                     rows.push((number, Row { mutant, searched }));
                     let row = &rows.last().expect("it was just put there").1;
-                    tell(row, rows.len(), chosen.len(), start.elapsed());
+                    print_progress(row, rows.len(), chosen.len(), start.elapsed());
                 }
             });
         }
@@ -142,8 +144,8 @@ fn search_all(arguments: &Arguments, chosen: &[&'static Mutant]) -> Vec<Row> {
     rows.into_iter().map(|(_, row)| row).collect()
 }
 
-/// Progress: one line for each mutant that is done, with the time left if the others take as long.
-fn tell(row: &Row, done: usize, all: usize, spent: Duration) {
+/// Progress: one line per finished mutant, with the remaining time if the others take as long.
+fn print_progress(row: &Row, done: usize, all: usize, spent: Duration) {
     let Searched { caught, seeds, time, .. } = &row.searched;
     let by = caught.as_ref().map_or("not caught", |(_, catch)| catch.name());
     let seconds = time.as_secs_f64();
@@ -159,8 +161,8 @@ fn now() -> Instant {
     Instant::now()
 }
 
-/// Writes the seeds that were found beside those that are known.
-fn keep(rows: &[Row]) -> Result<()> {
+/// Adds the seeds found to the file of known seeds.
+fn record_seeds(rows: &[Row]) -> Result<()> {
     let mut known = caught::known();
     known.retain(|name, _| named(name).is_some());
     for row in rows {

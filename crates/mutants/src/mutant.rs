@@ -1,4 +1,4 @@
-//! What a mutant is.
+//! The definition of a mutant.
 
 use crate::kind::Kind;
 
@@ -7,16 +7,16 @@ use crate::kind::Kind;
 pub struct Mutant {
     /// Its name: that of the first guard it removes.
     pub name: &'static str,
-    /// Guards that are removed with it, because they hold without it, too.
+    /// Further guards that are removed with it, because each of them suffices alone.
     pub also: &'static [&'static str],
-    /// What the guard does, in a few words.
+    /// The function of the guard, in a few words.
     pub guard: &'static str,
-    /// The worlds that find it out.
+    /// The worlds that detect it.
     pub kind: Kind,
 }
 
 impl Mutant {
-    /// The mutant with further guards removed, because they hold without its own, too.
+    /// The mutant with further guards removed, because each of them suffices alone.
     pub const fn without(self, also: &'static [&'static str]) -> Self {
         Self { also, ..self }
     }

@@ -1,4 +1,4 @@
-//! One run: a world of a kind, with or without a planted bug, and what is wrong with what its clients saw.
+//! One run: a world of a kind, with or without a planted bug, and the defects that are detected.
 
 use crate::dice::Dice;
 use crate::kind::Kind;
@@ -17,35 +17,34 @@ use workload::recording::Recordings;
 
 /// Words of each memory server.
 const SERVER_WORDS: u64 = 1 << 20;
-/// A run of more events has gone wrong.
+/// A run of more events has failed.
 const EVENT_LIMIT: u64 = 20_000_000;
-/// Numbers that are left to a lane whose numbers are about to end.
+/// The numbers that are left to a lane whose numbers are nearly used up.
 const NUMBERS_LEFT: u64 = 8;
-/// Sessions that begin one after another do so within this time.
+/// Staggered sessions begin within this time.
 const STAGGER_NS: u64 = 200_000;
 
-/// The guard of the fabric: rows, leaves and old versions are read again until they are whole. Worlds ask for
-/// it by a promise of theirs.
+/// The guard of the fabric: rows, leaves and old versions are read again until they are whole.
+/// Worlds remove it by a broken promise.
 pub const UNTORN_ROWS: &str = "fabric::untorn_rows";
 
-/// How something wrong was noticed.
+/// The way in which a defect was detected.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Catch {
     /// The judge of histories: an anomaly, in its words.
     Judge {
-        /// Name of the anomaly.
         anomaly: String,
-        /// What transactions show it.
+        /// The transactions that show it.
         summary: String,
     },
     /// The check of structures found an error.
     Structure(String),
-    /// The engine or the world ran into an assertion of its own.
+    /// An assertion of the engine or of the world failed.
     Assertion(String),
 }
 
 impl Catch {
-    /// What noticed it, in a word.
+    /// The name of the detection.
     pub fn name(&self) -> &str {
         match self {
             Self::Judge { anomaly, .. } => anomaly,
@@ -54,24 +53,24 @@ impl Catch {
         }
     }
 
-    /// Whether clients alone could tell.
+    /// Whether the clients' history alone shows it.
     pub fn is_black_box(&self) -> bool {
         matches!(self, Self::Judge { .. })
     }
 }
 
-/// What came of a run.
+/// The result of a run.
 #[derive(Clone, Debug)]
 pub struct Ran {
-    /// What is wrong, if anything is.
+    /// The defect, if one was detected.
     pub caught: Option<Catch>,
-    /// How often the guards of the mutant were asked for.
+    /// How often the code reached the mutant's guards.
     pub asked: u64,
     /// Transactions that committed.
     pub committed: usize,
     /// Transactions that aborted.
     pub aborted: usize,
-    /// What clients saw.
+    /// The clients' history.
     pub history: History,
 }
 
@@ -82,7 +81,6 @@ pub fn run(kind: &Kind, seed: u64, guards: &[&'static str]) -> Ran {
     Scene::run(kind, kind.carrier.unwrap_or(drawn), (seed, guards), dice)
 }
 
-/// A world with a database in it.
 struct Scene {
     kind: Kind,
     storage: Storage,
@@ -106,7 +104,7 @@ impl Scene {
         let open = || Self::open(kind, carrier, (seed, guards), dice, &recordings);
         let (asked, played);
         match catch_unwind(AssertUnwindSafe(open)) {
-            // A world that loses what makes its tables has nothing to show.
+            // If the creation of the tables loses a batch, the world shows nothing.
             Err(_) if kind.lost_batch_one_in > 0 => (asked, played) = (0, Ok(Vec::new())),
             Err(payload) => (asked, played) = (0, Err(payload)),
             Ok(scene) => {
@@ -212,8 +210,9 @@ impl Scene {
         }
     }
 
-    /// Freezes vectors beside the oracle and fetches them for each compute server, as long as sessions run.
-    fn start_oracle(&self, homes: &[Database<DynEnv>], running: &Rc<Cell<u64>>) {
+    /// Freezes vectors beside the oracle and fetches them for each compute server, as long as
+    /// sessions run.
+    fn start_oracle(&self, homes: &[Database<Endpoint>], running: &Rc<Cell<u64>>) {
         let collector = self.database.elsewhere(self.world.endpoint(layout::NodeId(0)).into_dyn());
         let sessions = running.clone();
         self.world.spawn_on(&collector.env().clone(), async move {
@@ -231,7 +230,7 @@ impl Scene {
         }
     }
 
-    /// Makes rows that hold no list.
+    /// Inserts rows that hold no list.
     fn make_spare_rows(&self) {
         let made = self.world.block_on(&self.admin, async {
             let mut lane = self.database.lane().await.expect("it is the first");
@@ -242,10 +241,10 @@ impl Scene {
             }
             Ok::<_, txn::TxnError>(txn.commit().await)
         });
-        assert_eq!(made, Ok(txn::Outcome::Committed), "nobody else is there");
+        assert_eq!(made, Ok(txn::Outcome::Committed), "no other process runs");
     }
 
-    /// Runs all sessions, reads everything, checks the structures; answers what is wrong with them.
+    /// Runs all sessions, reads everything, and checks the structures; returns their defects.
     fn play(&self) -> Vec<String> {
         if self.kind.spare_rows > 0 {
             self.make_spare_rows();
@@ -278,21 +277,22 @@ impl Scene {
             last.read_everything(&mut lane).await
         });
         if self.kind.lost_batch_one_in > 0 {
-            // Locks of lost lanes stay, and what a check reads may be lost, too.
+            // Locks of lost lanes remain, and reads of the check may be lost, too.
             return Vec::new();
         }
         assert!(looked, "{}: nothing can be read in the end", self.world.identity());
         let checked = self.world.block_on(&self.admin, self.database.check());
-        let report = checked.expect("nobody is dead");
+        let report = checked.expect("all servers are alive");
         report.errors.into_iter().chain(report.locked).collect()
     }
 }
 
-/// What the histories of a kind have to be of, weakest first.
+/// The levels that histories of a kind must satisfy, weakest first.
 fn levels(kind: &Kind) -> Vec<Level> {
     let mut levels = vec![Level::Snapshot, Level::StrongSessionSnapshot];
     if kind.oracle == Oracle::DoubleCollect {
-        // Whoever has been told of a commit has told nobody before every later snapshot covers it.
+        // With double collect, a client learns of a commit only after every later snapshot covers
+        // it.
         levels.push(Level::StrongSnapshot);
     }
     if kind.isolation == Isolation::Serializable {
@@ -301,7 +301,7 @@ fn levels(kind: &Kind) -> Vec<Level> {
     levels
 }
 
-/// What a panic said.
+/// The message of a panic.
 fn message(payload: &(dyn std::any::Any + Send)) -> String {
     let text = payload.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("a panic").to_owned()

@@ -1,4 +1,4 @@
-//! The search: seeds one after another, until one catches the mutant.
+//! The search: tries seeds one after another, until one detects the mutant.
 
 use crate::kind::Kind;
 use crate::mutant::Mutant;
@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// How far a search goes.
+/// The bounds of a search.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
     /// Seeds tried.
@@ -16,27 +16,27 @@ pub struct Bounds {
     pub time: Duration,
 }
 
-/// What came of a search.
+/// The result of a search.
 #[derive(Clone, Debug)]
 pub struct Searched {
-    /// The seed that caught it, and what it showed.
+    /// The seed that detected it, and the detection.
     pub caught: Option<(u64, Catch)>,
     /// Seeds tried.
     pub seeds: u64,
-    /// How often the guards were asked for.
+    /// How often the code reached the guards.
     pub asked: u64,
     /// Time spent.
     pub time: Duration,
-    /// A seed that goes wrong with all guards in place: then nothing was caught.
+    /// A seed that fails with all guards in place: then the mutant counts as not detected.
     pub unmutated: Option<(u64, Catch)>,
 }
 
-/// What worlds with all their guards came to. Mutants share kinds, so each is run once.
+/// The results of worlds with all guards. Mutants share kinds, so each world is run once.
 #[derive(Debug, Default)]
 pub struct Controls(Mutex<BTreeMap<(String, u64), Option<Catch>>>);
 
 impl Controls {
-    /// What is wrong with a world of this kind and seed that has all its guards.
+    /// The defect of a world of this kind and seed with all guards.
     pub fn wrong(&self, kind: &Kind, seed: u64) -> Option<Catch> {
         let key = (format!("{kind:?}"), seed);
         let known = self.0.lock().expect("no holder panics").get(&key).cloned();
@@ -48,8 +48,8 @@ impl Controls {
     }
 }
 
-/// Tries seeds until clients see something wrong; if they never do, tells the first assertion or structural
-/// error. Each seed has to be right with all guards in place, too.
+/// Tries seeds until the clients' history shows a defect; if none does, returns the first failed
+/// assertion or structural error. Each seed must also succeed with all guards in place.
 pub fn search(mutant: &Mutant, bounds: Bounds, controls: &Controls) -> Searched {
     let start = now();
     let mut searched =

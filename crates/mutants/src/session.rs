@@ -1,4 +1,4 @@
-//! Sessions: transactions that append to lists and read them, by every way that leads to them.
+//! Sessions: transactions that append to lists and read them, through every access path.
 
 use crate::dice::Dice;
 use crate::kind::{Finding, Kind};
@@ -11,32 +11,29 @@ use workload::attempts::result_of;
 use workload::recording;
 use workload::{TransactionResult, WorkloadError};
 
-/// Lanes that a session takes, one after another, when it loses them.
+/// The number of lanes that a session takes, one after another, when it loses them.
 const LANES_MAX: u32 = 8;
-/// Pause between two transactions at most.
+/// The longest pause between two transactions.
 const BETWEEN_NS: u64 = 8_000;
-/// Transactions that collect garbage afterwards where it is tight, in percent.
+/// Percentage of transactions that collect garbage afterwards in tight worlds.
 const COLLECT_PERCENT: u64 = 33;
-/// Ways to find a list, drawn from.
+/// Number of access paths to draw from.
 const WAYS: u64 = 8;
 
-/// A session.
 pub struct Session {
-    /// What it does.
     pub kind: Kind,
-    /// How rows are stored.
+    /// The storage of rows.
     pub storage: Storage,
-    /// Where it does it.
     pub tables: Tables,
-    /// What it has seen.
+    /// The history of the session.
     pub recording: recording::Session,
     /// The lists in use.
     pub lists: InUse,
-    /// What it draws from.
+    /// The random generator.
     pub dice: Dice,
 }
 
-/// Where a list was found: its row, what the row holds, and the row's number.
+/// The location of a list: its row, the row's content, and the row's number.
 struct Found {
     row: RowId,
     id: i64,
@@ -61,14 +58,14 @@ impl Session {
                     break;
                 }
                 if self.kind.is_tight && self.dice.percent(COLLECT_PERCENT) {
-                    // What cannot be collected now is collected later.
+                    // Garbage that cannot be collected now is collected later.
                     let _ = lane.collect_garbage().await;
                 }
             }
         }
     }
 
-    /// Runs a transaction; whether the lane takes another.
+    /// Runs a transaction; returns whether the lane can run another.
     async fn transact<E: Env>(&mut self, lane: &mut Lane<E>) -> bool {
         self.recording.begin(lane.env().now_ns());
         let ended = self.attempt(lane).await;
@@ -78,7 +75,7 @@ impl Session {
             Ok(TransactionResult::Aborted(Abort::Unreachable))
                 | Err(WorkloadError::Aborted(Abort::Unreachable))
         );
-        // A lane that is lost says so when it is asked again; one that lost a read is as good as before.
+        // A lost lane refuses the next transaction; a lane that lost only a read is intact.
         is_reachable || self.dice.percent(50)
     }
 
@@ -118,8 +115,8 @@ impl Session {
         Ok(result_of(txn.commit().await))
     }
 
-    /// Asks for new rows at all places of a list, beside one that is there: none of them is made, and what the lane
-    /// has kept of their leaf must not tell the transaction anything.
+    /// Requests new rows at all places of a list, one of which exists: none of them is inserted,
+    /// and the lane's cached leaf must not reveal anything to the transaction.
     async fn insert_in_vain<E: Env>(
         &mut self,
         txn: &mut Transaction<'_, E>,
@@ -142,7 +139,8 @@ impl Session {
         }
     }
 
-    /// Reads every list in one snapshot, by every way in turn; whether that was possible.
+    /// Reads every list in one snapshot, through every access path in turn; returns whether that
+    /// was possible.
     pub async fn read_everything<E: Env>(&mut self, lane: &mut Lane<E>) -> bool {
         for _ in 0..20 {
             self.recording.begin(lane.env().now_ns());
@@ -188,7 +186,7 @@ impl Session {
         for (list, mut rows) in seen {
             rows.sort_unstable();
             let elements: Vec<i64> = rows.into_iter().flat_map(|(_, elements)| elements).collect();
-            // A list that came into use meanwhile may be missing, and then nothing was seen of it.
+            // A list that came into use meanwhile may be missing, and then it is not recorded.
             if all.contains(&list) || !elements.is_empty() {
                 self.recording.read_list(list, &elements);
             }
@@ -196,7 +194,6 @@ impl Session {
         Ok(())
     }
 
-    /// The rows that hold a list.
     async fn find<E: Env>(
         &mut self,
         txn: &mut Transaction<'_, E>,
@@ -225,7 +222,7 @@ impl Session {
             };
             found.push(Found { row, id, elements });
         }
-        // Two rows are one too many; the order in which they were met is not to matter.
+        // Two rows are one too many; their order must not matter.
         found.sort_by_key(|found| found.id);
         Ok(found)
     }
@@ -270,7 +267,7 @@ impl Session {
         Ok(rows.into_iter().flatten().collect())
     }
 
-    /// Appends a value; whether it did.
+    /// Appends a value; returns whether it did.
     async fn append<E: Env>(
         &mut self,
         txn: &mut Transaction<'_, E>,
@@ -306,7 +303,7 @@ impl Session {
         Ok(true)
     }
 
-    /// Another row for a list: a new one, or one that holds none.
+    /// Returns another row for a list: a new one, or one that holds none.
     async fn take_row<E: Env>(
         &mut self,
         txn: &mut Transaction<'_, E>,
@@ -315,7 +312,7 @@ impl Session {
     ) -> Result<Option<RowId>, TxnError> {
         let is_owned = matches!(self.kind.finding, Finding::Owner(_));
         let rows = if is_owned { lists::rows(&self.kind, list) } else { lists::places(list) };
-        // A list's first row is always the same, where nothing else keeps it from having two.
+        // A list's first row is always the same, if nothing else prevents two rows for it.
         let is_guarded = is_owned || self.kind.isolation == Isolation::Serializable;
         let is_free = is_guarded || found.is_some();
         let offset = if is_free { self.dice.below((rows.end - rows.start) as u64) } else { 0 };
@@ -336,7 +333,7 @@ impl Session {
         }
     }
 
-    /// Takes a list out of a row: the row is deleted, or stays without a list.
+    /// Removes a list from a row: the row is deleted, or remains without a list.
     fn leave<E: Env>(&mut self, txn: &mut Transaction<'_, E>, found: &Found) {
         if self.dice.percent(50) {
             txn.delete(found.row);

@@ -6,11 +6,9 @@ use mutants::search::Searched;
 use serde_json::json;
 use std::fmt::Write;
 
-/// A mutant, and what came of its search.
+/// A mutant, and the result of its search.
 pub struct Row {
-    /// The mutant.
     pub mutant: &'static Mutant,
-    /// What came of it.
     pub searched: Searched,
 }
 
@@ -20,7 +18,7 @@ impl Row {
     }
 }
 
-/// The table, which ends in `N of M caught`.
+/// The table; its last line is `N of M caught`.
 pub fn text(rows: &[Row]) -> String {
     let width = |of: &dyn Fn(&Row) -> usize| rows.iter().map(of).max().unwrap_or(0).max(10);
     let names = width(&|row| row.mutant.name.len());

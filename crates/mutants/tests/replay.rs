@@ -1,5 +1,5 @@
-//! The seed that is known to catch each mutant still does, and with all guards in place the same world is
-//! right.
+//! The known seed of each mutant still detects it, and the same world succeeds with all guards in
+//! place.
 
 use mutants::caught::{Known, known};
 use mutants::mutant::Mutant;
@@ -7,16 +7,17 @@ use mutants::planted::{MUTANTS, named};
 use mutants::run::{Ran, run};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// The mutants that clients never see: a row stays locked, and whoever meets it aborts.
+/// The mutants that clients never see: a row stays locked, and every transaction that reads it
+/// aborts.
 const UNSEEN: [&str; 1] = ["commit::skip_snapshot_check"];
-/// Replays at the same time.
+/// Number of concurrent replays.
 const THREADS: usize = 2;
 
-/// Seeds that a replay may try when the known one does not show it any more.
+/// The number of seeds that a replay may try if the known one does not show the bug any more.
 const OTHERS_MAX: u64 = 300;
 
-/// What is wrong with the replay of a mutant, if anything is. Every change of the world or the protocol makes
-/// other worlds of the same seeds, so the known seed comes first, and others follow.
+/// The failure of a mutant's replay, if any. Every change of the world or the protocol makes other
+/// worlds of the same seeds, so the known seed is tried first, and then others.
 fn replay(mutant: &Mutant, known: &Known) -> Option<String> {
     let name = mutant.name;
     for seed in std::iter::once(known.seed).chain(0..OTHERS_MAX) {
@@ -63,7 +64,7 @@ fn all_mutants_but_some_fall_to_what_clients_see() {
 }
 
 #[test]
-fn names_are_unique_and_guards_are_told() {
+fn names_are_unique_and_guards_are_described() {
     for (number, mutant) in MUTANTS.iter().enumerate() {
         let before = &MUTANTS[..number];
         assert!(before.iter().all(|other| other.name != mutant.name), "{} twice", mutant.name);

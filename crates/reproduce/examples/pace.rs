@@ -1,9 +1,9 @@
-//! How fast simulated worlds with hardware run, and how fast they are loaded:
-//! `cargo run --release -p reproduce --example pace [verbs|tpcc [WINDOW_US]]`.
+//! Measures how fast simulated worlds with hardware run, and how fast they are loaded: `cargo run
+//! --release -p reproduce --example pace [verbs|tpcc [WINDOW_US]]`.
 //!
-//! At the size of the papers' cluster, 28 memory servers and 28 compute servers of 60 threads each: first a load
-//! like that of TPC-C, of verbs alone; then TPC-C with all its protocol.
-//! Times are those of the processor, so that what else runs on the host matters less.
+//! The size is that of the papers' cluster, 28 memory servers and 28 compute servers of 60 threads
+//! each: first a load like that of TPC-C, of verbs alone; then TPC-C with the whole protocol. Times
+//! are processor times, so that other programs on the host matter less.
 
 use fabric::{Batch, DynEnv, Env, Fabric};
 use layout::{GlobalPtr, RegionId};
@@ -18,22 +18,22 @@ use workload::tpcc::{Config, Scale, Terminal, Tpcc};
 const SERVERS: u16 = 28;
 const THREADS: u16 = 60;
 const SERVER_WORDS: u64 = 1 << 20;
-/// Rows of a transaction that are read, and those of them that are written.
+/// Number of rows that a transaction reads, and of those that it writes.
 const ROWS_READ: u64 = 30;
 const ROWS_WRITTEN: u64 = 16;
-/// Words of a row on average, header included.
+/// Average number of words of a row, including the header.
 const ROW_WORDS: u64 = 30;
 /// Rows start at multiples of this many words.
 const ROW_SPACE: u64 = 64;
-/// One transaction in so many touches another server.
+/// One transaction in this many accesses another server.
 const REMOTE_ONE_IN: u64 = 10;
 /// Warehouses of each memory server.
 const WAREHOUSES_EACH: u32 = 50;
 /// Queue pairs of a compute server to each memory server.
 const QUEUE_PAIRS: u32 = 16;
-/// Transactions of each thread before time passes.
+/// Number of transactions of each thread before time passes.
 const PRACTICE: u64 = 60;
-/// Virtual time before anything is counted.
+/// Virtual time before counting starts.
 const WARM_NS: u64 = 6_000_000;
 
 fn main() {
@@ -48,8 +48,8 @@ fn main() {
     }
 }
 
-/// What a world is made of in which nothing takes time but the hardware, with so many machines of either kind and one to
-/// load from.
+/// The settings of a world in which only hardware takes time, with this many machines of either
+/// kind and one to load from.
 fn settings(nodes: u16, server_words: u64) -> SimConfig {
     const NOTHING: Interval = Interval::new(0, 0);
     SimConfig {
@@ -71,14 +71,14 @@ fn settings(nodes: u16, server_words: u64) -> SimConfig {
     }
 }
 
-/// Seconds that this process has run on a processor.
+/// Processor time of this process, in seconds.
 fn processor_seconds() -> f64 {
     let text = std::fs::read_to_string("/proc/self/schedstat").expect("Linux tells");
     let first = text.split_whitespace().next().expect("three numbers");
     first.parse::<u64>().expect("the first is nanoseconds") as f64 / 1e9
 }
 
-/// Lets so much time pass, and tells what that took.
+/// Lets this much time pass, and prints the cost.
 fn pace(what: &str, world: &World, done: &Cell<u64>, window_ns: u64) {
     let (verbs, events, before) = (world.verbs(), world.events(), done.get());
     let start = processor_seconds();
@@ -111,8 +111,8 @@ fn verbs_alone(window_ns: u64) {
     pace("verbs alone, 28 + 28 machines x 60 threads", &world, &done, window_ns);
 }
 
-/// Five round trips, about 100 verbs and 18 KB for each: a snapshot, rows read, rows locked with the words behind
-/// their headers, old and new versions written, a publish.
+/// Five round trips, with about 100 verbs and 18 KB in total: take a snapshot, read rows, lock rows
+/// and read the words behind their headers, write old and new versions, publish.
 async fn like_tpcc(env: Endpoint, home: u16, done: Rc<Cell<u64>>) {
     let mut batch = Batch::new();
     loop {
@@ -146,7 +146,7 @@ async fn like_tpcc(env: Endpoint, home: u16, done: Rc<Cell<u64>>) {
     }
 }
 
-/// A row somewhere on a server.
+/// A random row of a server.
 fn row(env: &Endpoint, server: u16) -> GlobalPtr {
     let row = 64 + env.random() % (SERVER_WORDS / ROW_SPACE - 64);
     GlobalPtr::new(RegionId(server), 0).add_words(row * ROW_SPACE)
@@ -157,7 +157,7 @@ fn again(mut batch: Batch) -> Batch {
     batch
 }
 
-/// TPC-C as in figure 4 without locality, with as much loaded per warehouse as there.
+/// TPC-C as in figure 4 without locality, with the same amount loaded per warehouse.
 fn protocol(window_ns: u64) {
     let scale =
         Scale { items: 1000, districts: 10, customers_per_district: 20, orders_per_district: 60 };
@@ -166,7 +166,7 @@ fn protocol(window_ns: u64) {
     let config = Config { partitions, keeps_versions, scale, ..Config::new(warehouses) };
     let tpcc = Tpcc::new(config).expect("the configuration is sound");
     let bytes = Workload::<DynEnv>::memory_bytes(&tpcc) / u64::from(SERVERS);
-    // One more server has the vector, and nothing else.
+    // One more server has only the vector.
     let words = (4 * bytes / 8).next_power_of_two();
     let settings = settings(SERVERS + 1, words);
     let world = World::new(SimConfig { posts_lists: true, queue_pairs: QUEUE_PAIRS, ..settings });
@@ -224,7 +224,8 @@ async fn loaded(
     database
 }
 
-/// A lane and a terminal, which have practised: in a world that is loaded no time passes.
+/// Makes a lane and a terminal, and lets them run their practice transactions; no time passes while
+/// a world is loaded.
 async fn start_thread(
     tpcc: Tpcc,
     database: &Database<DynEnv>,

@@ -1,4 +1,4 @@
-//! Which stage of which machine a load has filled.
+//! Which stage of which machine a load saturates.
 
 use layout::NodeId;
 use sim::{Usage, World};
@@ -8,9 +8,9 @@ use std::fmt;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Busiest {
     pub stage: &'static str,
-    /// The machine's place among them.
+    /// The index of the machine.
     pub place: usize,
-    /// How much of the time it was in use; more than 1 if what is posted fills it for longer.
+    /// The share of time in which it was in use; more than 1 if posted work fills it for longer.
     pub share: f64,
 }
 
@@ -26,14 +26,14 @@ impl fmt::Display for Busiest {
     }
 }
 
-/// Machines, and what they had been used for when the window opened.
+/// Machines, and their usage at the beginning of the window.
 pub(crate) struct Busy {
     nodes: Vec<(NodeId, Usage)>,
     from_ns: u64,
 }
 
 impl Busy {
-    /// From now on.
+    /// Starts a window now.
     pub(crate) fn since(world: &World, nodes: impl IntoIterator<Item = NodeId>) -> Self {
         let nodes = nodes.into_iter().map(|node| (node, world.usage(node))).collect();
         Self { nodes, from_ns: world.now_ns() }

@@ -1,4 +1,4 @@
-//! What an experiment is, and all of them.
+//! The definition of an experiment, and all experiments.
 
 use crate::figures::{
     bandwidth, contention, ethernet, hstore, locality, oracle, population, published, queue_pairs,
@@ -8,28 +8,27 @@ use crate::outcome::Outcome;
 use crate::symmetric;
 use std::path::PathBuf;
 
-/// Which of the protocols of NAM-DB an experiment runs.
+/// The protocol of NAM-DB that an experiment runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Protocol {
     /// This engine's.
     Ours,
-    /// The one that the paper prints, [`baselines::nam_db`].
+    /// The protocol that the paper prints, [`baselines::nam_db`].
     AsPublished,
 }
 
 /// One figure, or one number, of a paper.
 pub struct Experiment {
-    /// Its name on the command line and in the names of files.
+    /// Its name on the command line and in file names.
     pub name: &'static str,
-    /// Where the original stands.
+    /// The figure or section of the original.
     pub figure: &'static str,
-    /// What it shows, in a sentence.
+    /// A sentence that describes it.
     pub shows: &'static str,
-    /// Whose protocol it is about; none if it is about no protocol, about others, or about both.
+    /// The protocol that it runs; `None` if it runs no protocol of NAM-DB, or both.
     pub protocol: Option<Protocol>,
-    /// The hardware that it runs on by default.
+    /// Its default hardware profile.
     pub profile: &'static str,
-    /// Runs it.
     pub run: fn(&mut Run<'_>) -> Outcome,
 }
 
@@ -309,11 +308,12 @@ pub const EXPERIMENTS: [Experiment; 34] = [
     },
 ];
 
-/// What an experiment that repeats a figure by the protocol as printed is called behind the figure's name.
+/// The suffix of the names of experiments that repeat a figure with the protocol as printed.
 const AS_PUBLISHED: &str = "-as-published";
 
 impl Experiment {
-    /// The experiment that shows the same by the protocol as printed, which may be this one; none if there is none.
+    /// The experiment that shows the same with the protocol as printed, possibly this one; `None`
+    /// if there is none.
     pub fn as_published(&'static self) -> Option<&'static Self> {
         match self.protocol {
             Some(Protocol::AsPublished) => Some(self),
@@ -323,54 +323,52 @@ impl Experiment {
     }
 }
 
-/// The experiment of this name.
 pub fn find(name: &str) -> Option<&'static Experiment> {
     EXPERIMENTS.iter().find(|experiment| experiment.name == name)
 }
 
-/// What an experiment is run with.
+/// The parameters of a run.
 pub struct Run<'a> {
     /// Seed of all randomness.
     pub seed: u64,
-    /// Whether fewer points and shorter windows will do.
+    /// Whether fewer points and shorter windows suffice.
     pub is_quick: bool,
-    /// Threads that may work at once; what comes out does not depend on it.
+    /// Number of threads that may work concurrently; the result does not depend on it.
     pub threads: usize,
-    /// Where long experiments keep what they have measured, to go on with it when they were ended; nowhere if nothing is said.
+    /// Where long experiments store their measurements, so that they can resume; `None`: nowhere.
     pub keep: Option<Keep>,
-    /// Told of each point: how many are done, of how many, and which comes next.
+    /// Called before each point: how many are done, of how many, and which one is next.
     pub progress: &'a mut dyn FnMut(u64, u64, &str),
 }
 
-/// A file for measurements while others are made.
+/// A file that stores the measurements of an unfinished experiment.
 #[derive(Clone, Debug)]
 pub struct Keep {
-    /// The file.
     pub file: PathBuf,
-    /// The program that measures: what another one has left is not gone on with.
+    /// The version of the program that measures: measurements of another version are not reused.
     pub program: String,
 }
 
 impl Run<'_> {
-    /// The first in a quick run, else the second.
+    /// Returns the first value in a quick run, otherwise the second.
     pub(crate) fn quick_or<T>(&self, quick: T, full: T) -> T {
         if self.is_quick { quick } else { full }
     }
 }
 
-/// The points of an experiment, told of one after another.
+/// The points of an experiment, with progress reports.
 pub(crate) struct Steps {
     done: u64,
     total: u64,
 }
 
 impl Steps {
-    /// So many.
+    /// Steps of an experiment with `total` points.
     pub(crate) fn of(total: usize) -> Self {
         Self { done: 0, total: total as u64 }
     }
 
-    /// The next one is this.
+    /// Reports that `what` is the next point.
     pub(crate) fn next(&mut self, run: &mut Run<'_>, what: &str) {
         assert!(self.done < self.total, "{what} was not counted");
         (run.progress)(self.done, self.total, what);
@@ -404,7 +402,7 @@ mod tests {
         assert_eq!(printed("locality-as-published"), Some("locality-as-published"));
         assert_eq!(printed("staleness"), Some("staleness"));
         assert_eq!([printed("oracle"), printed("scale")], [None, None]);
-        // A name that says so keeps its promise.
+        // A name with this suffix must be true.
         for experiment in EXPERIMENTS.iter().filter(|one| one.name.ends_with(AS_PUBLISHED)) {
             assert_eq!(experiment.protocol, Some(Protocol::AsPublished), "{}", experiment.name);
         }

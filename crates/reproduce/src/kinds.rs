@@ -1,15 +1,15 @@
-//! What transactions of each type cost: round trips, verbs, bytes and time.
+//! The cost of transactions of each type: round trips, verbs, bytes and time.
 
 use fabric::Counts;
 use workload::tpcc::{TRANSACTION_NAMES, TYPE_COUNT};
 use workload::{Finished, TransactionResult};
 
-/// What was seen of each type.
+/// The results of each type.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Kinds([Kind; TYPE_COUNT]);
 
-/// Committed transactions of one type. What their aborted attempts cost is part of it, and so is what their thread
-/// did for the collection of garbage in between.
+/// Committed transactions of one type. The cost includes aborted attempts and the garbage
+/// collection that the thread did in between.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Kind {
     moved: Counts,
@@ -17,7 +17,7 @@ pub(crate) struct Kind {
 }
 
 impl Kinds {
-    /// One more, unless it was not to be or failed.
+    /// Adds a transaction, unless it was rolled back or failed.
     pub fn add(&mut self, finished: &Finished, took_ns: u64, moved: Counts) {
         if finished.result == TransactionResult::Committed {
             self.0[finished.kind].add(took_ns, moved);
@@ -31,34 +31,34 @@ impl Kinds {
 }
 
 impl Kind {
-    /// One more has committed.
+    /// Adds a committed transaction.
     pub fn add(&mut self, took_ns: u64, moved: Counts) {
         self.moved += moved;
         self.took_ns.push(took_ns);
     }
 
-    /// What all of them together took.
+    /// The sum of their times.
     pub fn total_ns(&self) -> u64 {
         self.took_ns.iter().sum()
     }
 
-    /// What one of them took on the average; nothing if there was none.
+    /// The mean time of one of them; 0 if there was none.
     pub fn mean_ns(&self) -> u64 {
         self.total_ns() / self.count().max(1) as u64
     }
 
-    /// Committed transactions.
+    /// Number of committed transactions.
     pub fn count(&self) -> usize {
         self.took_ns.len()
     }
 
-    /// Round trips, verbs and bytes of one.
+    /// Round trips, verbs and bytes of one transaction, on average.
     pub fn traffic(&self) -> [f64; 3] {
         let Counts { round_trips, verbs, bytes, .. } = self.moved;
         [round_trips, verbs, bytes].map(|all| all as f64 / self.count() as f64)
     }
 
-    /// The latency in microseconds that so many of a hundred do not exceed; none if there was no transaction.
+    /// The given percentile of the latency in microseconds; `None` without transactions.
     pub fn latency_us(&self, percent: usize) -> Option<f64> {
         let mut sorted = self.took_ns.clone();
         sorted.sort_unstable();

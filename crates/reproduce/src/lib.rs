@@ -1,12 +1,14 @@
-//! The evaluation of the papers, repeated on simulated hardware: one experiment for each figure or number.
+//! The evaluation of the papers, repeated on simulated hardware: one experiment for each figure or
+//! number.
 //!
-//! An [`Experiment`] runs code over the fabric's seam in a simulated world whose cards, links and cores are
-//! those of a profile of crate `hardware`, and gives series of points with axes and units. What the papers'
-//! texts print is put beside it, with the error, and with whether it is a prediction or was used to choose a
-//! number of the profile. What only their plots show is not in hand, and stands nowhere.
+//! An [`Experiment`] runs code over the fabric in a simulated world whose cards, links and cores
+//! are those of a profile of the crate `hardware`, and returns series of points with axes and
+//! units. The numbers that the papers' texts print are compared with them, with the error, and with
+//! the role of each: a prediction, or a number that was used to choose one of the profile. We do
+//! not have the numbers that the papers only plot, and do not compare with them.
 //!
-//! Equal seeds give equal bytes of CSV and SVG. `namdb reproduce` is the command; `docs/reproduction.md` has the
-//! method, the results, and what they are worth.
+//! Equal seeds give equal bytes of CSV and SVG. `namdb reproduce` is the command;
+//! `docs/reproduction.md` has the method, the results, and their validity.
 #![forbid(unsafe_code)]
 
 pub mod bench;

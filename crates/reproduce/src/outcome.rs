@@ -1,45 +1,44 @@
-//! What an experiment gives: points, and published numbers beside ours.
+//! The result of an experiment: points, and published numbers compared with ours.
 
 use serde::{Deserialize, Serialize};
 
-/// An axis of a picture.
+/// An axis of a figure.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Axis {
-    /// What it measures, with its unit.
+    /// The measured quantity, with its unit.
     pub title: &'static str,
-    /// Whether it has powers of ten.
+    /// Whether it is logarithmic.
     pub is_logarithmic: bool,
 }
 
-/// A curve.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Series {
-    /// What it is called beside the picture and in the CSV.
+    /// Its name in the figure and in the CSV.
     pub name: String,
     /// Its points, in order.
     pub points: Vec<(f64, f64)>,
-    /// Whether the points are worked out from what a paper's text prints; they are drawn apart from a line.
+    /// Whether the points are derived from a paper's text; they are drawn without a line.
     pub is_published: bool,
 }
 
-/// Numbers that no curve shows well.
+/// Numbers that a curve does not show well.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Table {
-    /// What it shows, in a sentence.
+    /// A sentence that describes it.
     pub shows: String,
-    /// The heads of its columns, with units.
+    /// The headers of its columns, with units.
     pub columns: Vec<String>,
-    /// Its cells, a row after the other; each row has a cell for each column.
+    /// Its cells, row by row; each row has a cell for each column.
     pub rows: Vec<Vec<String>>,
 }
 
-/// What a published number is to the model.
+/// The role of a published number for the model.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
     /// No number of the profile was chosen by it.
     Prediction,
-    /// A number of the profile, or of the experiment, was chosen such that it comes out.
+    /// A number of the profile, or of the experiment, was chosen so that it results.
     Calibration,
     /// It follows from numbers that the profile took from the same source.
     Input,
@@ -56,38 +55,36 @@ impl Role {
     }
 }
 
-/// A published number beside ours.
+/// A published number compared with ours.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Compared {
-    /// What it is.
+    /// The compared quantity.
     pub what: String,
-    /// Its unit.
     pub unit: &'static str,
-    /// As the paper's text prints it.
+    /// The number in the paper's text.
     pub published: f64,
-    /// As it came out.
     pub ours: f64,
-    /// What it is to the model.
+    /// The role of the number for the model.
     pub role: Role,
-    /// Why it misses by more than the bound, if it does.
+    /// The reason for an error beyond the bound, if there is one.
     pub why: Option<&'static str>,
 }
 
-/// What an experiment gives.
+/// The result of an experiment.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Outcome {
-    /// What was chosen for it, by name.
+    /// The parameters of the experiment, by name.
     pub parameters: Vec<(&'static str, String)>,
-    /// What the points are over.
+    /// The horizontal axis.
     pub x: Axis,
-    /// What they show.
+    /// The vertical axis.
     pub y: Axis,
     /// The curves, in the order of the paper.
     pub series: Vec<Series>,
     /// Published numbers beside ours.
     pub compared: Vec<Compared>,
-    /// What is no curve.
+    /// Results that are not curves.
     pub tables: Vec<Table>,
-    /// What a reader has to know about it, in sentences.
+    /// Remarks that a reader needs, in sentences.
     pub notes: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! A record as a picture: SVG, drawn for reading, without any font of this machine.
+//! Draws a record as a figure: SVG that uses no font of this machine.
 
 use crate::outcome::Series;
 use crate::record::Record;
@@ -6,9 +6,9 @@ use crate::ruler::{Ruler, is_shown};
 use plotters::prelude::*;
 
 const SIZE: (u32, u32) = (1080, 540);
-/// Where the names of the series begin: beside the curves, where they hide nothing.
+/// The horizontal position of the names of the series: beside the curves, where they hide nothing.
 const NAMES_FROM: u32 = 770;
-/// Most characters in a line of a name.
+/// The largest number of characters in a line of a name.
 const NAME_LINE: usize = 34;
 const LINE_PIXELS: i32 = 19;
 const FONT: (&str, u32) = ("sans-serif", 17);
@@ -29,7 +29,7 @@ type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
 /// Draws all series.
 ///
 /// # Errors
-/// The drawing library's own.
+/// Those of the drawing library.
 pub fn svg(record: &Record) -> Result<String, String> {
     let mut text = String::new();
     draw(record, &mut text).map_err(|error| error.to_string())?;
@@ -89,7 +89,7 @@ fn published<Place>(place: Place, colour: RGBColor) -> Circle<Place, u32> {
     Circle::new(place, 6, colour.stroke_width(2))
 }
 
-/// The names of the series below each other, each with a piece of its curve.
+/// The names of the series, one below the other, each with a piece of its curve.
 fn names(series: &[Series], area: &Area<'_>) -> Drawn {
     let mut y = 24;
     for (index, one) in series.iter().enumerate() {
@@ -131,7 +131,7 @@ fn capital(text: &str) -> String {
     letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// Published points have the colour of the curve before them.
+/// The colour of a series; published points have that of the curve before them.
 fn colour(series: &[Series], index: usize) -> RGBColor {
     let curves = series[..=index].iter().filter(|series| !series.is_published).count();
     COLOURS[curves.saturating_sub(1) % COLOURS.len()]

@@ -1,8 +1,9 @@
-//! TPC-C by NAM-DB's protocol as printed, on a simulated cluster [ZB17 7].
+//! TPC-C with NAM-DB's protocol as printed, on a simulated cluster [ZB17 7].
 //!
-//! The machines are those of [`crate::tpcc`], where our own protocol runs: memory servers and compute servers, and one
-//! machine more for the timestamp vector. Without locality records are on the server that the hash of their key
-//! says; with it a warehouse is on one server, and its terminals are on the same machine.
+//! The machines are those of [`crate::tpcc`], where our own protocol runs: memory servers and
+//! compute servers, and one more machine for the timestamp vector. Without locality a hash of the
+//! key determines a record's server; with locality a warehouse is on one server, and its terminals
+//! are on the same machine.
 
 use crate::busy::Busy;
 use crate::kinds;
@@ -20,32 +21,33 @@ use std::rc::Rc;
 use std::sync::Arc;
 use workload::tpcc::{Config, ItemChoice, Mix, Scale, TRANSACTION_NAMES, TYPE_COUNT};
 
-/// Ports that carry traffic.
+/// Ports in use.
 pub(crate) const PORTS: u64 = 2;
-/// What is loaded per warehouse: twenty orders of a district and some more, which is what transactions look at.
+/// The population of a warehouse: twenty orders per district and some more, which are those that
+/// transactions read.
 pub(crate) const SCALE: Scale =
     Scale { items: 1000, districts: 10, customers_per_district: 20, orders_per_district: 24 };
-/// Orders that each memory server has room for beside those that are loaded.
+/// Number of orders that each memory server has room for beside the loaded ones.
 const MORE_ORDERS: u64 = 4000;
 /// Words of the overflow region of each memory server.
 const OVERFLOW_WORDS: u64 = 1 << 20;
-/// Versions stay in the overflow region for so long: the text has it for a parameter.
+/// The time for which versions stay in the overflow region: a parameter in the text.
 const KEPT_NS: u64 = 50_000_000;
-/// The version mover rests for so long after it has looked at all rings.
+/// The pause of the version mover between two scans of all rings.
 const MOVER_PAUSE_NS: u64 = 1_000_000;
 
-/// A cluster, and what runs on it.
+/// A cluster and its load.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Plan {
     pub seed: u64,
     pub profile: &'static str,
-    /// Ports that carry traffic, if the card has as many.
+    /// Ports in use, if the card has as many.
     pub ports: u64,
-    /// So many times as long as the profile says, cores take for a row.
+    /// The factor on the profile's time of a row.
     pub row_times: u64,
-    /// Queue pairs of a compute server to each memory server; 0: one for each thread.
+    /// Queue pairs of a compute server to each memory server; 0: one per thread.
     pub queue_pairs: u32,
-    /// Cores of each machine that only post and poll, and have the queue pairs then.
+    /// Cores of each machine that only post and poll, and then own the queue pairs.
     pub communicators: u32,
     pub memory_servers: u16,
     pub compute_servers: u16,
@@ -54,40 +56,42 @@ pub(crate) struct Plan {
     /// Warehouses of each memory server.
     pub warehouses_each: u32,
     pub mix: Mix,
-    /// New orders that touch another warehouse, in percent; `None`: one in ten.
+    /// Percentage of new orders that access another warehouse; `None`: one in ten.
     pub distribution_percent: Option<u32>,
     pub item_choice: ItemChoice,
-    /// How a compute server reaches the memory server of the same number, if both are on one machine.
+    /// How a compute server accesses the memory server of the same number, if both are on one
+    /// machine.
     pub machine: Option<Reach>,
     pub placement: Placement,
     pub timestamps: Timestamps,
-    /// Virtual time before anything is counted.
+    /// Virtual time before counting starts.
     pub warm_ns: u64,
-    /// Virtual time that is counted.
+    /// Counted virtual time.
     pub window_ns: u64,
 }
 
-/// What was seen of a type of transactions.
+/// The results of a type of transactions.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Kind {
-    /// Of those that committed, aborted attempts included.
+    /// The cost of those that committed, including aborted attempts.
     pub cost: kinds::Kind,
     pub aborted: u64,
-    /// What the steps of the attempts that committed took.
+    /// The time of each step of the attempts that committed.
     steps_ns: StepTimes,
 }
 
-/// What was seen in the window.
+/// The results of the window.
 #[derive(Clone, Debug)]
 pub(crate) struct Seen {
     pub kinds: [Kind; TYPE_COUNT],
     window_ns: u64,
-    /// The busiest stage of all machines; the oracle's is 0, then come those of memory servers and compute servers.
+    /// The busiest stage of all machines; machine 0 is the vector's, then come those of memory
+    /// servers and of compute servers.
     pub busiest: String,
 }
 
 impl Kind {
-    /// The latency in microseconds that so many of a hundred do not exceed.
+    /// The given percentile of the latency in microseconds.
     pub fn latency_us(&self, percent: usize) -> f64 {
         self.cost.latency_us(percent).unwrap_or(f64::NAN)
     }
@@ -105,7 +109,7 @@ impl Kind {
         self.per(self.steps_ns[step as usize]) / 1000.0
     }
 
-    /// Mean microseconds of attempts that were aborted, for each transaction that committed.
+    /// Mean microseconds of aborted attempts per committed transaction.
     pub fn aborted_us(&self) -> f64 {
         self.per(self.cost.total_ns() - self.steps_ns.iter().sum::<u64>()) / 1000.0
     }
@@ -116,22 +120,21 @@ impl Seen {
         Self { kinds: std::array::from_fn(|_| Kind::default()), window_ns, busiest: String::new() }
     }
 
-    /// What was seen of new orders.
     pub fn new_orders(&self) -> &Kind {
         &self.kinds[0]
     }
 
-    /// New orders committed a second.
+    /// Committed new orders per second.
     pub fn new_orders_per_s(&self) -> f64 {
         self.per_s(self.new_orders().committed())
     }
 
-    /// Transactions of all types committed a second.
+    /// Committed transactions of all types per second.
     pub fn committed_per_s(&self) -> f64 {
         self.per_s(self.kinds.iter().map(Kind::committed).sum())
     }
 
-    /// Aborted attempts of all attempts, in percent.
+    /// Aborted attempts in percent of all attempts.
     pub fn abort_percent(&self) -> f64 {
         let aborted: u64 = self.kinds.iter().map(|kind| kind.aborted).sum();
         let committed: u64 = self.kinds.iter().map(Kind::committed).sum();
@@ -142,7 +145,7 @@ impl Seen {
         count as f64 * 1e9 / self.window_ns as f64
     }
 
-    /// What else a reader wants to know.
+    /// A sentence with further results.
     pub fn sentence(&self, name: &str, machines: u16) -> String {
         format!(
             "{machines} machines, {name}: {:.2} million new orders and {:.2} million transactions of all types a second, \
@@ -197,7 +200,7 @@ impl Plan {
         }
     }
 
-    /// What is loaded per warehouse, in words.
+    /// The population of a warehouse, in words.
     pub fn scale_sentence() -> String {
         let Scale { items, districts, customers_per_district, orders_per_district } = SCALE;
         format!(
@@ -232,7 +235,8 @@ impl Plan {
         }
     }
 
-    /// The home warehouse of a thread: on the memory server of its compute server's number, if warehouses are on one.
+    /// The home warehouse of a thread: on the memory server with its compute server's number, if
+    /// each warehouse is on one server.
     fn warehouse(&self, compute: u16, thread: u16) -> u32 {
         let server = u32::from(compute % self.memory_servers);
         server * self.warehouses_each + u32::from(thread) % self.warehouses_each + 1
@@ -245,7 +249,7 @@ struct Watch {
     seen: Seen,
 }
 
-/// Loads the cluster, runs it, and answers what was seen.
+/// Loads the cluster, runs it, and returns the results.
 pub(crate) fn run(plan: &Plan) -> Seen {
     let tpcc = OneSided::new(plan.config(), plan.placement);
     let design = plan.design(&tpcc);
@@ -292,7 +296,7 @@ fn start_memory_server(world: &World, node: NodeId, server: MemoryServer) {
     });
 }
 
-/// The compute server, and its fetch thread.
+/// Starts a compute server with its fetch thread.
 fn start_compute_server(
     world: &World,
     plan: &Plan,
@@ -338,7 +342,8 @@ fn start_threads(
     }
 }
 
-/// One transaction after another, until the window is over. Who is aborted tries again at once [ZB17 7.4].
+/// Runs one transaction after another until the window ends. An aborted transaction is retried at
+/// once [ZB17 7.4].
 async fn serve(
     tpcc: OneSided,
     mut client: Client<Endpoint>,
@@ -416,9 +421,9 @@ mod tests {
         assert!((0.8..1.3).contains(&latency), "{latency}");
     }
 
-    /// What is printed of each step is what a transaction of nobody else's interest posts.
+    /// The printed steps are the verbs of a transaction without conflicts.
     #[test]
-    fn steps_add_up_to_the_latency_where_nobody_meets() {
+    fn steps_add_up_to_the_latency_without_conflicts() {
         let alone = Plan { threads: 1, compute_servers: 1, mix: Mix::NEW_ORDER_ONLY, ..plan(2) };
         let seen = run(&alone);
         let kind = seen.new_orders();

@@ -1,85 +1,83 @@
-//! What is kept of a run: all of its outcome, and what the run was made of. Texts, pictures and the report are made
-//! from it, of a run that has just ended and of one that was read from its file alike.
+//! The record of a run: its whole outcome and its parameters. Texts, figures and the report are
+//! made from it, equally from a run that has just ended and from one that was read from its file.
 
 use crate::experiment::Experiment;
 use crate::outcome::{self, Compared, Outcome, Role, Series, Table};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// A run of an experiment, with all that came out.
+/// A run of an experiment, with all its results.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Record {
     /// Name of the experiment.
     pub experiment: String,
-    /// Where the original stands.
+    /// The figure or section of the original.
     pub figure: String,
-    /// What it shows, in a sentence.
+    /// A sentence that describes it.
     pub shows: String,
-    /// What the run was made of.
+    /// The parameters of the run.
     #[serde(flatten)]
     pub made_of: MadeOf,
-    /// The hardware that it ran on.
+    /// The hardware profile.
     pub profile: String,
-    /// What was chosen for it, by name.
+    /// The parameters of the experiment, by name.
     pub parameters: BTreeMap<String, String>,
-    /// What the points are over.
+    /// The horizontal axis.
     pub x: Axis,
-    /// What they show.
+    /// The vertical axis.
     pub y: Axis,
     /// The curves, in the order of the paper.
     pub series: Vec<Series>,
     /// Published numbers beside ours.
     pub compared: Vec<Comparison>,
-    /// What is no curve.
+    /// Results that are not curves.
     pub tables: Vec<Table>,
-    /// What a reader has to know about it, in sentences.
+    /// Remarks that a reader needs, in sentences.
     pub notes: Vec<String>,
 }
 
-/// What a run was made of, beside its experiment.
+/// The parameters of a run, beside its experiment.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct MadeOf {
-    /// Of the program.
+    /// The commit of the program.
     pub commit: String,
     /// Of all randomness.
     pub seed: u64,
     /// Whether it has fewer points and shorter windows.
     pub is_quick: bool,
-    /// Seconds on the clock of the host, from beginning to end; of a run that was gone on with, since then.
+    /// Seconds on the host's clock; for a resumed run, since the resumption.
     pub wall_time_s: f64,
 }
 
-/// An axis of the picture.
+/// An axis of the figure.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Axis {
-    /// What it measures, with its unit.
+    /// The measured quantity, with its unit.
     pub title: String,
-    /// Whether it has powers of ten.
+    /// Whether it is logarithmic.
     pub is_logarithmic: bool,
 }
 
-/// A published number beside ours.
+/// A published number compared with ours.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Comparison {
-    /// What it is.
+    /// The compared quantity.
     pub what: String,
-    /// Its unit.
     pub unit: String,
-    /// As the paper's text prints it.
+    /// The number in the paper's text.
     pub published: f64,
-    /// As it came out.
     pub ours: f64,
-    /// What it is to the model.
+    /// The role of the number for the model.
     pub role: Role,
-    /// Why it misses by more than the bound, if it does.
+    /// The reason for an error beyond the bound, if there is one.
     pub why: Option<String>,
 }
 
 impl Comparison {
-    /// Largest error of a point that needs no explanation, in percent.
+    /// The largest error that needs no explanation, in percent.
     pub const ERROR_PERCENT: f64 = 15.0;
 
-    /// By how many percent ours is above the published number.
+    /// The deviation of ours from the published number, in percent.
     pub fn error_percent(&self) -> f64 {
         100.0 * (self.ours / self.published - 1.0)
     }
@@ -91,7 +89,7 @@ impl Comparison {
 }
 
 impl Record {
-    /// A run that has ended.
+    /// The record of a run that has ended.
     pub fn new(experiment: &Experiment, made_of: MadeOf, outcome: Outcome) -> Self {
         let Outcome { parameters, x, y, series, compared, tables, notes } = outcome;
         Self {
@@ -113,15 +111,14 @@ impl Record {
         }
     }
 
-    /// Reads what [`Self::json`] has written.
+    /// Parses the output of [`Self::json`].
     ///
     /// # Errors
-    /// The text is no JSON, or not of a record: a sentence says where.
+    /// If the text is not JSON, or not a record; the message says where.
     pub fn parse(text: &str) -> Result<Self, String> {
         serde_json::from_str(text).map_err(|error| error.to_string())
     }
 
-    /// All of it as JSON.
     pub fn json(&self) -> String {
         let text = serde_json::to_string_pretty(self);
         text.expect("names of parameters are strings, and nothing else can fail") + "\n"
@@ -142,18 +139,18 @@ impl From<Compared> for Comparison {
     }
 }
 
-/// A point without a number, as where nothing was counted, is left out: no curve goes there.
+/// Omits points that are not numbers, for example without any counted transaction.
 fn rounded(series: Series) -> Series {
     let numbers = series.points.iter().filter(|(x, y)| x.is_finite() && y.is_finite());
     Series { points: numbers.map(|(x, y)| (six_digits(*x), six_digits(*y))).collect(), ..series }
 }
 
-/// What is beyond six digits is noise.
+/// Digits beyond the sixth are noise.
 fn six_digits(value: f64) -> f64 {
     digits(value).parse().unwrap_or(value)
 }
 
-/// Six digits and no more.
+/// Formats a number with at most six digits.
 pub(crate) fn digits(value: f64) -> String {
     let whole = libm::log10(value.abs().max(1e-9)).floor() as i32 + 1;
     let decimals = (6 - whole).clamp(0, 9) as usize;
@@ -168,7 +165,7 @@ pub(crate) fn digits(value: f64) -> String {
 pub(crate) mod tests {
     use super::*;
 
-    /// A small record for whoever shows one.
+    /// A small record for tests.
     pub(crate) fn small() -> Record {
         let axis = |title| outcome::Axis { title, is_logarithmic: false };
         let compared = Compared {
@@ -221,7 +218,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_is_near_needs_no_reason() {
+    fn a_number_within_the_bound_needs_no_reason() {
         let mut comparison = small().compared.remove(0);
         assert!(!comparison.is_near());
         comparison.ours = 1.8;

@@ -1,20 +1,20 @@
-//! An axis of a picture: what it reaches over, and where it has numbers.
+//! The scale of an axis: its range, and the positions of its numbers.
 
 use crate::record::Axis;
 use crate::text::grouped;
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
 use std::ops::Range;
 
-/// Room above the highest point, and behind the last.
+/// Room above the highest point, and to the right of the last.
 const ROOM: f64 = 1.06;
-/// Most numbers of an axis without powers of ten.
+/// The largest number of labels of a linear axis.
 const NUMBERS_MAX: f64 = 9.0;
-/// Where an axis with powers of ten may begin and end in each decade.
+/// The positions within a decade at which a logarithmic axis may begin and end.
 const STEPS: [f64; 3] = [1.0, 2.0, 5.0];
-/// Up to so many decades, these steps have numbers, too.
+/// Up to this many decades, these positions have labels, too.
 const DECADES_WITH_STEPS: f64 = 3.0;
 
-/// A scale with its numbers. Powers of ten have equal distances on a logarithmic one.
+/// A scale with its labels; either linear or logarithmic.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Ruler {
     from: f64,
@@ -24,14 +24,14 @@ pub(crate) struct Ruler {
 }
 
 impl Ruler {
-    /// For all these values; those that are not shown do not count.
+    /// The scale for these values; values that cannot be shown are ignored.
     pub(crate) fn of(axis: &Axis, values: impl Iterator<Item = f64>) -> Self {
         let is_logarithmic = axis.is_logarithmic;
         let shown = values.filter(|value| is_shown(axis, *value));
         let (low, high) = shown.fold((f64::INFINITY, 0.0), |(low, high): (f64, f64), value| {
             (low.min(value), high.max(value))
         });
-        // Nothing to show, or only zeros: any scale will do.
+        // Without values, or with zeros only, any scale will do.
         let (low, high) = if high > 0.0 { (low, high) } else { (1.0, 1.0) };
         match is_logarithmic {
             true => Self::of_powers(low, high),
@@ -54,7 +54,7 @@ impl Ruler {
         let all =
             all.flat_map(|decade| STEPS.map(|step| step * libm::pow(10.0, f64::from(decade))));
         let steps: Vec<f64> = all.collect();
-        // A digit that is lost in a power must not make the axis longer.
+        // A rounding error in a power must not extend the axis.
         let from = steps.iter().rev().find(|step| **step <= low * (1.0 + 1e-9));
         let to = steps.iter().find(|step| **step >= high * (1.0 - 1e-9) && **step > low);
         let (from, to) = (*from.unwrap_or(&low), *to.unwrap_or(&high));
@@ -68,7 +68,7 @@ impl Ruler {
     }
 }
 
-/// Nothing that is 0 has a place among powers of ten.
+/// A logarithmic axis cannot show zero or negative values.
 pub(crate) fn is_shown(axis: &Axis, value: f64) -> bool {
     value > 0.0 || !axis.is_logarithmic
 }

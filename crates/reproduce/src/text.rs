@@ -4,7 +4,7 @@ use crate::outcome::Table;
 use crate::record::{Comparison, Record, digits};
 use std::fmt::Write;
 
-/// All points: a line for each, with the name of its series.
+/// All points, one per line, with the name of the series.
 pub fn csv(record: &Record) -> String {
     let mut text =
         format!("series,{},{},published\n", quoted(&record.x.title), quoted(&record.y.title));
@@ -24,7 +24,7 @@ fn quoted(name: &str) -> String {
     }
 }
 
-/// The published numbers beside ours, with errors; then the tables, and the notes.
+/// The published numbers compared with ours, with errors; then the tables, and the notes.
 pub fn comparison(record: &Record) -> String {
     let mut text = String::new();
     if record.compared.is_empty() {
@@ -67,7 +67,7 @@ impl Comparison {
     }
 }
 
-/// Lines whose cells stand below each other: what begins with a digit or a sign on the right.
+/// Aligns the cells of lines in columns: cells that begin with a digit or a sign on the right.
 fn columns(text: &mut String, lines: Vec<Vec<String>>) {
     let count = lines.iter().map(Vec::len).max().unwrap_or(0);
     let of_column = |column| lines.iter().filter_map(move |line: &Vec<String>| line.get(column));

@@ -1,8 +1,9 @@
 //! TPC-C on a simulated cluster of memory servers and compute servers [ZB17 7].
 //!
-//! Each memory server has one partition of the warehouses, with all their tables. A thread of a compute server is a
-//! lane whose terminal has one home warehouse. What is loaded per warehouse is less than the specification's
-//! ([`SCALE`]), which changes neither districts nor what a transaction does.
+//! Each memory server has one partition of the warehouses, with all their tables. A thread of a
+//! compute server is a lane whose terminal has one home warehouse. The population of a warehouse is
+//! smaller than the specification's ([`SCALE`]), which changes neither the number of districts nor
+//! the work of a transaction.
 
 use crate::busy::{Busiest, Busy};
 use crate::kinds::Kinds;
@@ -17,11 +18,12 @@ use workload::tpcc::{
 };
 use workload::{Finished, RunTotals, Tpcc, TransactionResult, Workload};
 
-/// What is loaded per warehouse. Ten districts as in the specification: they are what transactions meet in.
+/// The population of a warehouse. It has ten districts as in the specification, because
+/// transactions conflict in districts.
 pub(crate) const SCALE: Scale =
     Scale { items: 1000, districts: 10, customers_per_district: 20, orders_per_district: 60 };
 
-/// How the engine is set up.
+/// The settings of the engine.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Engine {
     pub oracle: Oracle,
@@ -29,23 +31,23 @@ pub(crate) struct Engine {
     pub shares_slot: bool,
     /// Whether a task of each compute server fetches vectors for its lanes.
     pub fetches: bool,
-    /// Copies of frozen vectors beside the oracle's, which those fetch.
+    /// Copies of frozen vectors beside the oracle's, for those tasks.
     pub vector_copies: u32,
     /// Whether rows keep the memory of their old versions.
     pub keeps_versions: bool,
-    /// Whether lanes keep the leaves that they have written last.
+    /// Whether lanes cache the leaves that they have written last.
     pub keeps_leaves: bool,
-    /// How large the nodes of trees are.
+    /// The sizes of the nodes of trees.
     pub node_bytes: NodeBytes,
-    /// Queue pairs of a compute server to each memory server; 0: one for each lane.
+    /// Queue pairs of a compute server to each memory server; 0: one per lane.
     pub queue_pairs: u32,
-    /// Whether what a batch asks of one server is posted as one list.
+    /// Whether the verbs of a batch to one server are posted as one list.
     pub posts_lists: bool,
 }
 
 impl Engine {
-    /// What does most: vectors frozen by a collector and fetched once for each compute server; a queue pair for two cores,
-    /// so that the cards of 56 machines have all of theirs at hand.
+    /// The fastest settings: vectors frozen by a collector and fetched once per compute server; a
+    /// queue pair for two cores, so that the cards of 56 machines cache all of theirs.
     pub const BEST: Self = Self {
         oracle: Oracle::Frozen,
         shares_slot: true,
@@ -59,7 +61,7 @@ impl Engine {
     };
 }
 
-/// A cluster, and what runs on it.
+/// A cluster and its load.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Plan {
     pub seed: u64,
@@ -68,71 +70,74 @@ pub(crate) struct Plan {
     pub compute_servers: u16,
     /// Threads of each compute server.
     pub threads: u16,
-    /// What is loaded per warehouse.
+    /// The population of a warehouse.
     pub scale: Scale,
     /// Warehouses of each memory server.
     pub warehouses_each: u32,
     /// Shares of the transactions.
     pub mix: Mix,
-    /// New orders that touch another warehouse, in percent; `None`: one in ten.
+    /// Percentage of new orders that access another warehouse; `None`: one in ten.
     pub distribution_percent: Option<u32>,
     pub item_choice: ItemChoice,
     pub engine: Engine,
-    /// Transactions of each thread before the hardware takes time: then every one has leaves of its own to insert into,
-    /// and knows where they are.
+    /// Number of transactions of each thread before the hardware takes time: afterwards every
+    /// thread has leaves of its own to insert into, and has cached their locations.
     pub practice: u64,
-    /// About how long a thread waits after an attempt that was aborted, in virtual ns, see [`Config::pause_ns`].
+    /// The approximate back-off of a thread after an aborted attempt, in virtual ns, see
+    /// [`Config::pause_ns`].
     pub pause_ns: u64,
-    /// How a compute server reaches the memory server of the same number, if both are on one machine.
+    /// How a compute server accesses the memory server of the same number, if both are on one
+    /// machine.
     pub locality: Option<Reach>,
-    /// Virtual time before anything is counted.
+    /// Virtual time before counting starts.
     pub warm_ns: u64,
-    /// Virtual time that is counted.
+    /// Counted virtual time.
     pub window_ns: u64,
 }
 
-/// What was seen in the window.
+/// The results of the window.
 #[derive(Clone, Debug)]
 pub(crate) struct Seen {
     pub totals: RunTotals,
     /// Latencies of new orders that committed, in ns, sorted.
     pub new_order_ns: Vec<u64>,
     pub window_ns: u64,
-    /// What transactions of each type have cost.
+    /// The cost of transactions of each type.
     pub kinds: Kinds,
-    /// The busiest stage of all machines; the oracle's is 0, then come those of memory servers and compute servers.
+    /// The busiest stage of all machines; machine 0 is the oracle's, then come those of memory
+    /// servers and of compute servers.
     pub busiest: Busiest,
-    /// The busiest stage of the machine that has the oracle.
+    /// The busiest stage of the oracle's machine.
     pub of_oracle: Busiest,
 }
 
-/// Position of new orders among the types.
+/// The position of new orders among the types.
 const NEW_ORDER: usize = 0;
 
 impl Seen {
-    /// New orders committed a second.
+    /// Committed new orders per second.
     pub fn new_orders_per_s(&self) -> f64 {
         self.per_s(self.totals.kind(NEW_ORDER).committed)
     }
 
-    /// Transactions of all types committed a second.
+    /// Committed transactions of all types per second.
     pub fn committed_per_s(&self) -> f64 {
         self.per_s(self.totals.committed())
     }
 
-    /// Aborted attempts of all attempts, in percent.
+    /// Aborted attempts in percent of all attempts.
     pub fn abort_percent(&self) -> f64 {
         let aborted: u64 = self.totals.aborts().map(|(_, count)| count).sum();
         100.0 * aborted as f64 / (aborted + self.totals.committed()).max(1) as f64
     }
 
-    /// The latency in microseconds that so many of a hundred new orders do not exceed.
+    /// The given percentile of the latency of new orders, in microseconds.
     pub fn new_order_us(&self, percent: usize) -> f64 {
         let at = (self.new_order_ns.len() * percent / 100).min(self.new_order_ns.len().max(1) - 1);
         self.new_order_ns.get(at).map_or(f64::NAN, |&ns| ns as f64 / 1000.0)
     }
 
-    /// What else a reader wants to know.
+    /// A sentence with further results.
     pub fn sentence(&self, name: &str, machines: u16) -> String {
         format!(
             "{machines} machines, {name}: {:.2} million transactions of all types a second, {:.1} % of all attempts aborted, \
@@ -180,13 +185,13 @@ impl Plan {
         }
     }
 
-    /// Slots of the vector: one for each lane or compute server, and one for who loads.
+    /// Slots of the vector: one for each lane or compute server, and one for the loader.
     fn slots(&self) -> u32 {
         let lanes = if self.engine.shares_slot { 2 } else { u32::from(self.threads) };
         (u32::from(self.compute_servers) * lanes + 1).next_multiple_of(8)
     }
 
-    /// What is loaded per warehouse, in words.
+    /// The population of a warehouse, in words.
     pub fn scale_sentence(&self) -> String {
         let Scale { items, districts, customers_per_district, orders_per_district } = self.scale;
         format!(
@@ -194,7 +199,7 @@ impl Plan {
         )
     }
 
-    /// Words of each memory server: room for twice what is loaded.
+    /// Words of each memory server: room for twice the loaded data.
     fn words(&self, tpcc: &Tpcc) -> u64 {
         let all = Workload::<DynEnv>::memory_bytes(tpcc) / layout::WORD_BYTES;
         SERVER_WORDS.max((2 * all / u64::from(self.memory_servers)).next_power_of_two())
@@ -210,8 +215,8 @@ impl Plan {
         Machines { of_nodes: of_nodes.collect(), reach }
     }
 
-    /// The terminal of a compute server's thread: its home warehouse is on the memory server of the same number.
-    /// Where there are more threads than warehouses, some share one.
+    /// The terminal of a compute server's thread: its home warehouse is on the memory server of the
+    /// same number. If there are more threads than warehouses, some share one.
     fn terminal(&self, compute: u16, thread: u16) -> u32 {
         let (each, thread) = (self.warehouses_each, u32::from(thread));
         let warehouses = each * u32::from(self.memory_servers);
@@ -222,7 +227,7 @@ impl Plan {
     }
 }
 
-/// Loads the cluster, runs it, and answers what was seen.
+/// Loads the cluster, runs it, and returns the results.
 pub(crate) fn run(plan: &Plan) -> Seen {
     let tpcc = Tpcc::new(plan.config()).expect("experiments have sound configurations");
     let servers = (plan.memory_servers + 1, plan.compute_servers);
@@ -254,13 +259,13 @@ pub(crate) fn run(plan: &Plan) -> Seen {
     watch(&world, &tpcc, &homes, plan)
 }
 
-/// Fewest words of a memory server.
+/// The smallest number of words of a memory server.
 const SERVER_WORDS: u64 = 1 << 26;
-/// Ports that carry traffic.
+/// Ports in use.
 pub(crate) const PORTS: u64 = 2;
-/// Transactions that a thread practises where nothing else is said.
+/// The default number of practice transactions of a thread.
 pub(crate) const PRACTICE: u64 = 200;
-/// So much later, lanes that share a slot find a newer horizon.
+/// After this time, lanes that share a slot find a newer horizon.
 const HORIZON_NS: u64 = 1_000_000;
 
 async fn load(tpcc: &Tpcc, database: &Database<DynEnv>) {
@@ -284,7 +289,8 @@ fn watch(world: &World, tpcc: &Tpcc, homes: &[Database<DynEnv>], plan: &Plan) ->
         of_oracle: Busiest::default(),
     };
     let watch = Rc::new(RefCell::new(Watch { from_ns: u64::MAX, until_ns: u64::MAX, seen }));
-    // None of them serves before all have practised: in a world that is loaded no time would pass.
+    // No thread serves before all have run their practice transactions: while a world is loaded no
+    // time passes.
     let mut threads = Vec::new();
     for (compute, home) in (0..).zip(homes) {
         world.load(home.env(), home.refresh()).expect("the servers answer");
@@ -292,7 +298,7 @@ fn watch(world: &World, tpcc: &Tpcc, homes: &[Database<DynEnv>], plan: &Plan) ->
             let database = home.with_env(world.endpoint(home.env().endpoint().node()).into_dyn());
             let start = Thread::start(tpcc, &database, plan.terminal(compute, thread), plan);
             let mut thread = world.load(database.env(), start);
-            // What practising has left behind would be collected within the window.
+            // Collect the garbage of the practice transactions now, not within the window.
             world.run_for(HORIZON_NS);
             world.load(database.env(), thread.lane.collect_garbage()).expect("the servers answer");
             threads.push(thread);
@@ -331,8 +337,8 @@ fn watch(world: &World, tpcc: &Tpcc, homes: &[Database<DynEnv>], plan: &Plan) ->
     seen
 }
 
-/// Where the collector runs: in the memory server that has the vector, which reaches no other; so where it writes copies, in
-/// a process of its own on that machine.
+/// The endpoint of the collector: in the memory server that has the vector, which cannot access
+/// other servers; so if it writes copies, in a process of its own on that machine.
 fn beside_vector(world: &World, plan: &Plan) -> Endpoint {
     match plan.engine.vector_copies {
         0 => world.service_endpoint(layout::NodeId(0)),
@@ -366,7 +372,7 @@ impl Thread {
         tpcc.run_one(lane, terminal).await.expect("the servers answer")
     }
 
-    /// One transaction after another, until the window is over.
+    /// Runs one transaction after another until the window ends.
     async fn serve(mut self, watch: &RefCell<Watch>) {
         loop {
             let start_ns = self.lane.env().now_ns();
@@ -420,7 +426,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_before_trying_again_is_aborted_less_often() {
+    fn back_off_lowers_the_abort_rate() {
         let shared = Plan { threads: 8, ..plan(2) };
         let seen = [0, 80_000].map(|pause_ns| run(&Plan { pause_ns, ..shared }));
         let [at_once, later] = seen.each_ref().map(Seen::abort_percent);

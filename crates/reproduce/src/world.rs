@@ -1,4 +1,4 @@
-//! Worlds whose verbs take exactly what their hardware takes.
+//! Worlds whose verbs take exactly the time of their hardware.
 
 use fabric::Batch;
 use layout::{GlobalPtr, RegionId};
@@ -6,10 +6,10 @@ use sim::{Machines, Network, SimConfig, World};
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// Where experiments put their words: behind the header of a region.
+/// The first byte of the experiments' words: behind the header of a region.
 const FIRST_BYTE: u64 = 4096;
 
-/// The network of a built-in profile, with so many ports in use, or all if it has fewer.
+/// The network of a built-in profile, with this many ports in use, or all if it has fewer.
 pub(crate) fn network(profile: &str, ports: u64) -> Network {
     let profile = hardware::profile(profile).expect("experiments name built-in profiles");
     let mut network = Network::of(&profile);
@@ -17,7 +17,7 @@ pub(crate) fn network(profile: &str, ports: u64) -> Network {
     network
 }
 
-/// The same network, whose engines take no time: the bandwidth of links is the limit.
+/// The same network, with engines that take no time: the bandwidth of links is the limit.
 pub(crate) fn links_alone(network: Network) -> Network {
     let kinds = [
         hardware::Kind::Read,
@@ -33,8 +33,8 @@ pub(crate) fn links_alone(network: Network) -> Network {
     Network { card, core, ..network }
 }
 
-/// A world of so many memory servers, each with `words` words, and compute nodes, in which nothing takes time
-/// but the hardware.
+/// A world of memory servers, each with `words` words, and compute nodes, in which only hardware
+/// takes time.
 pub(crate) fn world(
     seed: u64,
     network: Network,
@@ -55,7 +55,7 @@ pub(crate) fn world_on(
     World::new(settings_on(machines, seed, network, servers_and_nodes, words))
 }
 
-/// What such a world is made of.
+/// The configuration of such a world.
 pub(crate) fn settings_on(
     machines: Machines,
     seed: u64,
@@ -76,16 +76,16 @@ pub(crate) fn at(server: u16, word: u64) -> GlobalPtr {
     GlobalPtr::new(RegionId(server), FIRST_BYTE).add_words(word)
 }
 
-/// An empty batch with the room of one that is over.
+/// An empty batch that reuses the memory of a completed one.
 pub(crate) fn again(mut batch: Batch) -> Batch {
     batch.reset();
     batch
 }
 
-/// Counts what tasks have done.
+/// Counts the completed work of tasks.
 pub(crate) type Done = Rc<Cell<u64>>;
 
-/// Lets time pass, and then how much is done per second of virtual time.
+/// Lets time pass, and then measures the work per second of virtual time.
 pub(crate) fn per_second(world: &World, done: &Done, (warm_ns, window_ns): (u64, u64)) -> f64 {
     world.run_for(warm_ns);
     let before = done.get();

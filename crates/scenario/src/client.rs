@@ -1,8 +1,8 @@
-//! The clients of a run: each a session that runs transactions one after another, and copes with all that
-//! may become of them.
+//! The clients of a run: each is a session that runs transactions one after another, and handles
+//! every outcome.
 //!
-//! A transaction that was aborted is over; one of unknown outcome costs the client its lane, and it takes
-//! another. A client that is killed is started again by the run, if the scenario says so.
+//! A transaction that was aborted has ended; one of unknown outcome makes its lane unusable, and
+//! the client takes another lane. The run restarts a killed client if the scenario says so.
 
 use crate::report::{Demand, Failure};
 use crate::work::Play;
@@ -17,16 +17,17 @@ use txn::{Abort, CatalogError, Database, Lane, TxnError};
 use workload::driver::AbortCounts;
 use workload::{Finished, Random, RunTotals, TransactionResult, Whereabouts, WorkloadError};
 
-/// Stream of the clients' dice.
+/// The random stream of the clients.
 const CLIENT_STREAM: u32 = 310;
-/// Tries to get a lane, or to learn of the tables, before a client gives up.
+/// Attempts to get a lane, or to learn of the tables, before a client gives up.
 const TRIES_MAX: u32 = 200;
-/// Pause between two of them, and between two looks of a client that waits for faults to stop.
+/// The pause between two attempts, and between two checks of a client that waits for faults to
+/// stop.
 const PAUSE_NS: u64 = 20_000;
-/// Transactions that a client still runs when faults have stopped.
+/// The number of transactions that a client still runs after faults have stopped.
 pub(crate) const LAST_TRANSACTIONS: u32 = 2;
 
-/// How all clients of a run behave.
+/// The behaviour of all clients of a run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Habits {
     pub(crate) clients: u32,
@@ -34,38 +35,39 @@ pub(crate) struct Habits {
     pub(crate) think_ns: u64,
     pub(crate) patience_ns: Option<u64>,
     pub(crate) borrows_lanes: bool,
-    /// Whoever has run all transactions stays until faults have stopped, and then runs a few more.
+    /// A client that has run all transactions stays until faults have stopped, and then runs a few
+    /// more.
     pub(crate) stays_until_closing: bool,
-    /// Nothing goes wrong but what contention causes.
+    /// Nothing disturbs clients except contention.
     pub(crate) is_calm: bool,
-    /// A memory server loses what it held.
+    /// Some memory server loses its memory.
     pub(crate) loses_memory: bool,
     pub(crate) seed: u64,
 }
 
-/// What is known of one client.
+/// The state of one client.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Standing {
     pub(crate) begun: u32,
-    /// A transaction was begun and has not come to its end.
+    /// A transaction has begun and has not ended.
     pub(crate) is_in_transaction: bool,
-    /// Commits since faults have stopped.
+    /// Number of commits since faults have stopped.
     pub(crate) late_commits: u32,
     pub(crate) is_done: bool,
-    /// How often its process was started.
+    /// Number of starts of its process.
     pub(crate) lives: u32,
 }
 
-/// What the clients of a run tell.
+/// The results of a run's clients.
 pub(crate) struct Desk {
     pub(crate) habits: Habits,
     pub(crate) standings: RefCell<Vec<Standing>>,
     pub(crate) totals: RefCell<RunTotals>,
     pub(crate) kinds: usize,
     pub(crate) failure: RefCell<Option<Failure>>,
-    /// Transactions whose outcome nobody knows.
+    /// Number of transactions with unknown outcome.
     pub(crate) unknown: Cell<u64>,
-    /// Faults have stopped: what runs comes to its end, and a little more.
+    /// Faults have stopped: running transactions end, and a few more are run.
     pub(crate) is_closing: Cell<bool>,
 }
 
@@ -83,7 +85,7 @@ impl Desk {
         })
     }
 
-    /// Notes what was found first.
+    /// Records a failure, if it is the first.
     pub(crate) fn fail(&self, failure: Failure) {
         self.failure.borrow_mut().get_or_insert(failure);
     }
@@ -100,7 +102,7 @@ impl Desk {
         self.standings.borrow()[client as usize]
     }
 
-    /// A transaction of which not even the type is known may have been of any.
+    /// A transaction of unknown type counts as possibly any type.
     pub(crate) fn count_unknown(&self) {
         self.unknown.set(self.unknown.get() + 1);
         let mut totals = self.totals.borrow_mut();
@@ -126,18 +128,17 @@ pub(crate) struct Client<P> {
     pub(crate) desk: Rc<Desk>,
 }
 
-/// How a transaction ended for its client.
+/// The end of a transaction for its client.
 enum Ended {
-    /// It has an end.
+    /// It ended, and the lane is usable.
     Well,
-    /// Nobody knows, or the lane cannot be used any more.
+    /// The outcome is unknown, or the lane is unusable.
     LaneLost,
-    /// The client stops.
     Stop,
 }
 
 impl<P: Play<DynEnv>> Client<P> {
-    /// Runs the transactions that are left.
+    /// Runs the remaining transactions.
     pub(crate) async fn live(self) {
         let Habits { clients, seed, .. } = self.desk.habits;
         let life = self.desk.standing(self.number).lives;
@@ -149,7 +150,7 @@ impl<P: Play<DynEnv>> Client<P> {
         self.desk.change(self.number, |standing| standing.is_done = true);
     }
 
-    /// The client's terminal, once its compute server knows of the tables.
+    /// The client's terminal, once its compute server has learned of the tables.
     async fn terminal(&self, life: u32) -> Option<P::Terminal> {
         let Habits { clients, seed, .. } = self.desk.habits;
         let env = self.database.env().clone();
@@ -205,20 +206,20 @@ impl<P: Play<DynEnv>> Client<P> {
         }
     }
 
-    /// A lane, as soon as there is one.
+    /// Waits for a lane.
     async fn lane(&self) -> Option<Lane<DynEnv>> {
         let env = self.database.env().clone();
         for _ in 0..TRIES_MAX {
             match self.database.lane().await {
                 Ok(lane) => return Some(lane),
-                // Those of others come home, or that of this client's last transaction.
+                // Another client will return a lane, or this client's last transaction will.
                 Err(_) => env.sleep_ns(PAUSE_NS).await,
             }
         }
         None
     }
 
-    /// Runs one transaction to its end, or as long as the client has patience.
+    /// Runs one transaction to its end, or until the client's patience ends.
     async fn transaction(&self, lane: &mut Lane<DynEnv>, terminal: &mut P::Terminal) -> Ended {
         let desk = &self.desk;
         desk.change(self.number, |standing| {
@@ -238,11 +239,7 @@ impl<P: Play<DynEnv>> Client<P> {
             Some(patience_ns) => until(&env, patience_ns, run).await,
         };
         desk.change(self.number, |standing| standing.is_in_transaction = false);
-        env.endpoint().note(format_args!(
-            "client {}: {}",
-            self.number,
-            told(&finished, &self.play)
-        ));
+        env.endpoint().note(format_args!("client {}: {}", self.number, outcome_text(&finished, &self.play)));
         match finished {
             None => {
                 desk.count_unknown();
@@ -298,7 +295,7 @@ impl<P: Play<DynEnv>> Client<P> {
         self.desk.fail(Failure::new(Demand::Client, sentence));
     }
 
-    /// Whether an error is one that faults bring about: a server cannot be reached, or is full.
+    /// Whether faults explain an error: a server is unreachable, or full.
     fn is_excused(&self, error: &WorkloadError) -> bool {
         if self.desk.habits.is_calm {
             return false;
@@ -318,8 +315,8 @@ impl<P: Play<DynEnv>> Client<P> {
     }
 }
 
-/// How a transaction ended, for the trace.
-fn told<E: Env, P: Play<E>>(
+/// The end of a transaction, for the trace.
+fn outcome_text<E: Env, P: Play<E>>(
     finished: &Option<Result<Finished, WorkloadError>>,
     play: &P,
 ) -> String {
@@ -342,7 +339,7 @@ fn is_of_faults(error: &CatalogError) -> bool {
     )
 }
 
-/// Waits for `future`, but not longer than so many nanoseconds; then it is dropped.
+/// Waits for `future` for at most `patience_ns`, and then drops it.
 pub(crate) async fn until<E: Env, T>(
     env: &E,
     patience_ns: u64,

@@ -1,5 +1,5 @@
-//! What runs have covered: which faults had an effect, which failure points were reached, and which were
-//! not.
+//! The coverage of runs: which faults had an effect and which failure points were reached, and
+//! which were not.
 
 use fabric::FailurePoint;
 use index::hash::HashStep;
@@ -8,7 +8,7 @@ use sim::{Coverage, FaultKind};
 use txn::commit::CommitStep;
 use txn::step::{ChangeStep, CollectStep};
 
-/// The name of every failure point that there is.
+/// The names of all failure points.
 pub fn failure_points() -> Vec<&'static str> {
     let commit = CommitStep::ALL.iter().map(|step| step.name());
     let hash = HashStep::ALL.iter().map(|step| step.name());
@@ -20,20 +20,19 @@ pub fn failure_points() -> Vec<&'static str> {
     points
 }
 
-/// What was never covered.
+/// The faults and failure points that no run covered.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Missing {
-    /// Kinds of faults that a gate asks for.
+    /// Kinds of faults that a gate requires.
     pub faults: Vec<FaultKind>,
-    /// Kinds of faults that a gate does not ask for: a database needs code to recover from them that this
-    /// one does not have.
+    /// Kinds of faults that a gate does not require: recovering from them needs code that this
+    /// database does not have.
     pub exempt: Vec<FaultKind>,
-    /// Failure points.
     pub points: Vec<&'static str>,
 }
 
 impl Missing {
-    /// What is missing in the coverage of many runs.
+    /// The uncovered part after many runs.
     pub fn of(coverage: &Coverage) -> Self {
         let never = FaultKind::ALL.into_iter().filter(|kind| coverage.of(*kind) == 0);
         let (exempt, faults) = never.partition(|kind| kind.needs_recovery());
@@ -42,13 +41,13 @@ impl Missing {
         Self { faults, exempt, points }
     }
 
-    /// Whether a gate lets this pass.
+    /// Whether a gate accepts the coverage.
     pub fn is_complete(&self) -> bool {
         self.faults.is_empty() && self.points.is_empty()
     }
 }
 
-/// How many faults had an effect.
+/// Number of faults that had an effect.
 pub fn fault_count(coverage: &Coverage) -> u64 {
     coverage.faults.values().sum()
 }
@@ -58,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_never_hit_is_missing() {
+    fn uncovered_faults_and_points_are_missing() {
         let mut coverage = Coverage::default();
         for point in failure_points() {
             coverage.reached.insert(point, 3);

@@ -1,8 +1,7 @@
-//! The guards of the engine that a scenario may remove: its mutants, by the names that the engine asks for.
+//! The guards of the engine that a scenario may remove (its mutants), by the engine's names.
 
 use crate::near;
 
-/// All of them, sorted.
 const NAMES: [&str; 94] = [
     "collect::adopt_candidate",
     "collect::buffers_before_horizon",
@@ -100,7 +99,7 @@ const NAMES: [&str; 94] = [
     "write::steal_leaf_lock",
 ];
 
-/// What to say of a name that is none of a guard; nothing if it is one.
+/// The error message for a name that is not a guard; `None` if it is one.
 pub fn problem(name: &str) -> Option<String> {
     if NAMES.binary_search(&name).is_ok() {
         return None;
@@ -115,7 +114,7 @@ mod tests {
     use std::collections::BTreeSet;
     use std::path::Path;
 
-    /// The names that the files of a folder ask for.
+    /// Collects the guard names in the source files of a folder.
     fn asked_in(folder: &Path, names: &mut BTreeSet<String>) {
         for entry in std::fs::read_dir(folder).expect("the folder is there") {
             let path = entry.expect("it can be read").path();
@@ -141,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_of_no_guard_is_told_with_its_neighbours() {
+    fn an_unknown_guard_is_refused_with_suggestions() {
         assert_eq!(problem("commit::skip_entry"), None);
         let said = problem("mover::skip").expect("it is none");
         assert!(said.ends_with("write one of mover::drop_needed, mover::skip_link"), "{said}");

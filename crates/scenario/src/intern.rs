@@ -1,9 +1,9 @@
-//! Names that live as long as the program: the engine knows its mutants by such.
+//! Names with static lifetime, as the engine requires for its mutants.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, OnceLock};
 
-/// The name, once for all who ask for it.
+/// The static copy of a name, created once.
 pub(crate) fn name(name: &str) -> &'static str {
     static NAMES: OnceLock<Mutex<BTreeSet<&'static str>>> = OnceLock::new();
     let mut names = NAMES.get_or_init(Mutex::default).lock().expect("no holder panics");

@@ -1,5 +1,5 @@
-//! What is looked at when everybody has ended: the workload's checks with the judge's verdict, the
-//! structure of every table and index, what is still locked.
+//! The final checks after all clients have ended: the workload's checks with the judge's verdict,
+//! the structure of every table and index, and remaining locks.
 
 use crate::client::{Desk, Standing, until};
 use crate::file::plans::Expectation;
@@ -9,12 +9,12 @@ use fabric::Env;
 use txn::Database;
 use workload::{CheckResult, RunTotals, WorkloadError};
 
-/// Virtual time for a last look that need not succeed.
+/// The time limit in virtual time of a final read that may fail.
 const PATIENCE_NS: u64 = 20_000_000;
-/// Locks that a message names.
+/// The largest number of locks that a message names.
 const TOLD_MAX: usize = 3;
 
-/// Looks at everything; answers what is wrong first.
+/// Checks everything; returns the first failure.
 pub(crate) async fn look<E: Env, P: Play<E>>(
     database: &Database<E>,
     play: &P,
@@ -38,7 +38,7 @@ pub(crate) async fn look<E: Env, P: Play<E>>(
                 return Some(failure);
             }
         }
-        // What was seen before is judged all the same.
+        // The history before is judged all the same.
         Err(_) => return first_failing(&play.verdicts()),
     }
     structure(database, expect).await
@@ -77,22 +77,23 @@ async fn structure<E: Env>(database: &Database<E>, expect: &Expectation) -> Opti
     Some(Failure::new(Demand::Unlocked, sentence))
 }
 
-/// Nothing goes wrong any more, the bound has passed, and not all clients are done.
+/// The failure of clients that have not ended within the bound after faults have stopped.
 pub(crate) fn stuck(desk: &Desk, bound_ns: u64) -> Failure {
     let standings = desk.standings.borrow();
-    let waiting: Vec<String> = (0..).zip(standings.iter()).filter_map(told).collect();
+    let waiting: Vec<String> = (0..).zip(standings.iter()).filter_map(waiting_text).collect();
     let sentence = format!("after {bound_ns} ns without a fault there is {}", waiting.join(", "));
     Failure::new(Demand::Progress, sentence)
 }
 
-fn told((number, standing): (u32, &Standing)) -> Option<String> {
+fn waiting_text((number, standing): (u32, &Standing)) -> Option<String> {
     (!standing.is_done).then(|| match standing.is_in_transaction {
         true => format!("client {number} in transaction {}", standing.begun),
         false => format!("client {number} before transaction {}", standing.begun + 1),
     })
 }
 
-/// A client that has not committed since faults have stopped, where that is asked for.
+/// The failure of a client without a commit since faults have stopped, if the scenario requires
+/// one.
 pub(crate) fn late_commits(desk: &Desk, expect: &Expectation) -> Option<Failure> {
     if !expect.every_client_commits || !desk.is_closing.get() {
         return None;

@@ -1,16 +1,16 @@
-//! Scenarios: what a simulated run is made of, in files that people write; and the runs.
+//! Scenarios: files that describe simulated runs; and the runs.
 //!
-//! A run is a scenario and a seed. The world is made as the scenario says, tables are loaded, clients run
-//! transactions while things go wrong, and in the end everything is looked at: the judge decides on what
-//! clients have seen, the workload on its invariants, and the structural checks on every table and index.
+//! A run is a scenario and a seed. It makes the world, loads tables, runs clients' transactions
+//! while faults happen, and checks everything at the end: the judge checks the clients' histories,
+//! the workload its invariants, and the structural checks every table and index.
 //!
 //! ```text
-//! file    scenario files, and what is drawn of them for a seed
-//! guards  what they may remove of the engine
-//! work    the workloads they name
+//! file    scenario files, and the values drawn for a seed
+//! guards  the guards of the engine that they may remove
+//! work    their workloads
 //! run     a run: world, load, clients, faults, the end
-//! client  what a client does, and what it puts up with
-//! shrink  the smallest run that fails alike, as a script
+//! client  the behaviour of a client, and the failures that it tolerates
+//! shrink  the smallest run with the same failure, as a script
 //! ```
 #![forbid(unsafe_code)]
 

@@ -1,6 +1,6 @@
-//! What to write instead of a name such as `commit::Nowhere` that there is not.
+//! Suggestions for a nonexistent name such as `commit::Nowhere`.
 
-/// Of the names that are known, those of the same part of the engine; all where there is no such part.
+/// The known names of the same part of the engine; all names if the part does not exist.
 pub(crate) fn names(name: &str, known: &[&str]) -> String {
     let part = |name: &str| name.split("::").next().map(str::to_owned);
     let near: Vec<&str> = known.iter().copied().filter(|known| part(known) == part(name)).collect();

@@ -1,16 +1,16 @@
-//! Panics inside a run are findings: they are caught with their place, and nothing is printed for them.
+//! Panics inside a run are findings: they are caught with their location, and not printed.
 
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind};
 use std::sync::Once;
 
 thread_local! {
-    /// Whether this thread is in a run, and where its last panic came from.
+    /// Whether this thread is in a run, and the location of its last panic.
     static LAST: RefCell<Option<String>> = const { RefCell::new(None) };
     static IS_RUNNING: RefCell<bool> = const { RefCell::new(false) };
 }
 
-/// Runs `run`; a panic in it becomes a sentence.
+/// Runs `run`; a panic in it becomes an error message.
 pub(crate) fn caught<T>(run: impl FnOnce() -> T) -> Result<T, String> {
     install();
     IS_RUNNING.set(true);
@@ -28,7 +28,8 @@ pub(crate) fn caught<T>(run: impl FnOnce() -> T) -> Result<T, String> {
     })
 }
 
-/// Notes the place of a panic in a run. All others are reported as before.
+/// Installs a hook that records the location of a panic in a run. All other panics are reported as
+/// before.
 fn install() {
     static INSTALLED: Once = Once::new();
     INSTALLED.call_once(|| {
@@ -43,7 +44,7 @@ fn install() {
     });
 }
 
-/// The first panic is the one that tells: the world passes it on with a panic of its own.
+/// The first panic is the cause: the world adds a panic of its own when it passes it on.
 fn note(panic: &PanicHookInfo<'_>) {
     let Some(place) = panic.location() else { return };
     LAST.with_borrow_mut(|last| {

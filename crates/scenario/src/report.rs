@@ -1,52 +1,46 @@
-//! What a run was, and how it ended.
+//! The report of a run.
 
 use crate::file::faults::PlannedEntry;
 use sim::Coverage;
 use std::fmt;
 use workload::History;
 
-/// Everything that is told of a run.
 #[derive(Clone, Debug)]
 pub struct RunReport {
-    /// The scenario's name.
     pub scenario: String,
-    /// The seed.
     pub seed: u64,
-    /// What was wrong; nothing if all is as it must be.
+    /// The failure; `None` if all requirements are met.
     pub failure: Option<Failure>,
-    /// Transactions by their end.
+    /// Number of transactions by their outcome.
     pub transactions: TransactionCounts,
-    /// Verbs that processes with clients and the observer have sent.
+    /// Verbs posted by client processes and the observer.
     pub verbs: u64,
-    /// Events of the world: what a run costs.
+    /// Number of the world's events: the cost of a run.
     pub events: u64,
-    /// Virtual time that the clients took, in nanoseconds.
+    /// The clients' virtual time, in nanoseconds.
     pub virtual_ns: u64,
     /// How often each kind of fault had an effect, and each failure point was reached.
     pub coverage: Coverage,
-    /// The faults that have happened by chance, as a plan.
+    /// The random faults that have happened, as a plan.
     pub happened: Vec<PlannedEntry>,
     /// A number that two runs share only if everything happened in the same way.
     pub fingerprint: u64,
-    /// Every event, if that was asked for.
+    /// The text of every event, if requested.
     pub trace: String,
-    /// What clients saw, if every event was asked for and the workload records it.
+    /// The clients' history, if every event was requested and the workload records it.
     pub history: Option<History>,
 }
 
-/// Numbers of transactions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct TransactionCounts {
-    /// Committed.
     pub committed: u64,
     /// Ended without effect, by the rules of the workload or after the last attempt.
     pub without_effect: u64,
-    /// Ended so that nobody knows; those of killed processes and of clients without patience among them.
+    /// With unknown outcome, including those of killed processes and abandoned ones.
     pub unknown: u64,
 }
 
 impl TransactionCounts {
-    /// All of them.
     pub fn all(&self) -> u64 {
         self.committed + self.without_effect + self.unknown
     }
@@ -59,22 +53,22 @@ impl TransactionCounts {
     }
 }
 
-/// Which demand was not met.
+/// The requirement that was violated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Demand {
-    /// A check of the workload, the judge's verdict among them.
+    /// A check of the workload, including the judge's verdict.
     Check,
-    /// A client saw what no snapshot may show, or met an error that it must not.
+    /// A client saw a result that no snapshot permits, or got an error that no fault explains.
     Client,
     /// The structure of tables and indexes.
     Structure,
     /// Nothing stays locked.
     Unlocked,
-    /// Everything can be read in the end.
+    /// Everything is readable at the end.
     LastLook,
-    /// Clients come to their end.
+    /// Clients end.
     Progress,
-    /// No assertion fails, and the run keeps to its limits.
+    /// No assertion fails, and the run stays within its limits.
     Panic,
 }
 
@@ -93,12 +87,12 @@ impl Demand {
     }
 }
 
-/// What was wrong with a run.
+/// A failure of a run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Failure {
-    /// Which demand was not met.
+    /// The violated requirement.
     pub demand: Demand,
-    /// What was found, in a sentence.
+    /// The finding, in a sentence.
     pub sentence: String,
 }
 
@@ -107,8 +101,8 @@ impl Failure {
         Self { demand, sentence: sentence.into() }
     }
 
-    /// Two failures of one kind are taken for the same bug: the demand, and the words of the sentence up to
-    /// the first number or colon in it.
+    /// The kind of a failure: two failures of one kind count as the same bug. It is the
+    /// requirement, and the sentence up to the first number or colon.
     pub fn kind(&self) -> String {
         let is_end = |letter: char| letter.is_ascii_digit() || letter == ':';
         let words = self.sentence.split(is_end).next();

@@ -1,5 +1,5 @@
-//! One run: the world is made, the tables are loaded, clients run and things go wrong, and in the end
-//! everything is looked at.
+//! One run: the world is made, the tables are loaded, clients run while faults happen, and
+//! everything is checked at the end.
 
 use crate::client::{Client, Desk, Habits};
 use crate::file::faults::{PlannedEntry, rates};
@@ -22,23 +22,22 @@ use txn::server::services;
 use txn::{Database, DatabaseConfig, Isolation};
 use workload::catch_up::catch_up;
 
-/// Words of a mebibyte.
 const MIB_WORDS: u64 = (1 << 20) / 8;
-/// The run looks up so often, in virtual time.
+/// Virtual time between two checks of the run's progress.
 const LOOK_NS: u64 = 20_000;
-/// Virtual time that clients have in safety mode; those that are not done then are killed.
+/// Virtual time of the clients in safety mode; those that are still running then are killed.
 const SAFETY_NS: u64 = 20_000_000_000;
-/// Virtual time after the last client in which what is still on its way arrives.
+/// Virtual time after the last client, in which everything under way arrives.
 const SETTLE_NS: u64 = 50_000_000;
-/// Events of a run at most: it hangs, or it is too large.
+/// The largest number of events of a run; a run with more hangs, or is too large.
 const EVENTS_MAX: u64 = 100_000_000;
-/// A new slot is given up at this number less what the scenario says.
+/// A lane leaves a new slot at this number minus the scenario's value.
 const COUNTER_LIMIT: u64 = layout::version::COUNTER_MAX - (1 << 24);
 
-/// What else is wanted of a run.
+/// Additional output of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct RunOptions {
-    /// Every event is written down, and what clients saw is kept.
+    /// Whether to record every event, and to keep the clients' history.
     pub trace: bool,
 }
 
@@ -48,7 +47,6 @@ pub fn run(scenario: &Scenario, seed: u64, options: RunOptions) -> RunReport {
     Run::new(drawn, seed, options).run()
 }
 
-/// A process with clients.
 struct Process {
     node: NodeId,
     endpoint: Endpoint,
@@ -91,7 +89,7 @@ impl Run {
         report.coverage = self.world.coverage();
         report.fingerprint = self.world.fingerprint();
         report.trace = self.world.take_trace();
-        // What is left may panic, too, as it goes; it has been judged.
+        // Dropping the rest may panic, too; the run has been judged by then.
         let _ = caught(|| drop(self));
         report
     }
@@ -135,7 +133,7 @@ impl Run {
         }
     }
 
-    /// The faults that have happened by chance, as a scenario plans them.
+    /// The random faults that have happened, in the form of a scenario's plan.
     fn happened(&self, start_ns: u64, before: &BTreeMap<&'static str, u64>) -> Vec<PlannedEntry> {
         let from_start = |planned: &PlannedFault| {
             let mut entry = PlannedEntry::of(planned, start_ns);
@@ -162,7 +160,7 @@ impl Run {
         }
     }
 
-    /// The node behind all others is the observer's: nobody else is there.
+    /// The last node is the observer's; no other process runs there.
     fn observer_node(&self) -> NodeId {
         self.world.compute_node(self.scenario.cluster.compute_servers.get())
     }
@@ -194,15 +192,16 @@ impl Run {
             for part in 0..parts {
                 play.load_part(database, &mut lane, part, parts, &|_| {}).await.expect("it fits");
             }
-            // Clients elsewhere begin with the newest vector there is, which need not have the load.
-            catch_up(&mut lane).await.expect("nobody is in the way");
-            let newest = lane.begin(Isolation::Snapshot).await.expect("nobody is in the way");
+            // Clients on other servers begin with the newest frozen vector, which may not cover the
+            // load.
+            catch_up(&mut lane).await.expect("no other transaction runs");
+            let newest = lane.begin(Isolation::Snapshot).await.expect("no other transaction runs");
             newest.abort().await;
             lane.rest().await.expect("the oracle answers");
         });
     }
 
-    /// Lets the clients live until all are done, or their time is over.
+    /// Lets the clients run until all have ended, or their time is over.
     fn clients<P: Play<DynEnv>>(
         &self,
         database: &Database<DynEnv>,
@@ -236,7 +235,7 @@ impl Run {
         processes
     }
 
-    /// From now on things go wrong. Arrivals at failure points count from now, too.
+    /// From now on faults happen. Arrivals at failure points also count from now.
     fn start_faults(&self, start_ns: u64) {
         let reached = self.world.reached();
         for entry in &self.scenario.plan {
@@ -247,7 +246,7 @@ impl Run {
         self.world.start_faults(&rates);
     }
 
-    /// Whether the clients have had their time. In liveness mode that they are not done is a finding.
+    /// Whether the clients' time is over. In liveness mode it is a failure if some have not ended.
     fn is_over(&self, passed_ns: u64, desk: &Desk) -> bool {
         match self.scenario.mode {
             Mode::Safety => {
@@ -283,7 +282,7 @@ impl Run {
         (0..count).map(process).collect()
     }
 
-    /// Starts the clients of a process that are not done.
+    /// Starts the remaining clients of a process.
     fn start<P: Play<DynEnv>>(
         &self,
         process: &Process,
@@ -302,7 +301,7 @@ impl Run {
         }
     }
 
-    /// Starts processes again that were killed.
+    /// Restarts killed processes.
     fn restart<P: Play<DynEnv>>(
         &self,
         processes: &mut [Process],
@@ -315,29 +314,29 @@ impl Run {
             self.revive_services();
         }
         for process in processes.iter_mut().filter(|process| process.endpoint.is_killed()) {
-            // Nothing runs on a node that is down; it comes back by itself.
+            // No process runs on a crashed node; it restarts by itself.
             if self.world.service_endpoint(process.node).is_killed() {
                 continue;
             }
             report.verbs += process.endpoint.counters().counts().verbs;
             process.endpoint = self.world.endpoint(process.node);
             for &number in &process.clients {
-                self.bury(number, desk);
+                self.count_lost_transaction(number, desk);
                 desk.change(number, |standing| standing.lives += 1);
             }
             self.start(process, database, play, desk);
         }
     }
 
-    /// Of what a dead client was about nobody knows.
-    fn bury(&self, number: u32, desk: &Desk) {
+    /// The current transaction of a dead client has an unknown outcome.
+    fn count_lost_transaction(&self, number: u32, desk: &Desk) {
         if desk.standing(number).is_in_transaction {
             desk.count_unknown();
             desk.change(number, |standing| standing.is_in_transaction = false);
         }
     }
 
-    /// Ends what did not end, and lets everything arrive that is still under way.
+    /// Kills clients that have not ended, and lets everything under way arrive.
     fn settle(&self, desk: &Desk, processes: &[Process]) {
         for process in processes {
             let is_done = |&number: &u32| desk.standing(number).is_done;
@@ -350,7 +349,7 @@ impl Run {
         self.revive_services();
     }
 
-    /// Starts services of memory servers again that were killed, on the memory that they had.
+    /// Restarts killed services of memory servers, on their old memory.
     fn revive_services(&self) {
         for node in (0..self.world.server_count()).map(NodeId) {
             if self.world.service_endpoint(node).is_killed() {
@@ -359,7 +358,7 @@ impl Run {
         }
     }
 
-    /// Looks at everything from a process that had no part in it.
+    /// Checks everything from a process that took no part in the run.
     fn look<P: Play<DynEnv>>(
         &self,
         database: &Database<DynEnv>,
@@ -368,7 +367,7 @@ impl Run {
         report: &mut RunReport,
     ) -> Option<Failure> {
         for number in 0..desk.habits.clients {
-            self.bury(number, desk);
+            self.count_lost_transaction(number, desk);
         }
         let observer = self.world.endpoint(self.observer_node());
         let database = database.elsewhere(observer.clone().into_dyn());
@@ -381,7 +380,7 @@ impl Run {
     }
 }
 
-/// The planned fault, with what comes before the start added to its count of arrivals.
+/// The planned fault, with the arrivals before the start added to its count.
 fn counted_from(planned: PlannedFault, reached: &BTreeMap<&'static str, u64>) -> PlannedFault {
     let PlannedFault { when, fault } = planned;
     let when = match when {
@@ -415,7 +414,7 @@ fn sim_config(scenario: &Scenario, seed: u64, options: RunOptions) -> SimConfig 
     }
 }
 
-/// The sentence without what the world puts before it: the report has seed and scenario of its own.
+/// The message without the world's prefix, because the report has scenario and seed.
 fn without_identity(sentence: &str) -> &str {
     match sentence.split_once(" ns: ") {
         Some((identity, rest)) if identity.starts_with("seed ") => rest,

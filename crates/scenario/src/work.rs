@@ -1,4 +1,4 @@
-//! From the plan of a workload to the workload.
+//! Makes the workload from its plan.
 
 use crate::file::Scenario;
 use crate::file::workloads::{ChurnPlan, TpccPlan, WorkloadPlan};
@@ -16,12 +16,12 @@ use workload::{
 
 /// A workload that clients share.
 pub(crate) trait Play<E: Env>: Workload<E> + Clone + 'static {
-    /// The judge's verdict on what was seen so far; nothing where nothing is recorded.
+    /// The judge's verdict on the history so far; empty if the workload records none.
     fn verdicts(&self) -> Vec<CheckResult> {
         Vec::new()
     }
 
-    /// What clients saw so far; nothing where nothing is recorded.
+    /// The clients' history so far; `None` if the workload records none.
     fn history(&self) -> Option<History> {
         None
     }

@@ -1,9 +1,9 @@
-//! Every scenario of the repository over a few seeds, and the same run twice.
+//! Runs every scenario of the repository with a few seeds, and the same run twice.
 
 use scenario::{RunOptions, Scenario, run};
 use std::path::{Path, PathBuf};
 
-/// Seeds of each scenario; many more are run by `namdb simulate`.
+/// Seeds per scenario; `namdb simulate` runs many more.
 const SEEDS: u64 = 3;
 
 /// The scenario files of a folder of the repository, by name.
@@ -41,7 +41,7 @@ fn every_scenario_holds_over_a_few_seeds() {
     assert_eq!(found, [""; 0]);
 }
 
-/// Bugs that were found, each by the smallest run that showed it.
+/// Fixed bugs, each with the smallest run that showed it.
 #[test]
 fn no_bug_comes_back() {
     for path in files("scenarios/regressions") {
@@ -75,7 +75,7 @@ fn a_written_scenario_is_read_as_the_same() {
         let scenario = read(&path).drawn(7);
         let again = Scenario::read("written", &scenario.write());
         assert_eq!(again.as_ref(), Ok(&scenario));
-        // Nothing is left to draw.
+        // No choice is left to draw.
         assert_eq!(scenario.drawn(8), scenario);
     }
 }

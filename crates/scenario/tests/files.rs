@@ -1,4 +1,4 @@
-//! What is said of scenario files that are wrong: the file, the line, and what to write instead.
+//! Errors in scenario files are reported with file, line, and what to write instead.
 
 use scenario::Scenario;
 
@@ -40,7 +40,7 @@ fn a_right_file_is_read() {
 }
 
 #[test]
-fn unknown_keys_are_told_with_those_that_are_known() {
+fn unknown_keys_are_refused_with_the_known_ones() {
     check(&RIGHT.replace("count = 2", "cuont = 2"), 9, &["cuont", "count"]);
     check(&RIGHT.replace("[clients]", "[clients]\npatience = 3"), 9, &["patience", "patience_ns"]);
     check(&RIGHT.replace("[workload.bank]", "[workload.bnak]"), 12, &["bnak", "bank", "append"]);
@@ -64,7 +64,7 @@ fn broken_promises_are_read_by_the_names_that_they_have_in_the_world() {
 }
 
 #[test]
-fn wrong_types_are_told() {
+fn wrong_types_are_refused() {
     check(
         &RIGHT.replace("count = 2", "count = \"two\""),
         9,
@@ -79,13 +79,13 @@ fn wrong_types_are_told() {
 }
 
 #[test]
-fn what_is_missing_is_told() {
+fn missing_keys_are_named() {
     check(&RIGHT.replace("count = 2\n", ""), 8, &["count"]);
     assert!(said(&RIGHT.replace("[workload.bank]", "")).contains("workload"));
 }
 
 #[test]
-fn impossible_values_are_told_with_those_that_are_possible() {
+fn impossible_values_are_refused_with_the_possible_ones() {
     check(&RIGHT.replace("\"a\"", "\"A b\""), 1, &["small letters"]);
     check(&RIGHT.replace("\"Something.\"", "\"\""), 2, &["sentence"]);
     check(&RIGHT.replace("memory_servers = 1", "memory_servers = [1, 99]"), 5, &["99", "1 to 64"]);
@@ -93,7 +93,7 @@ fn impossible_values_are_told_with_those_that_are_possible() {
     check(
         &RIGHT.replace("[workload.bank]", "[workload.bank]\naccounts = 1"),
         12,
-        &["two at least"],
+        &["at least two"],
     );
     check(&format!("{RIGHT}[design]\nstorage = \"tree\"\n"), 13, &["bank", "remove"]);
     let commits = format!("{RIGHT}[expect]\nevery_client_commits = true\n");
@@ -101,7 +101,7 @@ fn impossible_values_are_told_with_those_that_are_possible() {
 }
 
 #[test]
-fn strengths_that_cannot_be_are_told() {
+fn impossible_hostility_is_refused() {
     let with = |line: &str| format!("{RIGHT}[hostility]\n{line}\n");
     check(&with("tearing = \"badly\""), 14, &["badly", "none", "in-order", "any-order"]);
     check(&with("in_posting_order = 1"), 14, &["integer `1`", "boolean"]);
@@ -113,7 +113,7 @@ fn strengths_that_cannot_be_are_told() {
 }
 
 #[test]
-fn hardware_that_cannot_be_is_told() {
+fn impossible_hardware_is_refused() {
     let with = |lines: &str| {
         RIGHT.replace("compute_servers = 2", &format!("compute_servers = 2\n{lines}"))
     };
@@ -128,7 +128,7 @@ fn hardware_that_cannot_be_is_told() {
 }
 
 #[test]
-fn faults_that_cannot_be_are_told() {
+fn impossible_faults_are_refused() {
     let with = |lines: &str| format!("{RIGHT}{lines}");
     check(&with("[faults]\nrain = { every = 3 }\n"), 14, &["rain", "lost-completion"]);
     check(&with("[faults]\nstale-key = { every = 3 }\n"), 14, &["stale-key", "link-delay"]);
@@ -139,21 +139,21 @@ fn faults_that_cannot_be_are_told() {
     check(&with("[[plan]]\nfault = \"process-pause\"\nnode = 1\n"), 14, &["at_ns", "point"]);
     let far = "[[plan]]\nfault = \"process-pause\"\nat_ns = 1\nnode = 7\n";
     check(&with(far), 16, &["no node 7", "0 to 3"]);
-    // The node behind the last server is the observer's, which faults by chance meet, too.
+    // The node after the last server is the observer's, which random faults affect, too.
     let observer = with(&far.replace("node = 7", "node = 3"));
     assert!(Scenario::read("a.toml", &observer).is_ok());
     check(&with("[[plan]]\nfault = \"lost-completion\"\nat_ns = 1\n"), 13, &["batch"]);
 }
 
 #[test]
-fn faults_that_would_never_happen_are_told() {
+fn faults_that_would_never_happen_are_refused() {
     let with = |lines: &str| format!("{RIGHT}{lines}\n");
     let point = "[[plan]]\nfault = \"process-kill\"\npoint = \"commit::Nowhere\"";
     check(&with(point), 15, &["commit::Nowhere", "commit::LocksHeld"]);
     let point = "[[plan]]\nfault = \"process-kill\"\npoint = \"LocksHeld\"";
     check(&with(point), 15, &["\"LocksHeld\"", "commit::LocksHeld", "tree::"]);
     let nobody = "[[plan]]\nfault = \"full-partition\"\nat_ns = 1\nnodes = []";
-    check(&with(nobody), 16, &["cuts nobody off"]);
+    check(&with(nobody), 16, &["cuts no node off"]);
     let full = "[faults]\nmemory-full = { every = 9, victims = \"clients\" }";
     check(&with(full), 14, &["only memory servers", "\"servers\""]);
     let drift = |parts: &str| {
@@ -168,7 +168,7 @@ fn faults_that_would_never_happen_are_told() {
 }
 
 #[test]
-fn guards_that_there_are_not_are_told() {
+fn unknown_guards_are_refused() {
     let with = |names: &str| RIGHT.replacen('\n', &format!("\nmutants = {names}\n"), 1);
     assert!(Scenario::read("a.toml", &with("[\"commit::skip_entry\"]")).is_ok());
     check(&with("[\n\"commit::skip_entry\",\n\"no::such\"]"), 4, &["no::such", "read::"]);

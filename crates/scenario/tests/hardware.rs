@@ -1,8 +1,8 @@
-//! Cores and networks of a scenario are those of its world: with less of them the same work takes longer.
+//! A scenario's cores and networks limit its world: with fewer of them the same work takes longer.
 
 use scenario::{RunOptions, Scenario, run};
 
-/// What the clients of a scenario take, in virtual nanoseconds, with these lines in its section `cluster`.
+/// The clients' virtual time in nanoseconds, with these lines in the scenario's section `cluster`.
 fn clients_ns(lines: &str) -> u64 {
     let text = format!(
         "name = \"hardware\"\nshows = \"Clients on one node.\"\n[clients]\ncount = 8\n\

@@ -1,12 +1,12 @@
-//! What liveness mode asks of clients once faults have stopped.
+//! The requirements of liveness mode after faults have stopped.
 
 use scenario::{RunOptions, Scenario, run};
 
-/// The first compute server stands still from the beginning until faults stop. The clients of the second have
-/// long run their transactions by then.
+/// The first compute server is paused from the beginning until faults stop. By then the clients of
+/// the second one have run their transactions.
 const TEXT: &str = r#"
 name = "one-sleeps"
-shows = "Whoever has run all transactions waits for faults to stop, and commits again."
+shows = "A client that has run all transactions waits for faults to stop, and commits again."
 mode = { liveness = { faults_ns = 4_000_000, bound_ns = 100_000_000 } }
 
 [cluster]
@@ -34,7 +34,7 @@ fn a_client_that_was_done_before_faults_stopped_commits_again() {
     for seed in 0..20 {
         let report = run(&scenario, seed, RunOptions::default());
         assert_eq!(report.failure, None, "seed {seed}");
-        // Two of each client before faults stopped, if it was awake, and two after.
+        // Two transactions per client before faults stopped, if it was running, and two after.
         assert!(report.transactions.all() >= 2 * 2 + 4 * 2, "seed {seed}: {report:?}");
         assert!(report.virtual_ns >= 4_000_000, "seed {seed} ended before faults stopped");
     }

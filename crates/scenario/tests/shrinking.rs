@@ -1,4 +1,4 @@
-//! A planted bug is found, shrunk to a script, and the script fails again.
+//! A planted bug is found and shrunk to a script, and the script fails again.
 
 use scenario::{RunOptions, Scenario, run, shrink};
 
@@ -25,7 +25,7 @@ lists = 4
 link-delay = { every = 100_000, lasts_ns = 100_000 }
 "#;
 
-/// The same lists with all guards, in a world whose rows arrive torn.
+/// The same lists with all guards, in a world that delivers torn rows.
 #[test]
 fn a_promise_that_a_file_breaks_shows() {
     let planted = "mutants = [\"commit::publish_before_install\"]";
@@ -53,7 +53,7 @@ fn a_planted_bug_becomes_a_small_script() {
     assert!(size(&script.clients) <= 60, "{}", script.write());
     assert!(shrunk.timeline.contains("commit::TimestampPublished"), "{}", shrunk.timeline);
     assert!(shrunk.timeline.contains("client 0: transaction 1"), "{}", shrunk.timeline);
-    // What is written fails alike when it is read; without the bug it does not.
+    // The written script fails in the same way when it is read back; without the bug it does not.
     let mut read = Scenario::read("script.toml", &script.write()).expect("it was just written");
     let replay = read.replay.clone().expect("a script has its seed");
     let again = run(&read, replay.seed, RunOptions::default()).failure.expect("it fails again");

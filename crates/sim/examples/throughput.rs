@@ -1,5 +1,5 @@
-//! How many verbs a second the simulator manages under full load: clients that read words, rows and
-//! buckets' worth of rows, swap, add and write, all at once, in memory as weak as it gets.
+//! Measures how many verbs per second the simulator executes under full load: clients read words,
+//! rows and buckets' worth of rows, swap, add and write concurrently, in the weakest memory.
 //!
 //! `cargo run --release -p sim --example throughput [rounds]`
 
@@ -17,7 +17,8 @@ fn row(number: u64) -> GlobalPtr {
     GlobalPtr::new(RegionId((place % 2) as u16), 4096 + 128 * (place / 2))
 }
 
-/// Rounds of a transaction's shape: read rows, swap locks with words behind them, write rows and words.
+/// Rounds with the shape of a transaction: read rows, swap locks and read the words behind them,
+/// write rows and words.
 async fn work(env: Endpoint, own: u64, rounds: u64) {
     let mut batch = Batch::new();
     for round in 0..rounds {
@@ -42,7 +43,7 @@ async fn work(env: Endpoint, own: u64, rounds: u64) {
     }
 }
 
-/// Lets all clients work in a world of this configuration, and prints how long that took.
+/// Runs all clients in a world of this configuration and prints the elapsed time.
 fn measure(config: SimConfig, rounds: u64) {
     let config = SimConfig { compute_nodes: CLIENTS, ..config };
     let world = World::new(config.with_servers(&[1 << 16, 1 << 16]));
@@ -50,7 +51,7 @@ fn measure(config: SimConfig, rounds: u64) {
         let env = world.endpoint(world.compute_node(index));
         world.spawn_on(&env.clone(), work(env, u64::from(index), rounds));
     }
-    #[allow(clippy::disallowed_methods, reason = "this measures the simulator, it is not in it")]
+    #[allow(clippy::disallowed_methods, reason = "this measures the simulator from outside")]
     let start = std::time::Instant::now();
     world.run_until_idle();
     let per_second = world.verbs() as f64 / start.elapsed().as_secs_f64() / 1e6;

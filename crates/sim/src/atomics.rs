@@ -1,15 +1,15 @@
-//! Atomics: one access to one word, or two with a window between them.
+//! Atomics: one access to one word, or two accesses with a window between them.
 //!
-//! A card reads the word and writes it back later. It lets no other atomic in between, but plain writes and
-//! processors know nothing of that: what they write into the window is lost. So with
-//! [`crate::SimConfig::atomic_window_ns`] an atomic has two moments:
+//! A card reads the word and writes it back later. It excludes other atomics in between, but it
+//! does not exclude plain writes and processors: a value that they write into the window is lost.
+//! With [`crate::SimConfig::atomic_window_ns`] an atomic therefore has two moments:
 //!
 //! ```text
-//! start_ns   the word is read; an atomic with an open window on this word writes its own result first
+//! start_ns   the word is read; an atomic with an open window on this word writes first
 //! end_ns     the result is written, unless another atomic's start has brought that forward
 //! ```
 //!
-//! Where memory is coherent the processors' own atomics serve, and nothing falls into the window.
+//! Where memory is coherent, processors execute the atomics, and there is no window.
 
 use crate::flight::Flight;
 use crate::scheduler::Happening;
@@ -43,7 +43,7 @@ impl Core {
         start_ns + self.random.up_to(window_ns)
     }
 
-    /// An atomic reads its word, unless it was cut off or its server has died since.
+    /// Executes the read of an atomic, unless the atomic was cut off or its server has died.
     pub(crate) fn begin_atomic(&mut self, place: u32, index: u32) {
         let mut flight = self.flights.take(place);
         let is_open = self.is_carried_out(&flight, index) && self.atomic(place, &mut flight, index);
@@ -57,7 +57,7 @@ impl Core {
         self.flights.end_if_over(place);
     }
 
-    /// An atomic's window closes.
+    /// Closes an atomic's window.
     pub(crate) fn end_atomic(&mut self, place: u32, index: u32) {
         let mut flight = self.flights.take(place);
         flight.atomics -= 1;
@@ -113,7 +113,8 @@ impl Core {
         true
     }
 
-    /// Another atomic wants the word: one whose window is open there writes now.
+    /// Another atomic needs the word: if an atomic has an open window on it, that atomic writes
+    /// now.
     fn close_window(&mut self, flight: &Flight, at: GlobalPtr) {
         let Some(open) = self.open_atomics.iter().position(|open| open.at == at) else {
             return;

@@ -1,10 +1,10 @@
-//! Looking for a key in a bucket's neighbourhood.
+//! Searching for a key in a bucket's neighbourhood.
 //!
-//! What is promised beyond the words themselves, and only when the key is missing: no slot was seen
-//! earlier than the insert word, and none later than the collected-up-to word and the identity. Where memory is
-//! not coherent a single fetch cannot give that, because its words come in any order; a miss is therefore
-//! concluded from two fetches, one after the other, of which neither shows the key: the insert word is
-//! the first one's, the other two are the second one's.
+//! If the key is missing, the contract promises more than the words themselves: no slot is read
+//! before the insert word, and none after the collected-up-to word and the identity. Where memory
+//! is not coherent, one fetch cannot guarantee that, because its words arrive in any order. A miss
+//! therefore takes two consecutive fetches that both lack the key; the insert word comes from the
+//! first fetch, the collected-up-to word and the identity from the second.
 
 use crate::flight::{Flight, Phase};
 use crate::state::Core;
@@ -15,10 +15,10 @@ use layout::{VersionWord, bucket};
 /// The words before a bucket's slots in the order in which a coherent reader loads them.
 const HEADER_ORDER: [u32; 3] = [bucket::INSERT, bucket::LINK, bucket::TAGS];
 
-/// The words that a coherent reader loads after the slots, in this order: they say what a miss proves.
+/// The words that a coherent reader loads after the slots, in this order: they prove a miss.
 const PROOF_ORDER: [u32; 2] = [bucket::COLLECTED, bucket::IDENTITY];
 
-/// A `FindSlot`, taken apart.
+/// The arguments of a `FindSlot`.
 #[derive(Clone, Copy)]
 pub(crate) struct Search {
     pub(crate) geometry: SlotGeometry,
@@ -27,7 +27,7 @@ pub(crate) struct Search {
 }
 
 impl Core {
-    /// A step of looking for a key. Returns whether the result was delivered.
+    /// Executes a step of a search. Returns whether the result was delivered.
     pub(crate) fn search_step(
         &mut self,
         place: u32,
@@ -52,7 +52,8 @@ impl Core {
         }
     }
 
-    /// A step of reading the row in `slot`. Returns whether it is intact or given up as torn.
+    /// Executes a step of reading the row in `slot`. Returns whether the row is intact or was given
+    /// up as torn.
     fn slot_ended(
         &mut self,
         place: u32,
@@ -77,7 +78,7 @@ impl Core {
         false
     }
 
-    /// A coherent reader loads the header word by word, then only the slots whose tag fits.
+    /// A coherent reader loads the header word by word, then only the slots whose tag matches.
     fn header_step(&mut self, place: u32, flight: &mut Flight, index: u32, search: Search) -> bool {
         let Some(next_ns) = self.load_next(place, flight, index, Phase::Header, &HEADER_ORDER)
         else {
@@ -91,14 +92,15 @@ impl Core {
         let Some(first) = fitting.next() else {
             return self.found(place, flight, index, search, SlotRead::MISSING);
         };
-        // Slots between two that fit are read with them, and not looked at.
+        // The read includes the slots between two matching slots; the search ignores them.
         let last = fitting.next_back().unwrap_or(first);
         let words = search.geometry.slot(first)..search.geometry.slot(last + 1);
         self.next_phase(place, flight, index, Phase::Slots, words, next_ns);
         false
     }
 
-    /// A coherent reader loads what proves a miss word by word. Returns whether the result was delivered.
+    /// A coherent reader loads the words that prove a miss one by one. Returns whether the result
+    /// was delivered.
     fn proof_step(&mut self, place: u32, flight: &mut Flight, index: u32, search: Search) -> bool {
         if self.load_next(place, flight, index, Phase::Collected, &PROOF_ORDER).is_none() {
             return false;
@@ -107,7 +109,8 @@ impl Core {
         true
     }
 
-    /// Loads the next word of those that come in this order; once all have come, answers when the next access is.
+    /// Loads the next word of this order. After the last one, returns when the next access takes
+    /// place.
     fn load_next(
         &mut self,
         place: u32,
@@ -124,7 +127,7 @@ impl Core {
         None
     }
 
-    /// Looks through the slots that have landed, from `first` on.
+    /// Searches the slots that have landed, from `first` on.
     fn search_from(
         &mut self,
         place: u32,
@@ -175,7 +178,7 @@ impl Core {
         false
     }
 
-    /// The search has ended, with `found` as its result.
+    /// Ends the search with `found` as its result.
     fn found(
         &mut self,
         place: u32,
@@ -222,7 +225,8 @@ impl Search {
         is_used && words[key_at..][..key.words as usize] == *flight.batch().words(key)
     }
 
-    /// Whether a row that was read again is what was looked for, as far as one can tell.
+    /// Whether a row that was read again is torn, or still matches the key as far as its words
+    /// show.
     fn is_torn_or_fits(&self, flight: &Flight, index: u32, slot: u32) -> bool {
         let landing = &flight.landing[flight.verbs[index as usize].landing as usize..];
         let version = landing[(self.geometry.slot(slot) + VERSION) as usize];

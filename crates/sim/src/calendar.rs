@@ -1,34 +1,34 @@
-//! When something that serves one after another is busy.
+//! The busy times of a stage that serves one request after another.
 
-/// The busy times of a stage from now on. Whoever comes takes the first free time from its own moment on, in
-/// pieces if need be, so that no time is lost: a message that is entered now and arrives late does not hold up
-/// those that are entered after it and arrive before. Among those that arrive while the stage is busy, who was
-/// entered first is served first.
+/// The busy times of a stage from now on. A request takes the first free time from its arrival on,
+/// in pieces if necessary, so that no time is lost: a message that is entered now and arrives late
+/// does not delay messages that are entered later and arrive earlier. If several arrive while the
+/// stage is busy, it serves them in the order in which they were entered.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Calendar {
-    /// From and to, in picoseconds; apart from each other, in order.
+    /// Start and end of each busy time, in picoseconds; disjoint and in order.
     busy: Vec<(u64, u64)>,
-    /// How many of them are past.
+    /// The number of busy times that are past.
     past: usize,
-    /// Which of them was looked for last: who posts much at once comes to neighbouring times.
+    /// The index that the last search found; a burst of posts searches for neighbouring times.
     last: usize,
-    /// How often the stage was taken since the past was last looked at.
+    /// Requests served since the past was last cleaned up.
     taken: u32,
-    /// How much was taken in all.
+    /// The sum of all times taken.
     total_ps: u64,
 }
 
-/// How often the stage is taken until the past is looked at again: the oldest time is not at hand, and to fetch it
-/// takes as long as all the rest.
+/// The past is cleaned up after this many requests: the oldest time is not in the processor's
+/// cache, and fetching it takes as long as all the rest.
 const LOOK_EVERY: u32 = 16;
-/// How many times may be past before their room is used again.
+/// The number of past times that triggers reuse of their room.
 const PAST_MAX: usize = 256;
-/// How many busy times are passed one after another, before the rest is halved.
+/// The number of busy times to step through linearly before a binary search.
 const NEIGHBOURS: usize = 16;
 
 impl Calendar {
-    /// Takes the stage for `cost_ps` from `from_ps` on, as soon as it is free; returns when that is over. Time
-    /// before `now_ps` is forgotten: nobody comes from there any more.
+    /// Takes the stage for `cost_ps` from `from_ps` on, as soon as it is free, and returns the end.
+    /// Forgets the time before `now_ps`: no request arrives there any more.
     #[inline]
     pub(crate) fn take(&mut self, now_ps: u64, from_ps: u64, cost_ps: u64) -> u64 {
         debug_assert!(now_ps <= from_ps);
@@ -40,7 +40,7 @@ impl Calendar {
         if self.taken == LOOK_EVERY {
             self.forget_before(now_ps);
         }
-        // Most come behind all others, or soon before the last of them.
+        // Most requests come after all others, or shortly before the last of them.
         match self.busy.last_mut() {
             Some((begin_ps, end_ps)) if *begin_ps <= from_ps && from_ps <= *end_ps => {
                 *end_ps += cost_ps;
@@ -53,12 +53,11 @@ impl Calendar {
         from_ps + cost_ps
     }
 
-    /// How much was taken in all.
     pub(crate) fn total_ps(&self) -> u64 {
         self.total_ps
     }
 
-    /// Nobody comes from before `now_ps`.
+    /// Forgets times that end before `now_ps`, because no request arrives there any more.
     fn forget_before(&mut self, now_ps: u64) {
         self.taken = 0;
         while self.busy.get(self.past).is_some_and(|&(_, end_ps)| end_ps < now_ps) {
@@ -71,7 +70,8 @@ impl Calendar {
         }
     }
 
-    /// As [`Calendar::take`], between others: all time from the first piece to the last is busy then.
+    /// As [`Calendar::take`], in the gaps between other requests: afterwards all time from the
+    /// first piece to the last is busy.
     fn take_gaps(&mut self, from_ps: u64, cost_ps: u64) -> u64 {
         let first = self.first_from(from_ps);
         self.last = first;
@@ -100,7 +100,7 @@ impl Calendar {
         at_ps + left_ps
     }
 
-    /// The number of the first busy time that ends at `from_ps` or later.
+    /// The index of the first busy time that ends at `from_ps` or later.
     #[inline]
     fn first_from(&self, from_ps: u64) -> usize {
         let mut first = self.last.min(self.busy.len());
@@ -116,7 +116,7 @@ impl Calendar {
         self.busy.partition_point(|&(_, end_ps)| end_ps < from_ps)
     }
 
-    /// Puts one busy time in place of those from `first` to before `next`.
+    /// Replaces the busy times from `first` up to `next` by one.
     #[inline]
     fn merge(&mut self, first: usize, next: usize, busy: (u64, u64)) {
         match next - first {
@@ -136,7 +136,7 @@ mod tests {
     use crate::random::Random;
 
     #[test]
-    fn who_comes_together_is_served_one_after_another() {
+    fn simultaneous_requests_are_served_one_after_another() {
         let mut calendar = Calendar::default();
         assert_eq!([100, 100, 100].map(|from_ps| calendar.take(0, from_ps, 9)), [109, 118, 127]);
         assert_eq!(calendar.take(0, 120, 9), 136, "one that comes meanwhile waits");
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_entered_early_and_comes_late_holds_up_nobody() {
+    fn an_early_entry_that_arrives_late_delays_no_other() {
         let mut calendar = Calendar::default();
         assert_eq!(calendar.take(0, 1000, 100), 1100);
         assert_eq!(calendar.take(0, 10, 20), 30, "long before");
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_past_is_forgotten() {
+    fn past_times_are_forgotten() {
         let mut calendar = Calendar::default();
         for time_ps in 0..100_000 {
             assert_eq!(

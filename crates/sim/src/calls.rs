@@ -1,4 +1,4 @@
-//! Calls on their way: delivered late, sometimes twice, answered once.
+//! Calls under way: delivered late, sometimes twice, answered once.
 
 use crate::fault::FaultKind;
 use crate::links::Post;
@@ -20,34 +20,34 @@ struct Call {
     target: NodeId,
     service: ServiceId,
     request: Rc<[u8]>,
-    /// Messages under way and handlers at work.
+    /// Messages under way and handlers that are running.
     pending: u32,
-    /// Its request arrives nowhere after this moment: its sender died, or the connection is lost.
+    /// The request does not arrive after this moment: its sender died, or the connection was lost.
     cut_ns: u64,
-    /// The connection was lost meanwhile: no answer gets back to the caller.
+    /// The connection was lost meanwhile: no answer reaches the caller.
     is_lost: bool,
-    /// Sent by the service, not yet arrived.
+    /// The answer that the service has sent, until it arrives.
     answer: Option<Answer>,
-    /// Arrived at the caller.
+    /// The answer that has arrived at the caller.
     outcome: Option<Answer>,
     waker: Option<Waker>,
     is_abandoned: bool,
 }
 
-/// What a node must do with a request: run this handler.
+/// A request that a node must execute with this handler.
 pub(crate) struct Request {
     pub(crate) target: NodeId,
     pub(crate) service: ServiceId,
     pub(crate) request: Rc<[u8]>,
 }
 
-/// All calls, and what the nodes remember of them.
+/// All calls, and the nodes' records of answered calls.
 pub(crate) struct Calls {
     calls: BTreeMap<u64, Call>,
     posted: u64,
     sessions: u64,
     records: Vec<AnswerRecord>,
-    /// Calls whose handler is at work: the record knows only those that were answered.
+    /// Calls whose handler is running; the record has only answered calls.
     handled: BTreeSet<(NodeId, CallId)>,
 }
 
@@ -62,24 +62,24 @@ impl Calls {
         }
     }
 
-    /// A session that no other endpoint uses. A session has one call at a time, because the record
-    /// takes a later call as the sign that the caller has given up on the earlier one.
+    /// Draws a session that no other endpoint uses. A session has one call at a time, because the
+    /// record takes a later call as the sign that the caller has given up on the earlier one.
     pub(crate) fn session(&mut self) -> u64 {
         self.sessions += 1;
         self.sessions
     }
 
-    /// A node loses its memory of the answers that it gave.
+    /// A node loses its record of the answers that it gave.
     fn forget(&mut self, node: NodeId) {
         self.records[usize::from(node.0)] = AnswerRecord::default();
     }
 
-    /// Number of calls that somebody waits for.
+    /// Number of calls with a waiting caller.
     pub(crate) fn count(&self) -> usize {
         self.calls.values().filter(|call| !call.is_abandoned && call.outcome.is_none()).count()
     }
 
-    /// Forgets a call when nobody waits for it and no message is under way.
+    /// Forgets a call when no caller waits for it and no message is under way.
     fn settle(&mut self, number: u64) {
         let call = &self.calls[&number];
         if call.pending == 0 && call.is_abandoned {
@@ -93,7 +93,7 @@ impl Calls {
 }
 
 impl Core {
-    /// A node begins anew and has answered nothing yet.
+    /// A restarted node has answered nothing yet.
     pub(crate) fn forget_answers(&mut self, node: NodeId) {
         self.calls.forget(node);
     }
@@ -142,8 +142,8 @@ impl Core {
         number
     }
 
-    /// Sends a message about a call. Where no link lets it pass in time, or nobody is there, the caller
-    /// gives up.
+    /// Sends a message about a call. If no link lets it pass in time, or the target is dead, the
+    /// caller gives up.
     fn send_message(
         &mut self,
         number: u64,
@@ -163,7 +163,8 @@ impl Core {
         self.queue.push(transit.served_ns, message);
     }
 
-    /// A request arrives. Returns what to handle, unless it is a repeat or nobody is there.
+    /// A request arrives. Returns the work for the handler, unless the request is a repeat or the
+    /// node is dead.
     pub(crate) fn request_arrives(&mut self, number: u64) -> Option<Request> {
         self.trace.event(self.now_ns, "arrived call", number);
         let call = self.calls.get(number);
@@ -255,7 +256,7 @@ impl Core {
         }
     }
 
-    /// The services of `target` died: whoever waits for them will not be answered.
+    /// The services of `target` died: their callers get no answer.
     pub(crate) fn fail_calls_to(&mut self, target: NodeId) {
         let handled = std::mem::take(&mut self.calls.handled);
         let (lost, kept) = handled.into_iter().partition(|(node, _)| *node == target);
@@ -277,8 +278,8 @@ impl Core {
         }
     }
 
-    /// A connection is lost: requests that are under way over it arrive before `cut_ns` or not at all, and
-    /// their callers hear nothing any more, whatever the handlers do.
+    /// A connection is lost: requests that are under way over it arrive before `cut_ns` or not at
+    /// all, and their callers get no answer, whether the handlers run or not.
     pub(crate) fn lose_calls(&mut self, from: NodeId, to: NodeId, cut_ns: u64, by: FaultKind) {
         let goes_over =
             |call: &Call| call.from == from && call.target == to && call.outcome.is_none();
@@ -304,7 +305,7 @@ impl Core {
         }
     }
 
-    /// The answer, once it has arrived; until then `waker` is kept.
+    /// Returns the answer once it has arrived; until then keeps `waker`.
     pub(crate) fn poll_call(&mut self, number: u64, waker: &Waker) -> Option<Answer> {
         let call = self.calls.get(number);
         if call.outcome.is_none() {
@@ -317,7 +318,7 @@ impl Core {
         outcome
     }
 
-    /// Nobody waits for the answer any more.
+    /// The caller does not wait for the answer any more.
     pub(crate) fn abandon_call(&mut self, number: u64) {
         let call = self.calls.get(number);
         call.is_abandoned = true;

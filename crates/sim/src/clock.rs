@@ -1,21 +1,21 @@
-//! The clocks of nodes: they may jump ahead, and run fast or slow; none ever goes back.
+//! The clocks of nodes: they may jump ahead and run fast or slow; they never go back.
 
 /// Parts per million of a clock that runs true.
 const MILLION: i64 = 1_000_000;
 
-/// A node's clock: what it shows is a straight line from some moment on.
+/// A node's clock: a linear function of virtual time from some moment on.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Clock {
     /// The moment in virtual time, in nanoseconds.
     since_ns: u64,
-    /// What the clock showed then.
+    /// The clock's value at `since_ns`.
     shown_ns: u64,
-    /// What it gains, in parts per million.
+    /// The clock's drift, in parts per million.
     drift: i64,
 }
 
 impl Clock {
-    /// What the clock shows at `now_ns`.
+    /// The clock's value at `now_ns`.
     #[inline]
     pub(crate) fn shows(&self, now_ns: u64) -> u64 {
         let passed_ns = now_ns - self.since_ns;
@@ -38,12 +38,11 @@ impl Clock {
         self.since_ns.saturating_add(takes_ns).max(now_ns)
     }
 
-    /// Jumps ahead.
     pub(crate) fn jump(&mut self, by_ns: u64, now_ns: u64) {
         *self = Self { since_ns: now_ns, shown_ns: self.shows(now_ns) + by_ns, ..*self };
     }
 
-    /// Gains `parts_per_million` from now on.
+    /// From now on the clock drifts by `parts_per_million`.
     pub(crate) fn set_drift(&mut self, parts_per_million: i32, now_ns: u64) {
         let drift = i64::from(parts_per_million);
         assert!(-MILLION < drift && drift <= MILLION, "a clock goes on, at most twice too fast");

@@ -1,4 +1,4 @@
-//! What a simulated world is made of, and how hostile it is.
+//! The configuration of a simulated world, and how hostile it is.
 
 use crate::fault::{FaultKind, FaultRate, PlannedFault};
 use crate::machine::Machines;
@@ -8,7 +8,7 @@ use crate::verbs::{Kind, kind};
 use fabric::Verb;
 use std::collections::BTreeMap;
 
-/// Times are drawn from here, every value equally likely.
+/// An interval of times; draws are uniform.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Interval {
     /// Shortest, in nanoseconds.
@@ -18,7 +18,7 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// From `min_ns` to `max_ns`, both included.
+    /// From `min_ns` to `max_ns`, both inclusive.
     pub const fn new(min_ns: u64, max_ns: u64) -> Self {
         assert!(min_ns <= max_ns);
         Self { min_ns, max_ns }
@@ -31,46 +31,47 @@ impl Interval {
 }
 
 /// Promises of the fabric's contract that this world breaks, to show that a protocol relies on them
-/// and that its tests notice. All are kept by default. `docs/assumptions.md` says of each what rests on it.
+/// and that its tests notice. The default keeps all promises. `docs/assumptions.md` lists what
+/// relies on each.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct BrokenPromises {
-    /// A word is written whole. Broken, its lower half comes first.
+    /// A word is written whole. If broken, its lower half is written first.
     pub whole_words: bool,
     /// A write takes effect before anything posted after it to the same server.
     pub write_before_later: bool,
     /// An atomic takes effect before a later read or atomic to the same server.
     pub atomic_before_later: bool,
-    /// What comes after a fence starts when all before it is complete.
+    /// Verbs after a fence start when all verbs before it are complete.
     pub fence: bool,
     /// Rows are delivered untorn.
     pub untorn_rows: bool,
-    /// A bucket's miss comes with words that fit. Broken, it is concluded from one fetch; where memory is
-    /// coherent, the insert word is read last.
+    /// The words that a missing key returns are consistent. If broken, one fetch is taken as proof
+    /// of a miss; where memory is coherent, the insert word is read last.
     pub fitting_misses: bool,
-    /// A write that is complete is seen by every later verb. Broken, some are seen later.
+    /// Every later verb sees a completed write. If broken, some see it later.
     pub visible_when_complete: bool,
-    /// No atomic falls between the read and the write of another one on the same word. Shows with
-    /// [`SimConfig::atomic_window_ns`].
+    /// No atomic falls between the read and the write of another atomic on the same word. Takes
+    /// effect with [`SimConfig::atomic_window_ns`].
     pub atomics_exclude: bool,
-    /// A swap that fails writes nothing. Broken, it writes back what it found. Shows with
-    /// [`SimConfig::atomic_window_ns`].
+    /// A failed swap writes nothing. If broken, it writes back the value that it read. Takes effect
+    /// with [`SimConfig::atomic_window_ns`].
     pub failed_swap_writes_nothing: bool,
-    /// Where memory is coherent, no plain write falls into an atomic either. Shows with
+    /// Where memory is coherent, no plain write falls into an atomic either. Takes effect with
     /// [`SimConfig::atomic_window_ns`].
     pub atomics_with_cpu: bool,
-    /// A repeated call is answered once. Broken, its handler runs again.
+    /// A repeated call is answered once. If broken, its handler runs again.
     pub answered_once: bool,
-    /// Verbs own their buffers until they complete. Broken, whoever drops a future gets the buffer back
-    /// and uses it for something else.
+    /// Verbs own their buffers until they complete. If broken, a caller that drops a future gets
+    /// the buffer back and reuses it.
     pub buffers_until_complete: bool,
-    /// A completion that is delivered twice completes nothing else. Shows with
+    /// A completion that is delivered twice completes nothing else. Takes effect with
     /// [`FaultKind::DuplicateCompletion`].
     pub completes_once: bool,
-    /// Where servers carry out verbs, the words of a verb are touched at one moment.
+    /// If servers execute verbs, they touch all words of a verb at one moment.
     pub one_moment: bool,
 }
 
-/// In which order a verb's words are touched.
+/// The order in which a verb's words are touched.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Tearing {
     /// All at one moment.
@@ -81,16 +82,16 @@ pub enum Tearing {
     AnyOrder,
 }
 
-/// Who carries out verbs.
+/// The processor that executes verbs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Carrier {
     /// Network cards: memory is not coherent with processors, and rows carry checksums.
     #[default]
     Card,
-    /// The processors of those who post them: memory is coherent, and rows are guarded by their version word.
+    /// The processors of the callers: memory is coherent, and the version word guards each row.
     Caller,
-    /// The processor of each memory server, one verb after another: memory is coherent, and the words of a verb
-    /// are touched at one moment.
+    /// The processor of each memory server, one verb after another: memory is coherent, and all
+    /// words of a verb are touched at one moment.
     Server,
 }
 
@@ -101,103 +102,111 @@ impl Carrier {
     }
 }
 
-/// A run: with the same configuration the same program leaves the same trace, byte for byte.
+/// The configuration of a run: with the same configuration the same program leaves the same trace,
+/// byte for byte.
 #[derive(Clone, Debug)]
 pub struct SimConfig {
     /// Seed of all randomness.
     pub seed: u64,
-    /// Names the run in messages, next to its seed.
+    /// The name of the run in messages, next to its seed.
     pub scenario: String,
-    /// Words of each memory server's region; region n lives on node n. Default: one of 1 Mi words.
+    /// Words of each memory server's region; region n is on node n. Default: one region of 1 Mi
+    /// words.
     pub server_words: Vec<u64>,
-    /// Nodes without a region; they follow the memory servers. Default 4.
+    /// Nodes without a region; their numbers follow those of the memory servers. Default 4.
     pub compute_nodes: u16,
-    /// From posting to the first word of a read. Default 600 to 1500 ns.
+    /// Time from posting to the first word of a read. Default 600 to 1500 ns.
     pub read_ns: Interval,
-    /// From posting to the first word of a write. Default 500 to 1500 ns.
+    /// Time from posting to the first word of a write. Default 500 to 1500 ns.
     pub write_ns: Interval,
-    /// From posting to the effect of an atomic. Default 700 to 1800 ns.
+    /// Time from posting to the effect of an atomic. Default 700 to 1800 ns.
     pub atomic_ns: Interval,
-    /// From the last effect of a batch to its completion. Default 400 to 1200 ns.
+    /// Time from the last effect of a batch to its completion. Default 400 to 1200 ns.
     pub answer_ns: Interval,
-    /// One way of a call. Default 1500 to 4000 ns.
+    /// Time of one message of a call. Default 1500 to 4000 ns.
     pub call_ns: Interval,
-    /// A verb's words spread over up to this many nanoseconds each. Default 30.
+    /// A verb spreads over up to this many nanoseconds per word. Default 30.
     pub word_ns: u64,
-    /// Who carries out verbs. Default: cards.
+    /// The processor that executes verbs. Default: cards.
     pub carrier: Carrier,
-    /// In which order a verb's words are touched, where servers do not carry them out. Default: any.
+    /// The order in which a verb's words are touched, unless servers execute verbs. Default: any.
     pub tearing: Tearing,
-    /// Whether verbs of a batch to one server take effect in the order of posting, all of them, and not
-    /// only where the contract says so. Default no.
+    /// Whether all verbs of a batch to one server take effect in the order of posting, and not only
+    /// those that the contract orders. Default no.
     pub in_posting_order: bool,
-    /// Whether all that a batch asks of one server before its next fence takes effect at one moment, in the
-    /// order of posting, when the last of it does. For worlds that tell how fast something is: it costs the simulator
-    /// least, and excludes weak memory and what is made of it. Default no.
+    /// Whether all verbs of a batch to one server up to the next fence take effect at one moment,
+    /// in the order of posting, when the last of them would. For worlds that measure speed: this is
+    /// the cheapest mode for the simulator, and excludes weak memory and the options that rely on
+    /// it. Default no.
     pub parts_at_once: bool,
-    /// Whether what a batch asks of one server before its next fence is posted as one list: cores of
-    /// [`SimConfig::machines`] pay [`hardware::Core::post_more_ps`] for all of it but the first. Default no.
+    /// Whether all verbs of a batch to one server up to the next fence are posted as one list:
+    /// cores of [`SimConfig::machines`] pay [`hardware::Core::post_more_ps`] for each verb but the
+    /// first. Default no.
     pub posts_lists: bool,
-    /// So many queue pairs to each server, less than 65,536, are shared by the endpoints of a node, as by those of one thread. Default 0:
-    /// each endpoint has its own.
+    /// Number of queue pairs to each server, less than 65,536, that the endpoints of a node share,
+    /// like endpoints of one thread. Default 0: each endpoint has its own.
     pub queue_pairs: u32,
-    /// So many cores of each machine only post and poll for the endpoints of its compute nodes, which hand them what they
-    /// post; each of these cores has one queue pair to each server. It needs [`SimConfig::machines`], with more cores than
-    /// that. Default 0: who posts has a core of its machine for it.
+    /// Number of cores of each machine that only post and poll, on behalf of the endpoints of its
+    /// compute nodes. Each of these cores has one queue pair to each server. Needs
+    /// [`SimConfig::machines`] with more cores than that. Default 0: each thread posts on its own
+    /// core.
     pub communicators: u32,
-    /// An atomic writes its word up to this much later than it reads it, and loses what plain writes leave
-    /// there meanwhile; not where memory is coherent. Default 0.
+    /// Upper bound of the time between an atomic's read and its write of the word; plain writes in
+    /// between are lost. No effect where memory is coherent. Default 0.
     pub atomic_window_ns: u64,
-    /// One segment of a batch in so many completes long after its last effect. Default 0: none.
+    /// One in this many segments of a batch completes long after its last effect. Default 0: none.
     pub late_completion_one_in: u32,
-    /// How long. Default 0 to 50 us.
+    /// The delay of a late completion. Default 0 to 50 us.
     pub late_completion_ns: Interval,
-    /// One verb in so many takes [`SimConfig::slow_verb_factor`] as long. Default 0: none.
+    /// One in this many verbs takes [`SimConfig::slow_verb_factor`] times as long. Default 0: none.
     pub slow_verb_one_in: u32,
-    /// How much longer. Default 20.
+    /// The slow-down of a slow verb. Default 20.
     pub slow_verb_factor: u64,
-    /// From being woken to running, for a task. Default 0 to 200 ns.
+    /// Time from a task's wake-up to its next run. Default 0 to 200 ns.
     pub wake_ns: Interval,
-    /// How long a task stands back that yields. Default 50 to 500 ns.
+    /// Time for which a task that yields backs off. Default 50 to 500 ns.
     pub yield_ns: Interval,
-    /// One call in so many arrives twice. Default 0: none.
+    /// One in this many calls arrives twice. Default 0: none.
     pub duplicate_call_one_in: u32,
-    /// One batch in so many loses its connection: it ends as unreachable, and what it had not done
-    /// then may or may not happen. Default 0: none.
+    /// One in this many batches loses its connection: it ends as unreachable, and its remaining
+    /// effects may or may not take place. Default 0: none.
     pub lost_batch_one_in: u32,
-    /// One arrival at a failure point in so many is held for a time. Default 0: none.
+    /// One in this many arrivals at a failure point is held for a time. Default 0: none.
     pub reach_delay_one_in: u32,
-    /// How long. Default 0 to 20 us.
+    /// The time for which an arrival is held. Default 0 to 20 us.
     pub reach_delay_ns: Interval,
-    /// How long after the error a verb happens that is late by [`FaultKind::LateVerb`]. Default 0 to 2 ms.
+    /// The delay of a verb after the error, under [`FaultKind::LateVerb`]. Default 0 to 2 ms.
     pub late_verb_ns: Interval,
-    /// What cards and links are able to do. Default: anything, at once.
+    /// The capacity of cards and links. Default: unlimited.
     pub network: Option<Network>,
-    /// Which nodes are on one machine, and share its card and its cores, which then take time; that needs a
-    /// network. Default: each node has a card, and each task a core that only posts and polls.
+    /// The assignment of nodes to machines. Nodes of one machine share its card and its cores, and
+    /// cores then take time; this needs a network. Default: each node has a card, and each task has
+    /// a core that only posts and polls.
     pub machines: Option<Machines>,
     /// Cores of each node; 0: as many as tasks. Default 0.
     pub cores: u16,
-    /// Time on a core that a task takes between two awaits. Default none.
+    /// Core time of a task between two awaits. Default none.
     pub core_cost_ns: Interval,
-    /// When verbs and calls to a dead node end as unreachable; `None`: never. Default 1 ms.
+    /// Time after which verbs and calls to a dead node end as unreachable; `None`: never. Default 1
+    /// ms.
     pub unreachable_after_ns: Option<u64>,
-    /// Whoever knew a memory server before it was started again is refused for ever, as by another identity and
-    /// another key; else it is refused once, and learns of them by that. Default false.
+    /// Whether a restarted memory server refuses every process that knew it before, for ever, as a
+    /// server with another identity and another key would. Otherwise it refuses each such process
+    /// once, which thereby learns of the restart. Default false.
     pub restarted_are_strangers: bool,
-    /// Faults that happen by chance, by kind. Default none.
+    /// Random faults, by kind. Default none.
     pub faults: BTreeMap<FaultKind, FaultRate>,
-    /// Faults that happen for certain. Default none.
+    /// Planned faults. Default none.
     pub plan: Vec<PlannedFault>,
-    /// Guards that are removed, see [`fabric::Env::mutant`]. Default none.
+    /// Guards to remove, see [`fabric::Env::mutant`]. Default none.
     pub mutants: Vec<&'static str>,
-    /// Promises that are broken. Default none.
+    /// Promises to break. Default none.
     pub broken: BrokenPromises,
-    /// Whether every event is written down. Default no.
+    /// Whether to record every event as text. Default no.
     pub trace: bool,
-    /// A run that lasts longer in virtual time has gone wrong. Default 1000 s.
+    /// Limit of a run's virtual time; a longer run fails. Default 1000 s.
     pub time_limit_ns: u64,
-    /// A run of more events has gone wrong. Default 200 million.
+    /// Limit of a run's events; a longer run fails. Default 200 million.
     pub event_limit: u64,
 }
 
@@ -256,8 +265,8 @@ impl SimConfig {
         Self { seed, ..Self::default() }
     }
 
-    /// A world in which nothing takes time but the hardware: so many memory servers, each with `words` words, and compute
-    /// nodes, and memory that is not weak. For experiments that tell how fast something is.
+    /// A world of memory servers with `words` words each, and compute nodes, in which only hardware
+    /// takes time and memory is not weak. For experiments that measure speed.
     pub fn on_hardware(
         seed: u64,
         network: Network,
@@ -282,8 +291,8 @@ impl SimConfig {
         }
     }
 
-    /// A world as hostile as the contract allows without faults. Each kind of hostility is on or off
-    /// by the seed, so that runs differ in kind and not only in noise.
+    /// A world as hostile as the contract allows without faults. The seed switches each kind of
+    /// hostility on or off, so that runs differ in kind and not only in noise.
     pub fn hostile(seed: u64) -> Self {
         let mut random = Random::new(seed, 0x0b5e);
         let mut config = Self { scenario: String::from("hostile"), ..Self::new(seed) };
@@ -310,7 +319,7 @@ impl SimConfig {
         config
     }
 
-    /// Draws how weak memory is.
+    /// Draws the options of weak memory.
     fn weaken_memory(&mut self, random: &mut Random) {
         self.tearing = match random.up_to(7) {
             0 => Tearing::None,
@@ -332,12 +341,12 @@ impl SimConfig {
         Self { scenario: scenario.into(), ..self }
     }
 
-    /// The same run with verbs carried out by `carrier`.
+    /// The same run with verbs executed by `carrier`.
     pub fn carried_by(self, carrier: Carrier) -> Self {
         Self { carrier, ..self }
     }
 
-    /// Whether what excludes weak memory comes without it.
+    /// Panics if `parts_at_once` is combined with an option that it excludes.
     pub(crate) fn ensure_parts(&self) {
         let are_weak = self.broken != BrokenPromises::default()
             || self.atomic_window_ns > 0
@@ -350,7 +359,7 @@ impl SimConfig {
         );
     }
 
-    /// From posting to the effect of `verb`, beside what the network takes.
+    /// Time from posting to the effect of `verb`, without the network.
     pub(crate) fn usual_ns(&self, verb: &Verb) -> Interval {
         match kind(verb) {
             Kind::Read => self.read_ns,
@@ -359,7 +368,7 @@ impl SimConfig {
         }
     }
 
-    /// Whether the machines fit the rest; returns how many there are.
+    /// Panics unless the machines match the other options; returns the number of machines.
     pub(crate) fn ensure_machines(&self, node_count: u16) -> usize {
         let Some(machines) = &self.machines else {
             assert!(self.communicators == 0, "communicators are cores of machines: configure some");
@@ -377,7 +386,7 @@ impl SimConfig {
         machines.count()
     }
 
-    /// In which order a verb's words are touched.
+    /// The order in which a verb's words are touched.
     pub(crate) fn words_come(&self) -> Tearing {
         let is_serial = self.carrier == Carrier::Server && !self.broken.one_moment;
         if is_serial { Tearing::None } else { self.tearing }
@@ -394,7 +403,7 @@ impl SimConfig {
         self
     }
 
-    /// The same run with faults of `kind` by chance.
+    /// The same run with random faults of `kind`.
     pub fn with_fault(mut self, kind: FaultKind, rate: FaultRate) -> Self {
         self.faults.insert(kind, rate);
         self

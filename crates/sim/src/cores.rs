@@ -1,17 +1,18 @@
-//! The cores of nodes in virtual time: what a task costs between two awaits, and waits for.
+//! The cores of nodes in virtual time: the core time of a task between two awaits, and its waiting
+//! for a core.
 //!
-//! A woken task takes the core of its node that is free first, in the order of waking, for a time drawn from
-//! [`crate::SimConfig::core_cost_ns`]; what it does becomes effective at the end of that time. Without a
-//! number of cores there are as many as tasks.
+//! A woken task takes the core of its node that is free first, in the order of waking, for a time
+//! drawn from [`crate::SimConfig::core_cost_ns`]; its actions take effect at the end of that time.
+//! Without a configured number of cores there are as many as tasks.
 
 use crate::config::SimConfig;
 use crate::scheduler::{Happening, TaskId};
 use crate::state::Core;
 
-/// When each core of each node is free again.
+/// The time at which each core of each node is free again.
 pub(crate) struct Cores {
     free_ns: Vec<Vec<u64>>,
-    /// Whether running takes time at all.
+    /// Whether running takes time.
     pub(crate) take_time: bool,
 }
 
@@ -24,7 +25,7 @@ impl Cores {
         }
     }
 
-    /// Takes the core of `node` that is free first for `cost_ns`; returns when that is over.
+    /// Takes the core of `node` that is free first for `cost_ns`; returns the end.
     fn take(&mut self, node: usize, now_ns: u64, cost_ns: u64) -> u64 {
         let Some(free_ns) = self.free_ns[node].iter_mut().min() else {
             return now_ns + cost_ns;

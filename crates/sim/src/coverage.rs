@@ -1,22 +1,22 @@
-//! How often each fault had an effect, and each failure point was reached.
+//! Counters: how often each fault had an effect, and how often each failure point was reached.
 
 use crate::fault::FaultKind;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// The counts of a run, or of many.
+/// The counts of one run or of several.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Coverage {
-    /// Every kind of fault, with how often one had an effect.
+    /// For every kind of fault, how often one had an effect.
     pub faults: BTreeMap<FaultKind, u64>,
-    /// Failure points, with how often they were reached.
+    /// For each failure point, how often it was reached.
     pub reached: BTreeMap<&'static str, u64>,
-    /// Failure points, with how often somebody died there.
+    /// For each failure point, how often a process died there.
     pub killed: BTreeMap<&'static str, u64>,
 }
 
 impl Coverage {
-    /// Adds what another run has counted.
+    /// Adds the counts of another run.
     pub fn add(&mut self, other: &Self) {
         add(&mut self.faults, &other.faults);
         add(&mut self.reached, &other.reached);

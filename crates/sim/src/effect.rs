@@ -1,12 +1,12 @@
-//! Verbs that take effect at one moment: what they do to words, and what they bring.
+//! Verbs that take effect at one moment: their effect on words, and their results.
 
 use crate::memory::Memory;
 use fabric::{ALWAYS_WRITTEN_END, Batch, SlotGeometry, SlotRead, Span, Verb};
 use layout::row::{Cover, HEADER, LINK, VERSION, checksum, is_intact};
 use layout::{GlobalPtr, VersionWord, bucket};
 
-/// Carries out `verb`, all of it at this moment. Returns whether a card would have to fetch the words once
-/// more, because one fetch does not prove that a key is missing.
+/// Executes `verb` at this moment. Returns whether a card would have to fetch the words once more,
+/// because one fetch does not prove that a key is missing.
 pub(crate) fn take_effect(
     memory: &mut Memory,
     batch: &mut Batch,
@@ -58,7 +58,8 @@ pub(crate) fn take_effect(
     false
 }
 
-/// Writes the image of a row: all but its header, and without its link unless that is covered.
+/// Writes the image of a row: all but its header, and without its link unless the image covers
+/// that.
 fn write_image(
     memory: &mut Memory,
     batch: &mut Batch,
@@ -79,13 +80,13 @@ fn write_image(
         let always = LINK as usize..words.min(ALWAYS_WRITTEN_END) as usize;
         row[always.clone()].copy_from_slice(&image[always]);
     }
-    // Where memory is not coherent, whoever writes has all words, because they are in the checksum.
+    // Where memory is not coherent, the writer has all words, because the checksum covers them.
     let first = if coherent { first.max(LINK + 1) } else { LINK + 1 };
     let rest = first.min(words) as usize..words as usize;
     row[rest.clone()].copy_from_slice(&image[rest]);
 }
 
-/// Looks for a key in a bucket. Returns whether it is missing and that is not proved by one fetch.
+/// Searches for a key in a bucket. Returns whether it is missing and one fetch does not prove that.
 fn find_slot(
     memory: &Memory,
     batch: &mut Batch,

@@ -22,7 +22,7 @@ struct Own {
     counters: Counters,
     node: NodeId,
     group: u32,
-    /// Sessions without a call under way, and the last sequence number of each.
+    /// Sessions without a call under way, with the last sequence number of each.
     idle_sessions: RefCell<Vec<CallId>>,
 }
 
@@ -44,7 +44,6 @@ impl Endpoint {
         DynEnv::new(self)
     }
 
-    /// The node this endpoint is bound to.
     pub fn node(&self) -> NodeId {
         self.0.node
     }
@@ -54,20 +53,20 @@ impl Endpoint {
         self.0.shared.core.borrow().is_dead(self.0.group)
     }
 
-    /// Writes a line into the trace, if there is one; nothing else happens by it.
+    /// Adds a line to the trace, if the run records one; has no other effect.
     pub fn note(&self, what: std::fmt::Arguments<'_>) {
         let core = &mut *self.0.shared.core.borrow_mut();
         core.trace.note(core.now_ns, self.0.node, what);
     }
 
-    /// The task takes its core for `duration_ns` from now on: what it posts later leaves later, its clock goes on, and
-    /// others of its machine wait; a sleep of nothing waits until that is over. Only where the world has
-    /// [`crate::Machines`]; else computing takes no time.
+    /// The task occupies its core for `duration_ns` from now on: its later posts leave later, its
+    /// clock advances, and other tasks of its machine wait; a sleep of 0 ns waits for the end of
+    /// that time. Only in worlds with [`crate::Machines`]; otherwise computing takes no time.
     pub fn compute_ns(&self, duration_ns: u64) {
         self.0.shared.core.borrow_mut().turns.spend(duration_ns * NANOSECOND_PS);
     }
 
-    /// As [`Endpoint::compute_ns`], for so many rows that are read or written otherwise than by verbs of rows.
+    /// As [`Endpoint::compute_ns`], for `count` rows that are read or written without row verbs.
     pub fn compute_rows(&self, count: u64) {
         self.0.shared.core.borrow_mut().pay_for_rows(count);
     }
@@ -94,7 +93,7 @@ impl Endpoint {
         Answered { own: &self.0, id, number }
     }
 
-    /// A memory server of a cluster has no region but its own, and nobody whom it could ask for another.
+    /// A memory server of a cluster has only its own region and cannot reach others.
     fn ensure_in_reach(&self, batch: &Batch) {
         let core = self.0.shared.core.borrow();
         let node = self.0.node;
@@ -111,7 +110,7 @@ impl Endpoint {
         );
     }
 
-    /// Waits for ever if the endpoint was killed: somebody outside its group uses it.
+    /// Waits for ever if the endpoint was killed: a task outside its group uses it.
     async fn die_if_killed(&self) {
         if self.is_killed() {
             std::future::pending().await
@@ -246,7 +245,7 @@ impl Env for Endpoint {
     }
 }
 
-/// Waits for a batch. Dropped before, it leaves the batch to the world, which carries it out.
+/// Waits for a batch. If it is dropped earlier, the world still executes the batch.
 struct Completion<'a> {
     shared: &'a Shared,
     counters: &'a Counters,

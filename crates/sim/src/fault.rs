@@ -1,24 +1,25 @@
-//! What can go wrong in a simulated world: the kinds of faults, single faults, plans and rates of them.
+//! The faults of a simulated world: kinds, single faults, plans and rates.
 
 use crate::config::Interval;
 use layout::NodeId;
 use std::fmt;
 
-/// Every kind of fault that a world knows. A gate can ask for each: [`crate::World::coverage`] counts
-/// how often it had an effect.
+/// Every kind of fault. A test gate can require each kind: [`crate::World::coverage`] counts how
+/// often it had an effect.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum FaultKind {
     /// A node dies with its processes, its services and its memory. Counted per crash.
     NodeCrash,
     /// A process dies. Counted per process, those of crashed nodes included.
     ProcessKill,
-    /// A process stops running for a while; what it has posted still happens. Counted when something that
-    /// it would have done waits.
+    /// A process stops running for a while; its posted verbs still take effect. Counted when an
+    /// action of the process is delayed.
     ProcessPause,
-    /// A process that was paused wakes up and goes on as if nothing had been. Counted when it posts.
+    /// A process that was paused wakes up and continues as if nothing had happened. Counted when it
+    /// posts.
     Zombie,
-    /// The processes of a node are members no more, whether they live or not: what they post from then on is
-    /// refused by all memory servers. Counted per verb and call.
+    /// The processes of a node lose their membership, alive or not: all memory servers refuse what
+    /// they post from then on. Counted per verb and call.
     Fence,
     /// A process is held at a failure point. Counted per hold.
     Hold,
@@ -26,15 +27,17 @@ pub enum FaultKind {
     LinkDelay,
     /// All batches under way between two nodes end as unreachable. Counted per batch.
     ConnectionLoss,
-    /// Nothing passes from one node to another. Counted per batch and call that it stopped or held up.
+    /// Nothing passes from one node to another. Counted per batch and call that it stopped or
+    /// delayed.
     OneWayPartition,
     /// Nothing passes between two sets of nodes. Counted as a one-way partition.
     FullPartition,
-    /// A batch is carried out, but its owner learns only that the server cannot be reached.
+    /// A batch is executed, but its owner only learns that the server is unreachable.
     LostCompletion,
-    /// A verb happens after its owner was told that the server cannot be reached. Counted per verb.
+    /// A verb takes effect after its owner learned that the server is unreachable. Counted per
+    /// verb.
     LateVerb,
-    /// A completion is delivered a second time. Counted when it was dropped for this reason.
+    /// A completion is delivered a second time. Counted when the repeat is dropped.
     DuplicateCompletion,
     /// A call arrives a second time. Counted per call.
     DuplicateCall,
@@ -44,18 +47,17 @@ pub enum FaultKind {
     ClockJump,
     /// A node's clock runs fast or slow. Counted per change.
     ClockDrift,
-    /// A memory server says that its memory is full. Counted per refusal.
+    /// A memory server reports that its memory is full. Counted per refusal.
     MemoryFull,
-    /// A node comes back with the memory that it had. Counted per restart.
+    /// A node restarts with the memory that it had. Counted per restart.
     RestartWithMemory,
-    /// A node comes back with empty memory. Counted per restart.
+    /// A node restarts with empty memory. Counted per restart.
     RestartWithoutMemory,
-    /// A verb to an earlier life of a node is refused. Counted per verb.
+    /// A verb to an earlier incarnation of a node is refused. Counted per verb.
     StaleKey,
 }
 
 impl FaultKind {
-    /// All kinds.
     pub const ALL: [Self; 21] = [
         Self::NodeCrash,
         Self::ProcessKill,
@@ -107,12 +109,12 @@ impl FaultKind {
         }
     }
 
-    /// The kind with this name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// Whether a rate of this kind counts nanoseconds; else it counts batches, or arrivals at failure points.
+    /// Whether a rate of this kind is in nanoseconds; otherwise in batches, or in arrivals at
+    /// failure points.
     pub const fn is_timed(self) -> bool {
         !matches!(
             self,
@@ -120,9 +122,9 @@ impl FaultKind {
         )
     }
 
-    /// Whether faults of this kind can be drawn at random. The others are the consequence of something
-    /// else, have a field of their own in [`crate::SimConfig`], or leave a node that only a scenario can
-    /// furnish again.
+    /// Whether faults of this kind can be drawn at random. The others are the consequence of
+    /// another fault, have a field of their own in [`crate::SimConfig`], or leave a node that only
+    /// a scenario can set up again.
     pub const fn has_rate(self) -> bool {
         !matches!(
             self,
@@ -136,7 +138,8 @@ impl FaultKind {
         )
     }
 
-    /// Whether a database needs code to recover from it: dead owners hold locks, memory is to be found again.
+    /// Whether a database needs code to recover from it: dead owners hold locks, and memory must be
+    /// found again.
     pub const fn needs_recovery(self) -> bool {
         matches!(self, Self::NodeCrash | Self::ProcessKill | Self::RestartWithMemory)
     }
@@ -148,134 +151,96 @@ impl fmt::Display for FaultKind {
     }
 }
 
-/// What a restarted node finds.
+/// The state of a restarted node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Memory {
-    /// Its region, its services and their records of answers as they were.
+    /// Its region, its services and its records of answers are unchanged.
     Kept,
-    /// A zeroed region with a fresh header, no services, no records.
+    /// Its region is zeroed with a fresh header; services and records are gone.
     Lost,
 }
 
-/// One thing that goes wrong. Durations are of virtual time; `u64::MAX` is for ever.
+/// One fault. Durations are in virtual time; `u64::MAX` is for ever.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Fault {
     /// [`FaultKind::NodeCrash`].
-    Crash {
-        /// Who dies.
-        node: NodeId,
-    },
-    /// A crash, if the node is alive, and its next life: region keys of the earlier one are stale.
-    Restart {
-        /// Who comes back.
-        node: NodeId,
-        /// With what.
-        memory: Memory,
-    },
-    /// [`FaultKind::ProcessPause`] of all processes of a node, its services included. Its memory still
-    /// answers verbs.
-    Pause {
-        /// Who stops.
-        node: NodeId,
-        /// For how long.
-        lasts_ns: u64,
-    },
-    /// [`FaultKind::Fence`] for all processes that are on a node now; those that start there later are others.
+    Crash { node: NodeId },
+    /// A crash, if the node is alive, and then a restart: region keys of the earlier incarnation
+    /// are stale.
+    Restart { node: NodeId, memory: Memory },
+    /// [`FaultKind::ProcessPause`] of all processes of a node, its services included. Its memory
+    /// still answers verbs.
+    Pause { node: NodeId, lasts_ns: u64 },
+    /// [`FaultKind::Fence`] for all processes that are on the node now; processes that start there
+    /// later are members.
     Fence {
-        /// Who is a member no more.
+        /// The node whose processes lose their membership.
         node: NodeId,
     },
     /// [`FaultKind::LinkDelay`].
     LinkDelay {
-        /// From here
         from: NodeId,
-        /// to there
         to: NodeId,
-        /// messages take so much longer,
+        /// The additional time of each message.
         delay_ns: Interval,
-        /// for this long.
         lasts_ns: u64,
     },
-    /// [`FaultKind::ConnectionLoss`]: of each verb under way from one node to the other the words that
-    /// were not yet touched are lost from some moment on.
+    /// [`FaultKind::ConnectionLoss`]: for each verb under way from one node to the other, the words
+    /// that were not yet touched are lost from some moment on.
     ConnectionLoss {
-        /// Whose batches end.
+        /// The node whose batches end.
         from: NodeId,
-        /// The server they went to.
+        /// The server of those batches.
         to: NodeId,
     },
-    /// [`FaultKind::OneWayPartition`]. What is posted meanwhile arrives after it, if it ends before the
-    /// sender gives up.
-    OneWayPartition {
-        /// From here
-        from: NodeId,
-        /// nothing gets there,
-        to: NodeId,
-        /// for this long.
-        lasts_ns: u64,
-    },
+    /// [`FaultKind::OneWayPartition`]. Messages posted meanwhile arrive afterwards, if the
+    /// partition ends before the sender gives up.
+    OneWayPartition { from: NodeId, to: NodeId, lasts_ns: u64 },
     /// [`FaultKind::FullPartition`].
     FullPartition {
-        /// These nodes are cut off from all others,
+        /// The nodes that are cut off from all others.
         nodes: Vec<NodeId>,
-        /// for this long.
         lasts_ns: u64,
     },
-    /// [`FaultKind::LostCompletion`] of the batch that it is planned for.
+    /// [`FaultKind::LostCompletion`] of the batch that the plan names.
     LostCompletion,
-    /// [`FaultKind::LateVerb`]: the batch that it is planned for ends as unreachable, and each of its
-    /// writes and atomics happens in time or after that, up to [`crate::SimConfig::late_verb_ns`] later.
+    /// [`FaultKind::LateVerb`]: the batch that the plan names ends as unreachable, and each of its
+    /// writes and atomics takes effect in time or up to [`crate::SimConfig::late_verb_ns`] later.
     LateVerb,
-    /// [`FaultKind::DuplicateCompletion`] of the batch that it is planned for.
+    /// [`FaultKind::DuplicateCompletion`] of the batch that the plan names.
     DuplicateCompletion,
     /// [`FaultKind::GreyCard`].
     GreyCard {
-        /// Whose card,
         node: NodeId,
-        /// how many times slower,
+        /// How many times slower the card is.
         factor: u64,
-        /// for how long.
         lasts_ns: u64,
     },
-    /// [`FaultKind::ClockJump`]. Sleepers whose moment was jumped over wake at once.
-    ClockJump {
-        /// Whose clock
-        node: NodeId,
-        /// jumps ahead by so much.
-        by_ns: u64,
-    },
+    /// [`FaultKind::ClockJump`]. Sleepers whose moment the clock jumped over wake at once.
+    ClockJump { node: NodeId, by_ns: u64 },
     /// [`FaultKind::ClockDrift`].
     ClockDrift {
-        /// Whose clock
         node: NodeId,
-        /// gains so many microseconds per second, or loses them.
+        /// Microseconds that the clock gains per second, or loses if negative.
         parts_per_million: i32,
     },
     /// [`FaultKind::MemoryFull`].
     MemoryFull {
-        /// Which memory server hands out nothing,
+        /// The memory server that refuses to hand out memory.
         node: NodeId,
-        /// for how long.
         lasts_ns: u64,
     },
-    /// At a failure point: whoever arrives dies, with its process.
+    /// At a failure point: the process that arrives dies.
     KillArriving,
-    /// At a failure point: the node of whoever arrives crashes.
+    /// At a failure point: the node of the process that arrives crashes.
     CrashArriving,
-    /// At a failure point: whoever arrives is held.
-    HoldArriving {
-        /// For how long.
-        lasts_ns: u64,
-    },
-    /// At a failure point: the process of whoever arrives is paused.
-    PauseArriving {
-        /// For how long.
-        lasts_ns: u64,
-    },
+    /// At a failure point: the task that arrives is held.
+    HoldArriving { lasts_ns: u64 },
+    /// At a failure point: the process that arrives is paused.
+    PauseArriving { lasts_ns: u64 },
 }
 
 impl Fault {
-    /// Of which kind it is.
     pub const fn kind(&self) -> FaultKind {
         match self {
             Self::Crash { .. } | Self::CrashArriving => FaultKind::NodeCrash,
@@ -299,12 +264,12 @@ impl Fault {
         }
     }
 
-    /// Whether it happens to a batch, so that its plan must name one.
+    /// Whether it affects a batch, so that its plan must name one.
     pub const fn is_of_batches(&self) -> bool {
         matches!(self, Self::LostCompletion | Self::LateVerb | Self::DuplicateCompletion)
     }
 
-    /// Whether it happens to whoever arrives at a failure point, so that its plan must name one.
+    /// Whether it affects an arrival at a failure point, so that its plan must name the point.
     pub const fn is_of_arrivals(&self) -> bool {
         matches!(
             self,
@@ -321,13 +286,12 @@ impl Fault {
 pub enum When {
     /// At this virtual time, in nanoseconds.
     At(u64),
-    /// At the posting of this batch; all batches of a world are counted from 1.
+    /// At the posting of this batch; all batches of a world are numbered from 1.
     Batch(u64),
     /// At an arrival at a failure point.
     Point {
-        /// The point's name.
         name: String,
-        /// Which arrival, counted from 1.
+        /// The number of the arrival, from 1.
         nth: u64,
     },
 }
@@ -335,22 +299,20 @@ pub enum When {
 /// A fault and its moment.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PlannedFault {
-    /// When.
     pub when: When,
-    /// What.
     pub fault: Fault,
 }
 
 impl PlannedFault {
-    /// The reason why this can never happen as it stands, in one sentence.
+    /// Explains in one sentence why this fault can never happen; `Ok` otherwise.
     pub fn check(&self) -> Result<(), String> {
         let kind = self.fault.kind();
         match &self.when {
             _ if self.fault.is_of_batches() && !matches!(self.when, When::Batch(_)) => {
-                Err(format!("a planned {kind} names its batch"))
+                Err(format!("a planned {kind} must name its batch"))
             }
             _ if self.fault.is_of_arrivals() && !matches!(self.when, When::Point { .. }) => {
-                Err(format!("a planned {kind} of whoever arrives names a failure point"))
+                Err(format!("a planned {kind} of arrivals must name a failure point"))
             }
             When::Batch(0) => Err(format!("the batch of a planned {kind} is counted from 1")),
             When::Point { nth: 0, .. } => {
@@ -361,32 +323,30 @@ impl PlannedFault {
     }
 }
 
-/// Whom random faults happen to.
+/// The targets of random faults.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Victims {
-    /// Any node.
     #[default]
     All,
-    /// Memory servers.
     Servers,
-    /// Compute nodes.
     Clients,
 }
 
-/// How often a kind of fault happens by chance.
+/// How often a random fault of a kind happens.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FaultRate {
-    /// Mean virtual time between two in nanoseconds, where [`FaultKind::is_timed`]; else once in so many
-    /// batches, or for [`FaultKind::ProcessKill`] arrivals at failure points. 0 is never.
+    /// Mean virtual time between two faults in nanoseconds, if [`FaultKind::is_timed`]; otherwise
+    /// one fault per this many batches, or for [`FaultKind::ProcessKill`] arrivals at failure
+    /// points. 0 is never.
     pub every: u64,
-    /// How long each lasts, where it is something that lasts.
+    /// The duration of each fault, if it has one.
     pub lasts_ns: Interval,
-    /// To whom it happens, where it happens to a node. Only memory servers are ever full.
+    /// The targets, if the fault affects a node. Only memory servers run out of memory.
     pub victims: Victims,
 }
 
 impl FaultRate {
-    /// One every `every`, lasting up to `lasts_ns`, to anybody.
+    /// One fault per `every`, lasting up to `lasts_ns`, on any node.
     pub const fn new(every: u64, lasts_ns: u64) -> Self {
         Self { every, lasts_ns: Interval::new(1, lasts_ns), victims: Victims::All }
     }

@@ -1,4 +1,4 @@
-//! A posted batch on its way: from posting through its fenced segments to its completion.
+//! A posted batch under way: from posting through its fenced segments to its completion.
 
 use crate::fault::{Fault, FaultKind};
 use crate::memory::Moments;
@@ -8,37 +8,37 @@ use fabric::{Batch, FabricError, Verb};
 use layout::{GlobalPtr, NodeId};
 use std::task::Waker;
 
-/// What stands in a buffer that its owner uses for something else.
+/// The content of a buffer that its owner has reused.
 const SPOILT: u64 = 0x5901_1753_5901_1753;
 
-/// How far a verb has come.
+/// The progress of a verb.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct VerbState {
-    /// The first moment at which it may touch a word.
+    /// The first moment at which the verb may touch a word.
     pub(crate) start_ns: u64,
-    /// The last moment at which it touches a word, as far as it is planned.
+    /// The last moment at which the verb touches a word, as far as it is planned.
     pub(crate) end_ns: u64,
-    /// It touches nothing after this moment: its owner died, or its connection.
+    /// The verb touches nothing after this moment: its owner died, or its connection was lost.
     pub(crate) cut_ns: u64,
-    /// The accesses that are under way: when,
+    /// The moments of the accesses that are under way.
     pub(crate) moments: Moments,
-    /// which word of the verb's range is their first,
+    /// The first word of those accesses, within the verb's range.
     pub(crate) first: u32,
-    /// and how many they are.
+    /// The number of those accesses.
     pub(crate) words: u32,
-    /// What they belong to.
+    /// The phase of those accesses.
     pub(crate) phase: Phase,
-    /// A read whose words are looked up when the segment is back.
+    /// A read whose words are looked up when the segment returns.
     pub(crate) is_open: bool,
     /// The neighbourhood was read a second time, because the key was missing at first.
     pub(crate) is_again: bool,
-    /// Tries to read a row untorn.
+    /// Attempts to read a row untorn.
     pub(crate) attempts: u32,
-    /// Where the verb's words land before they are good, in the flight's landing area.
+    /// Where the verb's words land, in the flight's landing area, before they are known to be good.
     pub(crate) landing: u32,
-    /// The slot of a bucket that is being read; or the step through its header.
+    /// The slot of a bucket that is being read, or the step through its header.
     pub(crate) slot: u32,
-    /// How many times the verb went over the network once more.
+    /// How many times the verb was sent over the network again.
     pub(crate) wave: u32,
     /// The slot that holds the key, or [`fabric::SlotRead::MISSING`].
     pub(crate) found: u64,
@@ -48,21 +48,20 @@ pub(crate) struct VerbState {
     pub(crate) insert: u64,
 }
 
-/// Steps of the verbs that take more than one.
+/// The phases of verbs that take more than one.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) enum Phase {
-    /// All words of a verb that needs one step; or all words of a neighbourhood.
+    /// All words of a verb that needs one phase, or all words of a neighbourhood.
     #[default]
     Words,
-    /// The version before a coherent row.
+    /// The version word, before a coherent row.
     RowBefore,
-    /// A row's words.
     Row,
-    /// The version after a coherent row.
+    /// The version word, after a coherent row.
     RowAfter,
     /// The words before a coherent bucket's slots, one after another.
     Header,
-    /// The slots of a coherent bucket whose tag fits.
+    /// The slots of a coherent bucket whose tag matches.
     Slots,
     /// A coherent bucket's collected-up-to word, after its slots.
     Collected,
@@ -74,44 +73,46 @@ pub(crate) struct Flight {
     pub(crate) node: NodeId,
     pub(crate) group: u32,
     pub(crate) verbs: Vec<VerbState>,
-    /// First verb that is not yet posted.
+    /// The first verb that is not yet posted.
     pub(crate) next_verb: u32,
-    /// First verb of the current segment.
+    /// The first verb of the current segment.
     pub(crate) first_verb: u32,
-    /// When it was posted.
+    /// The posting time of the current segment.
     segment_ns: u64,
-    /// When all its verbs have ended, as far as is known.
+    /// The time at which all its verbs have ended, as far as is known.
     pub(crate) end_ns: u64,
-    /// When their answers have come through the network.
+    /// The time at which the verbs' answers have come through the network.
     pub(crate) back_ns: u64,
-    /// No card had to do with it.
+    /// No card takes part.
     pub(crate) is_local: bool,
-    /// Its owner is told at this moment that the server cannot be reached, though verbs may still happen.
-    pub(crate) told_ns: u64,
-    /// Verbs of the current segment that go on phase by phase.
+    /// At this moment the owner learns that the server is unreachable, although verbs may still
+    /// take effect.
+    pub(crate) unreachable_ns: u64,
+    /// Verbs of the current segment that proceed phase by phase.
     pub(crate) busy: u32,
     /// Atomics, or parts, that have not yet taken effect.
     pub(crate) atomics: u32,
-    /// Nothing of this batch happens after this moment: its owner died, or its connection.
+    /// No verb of this batch takes effect after this moment: its owner died, or its connection was
+    /// lost.
     pub(crate) cut_ns: u64,
     pub(crate) posted_ns: u64,
-    /// Tells the batches of a place apart.
+    /// Distinguishes the batches that use the same place one after another.
     pub(crate) number: u32,
-    /// Restarts of nodes before it was posted.
+    /// Restarts of nodes before the posting.
     pub(crate) life: u32,
     loses_completion: bool,
     completes_twice: bool,
     pub(crate) failure: Option<FabricError>,
     pub(crate) landing: Vec<u64>,
-    /// Reads that rows or misses needed in addition.
+    /// Additional reads for torn rows or missing keys.
     pub(crate) extra_reads: Vec<(GlobalPtr, u32)>,
-    /// How many of those the network has carried, where parts take effect at once.
+    /// How many of the additional reads the network has carried, if parts take effect at once.
     pub(crate) fetched_again: usize,
-    /// How many round trips those took: all of one wave are posted together.
+    /// Round trips of the additional reads: all reads of one wave are posted together.
     pub(crate) extra_waves: u32,
     is_done: bool,
     is_abandoned: bool,
-    /// Nobody looks at it any more but its own atomics.
+    /// Only its own atomics still refer to it.
     is_over: bool,
     waker: Option<Waker>,
 }
@@ -129,7 +130,7 @@ impl Flight {
             end_ns: 0,
             back_ns: 0,
             is_local: true,
-            told_ns: u64::MAX,
+            unreachable_ns: u64::MAX,
             busy: 0,
             atomics: 0,
             is_over: false,
@@ -150,13 +151,13 @@ impl Flight {
         }
     }
 
-    /// The next segment is posted.
+    /// Posts the next segment.
     pub(crate) fn begin_segment(&mut self, now_ns: u64) {
         self.first_verb = self.next_verb;
         (self.segment_ns, self.end_ns) = (now_ns, now_ns);
     }
 
-    /// Its verbs to `node` touch nothing after `cut_ns`.
+    /// Verbs to `node` touch nothing after `cut_ns`.
     fn cut_to(&mut self, node: NodeId, cut_ns: u64) {
         for index in 0..self.next_verb {
             if self.verb(index).target().region().0 == node.0 {
@@ -166,13 +167,12 @@ impl Flight {
         }
     }
 
-    /// Whether a verb that was posted goes to `node`.
+    /// Whether a posted verb goes to `node`.
     fn goes_to(&self, node: NodeId) -> bool {
         let goes_there = |verb: &Verb| *verb != Verb::Fence && verb.target().region().0 == node.0;
         self.batch().verbs()[..self.next_verb as usize].iter().any(goes_there)
     }
 
-    /// The batch's verb `index`.
     #[inline]
     pub(crate) fn verb(&self, index: u32) -> Verb {
         self.batch().verbs()[index as usize]
@@ -189,13 +189,14 @@ impl Flight {
         self.batch.as_ref().expect("a flight carries its batch until it is taken")
     }
 
-    /// Where the batch's first verb goes.
+    /// The target of the batch's first verb.
     fn first_target(&self) -> NodeId {
         let target = self.batch().verbs().first().map_or(GlobalPtr::NULL, Verb::target);
         NodeId(target.region().0)
     }
 
-    /// The verb just chosen as the card takes it: a read of rows together with those that go on where it ends.
+    /// The verb as the card executes it: a read of rows together with the reads that continue where
+    /// it ends.
     pub(crate) fn with_continuations(&self, verb: &Verb) -> Verb {
         let Verb::ReadRow { from, at, words, .. } = *verb else {
             return *verb;
@@ -211,7 +212,7 @@ impl Flight {
     }
 }
 
-/// All flights. A place is empty only while its flight is being worked on.
+/// All flights. A place is empty only while its flight is being processed.
 #[derive(Default)]
 pub(crate) struct Flights {
     places: Vec<Option<Box<Flight>>>,
@@ -233,7 +234,7 @@ impl Flights {
         self.places[flight as usize].as_mut().expect("nobody else works on this flight")
     }
 
-    /// A place and an empty flight for it, with the room of an earlier one.
+    /// Returns a place and an empty flight for it, reusing the memory of an earlier one.
     fn begin(&mut self) -> (u32, Box<Flight>) {
         let Some(place) = self.free.pop() else {
             self.places.push(None);
@@ -253,7 +254,7 @@ impl Flights {
         self.end_if_over(place);
     }
 
-    /// A place is free when its owner is gone and all atomics have taken effect.
+    /// Frees a place when its owner is gone and all atomics have taken effect.
     pub(crate) fn end_if_over(&mut self, place: u32) {
         let flight = self.get(place);
         if flight.is_over && flight.atomics == 0 {
@@ -268,14 +269,13 @@ impl Flights {
         flights.filter(|flight| flight.batch.is_some() && !flight.is_done)
     }
 
-    /// Number of batches on their way.
     pub(crate) fn count(&self) -> usize {
         self.places.len() - self.free.len()
     }
 }
 
 impl Core {
-    /// Posts a batch. Nobody but the flight touches it until it completes.
+    /// Posts a batch. The flight owns it until it completes.
     pub(crate) fn post(&mut self, batch: Batch, node: NodeId, group: u32) -> u32 {
         let (place, mut flight) = self.flights.begin();
         if !self.config.parts_at_once {
@@ -293,8 +293,9 @@ impl Core {
             match fault {
                 Fault::LostCompletion => flight.loses_completion = true,
                 Fault::LateVerb => {
-                    let told_ns = self.config.unreachable_after_ns.map(|ns| self.now_ns + ns);
-                    flight.told_ns = told_ns.unwrap_or(u64::MAX);
+                    let unreachable_ns =
+                        self.config.unreachable_after_ns.map(|ns| self.now_ns + ns);
+                    flight.unreachable_ns = unreachable_ns.unwrap_or(u64::MAX);
                 }
                 Fault::DuplicateCompletion => flight.completes_twice = true,
                 other => self.inject(&other),
@@ -318,7 +319,7 @@ impl Core {
         }
     }
 
-    /// Some moment between now and the end of all that is usually under way, or never.
+    /// Draws a moment between now and the end of all that is usually under way, or never.
     fn draw_cut_ns(&mut self) -> u64 {
         let longest_ns = self.config.write_ns.max_ns + 64 * self.config.word_ns;
         match self.random.up_to(3) {
@@ -328,7 +329,8 @@ impl Core {
         }
     }
 
-    /// All verbs of the current segment come to their end: plans when its owner hears of it.
+    /// All verbs of the current segment have ended or are planned: plans the moment at which the
+    /// owner learns of it.
     pub(crate) fn plan_landing(&mut self, place: u32, flight: &mut Flight) {
         let answer_ns = self.config.answer_ns.draw(&mut self.random);
         let crossing_ns = self.answer_crossing_ns(flight);
@@ -344,12 +346,13 @@ impl Core {
         self.queue.push(time_ns, Happening::Landed { flight: place, number: flight.number });
     }
 
-    /// All verbs of a segment are carried out: the way back of their completion, which may be lost on it.
+    /// All verbs of a segment were executed: the time of their completion's way back, on which it
+    /// may be lost.
     fn answer_crossing_ns(&mut self, flight: &mut Flight) -> u64 {
         if flight.failure.is_some() {
             return 0;
         }
-        if flight.told_ns != u64::MAX {
+        if flight.unreachable_ns != u64::MAX {
             flight.failure = Some(FabricError::Unreachable(flight.first_target()));
             return 0;
         }
@@ -375,7 +378,7 @@ impl Core {
         longest_ns
     }
 
-    /// The owner hears of the end of a segment. What it hears a second time is dropped.
+    /// The owner learns of the end of a segment. A repeated completion is dropped.
     pub(crate) fn landed(&mut self, place: u32, number: u32) {
         let mut flight = self.flights.take(place);
         let is_another = flight.number != number && !self.completes_early(&flight);
@@ -407,7 +410,8 @@ impl Core {
         self.complete(place, number);
     }
 
-    /// A segment is back. Returns whether something in it must be read once more, which is on its way then.
+    /// A segment is back. Returns whether some read must be repeated; the repetition is then under
+    /// way.
     fn goes_on(&mut self, place: u32, flight: &mut Flight) -> bool {
         if self.config.parts_at_once {
             return self.fetch_again(place, flight);
@@ -419,24 +423,25 @@ impl Core {
         !are_over
     }
 
-    /// A segment has ended, and its thread posts the one behind the fence.
+    /// A segment has ended, and its thread posts the next one, behind the fence.
     fn post_next_segment(&mut self, place: u32, flight: Box<Flight>) {
         let node = flight.node;
         let is_local = flight.is_local;
         self.flights.put(place, flight);
-        self.aside(node, |core| {
+        self.run_without_task(node, |core| {
             core.pay_for_polling(node, is_local);
             core.post_segment(place);
         });
     }
 
-    /// Whether the completion of another batch is taken for this one's, because that promise is broken.
+    /// Whether the completion of another batch is taken for this one's, because that promise is
+    /// broken.
     fn completes_early(&self, flight: &Flight) -> bool {
         let is_at_rest = flight.busy == 0 && flight.atomics == 0 && flight.batch.is_some();
         self.config.broken.completes_once && is_at_rest
     }
 
-    /// The batch is complete: its owner runs.
+    /// The batch is complete: its owner is woken.
     fn complete(&mut self, place: u32, number: u32) {
         let flight = self.flights.get(place);
         flight.is_done = true;
@@ -454,8 +459,8 @@ impl Core {
         }
     }
 
-    /// The batch, once it has completed; until then `waker` is kept. Reads it needed in addition are
-    /// put into `extra`.
+    /// Returns the batch once it has completed; until then keeps `waker`. Adds the additional reads
+    /// to `extra`.
     pub(crate) fn poll_flight(
         &mut self,
         place: u32,
@@ -470,7 +475,7 @@ impl Core {
         let (node, is_local) = (flight.node, flight.is_local);
         let result = match flight.failure.take() {
             None => Ok(flight.batch.take().expect("a completed batch is taken once")),
-            // What has not happened yet may still happen: the batch stays.
+            // Pending verbs may still take effect: the batch stays.
             Some(failure) => Err(failure),
         };
         extra.reset();
@@ -487,9 +492,9 @@ impl Core {
         Some(result)
     }
 
-    /// The owner dropped its future: the batch goes on alone.
+    /// The owner dropped its future: the batch continues without it.
     pub(crate) fn abandon(&mut self, place: u32) {
-        // A place is empty here only when this thread unwinds from a bug in the world itself.
+        // The place is empty here only if this thread unwinds from a bug in the world itself.
         let Some(flight) = &mut self.flights.places[place as usize] else {
             return;
         };
@@ -503,8 +508,8 @@ impl Core {
         }
     }
 
-    /// A connection is lost: what is under way from one node to the other stops at some moment, and its
-    /// owners learn that the server cannot be reached.
+    /// A connection is lost: the verbs under way from one node to the other stop at some moment,
+    /// and their owners learn that the server is unreachable.
     pub(crate) fn cut_connection(&mut self, from: NodeId, to: NodeId, by: FaultKind) {
         let cut_ns = self.draw_cut_ns();
         for flight in self.flights.under_way().filter(|flight| flight.node == from) {
@@ -518,7 +523,7 @@ impl Core {
         self.lose_calls(from, to, cut_ns, by);
     }
 
-    /// What `from` says to `to` gets lost: completions and answers that are under way never arrive.
+    /// Messages from `from` to `to` are lost: completions and answers under way never arrive.
     pub(crate) fn lose_answers(&mut self, from: NodeId, to: NodeId, by: FaultKind) {
         for flight in self.flights.under_way().filter(|flight| flight.node == to) {
             if flight.goes_to(from) && flight.failure.is_none() {
@@ -529,7 +534,7 @@ impl Core {
         self.lose_calls(to, from, u64::MAX, by);
     }
 
-    /// A server died: what it has not done yet never happens.
+    /// A server died: its pending verbs never take effect.
     pub(crate) fn fail_flights_to(&mut self, node: NodeId) {
         let now_ns = self.now_ns;
         for flight in self.flights.under_way() {
@@ -546,7 +551,7 @@ impl Core {
         }
     }
 
-    /// A server begins its next life: whoever has posted something in the earlier one is refused.
+    /// A server restarts: verbs that were posted to its earlier incarnation are refused.
     pub(crate) fn refuse_flights_to(&mut self, node: NodeId) {
         for flight in self.flights.under_way().filter(|flight| flight.goes_to(node)) {
             flight.failure.get_or_insert(FabricError::Unreachable(node));
@@ -554,7 +559,7 @@ impl Core {
         }
     }
 
-    /// The owner of flights died: each goes on, stops at some moment, or stops now.
+    /// The owner of flights died: each flight continues, stops at some moment, or stops now.
     pub(crate) fn cut_flights(&mut self, group: u32) {
         for place in 0..self.flights.places.len() as u32 {
             let flight = self.flights.get(place);

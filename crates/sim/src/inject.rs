@@ -1,4 +1,5 @@
-//! Faults as they happen: planned, by chance, and at failure points; and how often each had an effect.
+//! Fault injection: planned faults, random faults, and faults at failure points, with counters of
+//! their effects.
 
 use crate::config::{Interval, SimConfig};
 use crate::fault::{Fault, FaultKind, FaultRate, PlannedFault, Victims, When};
@@ -7,13 +8,13 @@ use crate::state::Core;
 use layout::NodeId;
 use std::collections::BTreeMap;
 
-/// Longest additional delay of a link that is slow by chance.
+/// The longest random additional delay of a link.
 const DELAY_NS_MAX: u64 = 200_000;
-/// Most by which a card is slower by chance.
+/// The largest random slow-down factor of a card.
 const GREY_FACTOR_MAX: u64 = 64;
-/// Longest jump of a clock by chance.
+/// The longest random jump of a clock.
 const JUMP_NS_MAX: u64 = 50_000_000;
-/// Most that a clock gains or loses by chance, in parts per million.
+/// The largest random drift of a clock, in parts per million.
 const DRIFT_MAX: u64 = 100_000;
 
 /// A kind of fault that happens again and again.
@@ -23,13 +24,14 @@ struct Recurring {
     next_ns: u64,
 }
 
-/// Plans, chances and counts.
+/// The plans, the rates and the counters.
 pub(crate) struct Injector {
-    /// Chance has dice of its own: a run without one of its faults is otherwise drawn alike.
+    /// Random faults have a generator of their own: a run with one fault fewer draws everything
+    /// else alike.
     random: Random,
     recurring: Vec<Recurring>,
     next_ns: u64,
-    /// Chances per batch.
+    /// Faults of batches, each with its rate.
     of_batches: Vec<(Fault, u32)>,
     kill_one_in: u32,
     /// Planned faults by moment; at one moment, in the order of planning.
@@ -58,7 +60,7 @@ impl Injector {
         injector
     }
 
-    /// Faults by chance happen at these rates from now on.
+    /// From now on random faults happen at these rates.
     pub(crate) fn start(&mut self, rates: &BTreeMap<FaultKind, FaultRate>, now_ns: u64) {
         self.recurring.clear();
         self.of_batches.clear();
@@ -82,13 +84,13 @@ impl Injector {
         self.find_next();
     }
 
-    /// When the next fault happens, by plan or by chance.
+    /// The time of the next fault, planned or random.
     #[inline]
     pub(crate) fn next_ns(&self) -> u64 {
         self.next_ns
     }
 
-    /// A fault of this kind had an effect.
+    /// Counts an effect of a fault of this kind.
     #[inline]
     pub(crate) fn count(&mut self, kind: FaultKind) {
         self.counts[kind as usize] += 1;
@@ -98,12 +100,12 @@ impl Injector {
         FaultKind::ALL.into_iter().map(|kind| (kind, self.counts[kind as usize])).collect()
     }
 
-    /// What has happened by chance, as a plan.
+    /// The random faults so far, as a plan.
     pub(crate) fn happened(&self) -> &[PlannedFault] {
         &self.happened
     }
 
-    /// Time until the next fault of a rate.
+    /// Draws the time until the next fault of a rate.
     fn pause_ns(&mut self, rate: FaultRate) -> u64 {
         1 + self.random.up_to(2 * rate.every)
     }
@@ -114,25 +116,25 @@ impl Injector {
         self.next_ns = moments.chain(by_plan).min().unwrap_or(u64::MAX);
     }
 
-    /// Whether faults are planned, for which the world waits.
+    /// Whether faults are planned, for which the world must run on.
     pub(crate) fn is_waited_for(&self) -> bool {
         !self.planned.is_empty()
     }
 
-    /// No more plans and chances.
+    /// Drops all plans and rates.
     fn stop(&mut self) {
         self.recurring.clear();
         self.of_batches.clear();
         self.kill_one_in = 0;
         self.by_batch.clear();
-        // Who has crashed still comes back.
+        // A crashed node still restarts as planned.
         self.planned.retain(|_, fault| matches!(fault, Fault::Restart { .. }));
         self.find_next();
     }
 }
 
 impl Core {
-    /// Enters a fault for its moment.
+    /// Adds a fault to the plan.
     pub(crate) fn plan_fault(&mut self, planned: &PlannedFault) {
         if let Err(reason) = planned.check() {
             panic!("{reason}");
@@ -152,7 +154,7 @@ impl Core {
         }
     }
 
-    /// The moment of a fault has come.
+    /// The time of a fault has come.
     pub(crate) fn inject_next(&mut self) {
         self.now_ns = self.injector.next_ns;
         match self.injector.planned.first_entry() {
@@ -165,10 +167,10 @@ impl Core {
         }
     }
 
-    /// Does what a fault says, now.
+    /// Injects a fault now.
     ///
     /// # Panics
-    /// If the fault happens to batches or arrivals: those have their own ways.
+    /// If the fault affects a batch or an arrival: those are injected where they happen.
     pub(crate) fn inject(&mut self, fault: &Fault) {
         self.trace.event(self.now_ns, fault.kind().name(), 0);
         let until = |lasts_ns: u64| self.now_ns.saturating_add(lasts_ns);
@@ -236,7 +238,7 @@ impl Core {
         self.plan_timers_again(node);
     }
 
-    /// The fault that chance has chosen for this moment.
+    /// Injects the random fault whose time has come.
     fn inject_by_chance(&mut self) {
         let now_ns = self.now_ns;
         let recurring = &self.injector.recurring;
@@ -261,7 +263,7 @@ impl Core {
         self.injector.happened.push(end);
     }
 
-    /// A fault of `kind`, if there is anybody for it.
+    /// Draws a fault of `kind`; `None` if there is no target.
     fn draw(&mut self, kind: FaultKind, rate: FaultRate) -> Option<Fault> {
         let servers = self.memory.region_count() as u64;
         let nodes = self.nodes.len() as u64;
@@ -305,7 +307,7 @@ impl Core {
         Some(fault)
     }
 
-    /// What happens to the batch that is posted now.
+    /// The faults of the batch that is posted now.
     #[inline]
     pub(crate) fn faults_of_batch(&mut self, number: u64) -> Vec<Fault> {
         if self.injector.of_batches.is_empty() && self.injector.by_batch.is_empty() {
@@ -359,7 +361,8 @@ impl Core {
         hold_ns
     }
 
-    /// No fault happens any more, links heal, the paused go on, clocks run true, memory is handed out.
+    /// Ends all faults: links heal, paused processes continue, clocks run true, and memory is
+    /// available.
     pub(crate) fn stop_faults(&mut self) {
         self.injector.stop();
         self.points.forget_plan();

@@ -1,4 +1,5 @@
-//! What can be done to a world from outside: faults, planned or at once, and what they came to.
+//! The interface for injecting faults into a world, planned or at once, and for reading their
+//! counters.
 
 use crate::coverage::Coverage;
 use crate::env::AsEndpoint;
@@ -9,41 +10,41 @@ use layout::NodeId;
 use std::collections::BTreeMap;
 
 impl World {
-    /// Kills the group of whoever arrives at `point` as the `nth`, counted from 1. In a service's handler
-    /// that is all services of its node, whose memory still answers verbs.
+    /// Kills the group of the `nth` arrival at `point`, counted from 1. In a service's handler that
+    /// is all services of its node; the node's memory still answers verbs.
     pub fn kill_at(&self, point: &str, nth: u64) {
         self.core(|core| core.points.plan(point, nth, Fault::KillArriving));
     }
 
-    /// Kills the node of whoever arrives at `point` as the `nth`, with its memory.
+    /// Kills the node of the `nth` arrival at `point`, with its memory.
     pub fn kill_node_at(&self, point: &str, nth: u64) {
         self.core(|core| core.points.plan(point, nth, Fault::CrashArriving));
     }
 
-    /// Holds whoever arrives at `point` as the `nth` for a while.
+    /// Holds the `nth` arrival at `point` for a while.
     pub fn hold_at(&self, point: &str, nth: u64, duration_ns: u64) {
         self.core(|core| {
             core.points.plan(point, nth, Fault::HoldArriving { lasts_ns: duration_ns })
         });
     }
 
-    /// Pauses the process of whoever arrives at `point` as the `nth`.
+    /// Pauses the process of the `nth` arrival at `point`.
     pub fn pause_at(&self, point: &str, nth: u64, duration_ns: u64) {
         self.core(|core| {
             core.points.plan(point, nth, Fault::PauseArriving { lasts_ns: duration_ns });
         });
     }
 
-    /// Does what `fault` says, now.
+    /// Injects `fault` now.
     ///
     /// # Panics
-    /// If the fault happens to a batch or to whoever arrives at a failure point: see [`World::plan`].
+    /// If the fault affects a batch or an arrival at a failure point: see [`World::plan`].
     pub fn inject(&self, fault: &Fault) {
         self.core(|core| core.inject(fault));
         self.bury_unless_driven();
     }
 
-    /// Enters a fault for its moment; one in the past happens next.
+    /// Adds a fault to the plan; a fault in the past happens next.
     ///
     /// # Panics
     /// If [`PlannedFault::check`] refuses it.
@@ -51,12 +52,12 @@ impl World {
         self.core(|core| core.plan_fault(planned));
     }
 
-    /// Stops the process of `env` until it is resumed. What it has posted still happens.
+    /// Stops the process of `env` until it is resumed. Its posted verbs still take effect.
     pub fn pause(&self, env: &impl AsEndpoint) {
         self.core(|core| core.pause_group(env.endpoint().group(), u64::MAX));
     }
 
-    /// Lets a paused process go on: it does now what it would have done meanwhile.
+    /// Resumes a paused process: it now does everything that was delayed.
     pub fn resume(&self, env: &impl AsEndpoint) {
         self.core(|core| core.resume_group(env.endpoint().group()));
     }
@@ -66,18 +67,19 @@ impl World {
         self.core(|core| core.links.heal(from, to));
     }
 
-    /// From now on faults happen by chance at these rates, in place of those of [`crate::SimConfig::faults`]:
-    /// for runs that begin when everything has been set up.
+    /// From now on random faults happen at these rates, which replace those of
+    /// [`crate::SimConfig::faults`]: for runs whose faults begin after the set-up.
     ///
     /// # Panics
-    /// If faults of a kind do not happen by chance, see [`FaultKind::has_rate`].
+    /// If faults of a kind are never random, see [`FaultKind::has_rate`].
     pub fn start_faults(&self, rates: &BTreeMap<FaultKind, FaultRate>) {
         self.core(|core| core.injector.start(rates, core.now_ns));
     }
 
-    /// From now on nothing goes wrong: neither by chance nor by plan; links heal, cards are quick, the
-    /// paused go on, clocks run true, memory is handed out. Who was killed stays dead, but for crashed
-    /// nodes whose restart is planned. Then whoever is alive must come to an end.
+    /// From now on no fault happens, neither random nor planned; links heal, cards are fast, paused
+    /// processes continue, clocks run true, and memory is available. Killed processes stay dead,
+    /// except that crashed nodes whose restart is planned still restart. After that every live
+    /// process must terminate.
     pub fn stop_faults(&self) {
         self.core(Core::stop_faults);
     }
@@ -91,13 +93,13 @@ impl World {
         })
     }
 
-    /// The faults that have happened by chance so far, as a plan: a world with the same seed, this plan and
-    /// no [`crate::SimConfig::faults`] runs alike, and one with parts of it is a smaller run.
+    /// The random faults so far, as a plan: a world with the same seed, this plan and no
+    /// [`crate::SimConfig::faults`] runs alike, and a subset of the plan gives a smaller run.
     pub fn faults_by_chance(&self) -> Vec<PlannedFault> {
         self.core(|core| core.injector.happened().to_vec())
     }
 
-    /// Kills the group of `env`: its tasks never run again. What it has posted may still happen.
+    /// Kills the group of `env`: its tasks never run again. Its posted verbs may still take effect.
     pub fn kill(&self, env: &impl AsEndpoint) {
         self.core(|core| core.kill_group(env.endpoint().group()));
         self.bury_unless_driven();
@@ -119,14 +121,14 @@ impl World {
         self.bury_unless_driven();
     }
 
-    /// Lets a node whose services were killed answer calls, and verbs, again.
+    /// Lets a node whose services were killed answer calls and verbs again.
     pub fn revive_node(&self, node: NodeId) {
         self.core(|core| core.revive_node(node));
     }
 
-    /// Begins the next life of `node`, after a crash if it is alive. Its endpoints are dead, so make new
-    /// ones; verbs and keys of its earlier life are refused once to each process. With [`Memory::Lost`] its
-    /// services are forgotten, too: register them again.
+    /// Restarts `node`, after a crash if it is alive. Its endpoints are dead, so make new ones;
+    /// verbs and keys of its earlier incarnation are refused once to each process. With
+    /// [`Memory::Lost`] its services are forgotten, too: register them again.
     pub fn restart_node(&self, node: NodeId, memory: Memory) {
         self.core(|core| core.restart_node(node, memory));
         self.bury_unless_driven();
@@ -134,7 +136,7 @@ impl World {
 
     fn bury_unless_driven(&self) {
         if !self.shared.is_driven.get() {
-            self.bury();
+            self.drop_killed_tasks();
         }
     }
 
@@ -143,7 +145,7 @@ impl World {
         self.core(|core| core.points.reached().clone())
     }
 
-    /// How often somebody asked whether guard `name` is removed.
+    /// How often the code asked whether guard `name` is removed.
     pub fn mutant_asked(&self, name: &str) -> u64 {
         self.core(|core| core.points.asked(name))
     }

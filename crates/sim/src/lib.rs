@@ -1,9 +1,9 @@
 //! The simulated world: virtual time, weak memory, hostile order, injected faults.
 //!
-//! A run is a seed and a scenario: the same pair leaves the same trace, byte for byte. Memory is the most
-//! hostile reading of the fabric's contract: each verb is a set of accesses to single words, every one at
-//! a moment of its own, in any order that the contract does not forbid, while the words of other verbs
-//! fall in between.
+//! A run is a seed and a scenario: the same pair leaves the same trace, byte for byte. Memory is
+//! the most hostile interpretation of the fabric's contract: each verb is a set of accesses to
+//! single words, each at its own moment, in any order that the contract permits, interleaved with
+//! the accesses of other verbs.
 //!
 //! ```text
 //! verb             accesses to words                               then
@@ -14,17 +14,18 @@
 //! find_slot        the whole neighbourhood, any order              missing: all of it once more
 //! ```
 //!
-//! Memory knows what every word holds at every moment of the near past and future (`memory`), so words need
-//! no events: a write enters all its words when it is posted, a read looks them up when it is back. What
-//! is an event is an atomic, the completion of a batch, a task that runs, a timer, a message of a call.
+//! The module `memory` knows the value of every word at every moment of the near past and future,
+//! so word accesses need no events: a write enters all its words when it is posted, and a read
+//! looks its words up when it returns. Events are atomics, completions of batches, task runs,
+//! timers and messages of calls.
 //!
-//! On top of weak memory come faults ([`fault`]), by plan or by chance, each counted when it has an effect
-//! ([`coverage`]), and, where a run is to tell how fast something is, cards and links ([`network`]) and cores
-//! that take time, which nodes may share ([`machine`]), and
-//! tells how busy all of that is ([`usage`]). Such a world is simulated fastest if memory is not weak
-//! ([`SimConfig::parts_at_once`]), and filled fastest by [`World::load`].
+//! Besides weak memory, a world has faults ([`fault`]), planned or random, each counted when it has
+//! an effect ([`coverage`]). For runs that measure speed it has cards and links ([`network`]) and
+//! cores that take time and that nodes may share ([`machine`]), and reports how busy each of them
+//! is ([`usage`]). Such a world is simulated fastest without weak memory
+//! ([`SimConfig::parts_at_once`]), and loaded fastest by [`World::load`].
 //!
-//! A protocol runs here unchanged, on the [`Endpoint`]s of a [`World`], whoever carries out its verbs ([`Carrier`]).
+//! A protocol runs here unchanged, on the [`Endpoint`]s of a [`World`], under every [`Carrier`].
 //!
 //! ```
 //! use fabric::{Batch, Env, Fabric};
@@ -45,10 +46,11 @@
 //! assert_eq!(world.peek(word), 2, "{}", world.identity());
 //! ```
 //!
-//! The files to read: [`config`] for what can be chosen, [`world`] and [`injection`] for what can be done,
-//! [`fault`] for what can go wrong; `memory`, then `verbs`, `atomics`, `rows` and `buckets` for how verbs become
-//! accesses, `parts` and `effect` for verbs that take effect at one moment, `flight` for the life of a batch, `calls`
-//! for calls, `processes` and `turns` for who runs, `inject` for how faults come about.
+//! Read [`config`] for the options, [`world`] and [`injection`] for the operations, [`fault`] for
+//! the faults; `memory`, then `verbs`, `atomics`, `rows` and `buckets` for how verbs become
+//! accesses, `parts` and `effect` for verbs that take effect at one moment, `flight` for the life
+//! of a batch, `calls` for calls, `processes` and `turns` for scheduling, and `inject` for fault
+//! injection.
 #![forbid(unsafe_code)]
 
 mod atomics;

@@ -1,4 +1,4 @@
-//! The ways between nodes: slow ones, blocked ones.
+//! The links between nodes: delayed or blocked.
 
 use crate::config::Interval;
 use crate::fault::FaultKind;
@@ -14,7 +14,7 @@ struct Link {
     delay_ns: Interval,
     delayed_until_ns: u64,
     blocked_until_ns: u64,
-    /// Which kind of partition blocks it.
+    /// The kind of partition that blocks it.
     blocked_by: FaultKind,
 }
 
@@ -27,30 +27,31 @@ impl Link {
     };
 }
 
-/// What a link does with a message.
+/// The effect of a link on a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Passage {
-    /// It arrives, so much later than usual.
+    /// The message arrives, `delay_ns` later than usual.
     After { delay_ns: u64, is_delayed: bool },
-    /// Nothing passes before this moment.
+    /// No message passes before this moment.
     Blocked { until_ns: u64, by: FaultKind },
 }
 
-/// How a message gets from one node to another.
+/// The properties of the way of a message from one node to another.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Way {
     /// How many times slower than usual the cards are.
     slowness: u64,
-    /// How much longer the link takes.
+    /// The additional time that the link takes.
     crossing_ns: u64,
 }
 
 /// All links of a world.
 pub(crate) struct Links {
     node_count: usize,
-    /// From each node to each, in order; none before one of them is anything but open, since there are many.
+    /// The links from each node to each, in order; empty until one of them is not open, since there
+    /// are many.
     links: Vec<Link>,
-    /// No link was ever anything but open.
+    /// No link was ever blocked or delayed.
     is_quiet: bool,
 }
 
@@ -72,7 +73,7 @@ impl Links {
         &mut self.links[usize::from(from.0) * self.node_count + usize::from(to.0)]
     }
 
-    /// What happens to a message that is sent now.
+    /// The effect on a message that is sent now.
     pub(crate) fn pass(
         &mut self,
         from: NodeId,
@@ -106,14 +107,12 @@ impl Links {
         }
     }
 
-    /// Opens one link.
     pub(crate) fn heal(&mut self, from: NodeId, to: NodeId) {
         let link = self.link(from, to);
         link.delayed_until_ns = 0;
         link.blocked_until_ns = 0;
     }
 
-    /// Opens all links.
     pub(crate) fn heal_all(&mut self) {
         for link in &mut self.links {
             link.delayed_until_ns = 0;
@@ -126,25 +125,26 @@ impl Links {
 /// How something is posted.
 #[derive(Clone, Copy)]
 pub(crate) struct Post {
-    /// Whose queue pair it takes, and to which server that leads.
+    /// The endpoint's group and the server: together they select the queue pair.
     pub pair: (u32, NodeId),
-    /// How many are posted before it at the same time.
+    /// How many posts precede it at the same moment.
     pub before: u64,
-    /// Whether it is in the list of one before it.
+    /// Whether it is a later element of a posted list.
     pub is_further: bool,
 }
 
 impl Core {
-    /// The way of a message that is sent now; `None`: it does not arrive before its sender gives up.
+    /// The way of a message that is sent now; `None`: it does not arrive before its sender gives
+    /// up.
     #[inline]
     pub(crate) fn way(&mut self, from: NodeId, to: NodeId) -> Option<Way> {
         let crossing_ns = self.crossing_ns(from, to)?;
         Some(Way { slowness: self.slowness(from, to), crossing_ns })
     }
 
-    /// Sends a verb or a message of a call: through the cards, then for as long as is usual and as the way
-    /// has it. Within a turn it leaves when all is paid for that the task did before, and the
-    /// posting itself.
+    /// Sends a verb or a message of a call: through the cards, then for the usual time and the time
+    /// of the way. Within a turn it leaves when the turn has paid for the task's earlier actions
+    /// and for the posting itself.
     #[inline]
     pub(crate) fn send(
         &mut self,
@@ -184,7 +184,8 @@ impl Core {
         transit
     }
 
-    /// The queue pair of an endpoint of `from` to a server; those of a node may share some.
+    /// The queue pair of an endpoint of `from` to a server; endpoints of a node may share queue
+    /// pairs.
     #[inline]
     fn queue_pair(&self, from: NodeId, (group, server): (u32, NodeId)) -> u64 {
         let shared = match self.has_communicators(from) {
@@ -197,8 +198,7 @@ impl Core {
         }
     }
 
-    /// How much longer than usual a message is on its way; `None`: it does not arrive before its sender
-    /// gives up.
+    /// The additional time of a message; `None`: it does not arrive before its sender gives up.
     #[inline]
     pub(crate) fn crossing_ns(&mut self, from: NodeId, to: NodeId) -> Option<u64> {
         if self.links.is_quiet() {
@@ -220,7 +220,7 @@ impl Core {
         }
     }
 
-    /// How many times slower than usual what goes from one card to the other is.
+    /// The slow-down factor of traffic from one card to the other.
     #[inline]
     fn slowness(&mut self, from: NodeId, to: NodeId) -> u64 {
         let now_ns = self.now_ns;

@@ -1,8 +1,8 @@
-//! Loading: a world is filled by the code that will run in it, without hardware and without time.
+//! Loading: the code that will run in a world fills it first, without hardware and without time.
 //!
-//! While [`World::load`] runs, a batch takes effect when it is posted, and a call is handled where it is made:
-//! there is nothing to wait for, so that there are no events, and what a row costs is the transaction that
-//! inserts it.
+//! While [`World::load`] runs, a batch takes effect when it is posted, and the caller's task
+//! executes the handler of a call. Nothing waits, so there are no events, and the cost of a row is
+//! the transaction that inserts it.
 
 use crate::effect::take_effect;
 use crate::env::{AsEndpoint, Endpoint};
@@ -15,8 +15,9 @@ use std::future::Future;
 use std::rc::Rc;
 
 impl World {
-    /// As [`World::block_on`], with verbs and calls that take effect at once: those of `future`, and those of all
-    /// tasks that run meanwhile. Sleeping takes virtual time as ever; fences, faults and weak memory are nothing here.
+    /// As [`World::block_on`], with verbs and calls that take effect at once: those of `future` and
+    /// of all tasks that run meanwhile. Sleeping still takes virtual time; fences, faults and weak
+    /// memory have no effect.
     ///
     /// # Panics
     /// As [`World::block_on`], and when batches are under way.
@@ -36,7 +37,7 @@ impl Core {
         self.is_loading = true;
     }
 
-    /// A batch takes effect, all of it now.
+    /// A batch takes effect now.
     pub(crate) fn load_batch(&mut self, mut batch: Batch) -> Result<Batch, FabricError> {
         for index in 0..batch.verbs().len() {
             let verb = batch.verbs()[index];
@@ -55,7 +56,7 @@ impl Core {
 }
 
 impl Shared {
-    /// Handles a call where it is made.
+    /// Executes a call's handler in the caller's task.
     pub(crate) async fn load_call(
         self: &Rc<Self>,
         node: NodeId,

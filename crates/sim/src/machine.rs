@@ -1,61 +1,63 @@
-//! Machines: which nodes are on the same one and share its cores and its card, and how a node reaches memory
-//! that is on its own.
+//! Machines: the nodes that share cores and a card, and how a node accesses memory of its own
+//! machine.
 
 use crate::network::Network;
 use crate::world::World;
 use hardware::Memory;
 
-/// How a compute node reaches memory of its own machine. What runs in a memory server, its mover and the handlers of its
-/// calls, has that memory in its own process: its core reads and writes, whichever of these it is.
+/// How a compute node accesses memory of its own machine. The mover and the call handlers of a
+/// memory server have that memory in their own process: their core reads and writes, whatever this
+/// setting.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Reach {
     /// Through the card, as memory of any other machine.
     #[default]
     Card,
-    /// Its core reads and writes; atomics go through the card's loopback, because they
-    /// are not atomic with what a processor does [ZB17 7.3].
+    /// Its core reads and writes; atomics go through the card's loopback, because they are not
+    /// atomic with the accesses of a processor [ZB17 7.3].
     CoreButAtomics,
-    /// Its core does all of it: for cards whose atomics are atomic with those of processors.
+    /// Its core does everything: for cards whose atomics are atomic with those of processors.
     Core,
 }
 
 /// Machines that several nodes may share. Each has one card and as many cores as
-/// [`hardware::Core::cores`] of the world's [`crate::Network`]; with 0 cores each task has one of its own.
+/// [`hardware::Core::cores`] of the world's [`crate::Network`]; with 0 cores each task has a core
+/// of its own.
 ///
-/// Tasks take turns on the cores of their machine, first come first served. A turn lasts as long as what the
-/// task posts, polls for, serves and executes in it: reads, searches and writes of rows take
-/// [`hardware::Core::execute_row_ps`] each, besides.
+/// Tasks take turns on the cores of their machine, first come first served. A turn lasts as long as
+/// the task's posting, polling, serving and executing in it: reads, searches and writes of rows
+/// take an additional [`hardware::Core::execute_row_ps`] each.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Machines {
-    /// The machine of each node, by the numbers of both. Machines are counted from 0.
+    /// The machine of each node, by node number. Machines are numbered from 0.
     pub of_nodes: Vec<u16>,
-    /// How nodes reach memory of their own machine.
+    /// How nodes access memory of their own machine.
     pub reach: Reach,
 }
 
 impl Machines {
-    /// Each of so many nodes has a machine of its own.
+    /// Gives each of `nodes` nodes a machine of its own.
     pub fn apart(nodes: u16) -> Self {
         Self { of_nodes: (0..nodes).collect(), reach: Reach::default() }
     }
 
-    /// Compute node i is on the machine of memory server i; nodes without a partner are alone.
+    /// Puts compute node i on the machine of memory server i; nodes without a partner are alone.
     pub fn paired(servers: u16, compute_nodes: u16, reach: Reach) -> Self {
         Self { of_nodes: (0..servers).chain(0..compute_nodes).collect(), reach }
     }
 
-    /// Number of machines.
     pub(crate) fn count(&self) -> usize {
         self.of_nodes.iter().max().map_or(0, |&machine| usize::from(machine) + 1)
     }
 }
 
 impl World {
-    /// The world has this network and these machines from now on, all of them idle: a world that was loaded once
-    /// is measured on several.
+    /// Installs this network and these machines, all of them idle: one loaded world can be measured
+    /// on several.
     ///
     /// # Panics
-    /// When batches or calls are under way or tasks wait for a core, and when the machines do not fit.
+    /// If batches or calls are under way, if tasks wait for a core, or if the machines do not match
+    /// the nodes.
     pub fn set_hardware(&self, network: Option<Network>, machines: Option<Machines>) {
         self.core(|core| {
             core.end_turn();
@@ -67,8 +69,8 @@ impl World {
     }
 }
 
-/// Picoseconds of a core that reads or writes `bytes` of its own machine's memory. Little takes as long as a
-/// kilobyte does: most of that is the time until the first of it is there.
+/// Picoseconds in which a core reads or writes `bytes` of its own machine's memory. A few bytes
+/// take as long as a kilobyte: most of that is latency.
 pub(crate) fn local_ps(memory: &Memory, bytes: u64) -> u64 {
     const KILOBYTE: u64 = 1024;
     memory.read_ps(bytes.max(KILOBYTE))

@@ -1,15 +1,15 @@
-//! The memory of all memory servers: for every word what it holds at any moment of the near past and of
+//! The memory of all memory servers: for every word its value at any moment of the near past and of
 //! the future that is already decided.
 //!
-//! A verb touches each of its words at a moment of its own. Those of a write are drawn when it is posted, so
-//! it is entered here at once, each word with its moment; those of a read are drawn when it has come to its
-//! end, and the word is looked up as it was then. So no word needs an event, and words that nobody writes
-//! meanwhile cost no more than a copy.
+//! A verb touches each of its words at a separate moment. The moments of a write are drawn when it
+//! is posted, so all its words are entered at once, each with its moment. The moments of a read are
+//! drawn when it ends, and each word is looked up as of its moment. So no word access needs an
+//! event, and a word that no verb writes meanwhile costs no more than a copy.
 //!
 //! ```text
 //!           now                      words[7]   what word 7 holds at last
 //!   ---------+------------------->   entries    newest first: (time 90, was 5), (time 40, was 3)
-//!      40        90       time       so          at 39 it held 3, from 40 on 5, from 90 on words[7]
+//!      40        90       time       so: 3 until 39, 5 from 40 on, words[7] from 90 on
 //! ```
 
 use crate::config::Tearing;
@@ -18,23 +18,22 @@ use layout::{GlobalPtr, WORD_BYTES, region};
 
 /// Words whose entries share a list.
 const GRANULE_WORDS: u64 = 8;
-/// No entry; places of entries are counted from 1.
+/// Marks the absence of an entry; places of entries are counted from 1.
 const NONE: u32 = 0;
-/// Entries that are kept without looking whether anybody can still need them.
+/// Number of entries up to which no clean-up is tried.
 const ENTRIES_MIN: usize = 2048;
 
-/// That a word changed.
+/// A change of a word.
 #[derive(Clone, Copy, Default)]
 struct Entry {
-    /// When.
     time_ns: u64,
-    /// What it held before.
+    /// The value before the change.
     was: u64,
-    /// Which batch changed it.
+    /// The batch that made the change.
     owner: u32,
-    /// Which word of the region.
+    /// The word, within the region.
     word: u32,
-    /// The next older one of the granule; of equally old ones the one entered before.
+    /// The next older entry of the granule; among equally old ones, the one entered earlier.
     next: u32,
 }
 
@@ -51,7 +50,7 @@ pub(crate) struct Memory {
     entries: Vec<Entry>,
     free: u32,
     used: usize,
-    /// Entries in use at which old ones are looked for.
+    /// The number of entries at which old ones are cleaned up.
     sweep_at: usize,
     /// Granules with entries: region and number.
     dirty: Vec<(u32, u32)>,
@@ -74,7 +73,7 @@ impl Moments {
         self.start_ns + self.stretch_ns
     }
 
-    /// The moment of word `index` of `count`.
+    /// Draws the moment of word `index` of `count`.
     #[inline]
     pub(crate) fn draw(
         &self,
@@ -135,14 +134,14 @@ impl Memory {
             && first + u64::from(words) <= region.words.len() as u64
     }
 
-    /// Words from `at` on, as they are last; for worlds in which that is now.
+    /// The final values of words from `at` on; for worlds in which those are the present values.
     #[inline]
     pub(crate) fn span(&self, at: GlobalPtr, words: u32) -> &[u64] {
         let first = (at.offset() / WORD_BYTES) as usize;
         &self.regions[usize::from(at.region().0)].words[first..first + words as usize]
     }
 
-    /// As [`Memory::span`], to be changed for good.
+    /// As [`Memory::span`], mutable; changes are final.
     #[inline]
     pub(crate) fn span_mut(&mut self, at: GlobalPtr, words: u32) -> &mut [u64] {
         let first = (at.offset() / WORD_BYTES) as usize;
@@ -155,7 +154,7 @@ impl Memory {
         self.reach_ns = self.reach_ns.max(reach_ns);
     }
 
-    /// What a word holds at `time_ns`.
+    /// The value of a word at `time_ns`.
     #[inline]
     pub(crate) fn load(&self, at: GlobalPtr, time_ns: u64) -> u64 {
         let region = &self.regions[usize::from(at.region().0)];
@@ -178,7 +177,7 @@ impl Memory {
             let granule = (first + index) / GRANULE_WORDS as usize;
             let end = ((granule + 1) * GRANULE_WORDS as usize - first).min(count);
             let head = region.heads[granule];
-            // Only what changed since the read began can have been seen otherwise.
+            // Only words that changed since the read began can have another value.
             if head != NONE && self.entries[head as usize].time_ns > moments.start_ns {
                 for (place, word) in words.iter_mut().enumerate().take(end).skip(index) {
                     let time_ns = moments.draw(tearing, place as u64, count as u64, random);
@@ -189,14 +188,14 @@ impl Memory {
         }
     }
 
-    /// A word holds `value` from `time_ns` on, until its next change.
+    /// A word has `value` from `time_ns` on, until its next change.
     #[inline]
     pub(crate) fn store(&mut self, at: GlobalPtr, time_ns: u64, value: u64, owner: u32) {
         let number = usize::from(at.region().0);
         self.enter(number, (at.offset() / WORD_BYTES) as u32, time_ns, value, owner);
     }
 
-    /// Writes words from `at` on, each at a moment of its own, as far as those are not after `cut_ns`.
+    /// Writes words from `at` on, each at its own moment, except moments after `cut_ns`.
     pub(crate) fn write(
         &mut self,
         at: GlobalPtr,
@@ -261,7 +260,7 @@ impl Memory {
         self.used += 1;
     }
 
-    /// Forgets what no read can look back to any more, if there is much of it.
+    /// Drops entries that no read can reach any more, once there are many.
     #[inline]
     pub(crate) fn sweep(&mut self, now_ns: u64) {
         if self.used > self.sweep_at {
@@ -270,7 +269,7 @@ impl Memory {
         }
     }
 
-    /// All that was decided has happened: words hold what they hold at last, and nobody looks back.
+    /// Everything decided has happened: words have their final values, and no read looks back.
     pub(crate) fn settle(&mut self) {
         self.forget_before(u64::MAX);
     }
@@ -296,7 +295,7 @@ impl Memory {
         });
     }
 
-    /// What `owner` writes after `time_ns` is `value`, whatever it was to be.
+    /// Replaces the values that `owner` writes after `time_ns` by `value`.
     pub(crate) fn spoil(&mut self, owner: u32, time_ns: u64, value: u64) {
         let Self { regions, entries, dirty, .. } = self;
         for &(number, granule) in dirty.iter() {
@@ -315,7 +314,7 @@ impl Memory {
         }
     }
 
-    /// Undoes the changes by `owner` after `time_ns`, those to one region or to all.
+    /// Undoes the changes by `owner` after `time_ns`, in one region or in all.
     pub(crate) fn cut_batch(&mut self, owner: u32, region: Option<u16>, time_ns: u64) {
         self.cut(|place, entry| {
             let is_there = region.is_none_or(|region| u32::from(region) == place);
@@ -339,7 +338,7 @@ impl Memory {
                     (newer, place) = (place, entry.next);
                     continue;
                 }
-                // What the word held before is what it holds until its next change.
+                // The previous value of the word is its value until its next change.
                 match later_of(entries, heads[granule as usize], place) {
                     NONE => words[entry.word as usize] = entry.was,
                     later => entries[later as usize].was = entry.was,
@@ -406,8 +405,8 @@ mod tests {
     use super::*;
     use layout::RegionId;
 
-    /// A memory of one region beside what it should be: all changes of a word, each with its moment, number
-    /// and owner.
+    /// A memory of one region beside a reference model: all changes of a word, each with its
+    /// moment, number and owner.
     struct Twin {
         memory: Memory,
         changes: Vec<(u64, u64, u64, u32)>,
@@ -462,7 +461,7 @@ mod tests {
     }
 
     #[test]
-    fn what_settles_has_happened() {
+    fn settled_memory_has_its_final_values() {
         let mut memory = Memory::new(&[1024]);
         memory.store(at(0), 50, 1, 1);
         assert_eq!((memory.load(at(0), 20), memory.span(at(0), 1)), (0, &[1][..]));
@@ -489,7 +488,7 @@ mod tests {
             assert_eq!(words, [1; 3]);
         }
         assert_eq!(seen[0], [true; 8]);
-        // In order, a word is never older than the one before it.
+        // Read in order, a word is never older than the one before it.
         assert_eq!(seen[1], [true, false, false, false, true, false, true, true]);
     }
 }

@@ -1,14 +1,15 @@
-//! Cards and links in virtual time: what a message waits for on its way, when there is much to do.
+//! Cards and links in virtual time: the queues that a message waits in under load.
 //!
-//! [`hardware::card`] draws the way of a verb through both cards. Each stage of it, the engine, the link
-//! either way, the unit for atomics, memory behind PCIe, serves one verb after another, and has a [`Calendar`]
-//! of when it is busy. A verb takes its place in all of them when it is posted. The request of a call passes as
-//! a write does, and so does its answer, the other way, once the handler has ended. Without a [`Network`] no stage
-//! takes time, and messages take only what [`crate::SimConfig`] draws for their ways, which comes on top of this
-//! model. A read that is repeated because a row was torn or a key missing goes past it.
+//! [`hardware::card`] draws the way of a verb through both cards. Each stage, that is the engine,
+//! each direction of the link, the atomic unit and memory behind PCIe, serves one verb after
+//! another, and has a [`Calendar`] of its busy times. A verb reserves its time in all of them when
+//! it is posted. The request of a call passes like a write, and so does its answer, in the other
+//! direction, once the handler has ended. Without a [`Network`] no stage takes time, and messages
+//! take only the times of [`crate::SimConfig`], which are added to this model otherwise. A read
+//! that is repeated because of a torn row or a missing key bypasses the model.
 //!
-//! Every endpoint has a queue pair of its own to each server. Each thread that posts has a core of its own, unless
-//! the world has [`crate::Machines`].
+//! Every endpoint has a queue pair of its own to each server. Each thread that posts has a core of
+//! its own, unless the world has [`crate::Machines`].
 
 use crate::calendar::Calendar;
 use crate::queue_pairs::QueuePairs;
@@ -20,19 +21,19 @@ use layout::WORD_BYTES;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Picoseconds of a nanosecond: cards are so fast that nanoseconds are too coarse for them.
+/// Picoseconds of a nanosecond: a nanosecond is too coarse a unit for the speed of cards.
 pub(crate) const NANOSECOND_PS: u64 = 1000;
-/// Bytes that a card writes to tell that a verb is complete.
+/// Bytes that a card writes to report a verb's completion.
 const COMPLETION_BYTES: u64 = 64;
 
-/// What cards, links and cores are able to do, equal for all nodes.
+/// The capabilities of cards, links and cores, equal for all nodes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Network {
     /// The card of each node, with its link.
     pub card: Card,
-    /// What a thread pays for posting and polling, and a node for a message that it serves.
+    /// The time of a thread to post and poll, and of a node to serve a message.
     pub core: Core,
-    /// What a core pays for memory of its own machine, where it reaches that without the card.
+    /// The time of a core to access memory of its own machine, if it does so without the card.
     pub memory: Memory,
 }
 
@@ -42,7 +43,7 @@ impl Network {
         Self { card: profile.card, core: profile.core, memory: profile.memory }
     }
 
-    /// The same with cores that take no time: somebody else counts it.
+    /// The same with cores that take no time, because another component counts it.
     pub(crate) fn without_cores(mut self) -> Self {
         self.core =
             Core { post_ps: 0, post_more_ps: 0, poll_ps: 0, serve_message_ps: 0, ..self.core };
@@ -55,7 +56,7 @@ impl Network {
     }
 }
 
-/// A node's card: when each of its stages is busy, and what it has at hand.
+/// The state of a node's card: the busy times of its stages, and its caches.
 #[derive(Clone, Debug)]
 pub(crate) struct CardState {
     engine: Calendar,
@@ -64,10 +65,10 @@ pub(crate) struct CardState {
     from_memory: Calendar,
     to_memory: Calendar,
     atomics: Calendar,
-    /// When each bucket of words is free again.
+    /// The time at which each bucket of words is free again.
     words_free_ps: Vec<u64>,
     queue_pairs: QueuePairs,
-    /// When requests that are under way are complete.
+    /// The completion times of outstanding requests.
     outstanding: BinaryHeap<Reverse<u64>>,
 }
 
@@ -86,7 +87,7 @@ impl CardState {
         }
     }
 
-    /// What its stages were used for.
+    /// The usage of its stages.
     pub(crate) fn usage(&self) -> Usage {
         Usage {
             engine_ps: self.engine.total_ps(),
@@ -99,7 +100,7 @@ impl CardState {
         }
     }
 
-    /// Requests that are under way now.
+    /// The number of outstanding requests.
     fn outstanding(&mut self, now_ps: u64) -> u64 {
         while self.outstanding.peek().is_some_and(|Reverse(back_ps)| *back_ps <= now_ps) {
             self.outstanding.pop();
@@ -107,23 +108,23 @@ impl CardState {
         self.outstanding.len() as u64
     }
 
-    /// How much longer the engine takes for this queue pair.
+    /// The additional engine time for this queue pair, if it misses the card's cache.
     fn miss_ps(&mut self, card: &Card, queue_pair: u64) -> u64 {
         if self.queue_pairs.misses(queue_pair) { card.queue_pair_miss_ps } else { 0 }
     }
 }
 
-/// What goes over the network.
+/// A load of the network.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Load {
-    /// A verb, which is answered by the card.
+    /// A verb; the card answers it.
     Verb(Verb),
-    /// So many bytes of a call: a request or an answer.
+    /// A request or an answer of a call, with its bytes.
     Message(u64),
 }
 
 impl Load {
-    /// Bytes there, and bytes that the card sends back.
+    /// Bytes sent, and bytes that the card sends back.
     pub(crate) fn bytes(&self) -> (u64, u64) {
         match self {
             Self::Verb(Verb::Read { words, .. } | Verb::ReadRow { words, .. }) => {
@@ -150,7 +151,7 @@ impl Load {
         }
     }
 
-    /// The number of the word that an atomic is about.
+    /// The number of the word that an atomic changes.
     fn word(&self) -> u64 {
         match self {
             Self::Verb(verb) => verb.target().offset() / WORD_BYTES,
@@ -159,34 +160,33 @@ impl Load {
     }
 }
 
-/// Something that is posted.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Posting {
-    /// The cards that it goes from and to.
+    /// The cards of sender and receiver.
     pub(crate) ends: (usize, usize),
     /// The queue pair, from [`crate::queue_pairs::queue_pair`].
     pub(crate) queue_pair: u64,
     pub(crate) now_ns: u64,
-    /// How long from now on the thread takes until it is posted.
+    /// The time from now on until the thread has posted it.
     pub(crate) delay_ps: u64,
-    /// It never leaves the card, which is the machine's own.
+    /// It never leaves the card, because both nodes share it.
     pub(crate) is_loopback: bool,
     /// How many times slower than usual the cards are.
     pub(crate) slowness: u64,
 }
 
-/// A passage through the network.
+/// The result of a passage through the network.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Transit {
-    /// When it has its effect.
+    /// The time of its effect.
     pub(crate) served_ns: u64,
-    /// When the card's answer, if that comes at once, is noticed by the sender.
+    /// The time at which the sender notices the card's answer, if the card answers at once.
     pub(crate) back_ns: u64,
-    /// Whether no card had to do with it.
+    /// Whether no card takes part.
     pub(crate) is_local: bool,
 }
 
-/// Passes a stage while what feeds it is under way, which ends at `end_ps`.
+/// Passes a stage that works while its input arrives; the input ends at `end_ps`.
 fn through(stage: &mut Calendar, now_ps: u64, end_ps: u64, cost_ps: u64) -> u64 {
     let begin_ps = end_ps.saturating_sub(cost_ps).max(now_ps);
     stage.take(now_ps, begin_ps, cost_ps).max(end_ps)
@@ -219,7 +219,7 @@ impl Network {
         if posting.is_loopback { (0, 0) } else { (link_ps, self.card.wire_ps) }
     }
 
-    /// The way to the server's card. Returns when the request is there.
+    /// The way to the server's card. Returns the time of the request's arrival.
     fn request(&self, cards: &mut [CardState], load: &Load, posting: Posting) -> u64 {
         let (card, kind, (sent, answered)) = (&self.card, load.kind(), load.bytes());
         let (from, to) = posting.ends;
@@ -232,7 +232,7 @@ impl Network {
             + card.crowding_ps(client.outstanding(now_ps));
         let issue_ps = issue_ps * posting.slowness + moved_ps;
         let issued_ps = client.engine.take(now_ps, posted_ps, issue_ps);
-        // What is written is fetched, and moved by the engine, while the first of it is sent.
+        // The card fetches the payload, and the engine moves it, while its first bytes are sent.
         let fetched_ps = client.from_memory.take(now_ps, posted_ps, card.pcie_ps(sent));
         let (request_ps, wire_ps) = self.way(card.request_ps(sent), posting);
         let out_ps = client.link_out.take(now_ps, issued_ps - moved_ps, request_ps);
@@ -240,8 +240,8 @@ impl Network {
         through(&mut cards[to].link_in, now_ps, out_ps + wire_ps, request_ps)
     }
 
-    /// What the server's card does with a request that is there. Returns when it has its effect, and when all
-    /// of the answer is on the link.
+    /// The work of the server's card on a request that has arrived. Returns the time of its effect,
+    /// and the time at which the whole answer is on the link.
     fn serve(
         &self,
         server: &mut CardState,
@@ -263,7 +263,7 @@ impl Network {
             let out_ps = server.link_out.take(now_ps, effect_ps, response_ps);
             return (effect_ps, out_ps.max(served_ps).max(fetched_ps));
         }
-        // The engine has moved what comes in when the last of it is there.
+        // The engine has moved the incoming bytes when the last of them arrives.
         let begin_ps = there_ps.saturating_sub(moved_ps).max(now_ps);
         let served_ps = server.engine.take(now_ps, begin_ps, serve_ps + moved_ps);
         if kind == Kind::Atomic {
@@ -276,7 +276,7 @@ impl Network {
         let stored_ps = through(&mut server.to_memory, now_ps, served_ps, card.pcie_ps(sent));
         let handled_ps = if kind == Kind::Message { self.core.serve_message_ps } else { 0 };
         let effect_ps = stored_ps + card.pcie_write_ps + handled_ps;
-        // It is acknowledged when it is on its way to memory.
+        // The card acknowledges it while it is on its way to memory.
         (effect_ps, server.link_out.take(now_ps, stored_ps, response_ps))
     }
 }

@@ -1,4 +1,4 @@
-//! Each resource of a card at its rate, and the latency of a card that has nothing else to do.
+//! Tests of each resource of a card at its rate, and of the latency of an idle card.
 
 use super::*;
 use layout::{GlobalPtr, RegionId};
@@ -19,7 +19,7 @@ fn add(word: u64) -> Load {
     Load::Verb(Verb::FetchAndAdd { word: at(word), add: 1, at: 0 })
 }
 
-/// A network of one port whose threads post at once, and as many cards.
+/// A network of one port whose threads post at once, with `count` cards.
 fn world(count: usize) -> (Network, Vec<CardState>) {
     let mut network = Network::connect_ib();
     network.card = network.card.with_ports(1);
@@ -32,8 +32,8 @@ fn posting(ends: (usize, usize), queue_pair: u64) -> Posting {
     Posting { ends, queue_pair, now_ns: 0, delay_ps: 0, is_loopback: false, slowness: 1 }
 }
 
-/// What each of many takes longer than the one before, in picoseconds, when `loads` go to card 0 in turn from
-/// so many others.
+/// Picoseconds between consecutive completions under load, when all other cards send to card 0 in
+/// turn.
 fn pace_of_ps(network: &Network, cards: &mut [CardState], load: impl Fn(u64) -> Load) -> u64 {
     const COUNT: u64 = 40_000;
     let senders = cards.len() as u64 - 1;
@@ -41,7 +41,7 @@ fn pace_of_ps(network: &Network, cards: &mut [CardState], load: impl Fn(u64) -> 
         let from = 1 + number % senders;
         network.send(cards, &load(number), posting((from as usize, 0), from)).back_ns
     };
-    let first_ns = (0..senders).map(&mut send).max().expect("somebody sends");
+    let first_ns = (0..senders).map(&mut send).max().expect("there are senders");
     let last_ns = (senders..COUNT).map(&mut send).max().expect("many are sent");
     (last_ns - first_ns) * 1000 / (COUNT - senders)
 }
@@ -55,7 +55,7 @@ fn assert_near(pace_ps: u64, expected_ps: u64) {
 fn a_lone_verb_takes_the_sum_of_its_parts() {
     let (network, mut cards) = world(2);
     let card = network.card;
-    // The queue pair's state is fetched by both cards.
+    // Both cards fetch the queue pair's state.
     let there_ps = card.doorbell_ps
         + card.issue_ps(Kind::Read)
         + card.queue_pair_miss_ps
@@ -67,12 +67,12 @@ fn a_lone_verb_takes_the_sum_of_its_parts() {
     let transit = network.send(&mut cards, &read(8), posting((1, 0), 1));
     assert_eq!(transit.served_ns, effect_ps.div_ceil(1000));
     assert_eq!(transit.back_ns, (back_ps + network.core.poll_ps).div_ceil(1000));
-    // Long after, with all at hand, and a message each way alike.
+    // Long after, with everything cached, and a message takes equally long in both directions.
     let later = Posting { now_ns: 10_000, ..posting((1, 0), 1) };
     let again = network.send(&mut cards, &read(8), later);
     let at_hand_ps = 2 * card.queue_pair_miss_ps;
     assert!((again.back_ns - 10_000).abs_diff(transit.back_ns - at_hand_ps / 1000) <= 1);
-    // What the thread posts before it holds it up.
+    // The thread's earlier posts delay it.
     let third = Posting { now_ns: 20_000, delay_ps: 300_000, ..posting((1, 0), 1) };
     let held_up = network.send(&mut cards, &read(8), third);
     assert_eq!(held_up.back_ns - 20_000, again.back_ns - 10_000 + 300);
@@ -95,22 +95,22 @@ fn a_long_verb_streams_through_all_stages() {
 
 #[test]
 fn the_engine_issues_and_serves_at_its_rate() {
-    // One sender to eight servers: the sender's engine.
+    // One sender to eight servers: the sender's engine is the bottleneck.
     let (network, mut cards) = world(9);
     let mut last_ns = 0;
     for number in 0..8000 {
         let ends = (0, 1 + number % 8);
         last_ns = network.send(&mut cards, &read(8), posting(ends, ends.1 as u64)).back_ns;
     }
-    // The card keeps 800 of them at hand, and is slowed down by the others.
+    // The card tracks 800 of them; the others slow it down.
     let issue_ps = network.card.issue_ps(Kind::Read);
     let slowest_ps = issue_ps + network.card.outstanding_miss_ps;
     let pace_ps = last_ns * 1000 / 8000;
     assert!((issue_ps..slowest_ps).contains(&pace_ps), "{pace_ps}");
-    // Eight senders to one server: the server's engine.
+    // Eight senders to one server: the server's engine is the bottleneck.
     let (network, mut cards) = world(9);
     assert_near(pace_of_ps(&network, &mut cards, |_| read(8)), network.card.serve_ps(Kind::Read));
-    // Everybody to everybody: both on one engine.
+    // All to all: one engine both issues and serves.
     let (network, mut cards) = world(8);
     let mut last_ns = 0;
     for number in 0..80_000 {
@@ -120,18 +120,18 @@ fn the_engine_issues_and_serves_at_its_rate() {
     }
     let both_ps = network.card.issue_ps(Kind::Read) + network.card.serve_ps(Kind::Read);
     let pace_ps = last_ns * 1000 / 10_000;
-    // Nobody waits for anything, so that most are beyond those at hand.
+    // No request waits for another, so most are beyond those that the card tracks.
     assert!((both_ps..both_ps + network.card.outstanding_miss_ps).contains(&pace_ps), "{pace_ps}");
 }
 
 #[test]
 fn links_carry_what_they_can_each_way() {
     let (network, mut cards) = world(9);
-    // Reads of a server fill its link out, writes to it its link in.
+    // Reads from a server fill its outgoing link, writes to it its incoming link.
     assert_near(pace_of_ps(&network, &mut cards, |_| read(256)), network.card.response_ps(256));
     let (network, mut cards) = world(9);
     assert_near(pace_of_ps(&network, &mut cards, |_| write(256)), network.card.request_ps(256));
-    // Both at once do not hold each other up: each link has half of them.
+    // Both together do not delay each other: each direction of the link has half of them.
     let (network, mut cards) = world(9);
     let mixed = |number: u64| if (number / 8).is_multiple_of(2) { read(4096) } else { write(4096) };
     let pace_ps = pace_of_ps(&network, &mut cards, mixed);
@@ -174,7 +174,7 @@ fn queue_pairs_that_are_not_at_hand_cost_the_engine_time() {
     };
     let serve_ps = network.card.serve_ps(Kind::Read);
     assert_near(pace_of(100), serve_ps);
-    // In turn, none of so many is ever at hand.
+    // In turn, none of 4000 queue pairs is ever cached.
     assert_near(pace_of(4000), serve_ps + network.card.queue_pair_miss_ps);
 }
 

@@ -1,9 +1,10 @@
-//! Parts of batches: where [`crate::SimConfig::parts_at_once`] says so, all that a batch asks of one server up to its
-//! next fence takes effect at one moment, in the order of posting: when the last of it would. That is one event
-//! for the server instead of one for each atomic, and nothing has to be known of words but what they hold now.
+//! Parts of batches: with [`crate::SimConfig::parts_at_once`], all verbs of a batch to one server
+//! up to the next fence take effect at one moment, in the order of posting, when the last of them
+//! would. That is one event per server instead of one per atomic, and the simulator needs only the
+//! present value of each word.
 //!
-//! Memory is as strong as it can be then; worlds like that tell how fast something is, not whether it is right.
-//! What has been posted is carried out whatever happens to those who posted it.
+//! Memory is then as strong as possible; such worlds measure speed, not correctness. Posted verbs
+//! take effect whatever happens to the processes that posted them.
 
 use crate::effect::take_effect;
 use crate::flight::Flight;
@@ -14,7 +15,7 @@ use crate::state::Core;
 use fabric::{FabricError, Verb};
 use layout::NodeId;
 
-/// The part of a segment that goes to one server.
+/// The verbs of a segment to one server.
 #[derive(Clone, Copy)]
 pub(crate) struct Part {
     server: NodeId,
@@ -63,7 +64,7 @@ impl Core {
         for request in 0..verb.requests().min(requests_max) {
             let load = match request {
                 0 => flight.with_continuations(verb),
-                // The words around an image: link or version before it, header behind it.
+                // The words around an image: link or version before it, header after it.
                 _ => Verb::WriteWord { to: at, value: 0 },
             };
             let before = u64::from(flight.next_verb - 1 - flight.first_verb);
@@ -89,7 +90,7 @@ impl Core {
                 let verb = flight.verb(index);
                 let is_of_part = verb != Verb::Fence
                     && self.addresses.primary(verb.target().region()).0 == server;
-                // What was refused when it was posted lies in no region.
+                // A verb that was refused at its posting lies in no region.
                 if is_of_part && self.memory.contains(verb.target(), verb.target_words()) {
                     self.carry_out(&mut flight, &verb);
                 }
@@ -99,9 +100,9 @@ impl Core {
         self.flights.end_if_over(place);
     }
 
-    /// A segment is back in which keys were missing: a card's first fetch of a bucket proves nothing, so all of
-    /// those are fetched once more, which takes the time that it takes and brings the same. Returns whether there
-    /// were any.
+    /// A segment is back in which keys were missing: a card's first fetch of a bucket proves
+    /// nothing, so all those buckets are fetched once more, which takes the usual time and returns
+    /// the same words. Returns whether there were any.
     pub(crate) fn fetch_again(&mut self, place: u32, flight: &mut Flight) -> bool {
         let node = flight.node;
         let again = flight.fetched_again..flight.extra_reads.len();
@@ -109,7 +110,7 @@ impl Core {
             return false;
         }
         flight.fetched_again = again.end;
-        self.aside(node, |core| {
+        self.run_without_task(node, |core| {
             core.pay_for_polling(node, flight.is_local);
             let mut servers = Vec::new();
             for (before, index) in again.enumerate() {

@@ -1,10 +1,11 @@
-//! Failure points and mutants: what is done to whoever arrives, and how often somebody did.
+//! Failure points and mutants: the faults of arrivals, and the counters of arrivals and of queried
+//! guards.
 
 use crate::config::SimConfig;
 use crate::fault::Fault;
 use std::collections::BTreeMap;
 
-/// The plan for failure points, and the counts of points and mutants.
+/// The plan for failure points, and the counters of points and mutants.
 #[derive(Debug, Default)]
 pub(crate) struct Points {
     reached: BTreeMap<&'static str, u64>,
@@ -14,36 +15,36 @@ pub(crate) struct Points {
 }
 
 impl Points {
-    /// Does `fault` at the `nth` arrival (from 1) at `point`.
+    /// Plans `fault` for the `nth` arrival (from 1) at `point`.
     pub(crate) fn plan(&mut self, point: &str, nth: u64, fault: Fault) {
         assert!(nth > 0, "arrivals are counted from 1");
         self.plan.push((point.to_owned(), nth, fault));
     }
 
-    /// No plan is carried out any more.
+    /// Drops the plan.
     pub(crate) fn forget_plan(&mut self) {
         self.plan.clear();
     }
 
-    /// Somebody arrived at `point`. Returns which arrival this is.
+    /// Counts an arrival at `point`. Returns its number.
     pub(crate) fn arrive(&mut self, point: &'static str) -> u64 {
         let count = self.reached.entry(point).or_insert(0);
         *count += 1;
         *count
     }
 
-    /// What is planned for an arrival.
+    /// The faults planned for an arrival.
     pub(crate) fn planned(&self, point: &str, nth: u64) -> Vec<Fault> {
         let fits = |(name, number, _): &&(String, u64, Fault)| name == point && *number == nth;
         self.plan.iter().filter(fits).map(|(_, _, fault)| fault.clone()).collect()
     }
 
-    /// Somebody died at `point`.
+    /// Counts a death at `point`.
     pub(crate) fn died(&mut self, point: &'static str) {
         *self.killed.entry(point).or_insert(0) += 1;
     }
 
-    /// Somebody asked whether a guard is removed.
+    /// Counts a query of a guard; returns whether it is removed.
     pub(crate) fn ask(&mut self, mutant: &'static str, config: &SimConfig) -> bool {
         *self.asked.entry(mutant).or_insert(0) += 1;
         config.mutants.contains(&mutant)

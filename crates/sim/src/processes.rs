@@ -1,4 +1,4 @@
-//! Nodes and the processes on them: they die, stop for a while, and come back.
+//! Nodes and their processes: they die, pause and restart.
 
 use crate::clock::Clock;
 use crate::fault::{FaultKind, Memory};
@@ -13,18 +13,18 @@ pub(crate) struct Node {
     pub(crate) memory_is_dead: bool,
     /// The tasks of its services.
     pub(crate) services: u32,
-    /// The node's own randomness, whatever others draw.
+    /// The node's own random generator, independent of other nodes.
     pub(crate) random: Random,
     pub(crate) clock: Clock,
-    /// Which restart of the world began its present life; 0 is the first life.
+    /// The number of the world's restart that began its present life; 0 is the first life.
     pub(crate) life: u32,
     /// The life in which it began with nothing, its services forgotten.
     pub(crate) emptied_in: u32,
     /// It hands out no memory before this moment.
     pub(crate) full_until_ns: u64,
-    /// Its card is slow before this moment,
+    /// Its card is slow before this moment.
     pub(crate) grey_until_ns: u64,
-    /// so many times.
+    /// How many times slower its card then is.
     pub(crate) grey_factor: u64,
 }
 
@@ -49,23 +49,24 @@ pub(crate) struct Group {
     pub(crate) node: NodeId,
     pub(crate) is_dead: bool,
     is_paused: bool,
-    /// Counts its pauses.
+    /// Number of its pauses.
     pauses: u32,
-    /// Tasks that would have run.
+    /// Tasks that were woken during the pause.
     held: Vec<TaskId>,
     /// It was paused and has posted nothing since.
     was_paused: bool,
-    /// Memory servers carry out nothing of what it posts.
+    /// Memory servers refuse what it posts.
     pub(crate) is_fenced: bool,
-    /// Lives of other nodes that it knows: it was told that the keys of the earlier ones are stale.
+    /// The lives of other nodes that it knows: it has learned that the keys of earlier lives are
+    /// stale.
     known_lives: Vec<KnownLife>,
 }
 
-/// What a process knows of another node.
+/// A process's knowledge of another node's life.
 struct KnownLife {
     node: NodeId,
     life: u32,
-    /// The batch that was refused when it learned so.
+    /// The batch whose refusal taught it.
     refused: u32,
 }
 
@@ -91,7 +92,7 @@ impl Core {
         &mut self.nodes[number]
     }
 
-    /// A new group of tasks on `node`. It connects now, so it knows all present lives.
+    /// Adds a group of tasks on `node`. It connects now, so it knows all present lives.
     pub(crate) fn add_group(&mut self, node: NodeId) -> u32 {
         assert!(usize::from(node.0) < self.nodes.len(), "there is no node {}", node.0);
         let mut group = Group::new(node);
@@ -109,12 +110,12 @@ impl Core {
         self.groups[group as usize].is_dead
     }
 
-    /// Whether verbs to `node` are never carried out.
+    /// Whether the memory of `node` is dead, so that it executes no verbs.
     pub(crate) fn memory_is_dead(&self, node: NodeId) -> bool {
         self.nodes.get(usize::from(node.0)).is_none_or(|node| node.memory_is_dead)
     }
 
-    /// Kills a group: its tasks never run again. What it has posted may still happen, in part.
+    /// Kills a group: its tasks never run again. Its posted verbs may still take effect, in part.
     pub(crate) fn kill_group(&mut self, group: u32) {
         if self.is_dead(group) {
             return;
@@ -157,7 +158,8 @@ impl Core {
         group
     }
 
-    /// Begins the next life of a node, after a crash if it is alive. Verbs to its earlier life are refused.
+    /// Begins the next life of a node, after a crash if it is alive. Verbs to its earlier life are
+    /// refused.
     pub(crate) fn restart_node(&mut self, node: NodeId, memory: Memory) {
         if !self.is_dead(self.nodes[usize::from(node.0)].services) {
             self.kill_node(node);
@@ -180,14 +182,15 @@ impl Core {
         }
     }
 
-    /// Whether `group` has the keys of an earlier life of `node` in this batch. It learns so by being refused
-    /// once, with all verbs of the batch to that node: none takes effect without those before it. Where a
-    /// server that was started again is a stranger, it is refused ever after.
+    /// Whether `group` uses the keys of an earlier life of `node` in this batch. It learns of the
+    /// new life by one refusal, which covers all verbs of the batch to that node, because none may
+    /// take effect without those before it. If a restarted server is a stranger, it refuses the
+    /// group for ever.
     pub(crate) fn has_stale_key(&mut self, group: u32, node: NodeId, batch: u32) -> bool {
         let life = self.nodes[usize::from(node.0)].life;
         let known = &mut self.groups[group as usize].known_lives;
         if !known.iter().any(|known| known.node == node) {
-            // Who was told nothing knows the first life.
+            // A process without an entry knows the first life.
             known.push(KnownLife { node, life: 0, refused: 0 });
         }
         let known = known.iter_mut().find(|known| known.node == node).expect("it is there");
@@ -216,7 +219,7 @@ impl Core {
         }
     }
 
-    /// The processes of a node are members no more.
+    /// The processes of a node lose their membership.
     pub(crate) fn fence_node(&mut self, node: NodeId) {
         for group in self.groups.iter_mut().filter(|group| group.node == node) {
             group.is_fenced = true;
@@ -224,7 +227,7 @@ impl Core {
         self.trace.event(self.now_ns, "fenced node", u64::from(node.0));
     }
 
-    /// Whether what `group` posts is refused, because it is a member no more.
+    /// Whether the posts of `group` are refused, because it is fenced.
     #[inline]
     pub(crate) fn is_refused(&mut self, group: u32) -> bool {
         let is_fenced = self.groups[group as usize].is_fenced;
@@ -242,7 +245,7 @@ impl Core {
         }
     }
 
-    /// Lets a paused process run again: what it would have done meanwhile, it does now.
+    /// Resumes a paused process: it now does everything that was delayed.
     pub(crate) fn resume_group(&mut self, group: u32) {
         let process = &mut self.groups[group as usize];
         if !std::mem::take(&mut process.is_paused) {
@@ -256,7 +259,7 @@ impl Core {
         self.trace.event(self.now_ns, "resumed group", u64::from(group));
     }
 
-    /// The time of a pause is over.
+    /// Ends a pause, unless another pause has begun since.
     pub(crate) fn resume_after(&mut self, group: u32, pause: u32) {
         if self.groups[group as usize].pauses == pause {
             self.resume_group(group);
@@ -287,7 +290,7 @@ impl Core {
         process.is_paused
     }
 
-    /// A process posts something.
+    /// Counts a zombie when a process posts for the first time after a pause.
     #[inline]
     pub(crate) fn note_zombie(&mut self, group: u32) {
         if self.pauses_are_used && std::mem::take(&mut self.groups[group as usize].was_paused) {

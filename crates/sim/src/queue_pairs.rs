@@ -2,18 +2,17 @@
 
 use fabric::random::SplitMix64;
 
-/// Places that one queue pair may have: the cache is 8-way associative, as the fit of the profiles' numbers is.
+/// Ways of a set: the cache is 8-way associative, as in the fit of the profiles' numbers.
 const WAYS: usize = 8;
-/// No queue pair.
 const NONE: u64 = u64::MAX;
 
-/// The queue pairs whose state a card has at hand, in sets with the one that was used last in front.
+/// The queue pairs whose state is in a card's cache, in sets with the most recently used one first.
 #[derive(Clone, Debug)]
 pub(crate) struct QueuePairs {
     sets: Vec<[u64; WAYS]>,
 }
 
-/// A queue pair by whose it is and which server it leads to.
+/// The identifier of a group's queue pair to a server.
 pub(crate) fn queue_pair(group: u32, server: u16) -> u64 {
     (u64::from(group) << 16) | u64::from(server)
 }
@@ -25,10 +24,10 @@ impl QueuePairs {
         Self { sets: vec![[NONE; WAYS]; set_count] }
     }
 
-    /// Uses the state of a queue pair. Returns whether it had to be fetched.
+    /// Uses the state of a queue pair. Returns whether the card must fetch it.
     #[inline]
     pub(crate) fn misses(&mut self, queue_pair: u64) -> bool {
-        // Queue pairs are spread over sets as if by chance, not evenly.
+        // Queue pairs are spread over sets at random, not evenly.
         let spread = SplitMix64::new(queue_pair).draw() >> 32;
         let set_count = self.sets.len() as u64;
         let set = &mut self.sets[((spread * set_count) >> 32) as usize];
@@ -47,7 +46,7 @@ mod tests {
     use super::*;
     use crate::random::Random;
 
-    /// The share of misses among uses of so many queue pairs, in percent, once the cache is warm.
+    /// The percentage of misses among uses of `count` queue pairs, once the cache is warm.
     fn misses_percent(cached: u64, count: u64) -> u64 {
         let (mut random, mut cache) = (Random::new(1, 1), QueuePairs::new(cached));
         let mut use_one = || {
@@ -61,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_is_found_and_of_the_rest_a_share() {
+    fn fitting_pairs_hit_and_a_share_of_more_pairs_misses() {
         assert_eq!(misses_percent(360, 140), 0);
         assert!((1..10).contains(&misses_percent(360, 280)), "{}", misses_percent(360, 280));
         assert!((87..94).contains(&misses_percent(360, 4000)), "{}", misses_percent(360, 4000));

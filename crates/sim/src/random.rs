@@ -1,13 +1,12 @@
-//! The world's dice: small, fast, and the same on every machine.
+//! The world's random generator: small, fast, and the same on every machine.
 
 use fabric::random::SplitMix64;
 
-/// A stream of numbers.
 #[derive(Clone, Debug)]
 pub(crate) struct Random(SplitMix64);
 
 impl Random {
-    /// A stream of its own for each pair of seed and purpose.
+    /// A separate stream for each pair of seed and purpose.
     pub(crate) fn new(seed: u64, stream: u64) -> Self {
         let mut random = Self(SplitMix64::new(seed ^ stream.wrapping_mul(0xd1b5_4a32_d192_ed03)));
         random.next();
@@ -19,7 +18,7 @@ impl Random {
         self.0.draw()
     }
 
-    /// A number from 0 to `most`, both included.
+    /// A number from 0 to `most`, both inclusive.
     #[inline]
     pub(crate) fn up_to(&mut self, most: u64) -> u64 {
         if most == 0 {
@@ -29,7 +28,7 @@ impl Random {
         (wide >> 64) as u64
     }
 
-    /// True once in `count` times; never for 0.
+    /// True once in `count` times on average; never for 0.
     #[inline]
     pub(crate) fn one_in(&mut self, count: u32) -> bool {
         count != 0 && self.up_to(u64::from(count) - 1) == 0

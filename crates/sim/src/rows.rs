@@ -1,4 +1,4 @@
-//! Rows that must arrive untorn: read, checked, and read again.
+//! Rows that must be delivered untorn: read, checked, and read again.
 
 use crate::buckets::Search;
 use crate::flight::{Flight, Phase};
@@ -13,7 +13,8 @@ use std::ops::Range;
 const TORN_RETRY_COUNT_MAX: u32 = 64;
 
 impl Core {
-    /// A row has come back. Returns whether it is intact or is given up as torn; else it is read again.
+    /// A row has come back. Returns whether it is intact or was given up as torn; otherwise it is
+    /// read again.
     pub(crate) fn deliver_row(
         &mut self,
         flight: &mut Flight,
@@ -33,14 +34,14 @@ impl Core {
         false
     }
 
-    /// Counts an attempt that found a row torn. Returns whether there were enough of them.
+    /// Counts an attempt that found a row torn. Returns whether the attempts are exhausted.
     pub(crate) fn is_given_up(&mut self, flight: &mut Flight, index: u32) -> bool {
         let attempts = &mut flight.verbs[index as usize].attempts;
         *attempts += 1;
         *attempts >= TORN_RETRY_COUNT_MAX
     }
 
-    /// A phase of a coherent read has come to its end.
+    /// Ends a phase of a coherent read.
     pub(crate) fn step(&mut self, place: u32, index: u32) {
         let mut flight = self.flights.take(place);
         self.read_to_landing(&mut flight, index);
@@ -94,7 +95,7 @@ impl Core {
         self.queue.push(moments.end_ns(), Happening::Step { flight: place, verb: index });
     }
 
-    /// Reads once more over the network: `wave` says how many times the batch has done so.
+    /// Reads once more over the network; `wave` is the number of this repetition within the batch.
     pub(crate) fn next_wave(
         &mut self,
         flight: &mut Flight,
@@ -115,8 +116,8 @@ impl Core {
         flight.end_ns = flight.end_ns.max(moments.end_ns());
     }
 
-    /// A step of reading the coherent row in `row` (words of the verb's range). Returns whether it has
-    /// landed, intact or with TORN as its version.
+    /// Executes a step of reading the coherent row in `row` (words of the verb's range). Returns
+    /// whether it has landed, intact or with TORN as its version.
     pub(crate) fn row_ended(
         &mut self,
         place: u32,

@@ -1,4 +1,4 @@
-//! Virtual time: the queue of what happens next, and the tasks that are woken by it.
+//! Virtual time: the event queue, and the tasks that events wake.
 
 use crate::random::Random;
 use std::cmp::Ordering;
@@ -9,18 +9,18 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::task::{Wake, Waker};
 
-/// Something that happens at a moment of virtual time. Numbers are places in the tables of `state`.
+/// An event at a moment of virtual time. Numbers are places in the tables of `state`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Happening {
     /// An atomic reads its word, and writes it if it has no window.
     Atomic { flight: u32, verb: u32 },
     /// The window of an atomic closes.
     AtomicEnd { flight: u32, verb: u32 },
-    /// What a batch asks of one server takes effect.
+    /// The verbs of a batch to one server take effect.
     Part { flight: u32, server: u16 },
-    /// A phase of a coherent read comes to its end.
+    /// A phase of a coherent read ends.
     Step { flight: u32, verb: u32 },
-    /// The owner of a batch hears of the end of a segment.
+    /// The owner of a batch learns of the end of a segment.
     Landed { flight: u32, number: u32 },
     /// A sleeper wakes, unless its node's clock was changed since.
     Timer { timer: u32, plan: u32 },
@@ -40,14 +40,14 @@ pub(crate) enum Happening {
     Resume { group: u32, pause: u32 },
 }
 
-/// A task; its place is used again under another generation.
+/// A task; another generation reuses its place.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct TaskId {
     pub(crate) place: u32,
     pub(crate) generation: u32,
 }
 
-/// The place of the future that a `block_on` waits for; it is never stored.
+/// The place of the future that `block_on` waits for; never stored.
 pub(crate) const MAIN: u32 = u32::MAX;
 
 struct Event {
@@ -57,7 +57,7 @@ struct Event {
 }
 
 impl Ord for Event {
-    /// The greatest event is the earliest one: the heap gives out its greatest.
+    /// The greatest event is the earliest one, because the heap returns its greatest.
     #[inline]
     fn cmp(&self, other: &Self) -> Ordering {
         (other.time_ns, other.order).cmp(&(self.time_ns, self.order))
@@ -80,8 +80,8 @@ impl PartialEq for Event {
 
 impl Eq for Event {}
 
-/// All that will happen. At one moment, what was planned first happens first; the order between verbs
-/// of one batch relies on it.
+/// All future events. Events of one moment happen in the order of planning; the order between verbs
+/// of one batch relies on that.
 #[derive(Default)]
 pub(crate) struct Queue {
     heap: BinaryHeap<Event>,
@@ -95,7 +95,7 @@ impl Queue {
         self.heap.push(Event { time_ns, order: self.planned, what });
     }
 
-    /// The next happening at or before `deadline_ns`.
+    /// The next event at or before `deadline_ns`.
     #[inline]
     pub(crate) fn pop(&mut self, deadline_ns: u64) -> Option<(u64, Happening)> {
         if self.heap.peek()?.time_ns > deadline_ns {
@@ -109,12 +109,12 @@ impl Queue {
     }
 }
 
-/// Tasks that were woken and are not yet planned to run. Wakers must be `Send`, so this is the one
-/// place with a lock; nobody ever waits for it.
+/// Tasks that were woken and are not yet planned to run. Wakers must be `Send`, so this is the only
+/// lock; it is never contended.
 #[derive(Default)]
 pub(crate) struct WokenTasks {
     tasks: Mutex<Vec<TaskId>>,
-    /// Whether there are any: most events wake nobody.
+    /// Whether there are any: most events wake no task.
     is_any: AtomicBool,
 }
 
@@ -143,7 +143,7 @@ impl WokenTasks {
         }
     }
 
-    /// Moves every woken task behind those that run next, now.
+    /// Appends every woken task to those that run next, now.
     #[inline]
     pub(crate) fn move_to(&self, next: &mut VecDeque<TaskId>) {
         if self.is_any.load(Relaxed) {
@@ -153,7 +153,7 @@ impl WokenTasks {
     }
 }
 
-/// Wakes one task, once until it has run.
+/// Wakes one task, at most once until it has run.
 pub(crate) struct TaskWaker {
     task: TaskId,
     is_woken: AtomicBool,
@@ -183,7 +183,7 @@ impl Wake for TaskWaker {
     }
 }
 
-/// A future that nobody waits for.
+/// A detached future.
 pub(crate) type TaskFuture = Pin<Box<dyn Future<Output = ()>>>;
 
 struct Task {
@@ -203,7 +203,7 @@ pub(crate) struct Tasks {
 }
 
 impl Tasks {
-    /// Keeps a task of `group`, woken for its first run.
+    /// Adds a task of `group`, woken for its first run.
     pub(crate) fn add(&mut self, group: u32, future: TaskFuture, woken: &Arc<WokenTasks>) {
         let place = self.free.pop().unwrap_or_else(|| {
             self.places.push(Task { generation: 0, group, waker: None, future: None });
@@ -218,7 +218,7 @@ impl Tasks {
         task.future = Some(future);
     }
 
-    /// Takes a task out to run it; nothing if it has ended meanwhile.
+    /// Takes a task out to run it; `None` if it has ended meanwhile.
     pub(crate) fn take(&mut self, id: TaskId) -> Option<(TaskFuture, Waker)> {
         let task = &mut self.places[id.place as usize];
         if task.generation != id.generation {
@@ -230,7 +230,7 @@ impl Tasks {
         task.future.take().map(|future| (future, waker))
     }
 
-    /// Puts a task back that waits; gives it back if its group was killed while it ran.
+    /// Puts a waiting task back; returns it if its group was killed while it ran.
     pub(crate) fn put_back(&mut self, id: TaskId, future: TaskFuture) -> Option<TaskFuture> {
         let task = &mut self.places[id.place as usize];
         if task.generation != id.generation {
@@ -249,7 +249,6 @@ impl Tasks {
         (task.generation == id.generation).then_some(task.group)
     }
 
-    /// A task has ended.
     pub(crate) fn remove(&mut self, id: TaskId) {
         if self.places[id.place as usize].generation == id.generation {
             self.end(id.place);
@@ -264,7 +263,7 @@ impl Tasks {
         task.future.take()
     }
 
-    /// Ends all tasks of `group`, and hands over their futures: dropping them runs the protocols' own
+    /// Ends all tasks of `group` and returns their futures: dropping them runs the protocols' own
     /// code, which must find nothing borrowed.
     pub(crate) fn kill(&mut self, group: u32, dead: &mut Vec<TaskFuture>) {
         for place in 0..self.places.len() as u32 {
@@ -275,13 +274,11 @@ impl Tasks {
         }
     }
 
-    /// Ends all tasks.
     pub(crate) fn kill_all(&mut self) -> Vec<TaskFuture> {
         let places = 0..self.places.len() as u32;
         places.filter_map(|place| self.places[place as usize].future.take()).collect()
     }
 
-    /// Number of tasks that have not ended.
     pub(crate) fn count(&self) -> usize {
         self.places.len() - self.free.len()
     }

@@ -1,4 +1,4 @@
-//! The state of a world that does not depend on the kind of its endpoints.
+//! The part of a world's state that does not depend on the type of its endpoints.
 
 use crate::atomics::OpenAtomic;
 use crate::calls::Calls;
@@ -23,13 +23,13 @@ use layout::NodeId;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// What the driver of a world must do itself.
-pub(crate) enum Outside {
+/// Actions that the driver of a world must perform.
+pub(crate) enum DriverAction {
     Run(TaskId),
     Request(u64),
-    /// Nothing more happens until the deadline.
+    /// No event before the deadline.
     Deadline,
-    /// Nothing more happens at all.
+    /// No event is left.
     Idle,
     TimeLimit,
     EventLimit,
@@ -43,20 +43,18 @@ pub(crate) struct Core {
     pub(crate) is_loading: bool,
     pub(crate) now_ns: u64,
     pub(crate) events: u64,
-    /// Verbs posted so far.
     pub(crate) verbs: u64,
     pub(crate) random: Random,
     pub(crate) queue: Queue,
     pub(crate) memory: Memory,
-    /// Who keeps which region.
     pub(crate) addresses: AddressMap,
     pub(crate) flights: Flights,
     pub(crate) barriers: Vec<Barrier>,
-    /// Room for the parts of the segment that is being posted.
+    /// Reused memory for the parts of the segment that is being posted.
     pub(crate) parts: Vec<Part>,
     /// Atomics between their read and their write.
     pub(crate) open_atomics: Vec<OpenAtomic>,
-    /// What cards and links take, and cores unless turns count that.
+    /// The times of cards and links, and of cores unless turns count those.
     pub(crate) network: Option<Network>,
     /// One card per machine, if there is a network.
     pub(crate) cards: Vec<CardState>,
@@ -65,17 +63,16 @@ pub(crate) struct Core {
     pub(crate) tasks: Tasks,
     pub(crate) graveyard: Vec<TaskFuture>,
     pub(crate) woken: Arc<WokenTasks>,
-    /// Those of them that run without being planned.
+    /// Woken tasks that run next without an event.
     next: VecDeque<TaskId>,
     pub(crate) timers: Timers,
     pub(crate) calls: Calls,
     pub(crate) nodes: Vec<Node>,
     pub(crate) groups: Vec<Group>,
-    /// Restarts so far.
+    /// Number of restarts so far.
     pub(crate) lives: u32,
     /// Some process was paused at some time.
     pub(crate) pauses_are_used: bool,
-    /// Batches posted so far.
     pub(crate) batches: u64,
     pub(crate) points: Points,
     pub(crate) links: Links,
@@ -129,7 +126,7 @@ impl Core {
         core
     }
 
-    /// The world gets the network and the machines that its configuration says, all of them idle.
+    /// Installs the configured network and machines, all of them idle.
     pub(crate) fn install_hardware(&mut self) {
         let machine_count = self.config.ensure_machines(self.nodes.len() as u16);
         let (network, machines) = (self.config.network, self.config.machines.as_ref());
@@ -143,20 +140,20 @@ impl Core {
         self.turns = Turns::new(machines, cores, self.config.communicators);
     }
 
-    /// Lets everything happen that needs nobody else, until the driver must act.
-    pub(crate) fn advance(&mut self, deadline_ns: u64) -> Outside {
+    /// Executes events that need no endpoint, until the driver must act.
+    pub(crate) fn advance(&mut self, deadline_ns: u64) -> DriverAction {
         self.end_turn();
         self.plan_woken();
         loop {
             if let Some(task) = self.next_woken() {
-                return Outside::Run(task);
+                return DriverAction::Run(task);
             }
             // At one moment faults come first.
             let fault_ns = self.injector.next_ns();
             let before_ns = fault_ns.checked_sub(1).map(|before_ns| before_ns.min(deadline_ns));
             let next = before_ns.and_then(|before_ns| self.queue.pop(before_ns));
             let Some((time_ns, what)) = next else {
-                // Chance alone does not keep a world from coming to rest.
+                // Random faults alone do not keep a world running.
                 let goes_on = !self.queue.is_empty() || self.injector.is_waited_for();
                 if fault_ns <= deadline_ns && fault_ns < u64::MAX && goes_on {
                     self.inject_next();
@@ -164,9 +161,9 @@ impl Core {
                     continue;
                 }
                 if goes_on {
-                    return Outside::Deadline;
+                    return DriverAction::Deadline;
                 }
-                return Outside::Idle;
+                return DriverAction::Idle;
             };
             if let Happening::Timer { timer, plan } = what
                 && self.timers.is_idle(timer, plan)
@@ -177,10 +174,10 @@ impl Core {
             self.now_ns = time_ns;
             self.events += 1;
             if time_ns > self.config.time_limit_ns {
-                return Outside::TimeLimit;
+                return DriverAction::TimeLimit;
             }
             if self.events > self.config.event_limit {
-                return Outside::EventLimit;
+                return DriverAction::EventLimit;
             }
             match what {
                 Happening::Atomic { flight, verb } => self.begin_atomic(flight, verb),
@@ -191,16 +188,18 @@ impl Core {
                 Happening::Run { task } if self.cores.take_time => self.wait_for_core(task),
                 Happening::Run { task } | Happening::OnCore { task } if self.turns.take_time => {
                     if self.begin_turn(task) {
-                        return Outside::Run(task);
+                        return DriverAction::Run(task);
                     }
                 }
                 Happening::Turn { machine } => {
                     if let Some(task) = self.next_turn(machine) {
-                        return Outside::Run(task);
+                        return DriverAction::Run(task);
                     }
                 }
-                Happening::Run { task } | Happening::OnCore { task } => return Outside::Run(task),
-                Happening::Request { call } => return Outside::Request(call),
+                Happening::Run { task } | Happening::OnCore { task } => {
+                    return DriverAction::Run(task);
+                }
+                Happening::Request { call } => return DriverAction::Request(call),
                 other => {
                     self.happen(other);
                     self.plan_woken();
@@ -229,7 +228,7 @@ impl Core {
         }
     }
 
-    /// A woken task that begins its turn now, where nobody waits before running but for a core.
+    /// A woken task that begins its turn now, in worlds where tasks wait only for a core.
     fn next_woken(&mut self) -> Option<TaskId> {
         while let Some(task) = self.next.pop_front() {
             self.events += 1;

@@ -5,7 +5,7 @@ use crate::state::Core;
 use layout::NodeId;
 use std::task::Waker;
 
-/// All sleepers. A place is free again when its moment has come, awaited or not.
+/// All sleepers. A place is free again when its time has come, awaited or not.
 #[derive(Default)]
 pub(crate) struct Timers {
     places: Vec<Timer>,
@@ -18,9 +18,9 @@ struct Timer {
     is_awaited: bool,
     is_over: bool,
     node: u16,
-    /// What the node's clock shows at the end.
+    /// The clock value at which the sleeper wakes.
     shown_ns: u64,
-    /// Counts the plans of the moment: the latest one holds.
+    /// The number of the latest plan of the wake-up; earlier plans are void.
     plan: u32,
 }
 
@@ -36,7 +36,7 @@ impl Timers {
         (place, plan)
     }
 
-    /// Whether this plan of a moment means nothing any more, so that the moment need not come.
+    /// Whether this plan of a wake-up is void, so that its event can be skipped.
     pub(crate) fn is_idle(&mut self, timer: u32, plan: u32) -> bool {
         let place = &self.places[timer as usize];
         if place.plan != plan {
@@ -49,7 +49,7 @@ impl Timers {
         true
     }
 
-    /// The moment has come.
+    /// The time has come.
     pub(crate) fn fire(&mut self, timer: u32) {
         let place = &mut self.places[timer as usize];
         place.is_over = true;
@@ -60,7 +60,7 @@ impl Timers {
         }
     }
 
-    /// Whether the moment has come; if not, `waker` is woken then.
+    /// Whether the time has come; if not, `waker` is woken then.
     pub(crate) fn poll(&mut self, timer: u32, waker: &Waker) -> bool {
         let place = &mut self.places[timer as usize];
         if !place.is_over {
@@ -69,7 +69,7 @@ impl Timers {
         place.is_over
     }
 
-    /// Nobody waits any more.
+    /// The sleeper was dropped.
     pub(crate) fn forget(&mut self, timer: u32) {
         let place = &mut self.places[timer as usize];
         place.is_awaited = false;
@@ -81,7 +81,7 @@ impl Timers {
 }
 
 impl Core {
-    /// Plans a moment `duration_ns` from now by the clock of `node`.
+    /// Plans a wake-up `duration_ns` from now by the clock of `node`.
     pub(crate) fn start_timer(&mut self, node: NodeId, duration_ns: u64) -> u32 {
         let clock = self.nodes[usize::from(node.0)].clock;
         let now_ns = self.now_ns + self.turns.spent_ns();
@@ -92,7 +92,7 @@ impl Core {
         timer
     }
 
-    /// The clock of `node` was changed: its sleepers wake at another moment.
+    /// The clock of `node` was changed: plans the wake-ups of its sleepers again.
     pub(crate) fn plan_timers_again(&mut self, node: NodeId) {
         let clock = self.nodes[usize::from(node.0)].clock;
         for (place, timer) in self.timers.places.iter_mut().enumerate() {

@@ -1,4 +1,4 @@
-//! What happened, in order: a fingerprint always, text on request.
+//! The trace of a run: always a fingerprint, text on request.
 
 use layout::{GlobalPtr, NodeId};
 use std::fmt::Arguments;
@@ -7,8 +7,8 @@ use std::fmt::Arguments;
 #[derive(Debug)]
 pub(crate) struct Trace {
     fingerprint: u64,
-    /// Lines with their moments. Verbs are written down when they are posted or delivered, so lines come in
-    /// another order than their moments.
+    /// Lines with their moments. Verbs are recorded when they are posted or delivered, so lines are
+    /// not in the order of their moments.
     lines: Option<Vec<(u64, String)>>,
 }
 
@@ -20,7 +20,7 @@ impl Trace {
         Self { fingerprint: 0xcbf2_9ce4_8422_2325, lines: written.then(Vec::new) }
     }
 
-    /// Notes one access to one word.
+    /// Records one access to one word.
     #[inline]
     pub(crate) fn word(
         &mut self,
@@ -33,7 +33,7 @@ impl Trace {
         self.words(time_ns, node, access, at, &[value]);
     }
 
-    /// Notes one access to words from `at` on, the first of them at `time_ns` or later.
+    /// Records one access to words from `at` on, the first of them at `time_ns` or later.
     #[inline]
     pub(crate) fn words(
         &mut self,
@@ -53,19 +53,19 @@ impl Trace {
         }
     }
 
-    /// Notes anything else.
+    /// Records any other event.
     pub(crate) fn event(&mut self, time_ns: u64, what: &'static str, detail: u64) {
         self.mix(time_ns ^ detail.rotate_left(48));
         self.line(time_ns, || format!("{what} {detail}"));
     }
 
-    /// Notes the arrival at a failure point.
+    /// Records the arrival at a failure point.
     pub(crate) fn point(&mut self, time_ns: u64, node: NodeId, name: &str) {
         self.mix(time_ns ^ u64::from(node.0) << 48);
         self.line(time_ns, || format!("node {} reached {name}", node.0));
     }
 
-    /// Notes what somebody in the world has to say.
+    /// Records a note of an endpoint.
     pub(crate) fn note(&mut self, time_ns: u64, node: NodeId, what: Arguments<'_>) {
         self.line(time_ns, || format!("node {} notes {what}", node.0));
     }
@@ -86,7 +86,7 @@ impl Trace {
         self.fingerprint
     }
 
-    /// Takes what has happened up to `now_ns`, in the order of time.
+    /// Takes the lines up to `now_ns`, in the order of time.
     pub(crate) fn take(&mut self, now_ns: u64) -> String {
         let Some(lines) = &mut self.lines else {
             return String::new();

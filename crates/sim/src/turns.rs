@@ -1,8 +1,8 @@
-//! Turns on the cores of machines: who runs, for how long, and who waits.
+//! Turns on the cores of machines: which task runs, for how long, and which tasks wait.
 //!
-//! A task that is woken runs at once if a core of its machine is free, and else when its turn comes. What it does
-//! is code that takes no virtual time by itself; each thing that it pays for is added up, and the core is taken until
-//! that is over:
+//! A woken task runs at once if a core of its machine is free, and otherwise when its turn comes.
+//! Its code takes no virtual time by itself; the costs of its actions are added up, and the core is
+//! taken until their end:
 //!
 //! ```text
 //!   woken      runs: polls, executes rows, posts 1st, 2nd verb      core is free again
@@ -11,8 +11,8 @@
 //!               now                     each verb leaves when all before it is paid for
 //! ```
 //!
-//! So verbs leave, and clocks show, the right moments; what tasks of one node leave for each other in its own
-//! memory is there at the beginning of the turn already.
+//! So verbs leave, and clocks show, the right moments. Data that tasks of one node leave for each
+//! other in the node's own memory is visible from the beginning of the turn.
 
 use crate::calendar::Calendar;
 use crate::machine::{Machines, Reach, local_ps};
@@ -26,27 +26,28 @@ use std::collections::VecDeque;
 
 /// The cores of one machine.
 struct MachineCores {
-    /// When each of them is free again, but for communicators; none if each task has its own.
+    /// The time at which each core, except communicators, is free again; empty if each task has a
+    /// core of its own.
     free_ps: Vec<u64>,
-    /// When those that only post and poll are busy.
+    /// The busy times of the communicator cores.
     communicators: Vec<Calendar>,
-    /// Tasks that were woken while none was.
+    /// Tasks that were woken while no core was free.
     waiting: VecDeque<TaskId>,
     /// Whether the next turn is planned.
     is_planned: bool,
-    /// What all turns have taken.
+    /// The sum of all turns.
     total_ps: u64,
 }
 
-/// A core that is taken now.
+/// A turn: a core that is taken now.
 #[derive(Clone, Copy)]
 struct Turn {
     machine: usize,
-    /// Which of the machine's cores, if they are counted.
+    /// The core, if cores are counted.
     core: Option<usize>,
-    /// What the turn has taken so far.
+    /// The time that the turn has taken so far.
     spent_ps: u64,
-    /// Whether it has handed something to a communicator.
+    /// Whether the turn has handed work to a communicator.
     has_handed_over: bool,
 }
 
@@ -55,13 +56,14 @@ struct Turn {
 pub(crate) struct Turns {
     machines: Vec<MachineCores>,
     turn: Option<Turn>,
-    /// Whether what tasks do takes time.
+    /// Whether actions of tasks take time.
     pub(crate) take_time: bool,
     reach: Reach,
 }
 
 impl Turns {
-    /// All cores of `machines`, so many each, of which some are communicators; without machines nothing here takes time.
+    /// All cores of `machines`, `cores` each, of which `communicators` only communicate; without
+    /// machines nothing takes time.
     pub(crate) fn new(machines: Option<&Machines>, cores: u64, communicators: u32) -> Self {
         let machine = |_| MachineCores {
             free_ps: vec![0; cores.saturating_sub(communicators.into()) as usize],
@@ -79,13 +81,13 @@ impl Turns {
         }
     }
 
-    /// What all turns on `machine` have taken, and on how many cores.
+    /// The time of all turns on `machine`, and the number of its cores.
     pub(crate) fn usage(&self, machine: usize) -> (u64, u64) {
         let cores = self.machines.get(machine);
         cores.map_or((0, 0), |cores| (cores.total_ps, cores.free_ps.len() as u64))
     }
 
-    /// What the communicators of `machine` have taken, and how many they are.
+    /// The time of the communicators of `machine`, and their number.
     pub(crate) fn usage_of_communicators(&self, machine: usize) -> (u64, u64) {
         let all = self.machines.get(machine).map_or(&[][..], |cores| &cores.communicators);
         (all.iter().map(Calendar::total_ps).sum(), all.len() as u64)
@@ -96,7 +98,7 @@ impl Turns {
         self.turn.is_none() && self.machines.iter().all(|machine| machine.waiting.is_empty())
     }
 
-    /// A turn on `machine` begins, if a core is free by `now_ps`.
+    /// Begins a turn on `machine`, if a core is free by `now_ps`.
     fn begin(&mut self, machine: usize, now_ps: u64) -> bool {
         debug_assert!(self.turn.is_none());
         let cores = &self.machines[machine].free_ps;
@@ -108,7 +110,7 @@ impl Turns {
         is_free
     }
 
-    /// The present turn, if there is one, takes `cost_ps` more. Returns how much it has taken by then.
+    /// Adds `cost_ps` to the present turn, if there is one. Returns the turn's time so far.
     #[inline]
     pub(crate) fn spend(&mut self, cost_ps: u64) -> u64 {
         match &mut self.turn {
@@ -120,27 +122,27 @@ impl Turns {
         }
     }
 
-    /// What the present turn has taken so far, in nanoseconds.
+    /// The time of the present turn so far, in nanoseconds.
     #[inline]
     pub(crate) fn spent_ns(&self) -> u64 {
         self.turn.map_or(0, |turn| turn.spent_ps.div_ceil(NANOSECOND_PS))
     }
 }
 
-/// What the core that has made a row pays for it, if the load writes one.
+/// The cost of making a row, if the load writes one; the core that posts pays it.
 fn written_row_ps(load: &Load, core: &hardware::Core) -> u64 {
     let writes = matches!(load, Load::Verb(Verb::WriteRow { .. } | Verb::InstallRow { .. }));
     if writes { core.execute_row_ps } else { 0 }
 }
 
-/// Whether a verb reads a row of a transaction, or looks for one.
+/// Whether a verb reads a row of a transaction, or searches for one.
 fn reads_row(verb: &Verb) -> bool {
     matches!(verb, Verb::ReadRow { .. } | Verb::FindSlot { .. })
 }
 
 impl Core {
-    /// Whether a load within one machine is a matter of the core that posts it; `is_own` if it goes to memory of the node
-    /// itself.
+    /// Whether the posting core itself executes a load within one machine; `is_own` if it goes to
+    /// memory of the node itself.
     pub(crate) fn goes_without_card(&self, load: &Load, is_own: bool) -> bool {
         match (self.turns.reach, load.kind()) {
             (_, Kind::Message) => false,
@@ -151,7 +153,8 @@ impl Core {
         }
     }
 
-    /// The turn pays for posting a load or, if it is local, for carrying it out. Returns what it has taken by then.
+    /// The turn pays for posting a load or, if it is local, for executing it. Returns the turn's
+    /// time so far.
     pub(crate) fn pay(&mut self, load: &Load, is_local: bool, is_further: bool) -> u64 {
         let Network { core, memory, .. } = self.config.network.expect("machines have a network");
         let (sent, answered) = load.bytes();
@@ -167,14 +170,15 @@ impl Core {
         if is_further && self.config.posts_lists { core.post_more_ps } else { core.post_ps }
     }
 
-    /// Whether what `node` posts is posted by communicators of its machine.
+    /// Whether communicators of its machine post for `node`.
     #[inline]
     pub(crate) fn has_communicators(&self, node: NodeId) -> bool {
         self.config.communicators > 0 && usize::from(node.0) >= self.memory.region_count()
     }
 
-    /// The turn pays for handing a load of `group` to a communicator, once for all that it hands over, and the communicator
-    /// for taking and posting it. Returns how long from now on that takes.
+    /// The turn pays for handing a load of `group` to a communicator, once for all loads of the
+    /// turn, and the communicator pays for taking and posting it. Returns the time from now until
+    /// the load is posted.
     pub(crate) fn pay_communicator(
         &mut self,
         (node, group): (NodeId, u32),
@@ -194,8 +198,8 @@ impl Core {
         self.communicator(node, group).take(now_ps, now_ps + given_ps, cost_ps) - now_ps
     }
 
-    /// A communicator notices that the cards have done what `group` has posted, at `back_ns`, and hands it back. Returns
-    /// when that is over.
+    /// A communicator notices at `back_ns` that the cards have completed the posts of `group`, and
+    /// hands the result back. Returns the time at which that is over.
     pub(crate) fn handed_back_ns(&mut self, node: NodeId, group: u32, back_ns: u64) -> u64 {
         let core = self.core_costs();
         let now_ps = self.now_ns * NANOSECOND_PS;
@@ -211,8 +215,8 @@ impl Core {
         &mut communicators[place]
     }
 
-    /// The turn of a task of `node` pays for noticing that a card has done what was posted, or for taking it back from a
-    /// communicator.
+    /// The turn of a task of `node` pays for noticing that a card has completed its posts, or for
+    /// taking the result from a communicator.
     pub(crate) fn pay_for_polling(&mut self, node: NodeId, is_local: bool) {
         if self.turns.take_time && !is_local {
             let core = self.core_costs();
@@ -221,14 +225,14 @@ impl Core {
         }
     }
 
-    /// The turn pays for so many rows.
+    /// The turn pays for `count` rows.
     pub(crate) fn pay_for_rows(&mut self, count: u64) {
         if self.turns.take_time {
             self.turns.spend(count * self.core_costs().execute_row_ps);
         }
     }
 
-    /// The turn pays for the rows that a batch has brought.
+    /// The turn pays for the rows that a batch has fetched.
     pub(crate) fn pay_for_batch(&mut self, batch: Option<&Batch>) {
         if !self.turns.take_time {
             return;
@@ -238,19 +242,18 @@ impl Core {
         self.pay_for_rows(rows);
     }
 
-    /// The turn pays for a message that has come.
+    /// The turn pays for a message that has arrived.
     pub(crate) fn pay_for_message(&mut self) {
         if self.turns.take_time {
             self.turns.spend(self.core_costs().serve_message_ps);
         }
     }
 
-    /// What a core pays for what it does.
+    /// The costs of the operations of a core.
     fn core_costs(&self) -> hardware::Core {
         self.config.network.expect("machines have a network").core
     }
 
-    /// The machine of `node`.
     #[inline]
     pub(crate) fn machine_of(&self, node: NodeId) -> usize {
         match &self.config.machines {
@@ -259,7 +262,7 @@ impl Core {
         }
     }
 
-    /// A woken task begins its turn, or waits for it. Returns whether it runs now.
+    /// A woken task begins its turn, or queues for it. Returns whether it runs now.
     pub(crate) fn begin_turn(&mut self, task: TaskId) -> bool {
         let Some(group) = self.tasks.group_of(task) else {
             return false;
@@ -274,8 +277,8 @@ impl Core {
         false
     }
 
-    /// A core of `machine` is free for the next task that waits, unless what went on without its task was in front.
-    /// Returns the one that runs now.
+    /// A core of `machine` is free for the next waiting task, unless work without a task has taken
+    /// it. Returns the task that runs now.
     pub(crate) fn next_turn(&mut self, machine: u32) -> Option<TaskId> {
         let machine = machine as usize;
         self.turns.machines[machine].is_planned = false;
@@ -287,7 +290,7 @@ impl Core {
             if self.turns.begin(machine, self.now_ns * NANOSECOND_PS) {
                 return Some(task);
             }
-            // What goes on without its task has taken the core meanwhile.
+            // Work without a task has taken the core meanwhile.
             self.turns.machines[machine].waiting.push_front(task);
             self.plan_turn(machine);
             return None;
@@ -295,7 +298,7 @@ impl Core {
         None
     }
 
-    /// What runs is over: its core is taken for as long as it takes.
+    /// Ends the present turn: its core stays taken for the turn's time.
     #[inline]
     pub(crate) fn end_turn(&mut self) {
         let Some(Turn { machine, core, spent_ps, .. }) = self.turns.turn.take() else {
@@ -321,10 +324,11 @@ impl Core {
         self.queue.push(time_ns, Happening::Turn { machine: machine as u32 });
     }
 
-    /// What goes on without its task, such as the part of a batch behind a fence: takes a core of the machine of
-    /// `node` as soon as one is free, in front of those that wait, for what `work` spends.
-    pub(crate) fn aside(&mut self, node: NodeId, work: impl FnOnce(&mut Self)) {
-        // What communicators do is counted with them.
+    /// Executes work that continues without its task, such as the part of a batch behind a fence:
+    /// it takes a core of the machine of `node` as soon as one is free, ahead of waiting tasks, for
+    /// the time that `work` spends.
+    pub(crate) fn run_without_task(&mut self, node: NodeId, work: impl FnOnce(&mut Self)) {
+        // Communicators' work is counted with the communicators.
         if !self.turns.take_time || self.turns.turn.is_some() || self.has_communicators(node) {
             return work(self);
         }

@@ -1,18 +1,18 @@
-//! What the stages of machines have been used for: which of them a load fills first.
+//! The usage of the stages of machines: shows which stage a load saturates first.
 
 use crate::network::NANOSECOND_PS;
 use crate::world::World;
 use layout::NodeId;
 
-/// For how long a machine's stages have been taken since its hardware was installed, in picoseconds of virtual
-/// time; what is posted counts at once, even where it takes a stage later on.
+/// How long a machine's stages have been taken since its hardware was installed, in picoseconds of
+/// virtual time. A post counts at once, even if it takes a stage later.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Usage {
     /// The card's engine, for what it issued and served.
     pub engine_ps: u64,
-    /// The link, outwards.
+    /// The outgoing link.
     pub link_out_ps: u64,
-    /// The link, inwards.
+    /// The incoming link.
     pub link_in_ps: u64,
     /// PCIe, from memory to the card.
     pub from_memory_ps: u64,
@@ -22,17 +22,17 @@ pub struct Usage {
     pub atomics_ps: u64,
     /// All cores together, where the world has machines.
     pub cores_ps: u64,
-    /// How many cores there are, but for communicators; 0: as many as tasks.
+    /// Number of cores without communicators; 0: as many as tasks.
     pub cores: u64,
-    /// All communicators together.
+    /// The sum over all communicators.
     pub communicators_ps: u64,
-    /// How many communicators there are.
     pub communicators: u64,
 }
 
 impl Usage {
-    /// The stages with the share of each that was in use, of `window_ns` since it was used as `before`. The
-    /// cores' share is of all of them together, or 0 where they are not counted.
+    /// The stages with the share of `window_ns` in which each was used, since the snapshot
+    /// `before`. The cores' share is relative to all of them together, or 0 where they are not
+    /// counted.
     pub fn shares(&self, before: &Self, window_ns: u64) -> [(&'static str, f64); 8] {
         let share = |now_ps: u64, before_ps: u64, count: u64| {
             let most_ps = window_ns * NANOSECOND_PS * count;
@@ -55,7 +55,7 @@ impl Usage {
 }
 
 impl World {
-    /// What the machine of `node` has been used for.
+    /// The usage of the machine of `node`.
     pub fn usage(&self, node: NodeId) -> Usage {
         self.core(|core| {
             let machine = core.machine_of(node);

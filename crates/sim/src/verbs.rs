@@ -1,5 +1,6 @@
-//! Verbs as accesses to single words, each at a moment of its own. This is the contract's most hostile
-//! reading: the words of a verb come in any order, and verbs too unless the contract orders them.
+//! Verbs as accesses to single words, each at its own moment. This is the contract's most hostile
+//! interpretation: the words of a verb take effect in any order, and so do verbs unless the
+//! contract orders them.
 
 use crate::fault::FaultKind;
 use crate::flight::{Flight, Phase};
@@ -13,7 +14,8 @@ use layout::row::{Cover, HEADER, LINK, VERSION, checksum};
 use layout::{GlobalPtr, NodeId, VersionWord, bucket};
 use std::ops::Range;
 
-/// When the verbs of one segment to one server that others must wait for have taken effect.
+/// The moments at which the verbs of one segment to one server that later verbs must wait for have
+/// taken effect.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Barrier {
     writes_ns: u64,
@@ -21,7 +23,7 @@ pub(crate) struct Barrier {
     all_ns: u64,
 }
 
-/// What a verb does with its words.
+/// The kinds of access of a verb to its words.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
     Read,
@@ -38,11 +40,11 @@ pub(crate) fn kind(verb: &Verb) -> Kind {
     }
 }
 
-/// In place of a word's number: no word is left out.
+/// A word number that stands for: no word is left out.
 const NONE_LEFT_OUT: u32 = u32::MAX;
 
 impl Core {
-    /// Posts the verbs up to the next fence, each word for itself.
+    /// Posts the verbs up to the next fence, each word separately.
     pub(crate) fn post_words(&mut self, place: u32) {
         let mut flight = self.flights.take(place);
         self.barriers.fill(Barrier::default());
@@ -81,8 +83,8 @@ impl Core {
         };
         self.verbs += 1;
         let kind = kind(&verb);
-        if kind == Kind::Read && flight.told_ns != u64::MAX {
-            // Nobody waits for what is read.
+        if kind == Kind::Read && flight.unreachable_ns != u64::MAX {
+            // No verb waits for a read.
             return;
         }
         let before = u64::from(index - flight.first_verb);
@@ -106,16 +108,16 @@ impl Core {
                 end_ns - hidden_ns
             }
         };
-        if end_ns > flight.told_ns {
+        if end_ns > flight.unreachable_ns {
             self.injector.count(FaultKind::LateVerb);
         }
         let barrier = &mut self.barriers[usize::from(node.0)];
         barrier.all_ns = barrier.all_ns.max(end_ns);
         flight.verbs[index as usize].end_ns = end_ns;
-        flight.end_ns = flight.end_ns.max(end_ns.min(flight.told_ns));
+        flight.end_ns = flight.end_ns.max(end_ns.min(flight.unreachable_ns));
     }
 
-    /// How much longer than its completion tells a write stays unseen: not at all, unless that promise is
+    /// The time for which a write stays invisible after its completion: 0, unless that promise is
     /// broken.
     fn draw_hidden_ns(&mut self) -> u64 {
         if !self.config.broken.visible_when_complete || self.random.one_in(2) {
@@ -125,7 +127,8 @@ impl Core {
         self.random.up_to(4 * round_trip_ns)
     }
 
-    /// When a verb of `flight` begins to touch its words, not before what the contract puts before it.
+    /// The first moment at which a verb of `flight` touches its words, after all verbs that the
+    /// contract orders before it.
     fn start_ns(
         &mut self,
         flight: &mut Flight,
@@ -147,14 +150,14 @@ impl Core {
         let after_ns = after_ns.max(writes_ns);
         let after_ns = if kind == Kind::Write { after_ns } else { after_ns.max(atomics_ns) };
         let start_ns = start_ns.max(after_ns);
-        if flight.told_ns == u64::MAX {
+        if flight.unreachable_ns == u64::MAX {
             return start_ns;
         }
-        let late_ns = flight.told_ns + 1 + self.config.late_verb_ns.draw(&mut self.random);
+        let late_ns = flight.unreachable_ns + 1 + self.config.late_verb_ns.draw(&mut self.random);
         if self.random.one_in(2) { start_ns.max(late_ns) } else { start_ns }
     }
 
-    /// How a verb of `flight` gets to `node`, if it does.
+    /// The way of a verb of `flight` to `node`; `None` if it does not arrive.
     #[inline]
     pub(crate) fn way_of_verb(&mut self, flight: &Flight, node: NodeId) -> Option<Way> {
         if self.memory_is_dead(node) || self.is_refused(flight.group) {
@@ -241,8 +244,8 @@ impl Core {
         end_ns
     }
 
-    /// Enters words of a write but `left_out`, each at a moment of its own from `start_ns` on. Returns the
-    /// last possible moment.
+    /// Enters the words of a write except `left_out`, each at its own moment from `start_ns` on.
+    /// Returns the last possible moment.
     fn write_words(
         &mut self,
         flight: &Flight,
@@ -276,8 +279,8 @@ impl Core {
         moments.end_ns()
     }
 
-    /// Enters the access to one word of a write, unless it was cut off before: the word gets `value`, or
-    /// what the arena has for it.
+    /// Enters the access to one word of a write, unless it was cut off before: the word gets
+    /// `value`, or its value in the arena.
     #[inline]
     fn write_word(
         &mut self,
@@ -320,7 +323,8 @@ impl Core {
             flight.landing.resize(landing + words as usize, 0);
         }
         if self.coherent && !is_plain {
-            // Where memory is coherent whoever reads looks at the version, or the tags, before the rest.
+            // Where memory is coherent, the reader looks at the version, or the tags, before the
+            // rest.
             let (phase, first) = match verb {
                 Verb::ReadRow { .. } => (Phase::RowBefore, VERSION),
                 _ => (Phase::Header, bucket::INSERT),
@@ -336,7 +340,7 @@ impl Core {
         moments.end_ns()
     }
 
-    /// All reads of a segment have come back. Returns whether none of them must be repeated.
+    /// All reads of a segment have come back. Returns whether no read must be repeated.
     pub(crate) fn deliver_reads(&mut self, flight: &mut Flight) -> bool {
         let mut are_over = true;
         for index in flight.first_verb..flight.next_verb {
@@ -363,7 +367,7 @@ impl Core {
         are_over
     }
 
-    /// Carries out the present accesses of a plain read or a row: its words go to the arena.
+    /// Executes the present accesses of a plain read or a row: its words go to the arena.
     pub(crate) fn read_to_arena(&mut self, flight: &mut Flight, index: u32, span: Span) {
         let (from, moments) = (flight.verb(index).target(), flight.verbs[index as usize].moments);
         let batch = flight.batch.as_mut().expect("a flight carries its batch");
@@ -373,7 +377,7 @@ impl Core {
         self.trace.words(moments.start_ns, flight.node, "reads", from, words);
     }
 
-    /// Carries out the present accesses of a read in phases: its words land.
+    /// Executes the present accesses of a read in phases: its words land.
     pub(crate) fn read_to_landing(&mut self, flight: &mut Flight, index: u32) {
         let state = flight.verbs[index as usize];
         let from = flight.verb(index).target().add_words(u64::from(state.first));
@@ -385,7 +389,7 @@ impl Core {
     }
 }
 
-/// Where a write's words go, and where they stand.
+/// The target of a write's words, and their position in the arena.
 fn target_and_arena(verb: &Verb) -> (GlobalPtr, u32) {
     match *verb {
         Verb::Write { to, at, .. }
@@ -396,7 +400,7 @@ fn target_and_arena(verb: &Verb) -> (GlobalPtr, u32) {
     }
 }
 
-/// Closes the image that stands in the arena with its checksum.
+/// Stores the checksum of the image at position `at` of the arena in its last word.
 fn seal(flight: &mut Flight, at: u32, words: u32, cover: Cover) {
     let image = Span { at: at + VERSION, words: words - VERSION - 1 };
     let sum = checksum(flight.batch().words(image), cover);

@@ -1,9 +1,9 @@
-//! A simulated world: its nodes, its services, and the loop that makes time pass.
+//! A simulated world: its nodes, its services, and the loop that advances time.
 
 use crate::config::{Carrier, SimConfig};
 use crate::env::{AsEndpoint, Endpoint};
 use crate::scheduler::{MAIN, TaskFuture, TaskId, TaskWaker};
-use crate::state::{Core, Outside};
+use crate::state::{Core, DriverAction};
 use fabric::{Batch, CallError, Service, ServiceId};
 use layout::{GlobalPtr, NodeId, RegionId, WORD_BYTES};
 use std::cell::{Cell, RefCell};
@@ -18,14 +18,14 @@ use std::task::{Context, Poll, Waker};
 /// Each service with the life of its node in which it was registered.
 type Services = BTreeMap<(NodeId, ServiceId), (u32, Arc<dyn Service<Endpoint>>)>;
 
-/// What a world and its endpoints share.
+/// The state that a world and its endpoints share.
 pub(crate) struct Shared {
     pub(crate) core: RefCell<Core>,
-    /// For counting the reads that verbs need in addition.
+    /// Receives the additional reads of verbs, for the counters.
     pub(crate) extra: RefCell<Batch>,
     pub(crate) carrier: Carrier,
     services: RefCell<Services>,
-    /// Counts the calls of `block_on`: a late wake of an earlier one is told apart.
+    /// Counts the calls of `block_on`, to recognise a late wake-up of an earlier one.
     blocks: Cell<u32>,
     pub(crate) is_driven: Cell<bool>,
 }
@@ -42,11 +42,11 @@ impl Shared {
                 None
             }
         };
-        // What the task holds may spawn, too, as it goes; it may be the last to hold the world.
+        // Dropping the task's future may spawn tasks, and may drop the last reference to the world.
         drop(never);
     }
 
-    /// What `node` offers under this number in its present life.
+    /// The service that `node` offers under this number in its present life.
     pub(crate) fn service(
         &self,
         node: NodeId,
@@ -58,12 +58,13 @@ impl Shared {
     }
 }
 
-/// A simulated world whose endpoints are [`Endpoint`]s. It owns everything in it: dropped, all tasks end.
+/// A simulated world whose endpoints are [`Endpoint`]s. It owns everything in it: dropping it ends
+/// all tasks.
 pub struct World {
     pub(crate) shared: Rc<Shared>,
 }
 
-/// Why time stopped passing.
+/// The reason why time stopped.
 enum Pause {
     Idle,
     Deadline,
@@ -71,7 +72,7 @@ enum Pause {
     MainIsDead,
 }
 
-/// Marks the world as driven, also when a task panics.
+/// Marks the world as driven; resets the mark even if a task panics.
 struct Driving<'a>(&'a Cell<bool>);
 
 impl<'a> Driving<'a> {
@@ -88,8 +89,8 @@ impl Drop for Driving<'_> {
 }
 
 impl World {
-    /// A world at time 0. Nodes 0, 1, ... are the memory servers, each with the region of its number;
-    /// the compute nodes follow.
+    /// A world at time 0. Nodes 0, 1, ... are the memory servers, each with the region of its
+    /// number; the compute nodes follow.
     pub fn new(config: SimConfig) -> Self {
         let (plan, carrier) = (config.plan.clone(), config.carrier);
         let mut core = Core::new(config);
@@ -109,12 +110,10 @@ impl World {
         look(&mut self.shared.core.borrow_mut())
     }
 
-    /// Number of memory servers.
     pub fn server_count(&self) -> u16 {
         self.core(|core| core.memory.region_count() as u16)
     }
 
-    /// Bytes of `region`.
     pub fn region_bytes(&self, region: RegionId) -> u64 {
         self.core(|core| core.memory.region_words(usize::from(region.0))) * WORD_BYTES
     }
@@ -126,20 +125,20 @@ impl World {
         node
     }
 
-    /// An endpoint on `node` that is a kill group of its own.
+    /// An endpoint on `node` in a kill group of its own.
     pub fn endpoint(&self, node: NodeId) -> Endpoint {
         let group = self.core(|core| core.add_group(node));
         Endpoint::new(self.shared.clone(), node, group)
     }
 
-    /// The endpoint of `node`'s own services: what is spawned here dies with them.
+    /// The endpoint of `node`'s own services: tasks that are spawned here die with them.
     pub fn service_endpoint(&self, node: NodeId) -> Endpoint {
         let group = self.core(|core| core.nodes[usize::from(node.0)].services);
         Endpoint::new(self.shared.clone(), node, group)
     }
 
-    /// Every memory server offers what `services` makes for its region, which has so many bytes. Answers the
-    /// servers.
+    /// Registers on every memory server the services that `services` makes for its region and the
+    /// region's size in bytes. Returns the servers.
     pub fn serve<I>(&self, services: impl Fn(RegionId, u64) -> I) -> Vec<NodeId>
     where
         I: IntoIterator<Item = (ServiceId, Arc<dyn Service<Endpoint>>)>,
@@ -154,7 +153,6 @@ impl World {
         nodes
     }
 
-    /// Offers `service` on `node`.
     pub fn register(&self, node: NodeId, id: ServiceId, service: Arc<dyn Service<Endpoint>>) {
         let life = self.core(|core| core.node(node).life);
         self.shared.services.borrow_mut().insert((node, id), (life, service));
@@ -170,13 +168,13 @@ impl World {
     /// Lets time pass until `future`, run on `env`, is ready.
     ///
     /// # Panics
-    /// When `env` is killed before; and on deadlock, at the limits, and when any task panics, with seed,
-    /// scenario and virtual time.
+    /// If `env` is killed before, on deadlock, at the limits, and if any task panics; the message
+    /// has seed, scenario and virtual time.
     pub fn block_on<T>(&self, env: &impl AsEndpoint, future: impl Future<Output = T>) -> T {
         self.run(env, future).unwrap_or_else(|| self.fail("the endpoint of block_on was killed"))
     }
 
-    /// As [`World::block_on`], but `None` when `env` is killed before the future is ready.
+    /// As [`World::block_on`], but `None` if `env` is killed before the future is ready.
     pub fn run<T>(&self, env: &impl AsEndpoint, future: impl Future<Output = T>) -> Option<T> {
         let env = env.endpoint();
         assert!(env.belongs_to(&self.shared), "the endpoint is of another world");
@@ -205,15 +203,14 @@ impl World {
         }
     }
 
-    /// Lets time pass until nothing more happens. Returns how many tasks still wait, which then is for
-    /// something that never comes.
+    /// Lets time pass until no event is left. Returns how many tasks still wait; they would wait
+    /// for ever.
     pub fn run_until_idle(&self) -> usize {
         let _driving = Driving::start(&self.shared.is_driven);
         self.pump(u64::MAX, None);
         self.core(|core| core.tasks.count())
     }
 
-    /// Lets `duration_ns` pass.
     pub fn run_for(&self, duration_ns: u64) {
         let _driving = Driving::start(&self.shared.is_driven);
         let deadline_ns = self.now_ns() + duration_ns;
@@ -221,28 +218,28 @@ impl World {
         self.core(|core| core.now_ns = deadline_ns);
     }
 
-    /// Lets everything happen up to `deadline_ns`, or until the main task must run.
+    /// Executes events up to `deadline_ns`, or until the main task must run.
     fn pump(&self, deadline_ns: u64, main: Option<(TaskId, u32)>) -> Pause {
         loop {
             if main.is_some_and(|(_, group)| self.core(|core| core.is_dead(group))) {
-                self.bury();
+                self.drop_killed_tasks();
                 return Pause::MainIsDead;
             }
             let outside = self.core(|core| core.advance(deadline_ns));
             match outside {
-                Outside::Run(task) if task.place == MAIN => {
+                DriverAction::Run(task) if task.place == MAIN => {
                     if main.is_some_and(|(main, _)| main == task) {
                         return Pause::MainIsWoken;
                     }
                 }
-                Outside::Run(task) => self.run_task(task),
-                Outside::Request(call) => self.handle(call),
-                Outside::Deadline => return Pause::Deadline,
-                Outside::Idle => return Pause::Idle,
-                Outside::TimeLimit => self.fail("the run exceeds its limit of virtual time"),
-                Outside::EventLimit => self.fail("the run exceeds its limit of events"),
+                DriverAction::Run(task) => self.run_task(task),
+                DriverAction::Request(call) => self.handle(call),
+                DriverAction::Deadline => return Pause::Deadline,
+                DriverAction::Idle => return Pause::Idle,
+                DriverAction::TimeLimit => self.fail("the run exceeds its limit of virtual time"),
+                DriverAction::EventLimit => self.fail("the run exceeds its limit of events"),
             }
-            self.bury();
+            self.drop_killed_tasks();
         }
     }
 
@@ -259,7 +256,7 @@ impl World {
         }
     }
 
-    /// Polls protocol code. A panic in it is passed on with what is needed to see it again.
+    /// Polls protocol code. Adds seed, scenario and time to a panic, and passes it on.
     fn poll<F>(&self, future: Pin<&mut F>, waker: &Waker) -> Poll<F::Output>
     where
         F: Future + ?Sized,
@@ -296,7 +293,7 @@ impl World {
     }
 
     /// Drops the futures of killed tasks, while nothing is borrowed.
-    pub(crate) fn bury(&self) {
+    pub(crate) fn drop_killed_tasks(&self) {
         while let Some(task) = self.core(|core| core.graveyard.pop()) {
             drop(task);
         }
@@ -313,12 +310,12 @@ impl World {
         })
     }
 
-    /// Ends the run with what is needed to see it again.
+    /// Ends the run with seed, scenario and virtual time, which reproduce it.
     fn fail(&self, what: &str) -> ! {
         panic!("{}: {what}", self.identity())
     }
 
-    /// Seed, scenario and virtual time: put these first into every message about a run.
+    /// Seed, scenario and virtual time: begin every message about a run with these.
     pub fn identity(&self) -> String {
         self.core(|core| {
             let (seed, scenario) = (core.config.seed, &core.config.scenario);
@@ -326,17 +323,16 @@ impl World {
         })
     }
 
-    /// Virtual time.
     pub fn now_ns(&self) -> u64 {
         self.core(|core| core.now_ns)
     }
 
-    /// A word of memory, now.
+    /// The present value of a word of memory.
     pub fn peek(&self, at: GlobalPtr) -> u64 {
         self.core(|core| core.memory.load(at, core.now_ns))
     }
 
-    /// `words` words of memory, now.
+    /// The present values of `words` words of memory.
     pub fn peek_words(&self, at: GlobalPtr, words: u64) -> Vec<u64> {
         self.core(|core| {
             (0..words).map(|word| core.memory.load(at.add_words(word), core.now_ns)).collect()
@@ -360,7 +356,7 @@ impl World {
         self.core(|core| core.verbs)
     }
 
-    /// Events so far: what costs the simulator its time.
+    /// Events so far; they determine the simulator's running time.
     pub fn events(&self) -> u64 {
         self.core(|core| core.events)
     }
@@ -377,7 +373,7 @@ impl World {
 }
 
 impl Drop for World {
-    /// Tasks hold endpoints, and those the world: the circle is opened here.
+    /// Tasks hold endpoints, and endpoints the world: this breaks the cycle.
     fn drop(&mut self) {
         let tasks = self.core(|core| {
             // A task that is spawned by the end of another one must not start.
@@ -385,7 +381,7 @@ impl Drop for World {
             core.tasks.kill_all()
         });
         drop(tasks);
-        self.bury();
+        self.drop_killed_tasks();
         self.shared.services.borrow_mut().clear();
     }
 }

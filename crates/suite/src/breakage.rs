@@ -1,4 +1,5 @@
-//! The promises that simulated worlds can break, one at a time: each test whose promise it is must fail then.
+//! The promises that simulated worlds can break, one at a time: each test of a promise must then
+//! fail.
 
 use crate::fabrics::simulated::Simulated;
 use crate::stage::{Outcome, give};
@@ -23,36 +24,35 @@ pub const NONE: BrokenPromises = BrokenPromises {
     completes_once: false,
     one_moment: false,
 };
-/// Words come in halves.
+/// Words are written in halves.
 pub const HALVES: BrokenPromises = BrokenPromises { whole_words: true, ..NONE };
-/// Writes are overtaken.
+/// Later verbs overtake writes.
 pub const WRITES: BrokenPromises = BrokenPromises { write_before_later: true, ..NONE };
-/// Atomics are overtaken.
+/// Later verbs overtake atomics.
 pub const ATOMICS: BrokenPromises = BrokenPromises { atomic_before_later: true, ..NONE };
 /// Fences are ignored.
 pub const FENCE: BrokenPromises = BrokenPromises { fence: true, ..NONE };
 /// Rows arrive torn.
 pub const UNTORN: BrokenPromises = BrokenPromises { untorn_rows: true, ..NONE };
-/// Misses come with words of another time.
+/// The words of a miss are of different moments.
 pub const MISSES: BrokenPromises = BrokenPromises { fitting_misses: true, ..NONE };
-/// Complete writes are seen later.
+/// Completed writes become visible later.
 pub const VISIBLE: BrokenPromises = BrokenPromises { visible_when_complete: true, ..NONE };
 /// Atomics lose each other's effect.
 pub const EXCLUDE: BrokenPromises = BrokenPromises { atomics_exclude: true, ..NONE };
-/// Swaps that fail write back what they found.
+/// Failed swaps write back the value that they read.
 pub const FAILED: BrokenPromises = BrokenPromises { failed_swap_writes_nothing: true, ..NONE };
 /// Plain writes fall into atomics.
 pub const WITH_CPU: BrokenPromises = BrokenPromises { atomics_with_cpu: true, ..NONE };
 /// Handlers run again for a repeated call.
 pub const ANSWERED: BrokenPromises = BrokenPromises { answered_once: true, ..NONE };
-/// Buffers of dropped futures are used for something else.
+/// Buffers of dropped futures are reused at once.
 pub const BUFFERS: BrokenPromises = BrokenPromises { buffers_until_complete: true, ..NONE };
-/// A second completion is taken for that of a later batch.
+/// A repeated completion is taken for that of a later batch.
 pub const COMPLETES: BrokenPromises = BrokenPromises { completes_once: true, ..NONE };
-/// Servers that carry out verbs touch their words one by one.
+/// Servers that execute verbs touch their words one by one.
 pub const ONE_MOMENT: BrokenPromises = BrokenPromises { one_moment: true, ..NONE };
 
-/// All switches by name.
 pub const ALL: [(&str, BrokenPromises); 14] = [
     ("whole_words", HALVES),
     ("write_before_later", WRITES),
@@ -76,8 +76,9 @@ pub fn name(broken: &BrokenPromises) -> &'static str {
     found.map_or("no switch alone", |(name, _)| name)
 }
 
-/// Gives every test without each promise that it names, in up to `seeds` worlds of each kind. Answers, for each
-/// pair of test and promise, how it failed, and as errors those that did not.
+/// Runs every test without each promise that it names, in up to `seeds` worlds of each kind.
+/// Returns, for each pair of test and promise, how it failed; the error lists the pairs that
+/// passed.
 pub fn try_all(seeds: u64) -> Result<Vec<String>, Vec<String>> {
     let (mut failed, mut passed) = (Vec::new(), Vec::new());
     for test in tests::all() {

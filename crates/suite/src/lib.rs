@@ -1,9 +1,11 @@
-//! One suite for every fabric: what `docs/assumptions.md` grants, tried by the same names everywhere.
+//! One test suite for every fabric: it tests the promises of `docs/assumptions.md`, under the same
+//! test names everywhere.
 //!
-//! A [`Test`] is a play with a few [`Party`]s, each with an endpoint of its own: tasks of a simulated world,
-//! threads of one process, or processes. They agree on where they are by words of the fabric itself, and report
-//! words, which the test judges. A [`Stage`] is a fabric on which plays are given; it may also disturb them:
-//! kill a server, come with a wrong key, send garbage.
+//! A [`Test`] runs a few [`Party`]s, each with an endpoint of its own: tasks of a simulated world,
+//! threads of one process, or processes. They synchronise through words of the fabric itself, and
+//! report words, which the test judges. A run of a test is called a play. A [`Stage`] is a fabric
+//! that runs plays; it may also disturb them: kill a server, connect with a wrong key, or send
+//! garbage.
 //!
 //! ```text
 //! stage         parties are                    memory is
@@ -12,13 +14,14 @@
 //! sim-coherent  tasks in virtual time          simulated, coherent
 //! sim-serial    tasks in virtual time          simulated, coherent, a verb at one moment
 //! shm           processes                      of two more processes, mapped, coherent
-//! tcp           processes                      of two more processes, whose threads carry out verbs
+//! tcp           processes                      of two more processes, whose threads execute verbs
 //! verbs         processes                      of two more processes, behind a card, not coherent
 //! ```
 //!
-//! No test is worth more than its ability to fail: each says what would break it, and each whose promise
-//! [`sim::BrokenPromises`] can break is given on a simulated world with that switch on, where it must fail
-//! (`breakage`). A test of something that happens at the same time counts how often it did, and fails if never.
+//! A test is only worth its ability to fail. Each test names what would break it, and each test of
+//! a promise that [`sim::BrokenPromises`] can break also runs in a simulated world with that switch
+//! on, where it must fail (`breakage`). A test of concurrent events counts how often they happened,
+//! and fails if they never did.
 #![forbid(unsafe_code)]
 
 pub mod breakage;

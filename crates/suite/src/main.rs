@@ -1,4 +1,5 @@
-//! `suite` gives the tests of the suite, or some of them, on a chosen fabric and ends with a table.
+//! `suite` runs all tests of the suite, or some of them, on a chosen fabric and prints a table of
+//! outcomes.
 #![forbid(unsafe_code)]
 
 use clap::{Parser, Subcommand, ValueEnum};
@@ -21,7 +22,7 @@ use suite::{Outcome, Stage, breakage, stage, tests};
 
 /// Worlds per test.
 const SEEDS: u64 = 300;
-/// Worlds in which a broken promise must show.
+/// The number of worlds within which a broken promise must make its test fail.
 const BROKEN_SEEDS: u64 = 3000;
 
 /// A fabric by name.
@@ -33,7 +34,7 @@ enum Name {
     Sim,
     /// Simulated worlds with coherent memory.
     SimCoherent,
-    /// Simulated worlds whose servers carry out verbs.
+    /// Simulated worlds whose servers execute verbs
     SimSerial,
     /// Processes that share memory.
     Shm,
@@ -43,27 +44,27 @@ enum Name {
     Verbs,
 }
 
-/// What to run.
+/// The options that select tests and fabrics.
 #[derive(Parser)]
-#[command(about = "The tests that every fabric has to pass")]
+#[command(about = "Runs the tests that every fabric must pass")]
 struct Options {
-    /// On this fabric; all of them unless told otherwise
+    /// Run on this fabric only; on all of them by default
     #[arg(long, value_name = "NAME")]
     fabric: Vec<Name>,
-    /// This test; all of them unless told otherwise
+    /// Run this test only; all of them by default
     #[arg(long, value_name = "NAME")]
     test: Vec<String>,
-    /// Give every test in simulated worlds that break its promise, where it has to fail
+    /// Run every test in simulated worlds that break its promise, where it must fail
     #[arg(long)]
     broken: bool,
-    /// Print what each test is about, and run nothing
+    /// Print the promise of each test, and run nothing
     #[arg(long)]
     list: bool,
     #[command(subcommand)]
     role: Option<Role>,
 }
 
-/// What this program is when it has started itself.
+/// The role of this program when it has started itself.
 #[derive(Subcommand)]
 enum Role {
     /// A memory server
@@ -73,11 +74,11 @@ enum Role {
         fabric: Name,
         /// Its number
         node: u16,
-        /// How often it was started before
+        /// How often it was restarted before
         life: u64,
-        /// Where the play meets
+        /// The folder of the test
         folder: PathBuf,
-        /// Where it listens
+        /// The address it listens at
         address: Option<String>,
     },
     /// A party
@@ -89,9 +90,9 @@ enum Role {
         test: String,
         /// Its number
         number: u32,
-        /// Where the play meets
+        /// The folder of the test
         folder: PathBuf,
-        /// Where the servers are
+        /// The addresses of the servers
         addresses: Vec<String>,
     },
 }
@@ -109,7 +110,7 @@ fn main() -> ExitCode {
     }
     let names = tests::names();
     if let Some(unknown) = options.test.iter().find(|name| !names.contains(&name.as_str())) {
-        eprintln!("there is no test `{unknown}`, see --list");
+        eprintln!("no test is called `{unknown}`; --list prints all names");
         return ExitCode::FAILURE;
     }
     if options.list {
@@ -147,12 +148,12 @@ fn give(fabric: Name, options: &Options, table: &mut Table) {
 }
 
 fn play(role: Role) -> Result<(), String> {
-    // A line for the director, who waits for it.
+    // Prints a line for the director, which waits for it.
     let say = |line: &str| {
         println!("{line}");
         let _ = std::io::stdout().flush();
     };
-    let none = || Err("parties and servers of this fabric are no processes".to_owned());
+    let none = || Err("parties and servers of this fabric are not processes".to_owned());
     match role {
         Role::Server { fabric, node, life, folder, address } => {
             let (server, address) = ((NodeId(node), life), address.as_deref());
@@ -184,7 +185,7 @@ fn run<S: Stage>(stage: &S, options: &Options, table: &mut Table) {
     }
 }
 
-/// Enters that a fabric is absent for want of hardware.
+/// Records all tests of a fabric as skipped, because its hardware is absent.
 fn skip(fabric: &'static str, reason: &str, options: &Options, table: &mut Table) {
     for name in tests::names() {
         if options.test.is_empty() || options.test.iter().any(|wanted| wanted == name) {
@@ -211,9 +212,9 @@ fn list() {
     for test in tests::all::<fabric::LocalEnv>() {
         println!("{}", test.name);
         println!("  promise   {}", test.promise);
-        println!("  falls if  {}", test.falls_if);
+        println!("  fails if  {}", test.falls_if);
         for broken in test.broken {
-            println!("  fails in a simulated world without {}", breakage::name(broken));
+            println!("  must fail in a simulated world without {}", breakage::name(broken));
         }
     }
 }

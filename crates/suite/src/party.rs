@@ -1,4 +1,4 @@
-//! Who takes part in a test, and the words of the fabric by which they agree on where they are.
+//! The participants of a test, and the words of the fabric by which they synchronise.
 
 use fabric::{Batch, Env};
 use layout::{GlobalPtr, RegionId};
@@ -8,41 +8,41 @@ use std::task::Poll;
 
 /// Bytes of each of the two memory servers' regions.
 pub const REGION_BYTES: u64 = 1 << 18;
-/// First byte behind what a region says of itself.
+/// The first byte after the header of a region.
 const FIRST_BYTE: u64 = 4096;
-/// First word of server 1 at which parties meet; what is below is for tests.
+/// The first word of server 1 at which parties meet; the words below are for tests.
 const MEETINGS: u64 = 4096;
-/// Most rounds in which parties wait for each other, which takes long on a machine that is busy with other
-/// things; each has 16 words of its own on each server.
+/// The largest number of rounds in which parties wait for each other, which takes long on a busy
+/// machine; each round has 16 words of its own on each server.
 pub const STEPS_MAX: u64 = 256;
 
-/// One of those who take part in a test, with an endpoint of its own.
+/// A participant of a test, with an endpoint of its own.
 pub struct Party<E> {
-    /// The endpoint.
     pub env: E,
-    /// Which one, counted from 0.
+    /// The number of the party, from 0.
     pub number: u32,
-    /// How many there are.
+    /// The number of parties.
     pub count: u32,
-    /// How often to try what is to be tried: few times where many worlds are run, many where there is one.
+    /// How often to repeat the tested operation: rarely where many worlds are run, often where
+    /// there is one.
     pub rounds: u64,
-    /// Longest that it waits for the others.
+    /// The longest time that it waits for the others.
     pub patience_ns: u64,
-    /// How long whoever writes goes on after its rounds, so that whoever looks sees something: a writer may
-    /// have done all of its rounds before the other gets a processor.
+    /// How long a writer continues after its rounds, so that readers see changes: a writer may
+    /// finish all of its rounds before the reader gets a processor.
     pub overtime_ns: u64,
 }
 
-/// What is written last by those who go on for as long as it takes: more than any round.
+/// The last value of writers that continue after their rounds; larger than any round.
 pub const LAST: u64 = 1 << 40;
-/// A reader that has seen so much of what a test is about has seen enough.
+/// A reader that has seen the tested event this many times is satisfied.
 const ENOUGH: u64 = 10;
-/// Rounds of overtime between two looks whether the reader has seen enough.
+/// Rounds of overtime between two checks whether the reader is satisfied.
 const LOOK_ROUNDS: u64 = 64;
-/// The word of server 1 by which a reader says so.
+/// The word of server 1 that a satisfied reader sets.
 const SATISFIED: u64 = 4000;
 
-/// Word `index` of memory server `server`, behind what its region says of itself.
+/// Word `index` of memory server `server`, after the region's header.
 pub fn word(server: u16, index: u64) -> GlobalPtr {
     GlobalPtr::new(RegionId(server), FIRST_BYTE + index * layout::WORD_BYTES)
 }
@@ -54,28 +54,24 @@ impl<E: Env> Party<E> {
         result.map_err(|error| format!("party {}: {error}", self.number))
     }
 
-    /// Reads a word.
     pub async fn read(&self, at: GlobalPtr) -> Result<u64, String> {
         let mut batch = Batch::new();
         let span = batch.read(at, 1);
         Ok(self.execute(batch).await?.words(span)[0])
     }
 
-    /// Reads words.
     pub async fn read_all(&self, at: GlobalPtr, words: u32) -> Result<Vec<u64>, String> {
         let mut batch = Batch::new();
         let span = batch.read(at, words);
         Ok(self.execute(batch).await?.words(span).to_vec())
     }
 
-    /// Writes a word.
     pub async fn write(&self, at: GlobalPtr, value: u64) -> Result<(), String> {
         let mut batch = Batch::new();
         batch.write_word(at, value);
         self.execute(batch).await.map(drop)
     }
 
-    /// Writes words.
     pub async fn write_all(&self, at: GlobalPtr, values: &[u64]) -> Result<(), String> {
         let mut batch = Batch::new();
         let span = batch.put(values);
@@ -83,14 +79,14 @@ impl<E: Env> Party<E> {
         self.execute(batch).await.map(drop)
     }
 
-    /// Adds to a word; answers what it held.
+    /// Adds to a word; returns the previous value.
     pub async fn add(&self, at: GlobalPtr, add: u64) -> Result<u64, String> {
         let mut batch = Batch::new();
         let swap = batch.fetch_and_add(at, add);
         Ok(self.execute(batch).await?.found(swap))
     }
 
-    /// Waits until all parties have come to meeting `place`; each is held once.
+    /// Waits until all parties have reached the barrier `place`; each barrier is used once.
     pub async fn meet(&self, place: u64) -> Result<(), String> {
         let at = word(1, MEETINGS + place);
         self.add(at, 1).await?;
@@ -107,7 +103,8 @@ impl<E: Env> Party<E> {
         Ok(())
     }
 
-    /// The next round of a writer that others watch, counted from 1; none when it is time for [`LAST`].
+    /// The next round of a writer that others watch, counted from 1; `None` when it is time for
+    /// [`LAST`].
     pub async fn next(&self, pace: &mut Pace) -> Result<Option<u64>, String> {
         pace.round += 1;
         if pace.round > self.rounds {
@@ -122,7 +119,7 @@ impl<E: Env> Party<E> {
         Ok(Some(pace.round))
     }
 
-    /// Counts what a reader has seen of what the test is about, and says when that is enough.
+    /// Counts the events that a reader has seen, and tells the writer when they are enough.
     pub async fn see(&self, count: &mut u64, is_so: bool) -> Result<(), String> {
         *count += u64::from(is_so);
         if is_so && *count == ENOUGH {
@@ -131,26 +128,26 @@ impl<E: Env> Party<E> {
         Ok(())
     }
 
-    /// A loop that waits for others checks this.
+    /// The deadline for a loop that waits for other parties.
     pub fn deadline(&self) -> Deadline {
         let (number, patience_ns) = (self.number, self.patience_ns);
         Deadline { number, patience_ns, at_ns: self.env.now_ns() + patience_ns }
     }
 
-    /// An error, unless `is_so`.
+    /// Returns an error unless `is_so`.
     pub fn expect(&self, is_so: bool, what: impl FnOnce() -> String) -> Result<(), String> {
         if is_so { Ok(()) } else { Err(format!("party {}: {}", self.number, what())) }
     }
 }
 
-/// How far a writer is.
+/// The progress of a writer.
 #[derive(Default)]
 pub struct Pace {
     round: u64,
     end_ns: Option<u64>,
 }
 
-/// When a party has waited for too long.
+/// The time at which a party gives up waiting.
 pub struct Deadline {
     number: u32,
     patience_ns: u64,
@@ -158,17 +155,17 @@ pub struct Deadline {
 }
 
 impl Deadline {
-    /// An error when it has passed.
+    /// Returns an error once the deadline has passed.
     pub fn check(&self, env: &impl Env) -> Result<(), String> {
         if env.now_ns() < self.at_ns {
             return Ok(());
         }
         let milliseconds = self.patience_ns / 1_000_000;
-        Err(format!("party {} has waited for the others for {milliseconds} ms", self.number))
+        Err(format!("party {} gave up waiting for the others after {milliseconds} ms", self.number))
     }
 }
 
-/// Waits for `first`, but drops it when `second` is ready before.
+/// Waits for `first`, but drops it if `second` is ready before.
 pub async fn unless<T>(
     first: impl Future<Output = T>,
     second: impl Future<Output = ()>,

@@ -1,26 +1,26 @@
-//! The service that memory servers offer to the suite.
+//! The service of memory servers that the suite calls.
 
 use crate::party::word;
 use fabric::{Batch, CallError, Env, Reply, Service, ServiceId};
 use layout::NodeId;
 use std::sync::Arc;
 
-/// Its name: outside of what memory servers of a database offer.
+/// Its number, outside the range of a database's services.
 pub const ECHO: ServiceId = ServiceId(0x7e57);
 /// A request that begins with this byte is refused.
 pub const REFUSE: u8 = 0xff;
-/// What a refusal says.
+/// The message of a refusal.
 pub const REFUSAL: &str = "refused on request, with a sentence that has to arrive whole";
 /// The word of the server's region that counts handled calls.
 pub const HANDLED: u64 = 7000;
-/// Counts the call in a word of its own region and answers with the request, repeated as often as the request's
-/// second byte says.
+/// Counts the call in a word of its own region and answers with the request, repeated as often as
+/// the request's second byte says.
 pub struct Echo {
     node: NodeId,
 }
 
 impl Echo {
-    /// That of memory server `node`.
+    /// The service of memory server `node`.
     pub fn of(node: NodeId) -> Arc<Self> {
         Arc::new(Self { node })
     }

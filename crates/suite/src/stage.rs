@@ -1,70 +1,67 @@
-//! A fabric on which plays are given.
+//! A fabric that runs tests.
 
 use crate::test::{Disturbance, Need, Test};
 use fabric::{Env, Fabric};
 use sim::Carrier;
 use std::time::{Duration, Instant};
 
-/// What came of a test on one fabric.
+/// The outcome of a test on one fabric.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Outcome {
-    /// It passed, having seen so often what it is about.
+    /// It passed, and the tested event was seen this many times.
     Passed(u64),
-    /// What was found wrong.
+    /// The first error.
     Failed(String),
-    /// The fabric has nothing to which the test could apply, for this reason.
+    /// The test does not apply to the fabric, for this reason.
     Cannot(String),
-    /// Something is absent that the test needs.
+    /// The test needs something that is absent.
     Skipped {
-        /// What.
         reason: String,
-        /// Whether it is hardware, which nobody can demand of a machine.
+        /// Whether hardware is absent, which a gate cannot require.
         is_hardware: bool,
     },
 }
 
-/// How many runs of a play there are: more than `least` only for so long, or while nothing of what the test is
-/// about has been seen.
+/// The number of runs of a test: at least `least`; more, up to `most`, until `span` has passed, or
+/// while the tested event has not been seen.
 #[derive(Clone, Copy, Debug)]
 pub struct Runs {
-    /// So many in any case.
     pub least: u64,
-    /// No more than these.
     pub most: u64,
-    /// How long to go on.
+    /// The time for which to continue.
     pub span: Duration,
 }
 
-/// Longest to go on without seeing anything.
+/// The longest time to continue without having seen the event.
 const SPAN_MAX: Duration = Duration::from_secs(20);
 
-/// A fabric on which plays are given.
+/// A fabric that runs tests.
 pub trait Stage {
-    /// The parties' endpoints.
     type Env: Env;
 
-    /// Its name in tables and on the command line.
+    /// The name in tables and on the command line.
     fn name(&self) -> &'static str;
 
-    /// Who carries out its verbs.
+    /// The processor that executes its verbs.
     fn carrier(&self) -> Carrier;
 
-    /// What is known to be wrong with what carries them out, so that failed swaps write back what they found.
+    /// A known defect of the device that executes verbs: failed swaps write back the value that
+    /// they read.
     fn flaw(&self) -> Option<String> {
         None
     }
 
-    /// How often to give each play.
+    /// How often to run each test.
     fn runs(&self) -> Runs;
 
-    /// Why a play cannot be disturbed in this way, if it cannot.
+    /// The reason why this fabric cannot apply the disturbance, if it cannot.
     fn refuses(&self, disturbance: Disturbance) -> Option<&'static str>;
 
-    /// Gives a play with fresh memory; answers the parties' reports, or the first thing that was wrong.
+    /// Runs a test with fresh memory; returns the parties' reports, or the first error.
     fn play(&self, test: &Test<Self::Env>, run: u64) -> Result<Vec<Vec<u64>>, String>;
 }
 
-/// Gives the play of `test` as often as the stage wants it, and judges.
+/// Runs `test` as often as the stage requires, and judges the reports.
 pub fn give<S: Stage>(stage: &S, test: &Test<S::Env>) -> Outcome {
     let lacks = test.needs.iter().find_map(|&need| lacks(stage, need));
     let refuses = test.disturbance.and_then(|disturbance| stage.refuses(disturbance));
@@ -74,10 +71,7 @@ pub fn give<S: Stage>(stage: &S, test: &Test<S::Env>) -> Outcome {
     let Runs { least, most, span } = stage.runs();
     let must_see = !test.seen.is_empty() && !test.is_information;
     let mut seen = 0;
-    #[allow(
-        clippy::disallowed_methods,
-        reason = "how often a play is given may depend on real time"
-    )]
+    #[allow(clippy::disallowed_methods, reason = "the number of runs may depend on real time")]
     let start = Instant::now();
     for run in 0..most {
         let span = if must_see && seen == 0 { SPAN_MAX } else { span };
@@ -90,7 +84,7 @@ pub fn give<S: Stage>(stage: &S, test: &Test<S::Env>) -> Outcome {
         }
     }
     if must_see && seen == 0 {
-        return Outcome::Failed(format!("in no run there were {}", test.seen));
+        return Outcome::Failed(format!("no run had {}", test.seen));
     }
     Outcome::Passed(seen)
 }
@@ -98,13 +92,13 @@ pub fn give<S: Stage>(stage: &S, test: &Test<S::Env>) -> Outcome {
 fn lacks<S: Stage>(stage: &S, need: Need) -> Option<String> {
     let reason = match need {
         Need::Waiting if <S::Env as Fabric>::IMMEDIATE => {
-            "verbs are complete before anybody could stop waiting"
+            "verbs complete before a caller could stop waiting"
         }
         Need::CoherentMemory if !stage.carrier().is_coherent() => {
             "memory is not coherent with processors"
         }
         Need::ServersCarry if stage.carrier() != Carrier::Server => {
-            "others touch memory while a verb is carried out"
+            "other processors touch memory while a verb is executed"
         }
         Need::QuietSwaps => return stage.flaw(),
         _ => return None,

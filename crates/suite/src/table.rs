@@ -1,4 +1,4 @@
-//! What came of every test on every fabric, as the lines of a table that is printed while it grows.
+//! The outcome of every test on every fabric, as the lines of a table that is printed line by line.
 
 use crate::stage::Outcome;
 use std::fmt::Write;
@@ -7,22 +7,21 @@ use std::fmt::Write;
 pub struct Table {
     tests: usize,
     fabrics: usize,
-    /// How many passed.
     pub passed: u32,
-    /// How many failed.
     pub failed: u32,
-    /// Where nothing may be skipped, what was skipped counts as failed unless it is for want of hardware.
+    /// Whether tests may be skipped; if not, a skipped test counts as failed unless hardware is
+    /// absent.
     may_skip: bool,
 }
 
 impl Table {
-    /// An empty one with columns wide enough for these names.
+    /// An empty table with columns wide enough for these names.
     pub fn new(tests: &[&str], fabrics: &[&str], may_skip: bool) -> Self {
         let width = |names: &[&str]| names.iter().map(|name| name.len()).max().unwrap_or(0);
         Self { tests: width(tests), fabrics: width(fabrics), passed: 0, failed: 0, may_skip }
     }
 
-    /// Enters an outcome of `test` on `fabric`, which counts `seen`; the line that tells it.
+    /// Records an outcome of `test` on `fabric`, which counts `seen`; returns its line.
     pub fn enter(&mut self, test: &str, fabric: &str, seen: &str, outcome: &Outcome) -> String {
         match outcome {
             Outcome::Passed(_) => self.passed += 1,

@@ -1,43 +1,44 @@
-//! What a test is made of.
+//! The definition of a test.
 
 use crate::party::Party;
 use sim::BrokenPromises;
 use std::future::Future;
 use std::pin::Pin;
 
-/// The words that a party reports, or what it found wrong.
+/// The words that a party reports, or the error that it found.
 pub type Report = Result<Vec<u64>, String>;
 
-/// A party at its work.
+/// The future of a party's work.
 pub type Play = Pin<Box<dyn Future<Output = Report>>>;
 
-/// What a fabric must have for a test to say anything.
+/// The properties that a fabric must have for a test to be meaningful.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Need {
-    /// A batch that takes time, so that somebody can stop waiting for it.
+    /// A batch that takes time, so that its caller can stop waiting for it.
     Waiting,
-    /// Memory that is coherent with the processors that see it.
+    /// Memory that is coherent with the processors that read it.
     CoherentMemory,
-    /// Servers that carry out all verbs, one after another.
+    /// Servers that execute all verbs, one after another.
     ServersCarry,
-    /// A device that leaves alone what a failed swap found, as all cards do.
+    /// A device whose failed swaps write nothing, as on all cards.
     QuietSwaps,
 }
 
-/// What the stage does to a play from outside.
+/// A disturbance of a test by the stage, from outside.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Disturbance {
-    /// Kills memory server 1 while the parties are at work.
+    /// Kills memory server 1 while the parties work.
     KillServer,
-    /// Kills party 1 while it is at work.
+    /// Kills party 1 while it works.
     KillParty,
-    /// Kills memory server 1 while the parties are at work, and starts it again at the same address, as another one
-    /// with another key: whoever takes it for the first is told so, and who knows of it gets an endpoint.
+    /// Kills memory server 1 while the parties work, and starts it again at the same address, as
+    /// another server with another key: a caller that takes it for the first is refused with the
+    /// reason, and one that knows the new key gets an endpoint.
     RestartServer,
-    /// Somebody with whom something is wrong tries to get an endpoint, and must be told why not; then somebody who
-    /// belongs here does, and must get one.
+    /// A caller with one wrong property tries to open an endpoint, and must be refused with the
+    /// reason; then a legitimate caller tries, and must get one.
     Knock(Wrong),
-    /// Sends what no caller ever sends, before and behind the handshake, to server 0.
+    /// Sends input to server 0 that no correct caller sends, before and after the handshake.
     SendGarbage,
     /// Sends the same call to server 0 three times.
     RepeatCall,
@@ -45,12 +46,12 @@ pub enum Disturbance {
     RaiseEpoch,
 }
 
-/// What is wrong with somebody who tries to get an endpoint.
+/// The wrong property of a caller that tries to open an endpoint.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Wrong {
     /// The key of the server's region, or of its earlier life.
     Key,
-    /// An epoch that is over.
+    /// An epoch that has ended.
     Epoch,
     /// Another cluster.
     Cluster,
@@ -59,7 +60,7 @@ pub enum Wrong {
 }
 
 impl Wrong {
-    /// What the refusal has to say.
+    /// A part of the refusal's message.
     pub const fn sentence(self) -> &'static str {
         match self {
             Self::Key => "was started again since the caller learned of it",
@@ -72,33 +73,33 @@ impl Wrong {
 
 /// One test, for all fabrics.
 pub struct Test<E> {
-    /// Its name, the same on every fabric.
+    /// The name, the same on every fabric.
     pub name: &'static str,
-    /// What the fabric promises.
+    /// The promise of the fabric that it tests.
     pub promise: &'static str,
-    /// What would break the test.
+    /// The fault that makes the test fail.
     pub falls_if: &'static str,
     /// The simulator's switches that break the promise, each alone.
     pub broken: &'static [BrokenPromises],
-    /// How many take part.
+    /// The number of parties.
     pub parties: u32,
-    /// What the fabric must have.
+    /// The properties that the fabric must have.
     pub needs: &'static [Need],
-    /// What is done from outside.
+    /// The disturbance from outside.
     pub disturbance: Option<Disturbance>,
-    /// What a party does.
+    /// The work of a party.
     pub play: fn(Party<E>) -> Play,
-    /// Looks at the reports of all parties, in their order; those of a party that was killed are empty. Answers
-    /// how often that happened which the test is about, or what is wrong.
+    /// Judges the reports of all parties, in the order of their numbers; the report of a killed
+    /// party is empty. Returns how often the tested event happened, or the error.
     pub judge: fn(&[Vec<u64>]) -> Result<u64, String>,
-    /// What it is that happened so often, if a test during which it never did has shown nothing.
+    /// The event that is counted, if a test without a single one proves nothing.
     pub seen: &'static str,
-    /// Whether it may never happen: then the number is for information only.
+    /// Whether the event may never happen: then the count is for information only.
     pub is_information: bool,
 }
 
 impl<E: 'static> Test<E> {
-    /// A test of one party that is judged by that party alone; the rest is said by whoever makes it.
+    /// A test of one party that judges itself; the caller fills in the rest.
     pub fn of_one() -> Self {
         Self {
             name: "",
@@ -121,7 +122,7 @@ impl<E: 'static> Test<E> {
     }
 }
 
-/// Adds up all words reported: for plays whose parties count what they saw.
+/// Adds up all reported words: for tests whose parties count events.
 pub fn sum(reports: &[Vec<u64>]) -> Result<u64, String> {
     Ok(reports.iter().flatten().sum())
 }

@@ -1,4 +1,4 @@
-//! The suite on every fabric, by the program that runs it.
+//! Runs the suite on every fabric, as a program.
 
 use std::process::Command;
 

@@ -1,4 +1,5 @@
-//! Attempts at one transaction: which failures deserve another, and how long to wait before it.
+//! The retry policy of transactions: which aborts are retried, and how long to back off before a
+//! retry.
 
 use crate::driver::{AbortCounts, Finished, TransactionResult, Whereabouts};
 use crate::error::WorkloadError;
@@ -6,35 +7,34 @@ use fabric::Env;
 use txn::insistence::{RETRIES_AT_ONCE, stand_back};
 use txn::{Abort, Insistence, Lane, Outcome, TxnError};
 
-/// Attempts beyond the first before a transaction is given up.
+/// The largest number of retries of a transaction.
 pub const RETRIES_MAX: u32 = 200;
 // Aborts are counted in bytes.
 const _: () = assert!(RETRIES_MAX < u8::MAX as u32);
-/// No further attempt is made so long after the last that followed at once has failed. Most fail at once; but
-/// whoever meets a node or a row that somebody has left half written waits for it before each
-/// [`Abort::Contended`], some tenths of a second where links are slow, and so many retries of that would take
-/// minutes.
+/// After this time, measured from the failure of the last immediate retry, a transaction is given
+/// up. Most retries fail quickly; but a transaction that meets a half-written node or row waits for
+/// it before each [`Abort::Contended`], for some tenths of a second on slow links, and
+/// `RETRIES_MAX` such retries would take minutes.
 pub const RETRIES_NS_MAX: u64 = 1_000_000_000;
 
 /// The attempts at one transaction, all with the same input.
 #[derive(Debug, Default)]
 pub struct Attempts {
     retries: u32,
-    /// When the last retry that followed at once had failed.
+    /// The time at which the last immediate retry had failed.
     failed_ns: u64,
     aborts: AbortCounts,
 }
 
 impl Attempts {
-    /// No attempt yet.
     #[inline]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Makes attempts until one ends the transaction, and answers how. TPC-C, YCSB and SmallBank, whose
-    /// instructions are recorded, judge theirs in loops of their own: a closure of futures takes 44
-    /// instructions more for a transaction of one read (`cargo xtask counts`).
+    /// Retries `attempt` until the transaction ends, and returns its result. TPC-C, YCSB and
+    /// SmallBank, whose instruction counts are recorded, use loops of their own: an async closure
+    /// costs 44 more instructions for a transaction of one read (`cargo xtask counts`).
     #[inline]
     pub async fn repeat<E: Env>(
         &mut self,
@@ -49,8 +49,8 @@ impl Attempts {
         }
     }
 
-    /// Judges an attempt: `Some` ends the transaction with this result, `None` asks for another attempt,
-    /// after waiting here as long as it should.
+    /// Evaluates an attempt: `Some` ends the transaction with this result; `None` requests a retry,
+    /// after the back-off.
     #[inline]
     pub async fn judge<E: Env>(
         &mut self,
@@ -67,8 +67,8 @@ impl Attempts {
         Ok(None)
     }
 
-    /// Whether there were enough attempts, or they took long enough, now that one more has failed. Most end before
-    /// anybody has to look at the clock.
+    /// Whether the retries are exhausted, by number or by time. Most transactions end before this
+    /// needs the clock.
     fn are_used_up<E: Env>(&mut self, env: &E) -> bool {
         if self.retries < RETRIES_AT_ONCE {
             return false;
@@ -108,7 +108,8 @@ pub async fn run<E: Env>(
     Ok(attempts.finish(kind, result, 0))
 }
 
-/// Runs a transaction that a load or a check cannot do without: an abort that deserves no further attempt is an error. [`Insistence`] says for how long there is one.
+/// Runs a transaction that a load or a check needs: an abort that is not retryable is an error.
+/// [`Insistence`] has the deadline of the retries.
 pub async fn insist<E: Env>(
     lane: &mut Lane<E>,
     mut attempt: impl AsyncFnMut(&mut Lane<E>) -> Result<TransactionResult, WorkloadError>,
@@ -123,10 +124,10 @@ pub async fn insist<E: Env>(
     }
 }
 
-/// Why an attempt was aborted, if it was.
+/// The reason why an attempt was aborted, if it was.
 ///
-/// A duplicate key counts as a conflict: the workloads take their keys from counters they have read,
-/// so the key can only be there because somebody else has moved the counter since.
+/// A duplicate key counts as a conflict: the workloads derive keys from counters they have read, so
+/// the key can only exist because another transaction has advanced the counter since.
 #[inline]
 fn aborted(ended: &Result<TransactionResult, WorkloadError>) -> Option<Abort> {
     match ended {
@@ -138,7 +139,7 @@ fn aborted(ended: &Result<TransactionResult, WorkloadError>) -> Option<Abort> {
     }
 }
 
-/// The result that the outcome of a commit is to the user.
+/// The result of a transaction with this commit outcome.
 #[inline]
 pub fn result_of(outcome: Outcome) -> TransactionResult {
     match outcome {
@@ -155,7 +156,8 @@ mod tests {
     use fabric::DynEnv;
     use sim::{SimConfig, World};
 
-    /// Attempts at a transaction of which each fails after so long, and the virtual time they take in all.
+    /// Runs a transaction whose every attempt fails after `attempt_ns`; returns the virtual time of
+    /// all attempts.
     fn failing(attempt_ns: u64) -> (Finished, u64) {
         let world = World::new(SimConfig::new(1).with_servers(&[1 << 20]));
         let (admin, database) = simulated::open(&world);
@@ -180,7 +182,7 @@ mod tests {
         assert!(passed_ns < RETRIES_NS_MAX, "{passed_ns}");
     }
 
-    /// A node that somebody has left half written costs each attempt so long, and nobody ever mends it.
+    /// A half-written node that no process repairs costs each attempt this long.
     #[test]
     fn attempts_that_wait_for_long_are_repeated_for_a_second() {
         let attempt_ns = 600_000_000;
@@ -190,9 +192,9 @@ mod tests {
         assert!(passed_ns < RETRIES_NS_MAX + 5 * attempt_ns, "{passed_ns}");
     }
 
-    /// Lanes that load a table together may be in each other's way for longer than a transaction is worth.
+    /// Lanes that load a table together may block each other for longer than a transaction retries.
     #[test]
-    fn what_a_load_cannot_do_without_is_waited_for() {
+    fn loads_retry_for_longer_than_transactions() {
         let world = World::new(SimConfig::new(1).with_servers(&[1 << 20]));
         let (admin, database) = simulated::open(&world);
         let insisted = |free_ns: u64| {

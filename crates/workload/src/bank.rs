@@ -1,7 +1,7 @@
-//! The bank: transfers between accounts, and audits that must see every cent in every snapshot.
+//! The bank: transfers between accounts, and audits that must see the same sum in every snapshot.
 //!
-//! It is the smallest workload with an invariant, and the first thing to show: the sum of all balances
-//! never changes, whatever snapshot one looks at.
+//! It is the smallest workload with an invariant, and the first one to demonstrate: the sum of all
+//! balances is the same in every snapshot.
 
 use crate::attempts::{self, result_of};
 use crate::catch_up::catch_up;
@@ -21,15 +21,15 @@ const A_ID: usize = 0;
 const A_BALANCE: usize = 1;
 /// Cents on every account after the load.
 const FIRST_BALANCE: i64 = 1_000;
-/// Cents that a transfer moves at most.
+/// The largest amount of a transfer, in cents.
 const TRANSFER_MAX: i64 = 100;
 /// Accounts per transaction of the load.
 const LOAD_BATCH: u64 = 256;
-/// Stream of the terminals' generators.
+/// The random stream of the terminals.
 const TERMINAL_STREAM: u32 = 200;
-/// Memory per account, index and old versions included.
+/// Memory per account, including index and old versions.
 const ACCOUNT_BYTES: u64 = 256;
-/// Memory for everything that does not depend on the number of accounts.
+/// Memory that is independent of the number of accounts.
 const BASE_BYTES: u64 = 64 << 20;
 
 /// The names of the transaction types.
@@ -37,22 +37,21 @@ pub const TRANSACTION_NAMES: [&str; 2] = ["transfer", "audit"];
 const TRANSFER: usize = 0;
 const AUDIT: usize = 1;
 
-/// The workload.
 #[derive(Clone, Copy, Debug)]
 pub struct Bank {
-    /// Number of accounts, 2 at least.
+    /// Number of accounts, at least 2.
     pub accounts: i32,
-    /// Audits among all transactions, in percent. An audit reads every account.
+    /// Percentage of audits among all transactions. An audit reads every account.
     pub audit_percent: u32,
-    /// How much transactions are kept apart; snapshots suffice.
+    /// The isolation level; snapshot isolation suffices.
     pub isolation: Isolation,
 }
 
 impl Bank {
-    /// A bank with so many accounts that audits itself once in a hundred transactions.
+    /// A bank with this many accounts, in which one in a hundred transactions is an audit.
     pub fn new(accounts: i32) -> Result<Self, WorkloadError> {
         if accounts < 2 {
-            let sentence = format!("{accounts} accounts: a transfer needs two at least");
+            let sentence = format!("{accounts} accounts: a transfer needs at least two");
             return Err(WorkloadError::Configuration(sentence));
         }
         Ok(Self { accounts, audit_percent: 1, isolation: Isolation::Snapshot })
@@ -63,7 +62,7 @@ impl Bank {
     }
 }
 
-/// What one thread of the bank keeps.
+/// The state of one thread.
 #[derive(Debug)]
 pub struct Terminal {
     table: TableId,
@@ -72,7 +71,6 @@ pub struct Terminal {
     found: Vec<Option<RowId>>,
 }
 
-/// One transfer.
 #[derive(Clone, Copy, Debug)]
 struct Transfer {
     from: i32,
@@ -215,7 +213,7 @@ fn draw_transfer(random: &mut Random, accounts: i32) -> Transfer {
     Transfer { from, to, amount: random.uniform(1, TRANSFER_MAX) }
 }
 
-/// Moves money, unless that would overdraw the account it comes from.
+/// Transfers an amount, unless that would overdraw the source account.
 async fn transfer<E: Env>(
     lane: &mut Lane<E>,
     isolation: Isolation,
@@ -241,7 +239,7 @@ async fn transfer<E: Env>(
     Ok(result_of(txn.commit().await))
 }
 
-/// What a look at all accounts shows.
+/// The result of reading all accounts.
 #[derive(Default)]
 struct Seen {
     accounts: i64,
@@ -273,7 +271,7 @@ async fn look<E: Env>(
     Ok(result_of(txn.commit().await))
 }
 
-/// Adds up all accounts in one snapshot, while transfers go on. A wrong sum ends the run.
+/// Adds up all accounts in one snapshot, while transfers continue. A wrong sum ends the run.
 async fn audit<E: Env>(
     lane: &mut Lane<E>,
     bank: &Bank,
@@ -325,11 +323,11 @@ mod tests {
         assert_eq!(trial.failures(), [""; 0]);
     }
 
-    /// Changes the balance of account 7 as no transfer does.
+    /// Sets the balance of account 7 in a way that no transfer does.
     fn counterfeit(trial: &mut Trial<Bank>, balance: i64) {
         let table = find_table(&trial.database).expect("the table is there");
         trial.damage(|txn| {
-            let row = run_now(txn.read(table, &key(7))).expect("nobody is in the way");
+            let row = run_now(txn.read(table, &key(7))).expect("no other transaction runs");
             txn.update(row.expect("the account is there")).set_int(A_BALANCE, balance);
         });
     }
@@ -372,6 +370,6 @@ mod tests {
 
     #[test]
     fn a_bank_with_one_account_is_refused() {
-        assert!(Bank::new(1).is_err_and(|error| error.to_string().contains("two at least")));
+        assert!(Bank::new(1).is_err_and(|error| error.to_string().contains("at least two")));
     }
 }

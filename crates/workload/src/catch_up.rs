@@ -1,9 +1,10 @@
-//! Makes sure that a check sees what the run has committed.
+//! Ensures that a check sees all commits of the run.
 //!
-//! A snapshot is consistent, but where vectors are frozen it may be older than the last commits on other
-//! compute servers. The snapshot behind an abandoned transaction is newer than that transaction's, and the
-//! newest there was when it began had all that was frozen: one that is newer still was frozen since. No
-//! row is touched for it: one that a dead compute server has locked would be in the way.
+//! A snapshot is consistent, but with frozen vectors it may be older than the last commits on other
+//! compute servers. The snapshot after an abandoned transaction is newer than that transaction's;
+//! the newest snapshot at the beginning of that transaction covered everything frozen by then, so a
+//! newer one was frozen since. The abandoned transaction touches no row, because a dead compute
+//! server may have locked it.
 
 use crate::attempts::insist;
 use crate::driver::TransactionResult;
@@ -11,7 +12,8 @@ use crate::error::WorkloadError;
 use fabric::Env;
 use txn::{Isolation, Lane};
 
-/// Abandons a transaction, so that the lane's next snapshot covers all that is committed now.
+/// Abandons a transaction, so that the lane's next snapshot covers everything committed before this
+/// call.
 pub async fn catch_up<E: Env>(lane: &mut Lane<E>) -> Result<(), WorkloadError> {
     let abandon = async |lane: &mut Lane<E>| {
         let _abandoned = lane.begin(Isolation::Snapshot).await?;

@@ -7,7 +7,7 @@ use crate::error::WorkloadError;
 use fabric::Env;
 use txn::{Database, Isolation, Lane};
 
-/// How many rows each of these tables has, of all that is committed.
+/// The number of committed rows of each of these tables.
 pub async fn rows<E: Env>(
     database: &Database<E>,
     lane: &mut Lane<E>,
@@ -18,7 +18,7 @@ pub async fn rows<E: Env>(
     for &name in tables {
         let table = database.table(name).ok_or(WorkloadError::NoTable(name))?;
         let mut rows = 0;
-        // One snapshot for each table: what an old one can see is not collected.
+        // One snapshot per table, because versions that an old snapshot can see are not collected.
         let look = async |lane: &mut Lane<E>| {
             rows = 0;
             let mut transaction = lane.begin(Isolation::Snapshot).await?;

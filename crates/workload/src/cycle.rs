@@ -1,5 +1,5 @@
-//! The cycle: rows that form one ring, each with the number of the next. A transaction takes a row out of
-//! the ring and puts it back one place later; whatever snapshot one looks at, all rows form one ring.
+//! The cycle: rows that form one ring, each with the number of the next. A transaction removes a
+//! row from the ring and inserts it one place later; in every snapshot all rows form one ring.
 //!
 //! A transaction writes every row that its result depends on, so snapshots suffice.
 
@@ -20,28 +20,27 @@ const ROTATE: usize = 0;
 const WALK: usize = 1;
 /// Rows per transaction of the load.
 const LOAD_BATCH: u64 = 64;
-/// Stream of the terminals' generators.
+/// The random stream of the terminals.
 const TERMINAL_STREAM: u32 = 230;
-/// Memory for everything that does not depend on the number of rows.
+/// Memory that is independent of the number of rows.
 const BASE_BYTES: u64 = 16 << 20;
-/// Memory of a row, old versions included.
+/// Memory of a row, including old versions.
 const ROW_BYTES: u64 = 512;
-/// Fewest rows: a rotation names four.
+/// The smallest number of rows: a rotation involves four.
 const ROWS_MIN: u64 = 4;
 
-/// The workload.
 #[derive(Clone, Debug)]
 pub struct Cycle {
-    /// Rows of the ring.
+    /// Number of rows of the ring.
     rows: u64,
-    /// Transactions that walk the whole ring, in percent.
+    /// Percentage of transactions that walk the whole ring.
     walk_percent: u32,
     isolation: Isolation,
     design: PhysicalDesign,
 }
 
 impl Cycle {
-    /// A ring of so many rows, of which `walk_percent` of the transactions see everything.
+    /// A ring of `rows` rows; `walk_percent` of the transactions walk it.
     pub fn new(
         rows: u64,
         walk_percent: u32,
@@ -49,15 +48,14 @@ impl Cycle {
         design: PhysicalDesign,
     ) -> Result<Self, WorkloadError> {
         if rows < ROWS_MIN || walk_percent > 100 {
-            let sentence =
-                format!("{rows} rows: a ring that can be rotated has {ROWS_MIN} at least");
+            let sentence = format!("{rows} rows: a ring needs at least {ROWS_MIN} for a rotation");
             return Err(WorkloadError::Configuration(sentence));
         }
         Ok(Self { rows, walk_percent, isolation, design })
     }
 }
 
-/// What one thread keeps between transactions.
+/// The state of one thread between transactions.
 #[derive(Debug)]
 pub struct Terminal {
     table: TableId,
@@ -178,7 +176,7 @@ impl Cycle {
         Ok(result_of(transaction.commit().await))
     }
 
-    /// Reads all rows of one snapshot, and refuses what is not one ring.
+    /// Reads all rows in one snapshot, and reports an error unless they form one ring.
     async fn walk<E: Env>(
         &self,
         lane: &mut Lane<E>,
@@ -198,14 +196,14 @@ impl Cycle {
     }
 }
 
-/// What is wrong with a ring, if anything. Rows name rows of the ring.
+/// Describes the defect of a ring, if it has one. Rows contain numbers of rows of the ring.
 fn broken(next: &[Option<i64>]) -> Option<String> {
     let mut at = 0;
     for step in 1..=next.len() {
         let Some(following) = next[at] else { return Some(format!("row {at} is missing")) };
         let from = std::mem::replace(&mut at, following as usize);
         if at >= next.len() {
-            return Some(format!("row {from} names row {following}, which is none of the ring"));
+            return Some(format!("row {from} names row {following}, which is not in the ring"));
         }
         if at == 0 && step < next.len() {
             return Some(format!("row 0 is back after {step} of {} rows", next.len()));

@@ -1,4 +1,4 @@
-//! What a benchmark driver needs to know of a workload, and what it gets back.
+//! The interface between a benchmark driver and a workload.
 //!
 //! ```text
 //! create_tables                      once
@@ -7,10 +7,10 @@
 //! terminal(thread)                   one per thread
 //! run_one, run_one, ...              until the driver's deadline; add each result to a RunTotals
 //! check(totals)                      when all threads have stopped
-//! check_rows(before, now, totals)    behind it, with the rows of each table by whoever has counted them
+//! check_rows(before, now, totals)    then, with the row count of each table before the run and now
 //! ```
-//! Latency, verbs, bytes and round trips are measured around [`Workload::run_one`], from the lane's
-//! environment: its clock and its counters.
+//! The driver measures latency, verbs, bytes and round trips around [`Workload::run_one`], with the
+//! clock and the counters of the lane's environment.
 
 use crate::error::WorkloadError;
 use fabric::Env;
@@ -19,12 +19,13 @@ use serde::{Deserialize, Serialize};
 use std::future::Future;
 use txn::{Abort, Database, Lane};
 
-/// A benchmark: its tables, its transactions, and how to tell that the database kept its promises.
+/// A benchmark: its tables, its transactions, and its checks of the database's promises.
 pub trait Workload<E: Env>: Sized {
-    /// What one thread keeps between transactions: random state, buffers, its share of the work.
+    /// The state of one thread between transactions: random generator, buffers, its share of the
+    /// work.
     type Terminal;
 
-    /// The workload's name, as a user types it.
+    /// The workload's name on the command line.
     fn name(&self) -> &'static str;
 
     /// The names of the transaction types; [`Finished::kind`] is a position in this list.
@@ -33,12 +34,12 @@ pub trait Workload<E: Env>: Sized {
     /// The names of the tables.
     fn table_names(&self) -> &'static [&'static str];
 
-    /// Rows that loading will insert, over all parts: none, unless the workload begins with some.
+    /// Number of rows that the load inserts, over all parts: 0 if transactions insert all rows.
     fn load_rows(&self) -> u64 {
         0
     }
 
-    /// The most parts that loading can usefully be split into.
+    /// The largest useful number of parts of the load.
     fn load_parts(&self) -> u64 {
         1
     }
@@ -47,24 +48,24 @@ pub trait Workload<E: Env>: Sized {
     /// for the growth of a short run.
     fn memory_bytes(&self) -> u64;
 
-    /// The same of all of so many memory servers, of which each may have copies of tables.
+    /// The same in total for `servers` memory servers, each of which may have copies of tables.
     fn memory_bytes_on(&self, _servers: u16) -> u64 {
         self.memory_bytes()
     }
 
-    /// What of the asked-for design of its tables a database with so many memory servers does otherwise, a sentence each.
+    /// Differences between the requested design of the tables and the one on this many memory
+    /// servers, one sentence each.
     fn notes(&self, _servers: usize) -> Vec<String> {
         Vec::new()
     }
 
-    /// Creates tables and indexes.
     fn create_tables(
         &self,
         database: &Database<E>,
     ) -> impl Future<Output = Result<(), WorkloadError>>;
 
-    /// Loads part `part` of `parts`; parts may be loaded side by side. Calls `progress` with the number
-    /// of rows inserted since the last call. Where transactions make all rows there is nothing to load.
+    /// Loads part `part` of `parts`; parts may be loaded concurrently. Calls `progress` with the
+    /// number of rows inserted since the last call. Does nothing if transactions insert all rows.
     fn load_part(
         &self,
         _database: &Database<E>,
@@ -76,8 +77,8 @@ pub trait Workload<E: Env>: Sized {
         std::future::ready(Ok(()))
     }
 
-    /// Refuses what was loaded if rows of this part ask for others, in whatever part, that are not there. Most workloads have
-    /// nothing to look at.
+    /// Reports an error if rows of this part refer to rows, of any part, that do not exist. Most
+    /// workloads have no references to verify.
     fn verify_part(
         &self,
         _database: &Database<E>,
@@ -97,70 +98,74 @@ pub trait Workload<E: Env>: Sized {
         seed: u64,
     ) -> Result<Self::Terminal, WorkloadError>;
 
-    /// Whether it is known of some transactions, before they begin, on which of so many memory servers they have their rows.
+    /// Whether the memory servers of a transaction's rows are known before it begins, for some
+    /// transactions, given the number of memory servers.
     fn has_homes(&self, _servers: usize) -> bool {
         false
     }
 
-    /// Has this process make those transactions whose rows are on its `own` of so many memory servers, but for a share of
-    /// `remote`, whose rows are on others. Before any terminal.
+    /// Makes this process run transactions whose rows are on the memory servers `own`, except for a
+    /// share of `remote` whose rows are on others. Call before any terminal.
     fn settle(&mut self, _own: &[u16], _servers: usize, _remote: f64) {}
 
-    /// Whether transactions are carried out by the owners of their rows where there are so many memory servers, and compute
-    /// servers that own what is there.
+    /// Whether the owners of the rows execute transactions, with this many memory servers and with
+    /// compute servers that own them.
     fn is_shipping(&self, _servers: usize) -> bool {
         false
     }
 
-    /// Has them carried out there. `owners` has for each memory server the compute server that owns what is there; none
-    /// where that is whoever calls, or nobody.
+    /// Ships transactions to the owners of their rows. `owners` has for each memory server the
+    /// compute server that owns it; `None` if that is the caller, or if there is none.
     fn ship_to(&mut self, _owners: Vec<Option<NodeId>>) {}
 
-    /// Whether transactions go on by themselves when an owner is lost, of whose last transaction nobody knows the outcome.
+    /// Whether the workload continues after it loses an owner, whose last transaction then has an
+    /// unknown outcome.
     fn outlives_owners(&self) -> bool {
         false
     }
 
-    /// This process runs part `part` of a run that `parts` processes share: what it numbers is not numbered by
-    /// the others. Before any terminal.
+    /// This process runs part `part` of a run that `parts` processes share: it uses numbers that
+    /// the others do not use. Call before any terminal.
     fn take_part(&self, _part: u32, _parts: u32) {}
 
-    /// What the transactions of this process leave to the checks beside the database, for the process that
-    /// checks on behalf of all.
+    /// The data about this process's transactions that the checks need beside the database, for the
+    /// process that checks on behalf of all.
     fn testimony(&self) -> String {
         String::new()
     }
 
-    /// Takes what the transactions of another process have left to the checks.
+    /// Takes the data of another process's [`Workload::testimony`].
     fn hear(&self, _testimony: &str) -> Result<(), WorkloadError> {
         Ok(())
     }
 
-    /// Draws a transaction and runs it to its end, trying again after aborts. An error ends the run.
+    /// Draws a transaction and runs it to its end, with retries after aborts. An error ends the
+    /// run.
     fn run_one(
         &self,
         lane: &mut Lane<E>,
         terminal: &mut Self::Terminal,
     ) -> impl Future<Output = Result<Finished, WorkloadError>>;
 
-    /// Whether the checks count what was done since the load, so that they can only be run by whoever has seen all of
-    /// it.
+    /// Whether the checks need the totals of all transactions since the load, so that only a
+    /// process with these totals can run them.
     fn counts_from_load(&self) -> bool {
         true
     }
 
-    /// Whether a transaction with a skipped part has found nothing at all, by which it has failed although it committed.
+    /// Whether a transaction with a skipped part counts as failed, because it has found nothing
+    /// although it committed.
     fn skips_whole(&self) -> bool {
         false
     }
 
-    /// Whether there are checks that hold right after the load only.
+    /// Whether some checks hold only right after the load.
     fn has_load_checks(&self) -> bool {
         false
     }
 
-    /// Checks the whole database while nobody writes. `totals` holds every transaction run since the
-    /// load; `after_load` says that there was none, and adds the checks that hold only then.
+    /// Checks the whole database while no transaction writes. `totals` has every transaction since
+    /// the load; `after_load` says that there was none, and adds the checks that hold only then.
     fn check(
         &self,
         database: &Database<E>,
@@ -169,70 +174,69 @@ pub trait Workload<E: Env>: Sized {
         after_load: bool,
     ) -> impl Future<Output = Result<Vec<CheckResult>, WorkloadError>>;
 
-    /// Checks how many rows tables have, in the order of [`Workload::table_names`]: `before` the transactions of `totals`, and
-    /// `now`. Whoever counts them anyway does so on behalf of the workload; most workloads count in [`Workload::check`].
+    /// Checks the row counts of the tables, in the order of [`Workload::table_names`]: `before` the
+    /// transactions of `totals`, and `now`. For drivers that count rows anyway; most workloads
+    /// count in [`Workload::check`].
     fn check_rows(&self, _before: &[u64], _now: &[u64], _totals: &RunTotals) -> Vec<CheckResult> {
         Vec::new()
     }
 }
 
-/// How a transaction ended for its user.
+/// The result of a transaction for its user.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TransactionResult {
     /// Its effects are in the database.
     Committed,
-    /// It ended without effect because the workload's rules say so: a used-up item, an empty account.
+    /// It ended without effect by the workload's rules: an item that is used up, an empty account.
     RolledBack,
-    /// The last of all attempts was aborted.
+    /// The last attempt was aborted.
     Aborted(Abort),
-    /// Nobody knows; the lane takes no further transaction until that is decided.
+    /// The outcome is unknown; the lane takes no further transaction until it is decided.
     Unknown,
 }
 
-/// Where a transaction has its rows, for whoever makes it.
+/// The location of a transaction's rows, relative to the process that runs it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Whereabouts {
-    /// Nothing tells before it begins.
+    /// Unknown before it begins.
     #[default]
     Anywhere,
-    /// On the memory servers that whoever makes it owns.
+    /// On the memory servers that the process owns.
     Home,
-    /// On others.
+    /// On other memory servers.
     Elsewhere,
 }
 
-/// What [`Workload::run_one`] did.
+/// The result of [`Workload::run_one`].
 #[derive(Clone, Copy, Debug)]
 pub struct Finished {
-    /// Which transaction: a position in [`Workload::transaction_types`].
+    /// The transaction type: a position in [`Workload::transaction_types`].
     pub kind: usize,
-    /// How it ended.
     pub result: TransactionResult,
-    /// Attempts beyond the first.
+    /// Number of attempts after the first.
     pub retries: u32,
-    /// Parts of the transaction that found nothing to do, such as a district without an open order.
+    /// Number of parts that found nothing to do, such as a district without an open order.
     pub skipped: u32,
     /// Aborted attempts by reason.
     pub aborts: AbortCounts,
-    /// Where it had its rows.
+    /// The location of its rows.
     pub whereabouts: Whereabouts,
-    /// Whether the owner of its rows has carried it out.
+    /// Whether the owner of its rows has executed it.
     pub is_shipped: bool,
 }
 
-/// Numbers of one transaction's aborts, by reason. In bytes, and aligned, since it is handed on with every transaction: as whole words
-/// that nobody has to put together.
+/// Numbers of one transaction's aborts, by reason: in bytes, and aligned, because every transaction
+/// returns them, and so they are copied as whole words.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[repr(align(8))]
 pub struct AbortCounts {
     counts: [u8; REASON_COUNT],
 }
 
-/// How many reasons there are to be counted.
+/// Number of abort reasons.
 pub const REASON_COUNT: usize = Abort::ALL.len();
 
 impl AbortCounts {
-    /// Counts one abort.
     #[inline]
     pub fn add(&mut self, reason: Abort) {
         self.counts[reason.index()] += 1;
@@ -243,12 +247,12 @@ impl AbortCounts {
         u32::from(self.counts[reason.index()])
     }
 
-    /// The counts as they are sent, one byte for each of [`Abort::ALL`].
+    /// The counts as one byte for each of [`Abort::ALL`].
     pub fn bytes(&self) -> &[u8; REASON_COUNT] {
         &self.counts
     }
 
-    /// Counts that were sent.
+    /// The counts from [`Self::bytes`].
     pub const fn from_bytes(counts: [u8; REASON_COUNT]) -> Self {
         Self { counts }
     }
@@ -262,30 +266,29 @@ impl AbortCounts {
     }
 }
 
-/// What became of many transactions of one type.
+/// Totals of the transactions of one type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct KindTotals {
-    /// Committed.
     pub committed: u64,
     /// Rolled back by the workload's rules.
     pub rolled_back: u64,
     /// Given up after the last attempt.
     pub aborted: u64,
-    /// Without a known outcome.
+    /// With unknown outcome.
     pub unknown: u64,
-    /// Attempts beyond the first.
+    /// Number of attempts after the first.
     pub retries: u64,
     /// Skipped parts of committed transactions.
     pub skipped: u64,
-    /// Those of all that had their rows at home.
+    /// Number of them whose rows were at home.
     pub home: u64,
-    /// And those that had them elsewhere.
+    /// Number of them whose rows were elsewhere.
     pub elsewhere: u64,
-    /// Those that owners of their rows have carried out.
+    /// Number of them that the owners of their rows have executed.
     pub shipped: u64,
 }
 
-/// What became of all transactions, by type and abort reason.
+/// Totals of all transactions, by type and abort reason.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct RunTotals {
     kinds: Vec<KindTotals>,
@@ -294,7 +297,7 @@ pub struct RunTotals {
 }
 
 impl RunTotals {
-    /// No transactions yet, of `kind_count` types.
+    /// Totals without transactions, of `kind_count` types.
     pub fn new(kind_count: usize) -> Self {
         Self {
             kinds: vec![KindTotals::default(); kind_count],
@@ -302,7 +305,6 @@ impl RunTotals {
         }
     }
 
-    /// Adds one finished transaction.
     #[inline]
     pub fn add(&mut self, finished: &Finished) {
         let kind = &mut self.kinds[finished.kind];
@@ -352,7 +354,7 @@ impl RunTotals {
         }
     }
 
-    /// The totals of one type; zeros for a type nobody counted.
+    /// The totals of one type; zeros for a type without counts.
     pub fn kind(&self, kind: usize) -> KindTotals {
         self.kinds.get(kind).copied().unwrap_or_default()
     }
@@ -362,7 +364,7 @@ impl RunTotals {
         self.kinds.iter().map(|kind| kind.committed).sum()
     }
 
-    /// Transactions of all types whose outcome is not known.
+    /// Transactions of all types with unknown outcome.
     pub fn unknown(&self) -> u64 {
         self.kinds.iter().map(|kind| kind.unknown).sum()
     }
@@ -386,25 +388,25 @@ impl RunTotals {
     }
 }
 
-/// What a check is about.
+/// The subject of a check.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum About {
-    /// What is in the database: if it does not hold, data are wrong.
+    /// The content of the database: if it fails, data are wrong.
     Data,
-    /// How often transactions succeed: if it does not hold, other things were asked than is expected, and data are right.
+    /// The success rates of transactions: if it fails, the inputs deviate from the expectation, but
+    /// data are right.
     Rates,
 }
 
-/// The verdict of one check.
+/// The result of one check.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CheckResult {
-    /// What was checked, in words.
+    /// The checked property, in words.
     pub name: &'static str,
-    /// What it is about.
     pub about: About,
     /// Whether it holds.
     pub ok: bool,
-    /// How much was looked at, or the first thing found wrong.
+    /// The amount of data checked, or the first defect.
     pub detail: String,
 }
 
@@ -419,13 +421,13 @@ impl CheckResult {
         Self { name, about: About::Data, ok: false, detail }
     }
 
-    /// The same about how often something happens.
+    /// The same check with [`About::Rates`].
     pub fn of_rates(self) -> Self {
         Self { about: About::Rates, ..self }
     }
 
-    /// The check of a look that refuses what is inconsistent, and else tells how much it saw. Other errors
-    /// are none of the database's contents.
+    /// The check for a read that returns [`WorkloadError::Inconsistent`] on a defect, and a
+    /// description otherwise. Other errors are not about the database's content.
     pub(crate) fn of(
         name: &'static str,
         look: Result<String, WorkloadError>,

@@ -1,51 +1,47 @@
-//! What ends a run, as opposed to a transaction.
+//! Errors that end a run, as opposed to a transaction.
 
 use txn::{Abort, CatalogError, LaneError, TxnError};
 
-/// Why loading, running or checking a workload had to stop.
+/// The reason why loading, running or checking a workload had to stop.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WorkloadError {
-    /// The configuration asks for something that cannot be.
+    /// An invalid configuration.
     #[error("{0}")]
     Configuration(String),
     /// A table or index could not be created.
     #[error(transparent)]
     Catalog(#[from] CatalogError),
-    /// A lane could not be had.
+    /// The database granted no lane.
     #[error(transparent)]
     Lane(#[from] LaneError),
-    /// A schema was refused.
     #[error(transparent)]
     Schema(#[from] layout::SchemaError),
-    /// A statement failed for a reason that trying again does not mend, such as full memory.
+    /// A statement failed for a reason that a retry does not remove, such as full memory.
     #[error(transparent)]
     Statement(TxnError),
-    /// The transaction was aborted. [`crate::Attempts`] turns these into another attempt.
+    /// The transaction was aborted. [`crate::Attempts`] retries it.
     #[error("the transaction was aborted: {}", .0.name())]
     Aborted(Abort),
-    /// The tables of the workload are not there.
+    /// The tables of the workload do not exist.
     #[error("there is no table or index {0}; create and load the workload first")]
     NoTable(&'static str),
-    /// A row is missing that a loaded database always has, so data was lost or never loaded.
+    /// A row is missing that every loaded database has, so data was lost or never loaded.
     #[error("table {table} lacks a row that every loaded database has")]
-    MissingRow {
-        /// The table.
-        table: &'static str,
-    },
-    /// A snapshot showed something that no consistent snapshot shows.
+    MissingRow { table: &'static str },
+    /// A snapshot showed something impossible.
     #[error("a snapshot was inconsistent: {0}")]
     Inconsistent(String),
-    /// Another process has left what is no testimony of this workload.
-    #[error("what another process has left to the checks cannot be read: {0}")]
+    /// The [`crate::Workload::testimony`] of another process cannot be parsed.
+    #[error("cannot parse the data that another process sent for the checks: {0}")]
     Testimony(String),
-    /// A transaction of the load or of a check ended in a way that leaves its effect open.
+    /// A transaction of the load or of a check ended with unknown outcome.
     #[error("{0} ended without a known outcome")]
     Unknown(&'static str),
 }
 
 impl WorkloadError {
-    /// Whether the memory servers were full.
+    /// Whether the error is full memory on the servers.
     pub fn is_out_of_memory(&self) -> bool {
         match self {
             Self::Aborted(reason) => *reason == Abort::OutOfMemory,

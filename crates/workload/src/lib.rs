@@ -1,8 +1,8 @@
-//! Benchmarks that load, run and check themselves, in every world the engine runs in.
+//! Benchmarks that load, run and check themselves, in every world in which the engine runs.
 //!
-//! A driver knows one trait, [`Workload`]: create the tables, load them in parts, make a terminal per
-//! thread, run transactions one by one, and check the database afterwards. Everything a workload does
-//! follows from its configuration and a seed; there is no clock and no thread in this crate.
+//! A driver uses one trait, [`Workload`]: create the tables, load them in parts, make a terminal
+//! per thread, run transactions one by one, and check the database afterwards. The behaviour of a
+//! workload follows from its configuration and a seed; this crate has no clock and no threads.
 //!
 //! Read [`driver`] first, then [`bank`], the smallest workload, then [`tpcc`].
 #![forbid(unsafe_code)]
@@ -34,7 +34,7 @@ pub mod ycsb;
 pub use append::Append;
 pub use attempts::Attempts;
 pub use bank::Bank;
-/// What recorded runs leave behind.
+/// The histories of recorded runs.
 pub use check::History;
 pub use churn::{Churn, ChurnConfig};
 pub use cycle::Cycle;

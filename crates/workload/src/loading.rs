@@ -1,4 +1,4 @@
-//! Loading a table in parts: who inserts which rows, some at a time.
+//! Loading a table in parts: the division of rows into parts and transactions.
 
 use crate::attempts::{insist, result_of};
 use crate::driver::TransactionResult;
@@ -21,7 +21,7 @@ pub fn chunks(range: Range<u64>, size: u64) -> impl Iterator<Item = Range<u64>> 
     range.step_by(size as usize).map(move |first| first..(first + size).min(end))
 }
 
-/// Inserts rows in one transaction, in one round trip, and fills each by its position in `keys`.
+/// Inserts rows in one transaction and one round trip, and fills each by its position in `keys`.
 pub async fn insert<E: Env>(
     lane: &mut Lane<E>,
     keys: &[(TableId, Key)],
@@ -36,11 +36,9 @@ pub async fn insert<E: Env>(
 
 /// A table whose rows are numbered from 0.
 pub struct Numbered {
-    /// The table.
     pub table: TableId,
-    /// How many rows it has.
     pub rows: u64,
-    /// Rows that are inserted in one transaction.
+    /// Number of rows inserted per transaction.
     pub batch: u64,
 }
 

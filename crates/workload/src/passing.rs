@@ -1,8 +1,9 @@
-//! Passing tables: tables and indexes are made and dropped while others use them.
+//! Passing tables: tables and indexes are created and dropped while others use them.
 //!
-//! Every table of every generation has a pair of rows that are written together: whoever finds one finds
-//! the other, with the same value, by key and through every index there is. A table may be gone at any
-//! moment, and then the transaction ends without effect; it may come back under its name, empty.
+//! Every table of every generation has a pair of rows that are written together: a transaction that
+//! finds one finds the other, with the same value, by key and through every existing index. A table
+//! may disappear at any moment, and then the transaction ends without effect; it may return under
+//! its name, empty.
 
 use crate::attempts::{self, Attempts, result_of};
 use crate::catch_up::catch_up;
@@ -17,7 +18,7 @@ use txn::{
 
 const VALUE: usize = 1;
 const GROUP: usize = 2;
-/// What the first index and the one that comes and goes are called.
+/// The names of the first index and of the one that is created and dropped.
 const INDEXES: [&str; 2] = ["by_group", "by_group_too"];
 /// The group of both rows.
 const PAIR: i64 = 5;
@@ -25,17 +26,16 @@ const TYPES: [&str; 3] = ["put", "look", "change"];
 const PUT: usize = 0;
 const LOOK: usize = 1;
 const CHANGE: usize = 2;
-/// Stream of the terminals' generators.
+/// The random stream of the terminals.
 const TERMINAL_STREAM: u32 = 250;
-/// Memory: what was dropped stays for a while.
+/// Memory; dropped tables and indexes keep theirs for a while.
 const BASE_BYTES: u64 = 256 << 20;
-/// Most names of tables.
+/// The largest number of table names.
 const TABLES_MAX: u32 = 8;
 const NAMES: [&str; TABLES_MAX as usize] = [
     "passing0", "passing1", "passing2", "passing3", "passing4", "passing5", "passing6", "passing7",
 ];
 
-/// The workload.
 #[derive(Clone, Debug)]
 pub struct Passing {
     tables: u32,
@@ -45,7 +45,8 @@ pub struct Passing {
 }
 
 impl Passing {
-    /// So many names of tables; so many transactions of a hundred are changes of the catalog.
+    /// A workload with this many table names; `change_percent` of the transactions change the
+    /// catalog.
     pub fn new(
         tables: u32,
         change_percent: u32,
@@ -54,7 +55,7 @@ impl Passing {
     ) -> Result<Self, WorkloadError> {
         if !(1..=TABLES_MAX).contains(&tables) || change_percent > 100 {
             let sentence = format!(
-                "{tables} tables and {change_percent} percent: 1 to {TABLES_MAX} and at most 100 do"
+                "{tables} tables and {change_percent} percent: 1 to {TABLES_MAX} tables and at most 100 percent are possible"
             );
             return Err(WorkloadError::Configuration(sentence));
         }
@@ -62,7 +63,7 @@ impl Passing {
     }
 }
 
-/// What one thread keeps between transactions.
+/// The state of one thread between transactions.
 pub struct Terminal<E: Env> {
     database: Database<E>,
     random: Random,
@@ -112,7 +113,7 @@ impl<E: Env> Workload<E> for Passing {
     ) -> Result<Finished, WorkloadError> {
         let name = NAMES[terminal.random.below(u64::from(self.tables)) as usize];
         if terminal.random.percent(self.change_percent) {
-            // A change waits until every lane knows of it, this one too.
+            // A change waits until every lane has learned of it, including this one.
             lane.rest().await?;
             let result = self.change(terminal, name).await?;
             return Ok(Attempts::new().finish(CHANGE, result, 0));
@@ -142,7 +143,7 @@ impl<E: Env> Workload<E> for Passing {
 const PAIRS: &str = "rows that are written together are seen together";
 
 impl Passing {
-    /// Looks at every table that is there, and tells how many are.
+    /// Checks every existing table, and returns their number.
     async fn look_at_all<E: Env>(
         &self,
         database: &Database<E>,
@@ -159,7 +160,7 @@ impl Passing {
         Ok(format!("in {there} tables"))
     }
 
-    /// Makes or drops a table, or one of its indexes.
+    /// Creates or drops a table, or one of its indexes.
     async fn change<E: Env>(
         &self,
         terminal: &mut Terminal<E>,
@@ -184,7 +185,7 @@ impl Passing {
     }
 }
 
-/// A transaction that finds its table or an index gone ends without effect.
+/// A transaction whose table or index has disappeared ends without effect.
 fn unless_passed(
     attempt: Result<TransactionResult, WorkloadError>,
 ) -> Result<TransactionResult, WorkloadError> {
@@ -196,7 +197,7 @@ fn unless_passed(
     }
 }
 
-/// Whether an error is one of somebody else's change having come first.
+/// Ignores the error of a concurrent change that came first.
 fn passed(error: CatalogError) -> Result<(), WorkloadError> {
     match error {
         CatalogError::Exists(_)
@@ -207,7 +208,7 @@ fn passed(error: CatalogError) -> Result<(), WorkloadError> {
     }
 }
 
-/// Reads the pair of a table, and writes it anew if there is a value for it.
+/// Reads the pair of a table, and rewrites it if a value is given.
 async fn use_table<E: Env>(
     lane: &mut Lane<E>,
     database: &Database<E>,
@@ -220,7 +221,8 @@ async fn use_table<E: Env>(
         transaction.abort().await;
         return Ok(TransactionResult::RolledBack);
     };
-    // Looked up together with the table: those of a later one of this name are none of its.
+    // Looked up together with the table, because an index of a later table of this name is not one
+    // of its.
     let indexes = INDEXES.map(|index| (index, database.index(name, index)));
     let indexes = indexes.into_iter().filter_map(|(index, number)| Some((index, number?)));
     let reads = [(table, key(1)), (table, key(2))];
@@ -242,7 +244,7 @@ async fn use_table<E: Env>(
     Ok(result_of(transaction.commit().await))
 }
 
-/// Refuses an index that does not lead to all rows of the pair.
+/// Reports an error if an index does not lead to all rows of the pair.
 async fn look_up<E: Env>(
     transaction: &mut Transaction<'_, E>,
     number: IndexId,

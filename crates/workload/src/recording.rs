@@ -1,8 +1,8 @@
-//! What the sessions of a run remember: every attempt of every transaction, with the times between which
-//! it ran and what its client saw of it.
+//! Histories of a run's sessions: every attempt of every transaction, with the times between which
+//! it ran and its results for the client.
 //!
-//! A session records for itself; the histories are put together when the run is over. An attempt that
-//! never ended, because its client was killed or gave up, is recorded as one of unknown outcome.
+//! Each session records separately; the histories are merged after the run. An attempt that never
+//! ended, because its client was killed or gave up, is recorded with unknown outcome.
 
 use crate::driver::TransactionResult;
 use crate::error::WorkloadError;
@@ -13,9 +13,9 @@ use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use txn::Transaction;
 
-/// Bits for the values that one process of a run writes.
+/// Bits for the values written by one process of a run.
 const VALUE_BITS: u32 = 40;
-/// Bits for the processes, in the sense of histories, of one process of a run.
+/// Bits for the history processes of one process of a run.
 const PROCESS_BITS: u32 = 32;
 
 /// The recordings of all sessions of a run: of lists or of registers, not of both.
@@ -27,11 +27,11 @@ pub struct Recordings {
 #[derive(Debug, Default)]
 struct Shared {
     sessions: Mutex<Vec<Arc<Mutex<HistoryBuilder>>>>,
-    /// What other processes have recorded.
+    /// The histories of other processes.
     heard: Mutex<Vec<History>>,
-    /// Values that were written so far: each is written once.
+    /// Number of values written so far; each is written once.
     values: AtomicI64,
-    /// Numbers that were given to processes, as histories call who runs transactions.
+    /// Number of processes, in the sense of histories, given out so far.
     processes: AtomicI64,
 }
 
@@ -45,14 +45,15 @@ impl Recordings {
         Session { shared: self.shared.clone(), builder, process, attempt: Attempt::default() }
     }
 
-    /// Values and processes of this process get numbers that those of other parts of the run do not get.
+    /// Gives this process's values and history processes numbers that other parts of the run do not
+    /// use.
     pub(crate) fn take_part(&self, part: u32) {
         self.shared.values.store(i64::from(part) << VALUE_BITS, Relaxed);
         self.shared.processes.store(i64::from(part) << PROCESS_BITS, Relaxed);
     }
 
-    /// What all sessions have recorded, and other processes, in the order of time. Attempts that still run are
-    /// left out.
+    /// The merged history of all sessions and other processes, in the order of time, without
+    /// attempts that are still running.
     pub fn history(&self) -> History {
         let sessions = self.shared.sessions.lock().expect("no holder panics");
         let finish = |session: &Arc<Mutex<HistoryBuilder>>| {
@@ -63,7 +64,7 @@ impl Recordings {
         check::merge(&parts).expect("all sessions record objects of one kind")
     }
 
-    /// The history, for another process of this host, by the host's clock.
+    /// The history for another process of this host, with times of the host's clock.
     pub(crate) fn testimony(&self) -> String {
         let mut text = Vec::new();
         let history = self.history().shifted_ns(fabric::clock::ahead_of_process_ns());
@@ -90,7 +91,7 @@ pub struct Session {
     attempt: Attempt,
 }
 
-/// An attempt that has not ended, in buffers that are used again.
+/// An attempt that has not ended, in reused buffers.
 #[derive(Debug, Default)]
 struct Attempt {
     invoked: Option<Event>,
@@ -110,12 +111,12 @@ enum Done {
 }
 
 impl Session {
-    /// A value that nobody else writes.
+    /// A value that no other attempt writes.
     pub fn value(&self) -> i64 {
         self.shared.values.fetch_add(1, Relaxed) + 1
     }
 
-    /// An attempt begins. Of one before that did not come to its end nobody knows what became.
+    /// Begins an attempt. If the previous one has not ended, its outcome is unknown.
     pub fn begin(&mut self, now_ns: u64) {
         self.leave_open();
         self.attempt.steps.clear();
@@ -125,17 +126,18 @@ impl Session {
         self.attempt.invoked = Some(builder.event(Some(now_ns as i64)));
     }
 
-    /// Writes of this attempt make versions of this number: among those of a register, larger is later.
+    /// Sets the version number of this attempt's writes: among those of a register, larger is
+    /// later.
     pub fn version(&mut self, version: i64) {
         self.attempt.version = Some(version);
     }
 
-    /// A value is appended to a list.
+    /// Records that a value is appended to a list.
     pub fn append(&mut self, list: u64, value: i64) {
         self.attempt.steps.push(Done::Append { list, value });
     }
 
-    /// A list was read; outside of attempts nothing is remembered.
+    /// Records that a list was read; ignored outside of attempts.
     pub fn read_list(&mut self, list: u64, elements: &[i64]) {
         if self.attempt.invoked.is_none() {
             return;
@@ -144,17 +146,17 @@ impl Session {
         self.attempt.steps.push(Done::ReadList { list, end: self.attempt.elements.len() });
     }
 
-    /// A value is written into a register.
+    /// Records that a value is written into a register.
     pub fn write(&mut self, register: u64, value: i64) {
         self.attempt.steps.push(Done::Write { register, value });
     }
 
-    /// A register was read; nothing was there before any write.
+    /// Records that a register was read; `None` before any write.
     pub fn read_value(&mut self, register: u64, value: Option<i64>) {
         self.attempt.steps.push(Done::ReadValue { register, value });
     }
 
-    /// The attempt has ended, as its client was told.
+    /// Ends the attempt, with the result that its client learned.
     pub fn end(&mut self, now_ns: u64, attempt: &Result<TransactionResult, WorkloadError>) {
         let outcome = match attempt {
             Ok(TransactionResult::Committed) => Outcome::Committed,
@@ -165,8 +167,9 @@ impl Session {
         self.close(Some(now_ns), outcome);
     }
 
-    /// An attempt that is under way ends for nobody. It may yet take effect, before or after what the session
-    /// does next, so it is recorded as that of a process of its own.
+    /// An attempt that is under way ends without a known outcome. It may still take effect, before
+    /// or after the session's next operations, so it is recorded under a history process of its
+    /// own.
     fn leave_open(&mut self) {
         if self.attempt.invoked.is_some() {
             let process = self.shared.processes.fetch_add(1, Relaxed);
@@ -211,9 +214,9 @@ impl Drop for Session {
     }
 }
 
-/// The number of the versions that a transaction makes: of those of one row, larger is later. It is how many commits
-/// its snapshot covers: of two writers of a row the later one's snapshot has the earlier one's commit, and snapshots
-/// only grow.
+/// The version number of a transaction's writes: among those of one row, larger is later. It is the
+/// number of commits that the transaction's snapshot covers: of two writers of a row, the later
+/// one's snapshot covers the earlier one's commit, and snapshots only grow.
 #[inline]
 pub(crate) fn version<E: Env>(transaction: &Transaction<'_, E>) -> i64 {
     let counters = transaction.snapshot().counters();
@@ -229,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn what_did_not_end_is_of_unknown_outcome() {
+    fn attempts_that_did_not_end_have_an_unknown_outcome() {
         let recordings = Recordings::default();
         let mut session = recordings.open();
         session.begin(10);

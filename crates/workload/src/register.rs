@@ -1,13 +1,13 @@
-//! Registers: short transactions that read and overwrite single values, recorded as their clients see
-//! them, and long ones that read every register of one snapshot with pauses in between. Its check is the
-//! judge of the crate `check`.
+//! Registers: short transactions that read and overwrite single values, recorded from the clients'
+//! view, and long ones that read every register in one snapshot with pauses in between. Its check
+//! is the judge of the crate `check`.
 //!
-//! A read of a register shows one version and tells nothing of those before it, so the engine says which
-//! version of a register is later: the number of a version is how many commits its writer's snapshot
-//! covers. Of two writers of a register the later one's snapshot has the earlier one's commit, and
+//! A read of a register shows one version and nothing about earlier ones, so the engine exports the
+//! order: the number of a version is the number of commits that its writer's snapshot covers. Of
+//! two writers of a register, the later one's snapshot covers the earlier one's commit, and
 //! snapshots only grow, so its number is larger.
 //!
-//! Registers are made by their first write, while others look for them.
+//! A register is created by its first write, while others look for it.
 
 use crate::attempts::{self, result_of};
 use crate::catch_up::catch_up;
@@ -26,29 +26,29 @@ const TYPES: [&str; 3] = ["write", "read", "long read"];
 const WRITE: usize = 0;
 const READ: usize = 1;
 const LONG_READ: usize = 2;
-/// Stream of the terminals' generators.
+/// The random stream of the terminals.
 const TERMINAL_STREAM: u32 = 220;
-/// Memory for everything that does not depend on the number of registers.
+/// Memory that is independent of the number of registers.
 const BASE_BYTES: u64 = 16 << 20;
-/// Memory of a register, old versions included.
+/// Memory of a register, including old versions.
 const REGISTER_BYTES: u64 = 512;
 
-/// What the transactions are.
+/// The parameters of the transactions.
 #[derive(Clone, PartialEq, Debug)]
 pub struct RegisterConfig {
-    /// Registers, 1 at least.
+    /// Number of registers, at least 1.
     pub registers: u64,
-    /// Registers of a short transaction at most; 1 at least.
+    /// The largest number of registers of a short transaction, at least 1.
     pub operations: u32,
-    /// Reads among the operations, in percent.
+    /// Percentage of reads among the operations.
     pub read_percent: u32,
-    /// Long transactions among all, in percent.
+    /// Percentage of long transactions.
     pub long_percent: u32,
-    /// How long a long transaction pauses before each read, at most.
+    /// The longest pause of a long transaction before each read.
     pub pause_ns: u64,
-    /// How much transactions are kept apart.
+    /// The isolation level.
     pub isolation: Isolation,
-    /// How the table is kept.
+    /// The physical design of the table.
     pub design: PhysicalDesign,
 }
 
@@ -60,39 +60,39 @@ pub struct Register {
 }
 
 impl Register {
-    /// The workload of a configuration, or why there is none.
+    /// The workload of a configuration; an error if the configuration is invalid.
     pub fn new(config: RegisterConfig) -> Result<Self, WorkloadError> {
         let refuse = |sentence: String| Err(WorkloadError::Configuration(sentence));
         if config.registers == 0 || config.operations == 0 {
-            return refuse("there are no transactions of no registers".to_owned());
+            return refuse("a transaction needs at least one register".to_owned());
         }
         for percent in [config.read_percent, config.long_percent] {
             if percent > 100 {
-                return refuse(format!("{percent} percent are more than all"));
+                return refuse(format!("{percent} percent: at most 100 are possible"));
             }
         }
         Ok(Self { config, recordings: Recordings::default() })
     }
 
-    /// What its sessions have recorded.
+    /// The recorded histories of its sessions.
     pub fn recordings(&self) -> &Recordings {
         &self.recordings
     }
 
-    /// The judge's verdict on what its sessions have recorded.
+    /// The judge's verdict on the recorded histories.
     pub fn verdicts(&self) -> Vec<CheckResult> {
         verdicts(&self.recordings.history(), self.config.isolation)
     }
 }
 
-/// What one thread keeps between transactions.
+/// The state of one thread between transactions.
 #[derive(Debug)]
 pub struct Terminal {
     config: RegisterConfig,
     table: TableId,
     random: Random,
     session: Session,
-    /// The registers of the transaction, each once, and whether it writes them.
+    /// The registers of the transaction, each once, with a flag for writes.
     operations: Vec<(u64, bool)>,
     rows: Vec<Option<RowId>>,
 }
@@ -227,7 +227,7 @@ impl<E: Env> Workload<E> for Register {
         attempts::run(lane, kind, async |lane| terminal.recorded(lane, kind).await).await
     }
 
-    /// Reads all registers once more, and judges.
+    /// Reads all registers once more, and runs the judge.
     async fn check(
         &self,
         database: &Database<E>,

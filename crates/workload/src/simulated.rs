@@ -5,7 +5,7 @@ use sim::{Endpoint, World};
 use txn::server::services;
 use txn::{Database, DatabaseConfig};
 
-/// An empty database on the memory servers of a world, and the endpoint that it was made from.
+/// Creates an empty database on the memory servers of a world; returns it with its endpoint.
 pub(crate) fn open(world: &World) -> (Endpoint, Database<DynEnv>) {
     let nodes = world.serve(services);
     let admin = world.endpoint(world.compute_node(0));

@@ -1,14 +1,13 @@
-//! What processes tell the one that checks for all, where it is only numbers.
+//! The encoding of numbers that processes send to the one that checks for all.
 
 use crate::error::WorkloadError;
 use std::str::FromStr;
 
-/// The numbers, one after another.
 pub(crate) fn write(numbers: &[impl ToString]) -> String {
     numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
 }
 
-/// So many numbers, and nothing else.
+/// Parses exactly N numbers.
 pub(crate) fn read<T: FromStr, const N: usize>(testimony: &str) -> Result<[T; N], WorkloadError> {
     let numbers: Result<Vec<T>, _> = testimony.split(' ').map(str::parse).collect();
     let numbers = numbers.ok().and_then(|numbers| <[T; N]>::try_from(numbers).ok());

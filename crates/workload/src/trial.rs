@@ -1,23 +1,22 @@
-//! A workload under test: loaded into a local database, run by one thread, damaged, checked.
+//! A workload under test: loaded into a local database, run by one thread, damaged, and checked.
 
 use crate::driver::{CheckResult, RunTotals, Workload};
 use fabric::{LocalEnv, run_now};
 use txn::local::{OpenConfig, open};
 use txn::{Database, Isolation, Lane, Outcome, Transaction};
 
-/// Parts that are loaded one after another.
+/// Number of parts, loaded one after another.
 const PARTS: u64 = 3;
 
 pub(crate) struct Trial<W> {
     pub workload: W,
     pub database: Database<LocalEnv>,
     pub lane: Lane<LocalEnv>,
-    /// Everything that ran since the load.
+    /// Totals of everything that ran since the load.
     pub totals: RunTotals,
 }
 
 impl<W: Workload<LocalEnv>> Trial<W> {
-    /// Loads a database of its own.
     pub fn load(workload: W) -> Self {
         let config = OpenConfig { server_bytes: 128 << 20, ..OpenConfig::default() };
         let database = open(&config).expect("memory can be mapped");
@@ -31,7 +30,7 @@ impl<W: Workload<LocalEnv>> Trial<W> {
         Self { workload, database, lane, totals }
     }
 
-    /// Runs so many transactions on one thread.
+    /// Runs `transactions` transactions on one thread.
     pub fn run(&mut self, transactions: u32) {
         let terminal = self.workload.terminal(&self.database, 0, 1, 7);
         let mut terminal = terminal.expect("the tables are there");
@@ -41,7 +40,7 @@ impl<W: Workload<LocalEnv>> Trial<W> {
         }
     }
 
-    /// Changes the tables behind the workload's back.
+    /// Changes the tables without the workload's knowledge.
     pub fn damage(&mut self, damage: impl FnOnce(&mut Transaction<'_, LocalEnv>)) {
         let mut transaction = run_now(self.lane.begin(Isolation::Snapshot)).expect("quiet");
         damage(&mut transaction);
@@ -53,7 +52,7 @@ impl<W: Workload<LocalEnv>> Trial<W> {
         run_now(check).expect("the tables can be read")
     }
 
-    /// The names of the checks that do not hold.
+    /// The names of the failed checks.
     pub fn failures(&mut self) -> Vec<&'static str> {
         self.check().iter().filter(|check| !check.ok).map(|check| check.name).collect()
     }

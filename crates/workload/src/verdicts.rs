@@ -1,4 +1,4 @@
-//! The judge's verdict on what the sessions of a run have recorded, as checks of the workload.
+//! The judge's verdict on the recorded sessions of a run, as checks of the workload.
 
 use crate::driver::CheckResult;
 use check::{History, Level, Report, Verdict};
@@ -7,8 +7,8 @@ use txn::Isolation;
 pub(crate) const SNAPSHOT: &str = "the history is of strong session snapshot isolation";
 const SERIALIZABLE: &str = "the history is serializable";
 
-/// What the engine promises: sessions see their own commits, and no snapshot is torn; and on request
-/// there is a serial order.
+/// Checks the engine's promises: sessions see their own commits, and no snapshot is torn; at the
+/// serializable level a serial order exists.
 pub(crate) fn verdicts(history: &History, isolation: Isolation) -> Vec<CheckResult> {
     let mut levels = vec![(SNAPSHOT, Level::StrongSessionSnapshot)];
     if isolation == Isolation::Serializable {

@@ -1,4 +1,4 @@
-//! Machines, their sites, and a transaction at its base site.
+//! The machines, their sites, and a transaction at its base site.
 
 use super::request::SiteRequest;
 use super::site::Site;
@@ -14,27 +14,28 @@ use std::sync::Arc;
 
 /// The service that clients call.
 const RUN: ServiceId = ServiceId(211);
-/// The service of sites for each other.
+/// The service that sites call.
 const SITE: ServiceId = ServiceId(212);
 
 /// A transaction whose rows follow from its input.
 pub trait SerialProcedure: Send + Sync + 'static {
-    /// The partition that it begins in.
+    /// The partition of its base site.
     ///
     /// # Errors
+    /// If the input cannot be parsed.
     /// When the input cannot be read, as below.
     fn base(&self, input: &[u8]) -> Result<u32, Malformed>;
 
-    /// The rows that it reads; whatever it writes is in their partitions.
+    /// The rows that it reads; it writes only in their partitions.
     ///
     /// # Errors
-    /// When the input cannot be read.
+    /// If the input cannot be parsed.
     fn reads(&self, input: &[u8]) -> Result<Vec<RowKey>, Malformed>;
 
-    /// What it writes; nothing: it rolls back.
+    /// The rows that it writes; `None`: it rolls back.
     ///
     /// # Errors
-    /// When the input cannot be read.
+    /// If the input cannot be parsed.
     fn writes(
         &self,
         input: &[u8],
@@ -43,23 +44,23 @@ pub trait SerialProcedure: Send + Sync + 'static {
     ) -> Result<Option<Vec<Write>>, Malformed>;
 }
 
-/// How a transaction ended for its client. Nobody else can abort it.
+/// The result of a transaction for its client. No other transaction can abort it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SerialOutcome {
-    /// Its effects are there.
+    /// Its effects are permanent.
     Committed,
-    /// It has no effect, because the procedure said so.
+    /// It has no effect, because the procedure rolled back.
     RolledBack,
     /// It may have taken effect.
     Unknown,
 }
 
-/// Who is who. Partition p belongs to site p modulo their number, and site s to machine s modulo their number.
+/// The machines and sites. Partition p belongs to site p modulo the number of sites, and site s to
+/// machine s modulo the number of machines.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Cluster {
-    /// The machines.
     pub machines: Vec<NodeId>,
-    /// Sites of all machines together.
+    /// Number of sites of all machines together.
     pub sites: u32,
 }
 
@@ -67,25 +68,25 @@ pub struct Cluster {
 pub struct Machine<E, P> {
     cluster: Cluster,
     index: usize,
-    /// Those of all machines by number; others' are not here.
+    /// The sites of this machine, by their number among all.
     sites: BTreeMap<u32, Site>,
     procedure: Arc<P>,
     work: Work<E>,
 }
 
 impl Cluster {
-    /// Which site has a partition.
+    /// The site of a partition.
     pub fn site(&self, partition: u32) -> u32 {
         partition % self.sites
     }
 
-    /// Which machine has a site.
+    /// The machine of a site.
     pub fn machine(&self, site: u32) -> usize {
         site as usize % self.machines.len()
     }
 
-    /// Starts the services of all machines, whose sites run `procedure`; `work` is told of the rows that they read and
-    /// write. `register` offers a service on a node.
+    /// Starts the services of all machines, whose sites run `procedure`; `work` is called with the
+    /// number of rows that they read and write. `register` offers a service on a node.
     pub fn start<E: Env, P: SerialProcedure>(
         &self,
         procedure: &Arc<P>,
@@ -109,7 +110,7 @@ impl Cluster {
     }
 }
 
-/// Has the base site's machine run a transaction.
+/// Sends a transaction to the machine of its base site, which runs it.
 pub async fn submit<E: Env>(env: &E, machine: NodeId, input: Vec<u8>) -> SerialOutcome {
     match env.call(machine, RUN, input).await.as_deref() {
         Ok([0]) => SerialOutcome::Committed,
@@ -130,7 +131,7 @@ impl<E: Env, P: SerialProcedure> Service<E> for Run<E, P> {
     }
 }
 
-/// The service of sites for each other.
+/// The service that sites call.
 struct Sites<E, P>(Arc<Machine<E, P>>);
 
 impl<E: Env, P: SerialProcedure> Service<E> for Sites<E, P> {
@@ -155,19 +156,20 @@ impl<E: Env, P: SerialProcedure> Machine<E, P> {
     /// A site of this machine.
     ///
     /// # Errors
+    /// If the site is on another machine.
     /// When another machine has it.
     pub fn site(&self, site: u32) -> Result<&Site, Malformed> {
         self.sites.get(&site).ok_or(Malformed)
     }
 
-    /// Waits for the site's turn, and reads.
+    /// Waits for the site's turn, and reads the rows.
     async fn reserve(&self, env: &E, site: &Site, keys: &[RowKey]) -> Vec<Option<Vec<u8>>> {
         site.turns.take(env).await;
         (self.work)(env, keys.len() as u64);
         site.read(keys)
     }
 
-    /// Writes, and ends the site's turn when the time is over that all of it takes.
+    /// Writes the rows, and ends the site's turn after the time that this takes.
     async fn finish(&self, env: &E, site: &Site, writes: Vec<Write>) {
         (self.work)(env, writes.len() as u64);
         site.write(writes);
@@ -175,7 +177,7 @@ impl<E: Env, P: SerialProcedure> Machine<E, P> {
         site.turns.end();
     }
 
-    /// A transaction from begin to end, in the order of [`super`]'s picture. Returns whether it has committed.
+    /// Runs a transaction, in the order of [`super`]'s picture. Returns whether it has committed.
     async fn run(&self, env: &E, input: &[u8]) -> Result<bool, CallError> {
         let keys = self.procedure.reads(input)?;
         let base = self.cluster.site(self.procedure.base(input)?);

@@ -1,5 +1,5 @@
-//! An engine in the manner of H-Store [ZB17 7.3]: partitions with a single thread each, which runs one transaction after
-//! another to its end; whoever needs several partitions has all of them stand still meanwhile.
+//! An engine in the manner of H-Store [ZB17 7.3]: each partition has a single thread, which runs
+//! one transaction after another; a transaction on several partitions stops all of them meanwhile.
 //!
 //! ```text
 //! client       base site                          other site
@@ -12,12 +12,12 @@
 //!   |<-------------|
 //! ```
 //!
-//! [ZB17 7.3] measured H-Store itself, whose protocol it does not tell; a transaction names its partitions by its input.
-//! Ours has two messages each way for every other site, where two-phase commit has a third: nothing can be refused
-//! here once all sites are reserved, so that the vote comes with the rows. Turns are taken in one order by all, which
-//! leaves no deadlock to find.
+//! [ZB17 7.3] measured H-Store itself and does not describe its protocol; a transaction's input
+//! names its partitions. Ours sends two messages to every other site and gets two answers, where
+//! two-phase commit has a third: once all sites are reserved, none can refuse, so the vote comes
+//! with the rows. All sites grant turns in the same order, so there are no deadlocks to detect.
 //!
-//! To read it: [`engine`], [`site`], `turns`.
+//! Read [`engine`], [`site`], `turns`.
 
 pub mod engine;
 mod request;

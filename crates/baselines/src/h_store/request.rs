@@ -1,15 +1,15 @@
-//! What a base site asks of another one.
+//! The requests of a base site to other sites.
 
 use crate::message::{Malformed, Reader, Writer};
 use crate::row_key::RowKey;
 use crate::trad_si::partition::Write;
 
-/// What a base site asks of another one.
+/// A request of a base site to another site.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum SiteRequest {
-    /// The site's turn, and the rows of these keys.
+    /// Wait for the site's turn, and read the rows with these keys.
     Reserve { site: u32, keys: Vec<RowKey> },
-    /// The end of the turn, with what is to be written; nothing, if the transaction rolls back.
+    /// End the turn with these writes; empty if the transaction rolls back.
     Finish { site: u32, writes: Vec<Write> },
 }
 

@@ -7,7 +7,8 @@ use crate::trad_si::partition::Write;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard};
 
-/// A partition with its single thread. Rows have one version: nobody reads them but whoever has the turn.
+/// A partition with its single thread. Rows have one version: only the transaction that has the
+/// turn reads them.
 #[derive(Debug, Default)]
 pub struct Site {
     pub(super) turns: Turns,
@@ -19,12 +20,12 @@ impl Site {
         self.rows.lock().expect("no holder panics")
     }
 
-    /// Puts a row there before any transaction.
+    /// Adds a row before any transaction.
     pub fn load(&self, key: RowKey, content: Vec<u8>) {
         self.rows().insert(key, content);
     }
 
-    /// The rows of a range, with their numbers, while nobody runs.
+    /// The rows of a range, with their numbers, while no transaction runs.
     pub fn range(&self, range: Range) -> Vec<(u64, Vec<u8>)> {
         let rows = self.rows();
         let found = rows.range(range.first..=RowKey { number: range.last, ..range.first });

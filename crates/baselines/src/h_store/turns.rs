@@ -1,4 +1,4 @@
-//! Who may run: one after another, in the order of asking.
+//! Turns: transactions run one after another, in the order of their requests.
 
 use fabric::Env;
 use std::collections::BTreeMap;
@@ -8,14 +8,14 @@ use std::task::{Poll, Waker};
 
 #[derive(Debug, Default)]
 struct Order {
-    /// How many have asked.
+    /// Number of requests so far.
     asked: u64,
-    /// How many have had their turn: whoever asked at this place has it now.
+    /// Number of turns that have ended: the request with this number has the turn now.
     served: u64,
     waiting: BTreeMap<u64, Waker>,
 }
 
-/// The turns of one thread. Whoever has asked takes the turn: nobody leaves the queue.
+/// The turns of one thread. Every request is eventually served: none leaves the queue.
 #[derive(Debug, Default)]
 pub(super) struct Turns(Mutex<Order>);
 
@@ -31,7 +31,8 @@ impl Turns {
             order.asked += 1;
             order.asked - 1
         };
-        // Where nothing waits by futures, other threads have the turn, which end it by themselves.
+        // If waiting does not suspend the task, other threads have the turn, and they end it
+        // themselves.
         while E::IMMEDIATE && self.order().served != place {
             env.yield_now().await;
         }
@@ -46,11 +47,10 @@ impl Turns {
         .await;
     }
 
-    /// Ends the turn.
     pub(super) fn end(&self) {
         let mut order = self.order();
         order.served += 1;
-        assert!(order.served <= order.asked, "who ends a turn has had it");
+        assert!(order.served <= order.asked, "only the holder of a turn ends it");
         let next = order.served;
         if let Some(waker) = order.waiting.remove(&next) {
             waker.wake();

@@ -9,7 +9,7 @@ use crate::Work;
 use fabric::{Env, FabricError};
 use std::sync::Arc;
 
-/// What a thread works with.
+/// The state of a thread.
 pub struct Client<E> {
     pub(super) env: E,
     pub(super) design: Arc<Design>,
@@ -17,30 +17,29 @@ pub struct Client<E> {
     pub(super) work: Work<E>,
     fetch: Fetch,
     slots: Slots,
-    /// The slot of the vector, and the last number in it, if it is not shared.
+    /// The slot of the vector, and the last number in it, if the slot is not shared.
     slot: u32,
     last: u64,
 }
 
-/// How a database keeps its timestamps.
+/// The timestamp optimizations of a database.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Timestamps {
-    /// Who reads the vector.
     pub fetch: Fetch,
-    /// Who has a slot of it.
+    /// The owners of its slots.
     pub slots: Slots,
 }
 
 impl Timestamps {
     /// The vector without optimizations [ZB17 4.1].
     pub const BASIC: Self = Self { fetch: Fetch::EachTransaction, slots: Slots::Threads };
-    /// With both [ZB17 4.2].
+    /// With both optimizations [ZB17 4.2].
     pub const OPTIMIZED: Self = Self { fetch: Fetch::Background, slots: Slots::ServersInOrder };
 }
 
 impl<E: Env> Client<E> {
-    /// A thread of `home` whose commits have numbers of `slot`, which has come to `last`. `work` is told of records that
-    /// are read and written.
+    /// A thread of `home` whose commits have numbers of `slot`, starting after `last`. `work` is
+    /// called with the number of records that are read and written.
     pub fn new(
         env: E,
         (design, home): (Arc<Design>, Arc<ComputeServer>),
@@ -60,7 +59,7 @@ impl<E: Env> Client<E> {
     /// Begins a transaction: gets the read timestamp [ZB17 4.1, 4.2].
     ///
     /// # Errors
-    /// The fabric's.
+    /// Those of the fabric.
     pub async fn begin(&mut self) -> Result<Transaction<'_, E>, FabricError> {
         let begun_ns = self.env.now_ns();
         let fetched = match self.fetch {
@@ -74,11 +73,12 @@ impl<E: Env> Client<E> {
         Ok(Transaction::new(self, vector, begun_ns))
     }
 
-    /// A timestamp transaction: reads the current timestamp, draws a commit timestamp, and makes it visible [ZB17 7.2].
-    /// Answers the vector that it has read, and slot and number of what it has made visible.
+    /// A timestamp transaction: reads the current timestamp, draws a commit timestamp, and
+    /// publishes it [ZB17 7.2]. Returns the vector that it has read, and the slot and number that
+    /// it has published.
     ///
     /// # Errors
-    /// The fabric's.
+    /// Those of the fabric.
     pub async fn timestamp_transaction(&mut self) -> Result<(Arc<[u64]>, u32, u64), FabricError> {
         let vector = self.begin().await?.vector.clone();
         let (slot, timestamp) = self.draw();
@@ -86,8 +86,8 @@ impl<E: Env> Client<E> {
         Ok((vector, slot, timestamp))
     }
 
-    /// The next commit timestamp, without communication [ZB17 4.1]: drawn when the locks are held, so that who aborts
-    /// uses up none.
+    /// Draws the next commit timestamp, without communication [ZB17 4.1]. It is drawn while the
+    /// locks are held, so aborted transactions use up none.
     pub(super) fn draw(&self) -> (u32, u64) {
         let timestamp = match self.slots {
             Slots::Threads => self.last + 1,
@@ -96,7 +96,6 @@ impl<E: Env> Client<E> {
         (self.slot, timestamp)
     }
 
-    /// Makes a commit visible.
     pub(super) async fn publish(&mut self, timestamp: u64) -> Result<(), FabricError> {
         let vector = &self.design.vector;
         match self.slots {
@@ -116,7 +115,7 @@ impl<E: Env> Client<E> {
         }
     }
 
-    /// Asks the indexes of a data server.
+    /// Sends requests to the indexes of a data server.
     pub(super) async fn ask_index(
         &self,
         server: usize,

@@ -1,4 +1,4 @@
-//! The commit [ZB17 5.1, listing 1], in the order of the text.
+//! The commit [ZB17 5.1, listing 1], in the order of the paper.
 
 use super::design::{RecordWords, Slot, Table, key_word};
 use super::header::Header;
@@ -18,7 +18,7 @@ struct Written {
     key: RowKey,
     table: Table,
     found: Found,
-    /// The new data; none: it is deleted.
+    /// The new data; `None`: the record is deleted.
     data: Option<Vec<u64>>,
     is_locked: bool,
     /// The next-write counter of its ring.
@@ -36,7 +36,8 @@ impl Written {
         self.counter % self.table.versions
     }
 
-    /// Takes in the ring. Returns whether the slot with the oldest version can be overwritten.
+    /// Takes the words of the ring that were read. Returns whether the slot with the oldest version
+    /// can be overwritten.
     fn has_room(&mut self, ring: &[u64]) -> bool {
         self.counter = ring[0];
         let oldest = Header(ring[1 + self.place() as usize]);
@@ -49,10 +50,11 @@ impl Written {
 }
 
 impl<E: Env> Transaction<'_, E> {
-    /// Commits. Whoever meets a conflict aborts at once [ZB17 7.4].
+    /// Commits. On a conflict the transaction aborts at once [ZB17 7.4].
     ///
     /// # Errors
-    /// When the transaction cannot go on; and the fabric's, after which it may have committed, and records stay locked.
+    /// If the transaction cannot continue, and those of the fabric; after the latter it may have
+    /// committed, and records stay locked.
     pub async fn commit(&mut self) -> Result<Ended, Stop> {
         let keys: Vec<RowKey> = self.writes.keys().copied().collect();
         if keys.is_empty() {
@@ -87,8 +89,8 @@ impl<E: Env> Transaction<'_, E> {
         Ok(Ended::Committed)
     }
 
-    /// Finds what was not read; new records get places of their own, which takes another read where two of them
-    /// have met.
+    /// Finds records that were not read, and places for new records; if two new records have the
+    /// same place, another read follows.
     async fn find_places(&mut self, keys: &[RowKey]) -> Result<(), Stop> {
         self.find(keys).await?;
         let is_new = |found: &Found| !found.header.is_version();
@@ -111,8 +113,9 @@ impl<E: Env> Transaction<'_, E> {
         self.writes.iter().map(written).collect()
     }
 
-    /// Validates and locks, by one compare-and-swap for each record; then there is room for all current versions.
-    /// The rings are read behind the swaps: what a transaction that holds the lock reads there nobody else changes.
+    /// Validates and locks by one compare-and-swap per record, and ensures room for all current
+    /// versions. The rings are read behind the swaps: while a transaction holds the lock, no other
+    /// changes the ring.
     async fn lock(&self, written: &mut [Written]) -> Result<bool, Stop> {
         let mut batch = Batch::new();
         let mut post = |written: &Written| {
@@ -136,7 +139,7 @@ impl<E: Env> Transaction<'_, E> {
         self.make_room(written, &full).await
     }
 
-    /// Has the movers make room in rings that have none. Returns whether they could.
+    /// Asks the movers to make room in full rings. Returns whether they could.
     async fn make_room(&self, written: &mut [Written], full: &[usize]) -> Result<bool, Stop> {
         let mut requests: BTreeMap<RegionId, Writer> = BTreeMap::new();
         for &place in full {
@@ -158,7 +161,7 @@ impl<E: Env> Transaction<'_, E> {
         Ok(rings.all(|(&place, ring)| written[place].has_room(batch.words(ring))))
     }
 
-    /// Writes headers back: what was locked is as it was.
+    /// Restores the headers of the locked records.
     async fn unlock(&self, written: &[Written]) -> Result<(), FabricError> {
         let mut batch = Batch::new();
         for written in written.iter().filter(|written| written.is_locked) {
@@ -186,7 +189,7 @@ impl<E: Env> Transaction<'_, E> {
         }
     }
 
-    /// Installs: one write of the entire record, with the header in front, in which the lock bit is 0.
+    /// Installs: one write of the entire record, with the header first, whose lock bit is 0.
     async fn install(
         &self,
         written: &[Written],
@@ -205,7 +208,7 @@ impl<E: Env> Transaction<'_, E> {
         self.client.env.execute(batch).await.map(drop)
     }
 
-    /// Updates the indexes within the bounds of the transaction [ZB17 6.1].
+    /// Updates the indexes within the transaction [ZB17 6.1].
     async fn update_indexes(&mut self) -> Result<(), Stop> {
         let mut servers: BTreeMap<usize, Vec<IndexRequest>> = BTreeMap::new();
         for request in std::mem::take(&mut self.index_writes) {
@@ -223,7 +226,7 @@ impl<E: Env> Transaction<'_, E> {
     }
 }
 
-/// A record's words from its header on.
+/// Builds a record's words from its header on.
 pub(super) fn fill(
     record: &mut [u64],
     header: Header,

@@ -1,4 +1,5 @@
-//! What the threads of a compute server share: the vector as it was fetched last, and their slot if they have one.
+//! The shared state of a compute server's threads: the vector as fetched last, and their slot if
+//! they share one.
 
 use super::index::OrderedIndex;
 use super::vector::Vector;
@@ -6,53 +7,53 @@ use fabric::{Env, FabricError};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// A compute server.
 #[derive(Debug, Default)]
 pub struct ComputeServer {
     fetched: Mutex<Option<Arc<[u64]>>>,
     numbers: Mutex<Numbers>,
-    /// The ordered indexes of the data server on the same machine, with its place among them.
+    /// The ordered indexes of the data server on the same machine, with the server's index.
     pub(super) beside: Option<(usize, Arc<OrderedIndex>)>,
 }
 
-/// The numbers of a slot that is shared.
+/// The numbers of a shared slot.
 #[derive(Debug, Default)]
 struct Numbers {
     drawn: u64,
-    /// Drawn, and not committed yet.
+    /// Numbers that are drawn and not committed yet.
     open: BTreeSet<u64>,
     published: u64,
     is_publishing: bool,
 }
 
 impl Numbers {
-    /// All up to this one have committed.
+    /// The largest number up to which all have committed.
     fn ended(&self) -> u64 {
         self.open.first().map_or(self.drawn, |first| first - 1)
     }
 }
 
 impl ComputeServer {
-    /// A compute server whose slot has come to `last`, on a machine of its own.
+    /// A compute server on a machine of its own, whose slot starts after `last`.
     pub fn new(last: u64) -> Self {
         let numbers = Numbers { drawn: last, published: last, ..Numbers::default() };
         Self { numbers: Mutex::new(numbers), ..Self::default() }
     }
 
-    /// The same on the machine of data server `server`, whose indexes its threads reach without messages.
+    /// The same on the machine of data server `server`, whose indexes its threads access without
+    /// messages.
     pub fn beside(self, server: usize, index: Arc<OrderedIndex>) -> Self {
         Self { beside: Some((server, index)), ..self }
     }
 
-    /// The vector as the fetch thread has left it.
+    /// The vector as the fetch thread has fetched it last.
     pub(super) fn fetched(&self) -> Option<Arc<[u64]>> {
         self.fetched.lock().expect("no holder panics").clone()
     }
 
-    /// The dedicated fetch thread [ZB17 4.2]: fetches for as long as `goes_on` says so.
+    /// The dedicated fetch thread [ZB17 4.2]: fetches while `goes_on` returns true.
     ///
     /// # Errors
-    /// The fabric's.
+    /// Those of the fabric.
     pub async fn fetch<E: Env>(
         &self,
         env: E,
@@ -70,7 +71,8 @@ impl ComputeServer {
         self.numbers.lock().expect("no holder panics")
     }
 
-    /// The next number of the shared slot: in place of the compare-and-swap of the text, a lock in the same memory.
+    /// Draws the next number of the shared slot, under a lock in local memory instead of the
+    /// paper's compare-and-swap.
     pub(super) fn draw(&self) -> u64 {
         let mut numbers = self.numbers();
         numbers.drawn += 1;
@@ -79,8 +81,8 @@ impl ComputeServer {
         drawn
     }
 
-    /// A commit has installed its versions. Returns what is to be written into the slot, if nobody else writes there:
-    /// two writes could overtake each other.
+    /// Records that a commit has installed its versions. Returns the number to write into the slot,
+    /// unless another thread is writing there: two writes could overtake each other.
     pub(super) fn end(&self, timestamp: u64) -> Option<u64> {
         let mut numbers = self.numbers();
         numbers.open.remove(&timestamp);
@@ -92,7 +94,7 @@ impl ComputeServer {
         Some(ended)
     }
 
-    /// The slot has this number. Returns what is to be written next, if there is more.
+    /// Records that the slot has this number. Returns the number to write next, if there is one.
     pub(super) fn published(&self, timestamp: u64) -> Option<u64> {
         let mut numbers = self.numbers();
         numbers.published = timestamp;
@@ -112,7 +114,7 @@ mod tests {
         assert_eq!([server.draw(), server.draw(), server.draw()], [11, 12, 13]);
         assert_eq!(server.end(12), None, "11 is open");
         assert_eq!(server.end(11), Some(12));
-        assert_eq!(server.end(13), None, "somebody writes");
+        assert_eq!(server.end(13), None, "another thread writes");
         assert_eq!(server.published(12), Some(13));
         assert_eq!(server.published(13), None);
         assert_eq!(server.draw(), 14);

@@ -1,10 +1,10 @@
-//! Where everything is: what the catalog says of a database [ZB17 5].
+//! The location of all data: the catalog of a database [ZB17 5].
 //!
 //! ```text
 //! word of a data server's region            | what
 //! behind the header                         | its part of the timestamp vector, if it has one
 //! behind that                               | overflow region
-//! behind that, for each table: buckets      | records, a cluster of slots each, which one read fetches
+//! behind that, for each table: buckets      | a cluster of records, which one read fetches
 //!                              header rings | for each slot a counter and headers of old versions
 //!                              data rings   | for each slot their data
 //! ```
@@ -14,18 +14,19 @@ use crate::row_key::RowKey;
 use layout::region::HEADER_BYTES;
 use layout::{GlobalPtr, RegionId, WORD_BYTES};
 
-/// Slots of a bucket. The text says that one read fetches all records of a bucket, not how many there may be; with
-/// two, at one record for a bucket on average, eleven of twelve records are found by the first read.
+/// Slots of a bucket. The paper says that one read fetches all records of a bucket, but not how
+/// many there may be; with two, at an average of one record per bucket, the first read finds eleven
+/// of twelve records.
 pub const BUCKET_SLOTS: u64 = 2;
-/// Bits of a row's number in a key; above them stands the partition.
+/// Bits of a row's number in a key; the partition is above them.
 const NUMBER_BITS: u32 = 44;
 
-/// Words of a record in its slot.
+/// The words of a record in its slot.
 ///
 /// ```text
 /// word | field              | written by
 ///    0 | overflow           | the version mover: the latest version in the overflow region
-///    1 | header             | compare-and-swap sets the lock bit; the write of the record sets version and clears it
+///    1 | header             | compare-and-swap sets the lock bit; a write of the record clears it
 ///    2 | key                | that same write, as all that follows
 ///    3 | pointer to headers |
 ///    4 | pointer to data    |
@@ -44,79 +45,74 @@ impl RecordWords {
     pub const DATA: u64 = 5;
 }
 
-/// A table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Table {
     /// Words of a record's data.
     pub data_words: u32,
-    /// Old versions in the buffer of a record.
+    /// Number of old versions in the buffer of a record.
     pub versions: u64,
-    /// Buckets on each data server.
+    /// Number of buckets on each data server.
     pub buckets: u64,
     first_word: u64,
 }
 
-/// What a table has to have room for.
+/// The required capacity of a table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TableSize {
-    /// Bytes of a record's data, which all records have.
+    /// Bytes of a record's data, equal for all records.
     pub data_bytes: usize,
-    /// Records on each data server.
+    /// Number of records on each data server.
     pub records: u64,
-    /// Old versions in the buffer of a record.
+    /// Number of old versions in the buffer of a record.
     pub versions: u64,
 }
 
 /// The place of a record: slot `number` of its table in a region.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Slot {
-    /// Whose region.
     pub region: RegionId,
-    /// Counts the slots of all buckets.
+    /// The number of the slot among those of all buckets.
     pub number: u64,
 }
 
-/// How records are spread over the data servers.
+/// The distribution of records over the data servers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Placement {
     /// By the hash of the key [ZB17 5.2].
     Hashed,
-    /// So many partitions that follow each other are on one server: what locality needs [ZB17 7.3].
+    /// This many consecutive partitions are on one server, for locality [ZB17 7.3].
     Partitions(u32),
 }
 
-/// A database.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Design {
-    /// The timestamp vector.
     pub vector: Vector,
     /// The regions of the data servers.
     pub data: Vec<RegionId>,
-    /// How records are spread over them.
+    /// The distribution of records over them.
     pub placement: Placement,
     /// The tables, by their numbers.
     pub tables: Vec<Table>,
-    /// First word and words of the overflow region on each data server.
+    /// The first word and the number of words of the overflow region on each data server.
     pub overflow: (u64, u64),
-    /// Words of a region that has room for all of it.
+    /// The number of words of a region with room for all of it.
     pub region_words: u64,
-    /// Partitions of the ordered indexes that follow each other on one server.
+    /// The number of consecutive partitions whose ordered indexes are on one server.
     pub index_partitions: u32,
 }
 
-/// A key as a word.
 pub fn key_word(key: RowKey) -> u64 {
     assert!(key.number >> NUMBER_BITS == 0, "a row's number has {NUMBER_BITS} bits");
     (u64::from(key.partition) + 1) << NUMBER_BITS | key.number
 }
 
-/// The key that a word of `table` says.
+/// The key of a word, in `table`.
 pub fn row_key(table: u32, word: u64) -> RowKey {
     let partition = (word >> NUMBER_BITS) as u32 - 1;
     RowKey::new(partition, table, word & ((1 << NUMBER_BITS) - 1))
 }
 
-/// Spreads keys that differ little.
+/// Distributes similar keys.
 fn hash(word: u64) -> u64 {
     let mixed = (word ^ word >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93);
     let mixed = (mixed ^ mixed >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93);
@@ -124,12 +120,10 @@ fn hash(word: u64) -> u64 {
 }
 
 impl Table {
-    /// Words of a slot.
     pub fn slot_words(&self) -> u64 {
         RecordWords::DATA + u64::from(self.data_words)
     }
 
-    /// Words of a bucket.
     pub fn bucket_words(&self) -> u32 {
         (BUCKET_SLOTS * self.slot_words()) as u32
     }
@@ -139,7 +133,7 @@ impl Table {
         1 + self.versions
     }
 
-    /// Slots on each data server.
+    /// Number of slots on each data server.
     pub fn slots(&self) -> u64 {
         self.buckets * BUCKET_SLOTS
     }
@@ -153,7 +147,7 @@ impl Table {
         GlobalPtr::new(region, (self.first_word + word) * WORD_BYTES)
     }
 
-    /// Where a slot begins.
+    /// The address of a slot.
     pub fn slot(&self, slot: Slot) -> GlobalPtr {
         self.at(slot.region, slot.number * self.slot_words())
     }
@@ -204,7 +198,7 @@ impl Design {
         &self.tables[key.table as usize]
     }
 
-    /// The data server and the bucket that a key belongs to.
+    /// The data server and the bucket of a key.
     pub fn bucket(&self, key: RowKey) -> (usize, u64) {
         let (hash, buckets) = (hash(key_word(key)), self.table(key).buckets);
         match self.placement {
@@ -216,7 +210,8 @@ impl Design {
         }
     }
 
-    /// The data server that has the ordered indexes of a partition: they are partitioned by range [ZB17 5.2].
+    /// The data server with the ordered indexes of a partition: they are range-partitioned [ZB17
+    /// 5.2].
     pub fn index_server(&self, partition: u32) -> usize {
         (partition / self.index_partitions) as usize
     }

@@ -12,7 +12,8 @@ const SLOT_SHIFT: u32 = 35;
 const LOCKED: u64 = 1;
 const DELETED: u64 = 1 << 1;
 const MOVED: u64 = 1 << 2;
-/// Numbers that a slot of the vector has: 2^32, which at 30,000 commits a second last for 39 hours.
+/// The largest number of a slot of the vector: at 30,000 commits a second, 2^32 numbers last for 39
+/// hours.
 pub const TIMESTAMP_MAX: u64 = u32::MAX as u64;
 const _: () = assert!(SLOT_SHIFT - TIMESTAMP_SHIFT == 32 && 64 - SLOT_SHIFT == 29);
 
@@ -21,10 +22,10 @@ const _: () = assert!(SLOT_SHIFT - TIMESTAMP_SHIFT == 32 && 64 - SLOT_SHIFT == 2
 pub struct Header(pub u64);
 
 impl Header {
-    /// No version has ever been here.
+    /// No version was ever stored here.
     pub const NONE: Self = Self(0);
 
-    /// A version of a slot's commit.
+    /// The header of a version that a commit of a slot writes.
     pub fn new(slot: u32, timestamp: u64, is_deleted: bool) -> Self {
         assert!(timestamp <= TIMESTAMP_MAX, "a slot has used up its numbers");
         let deleted = if is_deleted { DELETED } else { 0 };
@@ -36,47 +37,45 @@ impl Header {
         (self.0 >> SLOT_SHIFT) as usize
     }
 
-    /// The commit timestamp.
     pub fn timestamp(self) -> u64 {
         self.0 >> TIMESTAMP_SHIFT & TIMESTAMP_MAX
     }
 
-    /// Whether there is a version, or was: who has only claimed the place of a record has none.
+    /// Whether a version is or was here; a place that is only claimed for a record has none.
     pub fn is_version(self) -> bool {
         self.timestamp() > 0
     }
 
-    /// Whether somebody commits here.
+    /// Whether a transaction commits here.
     pub fn is_locked(self) -> bool {
         self.0 & LOCKED != 0
     }
 
-    /// Whether this version says that there is no record.
+    /// Whether this version marks a deleted record.
     pub fn is_deleted(self) -> bool {
         self.0 & DELETED != 0
     }
 
-    /// Whether its place in the buffer may be used again.
+    /// Whether its place in the buffer may be reused.
     pub fn is_moved(self) -> bool {
         self.0 & MOVED != 0
     }
 
-    /// With the lock.
     pub fn locked(self) -> Self {
         Self(self.0 | LOCKED)
     }
 
-    /// Without the lock.
     pub fn unlocked(self) -> Self {
         Self(self.0 & !LOCKED)
     }
 
-    /// As it is when its version was moved to the overflow region.
+    /// The header after its version was moved to the overflow region.
     pub fn moved(self) -> Self {
         Self(self.0 | MOVED)
     }
 
-    /// Whether a snapshot has the version [ZB17 4.1]: its timestamp is not above that of its slot.
+    /// Whether a snapshot includes the version [ZB17 4.1]: its timestamp is at most that of its
+    /// slot.
     pub fn is_visible(self, vector: &[u64]) -> bool {
         let covered = vector.get(self.slot()).copied().unwrap_or(0);
         self.is_version() && self.timestamp() <= covered

@@ -1,5 +1,6 @@
-//! Ordered indexes: partitioned by range over the data servers, whose processors walk them when a message asks them
-//! to [ZB17 5.2]. They have no versions: whether an entry's record is in a snapshot its record says.
+//! Ordered indexes: range-partitioned over the data servers, whose processors search and update
+//! them on request by messages [ZB17 5.2]. They have no versions: an entry's record determines
+//! whether it is in a snapshot.
 
 use crate::Work;
 use crate::message::{Malformed, Reader, Writer};
@@ -18,24 +19,23 @@ pub struct OrderedIndex {
     entries: Mutex<BTreeSet<RowKey>>,
 }
 
-/// What is asked of an index.
+/// A request to an index.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum IndexRequest {
     /// Enters a key.
     Insert(RowKey),
-    /// Takes a key away.
     Delete(RowKey),
-    /// Finds the numbers of a range's keys.
+    /// Finds the numbers of the keys in a range.
     Find(Range),
 }
 
 impl OrderedIndex {
-    /// All entries, to load and to look at while nobody runs transactions.
+    /// All entries, for loading, and for checks while no transactions run.
     pub fn entries(&self) -> MutexGuard<'_, BTreeSet<RowKey>> {
         self.entries.lock().expect("no holder panics")
     }
 
-    /// Carries out requests at one moment: of each what it has found, and how many entries were touched.
+    /// Executes requests atomically. Returns the result of each, and the number of entries touched.
     pub(super) fn carry_out(&self, requests: &[IndexRequest]) -> (Vec<Vec<u64>>, u64) {
         let mut entries = self.entries();
         let mut carry_out = |request: &IndexRequest| match *request {
@@ -110,7 +110,7 @@ fn decode(message: &[u8]) -> Result<Vec<IndexRequest>, Malformed> {
     Ok(requests)
 }
 
-/// What an answer says, for so many requests.
+/// Decodes an answer to this many requests.
 pub(super) fn decode_found(answer: &[u8], requests: usize) -> Result<Vec<Vec<u64>>, Malformed> {
     let mut from = Reader::new(answer);
     let mut numbers = |_| {
@@ -120,7 +120,6 @@ pub(super) fn decode_found(answer: &[u8], requests: usize) -> Result<Vec<Vec<u64
     (0..requests).map(&mut numbers).collect()
 }
 
-/// The service.
 pub(super) struct IndexService<E> {
     pub(super) index: Arc<OrderedIndex>,
     pub(super) work: Work<E>,

@@ -1,4 +1,4 @@
-//! Records before any transaction, and all records when no transaction runs.
+//! Loads records before any transaction, and reads all records when no transaction runs.
 
 use super::commit::fill;
 use super::design::{BUCKET_SLOTS, Design, RecordWords, Slot, row_key};
@@ -9,18 +9,17 @@ use fabric::{Batch, Env, FabricError};
 use layout::WORD_BYTES;
 use std::collections::BTreeMap;
 
-/// Words of records that are written at once.
+/// Words of records that are written in one batch.
 const BATCH_WORDS: usize = 1 << 16;
-/// Buckets that are read at once.
+/// Number of buckets that are read in one batch.
 const LOOK_BUCKETS: u64 = 64;
-/// The first number of slot 0 is that of the population: whoever has that slot goes on from it.
+/// The first number of slot 0 belongs to the population: the owner of that slot continues after it.
 pub const LOADED: u64 = 1;
 
-/// Loads a database.
 pub struct Load<'a, E> {
     env: &'a E,
     design: &'a Design,
-    /// Slots in use of each bucket, by table and data server.
+    /// Number of used slots of each bucket, by table and data server.
     used: Vec<Vec<Vec<u8>>>,
     batch: Batch,
 }
@@ -35,10 +34,10 @@ impl<'a, E: Env> Load<'a, E> {
         Self { env, design, used: used.collect(), batch: Batch::new() }
     }
 
-    /// Puts a record there.
+    /// Adds a record.
     ///
     /// # Errors
-    /// The fabric's.
+    /// Those of the fabric.
     pub async fn record(&mut self, key: RowKey, content: &[u8]) -> Result<(), FabricError> {
         let (server, bucket) = self.design.bucket(key);
         let table = self.design.table(key);
@@ -64,20 +63,20 @@ impl<'a, E: Env> Load<'a, E> {
         Ok(())
     }
 
-    /// Ends: the vector covers what was loaded.
+    /// Ends the load: the vector covers the loaded records.
     ///
     /// # Errors
-    /// The fabric's.
+    /// Those of the fabric.
     pub async fn end(mut self) -> Result<(), FabricError> {
         self.batch.write_word(self.design.vector.slot(0), LOADED);
         self.flush().await
     }
 }
 
-/// All records of all tables as they are now, for when nobody changes them.
+/// Reads all current records of all tables, while no transaction changes them.
 ///
 /// # Errors
-/// The fabric's.
+/// Those of the fabric.
 pub async fn survey<E: Env>(
     env: &E,
     design: &Design,
@@ -93,7 +92,7 @@ pub async fn survey<E: Env>(
                 let batch = env.execute(batch).await?;
                 for record in batch.words(span).chunks_exact(table.slot_words() as usize) {
                     let header = Header(record[RecordWords::HEADER as usize]);
-                    assert!(!header.is_locked(), "somebody is committing");
+                    assert!(!header.is_locked(), "a transaction is committing");
                     if header.is_version() && !header.is_deleted() {
                         let key = row_key(number, record[RecordWords::KEY as usize]);
                         let data = &record[RecordWords::DATA as usize..];

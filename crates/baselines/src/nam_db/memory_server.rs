@@ -1,4 +1,4 @@
-//! A data server's part beside its memory: the mover, and the ordered indexes.
+//! The processes of a data server beside its memory: the mover, and the ordered indexes.
 
 use super::design::Design;
 use super::index::{INDEX, IndexService, OrderedIndex};
@@ -8,24 +8,23 @@ use fabric::{Env, Service, ServiceId};
 use layout::RegionId;
 use std::sync::Arc;
 
-/// A data server.
 #[derive(Clone)]
 pub struct MemoryServer {
-    /// Its version mover.
     pub mover: Arc<Mover>,
     /// Its part of the ordered indexes.
     pub index: Arc<OrderedIndex>,
 }
 
 impl MemoryServer {
-    /// The data server that has `region`. Versions stay in the overflow region for `kept_ns` at least: the longest time
-    /// of a transaction [ZB17 5.3].
+    /// The data server of `region`. Versions stay in the overflow region for at least `kept_ns`,
+    /// the longest time of a transaction [ZB17 5.3].
     pub fn new(design: &Arc<Design>, region: RegionId, kept_ns: u64) -> Self {
         let mover = Arc::new(Mover::new(design.clone(), region, kept_ns));
         Self { mover, index: Arc::default() }
     }
 
-    /// What it offers; `work` is told of versions and index entries that it touches.
+    /// Its services; `work` is called with the number of versions and index entries that they
+    /// touch.
     pub fn services<E: Env>(&self, work: Work<E>) -> [(ServiceId, Arc<dyn Service<E>>); 2] {
         let index = Arc::new(IndexService { index: self.index.clone(), work });
         let mover = Arc::new(MoveService { mover: self.mover.clone(), work });

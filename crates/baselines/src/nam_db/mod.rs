@@ -1,4 +1,5 @@
-//! NAM-DB's protocol as printed [ZB17 4, 5, 6.1]: snapshot isolation by one-sided verbs over a timestamp vector.
+//! NAM-DB's protocol as printed [ZB17 4, 5, 6.1]: snapshot isolation by one-sided verbs over a
+//! timestamp vector.
 //!
 //! ```text
 //! step                 verbs                                                     at
@@ -12,23 +13,28 @@
 //! publish              write the commit timestamp into the own slot              vector's servers
 //! ```
 //!
-//! What the texts leave open, and what is here:
+//! The paper leaves some things open; our choices are:
 //!
-//! - Records that are read or written independently of each other are one batch; the text says so of locks and of
-//!   installs alone.
-//! - A bucket has two records ([`design::BUCKET_SLOTS`]); who is not in its bucket is in one behind it.
-//! - A record is put by a swap that claims the first free place of its bucket: the header's lock bit without a version.
-//!   One install write then brings key and data. Who looks for a key and meets a claimed place finds nothing; who wants
-//!   to put one there fails to lock.
-//! - Records that are deleted keep their places. Buffers of old versions stand at fixed places; the pointers are there.
-//! - What the mover does is in [`mover`], and that of the two ways to share a slot it is the second in [`vector::Slots`].
-//! - There is no journal, no monitoring, no catalog: nobody takes over what a dead server began.
+//! - Records that are read or written independently of each other are one batch; the paper says so
+//!   only about locks and installs.
+//! - A bucket has two records ([`design::BUCKET_SLOTS`]); a record that does not fit is in a later
+//!   bucket.
+//! - A new record is inserted by a swap that claims the first free place of its bucket: the header
+//!   has the lock bit and no version. One install write then writes key and data. A reader of a key
+//!   that meets a claimed place finds nothing; a transaction that wants to insert there fails to
+//!   lock.
+//! - Deleted records keep their places. Buffers of old versions are at fixed places; the pointers
+//!   exist nevertheless.
+//! - [`mover`] describes the mover. Of the two ways to share a slot we implement the second, in
+//!   [`vector::Slots`].
+//! - There is no journal, no monitoring, no catalog: no server completes what a dead one began.
 //!
-//! What is wrong with it is shown by `tests/judged/nam_db`: records are torn by the single install write; the vector
-//! is not read at one moment; a vector that was fetched before lacks the own commit; a slot that several threads write
-//! covers commits that are not installed; data of an old version may be that of a newer one by the time it is read.
+//! `tests/judged/nam_db` shows its faults: the single install write lets readers see torn records;
+//! the vector is not read at one moment; a vector that was fetched earlier may lack the own commit;
+//! a slot that several threads write covers commits that are not installed; the data of an old
+//! version may be those of a newer one by the time it is read.
 //!
-//! To read it: [`design`], [`vector`], [`client`], [`transaction`], `read`, `commit`, [`mover`].
+//! Read [`design`], [`vector`], [`client`], [`transaction`], `read`, `commit`, [`mover`].
 
 pub mod client;
 mod commit;

@@ -1,14 +1,16 @@
-//! The version mover: a thread of a data server that copies the oldest versions of full buffers to the overflow
-//! region, and so makes room for new ones [ZB17 5.1].
+//! The version mover: a thread of a data server that copies the oldest versions of full buffers to
+//! the overflow region, and so makes room for new ones [ZB17 5.1].
 //!
-//! The text says that it copies continuously, not how it finds what to copy, nor what a transaction does that finds its
-//! place in a buffer not moved yet. Ours reads all rings of headers again and again, and moves versions out of those that
-//! are more than half full. A transaction that comes before asks it by a message to move those of its record
-//! now, and goes on.
+//! The paper says that it copies continuously, but not how it finds the versions to copy, nor what
+//! a transaction does whose place in a buffer is not yet free. Our mover reads all rings of headers
+//! again and again, and moves versions out of rings that are more than half full. A transaction
+//! that finds no free place asks it by a message to move the versions of its record now, and
+//! continues.
 //!
-//! Versions are collected where the overflow region has no room: the oldest, if they were moved longer ago than
-//! the longest transaction takes. The text sets the deleted bit of such versions and frees their memory later; ours
-//! lets new versions take their place, and a reader who comes too late finds another owner there.
+//! Versions are collected when the overflow region is full: the oldest, if they were moved longer
+//! ago than the longest transaction takes. The paper sets the deleted bit of such versions and
+//! frees their memory later; ours lets new versions overwrite them, and a reader that comes too
+//! late finds another owner there.
 
 use super::design::{Design, RecordWords, Slot};
 use super::header::Header;
@@ -22,25 +24,24 @@ use std::sync::{Arc, Mutex};
 
 /// The service of a data server's mover.
 pub(super) const MOVE: ServiceId = ServiceId(222);
-/// Words of rings that one look takes in.
+/// Number of words of rings that one read fetches.
 const LOOK_WORDS: u64 = 4096;
 
-/// The mover of a data server.
 pub struct Mover {
     design: Arc<Design>,
     region: RegionId,
     overflow: Mutex<OverflowRegion>,
-    /// Records whose versions are being moved, by the thread or for a message.
+    /// Records whose versions are being moved, by the thread or on request.
     busy: Mutex<BTreeSet<(u32, u64)>>,
 }
 
-/// An old version that has to go.
+/// An old version that must be moved.
 struct Leaving {
     place: u64,
     header: Header,
 }
 
-/// Which of a ring's versions have to go, oldest first: from the counter and the headers.
+/// The versions of a ring that must be moved, oldest first, from the counter and the headers.
 fn leaving(ring: &[u64]) -> Vec<Leaving> {
     let (counter, headers) = (ring[0], &ring[1..]);
     let versions = headers.len() as u64;
@@ -56,17 +57,18 @@ fn leaving(ring: &[u64]) -> Vec<Leaving> {
 }
 
 impl Mover {
-    /// The mover of the data server that has `region`. Versions stay in the overflow region for `kept_ns` at least.
+    /// The mover of the data server of `region`. Versions stay in the overflow region for at least
+    /// `kept_ns`.
     pub fn new(design: Arc<Design>, region: RegionId, kept_ns: u64) -> Self {
         let overflow = Mutex::new(OverflowRegion::new(region, design.overflow, kept_ns));
         Self { design, region, overflow, busy: Mutex::default() }
     }
 
-    /// The thread: looks at all rings every `pause_ns` for as long as `goes_on` says so. `work` is told of versions that
-    /// are moved.
+    /// The thread: scans all rings every `pause_ns` while `goes_on` returns true. `work` is called
+    /// with the number of moved versions.
     ///
     /// # Errors
-    /// The fabric's.
+    /// Those of the fabric.
     pub async fn run<E: Env>(
         &self,
         env: E,
@@ -83,7 +85,7 @@ impl Mover {
         Ok(())
     }
 
-    /// Looks at all rings of a table once.
+    /// Scans all rings of a table once.
     async fn look<E: Env>(&self, env: &E, work: Work<E>, number: u32) -> Result<(), FabricError> {
         let table = self.design.tables[number as usize];
         if table.versions == 0 {
@@ -134,7 +136,7 @@ impl Mover {
         let slot = Slot { region: self.region, number: slot };
         let mut batch = Batch::new();
         let counter = batch.read(table.ring(slot), 1);
-        // What the counter counts is there when it does, but not yet in a read that began before.
+        // A version exists when the counter counts it, but a read that began earlier may miss it.
         let mut batch = env.execute(batch).await?;
         let counter = batch.words(counter)[0];
         let ring = batch.read(table.ring(slot), table.ring_words() as u32);
@@ -174,7 +176,8 @@ impl Mover {
     }
 }
 
-/// The service of the mover: records whose versions are to be moved now, as tables and slots.
+/// The service of the mover: requests name records, as tables and slots, whose versions are to be
+/// moved now.
 pub(super) struct MoveService<E> {
     pub(super) mover: Arc<Mover>,
     pub(super) work: Work<E>,
@@ -190,7 +193,7 @@ impl<E: Env> Service<E> for MoveService<E> {
                 if tables.get(table as usize).is_none_or(|table| slot >= table.slots()) {
                     return Err(Malformed.into());
                 }
-                // Its own memory is there as long as it is.
+                // Its own memory exists as long as it does.
                 let _ = self.mover.move_versions(env, self.work, (table, slot)).await;
             }
             Ok(Vec::new())

@@ -1,5 +1,5 @@
-//! The overflow region of a data server: versions that were moved out of the buffers, one behind the other
-//! [ZB17 5.1], until they are too old to be kept [ZB17 5.3].
+//! The overflow region of a data server: a list per record of versions that were moved out of the
+//! buffers [ZB17 5.1], until they are too old to be kept [ZB17 5.3].
 //!
 //! ```text
 //! word | field  | meaning
@@ -14,21 +14,21 @@ use std::collections::VecDeque;
 
 /// Words of an entry before its data.
 pub(super) const ENTRY_HEAD: u64 = 3;
-/// Word of an entry's owner.
+/// The word of an entry's owner.
 pub(super) const OWNER: usize = 1;
-/// Word of an entry's header.
+/// The word of an entry's header.
 pub(super) const ENTRY_HEADER: usize = 2;
 
-/// What is where in the region; the server alone knows.
+/// The allocation of the region; only the server knows it.
 #[derive(Debug)]
 pub(super) struct OverflowRegion {
     region: RegionId,
     first: u64,
     words: u64,
     next: u64,
-    /// What is kept, oldest first: first word, end, and when it was moved.
+    /// The kept entries, oldest first: first word, end, and the time of the move.
     kept: VecDeque<(u64, u64, u64)>,
-    /// Versions that were moved longer ago may go: the maximal time of a transaction.
+    /// Versions that were moved longer ago may be overwritten: the longest time of a transaction.
     kept_ns: u64,
 }
 
@@ -37,7 +37,7 @@ impl OverflowRegion {
         Self { region, first, words, next: first, kept: VecDeque::new(), kept_ns }
     }
 
-    /// A place for an entry; none while all that is there has to be kept.
+    /// A place for an entry; `None` if all entries must be kept.
     pub(super) fn place(&mut self, words: u64, now_ns: u64) -> Option<GlobalPtr> {
         let end = self.first + self.words;
         let start = if self.next + words > end { self.first } else { self.next };

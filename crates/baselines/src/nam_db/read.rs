@@ -1,5 +1,6 @@
-//! Reading [ZB17 5.1, 5.2]: the current version by one read of its bucket; if the snapshot does not have it, the
-//! headers of its old versions, then the data of the right one, and then the overflow region.
+//! Reading [ZB17 5.1, 5.2]: one read of the record's bucket gets the current version; if the
+//! snapshot does not include it, the reader gets the headers of its old versions, then the data of
+//! the right one, and then reads the overflow region.
 
 use super::design::{BUCKET_SLOTS, RecordWords, Slot, Table, key_word};
 use super::header::Header;
@@ -10,38 +11,40 @@ use fabric::{Batch, Env};
 use layout::GlobalPtr;
 use std::collections::BTreeSet;
 
-/// Buckets behind its own in which a record may be.
+/// Number of later buckets in which a record may be.
 const PROBES_MAX: u64 = 64;
-/// Versions of the overflow region that a read follows.
+/// Number of versions of the overflow region that a read follows.
 const OVERFLOW_VERSIONS_MAX: u64 = 64;
 
-/// What a bucket says of a key.
+/// The result of a search for a key in a bucket.
 enum Seen {
-    /// The record, as it is now.
+    /// The record, in its current version.
     Record(Found),
-    /// Nothing; the first free place.
+    /// Not found; the first free place.
     Free(Slot),
-    /// Nothing; no place.
+    /// Not found, and no free place.
     Full,
 }
 
-/// What the headers of old versions say.
+/// The result of a search in the headers of old versions.
 enum Old {
-    /// The snapshot has this one, at this place of the ring.
+    /// The snapshot includes this one, at this place of the ring.
     InRing(Header, u64),
-    /// Perhaps it is in the overflow region.
+    /// It may be in the overflow region.
     Moved,
     /// The record is newer than the snapshot.
     None,
 }
 
-/// Looks for a key in a bucket whose places are used in order; of the free ones those in `taken` are not free.
+/// Searches a bucket, whose places are used in order, for a key; free places in `taken` count as
+/// used.
 fn look(words: &[u64], (table, first): (&Table, Slot), key: u64, taken: &BTreeSet<Slot>) -> Seen {
     let slots = words.chunks_exact(table.slot_words() as usize);
     for (number, record) in (first.number..).zip(slots) {
         let slot = Slot { number, ..first };
         let header = Header(record[RecordWords::HEADER as usize]);
-        // Who has claimed the place of a new record has not written its key: it may be this one.
+        // The transaction that has claimed the place of a new record has not written its key: it
+        // may be this one.
         if !header.is_version() {
             if taken.contains(&slot) {
                 continue;
@@ -56,7 +59,7 @@ fn look(words: &[u64], (table, first): (&Table, Slot), key: u64, taken: &BTreeSe
     Seen::Full
 }
 
-/// The newest version of a ring that the snapshot has: they are in the order in which they were written.
+/// The newest version of a ring that the snapshot includes; they are in the order of writing.
 fn newest(ring: &[u64], vector: &[u64]) -> Old {
     let (counter, headers) = (ring[0], &ring[1..]);
     let versions = headers.len() as u64;
@@ -71,7 +74,7 @@ fn newest(ring: &[u64], vector: &[u64]) -> Old {
 }
 
 impl<E: Env> Transaction<'_, E> {
-    /// Finds records that were not found before, or the places where they could be.
+    /// Finds records that were not found before, or the places for them.
     pub(super) async fn find(&mut self, keys: &[RowKey]) -> Result<(), Stop> {
         let mut wanted: Vec<RowKey> =
             keys.iter().copied().filter(|key| !self.found.contains_key(key)).collect();
@@ -89,8 +92,9 @@ impl<E: Env> Transaction<'_, E> {
         if old.is_empty() { Ok(()) } else { self.find_old(&old).await }
     }
 
-    /// Reads the bucket that is so many behind that of each key. Returns the keys for which it is full of others;
-    /// records whose current version is not the snapshot's go to `old`.
+    /// Reads, for each key, the bucket at this distance after its own. Returns the keys for which
+    /// it is full of other records; records whose current version is not the snapshot's go to
+    /// `old`.
     async fn probe(
         &mut self,
         wanted: &[RowKey],
@@ -167,7 +171,7 @@ impl<E: Env> Transaction<'_, E> {
         Ok(())
     }
 
-    /// The version of the overflow region that the snapshot has, one read after another.
+    /// The snapshot's version in the overflow region, found by one read after another.
     async fn find_moved(&self, key: RowKey, latest: u64) -> Result<(Header, Vec<u64>), Stop> {
         let table = self.client.design.table(key);
         let owner = table.slot(self.found[&key].slot).word();

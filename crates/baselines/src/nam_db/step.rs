@@ -1,8 +1,9 @@
-//! The named moments of a commit, and the steps that a transaction's time goes into.
+//! The failure points of a commit, and the steps that a transaction's time is divided into.
 
 use fabric::FailurePoint;
 
-/// A moment of a commit at which a compute server may die. Nobody ends what it has begun: records stay locked.
+/// A moment of a commit at which a compute server may die. No server completes what it has begun:
+/// records stay locked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CommitStep {
     /// All records of the write set are locked, and were unchanged since they were read.
@@ -11,11 +12,11 @@ pub enum CommitStep {
     OldVersionsCopied,
     /// All new versions are installed, and unlocked by that; no snapshot covers them.
     VersionsInstalled,
-    /// Indexes have what is new, and no longer what is gone.
+    /// Indexes have the new entries, and no longer the deleted ones.
     IndexesUpdated,
-    /// Snapshots that are taken from now on cover the commit.
+    /// All later snapshots cover the commit.
     Published,
-    /// A record had changed: what was locked is unlocked.
+    /// A record had changed: all locks are released.
     LocksReleased,
 }
 
@@ -44,14 +45,14 @@ impl FailurePoint for CommitStep {
     }
 }
 
-/// What a transaction does with its time, in this order.
+/// The steps of a transaction, in this order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Step {
     /// Gets its read timestamp.
     Timestamp,
-    /// Reads records and indexes, and looks for places of new records.
+    /// Reads records and indexes, and searches places for new records.
     Read,
-    /// Locks what it writes; or releases it.
+    /// Locks the write set, or releases it.
     Lock,
     /// Copies current versions to the old-version buffers.
     OldVersions,
@@ -59,12 +60,10 @@ pub enum Step {
     NewVersions,
     /// Updates indexes.
     Index,
-    /// Publishes.
     Publish,
 }
 
 impl Step {
-    /// All of them.
     pub const ALL: [Self; 7] = [
         Self::Timestamp,
         Self::Read,
@@ -75,7 +74,7 @@ impl Step {
         Self::Publish,
     ];
 
-    /// Its name in pictures.
+    /// Its name in figures.
     pub fn name(self) -> &'static str {
         match self {
             Self::Timestamp => "timestamp",
@@ -92,7 +91,7 @@ impl Step {
 /// Nanoseconds of each step.
 pub type StepTimes = [u64; Step::ALL.len()];
 
-/// Adds up what goes into each step.
+/// Adds up the time of each step.
 #[derive(Debug)]
 pub(super) struct Stopwatch {
     last_ns: u64,
@@ -104,7 +103,7 @@ impl Stopwatch {
         Self { last_ns: now_ns, spent_ns: StepTimes::default() }
     }
 
-    /// What has passed since the last call was this step.
+    /// Adds the time since the last call to this step.
     pub(super) fn end(&mut self, step: Step, now_ns: u64) {
         self.spent_ns[step as usize] += now_ns - self.last_ns;
         self.last_ns = now_ns;

@@ -1,4 +1,4 @@
-//! A transaction at its compute server: what it has read, and what it has set.
+//! A transaction at its compute server: its reads and its writes.
 
 use super::client::Client;
 use super::design::Slot;
@@ -12,13 +12,12 @@ use layout::WORD_BYTES;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// Why a transaction does not go on. Nothing is locked then.
+/// The reason why a transaction cannot continue. It holds no locks then.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Stop {
-    /// The snapshot's version of a record was given up.
+    /// The snapshot's version of a record was discarded.
     #[error("the snapshot is too old")]
     TooOld,
-    /// A table is full.
     #[error("table {0} has no room")]
     NoRoom(u32),
     /// A memory server cannot be reached.
@@ -27,25 +26,26 @@ pub enum Stop {
     /// A memory server does not answer.
     #[error("a memory server does not answer: {0}")]
     Unanswered(CallError),
-    /// The procedure does not want it.
+    /// The procedure rolls back.
     #[error("the procedure rolls back")]
     RolledBack,
 }
 
-/// How a commit ended.
+/// The result of a commit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ended {
-    /// Its effects are there.
+    /// Its effects are permanent.
     Committed,
-    /// It has no effect, because of others: it may be tried again.
+    /// It has no effect, because of a conflict: it may be retried.
     Aborted,
 }
 
-/// A record as a transaction has read it, or the place where it could be.
+/// A record as a transaction has read it, or the place for it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Found {
     pub(super) slot: Slot,
-    /// Of the version that was read, without lock; none: the snapshot has no version.
+    /// The header of the version that was read, without lock; `NONE` if the snapshot has no
+    /// version.
     pub(super) header: Header,
     pub(super) data: Vec<u64>,
 }
@@ -56,14 +56,14 @@ pub struct Transaction<'a, E> {
     pub(super) vector: Arc<[u64]>,
     pub(super) found: BTreeMap<RowKey, Found>,
     pub(super) writes: BTreeMap<RowKey, Option<Vec<u8>>>,
-    /// Free places that new records of this transaction get.
+    /// Free places that new records of this transaction use.
     pub(super) taken: BTreeSet<Slot>,
     pub(super) index_writes: Vec<IndexRequest>,
     pub(super) stopwatch: Stopwatch,
 }
 
 impl Found {
-    /// The record's bytes, if there is one.
+    /// The record's bytes, if it exists.
     fn content(&self) -> Option<Vec<u8>> {
         let is_there = self.header.is_version() && !self.header.is_deleted();
         is_there.then(|| self.data.iter().flat_map(|word| word.to_le_bytes()).collect())
@@ -95,7 +95,7 @@ impl<'a, E: Env> Transaction<'a, E> {
         self.stopwatch.end(step, self.client.env.now_ns());
     }
 
-    /// What each step has taken so far.
+    /// The time of each step so far.
     pub fn spent_ns(&self) -> StepTimes {
         self.stopwatch.spent_ns()
     }
@@ -105,10 +105,10 @@ impl<'a, E: Env> Transaction<'a, E> {
         self.client.env.now_ns()
     }
 
-    /// Reads records, those that are independent together. Their bytes are filled up to whole words.
+    /// Reads records; independent ones together. Their bytes are padded to whole words.
     ///
     /// # Errors
-    /// When the transaction cannot go on.
+    /// If the transaction cannot continue.
     pub async fn read(&mut self, keys: &[RowKey]) -> Result<Vec<Option<Vec<u8>>>, Stop> {
         self.find(keys).await?;
         self.end_step(Step::Read);
@@ -119,11 +119,11 @@ impl<'a, E: Env> Transaction<'a, E> {
         Ok(keys.iter().map(content).collect())
     }
 
-    /// The numbers that ordered indexes have in ranges of one partition; what the transaction has set itself is
-    /// not among them.
+    /// The numbers that ordered indexes have in ranges of one partition, without the transaction's
+    /// own changes.
     ///
     /// # Errors
-    /// When the transaction cannot go on.
+    /// If the transaction cannot continue.
     pub async fn look_up(&mut self, ranges: &[Range]) -> Result<Vec<Vec<u64>>, Stop> {
         let Some(first) = ranges.first() else { return Ok(Vec::new()) };
         let server = self.client.design.index_server(first.first.partition);
@@ -133,22 +133,20 @@ impl<'a, E: Env> Transaction<'a, E> {
         Ok(found)
     }
 
-    /// Sets a record's content.
     pub fn write(&mut self, key: RowKey, content: Vec<u8>) {
         self.writes.insert(key, Some(content));
     }
 
-    /// Deletes a record.
     pub fn delete(&mut self, key: RowKey) {
         self.writes.insert(key, None);
     }
 
-    /// Enters a key in an ordered index when the transaction commits.
+    /// Inserts a key into an ordered index when the transaction commits.
     pub fn enter(&mut self, key: RowKey) {
         self.index_writes.push(IndexRequest::Insert(key));
     }
 
-    /// Takes a key out of an ordered index when the transaction commits.
+    /// Removes a key from an ordered index when the transaction commits.
     pub fn take_out(&mut self, key: RowKey) {
         self.index_writes.push(IndexRequest::Delete(key));
     }

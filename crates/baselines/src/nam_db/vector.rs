@@ -1,45 +1,49 @@
-//! The timestamp vector [ZB17 4.1]: a word for each slot, perhaps over several servers [ZB17 4.2].
+//! The timestamp vector [ZB17 4.1]: one word per slot, possibly distributed over several servers
+//! [ZB17 4.2].
 
 use fabric::{Batch, Env, FabricError};
 use layout::region::HEADER_BYTES;
 use layout::{GlobalPtr, RegionId};
 use std::sync::Arc;
 
-/// Where the vector is: slot s on server s modulo their number.
+/// The location of the vector: slot s is on server s modulo their number.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Vector {
     regions: Vec<RegionId>,
     slots: u32,
 }
 
-/// Who reads the vector.
+/// How transactions get the vector.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fetch {
-    /// Each transaction, when it begins [ZB17 4.1].
+    /// Each transaction reads it when it begins [ZB17 4.1].
     EachTransaction,
-    /// One thread of each compute server, all the time; transactions take what it has fetched last [ZB17 4.2].
+    /// One thread of each compute server reads it continuously; transactions use the last copy
+    /// [ZB17 4.2].
     Background,
 }
 
-/// Who has a slot.
+/// The owners of slots.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Slots {
     /// Each thread [ZB17 4.1].
     Threads,
-    /// Each compute server, whose threads draw numbers from a counter in its memory; each writes its own number into
-    /// the slot when it has committed. That is the second printed alternative to the letter [ZB17 4.2].
+    /// Each compute server: its threads draw numbers from a counter in its memory, and each thread
+    /// writes its own number into the slot when it has committed. That is the second printed
+    /// alternative, taken literally [ZB17 4.2].
     ServersAsDrawn,
-    /// As before, but the slot gets a number only when all those before it have committed, too.
+    /// As before, but a number is written into the slot only when all smaller ones have committed,
+    /// too.
     ServersInOrder,
 }
 
 impl Vector {
-    /// So many slots over these servers.
+    /// A vector of `slots` slots over these servers.
     pub fn new(regions: Vec<RegionId>, slots: u32) -> Self {
         Self { regions, slots }
     }
 
-    /// Words that each of the servers has for it behind the header of its region.
+    /// Number of its words on each of the servers, behind the header of the region.
     pub fn words_each(&self) -> u64 {
         u64::from(self.slots).div_ceil(self.regions.len() as u64)
     }
@@ -51,11 +55,11 @@ impl Vector {
         first.add_words(u64::from(slot / count))
     }
 
-    /// Reads it, by one verb for each server [ZB17 4.1]: where words are not read at one moment it may be one
-    /// that has never been.
+    /// Reads it, by one verb per server [ZB17 4.1]: if words are not read at one moment, the result
+    /// may be a vector that never existed.
     ///
     /// # Errors
-    /// The fabric's.
+    /// Those of the fabric.
     pub async fn read<E: Env>(&self, env: &E) -> Result<Arc<[u64]>, FabricError> {
         let words = self.words_each() as u32;
         let mut batch = Batch::new();
@@ -70,7 +74,7 @@ impl Vector {
     /// Makes a slot's commits up to `timestamp` visible.
     ///
     /// # Errors
-    /// The fabric's.
+    /// Those of the fabric.
     pub async fn publish<E: Env>(
         &self,
         env: &E,

@@ -6,7 +6,7 @@ use super::step::CommitStep;
 use crate::Work;
 use fabric::{Batch, Env, FabricError};
 
-/// What a transaction thread works with.
+/// The state of a transaction thread.
 #[derive(Clone)]
 pub struct Client<E> {
     env: E,
@@ -15,32 +15,32 @@ pub struct Client<E> {
     work: Work<E>,
 }
 
-/// A transaction that has begun: its snapshot, and what it has read.
+/// A transaction that has begun: its snapshot, and the records that it has read.
 #[derive(Debug)]
 pub struct Snapshot {
     read_timestamp: u64,
     read: Vec<(Record, Found)>,
 }
 
-/// How a transaction ended.
+/// The result of a transaction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ended {
-    /// At this commit timestamp.
+    /// The commit timestamp.
     Committed(u64),
     /// A record was newer than the snapshot, or has changed since it was read.
     Aborted,
 }
 
 impl Snapshot {
-    /// The content of a record, by its place among those read.
+    /// The content of a record, by its position among those read.
     pub fn content(&self, place: usize) -> &[u64] {
         &self.read[place].1.content
     }
 }
 
 impl<E: Env> Client<E> {
-    /// A thread of a compute server. `work` is told of records that are read and written by verbs that do not know them
-    /// for rows.
+    /// A thread of a compute server. `work` is called with the number of records that are read and
+    /// written by verbs that are not row verbs.
     pub fn new(env: E, oracle: Oracle, records: Records, work: Work<E>) -> Self {
         Self { env, oracle, records, work }
     }
@@ -54,7 +54,7 @@ impl<E: Env> Client<E> {
     /// Step 1: fetches the read timestamp.
     ///
     /// # Errors
-    /// The fabric's.
+    /// Those of the fabric.
     pub async fn begin(&self) -> Result<Snapshot, FabricError> {
         let read_timestamp = self.read_timestamp().await?;
         Ok(Snapshot { read_timestamp, read: Vec::new() })
@@ -67,11 +67,11 @@ impl<E: Env> Client<E> {
         Ok(batch.words(span)[0])
     }
 
-    /// Step 2: reads records, in one round trip. Returns whether the snapshot's versions are all there; if not, the
-    /// transaction has ended without effect.
+    /// Step 2: reads records, in one round trip. Returns whether all versions are those of the
+    /// snapshot; if not, the transaction has ended without effect.
     ///
     /// # Errors
-    /// The fabric's.
+    /// Those of the fabric.
     pub async fn read(
         &self,
         snapshot: &mut Snapshot,
@@ -93,11 +93,12 @@ impl<E: Env> Client<E> {
         Ok(true)
     }
 
-    /// Steps 3 to 6: `updates` are of records that were read, by their place among them; `inserts` of records that
-    /// nobody else knows yet.
+    /// Steps 3 to 6: `updates` are of records that were read, by their position among them;
+    /// `inserts` are of records that no other transaction knows yet.
     ///
     /// # Errors
-    /// The fabric's. The transaction may then have committed or not, and holds up the read timestamp.
+    /// Those of the fabric. The transaction may then have committed or not, and blocks the read
+    /// timestamp.
     pub async fn commit(
         &self,
         snapshot: &Snapshot,
@@ -115,11 +116,11 @@ impl<E: Env> Client<E> {
             self.unlock(snapshot, &locked).await?;
             self.env.reach(CommitStep::LocksReleased).await;
         }
-        self.tell(timestamp, has_all);
+        self.write_outcome(timestamp, has_all);
         Ok(if has_all { Ended::Committed(timestamp) } else { Ended::Aborted })
     }
 
-    /// Step 3. Waits where the list of outcomes has no free place for this transaction.
+    /// Step 3. Waits if the list of outcomes has no free place for this transaction.
     async fn draw_timestamp(&self, mut read_timestamp: u64) -> Result<u64, FabricError> {
         let mut batch = Batch::new();
         let drawn = batch.fetch_and_add(self.oracle.commit_timestamp(), 1);
@@ -132,7 +133,8 @@ impl<E: Env> Client<E> {
         Ok(timestamp)
     }
 
-    /// Step 4: of each record that was locked its place among those read, and whether that is all of them.
+    /// Step 4: returns the positions, among the records read, of those that were locked, and
+    /// whether these are all.
     async fn lock(
         &self,
         snapshot: &Snapshot,
@@ -180,7 +182,7 @@ impl<E: Env> Client<E> {
         Ok(())
     }
 
-    /// Step 5 of a transaction that could not lock all records: headers as they were.
+    /// Step 5 of a transaction that could not lock all records: restores the headers.
     async fn unlock(&self, snapshot: &Snapshot, locked: &[usize]) -> Result<(), FabricError> {
         let mut batch = Batch::new();
         for &place in locked {
@@ -193,21 +195,21 @@ impl<E: Env> Client<E> {
         Ok(())
     }
 
-    /// Step 6, for which nobody waits.
-    fn tell(&self, timestamp: u64, has_committed: bool) {
+    /// Step 6, asynchronously.
+    fn write_outcome(&self, timestamp: u64, has_committed: bool) {
         let (own, oracle) = (self.env.clone(), self.oracle);
         self.env.spawn(async move {
             let mut batch = Batch::new();
             batch.write_word(oracle.outcome(timestamp), outcome_word(timestamp, has_committed));
-            // If the oracle is gone, no transaction will begin any more.
+            // If the oracle is down, no transaction begins any more.
             let _ = own.execute(batch).await;
         });
     }
 
-    /// Puts records there before any transaction.
+    /// Adds records before any transaction.
     ///
     /// # Errors
-    /// The fabric's.
+    /// Those of the fabric.
     pub async fn load(&self, records: &[(Record, Vec<u64>)]) -> Result<(), FabricError> {
         let is_coherent = self.env.is_coherent();
         let mut batch = Batch::new();

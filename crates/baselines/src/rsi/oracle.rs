@@ -2,20 +2,20 @@
 
 use layout::{GlobalPtr, WORD_BYTES};
 
-/// Places for outcomes: as many transactions may be ahead of the read timestamp.
+/// Places for outcomes: the largest number of transactions ahead of the read timestamp.
 pub const OUTCOME_PLACES: u64 = 1 << 14;
 const READ: u64 = 0;
-/// The words that all transactions change are not beside each other.
+/// The words that all transactions change are not adjacent.
 const COMMIT: u64 = 8;
 const OUTCOMES: u64 = 16;
 
-/// Where the oracle is.
+/// The location of the oracle.
 ///
 /// ```text
 /// word | field            | written by
 ///    0 | read timestamp   | the timestamp thread: all transactions up to this one have ended
 ///    8 | commit timestamp | fetch-and-add: the last one that was drawn
-///   16 | outcomes         | write: that of timestamp t at place t modulo their number, as t and whether it committed
+///   16 | outcomes         | write: t and whether it committed, at place t modulo their number
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Oracle {
@@ -23,15 +23,14 @@ pub struct Oracle {
 }
 
 impl Oracle {
-    /// Bytes that it takes.
+    /// Bytes of the oracle.
     pub const BYTES: u64 = (OUTCOMES + OUTCOME_PLACES) * WORD_BYTES;
 
-    /// The oracle at `first`, where memory is zero: no transaction has begun.
+    /// The oracle at `first`, in zeroed memory: no transaction has begun.
     pub const fn new(first: GlobalPtr) -> Self {
         Self { first }
     }
 
-    /// The read timestamp.
     pub fn read_timestamp(&self) -> GlobalPtr {
         self.first.add_words(READ)
     }
@@ -41,7 +40,7 @@ impl Oracle {
         self.first.add_words(COMMIT)
     }
 
-    /// Where the outcome of a transaction stands.
+    /// The place of a transaction's outcome.
     pub fn outcome(&self, timestamp: u64) -> GlobalPtr {
         self.first.add_words(OUTCOMES + timestamp % OUTCOME_PLACES)
     }
@@ -52,7 +51,8 @@ pub(super) const fn outcome_word(timestamp: u64, has_committed: bool) -> u64 {
     timestamp << 1 | has_committed as u64
 }
 
-/// Whether a word of the list is an outcome of this transaction, and not of one that used the place before.
+/// Whether a word of the list is the outcome of this transaction, and not of an earlier one at the
+/// same place.
 pub(super) const fn is_outcome_of(word: u64, timestamp: u64) -> bool {
     word >> 1 == timestamp
 }

@@ -4,27 +4,27 @@ use fabric::{Batch, Span};
 use layout::row::{Cover, KEY, RowLayout, VERSION};
 use layout::{GlobalPtr, VersionWord};
 
-/// Says in a header that a transaction commits here.
+/// The bit of a header that locks the record for a commit.
 const LOCK: u64 = 1;
 
-/// How records are read and installed.
+/// The ways to read and install records.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Records {
-    /// As printed: one read, of which the version decides alone; one write of header and content, header first
-    /// [ZB17 listing 1, lines 5 and 19-20].
+    /// As printed: one read, judged by its version alone; one write of header and content, header
+    /// first [ZB17 listing 1, lines 5 and 19-20].
     ///
     /// ```text
     /// word | field   | written by
-    ///    0 | header  | compare-and-swap sets the lock bit; the write of the record sets version and clears it
+    ///    0 | header  | compare-and-swap sets the lock bit; the record's write clears it
     ///    1 | content | that same write
     /// ```
     AsPublished,
-    /// Reads are untorn and bring the version that stands beside the content; the header is written last. A
+    /// Reads are untorn and return the version beside the content; the header is written last. A
     /// lock hides nothing.
     ///
     /// ```text
     /// word | field    | written by
-    ///    0 | header   | compare-and-swap sets the lock bit; a write behind that of the content clears it
+    ///    0 | header   | compare-and-swap sets the lock bit; a write after the content clears it
     ///    1 | version  | install_row
     ///    2 | unused   |
     ///    3 | content  | install_row
@@ -42,23 +42,23 @@ pub struct Record {
     pub words: u32,
 }
 
-/// What a read has found.
+/// The result of a read.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Found {
     /// The version of the content.
     pub(super) version: u64,
-    /// Whether it stayed torn however often it was read.
+    /// Whether it was torn in every attempt.
     pub(super) is_torn: bool,
     pub(super) content: Vec<u64>,
 }
 
-/// A header, or a version: unlocked.
+/// An unlocked header, or a version.
 const fn unlocked(version: u64) -> u64 {
     version << 1
 }
 
 impl Records {
-    /// Words from one record to the next, whichever way they are read.
+    /// Words from one record to the next, for both ways of reading.
     pub const fn words(content_words: u32) -> u32 {
         KEY + content_words + 1
     }
@@ -79,7 +79,7 @@ impl Records {
         }
     }
 
-    /// What a completed read has found.
+    /// The result of a completed read.
     pub(super) fn found(self, batch: &Batch, span: Span, record: Record) -> Found {
         let words = batch.words(span);
         let content = |first: u32| words[first as usize..][..record.words as usize].to_vec();
@@ -126,7 +126,7 @@ impl Records {
     }
 }
 
-/// What a header holds while nobody commits, and what it holds while somebody does.
+/// The header while no transaction commits, and while one does.
 pub(super) const fn headers(version: u64) -> (u64, u64) {
     (unlocked(version), unlocked(version) | LOCK)
 }

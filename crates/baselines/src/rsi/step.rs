@@ -1,17 +1,18 @@
-//! The named moments of a commit.
+//! The failure points of a commit.
 
 use fabric::FailurePoint;
 
-/// A moment of a commit at which a compute server may die. Nobody ends what it has begun: the read timestamp stands.
+/// A moment of a commit at which a compute server may die. No server completes what it has begun:
+/// the read timestamp stops.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CommitStep {
-    /// A commit timestamp is drawn: from now on there is a hole in the list of outcomes.
+    /// A commit timestamp is drawn: from now on the list of outcomes has a gap.
     TimestampDrawn,
     /// All records of the write set are locked, and were unchanged since they were read.
     RecordsLocked,
-    /// All records are written, and unlocked by that; no snapshot covers them.
+    /// All records are written, and thereby unlocked; no snapshot covers them.
     RecordsInstalled,
-    /// A record had changed: what was locked is unlocked.
+    /// A record had changed: all locks are released.
     LocksReleased,
 }
 

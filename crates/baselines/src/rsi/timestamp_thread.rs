@@ -3,14 +3,14 @@
 use super::oracle::{OUTCOME_PLACES, Oracle, is_outcome_of};
 use fabric::{Batch, Env, FabricError};
 
-/// Outcomes that one look takes in.
+/// Number of outcomes that one read fetches.
 const LOOK_WORDS: u64 = 256;
 
-/// Raises the read timestamp over all transactions that have ended and whose predecessors have, too. Returns what it
-/// is then, and was.
+/// Raises the read timestamp to the last transaction that has ended together with all its
+/// predecessors. Returns its new and its old value.
 ///
 /// # Errors
-/// The fabric's.
+/// Those of the fabric.
 pub async fn raise<E: Env>(
     env: &E,
     oracle: Oracle,
@@ -35,10 +35,10 @@ pub async fn raise<E: Env>(
     Ok(read_timestamp + ended)
 }
 
-/// The thread: looks for as long as `goes_on` says so.
+/// The thread: scans while `goes_on` returns true.
 ///
 /// # Errors
-/// The fabric's.
+/// Those of the fabric.
 pub async fn run<E: Env>(
     env: E,
     oracle: Oracle,

@@ -1,4 +1,4 @@
-//! Conditions that hold between transactions [TPC-C 3.3.2].
+//! Consistency conditions between transactions [TPC-C 3.3.2].
 
 use super::delivery::lines;
 use super::keys;
@@ -10,7 +10,7 @@ use workload::tpcc::Config;
 /// Finds the rows of a range, with their numbers.
 pub type Find<'a> = &'a dyn Fn(Range) -> Vec<(u64, Vec<u8>)>;
 
-/// All rows from `first` to before `end`.
+/// All rows from `first` up to `end`, exclusively.
 fn all(first: RowKey, end: RowKey) -> Range {
     Range { first, last: end.number - 1, limit: u32::MAX, is_reverse: false }
 }
@@ -20,7 +20,7 @@ fn only(rows: Find<'_>, key: RowKey) -> Vec<u8> {
     rows(range).pop().expect("it was loaded").1
 }
 
-/// What does not hold; nothing: all is well. Also how many orders were placed after the load.
+/// The violated conditions; empty if none. Also returns how many orders were placed after the load.
 pub fn check(config: &Config, rows: Find<'_>) -> (Vec<String>, u64) {
     let (mut problems, mut placed) = (Vec::new(), 0);
     let (mut lines_placed, mut lines_taken) = (0, 0);
@@ -43,7 +43,7 @@ pub fn check(config: &Config, rows: Find<'_>) -> (Vec<String>, u64) {
         let loaded = 3_000_000 * i64::from(config.scale.districts);
         let is_sum = [ytd, loaded + paid] == [get(&warehouse_row, warehouse::YTD); 2];
         if !is_sum {
-            problems.push(format!("warehouse {w} has not got what its districts got"));
+            problems.push(format!("warehouse {w}: W_YTD is not sum(D_YTD), or not sum(H_AMOUNT)"));
         }
     }
     if lines_taken != lines_placed {
@@ -74,6 +74,6 @@ fn check_orders((w, d): (u32, u32), next: u32, rows: Find<'_>) -> Vec<String> {
         ensure(is_delivered == (o < oldest), "an order is delivered and open, or neither");
     }
     let found = rows(lines(w, d, 1, next)).len() as i64;
-    ensure(found == line_count, "its orders have not as many lines as they say");
+    ensure(found == line_count, "the number of its order lines is not sum(O_OL_CNT)");
     problems
 }

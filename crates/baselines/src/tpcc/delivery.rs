@@ -4,20 +4,17 @@ use super::row::{customer, get, order, order_line, set};
 use super::{Writes, keys};
 use crate::trad_si::Range;
 
-/// An open order, and what is known of it.
+/// An open order with the rows that belong to it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Open {
-    /// Its district.
     pub district: u32,
-    /// Its number.
     pub order: u32,
-    /// Its row.
     pub row: Vec<u8>,
-    /// Its lines with their keys' numbers.
+    /// Its lines with the numbers of their keys.
     pub lines: Vec<(u64, Vec<u8>)>,
 }
 
-/// Where a district's oldest open order stands.
+/// The range whose first row is a district's oldest open order.
 pub fn oldest(w: u32, d: u32) -> Range {
     let first = keys::new_order(w, d, 0);
     Range { first, last: keys::new_order(w, d + 1, 0).number - 1, limit: 1, is_reverse: false }
@@ -30,12 +27,12 @@ pub fn lines(w: u32, d: u32, first: u32, last: u32) -> Range {
 }
 
 impl Open {
-    /// Who ordered.
+    /// The customer of the order.
     pub fn customer(&self) -> u32 {
         get(&self.row, order::CUSTOMER) as u32
     }
 
-    /// What is written to deliver it; `customer_row` is that of who ordered.
+    /// The writes that deliver it; `customer_row` is that of its customer.
     pub fn writes(mut self, w: u32, carrier: u32, date: i64, customer_row: Vec<u8>) -> Writes {
         let (d, o, c) = (self.district, self.order, self.customer());
         set(&mut self.row, order::CARRIER, carrier.into());

@@ -4,30 +4,27 @@ use crate::message::{Malformed, Reader, Writer};
 use workload::tpcc::{CustomerChoice, DeliveryInput, NewOrderInput, OrderStatusInput};
 use workload::tpcc::{PaymentInput, StockLevelInput};
 
-/// Most lines of an order.
+/// The largest number of lines of an order.
 const LINES_MAX: u32 = 15;
 
 /// One line of a new order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Line {
-    /// The item.
     pub item: u32,
-    /// Who supplies it.
+    /// The supplying warehouse.
     pub supply_warehouse: u32,
-    /// How many.
     pub quantity: u32,
 }
 
-/// How a customer is named.
+/// The identification of a customer.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Customer {
-    /// By number.
     Number(u32),
     /// By last name.
     Name(Vec<u8>),
 }
 
-/// What a terminal asks for.
+/// The input of a transaction.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Input {
     /// [TPC-C 2.4]
@@ -35,46 +32,26 @@ pub enum Input {
     /// [TPC-C 2.5]
     Payment(Payment),
     /// [TPC-C 2.6]
-    OrderStatus {
-        /// The warehouse.
-        warehouse: u32,
-        /// The district.
-        district: u32,
-        /// The customer.
-        customer: Customer,
-    },
+    OrderStatus { warehouse: u32, district: u32, customer: Customer },
     /// [TPC-C 2.7]
-    Delivery {
-        /// The warehouse.
-        warehouse: u32,
-        /// Who carries the orders.
-        carrier: u32,
-    },
+    Delivery { warehouse: u32, carrier: u32 },
     /// [TPC-C 2.8]
     StockLevel {
-        /// The warehouse.
         warehouse: u32,
-        /// The district.
         district: u32,
         /// Stock below this is low.
         threshold: u32,
     },
 }
 
-/// Input of new-order.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NewOrder {
-    /// The home warehouse.
     pub warehouse: u32,
-    /// The district.
     pub district: u32,
-    /// The customer.
     pub customer: u32,
-    /// The lines.
     pub lines: Vec<Line>,
 }
 
-/// Input of payment.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Payment {
     /// The warehouse that is paid.
@@ -85,9 +62,8 @@ pub struct Payment {
     pub customer_warehouse: u32,
     /// The customer's district.
     pub customer_district: u32,
-    /// The customer.
     pub customer: Customer,
-    /// Cents.
+    /// In cents.
     pub amount: u32,
     /// A number that no other payment has.
     pub number: u64,
@@ -187,7 +163,6 @@ impl Input {
         }
     }
 
-    /// The message.
     pub fn encode(&self) -> Vec<u8> {
         let mut to = Writer::new();
         let mut numbers = |kind, numbers: &[u32]| {
@@ -222,10 +197,10 @@ impl Input {
         to.finish()
     }
 
-    /// What a message says.
+    /// Parses a message.
     ///
     /// # Errors
-    /// When it is none of these.
+    /// If it is not an input.
     pub fn decode(message: &[u8]) -> Result<Self, Malformed> {
         let from = &mut Reader::new(message);
         let kind = from.u8()?;

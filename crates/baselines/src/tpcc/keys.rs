@@ -1,4 +1,4 @@
-//! The names of rows. A warehouse is the partition of its number, counted from 0.
+//! The keys of rows. A warehouse is the partition of its number, counted from 0.
 
 use crate::row_key::RowKey;
 
@@ -11,9 +11,9 @@ pub(super) const NEW_ORDER: u32 = 5;
 pub(super) const ORDER_LINE: u32 = 6;
 pub(super) const ITEM: u32 = 7;
 pub(super) const STOCK: u32 = 8;
-/// The index from a customer to the customer's orders: a row without content for each.
+/// The index from a customer to the customer's orders: one row without content per order.
 pub(super) const CUSTOMER_ORDER: u32 = 9;
-/// The index from a last name to the customers of a district that bear it.
+/// The index from a last name to the customers of a district with that name.
 pub const CUSTOMER_NAME: u32 = 10;
 
 /// Bits of the number of a line in its order.
@@ -21,7 +21,7 @@ const LINE_BITS: u32 = 4;
 /// Bits of an order's number, or of a customer's, in its district.
 const NUMBER_BITS: u32 = 28;
 
-/// Where a warehouse is.
+/// The partition of a warehouse.
 pub fn partition(warehouse: u32) -> u32 {
     warehouse - 1
 }
@@ -30,12 +30,10 @@ fn row(w: u32, table: u32, number: u64) -> RowKey {
     RowKey::new(partition(w), table, number)
 }
 
-/// A warehouse.
 pub fn warehouse(w: u32) -> RowKey {
     row(w, WAREHOUSE, 0)
 }
 
-/// A district.
 pub fn district(w: u32, d: u32) -> RowKey {
     row(w, DISTRICT, d.into())
 }
@@ -45,12 +43,11 @@ fn in_district(d: u32, number: u32) -> u64 {
     u64::from(d) << NUMBER_BITS | u64::from(number)
 }
 
-/// A customer.
 pub fn customer(w: u32, d: u32, c: u32) -> RowKey {
     row(w, CUSTOMER, in_district(d, c))
 }
 
-/// A customer, by the number that the index of names has.
+/// A customer, by the number in the index of names.
 pub fn customer_numbered(w: u32, number: u64) -> RowKey {
     row(w, CUSTOMER, number)
 }
@@ -60,17 +57,16 @@ pub fn customer_number(customer: RowKey) -> (u32, u64) {
     ((customer.number & ((1 << NUMBER_BITS) - 1)) as u32, customer.number)
 }
 
-/// A district's last name in the index of names.
+/// The key of a district's last name in the index of names.
 pub fn customer_name(d: u32, last: &[u8]) -> Vec<u8> {
     [&d.to_le_bytes(), last].concat()
 }
 
-/// A payment, by a number that no other one in the warehouse has.
+/// A payment, by a number that is unique in the warehouse.
 pub fn history(w: u32, number: u64) -> RowKey {
     row(w, HISTORY, number)
 }
 
-/// An order.
 pub fn order(w: u32, d: u32, o: u32) -> RowKey {
     row(w, ORDER, in_district(d, o))
 }
@@ -91,12 +87,11 @@ pub fn order_line(w: u32, d: u32, o: u32, line: u32) -> RowKey {
     row(w, ORDER_LINE, in_district(d, o) << LINE_BITS | u64::from(line))
 }
 
-/// An item, as the server with this partition has it.
+/// An item, in the copy of the server with this partition.
 pub fn item(partition: u32, i: u32) -> RowKey {
     RowKey::new(partition, ITEM, i.into())
 }
 
-/// An item's stock.
 pub fn stock(w: u32, i: u32) -> RowKey {
     row(w, STOCK, i.into())
 }

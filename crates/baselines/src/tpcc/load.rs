@@ -1,4 +1,4 @@
-//! The population [TPC-C 4.3]: numbers that transactions use are as specified, texts are missing.
+//! The population [TPC-C 4.3]: numbers that transactions use are as specified, texts are omitted.
 
 use super::keys;
 use super::row::warehouse;
@@ -10,12 +10,11 @@ use workload::tpcc::{Config, NurandConstants, last_name};
 /// Streams of random numbers.
 const ITEMS: u32 = 1;
 const WAREHOUSES: u32 = 2;
-/// Customers of a hundred with bad credit.
+/// Percentage of customers with bad credit.
 const BAD_CREDIT_PERCENT: u32 = 10;
 
-/// Takes the rows of a population, and the entries of the index of names.
+/// Receives the rows of a population, and the entries of the index of names.
 pub trait Loader {
-    /// A row.
     fn row(&mut self, key: RowKey, content: Vec<u8>);
     /// The numbers of the customers of a name, in the order of their first names.
     fn name(&mut self, partition: u32, name: &[u8], numbers: &[u64]);
@@ -31,7 +30,7 @@ pub fn items(config: &Config, partition: u32, to: &mut impl Loader) {
     }
 }
 
-/// A warehouse with all that belongs to it.
+/// A warehouse with all its rows.
 pub fn warehouse(config: &Config, w: u32, to: &mut impl Loader) {
     let random = &mut Random::stream(config.seed, WAREHOUSES, w.into());
     let mut row = empty(warehouse::BYTES);
@@ -70,7 +69,7 @@ fn customers(config: &Config, (w, d): (u32, u32), random: &mut Random, to: &mut 
         set(&mut row, customer::PAYMENT_COUNT, 1);
         set(&mut row, customer::BAD_CREDIT, random.percent(BAD_CREDIT_PERCENT).into());
         let key = keys::customer(w, d, c as u32);
-        // First names are random: so is their order.
+        // First names are random, and therefore their order is.
         named[name as usize].push((random.word(), keys::customer_number(key).1));
         to.row(key, row);
     }

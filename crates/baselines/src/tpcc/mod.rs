@@ -1,11 +1,11 @@
-//! TPC-C for the baselines: the inputs of crate `workload`, rows of the specification's lengths, and the five
-//! transactions as what they read and what they then write.
+//! TPC-C for the baselines: the inputs of the crate `workload`, rows of the specification's
+//! lengths, and the five transactions as the rows that they read and then write.
 //!
-//! A transaction's profile is two functions, from its input to the rows that it reads and from those to its writes, so
-//! that engines differ in nothing but how they get at rows. A warehouse is a partition; items are never written, and
-//! every server has all of them.
+//! A transaction's profile is two functions, from its input to the rows that it reads and from
+//! those to its writes, so that engines differ only in how they access rows. A warehouse is a
+//! partition; items are never written, and every server has all of them.
 //!
-//! What is not used by any transaction is there as bytes of the right number without meaning.
+//! Columns that no transaction uses are present as padding of the right length.
 
 pub mod check;
 pub mod delivery;
@@ -30,8 +30,8 @@ pub use terminal::Terminal;
 
 use crate::trad_si::partition::Write;
 
-/// Rows as an engine has found them, in the order in which they were asked for.
+/// Rows as an engine has found them, in the order of the keys.
 pub type Rows = [Option<Vec<u8>>];
 
-/// What a transaction writes; nothing: it rolls back.
+/// The writes of a transaction; `None`: it rolls back.
 pub type Writes = Option<Vec<Write>>;

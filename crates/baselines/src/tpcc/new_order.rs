@@ -7,20 +7,21 @@ use super::{Rows, Writes, keys};
 use crate::row_key::RowKey;
 use crate::trad_si::partition::Write;
 
-/// Stock is filled up where it would fall below this [TPC-C 2.4.2.2],
+/// Stock that would fall below this is refilled [TPC-C 2.4.2.2].
 const STOCK_MIN: i64 = 10;
-/// by this.
+/// The amount of a refill.
 const STOCK_REFILL: i64 = 91;
-/// What a rate of 1 is.
+/// The unit of rates: the number that stands for a rate of 1.
 const RATE_ONE: i64 = 10_000;
 
-/// Places of the rows that come before the pairs of item and stock.
+/// Positions of the rows before the pairs of item and stock.
 const WAREHOUSE: usize = 0;
 const DISTRICT: usize = 1;
 const CUSTOMER: usize = 2;
 const LINES: usize = 3;
 
-/// What it reads: all of it is named by the input. Items are those that `items_at` has.
+/// The rows that it reads: the input names all of them. Items are those of the partition
+/// `items_at`.
 pub fn reads(input: &NewOrder, items_at: u32) -> Vec<RowKey> {
     let (w, d) = (input.warehouse, input.district);
     let mut keys =
@@ -32,7 +33,7 @@ pub fn reads(input: &NewOrder, items_at: u32) -> Vec<RowKey> {
     keys
 }
 
-/// What it writes. An item that nobody has rolls it back [TPC-C 2.4.2.3].
+/// The rows that it writes. A nonexistent item rolls it back [TPC-C 2.4.2.3].
 pub fn writes(input: &NewOrder, rows: &Rows, date: i64) -> Writes {
     let (w, d) = (input.warehouse, input.district);
     let mut district_row = rows[DISTRICT].clone()?;
@@ -55,7 +56,7 @@ pub fn writes(input: &NewOrder, rows: &Rows, date: i64) -> Writes {
     Some(writes)
 }
 
-/// What the customer pays, in cents.
+/// The customer's total, in cents.
 pub fn total(input: &NewOrder, rows: &Rows) -> Option<i64> {
     let rate = |row: usize, field| Some(get(rows[row].as_deref()?, field));
     let tax = rate(WAREHOUSE, warehouse::TAX)? + rate(DISTRICT, district::TAX)?;

@@ -1,9 +1,9 @@
-//! The transactions on NAM-DB as printed: records by their keys through one-sided verbs, ranges through its ordered
-//! indexes.
+//! The transactions on NAM-DB as printed: records by their keys through one-sided verbs, ranges
+//! through its ordered indexes.
 //!
-//! Orders are found by customer, and open orders by district, in ordered indexes, as the text has them for
-//! ranges. A customer's last name leads to the customers through a hash index [ZB17 5.2], which is a table here
-//! whose records nobody changes. Lines are found by the number of lines that their order has.
+//! Ordered indexes find orders by customer, and open orders by district, as the paper has them for
+//! ranges. A hash index [ZB17 5.2] leads from a last name to its customers; here it is a table
+//! whose records never change. Lines are found by the number of lines in their order.
 
 use super::delivery::Open;
 use super::input::{Customer, Input, NewOrder, Payment};
@@ -16,26 +16,26 @@ use crate::trad_si::Range;
 use fabric::{Env, FabricError};
 use workload::tpcc::Config;
 
-/// Old versions in the buffers of records that are updated again and again.
+/// Old versions in the buffers of records that are updated repeatedly.
 const VERSIONS: u64 = 8;
 /// Old versions of orders and their lines, which are updated once.
 const VERSIONS_OF_ORDERS: u64 = 2;
-/// Lines of an order on average.
+/// Average number of lines of an order.
 const LINES_MEAN: u64 = 10;
 /// Bytes of a number in the index of names.
 const NUMBER_BYTES: usize = 4;
-/// Orders of a customer that are looked at for one that the snapshot has.
+/// Number of a customer's orders that are read to find one in the snapshot.
 const ORDERS_LOOKED_AT: u32 = 8;
 
 /// TPC-C.
 #[derive(Clone, Copy, Debug)]
 pub struct OneSided {
     config: Config,
-    /// Partitions that are on one data server, if that is how records are placed.
+    /// The number of partitions on one data server, if records are placed by partition.
     placement: Placement,
 }
 
-/// The number of a last name in the index of names [FNV-1a], cut to the bits that a key has.
+/// The number of a last name in the index of names [FNV-1a], truncated to the bits of a key.
 fn name_number(d: u32, name: &[u8]) -> u64 {
     const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
     const PRIME: u64 = 0x0100_0000_01b3;
@@ -43,7 +43,7 @@ fn name_number(d: u32, name: &[u8]) -> u64 {
     keys::customer_name(d, name).iter().fold(OFFSET, byte) >> 20
 }
 
-/// What is loaded, to be written by verbs.
+/// The rows to load by verbs.
 #[derive(Default)]
 struct Rows {
     rows: Vec<(RowKey, Vec<u8>)>,
@@ -68,12 +68,13 @@ impl Loader for Rows {
 }
 
 impl OneSided {
-    /// The transactions over what [`OneSided::load`] loads.
+    /// The transactions on the database that [`OneSided::load`] loads.
     pub fn new(config: Config, placement: Placement) -> Self {
         Self { config, placement }
     }
 
-    /// What the tables of each of so many data servers have to have room for, if each gets `more` orders.
+    /// The required capacity of the tables on each of `servers` data servers, if each gets `more`
+    /// orders.
     pub fn sizes(&self, servers: u64, more: u64) -> Vec<TableSize> {
         let scale = &self.config.scale;
         let (items, districts) = (scale.items as u64, scale.districts as u64);
@@ -107,7 +108,7 @@ impl OneSided {
     /// Loads records and indexes.
     ///
     /// # Errors
-    /// The fabric's.
+    /// Those of the fabric.
     pub async fn load<E: Env>(
         &self,
         env: &E,
@@ -145,7 +146,7 @@ impl OneSided {
     /// Runs a transaction up to its commit.
     ///
     /// # Errors
-    /// When it cannot go on.
+    /// If it cannot continue.
     pub async fn run<E: Env>(
         &self,
         transaction: &mut Transaction<'_, E>,
@@ -166,7 +167,8 @@ impl OneSided {
         }
     }
 
-    /// Where the items are that a terminal of this warehouse reads: with locality each data server has all of them.
+    /// The partition of the items that a terminal of this warehouse reads: with locality each data
+    /// server has all items.
     fn items_at(&self, w: u32) -> u32 {
         match self.placement {
             Placement::Hashed => 0,
@@ -203,7 +205,7 @@ impl OneSided {
         let rows = transaction.read(&open.iter().flat_map(reads).collect::<Vec<_>>()).await?;
         let mut orders = Vec::new();
         for (&(d, o), rows) in open.iter().zip(rows.chunks_exact(2)) {
-            // The index has orders that the snapshot does not have yet.
+            // The index has orders that are not in the snapshot yet.
             if let [Some(_), Some(row)] = rows {
                 orders.push(Open { district: d, order: o, row: row.clone(), lines: Vec::new() });
             }
@@ -231,13 +233,13 @@ fn date<E: Env>(transaction: &Transaction<'_, E>) -> i64 {
     (transaction.now_ns() / 1000) as i64
 }
 
-/// The lines of an order.
+/// The keys of an order's lines.
 fn line_keys((w, d, o): (u32, u32, u32), order_row: &[u8]) -> Vec<RowKey> {
     let count = get(order_row, row::order::LINES) as u32;
     (0..count).map(|line| keys::order_line(w, d, o, line)).collect()
 }
 
-/// Sets what a profile writes, in tables and indexes, or rolls back.
+/// Applies the writes of a profile to tables and indexes, or rolls back.
 fn set<E: Env>(transaction: &mut Transaction<'_, E>, writes: Writes) -> Result<(), Stop> {
     for (key, content) in writes.ok_or(Stop::RolledBack)? {
         match (key.table, content) {
@@ -257,7 +259,7 @@ fn set<E: Env>(transaction: &mut Transaction<'_, E>, writes: Writes) -> Result<(
     Ok(())
 }
 
-/// Of several customers with one name that in the middle [TPC-C 2.5.2.2].
+/// The middle one of several customers with one name [TPC-C 2.5.2.2].
 async fn find_customer<E: Env>(
     transaction: &mut Transaction<'_, E>,
     (w, d): (u32, u32),
@@ -287,7 +289,7 @@ async fn pay<E: Env>(transaction: &mut Transaction<'_, E>, input: &Payment) -> R
     set(transaction, payment::writes(input, customer, &rows, date))
 }
 
-/// How many lines the customer's latest order has.
+/// Reads the customer's latest order; returns the number of its lines.
 async fn show_order<E: Env>(
     transaction: &mut Transaction<'_, E>,
     (w, d): (u32, u32),
@@ -301,7 +303,7 @@ async fn show_order<E: Env>(
         let o = keys::order_number(number);
         wanted.push(keys::order(w, d, o));
         let rows = transaction.read(&wanted).await?;
-        // The index has orders that the snapshot does not have yet.
+        // The index has orders that are not in the snapshot yet.
         if let Some(Some(row)) = rows.last() {
             let lines = transaction.read(&line_keys((w, d, o), row)).await?;
             return Ok(lines.iter().flatten().count());

@@ -4,7 +4,7 @@ use super::keys;
 use crate::row_key::RowKey;
 use crate::trad_si::Range;
 
-/// Where a customer's latest order stands in the index.
+/// The range whose first row is a customer's latest order in the index.
 pub fn latest(w: u32, d: u32, customer: RowKey) -> Range {
     let (c, _) = keys::customer_number(customer);
     let first = keys::customer_order(w, d, c, 0);

@@ -5,7 +5,7 @@ use super::row::{customer, district, empty, get, history, set, warehouse};
 use super::{Rows, Writes, keys};
 use crate::row_key::RowKey;
 
-/// What it reads, once it is known which customer it is.
+/// The rows that it reads, once the customer is known.
 pub fn reads(input: &Payment, customer: RowKey) -> Vec<RowKey> {
     let (w, d) = (input.warehouse, input.district);
     vec![keys::warehouse(w), keys::district(w, d), customer]
@@ -16,7 +16,7 @@ fn raise(row: &mut [u8], field: super::row::Field, by: i64) {
     set(row, field, raised);
 }
 
-/// What it writes.
+/// The rows that it writes.
 pub fn writes(input: &Payment, customer_key: RowKey, rows: &Rows, date: i64) -> Writes {
     let (w, d, amount) = (input.warehouse, input.district, i64::from(input.amount));
     let mut warehouse_row = rows[0].clone()?;
@@ -43,7 +43,7 @@ pub fn writes(input: &Payment, customer_key: RowKey, rows: &Rows, date: i64) -> 
     ])
 }
 
-/// The payment's numbers in front of what was there, which is cut at its end.
+/// Writes the payment's numbers before the old text, which is truncated at its end.
 fn write_into_data(row: &mut [u8], numbers: &[u32]) {
     let data = &mut row[customer::DATA..];
     let bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();

@@ -12,19 +12,17 @@ use fabric::Env;
 use std::sync::Arc;
 use workload::tpcc::Config;
 
-/// TPC-C.
 #[derive(Clone, Copy, Debug)]
 pub struct Tpcc {
     config: Config,
 }
 
 impl Tpcc {
-    /// The transactions over what [`Tpcc::load`] loads.
+    /// The transactions on the database that [`Tpcc::load`] loads.
     pub fn new(config: Config) -> Self {
         Self { config }
     }
 
-    /// Loads all servers.
     pub fn load(&self, servers: &[Arc<Server>]) {
         for (index, server) in servers.iter().enumerate() {
             load::items(&self.config, index as u32, &mut Owned(server));
@@ -36,7 +34,6 @@ impl Tpcc {
     }
 }
 
-/// Loads one server.
 struct Owned<'a>(&'a Server);
 
 impl Loader for Owned<'_> {
@@ -80,7 +77,7 @@ fn date<E: Env>(transaction: &Transaction<'_, E>) -> i64 {
     (transaction.now_ns() / 1000) as i64
 }
 
-/// Sets what a profile writes, or rolls back.
+/// Applies the writes of a profile, or rolls back.
 fn set<E: Env>(transaction: &mut Transaction<'_, E>, writes: Writes) -> Result<(), Stop> {
     for (key, content) in writes.ok_or(Stop::RolledBack)? {
         match content {
@@ -102,7 +99,7 @@ async fn place<E: Env>(
     new_order::total(input, &rows).ok_or(Stop::RolledBack)
 }
 
-/// Of several customers with one name that in the middle [TPC-C 2.5.2.2].
+/// The middle one of several customers with one name [TPC-C 2.5.2.2].
 async fn find_customer<E: Env>(
     transaction: &Transaction<'_, E>,
     (w, d): (u32, u32),
@@ -128,7 +125,7 @@ async fn pay<E: Env>(transaction: &mut Transaction<'_, E>, input: &Payment) -> R
     set(transaction, payment::writes(input, customer, &rows, date))
 }
 
-/// How many lines the customer's latest order has.
+/// Reads the customer's latest order; returns the number of its lines.
 async fn show_order<E: Env>(
     transaction: &Transaction<'_, E>,
     (w, d): (u32, u32),

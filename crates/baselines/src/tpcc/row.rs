@@ -1,6 +1,6 @@
 //! Rows of the specification's lengths [TPC-C 1.2.1], with the columns that transactions use.
 
-/// A number in a row: its first byte, and how many it has.
+/// A number in a row: its first byte, and its length in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Field {
     at: usize,
@@ -11,7 +11,7 @@ const fn field(at: usize, bytes: usize) -> Field {
     Field { at, bytes }
 }
 
-/// The number in a field, little-endian with its sign.
+/// The number in a field, little-endian and signed.
 pub(super) fn get(row: &[u8], field: Field) -> i64 {
     let mut word = [0; 8];
     word[..field.bytes].copy_from_slice(&row[field.at..field.at + field.bytes]);
@@ -25,7 +25,7 @@ pub(super) fn set(row: &mut [u8], field: Field, number: i64) {
     debug_assert_eq!(get(row, field), number, "the number fits its field");
 }
 
-/// A row in which nothing is set.
+/// A zeroed row.
 pub(super) fn empty(bytes: usize) -> Vec<u8> {
     vec![0; bytes]
 }
@@ -53,9 +53,9 @@ pub(super) mod customer {
     pub const YTD_PAYMENT: Field = field(12, 8);
     pub const PAYMENT_COUNT: Field = field(20, 4);
     pub const DELIVERY_COUNT: Field = field(24, 4);
-    /// 1: bad credit, so that payments are written into the data.
+    /// 1: bad credit; payments are then written into the data.
     pub const BAD_CREDIT: Field = field(28, 1);
-    /// Where the data begins, which takes the rest.
+    /// The beginning of the data, which extends to the row's end.
     pub const DATA: usize = 155;
 }
 

@@ -12,14 +12,13 @@ use fabric::Env;
 use std::sync::Arc;
 use workload::tpcc::Config;
 
-/// New-orders alone, as in the experiment [ZB17 7.3].
+/// Only new-orders, as in the experiment [ZB17 7.3].
 #[derive(Clone, Copy, Debug)]
 pub struct SerialNewOrder {
     config: Config,
     sites: u32,
 }
 
-/// Loads one site.
 struct Owned<'a>(&'a Site);
 
 impl Loader for Owned<'_> {
@@ -27,17 +26,16 @@ impl Loader for Owned<'_> {
         self.0.load(key, content);
     }
 
-    /// New-orders look for no names.
+    /// New-orders need no index of names.
     fn name(&mut self, _partition: u32, _name: &[u8], _numbers: &[u64]) {}
 }
 
 impl SerialNewOrder {
-    /// New-orders over so many sites.
+    /// New-orders on this many sites.
     pub fn new(config: Config, sites: u32) -> Self {
         Self { config, sites }
     }
 
-    /// Loads all sites.
     pub fn load<E: Env>(&self, machines: &[Arc<Machine<E, Self>>]) {
         let site = |site: u32| {
             let machine = &machines[site as usize % machines.len()];

@@ -1,4 +1,4 @@
-//! Stock-level [TPC-C 2.8]: how many items of the latest orders are low.
+//! Stock-level [TPC-C 2.8]: counts the items of the latest orders whose stock is low.
 
 use super::delivery::lines;
 use super::row::{district, get, order_line, stock};
@@ -7,7 +7,7 @@ use crate::row_key::RowKey;
 use crate::trad_si::Range;
 use std::collections::BTreeSet;
 
-/// Orders that are looked at.
+/// Number of orders that it reads.
 const ORDERS: u32 = 20;
 
 /// The lines of a district's latest orders.
@@ -16,7 +16,6 @@ pub fn latest_lines(w: u32, d: u32, district_row: &[u8]) -> Range {
     lines(w, d, next.saturating_sub(ORDERS), next - 1)
 }
 
-/// The district's latest orders.
 pub fn latest_orders(w: u32, d: u32, district_row: &[u8]) -> Vec<RowKey> {
     let next = get(district_row, district::NEXT_ORDER) as u32;
     let first = next.saturating_sub(ORDERS).max(1);
@@ -29,7 +28,7 @@ pub fn stocks(w: u32, lines: &[(u64, Vec<u8>)]) -> Vec<RowKey> {
     items.into_iter().map(|item| keys::stock(w, item as u32)).collect()
 }
 
-/// How many are below the threshold.
+/// The number of stocks below the threshold.
 pub fn count_low(rows: &Rows, threshold: u32) -> u64 {
     let is_low = |row: &&Vec<u8>| get(row, stock::QUANTITY) < i64::from(threshold);
     rows.iter().flatten().filter(is_low).count() as u64

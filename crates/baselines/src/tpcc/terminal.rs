@@ -1,18 +1,17 @@
-//! A terminal: draws inputs of one home warehouse, as the terminals of crate `workload` do.
+//! A terminal: draws inputs of one home warehouse, like the terminals of the crate `workload`.
 
 use super::input::{Input, NewOrder, Payment};
 use fabric::random::Zipf;
 use workload::Random;
 use workload::tpcc::{Config, Deck, InputSource, ItemChoice, NurandConstants, TransactionType};
 
-/// Items that Zipf's law ranks: those of the specification, however many are loaded. Ranks beyond what is loaded fall
-/// on items other than the hottest.
+/// Items that Zipf's law ranks: those of the specification, for any number of loaded items. Ranks
+/// beyond the loaded items map to items other than the hottest.
 const RANKS: u64 = 100_000;
 
-/// Bits of a payment's number that count; above them stands the terminal.
+/// Bits of the count in a payment's number; the terminal is above them.
 const PAYMENT_BITS: u32 = 32;
 
-/// A terminal.
 #[derive(Clone, Debug)]
 pub struct Terminal {
     config: Config,
@@ -46,7 +45,6 @@ impl Terminal {
         }
     }
 
-    /// The next input.
     pub fn draw(&mut self) -> Input {
         let kind = self.deck.deal(&mut self.random);
         let (config, constants) = (&self.config, &self.constants);

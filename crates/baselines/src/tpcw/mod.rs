@@ -1,12 +1,13 @@
 //! The transaction "buy", similar to that of TPC-W [blog, figure 4]: an order of three products.
 //!
-//! What the texts at hand say of it: it is *similar to the buy transaction of the TPC-W benchmark*, all transactions are
-//! distributed, and each spans three servers [slides, "Ethernet vs IPoIB"]. The rest is our reading:
+//! The available texts say that it is *similar to the buy transaction of the TPC-W benchmark*, that
+//! all transactions are distributed, and that each spans three servers [slides, "Ethernet vs
+//! IPoIB"]. The rest is our interpretation:
 //!
-//! - it reads three products on three servers and lowers their stocks, which are filled up where less than ten would
-//!   be left,
+//! - it reads three products on three servers and lowers their stocks, which are refilled if less
+//!   than ten would be left,
 //! - it inserts an order and its three lines beside the first product,
-//! - products are chosen uniformly among so many that transactions hardly meet,
+//! - products are chosen uniformly among so many that transactions rarely conflict,
 //! - a product has 1 KB, the average record of [ZB17 1.1]; an order and a line have 128 bytes each.
 
 pub mod rsi;
@@ -14,31 +15,30 @@ pub mod trad_si;
 
 use workload::Random;
 
-/// Products of an order, each on a server of its own.
+/// Number of products of an order, each on a different server.
 pub const LINES: usize = 3;
 /// Words of a product's row.
 pub const PRODUCT_WORDS: u32 = 128;
 /// Words of the row of an order, and of each of its lines.
 pub const ORDER_WORDS: u32 = 16;
-/// Word of a product's row: how many there are.
+/// The word of a product's row with its stock.
 pub const STOCK: usize = 0;
-/// A stock is not left below this,
+/// A stock that would fall below this is refilled.
 const STOCK_MIN: u64 = 10;
-/// but filled up by this.
+/// The amount of a refill.
 pub const STOCK_REFILL: u64 = 21;
-/// Most pieces of a product in an order.
+/// The largest quantity of a product in an order.
 const QUANTITY_MAX: u64 = 10;
 
-/// What is bought.
+/// The input of a purchase.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Input {
-    /// Who buys.
     pub client: u64,
-    /// Which of the client's orders this is.
+    /// The number of the order among the client's.
     pub order: u64,
     /// The products. Product p is on server p modulo their number.
     pub products: [u64; LINES],
-    /// How many of each.
+    /// The quantity of each.
     pub quantities: [u64; LINES],
 }
 
@@ -53,14 +53,13 @@ pub struct Source {
 }
 
 impl Source {
-    /// The orders of client number `client` where so many servers have so many products each.
+    /// The orders of client number `client`, with this many servers and products per server.
     pub fn new(seed: u64, client: u64, servers: u64, products_per_server: u64) -> Self {
         assert!(servers >= LINES as u64, "an order spans {LINES} servers");
         let (random, servers) = (Random::stream(seed, 0, client), (0..servers).collect());
         Self { random, client, orders: 0, servers, products_per_server }
     }
 
-    /// The next order.
     pub fn draw(&mut self) -> Input {
         self.random.shuffle(&mut self.servers);
         let count = self.servers.len() as u64;
@@ -73,13 +72,13 @@ impl Source {
     }
 }
 
-/// A stock from which some were sold.
+/// The stock after a sale.
 fn sell(stock: u64, quantity: u64) -> u64 {
     let filled = if stock < quantity + STOCK_MIN { stock + STOCK_REFILL } else { stock };
     filled - quantity
 }
 
-/// The row of an order, and those of its lines.
+/// The rows of an order and of its lines.
 fn order_rows(input: &Input) -> [[u64; ORDER_WORDS as usize]; 1 + LINES] {
     let mut rows = [[0; ORDER_WORDS as usize]; 1 + LINES];
     for (number, row) in rows.iter_mut().enumerate() {

@@ -1,4 +1,4 @@
-//! Buying by one-sided verbs.
+//! The purchase by one-sided verbs.
 
 use super::{Input, LINES, ORDER_WORDS, PRODUCT_WORDS, STOCK, order_rows, sell};
 use crate::rsi::{Client, Ended, Oracle, Record, Records};
@@ -6,24 +6,23 @@ use fabric::{Env, FabricError};
 use layout::region::HEADER_BYTES;
 use layout::{GlobalPtr, RegionId, WORD_BYTES};
 
-/// Records of an order: its own and those of its lines.
+/// Number of records of an order: its own and those of its lines.
 const ORDER_RECORDS: u64 = 1 + LINES as u64;
 
-/// Where everything is: products first, then an area for the orders of each client.
+/// The location of all data: products first, then an area for the orders of each client.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Places {
-    /// Memory servers; the oracle is behind the header of the first.
+    /// Number of memory servers; the oracle is behind the header of the first.
     pub servers: u64,
-    /// Products of each.
+    /// Number of products of each.
     pub products_per_server: u64,
-    /// Clients. Their areas are spread over the servers.
+    /// Number of clients. Their areas are distributed over the servers.
     pub clients: u64,
-    /// Most orders of a client.
+    /// The largest number of orders of a client.
     pub orders_per_client: u64,
 }
 
 impl Places {
-    /// The oracle.
     pub fn oracle(&self) -> Oracle {
         Oracle::new(GlobalPtr::new(RegionId(0), HEADER_BYTES))
     }
@@ -38,7 +37,7 @@ impl Places {
         Record { at: Self::first(number % self.servers).add_words(place), words: PRODUCT_WORDS }
     }
 
-    /// Records of orders on each server.
+    /// Number of order records on each server.
     fn order_records(&self) -> u64 {
         self.clients.div_ceil(self.servers) * self.orders_per_client * ORDER_RECORDS
     }
@@ -56,17 +55,18 @@ impl Places {
         Record { at: Self::first(input.client % self.servers).add_words(word), words: ORDER_WORDS }
     }
 
-    /// Words of a memory server that has room for all of it.
+    /// Words of a memory server with room for all of it.
     pub fn server_words(&self) -> u64 {
         let order_words = self.order_records() * u64::from(Records::words(ORDER_WORDS));
         (HEADER_BYTES + Oracle::BYTES) / WORD_BYTES + self.product_words() + order_words
     }
 }
 
-/// Buys. Products that were never sold are memory that was never written: their stock is 0.
+/// Executes a purchase. The row of a product that was never sold is memory that was never written:
+/// its stock is 0.
 ///
 /// # Errors
-/// The fabric's.
+/// Those of the fabric.
 pub async fn buy<E: Env>(
     client: &Client<E>,
     places: &Places,

@@ -1,4 +1,4 @@
-//! Buying by messages.
+//! The purchase by messages.
 
 use super::{Input, LINES, PRODUCT_WORDS, STOCK, order_rows, sell};
 use crate::message::{Malformed, Reader, Writer};
@@ -12,13 +12,12 @@ use std::sync::Arc;
 const PRODUCT: u32 = 0;
 const ORDER: u32 = 1;
 const LINE: u32 = 2;
-/// Bits of an order's number that count a client's orders.
+/// Bits of the count of a client's orders in an order's number.
 const ORDER_BITS: u32 = 32;
 
-/// The procedure.
 pub struct Buy;
 
-/// A product, where there are so many servers.
+/// The key of a product, with this many servers.
 pub fn product(servers: u64, number: u64) -> RowKey {
     RowKey::new((number % servers) as u32, PRODUCT, number)
 }
@@ -27,7 +26,6 @@ fn bytes(words: &[u64]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 
-/// A product's stock.
 pub fn stock(row: &[u8]) -> Option<u64> {
     Some(u64::from_le_bytes(*row.get(STOCK * WORD_BYTES as usize..)?.first_chunk()?))
 }
@@ -82,7 +80,7 @@ impl Procedure for Buy {
     }
 }
 
-/// Puts the products there, without stock.
+/// Adds the products, with a stock of 0.
 pub fn load_products(servers: &[Arc<Server>], products_per_server: u64) {
     let count = servers.len() as u64;
     let row = vec![0; (u64::from(PRODUCT_WORDS) * WORD_BYTES) as usize];
@@ -90,7 +88,7 @@ pub fn load_products(servers: &[Arc<Server>], products_per_server: u64) {
         .for_each(|number| load(servers, product(count, number), row.clone()));
 }
 
-/// Sends an order to the server of its first product, which spares messages.
+/// Sends an order to the server of its first product, which saves messages.
 pub async fn buy<E: Env>(env: &E, cluster: &Cluster, input: &Input) -> TransactionOutcome {
     let servers = cluster.servers.len() as u64;
     let manager: NodeId = cluster.servers[(input.products[0] % servers) as usize];

@@ -1,4 +1,4 @@
-//! The servers of a database, and how clients reach them.
+//! The servers of a database, and how clients send them transactions.
 
 use super::manager::{Manager, Procedure, TransactionOutcome};
 use super::owner::Owner;
@@ -11,59 +11,58 @@ use layout::NodeId;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// The service of owners.
 pub(super) const OWNER: ServiceId = ServiceId(201);
 /// The service of the timestamps.
 pub(super) const TIMESTAMPS: ServiceId = ServiceId(202);
-/// The service of servers that are told of read timestamps.
+/// The service of servers that learn of read timestamps.
 pub(super) const TOLD: ServiceId = ServiceId(204);
-/// The service of managers.
 const MANAGER: ServiceId = ServiceId(203);
-/// Bits of a transaction's number that count; above them stands the server.
+/// Bits of the count in a transaction's number; the server is above them.
 const TRANSACTION_BITS: u32 = 48;
 
-/// How managers learn of the read timestamp.
+/// How managers learn the read timestamp.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Snapshots {
-    /// They ask for it when a transaction begins.
+    /// They request it when a transaction begins.
     #[default]
     Asked,
-    /// All servers are told whenever it rises: the more servers, the more messages for each transaction.
+    /// All servers are informed whenever it rises: the more servers, the more messages per
+    /// transaction.
     Told,
 }
 
-/// Who is who.
+/// The servers and their roles.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Cluster {
     /// The servers. Partition p belongs to server p modulo their number.
     pub servers: Vec<NodeId>,
-    /// Who keeps the timestamps; may be one of them.
+    /// The server that keeps the timestamps; may be one of them.
     pub timestamps: NodeId,
-    /// How managers learn of the read timestamp.
+    /// How managers learn the read timestamp.
     pub snapshots: Snapshots,
 }
 
-/// A server: owner of its partitions, and manager of the transactions that clients send here.
+/// A server: owner of its partitions, and manager of the transactions that clients send to it.
 #[derive(Debug)]
 pub struct Server {
     cluster: Cluster,
     index: usize,
     partition: Mutex<Partition>,
-    /// If it keeps the timestamps.
+    /// The keeper, if it keeps the timestamps.
     keeper: Option<Arc<Keeper>>,
-    /// The latest read timestamp that it was told of.
+    /// The latest read timestamp that it has learned.
     told: Arc<AtomicU64>,
     transactions: AtomicU64,
 }
 
 impl Cluster {
-    /// Which server owns a partition.
+    /// The server that owns a partition.
     pub fn owner(&self, partition: u32) -> usize {
         partition as usize % self.servers.len()
     }
 
-    /// Starts the services of all servers, whose managers run `procedure`; `work` is told of the rows that they read and
-    /// write. `register` offers a service on a node.
+    /// Starts the services of all servers, whose managers run `procedure`; `work` is called with
+    /// the number of rows that they read and write. `register` offers a service on a node.
     pub fn start<E: Env, P: Procedure>(
         &self,
         procedure: &Arc<P>,
@@ -98,7 +97,7 @@ impl Cluster {
 }
 
 impl Server {
-    /// Its place among the servers.
+    /// Its index among the servers.
     pub fn index(&self) -> usize {
         self.index
     }
@@ -123,18 +122,19 @@ impl Server {
     /// A number that no other transaction has.
     pub(super) fn next_transaction(&self) -> u64 {
         let count = self.transactions.fetch_add(1, Relaxed);
-        assert!(count >> TRANSACTION_BITS == 0, "a server runs fewer transactions");
+        assert!(count >> TRANSACTION_BITS == 0, "a server has used up its transaction numbers");
         (self.index as u64) << TRANSACTION_BITS | count
     }
 }
 
-/// Puts a row at its owner, before any transaction.
+/// Adds a row at its owner, before any transaction.
 pub fn load(servers: &[Arc<Server>], key: RowKey, content: Vec<u8>) {
     let owner = servers[0].cluster.owner(key.partition);
     servers[owner].partition().load(key, content);
 }
 
-/// Has the manager of `node` run a transaction. Errors after which it may have committed are its unknown outcome.
+/// Sends a transaction to the manager of `node`, which runs it. After an error it may have
+/// committed, so its outcome is unknown.
 pub async fn submit<E: Env>(env: &E, node: NodeId, input: Vec<u8>) -> TransactionOutcome {
     match env.call(node, MANAGER, input).await {
         Ok(answer) => TransactionOutcome::decode(&answer).unwrap_or(TransactionOutcome::Unknown),

@@ -1,5 +1,5 @@
-//! How managers reach owners and timestamps: by messages, all of one step at once, or directly where both are on one
-//! server.
+//! How managers access owners and timestamps: by messages, all of one step in parallel, or directly
+//! if both are on one server.
 
 use super::cluster::{OWNER, Server, Snapshots, TIMESTAMPS};
 use super::owner::carry_out;
@@ -9,7 +9,7 @@ use crate::message::Reader;
 use fabric::{CallError, Env};
 use futures_util::future::join_all;
 
-/// A manager's ways to all servers.
+/// A manager's access to all servers.
 pub(super) struct Exchange<'a, E> {
     pub(super) server: &'a Server,
     pub(super) env: &'a E,
@@ -17,7 +17,7 @@ pub(super) struct Exchange<'a, E> {
 }
 
 impl<E: Env> Exchange<'_, E> {
-    /// Sends each server its request; the answers come in the same order.
+    /// Sends each server its request; returns the answers in the same order.
     pub(super) async fn ask_owners(
         &self,
         requests: Vec<(usize, OwnerRequest)>,
@@ -41,7 +41,7 @@ impl<E: Env> Exchange<'_, E> {
         Ok(answer)
     }
 
-    /// The read timestamp of a transaction that begins.
+    /// The read timestamp for a transaction that begins.
     pub(super) async fn read_timestamp(&self) -> Result<u64, CallError> {
         match self.server.cluster().snapshots {
             Snapshots::Asked => self.ask_timestamps(TimestampRequest::Read).await,
@@ -49,7 +49,7 @@ impl<E: Env> Exchange<'_, E> {
         }
     }
 
-    /// Asks whoever keeps the timestamps.
+    /// Sends a request to the keeper of the timestamps.
     pub(super) async fn ask_timestamps(&self, request: TimestampRequest) -> Result<u64, CallError> {
         if let Some(keeper) = self.server.keeper() {
             return Ok(keeper.carry_out(self.env, request));

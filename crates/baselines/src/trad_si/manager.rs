@@ -11,9 +11,9 @@ use fabric::{Env, Reply, Service};
 use std::future::Future;
 use std::sync::Arc;
 
-/// What a database is asked to do: code that runs at the manager, with the client's message as its input.
+/// A stored procedure: code that runs at the manager, with the client's message as its input.
 pub trait Procedure: Send + Sync + 'static {
-    /// Reads and writes. What it returns is the answer to the client if the transaction commits.
+    /// Reads and writes. Its result is the answer to the client if the transaction commits.
     fn run<E: Env>(
         &self,
         transaction: &mut Transaction<'_, E>,
@@ -21,14 +21,14 @@ pub trait Procedure: Send + Sync + 'static {
     ) -> impl Future<Output = Result<Vec<u8>, Stop>>;
 }
 
-/// How a transaction ended for its client.
+/// The result of a transaction for its client.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum TransactionOutcome {
-    /// Its effects are there; the procedure's answer.
+    /// Its effects are permanent; has the procedure's answer.
     Committed(Vec<u8>),
-    /// It has no effect, because of others: it may be tried again.
+    /// It has no effect, because of a conflict: it may be retried.
     Aborted,
-    /// It has no effect, because the procedure said so.
+    /// It has no effect, because the procedure rolled back.
     RolledBack,
     /// It may have taken effect.
     Unknown,
@@ -79,12 +79,13 @@ impl<E: Env, P: Procedure> Manager<E, P> {
         Exchange { server, env, work }
     }
 
-    /// The manager of `server` for whoever runs transactions there itself, without a client's messages.
+    /// The manager of `server`, for code that runs transactions there itself, without a client's
+    /// messages.
     pub fn new(server: Arc<Server>, procedure: Arc<P>, work: Work<E>) -> Self {
         Self { server, procedure, work }
     }
 
-    /// A transaction from begin to end, in the order of [`super`]'s picture. `env` is of the server's node.
+    /// Runs a transaction, in the order of [`super`]'s picture. `env` is of the server's node.
     pub async fn run(&self, env: &E, input: &[u8]) -> TransactionOutcome {
         let exchange = Self::exchange(&self.server, env, self.work);
         let Ok(read_timestamp) = exchange.read_timestamp().await else {
@@ -117,12 +118,13 @@ impl<E: Env, P: Procedure> Manager<E, P> {
         TransactionOutcome::Committed(answer)
     }
 
-    /// Nobody waits for the answer. A message that is lost holds up the read timestamp for ever.
+    /// Reports the end of a transaction without waiting for the answer. A lost message blocks the
+    /// read timestamp for ever.
     fn tell_ended(&self, env: &E, timestamp: u64) {
         let (server, own, work) = (self.server.clone(), env.clone(), self.work);
         env.spawn(async move {
             let ended = TimestampRequest::Ended(timestamp);
-            // If who keeps the timestamps is gone, no transaction will begin any more.
+            // If the keeper of the timestamps is down, no transaction begins any more.
             let _ = Self::exchange(&server, &own, work).ask_timestamps(ended).await;
         });
     }

@@ -1,34 +1,38 @@
-//! Trad-SI: snapshot isolation in a shared-nothing database, by messages [blog, figure 3(a)], [ZB17 7.1].
+//! Trad-SI: snapshot isolation in a shared-nothing database, by messages [blog, figure 3(a)], [ZB17
+//! 7.1].
 //!
-//! Each server owns the rows of some partitions, and nobody else touches them. A client sends a transaction to one
-//! of the servers, whose manager runs it on the client's behalf:
+//! Each server owns the rows of some partitions, and no other server accesses them. A client sends
+//! a transaction to one of the servers, whose manager runs it on the client's behalf:
 //!
 //! ```text
 //! client      manager                    timestamps            owners
 //!   | run ------>| read timestamp ---------->|                    |
 //!   |            |<--------------------------|                    |
-//!   |            | read ------------------------------------------>|  the newest version up to the read timestamp
+//!   |            | read ------------------------------------------>|  versions of the snapshot
 //!   |            |<------------------------------------------------|
-//!   |            | prepare --------------------------------------->|  first committer wins: locked, or refused
+//!   |            | prepare --------------------------------------->|  locked, or refused
 //!   |            |<------------------------------------------------|
 //!   |            | commit timestamp -------->|                    |
 //!   |            |<--------------------------|                    |
-//!   |            | commit ---------------------------------------->|  versions installed, locks released
+//!   |            | commit ---------------------------------------->|  installed, unlocked
 //!   |            |<------------------------------------------------|
 //!   |<-----------| ended ------------------->|                    |  the read timestamp passes it
 //! ```
 //!
-//! With [`Snapshots::Told`] the first of these steps is missing, and a read timestamp that rises is told to all servers.
+//! With [`Snapshots::Told`] the first of these steps is missing, and all servers are informed when
+//! the read timestamp rises.
 //!
-//! The texts name the manager, two-phase commit by messages, and a shared-nothing design; they do not print the
-//! messages. Ours are as few as we could: what a manager's own server owns needs none, reads and prepares of
-//! one step go out together and are one message for each owner, and nobody waits for the last one.
+//! The papers name the manager, two-phase commit by messages, and a shared-nothing design; they do
+//! not print the messages. Ours are as few as possible: data of the manager's own server needs
+//! none, reads and prepares of one step are sent in parallel, with one message per owner, and the
+//! manager does not wait for the last message.
 //!
-//! The read timestamp passes a commit when that and all earlier ones are installed everywhere, so a version that
-//! is locked by a prepared transaction is in no snapshot: readers never wait. A snapshot may be behind what its client
-//! has committed: it is generalised snapshot isolation, as that of NAM-DB [ZB17 3.1].
+//! The read timestamp passes a commit when it and all earlier ones are installed everywhere, so no
+//! snapshot includes a version that a prepared transaction has locked: readers never wait. A
+//! snapshot may be older than its client's last commit: this is generalised snapshot isolation,
+//! like that of NAM-DB [ZB17 3.1].
 //!
-//! To read it: [`manager`], [`transaction`], `owner` with `partition`, `timestamps`.
+//! Read [`manager`], [`transaction`], `owner` with `partition`, `timestamps`.
 
 pub mod cluster;
 mod exchange;

@@ -1,4 +1,4 @@
-//! What an owner does with a manager's request.
+//! The owner's execution of a manager's requests.
 
 use super::cluster::Server;
 use super::partition::{Partition, TooOld};
@@ -9,14 +9,13 @@ use crate::row_key::RowKey;
 use fabric::{Env, Reply, Service};
 use std::sync::Arc;
 
-/// First byte of an answer: what was asked for follows.
+/// The first byte of an answer that has the requested data.
 pub(super) const DONE: u8 = 0;
-/// First byte of an answer: a conflict.
+/// The first byte of an answer that reports a conflict.
 pub(super) const REFUSED: u8 = 1;
-/// First byte of an answer: the snapshot is too old.
+/// The first byte of an answer that reports a snapshot that is too old.
 pub(super) const TOO_OLD: u8 = 2;
 
-/// The service of an owner.
 pub(super) struct Owner<E> {
     pub(super) server: Arc<Server>,
     pub(super) work: Work<E>,
@@ -33,7 +32,7 @@ impl<E: Env> Service<E> for Owner<E> {
     }
 }
 
-/// Carries out a request at one moment. Returns the answer, and how many rows were read or written.
+/// Executes a request atomically. Returns the answer, and the number of rows read or written.
 pub(super) fn carry_out(partition: &mut Partition, request: OwnerRequest) -> (Vec<u8>, u64) {
     let mut answer = Writer::new();
     let mut rows = 0;

@@ -1,40 +1,41 @@
-//! What a server owns: rows with their versions, and the transactions that have prepared to write some.
+//! The data of a server: rows with their versions, and the prepared transactions that will write
+//! some.
 
 use crate::row_key::RowKey;
 use std::collections::{BTreeMap, VecDeque};
 
-/// Most versions of a row.
+/// The largest number of versions of a row.
 const VERSIONS_MAX: usize = 16;
-/// Most rows that were deleted and are still kept for older snapshots.
+/// The largest number of deleted rows that are kept for older snapshots.
 const DELETED_MAX: usize = 4096;
 
-/// A row's new content; nothing: it is deleted.
+/// A row's new content; `None`: it is deleted.
 pub type Write = (RowKey, Option<Vec<u8>>);
 
-/// Rows of one table and partition by their numbers.
+/// A range of rows of one table and partition, by their numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Range {
-    /// The first row; its number is the least wanted.
+    /// The first row; its number is the smallest of the range.
     pub first: RowKey,
-    /// The last number, included.
+    /// The last number, inclusive.
     pub last: u64,
-    /// Most rows to deliver.
+    /// The largest number of rows to return.
     pub limit: u32,
     /// Whether to begin with the largest number.
     pub is_reverse: bool,
 }
 
-/// The snapshot's versions were given up.
+/// The snapshot's versions were discarded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TooOld;
 
 #[derive(Debug, Default)]
 struct Row {
-    /// The transaction that has prepared to write it.
+    /// The prepared transaction that will write it.
     locked_by: Option<u64>,
     /// Commit timestamps and contents, oldest first.
     versions: VecDeque<(u64, Option<Vec<u8>>)>,
-    /// Whether versions were given up before the oldest one.
+    /// Whether versions before the oldest one were discarded.
     is_trimmed: bool,
 }
 
@@ -65,23 +66,23 @@ impl Row {
 #[derive(Debug, Default)]
 pub struct Partition {
     rows: BTreeMap<RowKey, Row>,
-    /// Numbers by text, in the order in which they were loaded: an index of columns that never change.
+    /// Numbers by text, in the order of loading: an index on columns that never change.
     names: BTreeMap<(u32, u32, Vec<u8>), Vec<u64>>,
     prepared: BTreeMap<u64, Vec<Write>>,
     /// Deleted rows, in the order of deletion.
     deleted: VecDeque<(u64, RowKey)>,
-    /// Rows that were deleted up to this timestamp may be gone.
+    /// Rows deleted up to this timestamp may be discarded.
     collected_up_to: u64,
 }
 
 impl Partition {
-    /// Puts a row there before any transaction.
+    /// Adds a row before any transaction.
     pub fn load(&mut self, key: RowKey, content: Vec<u8>) {
         let versions = VecDeque::from([(0, Some(content))]);
         self.rows.insert(key, Row { versions, ..Row::default() });
     }
 
-    /// Enters a row's number in the index of `partition` and `table` under `name`.
+    /// Adds a row's number to the index of `partition` and `table` under `name`.
     pub fn load_name(&mut self, (partition, table): (u32, u32), name: &[u8], number: u64) {
         self.names.entry((partition, table, name.to_vec())).or_default().push(number);
     }
@@ -91,7 +92,7 @@ impl Partition {
         self.names.get(&(partition, table, name.to_vec())).map_or(&[], Vec::as_slice)
     }
 
-    /// How many rows there are, deleted ones included.
+    /// The number of rows, including deleted ones.
     pub fn row_count(&self) -> usize {
         self.rows.len()
     }
@@ -126,8 +127,9 @@ impl Partition {
         Ok(found)
     }
 
-    /// First phase: locks what a transaction writes. Returns whether it may commit; if not, nothing is locked.
-    /// First committer wins: whoever writes a row must have seen its newest version.
+    /// First phase: locks the write set of a transaction. Returns whether it may commit; if not,
+    /// nothing is locked. First committer wins: a transaction that writes a row must have seen its
+    /// newest version.
     pub fn prepare(&mut self, transaction: u64, read_timestamp: u64, writes: Vec<Write>) -> bool {
         let may_write = |(key, _): &Write| {
             self.rows.get(key).map_or(read_timestamp >= self.collected_up_to, |row| {
@@ -145,7 +147,7 @@ impl Partition {
         true
     }
 
-    /// Second phase: what a transaction writes becomes versions of its commit timestamp.
+    /// Second phase: the writes of a transaction become versions with its commit timestamp.
     pub fn commit(&mut self, transaction: u64, timestamp: u64) {
         for (key, content) in self.prepared.remove(&transaction).into_iter().flatten() {
             let row = self.rows.get_mut(&key).expect("what is prepared stays");
@@ -159,7 +161,7 @@ impl Partition {
         self.collect();
     }
 
-    /// Second phase, when somebody else has refused.
+    /// Second phase, if another owner has refused.
     pub fn abort(&mut self, transaction: u64) {
         for (key, _) in self.prepared.remove(&transaction).into_iter().flatten() {
             let row = self.rows.get_mut(&key).expect("what is prepared stays");
@@ -170,7 +172,7 @@ impl Partition {
         }
     }
 
-    /// Gives up the rows that were deleted longest ago, when there are too many.
+    /// Discards the rows that were deleted longest ago, if there are too many.
     fn collect(&mut self) {
         while self.deleted.len() > DELETED_MAX {
             let Some((timestamp, key)) = self.deleted.pop_front() else { return };

@@ -1,24 +1,42 @@
-//! What managers ask of owners and of the timestamps.
+//! The requests of managers to owners and to the keeper of the timestamps.
 
 use super::partition::{Range, Write};
 use crate::message::{Malformed, Reader, Writer};
 use crate::row_key::RowKey;
 
-/// What a manager asks of an owner.
+/// A request of a manager to an owner.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum OwnerRequest {
-    /// Rows of a snapshot.
-    Read { read_timestamp: u64, keys: Vec<RowKey> },
+    Read {
+        read_timestamp: u64,
+        keys: Vec<RowKey>,
+    },
     /// A range of rows of a snapshot.
-    Scan { read_timestamp: u64, range: Range },
+    Scan {
+        read_timestamp: u64,
+        range: Range,
+    },
     /// The numbers that an index has under a name.
-    Named { partition: u32, table: u32, name: Vec<u8> },
+    Named {
+        partition: u32,
+        table: u32,
+        name: Vec<u8>,
+    },
     /// First phase.
-    Prepare { transaction: u64, read_timestamp: u64, writes: Vec<Write> },
+    Prepare {
+        transaction: u64,
+        read_timestamp: u64,
+        writes: Vec<Write>,
+    },
     /// Second phase.
-    Commit { transaction: u64, timestamp: u64 },
-    /// Second phase of a transaction that somebody refused.
-    Abort { transaction: u64 },
+    Commit {
+        transaction: u64,
+        timestamp: u64,
+    },
+    /// Second phase of a transaction that an owner refused.
+    Abort {
+        transaction: u64,
+    },
 }
 
 impl OwnerRequest {
@@ -101,10 +119,9 @@ impl OwnerRequest {
     }
 }
 
-/// What a manager asks of the timestamps.
+/// A request of a manager to the keeper of the timestamps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum TimestampRequest {
-    /// The read timestamp.
     Read,
     /// A commit timestamp.
     Draw,

@@ -1,13 +1,14 @@
-//! The named moments of a two-phase commit.
+//! The failure points of a two-phase commit.
 
 use fabric::FailurePoint;
 
-/// A moment of a commit at which a manager may die. Nobody ends what it has begun: rows stay locked.
+/// A moment of a commit at which a manager may die. No server completes what it has begun: rows
+/// stay locked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CommitStep {
-    /// All owners have promised to commit.
+    /// All owners have voted to commit.
     Prepared,
-    /// A commit timestamp is drawn: the read timestamp waits for it.
+    /// A commit timestamp is drawn; the read timestamp cannot pass it before the commit ends.
     TimestampDrawn,
     /// All owners have installed the versions; no snapshot covers them.
     VersionsInstalled,

@@ -8,14 +8,14 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
-/// Read timestamp, commit timestamps, and which transactions have ended.
+/// The read timestamp, commit timestamps, and the transactions that have ended.
 #[derive(Debug, Default)]
 pub(super) struct Timestamps {
     /// All transactions up to this commit timestamp have ended.
     read: u64,
     /// The largest commit timestamp that was drawn.
     drawn: u64,
-    /// Ended, but later than one that has not.
+    /// Ended transactions after one that has not ended.
     ended: BTreeSet<u64>,
 }
 
@@ -28,7 +28,7 @@ impl Timestamps {
                 self.drawn
             }
             TimestampRequest::Ended(timestamp) => {
-                assert!(timestamp <= self.drawn, "what ends was drawn");
+                assert!(timestamp <= self.drawn, "only a drawn timestamp can end");
                 self.ended.insert(timestamp);
                 while self.ended.remove(&(self.read + 1)) {
                     self.read += 1;
@@ -39,17 +39,17 @@ impl Timestamps {
     }
 }
 
-/// Whoever keeps the timestamps, and whom it tells of them.
+/// The keeper of the timestamps, and the servers that it informs.
 #[derive(Debug)]
 pub(super) struct Keeper {
     pub(super) cluster: Cluster,
     pub(super) timestamps: Mutex<Timestamps>,
-    /// What the server of the same node was told.
+    /// The read timestamp that the server of the same node has learned.
     pub(super) own: Option<Arc<AtomicU64>>,
 }
 
 impl Keeper {
-    /// Carries out a request; `env` is of the keeper's node.
+    /// Executes a request; `env` is of the keeper's node.
     pub(super) fn carry_out<E: Env>(&self, env: &E, request: TimestampRequest) -> u64 {
         let mut timestamps = self.timestamps.lock().expect("no holder panics");
         let before = timestamps.read;
@@ -57,13 +57,13 @@ impl Keeper {
         let read = timestamps.read;
         drop(timestamps);
         if read > before && self.cluster.snapshots == Snapshots::Told {
-            self.tell(env, read);
+            self.inform_servers(env, read);
         }
         answer
     }
 
-    /// Tells every server of a read timestamp.
-    fn tell<E: Env>(&self, env: &E, read: u64) {
+    /// Informs every server of a read timestamp.
+    fn inform_servers<E: Env>(&self, env: &E, read: u64) {
         for &node in &self.cluster.servers {
             if let Some(own) = self.own.as_ref().filter(|_| node == self.cluster.timestamps) {
                 own.fetch_max(read, Relaxed);
@@ -72,14 +72,14 @@ impl Keeper {
             let (from, mut message) = (env.clone(), Writer::new());
             message.u64(read);
             env.spawn(async move {
-                // A server that is gone begins no transaction.
+                // A server that is down begins no transaction.
                 let _ = from.call(node, TOLD, message.finish()).await;
             });
         }
     }
 }
 
-/// The service of whoever keeps the timestamps.
+/// The service of the keeper of the timestamps.
 pub(super) struct TimestampService(pub(super) Arc<Keeper>);
 
 impl<E: Env> Service<E> for TimestampService {
@@ -93,13 +93,13 @@ impl<E: Env> Service<E> for TimestampService {
     }
 }
 
-/// The service of servers that are told of read timestamps.
+/// The service of servers that learn of read timestamps.
 pub(super) struct ToldService(pub(super) Arc<AtomicU64>);
 
 impl<E: Env> Service<E> for ToldService {
     fn handle<'a>(&'a self, _env: &'a E, request: &'a [u8]) -> Reply<'a> {
         Box::pin(async move {
-            // Messages may overtake each other: a later one has said more.
+            // Messages may overtake each other: the larger timestamp is the later one.
             self.0.fetch_max(Reader::new(request).u64()?, Relaxed);
             Ok(Vec::new())
         })
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_read_timestamp_passes_nobody_who_has_not_ended() {
+    fn the_read_timestamp_waits_for_running_transactions() {
         let mut timestamps = Timestamps::default();
         let mut ask = |request| timestamps.carry_out(request);
         assert_eq!([ask(TimestampRequest::Draw), ask(TimestampRequest::Draw)], [1, 2]);

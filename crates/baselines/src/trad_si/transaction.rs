@@ -1,4 +1,4 @@
-//! A transaction at its manager: what it reads, what it has set, and the messages of its commit.
+//! A transaction at its manager: its reads, its writes, and the messages of its commit.
 
 use super::exchange::Exchange;
 use super::owner::{DONE, TOO_OLD};
@@ -9,16 +9,16 @@ use crate::row_key::RowKey;
 use fabric::{CallError, Env};
 use std::collections::BTreeMap;
 
-/// Why a transaction does not go on.
+/// The reason why a transaction cannot continue.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Stop {
-    /// The snapshot's versions were given up by an owner.
+    /// An owner has discarded the snapshot's versions.
     #[error("the snapshot is too old")]
     TooOld,
-    /// An owner did not answer as it should.
+    /// An owner's answer is missing or invalid.
     #[error("an owner did not answer: {0}")]
     Unanswered(CallError),
-    /// The procedure does not want it.
+    /// The procedure rolls back.
     #[error("the procedure rolls back")]
     RolledBack,
 }
@@ -37,7 +37,7 @@ pub struct Transaction<'a, E> {
     writes: BTreeMap<RowKey, Option<Vec<u8>>>,
 }
 
-/// What is behind the first byte of an owner's answer.
+/// The bytes after the first one of an owner's answer.
 fn content(answer: &[u8]) -> Result<Reader<'_>, Stop> {
     match answer.split_first() {
         Some((&DONE, content)) => Ok(Reader::new(content)),
@@ -56,7 +56,7 @@ impl<'a, E: Env> Transaction<'a, E> {
         self.exchange.server.cluster().owner(partition)
     }
 
-    /// The place of the manager's server among all: what is owned there is reached without messages.
+    /// The index of the manager's server: its data is accessed without messages.
     pub fn home(&self) -> u32 {
         self.exchange.server.index() as u32
     }
@@ -66,10 +66,10 @@ impl<'a, E: Env> Transaction<'a, E> {
         self.exchange.env.now_ns()
     }
 
-    /// Reads rows, in one message to each owner.
+    /// Reads rows, with one message per owner.
     ///
     /// # Errors
-    /// When the transaction cannot go on.
+    /// If the transaction cannot continue.
     pub async fn read(&self, keys: &[RowKey]) -> Result<Vec<Option<Vec<u8>>>, Stop> {
         let mut found: Vec<Option<Vec<u8>>> = vec![None; keys.len()];
         let mut places: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
@@ -98,10 +98,10 @@ impl<'a, E: Env> Transaction<'a, E> {
         Ok(found)
     }
 
-    /// Reads a range of committed rows with their numbers; what the transaction has set itself is not among them.
+    /// Reads a range of committed rows with their numbers, without the transaction's own writes.
     ///
     /// # Errors
-    /// When the transaction cannot go on.
+    /// If the transaction cannot continue.
     pub async fn scan(&self, range: Range) -> Result<Vec<(u64, Vec<u8>)>, Stop> {
         let request = OwnerRequest::Scan { read_timestamp: self.read_timestamp, range };
         let answer = self.ask(range.first.partition, request).await?;
@@ -113,7 +113,7 @@ impl<'a, E: Env> Transaction<'a, E> {
     /// The numbers that an index of a table has under a name.
     ///
     /// # Errors
-    /// When the transaction cannot go on.
+    /// If the transaction cannot continue.
     pub async fn named(&self, partition: u32, table: u32, name: &[u8]) -> Result<Vec<u64>, Stop> {
         let request = OwnerRequest::Named { partition, table, name: name.to_vec() };
         let answer = self.ask(partition, request).await?;
@@ -127,12 +127,10 @@ impl<'a, E: Env> Transaction<'a, E> {
         self.exchange.ask_owner(owner, request).await.map_err(Stop::Unanswered)
     }
 
-    /// Sets a row's content.
     pub fn write(&mut self, key: RowKey, content: Vec<u8>) {
         self.writes.insert(key, Some(content));
     }
 
-    /// Deletes a row.
     pub fn delete(&mut self, key: RowKey) {
         self.writes.insert(key, None);
     }
@@ -141,7 +139,7 @@ impl<'a, E: Env> Transaction<'a, E> {
         !self.writes.is_empty()
     }
 
-    /// Whose rows it writes.
+    /// The owners of its write set, with their rows.
     fn owners(&self) -> BTreeMap<usize, Vec<Write>> {
         let mut owners: BTreeMap<usize, Vec<Write>> = BTreeMap::new();
         for (&key, content) in &self.writes {
@@ -151,7 +149,7 @@ impl<'a, E: Env> Transaction<'a, E> {
         owners
     }
 
-    /// First phase: whether all owners promise to commit.
+    /// First phase: returns whether all owners vote to commit.
     pub(super) async fn prepare(&self) -> bool {
         let (transaction, read_timestamp) = (self.number, self.read_timestamp);
         let request = |(owner, writes)| {
@@ -164,12 +162,12 @@ impl<'a, E: Env> Transaction<'a, E> {
         }
     }
 
-    /// Second phase: the versions are installed everywhere.
+    /// Second phase: installs the versions everywhere.
     pub(super) async fn commit(&self, timestamp: u64) -> Result<(), CallError> {
         self.decide(OwnerRequest::Commit { transaction: self.number, timestamp }).await
     }
 
-    /// Second phase, when an owner has refused. Who cannot be reached any more has nothing to release.
+    /// Second phase, if an owner has refused. An unreachable owner has nothing to release.
     pub(super) async fn abort(&self) {
         let _ = self.decide(OwnerRequest::Abort { transaction: self.number }).await;
     }

@@ -1,4 +1,4 @@
-//! The clients: short transactions on few lists, recorded as their clients see them.
+//! The clients: short transactions on few lists, recorded from the clients' view.
 
 use check::{Level, Report, Verdict};
 use std::cell::RefCell;
@@ -9,12 +9,12 @@ use workload::recording::{Recordings, Session};
 
 /// Lists in use at a time.
 const LISTS: u64 = 4;
-/// Transactions of a client after which other lists take their place.
+/// Number of a client's transactions after which new lists replace the old ones.
 const ROUND: u64 = 12;
-/// Most operations of a transaction.
+/// The largest number of operations of a transaction.
 const OPERATIONS_MAX: u64 = 4;
 
-/// What a transaction does, in this order.
+/// The operations of a transaction, in order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Operation {
     Read(u64),
@@ -29,7 +29,7 @@ impl Operation {
     }
 }
 
-/// How a transaction ended, with what its reads saw, in their order.
+/// The result of a transaction, with the results of its reads in order.
 pub enum Ended {
     Committed(Vec<Vec<i64>>),
     Aborted,
@@ -91,7 +91,8 @@ impl Client {
     }
 }
 
-/// Carries out operations on lists: what its reads see; the lists that have changed stay in `lists`.
+/// Executes operations on lists; returns the results of the reads, and leaves the changed lists in
+/// `lists`.
 pub fn carry_out(operations: &[Operation], lists: &mut BTreeMap<u64, Vec<i64>>) -> Vec<Vec<i64>> {
     let mut seen = Vec::new();
     for &operation in operations {
@@ -112,7 +113,6 @@ pub fn touched(operations: &[Operation]) -> Vec<u64> {
     lists
 }
 
-/// Whether a list is changed.
 pub fn is_changed(operations: &[Operation], list: u64) -> bool {
     operations.iter().any(|&operation| matches!(operation, Operation::Append(to, _) if to == list))
 }

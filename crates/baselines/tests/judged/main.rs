@@ -1,4 +1,4 @@
-//! Histories of the engines, judged: what clients saw while they appended to lists and read them, in worlds as hostile
+//! Judges histories of the engines: clients appended to lists and read them, in worlds as hostile
 //! as the fabric's contract allows.
 
 mod lists;

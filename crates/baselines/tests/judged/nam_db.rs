@@ -1,4 +1,4 @@
-//! NAM-DB as printed: where it keeps its promise, and what each of its holes lets through.
+//! NAM-DB as printed: where it keeps its promise, and the anomalies that each of its faults causes.
 
 use crate::lists::{self, Client, Ended, Operation};
 use baselines::RowKey;
@@ -21,26 +21,25 @@ const SERVERS: u16 = 3;
 const COMPUTE_SERVERS: u16 = 3;
 const CLIENTS: u32 = 6;
 const TRANSACTIONS: u64 = 60;
-/// Elements that a list has room for.
+/// The largest number of elements of a list.
 const ELEMENTS_MAX: usize = 40;
 const LIST_BYTES: usize = (1 + ELEMENTS_MAX) * WORD_BYTES as usize;
 const OVERFLOW_WORDS: u64 = 1 << 14;
-/// Versions that nobody has to keep for so long are collected.
+/// Versions are kept for at least this time.
 const KEPT_NS: u64 = 100_000_000;
 const PAUSE_NS: u64 = 20_000;
 
-/// A database of lists.
 #[derive(Clone, Copy)]
 struct Setup {
     timestamps: Timestamps,
-    /// Servers with parts of the vector.
+    /// Number of servers with parts of the vector.
     vector_servers: u16,
-    /// Old versions in the buffer of a list.
+    /// Number of old versions in the buffer of a list.
     versions: u64,
     draw: Draw,
 }
 
-/// What a client does in its next transaction: by its number, and that of the transaction.
+/// Draws the operations of a client's next transaction, from the numbers of client and transaction.
 type Draw = fn(&mut Client, u32, u64) -> Vec<Operation>;
 
 const BASIC: Setup = Setup {
@@ -74,7 +73,6 @@ impl Setup {
         Arc::new(Design::new(vector, regions(SERVERS), Placement::Hashed, shape, &[lists]))
     }
 
-    /// The slot of a client.
     fn slot(&self, number: u32) -> u32 {
         match self.timestamps.slots {
             Slots::Threads => number,
@@ -87,7 +85,7 @@ fn elements(content: Option<&[u8]>) -> Vec<i64> {
     let words = content.unwrap_or(&[0; 8]).chunks(WORD_BYTES as usize);
     let words: Vec<i64> =
         words.map(|bytes| i64::from_le_bytes(bytes.try_into().expect("8 bytes"))).collect();
-    // Words of two versions may say more elements than there are.
+    // The words of two versions may imply more elements than exist.
     words[1..].iter().copied().take(words[0].clamp(0, ELEMENTS_MAX as i64) as usize).collect()
 }
 
@@ -143,7 +141,7 @@ async fn transactions<E: Env>(
     }
 }
 
-/// A run in which the fifth client that reaches a step dies there, if one is to.
+/// A run in which, if `dies_at` is set, the fifth client that reaches this step dies there.
 fn run(setup: Setup, config: SimConfig, dies_at: Option<CommitStep>) -> (Recordings, String) {
     let (seed, design) = (config.seed, setup.design());
     let words = [design.region_words; SERVERS as usize];
@@ -195,7 +193,8 @@ fn run(setup: Setup, config: SimConfig, dies_at: Option<CommitStep>) -> (Recordi
     (recordings, world.identity())
 }
 
-/// A hostile world in which verbs are one moment each: no record is torn, nor is the part of a vector on one server.
+/// A hostile world in which verbs are atomic: no record is torn, nor is the part of a vector on one
+/// server.
 fn untorn(seed: u64) -> SimConfig {
     SimConfig { tearing: Tearing::None, ..SimConfig::hostile(seed) }
 }
@@ -207,12 +206,12 @@ fn reports(setup: Setup, config: impl Fn(u64) -> SimConfig) -> impl Iterator<Ite
     })
 }
 
-/// In how many worlds a level is violated.
+/// The number of worlds in which a level is violated.
 fn violations(setup: Setup, config: impl Fn(u64) -> SimConfig, level: Level) -> usize {
     reports(setup, config).filter(|report| report.verdict(level) == &Verdict::Violated).count()
 }
 
-/// In such worlds one read of a vector on one server is a snapshot, and covers all that was committed before.
+/// In such worlds one read of a vector on one server is a snapshot, and covers all earlier commits.
 #[test]
 fn untorn_worlds_see_strong_snapshots() {
     let mut write_skews = 0;
@@ -221,20 +220,21 @@ fn untorn_worlds_see_strong_snapshots() {
         assert_eq!(verdict, &Verdict::Holds, "seed {seed}: {:?}", report.findings);
         write_skews += u64::from(report.verdict(Level::Serializable) == &Verdict::Violated);
     }
-    assert!(write_skews > 0, "runs in which nobody meets prove nothing");
+    assert!(write_skews > 0, "runs without conflicts prove nothing");
 }
 
-/// With both optimizations snapshots lack what was committed since they were fetched, and nothing else is wrong.
+/// With both optimizations snapshots lack the commits since the last fetch, and have no other
+/// fault.
 #[test]
 fn untorn_worlds_see_snapshots_with_the_optimizations() {
     let setup = Setup { timestamps: Timestamps::OPTIMIZED, ..BASIC };
     assert_eq!(violations(setup, untorn, Level::Snapshot), 0);
 }
 
-/// Nobody takes over what a dead thread has locked, and nobody sees half of it.
+/// No server releases the locks of a dead thread, and no snapshot includes half of its commit.
 #[test]
 fn the_death_of_a_thread_breaks_no_snapshot() {
-    // Who dies when it has published has committed, which its client cannot record.
+    // A client that dies after it has published has committed, but cannot record that.
     for &step in CommitStep::ALL.iter().filter(|&&step| step != CommitStep::Published) {
         for seed in 0..SEEDS / 4 {
             let (recordings, identity) = run(BASIC, untorn(seed), Some(step));
@@ -244,18 +244,18 @@ fn the_death_of_a_thread_breaks_no_snapshot() {
     }
 }
 
-/// [ZB17 5.1], as in [ZB17 listing 1]: one write installs header and data, so that whoever reads meanwhile takes
-/// old data for new, or new for old.
+/// [ZB17 5.1], as in [ZB17 listing 1]: one write installs header and data, so a concurrent reader
+/// takes old data for new, or new for old.
 #[test]
 fn records_are_torn_by_the_single_install_write() {
     let torn = |seed| SimConfig { tearing: Tearing::AnyOrder, ..SimConfig::hostile(seed) };
     assert!(violations(BASIC, torn, Level::Snapshot) > 0);
 }
 
-/// [ZB17 4.2]: the order of commits of different threads differs between readers of a vector on several servers.
-/// The text says so, and that it is no big problem.
+/// [ZB17 4.2]: readers of a vector on several servers may see the commits of different threads in
+/// different orders. The paper says so, and that it is no big problem.
 #[test]
-fn a_partitioned_vector_gives_snapshots_of_which_none_is_before_the_other() {
+fn a_partitioned_vector_gives_incomparable_snapshots() {
     let setup = Setup { vector_servers: SERVERS, draw: write_or_read, ..BASIC };
     let has_fork = |report: &Report| {
         let fork = |anomaly: check::Anomaly| anomaly.shape == check::Shape::GNonadjacent;
@@ -266,10 +266,11 @@ fn a_partitioned_vector_gives_snapshots_of_which_none_is_before_the_other() {
     assert_eq!(violations(on_one_server, untorn, Level::Snapshot), 0);
 }
 
-/// [ZB17 4.1] holds that this is impossible on one server, because writes are not cached by its card. But a
-/// read of many words is not one moment: one reader sees slot 0 risen and the last one not, another one the reverse.
+/// [ZB17 4.1] says that this is impossible on one server, because its card does not cache writes.
+/// But a read of many words is not atomic: one reader sees slot 0 risen and the last one not,
+/// another reader the reverse.
 #[test]
-fn a_vector_on_one_server_gives_snapshots_of_which_none_is_before_the_other() {
+fn a_vector_on_one_server_gives_incomparable_snapshots() {
     const SLOTS: u32 = 64;
     let fork = |seed| {
         let config = SimConfig { tearing: Tearing::InOrder, ..SimConfig::hostile(seed) };
@@ -310,8 +311,8 @@ fn a_fetched_vector_lacks_the_own_commit() {
     assert!(violations(setup, untorn, Level::StrongSessionSnapshot) > 0);
 }
 
-/// [ZB17 4.2]: threads that share a slot commit in another order than they draw numbers; whoever writes the larger
-/// number makes visible what the other has installed in part.
+/// [ZB17 4.2]: threads that share a slot commit in another order than they draw numbers; a thread
+/// that writes the larger number makes partly installed commits of the others visible.
 #[test]
 fn a_slot_that_is_written_as_numbers_were_drawn_covers_what_is_not_installed() {
     let timestamps = Timestamps { slots: Slots::ServersAsDrawn, ..Timestamps::BASIC };
@@ -319,8 +320,8 @@ fn a_slot_that_is_written_as_numbers_were_drawn_covers_what_is_not_installed() {
     assert!(violations(setup, untorn, Level::Snapshot) > 0);
 }
 
-/// [ZB17 5.1]: the data of an old version is fetched with a separate read, before which its place may have got another
-/// one's.
+/// [ZB17 5.1]: a separate read fetches the data of an old version; another version may have taken
+/// its place before.
 #[test]
 fn data_of_an_old_version_may_be_that_of_a_newer_one() {
     assert!(violations(Setup { versions: 1, ..BASIC }, untorn, Level::Snapshot) > 0);
@@ -352,7 +353,8 @@ impl Local {
     }
 }
 
-/// The versions that the writer needs room for go to the overflow region, and an old snapshot finds its own there.
+/// The versions that the writer displaces go to the overflow region, and an old snapshot finds its
+/// version there.
 #[test]
 fn an_old_snapshot_finds_its_version_in_the_overflow_region_until_it_is_collected() {
     let local = Local::new(Setup { versions: 4, ..BASIC }, 0);
@@ -369,7 +371,7 @@ fn an_old_snapshot_finds_its_version_in_the_overflow_region_until_it_is_collecte
     let mut other = local.client(2);
     let mut snapshot = run_now(other.begin()).expect("the servers are alive");
     let mut others = local.client(3);
-    // Others' versions fill the overflow region of the same server, as often as it takes.
+    // Versions of other records fill the overflow region of the same server repeatedly.
     let lists =
         (1..).filter(|&list| local.design.bucket(key(list)).0 == local.design.bucket(key(0)).0);
     (20..30).for_each(&mut append);

@@ -1,4 +1,4 @@
-//! RSI: where it keeps its promise, and what its holes let through.
+//! RSI: where it keeps its promise, and the anomalies that its faults cause.
 
 use crate::lists::{self, Client, Ended, Operation};
 use baselines::rsi::{self, CommitStep, Oracle, Record, Records, timestamp_thread};
@@ -15,10 +15,10 @@ const SEEDS: u64 = 60;
 const SERVERS: u16 = 3;
 const CLIENTS: u64 = 6;
 const TRANSACTIONS: u64 = 60;
-/// The oracle is behind the header of the first region, and lists behind it in all of them.
+/// The oracle is behind the header of the first region; the lists are behind it in all regions.
 const ORACLE: Oracle = Oracle::new(GlobalPtr::new(RegionId(0), 4096));
 const LISTS_AT: u64 = 4096 + Oracle::BYTES;
-/// Elements that a list has room for, behind their number.
+/// The largest number of elements of a list, behind their number.
 const ELEMENTS_MAX: u32 = 40;
 const LIST_WORDS: u32 = 1 + ELEMENTS_MAX;
 const SERVER_WORDS: u64 = 1 << 15;
@@ -30,7 +30,8 @@ fn record(list: u64) -> Record {
     Record { at, words: LIST_WORDS }
 }
 
-/// What the words of a list say. Words of two versions may say more elements than there are.
+/// The elements in the words of a list. The words of two versions may imply more elements than
+/// exist.
 fn elements(content: &[u64]) -> Vec<i64> {
     let count = content[0].min(ELEMENTS_MAX.into()) as usize;
     content[1..=count].iter().map(|&element| element as i64).collect()
@@ -90,7 +91,7 @@ async fn transactions<E: Env>(env: E, records: Records, mut client: Client) {
     }
 }
 
-/// A run in which the fifth client that reaches a step dies there, if one is to.
+/// A run in which, if `dies_at` is set, the fifth client that reaches this step dies there.
 fn run(records: Records, config: SimConfig, dies_at: Option<CommitStep>) -> (Recordings, World) {
     let seed = config.seed;
     let world = World::new(config.named("rsi").with_servers(&[SERVER_WORDS; SERVERS as usize]));
@@ -127,7 +128,8 @@ fn untorn_records_give_snapshots() {
     }
 }
 
-/// The read timestamp when the list of outcomes has been looked at to its end, and the last commit timestamp.
+/// The read timestamp after the whole list of outcomes has been scanned, and the last commit
+/// timestamp.
 fn settled(world: &World) -> (u64, u64) {
     let server = world.service_endpoint(layout::NodeId(0));
     let mut read = world.peek(ORACLE.read_timestamp());
@@ -141,7 +143,8 @@ fn settled(world: &World) -> (u64, u64) {
     }
 }
 
-/// [ZB17 3.2]: whoever dies during a commit leaves a hole, and perhaps locks; snapshots are such all the same.
+/// [ZB17 3.2]: a compute server that dies during a commit leaves a gap, and perhaps locks;
+/// snapshots remain correct.
 #[test]
 fn the_death_of_a_compute_server_stops_the_read_timestamp_and_breaks_no_snapshot() {
     for &step in CommitStep::ALL {
@@ -156,7 +159,7 @@ fn the_death_of_a_compute_server_stops_the_read_timestamp_and_breaks_no_snapshot
     }
 }
 
-/// In how many worlds the records as printed show what no snapshot has.
+/// The number of worlds in which the records as printed violate snapshot isolation.
 fn violations(tearing: Tearing) -> u64 {
     let is_violated = |&seed: &u64| {
         let config = SimConfig { tearing, ..SimConfig::hostile(seed) };
@@ -166,13 +169,14 @@ fn violations(tearing: Tearing) -> u64 {
     (0..SEEDS).filter(is_violated).count() as u64
 }
 
-/// The new content with the old version: who reads a record while it is installed takes it for that of the snapshot.
+/// The new content with the old version: a reader of a record that is being installed takes it for
+/// the snapshot's version.
 #[test]
 fn records_as_printed_are_torn_where_words_are_read_in_any_order() {
     assert!(violations(Tearing::AnyOrder) > 0);
 }
 
-/// Nothing else is wrong with them.
+/// They have no other fault.
 #[test]
 fn records_as_printed_give_snapshots_where_a_verb_is_one_moment() {
     assert_eq!(violations(Tearing::None), 0);
@@ -199,9 +203,9 @@ fn the_same_code_runs_in_threads_of_a_process() {
     assert!(lists::is_snapshot(&report), "{:?}", report.findings);
 }
 
-/// [ZB17 3.2]: a compute server that fails leaves a hole in the list of outcomes.
+/// [ZB17 3.2]: a compute server that fails leaves a gap in the list of outcomes.
 #[test]
-fn whoever_dies_with_a_commit_timestamp_stops_the_read_timestamp() {
+fn a_death_with_a_commit_timestamp_stops_the_read_timestamp() {
     let config = WorldConfig { server_bytes: vec![1 << 20; usize::from(SERVERS)], seed: 1 };
     let world = LocalWorld::new(&config).expect("little memory");
     let env = world.endpoint();

@@ -1,4 +1,4 @@
-//! Trad-SI is snapshot isolated.
+//! Trad-SI provides snapshot isolation.
 
 use crate::lists::{self, Client, Ended, Operation};
 use baselines::RowKey;
@@ -108,7 +108,7 @@ async fn transactions<E: Env>(env: E, mut client: Client, manager: NodeId) {
     }
 }
 
-/// A run in a simulated world; what it has recorded.
+/// Executes a run in a simulated world; returns its recordings.
 fn simulated(seed: u64, snapshots: Snapshots, dies_at: Option<CommitStep>) -> (Recordings, String) {
     let config = SimConfig { compute_nodes: SERVERS + CLIENTS, ..SimConfig::hostile(seed) };
     let world = World::new(config.named("trad-si").with_servers(&[1024]));
@@ -144,10 +144,11 @@ fn hostile_worlds_see_snapshots() {
         let serializable = report.verdict(check::Level::Serializable);
         write_skews += u64::from(serializable == &check::Verdict::Violated);
     }
-    assert!(write_skews > 0, "runs in which nobody meets prove nothing");
+    assert!(write_skews > 0, "runs without conflicts prove nothing");
 }
 
-/// Nobody takes over what a dead server owned or ran, and nobody sees half of it.
+/// No server takes over the data or transactions of a dead one, and no snapshot includes half of a
+/// commit.
 #[test]
 fn the_death_of_a_manager_breaks_no_snapshot() {
     let mut unknown = 0;
@@ -159,7 +160,7 @@ fn the_death_of_a_manager_breaks_no_snapshot() {
             unknown += report.counts.unknown;
         }
     }
-    assert!(unknown > 0, "whoever waits for a dead manager does not know");
+    assert!(unknown > 0, "clients of a dead manager get unknown outcomes");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! New-orders on sites of a single thread.
+//! New-orders on single-threaded sites.
 
 use baselines::h_store::{Cluster, Machine, SerialOutcome, submit};
 use baselines::tpcc::{SerialNewOrder, Terminal, check};
@@ -79,7 +79,7 @@ fn conditions_hold_after_new_orders_in_hostile_worlds() {
         assert_sound(&machines, placed, &world.identity());
         rolled_back += u64::from(TERMINALS) * TRANSACTIONS - placed;
     }
-    assert!(rolled_back > 0, "one order in a hundred has an item that nobody has");
+    assert!(rolled_back > 0, "one order in a hundred has an unused item");
 }
 
 #[test]

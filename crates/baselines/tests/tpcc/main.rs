@@ -1,4 +1,4 @@
-//! TPC-C on the baselines keeps its conditions.
+//! TPC-C on the baselines keeps its consistency conditions.
 
 mod h_store;
 mod nam_db;

@@ -1,4 +1,4 @@
-//! TPC-C by one-sided verbs, by the protocol as printed.
+//! TPC-C by one-sided verbs, with the protocol as printed.
 
 use baselines::RowKey;
 use baselines::nam_db::{
@@ -21,7 +21,7 @@ const SERVERS: u16 = 2;
 const COMPUTE_SERVERS: u16 = 2;
 const TERMINALS: u16 = 6;
 const TRANSACTIONS: u64 = 100;
-/// Orders that each data server has room for beside those that are loaded.
+/// Number of orders that each data server has room for beside the loaded ones.
 const MORE: u64 = 600;
 const OVERFLOW_WORDS: u64 = 1 << 16;
 const KEPT_NS: u64 = 100_000_000;
@@ -35,7 +35,7 @@ fn config(seed: u64) -> Config {
     Config { scale: Scale::TINY, item_choice, ..Config::new(4) }
 }
 
-/// A database, its servers, and what became of transactions.
+/// A database, its servers, and the counts of transactions.
 struct Run {
     world: World,
     tpcc: OneSided,
@@ -56,7 +56,7 @@ fn add(count: &Cell<u64>) {
     count.set(count.get() + 1);
 }
 
-/// The vector is on the first memory server, records are on the others. A verb is one moment each.
+/// The vector is on the first memory server, records are on the others. Verbs are atomic.
 fn start(seed: u64, placement: Placement) -> Run {
     let tpcc = OneSided::new(config(seed), placement);
     let data: Vec<RegionId> = (1..=SERVERS).map(RegionId).collect();
@@ -80,7 +80,7 @@ fn start(seed: u64, placement: Placement) -> Run {
 }
 
 impl Run {
-    /// Lets all terminals run all their transactions.
+    /// Runs all transactions of all terminals.
     fn play(&self, seed: u64, timestamps: Timestamps) {
         self.tally.running.set(TERMINALS.into());
         for (&region, server) in self.design.data.iter().zip(&self.servers) {
@@ -94,7 +94,8 @@ impl Run {
         }
         for compute in 0..COMPUTE_SERVERS {
             let env = self.world.endpoint(self.world.compute_node(compute));
-            // Slot 0 has the population's number; each second thread reaches one server's indexes by itself.
+            // Slot 0 has the population's number; every second thread accesses one server's indexes
+            // directly.
             let home = ComputeServer::new(if compute == 0 { LOADED } else { 0 });
             let index = self.servers[usize::from(compute)].index.clone();
             let home = Arc::new(home.beside(compute.into(), index));
@@ -131,7 +132,7 @@ impl Run {
         records.expect("the servers are alive")
     }
 
-    /// The conditions hold, and the indexes have what the tables have.
+    /// The consistency conditions hold, and the indexes match the tables.
     fn assert_sound(&self, seed: u64) {
         let records = self.records();
         let find = |range: Range| {
@@ -198,7 +199,8 @@ async fn transactions(
     }
 }
 
-/// With the placement of locality, and with that of hashed keys; with the vector as it is, and with its optimizations.
+/// With the placement for locality and with hashed keys; with the basic vector and with its
+/// optimizations.
 #[test]
 fn conditions_hold_after_transactions_in_untorn_worlds() {
     let mut rolled_back = 0;
@@ -210,8 +212,12 @@ fn conditions_hold_after_transactions_in_untorn_worlds() {
         run.play(seed, timestamps);
         run.assert_sound(seed);
         let (placed, aborted) = (run.tally.placed.get(), run.tally.aborted.get());
-        assert!(placed > 150 && aborted > 0, "{}: nobody met", run.world.identity());
+        assert!(
+            placed > 150 && aborted > 0,
+            "{}: no transactions conflicted",
+            run.world.identity()
+        );
         rolled_back += run.tally.rolled_back.get();
     }
-    assert!(rolled_back > 0, "one order in a hundred has an item that nobody has");
+    assert!(rolled_back > 0, "one order in a hundred has an unused item");
 }

@@ -26,7 +26,7 @@ fn find(servers: &[Arc<Server>], range: Range) -> Vec<(u64, Vec<u8>)> {
     rows.into_iter().map(|(number, content)| (number, content.to_vec())).collect()
 }
 
-/// What became of the terminals' transactions.
+/// Counts of the terminals' transactions.
 #[derive(Default)]
 struct Tally {
     placed: Cell<u64>,
@@ -39,7 +39,7 @@ fn add(count: &Cell<u64>) {
 }
 
 impl Tally {
-    /// Returns whether the transaction is to be tried again.
+    /// Returns whether the transaction should be retried.
     fn take(&self, input: &Input, outcome: &TransactionOutcome) -> bool {
         match outcome {
             TransactionOutcome::Committed(_) if matches!(input, Input::NewOrder(_)) => {
@@ -111,8 +111,12 @@ fn conditions_hold_after_transactions_in_hostile_worlds() {
         assert_eq!(world.run_until_idle(), 0, "{}", world.identity());
         let (problems, placed) = check::check(&config(), &|range| find(&servers, range));
         assert_eq!((&problems[..], placed), (&[][..], tally.placed.get()), "{}", world.identity());
-        assert!(placed > 150 && tally.aborted.get() > 0, "{}: nobody met", world.identity());
+        assert!(
+            placed > 150 && tally.aborted.get() > 0,
+            "{}: no transactions conflicted",
+            world.identity()
+        );
         rolled_back += tally.rolled_back.get();
     }
-    assert!(rolled_back > 0, "one order in a hundred has an item that nobody has");
+    assert!(rolled_back > 0, "one order in a hundred has an unused item");
 }

@@ -1,4 +1,5 @@
-//! Buying keeps the books: what was sold of a product is what its stock lacks, but for whole refills.
+//! Purchases keep the stocks right: a product's stock lacks exactly the sold quantity, except for
+//! whole refills.
 
 use baselines::rsi::{self, Ended, Records, timestamp_thread};
 use baselines::tpcw::rsi::Places;
@@ -16,17 +17,16 @@ const SEEDS: u64 = 12;
 const SERVERS: u16 = 3;
 const CLIENTS: u16 = 5;
 const ORDERS: u64 = 40;
-/// So few that clients meet.
+/// So few that clients conflict.
 const PRODUCTS_PER_SERVER: u64 = 5;
 
-/// What clients have bought.
 type Bought = Rc<RefCell<Vec<Input>>>;
 
 fn source(seed: u64, client: u16) -> Source {
     Source::new(seed, client.into(), SERVERS.into(), PRODUCTS_PER_SERVER)
 }
 
-/// Compares stocks with what was bought.
+/// Compares the stocks with the purchases.
 fn assert_kept(bought: &[Input], stock: impl Fn(u64) -> u64, run: &str) {
     assert!(bought.len() >= 20, "{run}: only {} orders", bought.len());
     let sells = |input: &Input, product: u64| {

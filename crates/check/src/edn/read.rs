@@ -6,7 +6,7 @@ use crate::history::{Ended, Event, History, HistoryBuilder, KeyId, Outcome, Step
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Reads a history, or says in one sentence why the text is none.
+/// Reads a history; the error says in one sentence why the text is not one.
 pub fn read_edn(text: &[u8]) -> Result<History, ParseError> {
     let mut reader = Reader {
         scanner: Scanner::new(text),
@@ -19,14 +19,14 @@ pub fn read_edn(text: &[u8]) -> Result<History, ParseError> {
     Ok(reader.builder.finish())
 }
 
-/// What a map of the history says.
+/// The type of a map of the history.
 #[derive(Clone, Copy)]
 enum Type {
     Invoke,
     Ended(Outcome),
 }
 
-/// The entries of a map that matter.
+/// The relevant entries of a map.
 #[derive(Default)]
 struct Entries {
     r#type: Option<Type>,
@@ -38,7 +38,7 @@ struct Entries {
 
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 enum Process {
-    /// Not recorded: such transactions are in no session.
+    /// Not recorded: such transactions belong to no session.
     #[default]
     Missing,
     Number(i64),
@@ -46,7 +46,7 @@ enum Process {
     Other,
 }
 
-/// The operations of one map, in buffers that are used again.
+/// The operations of one map, in reused buffers.
 #[derive(Default)]
 struct Body {
     steps: Vec<RawStep>,
@@ -84,7 +84,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Maps one after another, or in one vector or list.
+    /// Reads maps one after another, or in one vector or list.
     fn file(&mut self) -> Result<(), ParseError> {
         self.scanner.skip_space()?;
         let closing = match self.scanner.peek() {
@@ -110,7 +110,7 @@ impl Reader<'_> {
         self.scanner.skip_space()?;
         match self.scanner.peek() {
             None => Ok(()),
-            Some(_) => self.scanner.error("the history has ended before, and here is more"),
+            Some(_) => self.scanner.error("there is text after the end of the history"),
         }
     }
 
@@ -120,7 +120,7 @@ impl Reader<'_> {
         if !self.scanner.take(b'{') {
             return self
                 .scanner
-                .error("a map such as {:type :ok, :value [...], :process 1} must stand here");
+                .error("a map such as {:type :ok, :value [...], :process 1} belongs here");
         }
         let entries = self.entries(start)?;
         if entries.process == Process::Other {
@@ -151,7 +151,7 @@ impl Reader<'_> {
             }
             let name = self.scanner.token();
             if name.is_empty() {
-                // A string or a collection as a name is none of ours.
+                // A string or a collection as a name is not one of the relevant entries.
                 self.scanner.skip_form()?;
             }
             self.scanner.skip_space()?;
@@ -201,7 +201,7 @@ impl Reader<'_> {
         Ok(Process::Other)
     }
 
-    /// Reads the operations of a map, now that all of it is known.
+    /// Reads the operations of a map, after the whole map has been scanned.
     fn body_at(&mut self, entries: &Entries, body: &mut Body) -> Result<(), ParseError> {
         body.steps.clear();
         body.elements.clear();
@@ -215,7 +215,7 @@ impl Reader<'_> {
             self.versions(&mut body.versions)?;
             if body.versions.len() != body.steps.len() {
                 return Err(place.error(format!(
-                    "{} versions stand beside {} operations; give each one, or nil",
+                    "there are {} versions for {} operations; give one for each, or nil",
                     body.versions.len(),
                     body.steps.len()
                 )));
@@ -260,7 +260,7 @@ impl Reader<'_> {
         };
         self.scanner.skip_space()?;
         if !self.scanner.take(b']') {
-            return self.scanner.error("an operation has three parts: what it does, key, value");
+            return self.scanner.error("an operation has three parts: its kind, key, value");
         }
         body.steps.push(RawStep { key, does, place });
         Ok(())
@@ -299,7 +299,7 @@ impl Reader<'_> {
         if !self.scanner.take(b'[') && !self.scanner.take(b'(') {
             return match self.scanner.token() {
                 b"nil" => Ok(Does::ReadNil),
-                _ => Err(place.error("a read gives nil, an integer, or a vector of integers")),
+                _ => Err(place.error("a read returns nil, an integer, or a vector of integers")),
             };
         }
         let first = elements.len();
@@ -337,7 +337,7 @@ impl Reader<'_> {
         match self.open.insert(entries.process, begun) {
             None => Ok(()),
             Some(before) => Err(start.error(format!(
-                "this process begins a transaction, and has not ended the one of line {}",
+                "this process begins a transaction before the one of line {} has ended",
                 before.line
             ))),
         }
@@ -351,7 +351,8 @@ impl Reader<'_> {
         body: Body,
     ) -> Result<(), ParseError> {
         let begun = self.open.remove(&entries.process);
-        // An end that repeats no operations is that of those it began with, and tells no reads.
+        // If an end repeats no operations, the operations are those of the beginning, and its reads
+        // are unknown.
         match &begun {
             Some(begun) if body.steps.is_empty() => {
                 add(&mut self.builder, outcome, &begun.body, false)?;
@@ -369,7 +370,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// What never ended may have taken effect.
+    /// A transaction without an end may have taken effect.
     fn leave_open(&mut self) -> Result<(), ParseError> {
         for (process, begun) in std::mem::take(&mut self.open) {
             add(&mut self.builder, Outcome::Unknown, &begun.body, false)?;

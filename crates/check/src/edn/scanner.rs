@@ -1,4 +1,4 @@
-//! Walks over EDN text, form by form, and knows where it is.
+//! Scans EDN text form by form, and tracks the position.
 
 use crate::error::ParseError;
 
@@ -20,7 +20,7 @@ impl Place {
     }
 }
 
-/// Deepest nesting of a form that is passed over.
+/// The deepest nesting of a skipped form.
 const DEPTH_MAX: usize = 256;
 
 pub(super) struct Scanner<'a> {
@@ -62,7 +62,7 @@ impl<'a> Scanner<'a> {
         self.place.offset += 1;
     }
 
-    /// Passes over spaces, commas, comments, and forms behind `#_`.
+    /// Skips spaces, commas, comments, and forms after `#_`.
     pub(super) fn skip_space(&mut self) -> Result<(), ParseError> {
         let mut discarded = 0;
         loop {
@@ -109,7 +109,7 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// The bytes up to the next delimiter; none if a delimiter is next.
+    /// The bytes up to the next delimiter; empty if a delimiter is next.
     pub(super) fn token(&mut self) -> &'a [u8] {
         let rest = &self.text[self.place.offset..];
         let length = rest.iter().position(|&byte| is_delimiter(byte)).unwrap_or(rest.len());
@@ -117,7 +117,7 @@ impl<'a> Scanner<'a> {
         &rest[..length]
     }
 
-    /// A string with its quotes, as it stands.
+    /// A string with its quotes, unparsed.
     pub(super) fn string(&mut self) -> Result<&'a [u8], ParseError> {
         let start = self.place;
         self.advance();
@@ -136,7 +136,7 @@ impl<'a> Scanner<'a> {
         Ok(&self.text[start.offset..self.place.offset])
     }
 
-    /// The integer that is next, or `None`, and then nothing is taken.
+    /// Takes the next integer; `None`, and nothing taken, if something else is next.
     pub(super) fn integer(&mut self) -> Option<i64> {
         let rest = &self.text[self.place.offset..];
         let (is_negative, start) = match rest.first()? {
@@ -149,7 +149,7 @@ impl<'a> Scanner<'a> {
         for &digit in &rest[start..start + digits] {
             let digit = i64::from(digit - b'0');
             number = number.checked_mul(10)?;
-            // Counted downwards, the smallest number has its place too.
+            // Subtracting keeps the smallest number representable.
             number = number.checked_sub(digit)?;
         }
         let mut end = start + digits;
@@ -163,13 +163,13 @@ impl<'a> Scanner<'a> {
         if is_negative { Some(number) } else { number.checked_neg() }
     }
 
-    /// Passes over the next form, whatever it is.
+    /// Skips the next form of any kind.
     pub(super) fn skip_form(&mut self) -> Result<(), ParseError> {
         self.skip_space()?;
         self.skip_form_here()
     }
 
-    /// Passes over a form; brackets are matched, and nothing is demanded of what is inside.
+    /// Skips a form: matches brackets, and ignores their content.
     fn skip_form_here(&mut self) -> Result<(), ParseError> {
         let start = self.place;
         let mut open = Vec::new();
@@ -182,7 +182,8 @@ impl<'a> Scanner<'a> {
                 Some(byte @ (b'(' | b'[' | b'{')) => {
                     open.push(byte);
                     if open.len() > DEPTH_MAX {
-                        return self.error(format!("more than {DEPTH_MAX} forms in each other"));
+                        return self
+                            .error(format!("forms are nested more than {DEPTH_MAX} levels deep"));
                     }
                     self.advance();
                 }
@@ -197,7 +198,8 @@ impl<'a> Scanner<'a> {
                     self.advance();
                     continue;
                 }
-                // A tag belongs to the form behind it; `#{` and `#_` need no more care than their forms.
+                // A tag belongs to the form after it; `#{` and `#_` need no treatment beyond that
+                // of their forms.
                 Some(b'#') => {
                     self.advance();
                     if !matches!(self.peek(), Some(b'{' | b'(' | b'"')) {
@@ -205,14 +207,14 @@ impl<'a> Scanner<'a> {
                     }
                     continue;
                 }
-                // A character such as \[ is no bracket.
+                // A character such as \[ is not a bracket.
                 Some(b'\\') => {
                     self.advance();
                     self.advance();
                     self.token();
                 }
                 Some(_) if self.token().is_empty() => {
-                    return self.error("this is no EDN");
+                    return self.error("this is not EDN");
                 }
                 Some(_) => {}
             }
@@ -287,7 +289,7 @@ mod tests {
         assert_eq!(rest_after_form("\n [1"), Err("line 2, column 2: this form has no end".into()));
         assert_eq!(rest_after_form("[1)"), Err("line 1, column 3: `)` closes nothing".into()));
         assert_eq!(rest_after_form("\"a"), Err("line 1, column 1: this string has no end".into()));
-        // Something is escaped that is not there any more.
+        // The text ends inside an escape.
         assert_eq!(rest_after_form("\"\\"), Err("line 1, column 1: this string has no end".into()));
         assert_eq!(rest_after_form("\\"), Ok(""));
         let deep = "[".repeat(300);

@@ -1,9 +1,9 @@
-//! Writes a history as EDN, one event to a line, in the order of time.
+//! Writes a history as EDN, one event per line, in the order of time.
 
 use crate::history::{Action, History, NEVER, Operation, Outcome, Transaction, TransactionId};
 use std::io::{self, Write};
 
-/// Writes the history; [`super::read_edn`] reads the same again.
+/// Writes the history; [`super::read_edn`] reads the same history back.
 pub fn write_edn(history: &History, output: &mut dyn Write) -> io::Result<()> {
     let mut line = Vec::new();
     for (index, event) in events(history).into_iter().enumerate() {
@@ -20,7 +20,8 @@ struct Happening {
     is_end: bool,
 }
 
-/// Beginnings and ends in their order. An end that must be told, but has no place, comes last.
+/// Beginnings and ends in their order. An end that must be written, but has no recorded position,
+/// comes last.
 fn events(history: &History) -> Vec<Happening> {
     let mut placed = Vec::with_capacity(2 * history.transactions().len());
     for id in history.ids() {
@@ -32,7 +33,7 @@ fn events(history: &History) -> Vec<Happening> {
             placed.push((completed, Happening { id, is_end: true }));
         }
     }
-    // Stable, so that ends without a place stay in the order of their sessions.
+    // The sort is stable, so that ends without a position stay in the order of their sessions.
     placed.sort_by_key(|&(position, _)| position);
     placed.into_iter().map(|(_, event)| event).collect()
 }

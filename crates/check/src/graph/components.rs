@@ -1,20 +1,21 @@
-//! Strongly connected components by Tarjan's algorithm, without recursion: linear in nodes and edges.
+//! Strongly connected components by Tarjan's algorithm, without recursion: linear in nodes and
+//! edges.
 
 use super::view::View;
 
 /// The component of a node that is on no cycle.
 const ALONE: u32 = u32::MAX;
-/// Of a node not yet visited.
+/// The value of a node that is not yet visited.
 const UNSEEN: u32 = 0;
 
-/// Which nodes lie on cycles with each other.
+/// The strongly connected components: which nodes lie on cycles with each other.
 pub(crate) struct Components {
     of_node: Vec<u32>,
     count: u32,
 }
 
 impl Components {
-    /// Finds them.
+    /// Finds the components of a view.
     pub(crate) fn new(view: &View<'_>) -> Self {
         let nodes = view.node_count();
         let mut finder = Finder {
@@ -52,9 +53,9 @@ struct Finder<'a> {
     numbers: Vec<u32>,
     lows: Vec<u32>,
     is_waiting: Vec<bool>,
-    /// Visited, and not yet in a component.
+    /// Visited nodes that are not yet in a component.
     waiting: Vec<u32>,
-    /// From the first node to the one at hand, with the place of the next edge of each.
+    /// The nodes from the first one to the current one, with the position of the next edge of each.
     path: Vec<(u32, usize)>,
     next_number: u32,
     found: Components,

@@ -1,9 +1,9 @@
-//! Which anomalies the cycles of a history are, and the shortest cycle of each.
+//! Classifies the cycles of a history as anomalies, and finds the shortest cycle of each.
 //!
-//! For each kind of anomaly there is a pass: the edges that its cycles are made of, and the edge that one
-//! of them must have. Every such edge inside a component is tried, and the shortest way back along it
-//! found, until a budget of steps is used up: in a history with cycles everywhere the search would
-//! otherwise go on for long after it has found what it came for.
+//! Each kind of anomaly has a pass: the edges that its cycles consist of, and the edge that one of
+//! them must have. The pass tries every such edge inside a component and searches for the shortest
+//! way back, until a budget of steps is used up: in a history with cycles everywhere the search
+//! would otherwise continue long after it has found a witness.
 
 use super::edges::{Edge, Edges};
 use super::shortest::Search;
@@ -12,9 +12,9 @@ use super::{Components, Relation, Relations};
 use crate::anomaly::{Anomaly, Order, Shape};
 use std::collections::BTreeMap;
 
-/// Edges that the passes of one history may look at.
+/// The number of edges that the passes of one history may visit.
 const BUDGET: u64 = 40_000_000;
-/// Longest cycle at first; every one found makes it shorter.
+/// The initial bound on the length of a cycle; every cycle found lowers it.
 const LENGTH_MAX: u32 = u32::MAX - 1;
 
 /// One dependency of a cycle: an edge, or an edge into a hub and one out of it.
@@ -24,13 +24,13 @@ pub(crate) struct Dependency {
     pub to: u32,
     pub relation: Relation,
     pub key: u32,
-    /// The version that `from` wrote or read, if it is data.
+    /// The version that `from` wrote or read, for data dependencies.
     pub version: u32,
     /// The version that `to` wrote, if it did.
     pub next: u32,
 }
 
-/// The dependencies of a cycle, each beginning where the one before ends.
+/// The dependencies of a cycle, each beginning where the previous one ends.
 pub(crate) type Cycle = Vec<Dependency>;
 
 /// The relations that an order adds to those of the data.
@@ -42,7 +42,7 @@ fn of_order(order: Order) -> Relations {
     }
 }
 
-/// All relations that count under an order.
+/// All relations under an order.
 pub(crate) fn relations(order: Order) -> Relations {
     Relations::WRITES.and(Relations::READS).and(Relations::ANTI).and(of_order(order))
 }
@@ -53,18 +53,18 @@ pub(crate) fn weakest_cyclic(edges: &Edges, form: Form) -> Option<Order> {
         let view = View::new(edges, form, relations(*order));
         Components::new(&view).has_cycle()
     };
-    // Mostly there is none, and the strongest order shows it at once.
+    // Most histories have none, which the strongest order shows at once.
     if !is_cyclic(&Order::RealTime) {
         return None;
     }
     Some([Order::Data, Order::Session].into_iter().find(is_cyclic).unwrap_or(Order::RealTime))
 }
 
-/// What a pass looks for.
+/// The cycles that a pass searches for.
 struct Pass {
     shape: Shape,
     form: Form,
-    /// The relation of the edge it starts from.
+    /// The relation of the edge that it starts from.
     start: Relation,
     /// The relations of the way back, beside the order's.
     back: Relations,
@@ -104,8 +104,8 @@ const SERIAL_PASS: Pass = Pass {
     back: Relations::WRITES.and(Relations::READS).and(Relations::ANTI),
 };
 
-/// The shortest cycle of each anomaly. The orders are the weakest that have cycles; beyond them every
-/// history that has one has others.
+/// The shortest cycle of each anomaly, under the weakest orders that have cycles: under stronger
+/// orders every history with a cycle has more of them.
 pub(crate) fn find(
     edges: &Edges,
     snapshot: Option<Order>,
@@ -145,8 +145,8 @@ impl Pass {
             let cycle = simple(dependencies(edges, &way), self.form);
             let anomaly = classify(&cycle);
             if anomaly.shape == self.shape {
-                // The next one of this kind must be shorter by one dependency at least; the start is not
-                // part of the way back.
+                // The next cycle of this kind must be at least one dependency shorter; the starting
+                // edge is not part of the way back.
                 length_max = (cycle.len() as u32).saturating_sub(2);
             }
             let shortest = found.entry(anomaly).or_insert_with(|| cycle.clone());
@@ -160,7 +160,7 @@ impl Pass {
     }
 }
 
-/// Joins the halves at hubs.
+/// Joins the two edges at each hub into one dependency.
 fn dependencies(edges: &Edges, cycle: &[u32]) -> Cycle {
     let edge = |number: &u32| edges.all[*number as usize];
     // The walk may begin inside a hub.
@@ -180,21 +180,21 @@ fn dependencies(edges: &Edges, cycle: &[u32]) -> Cycle {
     joined
 }
 
-/// Cuts a walk that visits a transaction twice, by snapshot and by commit, down to a cycle.
+/// Shortens a walk that visits a transaction twice, by snapshot and by commit, to a simple cycle.
 fn simple(mut cycle: Cycle, form: Form) -> Cycle {
     while form == Form::Split
         && let Some((start, end)) = visited_twice(&cycle)
     {
         let inner: Cycle = cycle[start..end].to_vec();
         let outer: Cycle = [&cycle[..start], &cycle[end..]].concat();
-        // One of the two has rw beside rw where they were cut; the other is shorter, and of the kind
-        // looked for.
+        // One of the two parts has adjacent rw edges at the cut; the other one is shorter, and of
+        // the wanted kind.
         cycle = if has_adjacent(&inner) { outer } else { inner };
     }
     cycle
 }
 
-/// The places of two dependencies that begin with the same transaction.
+/// The positions of two dependencies that begin with the same transaction.
 fn visited_twice(cycle: &[Dependency]) -> Option<(usize, usize)> {
     let mut places = BTreeMap::new();
     let mut visits = cycle.iter().enumerate();
@@ -208,7 +208,7 @@ fn has_adjacent(cycle: &[Dependency]) -> bool {
             .any(|place| is_anti(&cycle[place]) && is_anti(&cycle[(place + 1) % cycle.len()]))
 }
 
-/// The anomaly that a cycle is [Adya 1999; Kingsbury and Alvaro 2020].
+/// The anomaly of a cycle [Adya 1999; Kingsbury and Alvaro 2020].
 fn classify(cycle: &[Dependency]) -> Anomaly {
     let has = |relation| cycle.iter().any(|dependency| dependency.relation == relation);
     let is_anti = |dependency: &&Dependency| dependency.relation == Relation::ReadWrite;

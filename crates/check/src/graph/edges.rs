@@ -1,9 +1,9 @@
 //! Every dependency between transactions that took effect, with its reason.
 //!
-//! The graph has two kinds of nodes: transactions, and *hubs*. A hub stands for "all of these come before
-//! all of those", which would be an edge for each pair: the order of real time, the order of a session,
-//! and the readers of a version that several writes overwrote in an unknown order. An edge into a hub
-//! and one out of it are one dependency.
+//! The graph has two kinds of nodes: transactions, and *hubs*. A hub represents "all of these come
+//! before all of those", which would otherwise need an edge per pair: the order of real time, the
+//! order of a session, and the readers of a version that several writes overwrote in an unknown
+//! order. An edge into a hub and one out of it form one dependency.
 
 use super::Relation;
 use crate::history::{NEVER, Outcome};
@@ -15,11 +15,12 @@ pub(crate) struct Edge {
     pub from: u32,
     pub to: u32,
     pub relation: Relation,
-    /// The version that `from` wrote or read; [`NONE`] if it is of no matter, or told by another half.
+    /// The version that `from` wrote or read; [`NONE`] if it is irrelevant, or if the other half
+    /// has it.
     pub version: u32,
     /// The version that `to` wrote, likewise.
     pub next: u32,
-    /// The key, for data.
+    /// The key, for data dependencies.
     pub key: u32,
 }
 
@@ -28,7 +29,7 @@ pub(crate) struct Edges {
     pub all: Vec<Edge>,
     /// Nodes below this are transactions.
     pub transaction_count: u32,
-    /// Transactions and hubs.
+    /// Number of transactions and hubs.
     pub node_count: u32,
 }
 
@@ -64,7 +65,7 @@ impl Edges {
 
     fn add_data(&mut self, versions: &Versions<'_>) {
         let writer = |version: u32| versions.write(version).transaction;
-        // For each key, the hub before the blocks behind its first, if there are several.
+        // For each key, the hub before the blocks after its first, if there are several.
         let mut hubs = vec![NONE; versions.history().key_count()];
         for (key, hub) in hubs.iter_mut().enumerate() {
             let blocks = versions.blocks(key);
@@ -110,8 +111,9 @@ impl Edges {
         }
     }
 
-    /// One hub behind each transaction that its session saw commit. What ended unknown may take effect
-    /// at any later time, so it comes after others of its session, and before none.
+    /// One hub after each transaction whose session saw its commit. A transaction with an unknown
+    /// outcome may take effect at any later time, so it comes after others of its session, and
+    /// before none.
     fn add_sessions(&mut self, versions: &Versions<'_>) {
         let history = versions.history();
         let mut last_hubs = vec![NONE; history.sessions().len()];
@@ -138,7 +140,8 @@ impl Edges {
     /// One hub for each run of ends without a beginning between them.
     fn add_real_time(&mut self, versions: &Versions<'_>) {
         let history = versions.history();
-        // Which transaction begins or ends at each place: its number twice, and one more for an end.
+        // The transaction that begins or ends at each position: twice its number, plus one for an
+        // end.
         let mut events = vec![NONE; history.event_count() + 1];
         for id in history.ids().filter(|&id| versions.took_effect(id)) {
             let transaction = history.transaction(id);

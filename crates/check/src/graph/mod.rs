@@ -1,8 +1,8 @@
-//! The graph of who must come before whom, and the search for cycles in it.
+//! The graph of dependencies between transactions, and the search for cycles in it.
 //!
 //! ```text
 //! edges.rs        every dependency, with its reason, in flat arrays
-//! view.rs         the graph that a level of isolation looks at: which edges, and how they join
+//! view.rs         the graph of a level of isolation: which edges it has, and how they join
 //! components.rs   strongly connected components: whether there are cycles, and where
 //! shortest.rs     the shortest way back along an edge
 //! cycle.rs        which anomalies the cycles are
@@ -16,24 +16,24 @@ pub(crate) mod view;
 
 pub(crate) use components::Components;
 
-/// Why one transaction comes before another.
+/// The reason why one transaction comes before another.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[repr(u8)]
 pub enum Relation {
-    /// Both wrote a key, the second behind the first (ww).
+    /// Both wrote a key, the second after the first (ww).
     WriteWrite,
-    /// The second read what the first wrote (wr).
+    /// The second read the first one's write (wr).
     WriteRead,
-    /// The first read what the second overwrote (rw, anti-dependency).
+    /// The first read a version that the second overwrote (rw, anti-dependency).
     ReadWrite,
-    /// Both are of one session, which ran the first before the second.
+    /// Both belong to one session, which ran the first before the second.
     Session,
     /// The first had ended before the second began.
     RealTime,
 }
 
 impl Relation {
-    /// Its name on the edges of a graph.
+    /// Its name in the drawings of a graph.
     pub fn name(self) -> &'static str {
         match self {
             Self::WriteWrite => "ww",
@@ -45,7 +45,6 @@ impl Relation {
     }
 }
 
-/// A set of relations.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Relations(u8);
 

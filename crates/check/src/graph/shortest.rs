@@ -1,4 +1,4 @@
-//! The shortest way from one node to another inside a component.
+//! The shortest path from one node to another inside a component.
 
 use super::view::{OWN, View};
 use super::{Components, Relations};
@@ -8,13 +8,13 @@ use std::collections::VecDeque;
 pub(super) struct Search<'a> {
     view: &'a View<'a>,
     components: &'a Components,
-    /// The search that has reached each node, and from which place of which node.
+    /// The number of the search that has reached each node, and the position and node from which.
     reached: Vec<u32>,
     distances: Vec<u32>,
     from: Vec<(u32, u32)>,
     search: u32,
     queue: VecDeque<u32>,
-    /// Edges that may still be looked at in all searches together.
+    /// Edges that all searches together may still visit.
     pub budget: u64,
 }
 
@@ -33,7 +33,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The edges of the shortest way by these relations, if there is one of at most `length_max`
+    /// The edges of the shortest path by these relations, if one has at most `length_max`
     /// dependencies. A hub and a transaction's own step cost nothing.
     pub(super) fn way(
         &mut self,

@@ -1,18 +1,18 @@
-//! The graph that a level of isolation looks at.
+//! The graph of a level of isolation.
 //!
-//! A serial order has one place for each transaction. Snapshot isolation has two: the snapshot that it
-//! reads from, and the commit that its writes become visible with [Cerone and Gotsman 2016]. In the split
-//! view a transaction is two nodes:
+//! A serial order has one position per transaction. Snapshot isolation has two: the snapshot that
+//! the transaction reads from, and the commit that makes its writes visible [Cerone and Gotsman
+//! 2016]. In the split view a transaction is two nodes:
 //!
 //! ```text
 //! snapshot(T) -> commit(T)     of the same transaction
-//! commit(A) -> snapshot(B)     ww, wr, sessions, real time: B's snapshot holds A's writes
-//! snapshot(A) -> commit(B)     rw: A's snapshot does not hold B's write
+//! commit(A) -> snapshot(B)     ww, wr, sessions, real time: B's snapshot includes A's writes
+//! snapshot(A) -> commit(B)     rw: A's snapshot does not include B's write
 //! ```
 //!
-//! A cycle goes on from a commit by one of the middle kind only, so no two rw edges follow each other in
-//! it; and every cycle of transactions without such a pair is one here. The graph without cycles is an
-//! order of snapshots and commits as the definition asks for.
+//! After a commit a cycle continues only by an edge of the middle kind, so it has no two adjacent
+//! rw edges; and every cycle of transactions without such a pair is a cycle here. A graph without
+//! cycles therefore has an order of snapshots and commits as the definition requires.
 
 use super::edges::{Edge, Edges};
 use super::{Relation, Relations};
@@ -20,16 +20,16 @@ use super::{Relation, Relations};
 /// The step from a transaction's snapshot to its commit.
 pub(crate) const OWN: u32 = u32::MAX;
 
-/// How transactions become nodes.
+/// The mapping from transactions to nodes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Form {
-    /// One node each.
+    /// One node per transaction.
     Merged,
-    /// Snapshot and commit.
+    /// Two nodes per transaction: snapshot and commit.
     Split,
 }
 
-/// A graph of some of the edges, with the edges of each node side by side.
+/// A graph of some of the edges, with the edges of each node adjacent in memory.
 pub(crate) struct View<'e> {
     pub edges: &'e Edges,
     pub form: Form,
@@ -84,7 +84,7 @@ impl<'e> View<'e> {
         }
     }
 
-    /// Where the edges out of a node stand.
+    /// The position of the edges out of a node.
     pub(crate) fn range(&self, node: u32) -> std::ops::Range<usize> {
         self.starts[node as usize] as usize..self.starts[node as usize + 1] as usize
     }
@@ -107,7 +107,7 @@ impl<'e> View<'e> {
         head(self.edges, self.form, edge)
     }
 
-    /// The transaction of a node, and whether the node is its commit; none for hubs.
+    /// The transaction of a node, and whether the node is its commit; `None` for hubs.
     pub(crate) fn transaction(&self, node: u32) -> Option<(u32, bool)> {
         match self.form {
             Form::Merged if self.edges.is_hub(node) => None,

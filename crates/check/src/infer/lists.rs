@@ -1,11 +1,11 @@
-//! What transactions read from lists. A read shows every version before the one it reads, in order.
+//! The reads of lists. A read shows every version before the one it reads, in order.
 
 use super::slips::{BadRead, Slips};
 use super::writes::Writes;
 use super::{INITIAL, NONE, Read};
 use crate::history::{Action, History, KeyId, ListRead, Outcome, TransactionId};
 
-/// Calls `note` with each version that a committed transaction has seen.
+/// Calls `note` with each version that a committed transaction has read.
 pub(super) fn for_each_seen(history: &History, writes: &Writes, note: &mut dyn FnMut(u32)) {
     for key in 0..history.key_count() {
         writes
@@ -27,7 +27,7 @@ pub(super) fn for_each_seen(history: &History, writes: &Writes, note: &mut dyn F
     }
 }
 
-/// Every read from outside, and what is wrong with reads.
+/// Every external read, and the anomalies of single reads.
 pub(super) fn reads<'h>(history: &'h History, writes: &Writes, slips: &mut Slips<'h>) -> Vec<Read> {
     let mut examiner = Examiner {
         history,
@@ -45,7 +45,7 @@ pub(super) fn reads<'h>(history: &'h History, writes: &Writes, slips: &mut Slips
     examiner.reads
 }
 
-/// Where the longest list of a key has what no list should have: places from 0.
+/// The positions in a key's longest list, from 0, at which it has an anomaly.
 #[derive(Clone, Copy)]
 struct Flaws {
     garbage: usize,
@@ -72,21 +72,21 @@ impl Flaws {
     }
 }
 
-/// What the transaction at hand has done to a key.
+/// The effects of the current transaction on a key.
 #[derive(Clone, Copy, Default)]
 struct State {
     /// The transaction, counted from 1.
     transaction: u32,
     /// Its last read of the key.
     read: Option<Seen>,
-    /// Its appends since.
+    /// Its appends since then.
     appended: u32,
     has_appended: bool,
-    /// Where the read from outside stands in the list of all, plus one.
+    /// The position of the external read in the list of all, plus one.
     outside: u32,
 }
 
-/// A list read, empty ones included.
+/// A list read, empty lists included.
 type Seen = Option<ListRead>;
 
 struct Examiner<'a, 'h> {
@@ -148,7 +148,7 @@ impl<'h> Examiner<'_, 'h> {
             let base = before.map(|before| self.list(key, before));
             let expected = expectation(base, &own);
             let read = BadRead { reader: id, key, value: 0 };
-            self.slips.add_internal(read, &expected, &told(list));
+            self.slips.add_internal(read, &expected, &list_text(list));
         } else if before.is_none() {
             self.outside(id, key, seen, own.len(), has_appended);
         }
@@ -161,7 +161,7 @@ impl<'h> Examiner<'_, 'h> {
         seen.map_or(&[], |read| self.history.list(key, read))
     }
 
-    /// What the transaction has appended to the key last, before this place.
+    /// The last elements that the transaction has appended to the key before this operation.
     fn own_appends(&self, id: TransactionId, key: KeyId, place: usize, appended: u32) -> Vec<i64> {
         let mut own = Vec::new();
         if appended > 0 {
@@ -173,7 +173,7 @@ impl<'h> Examiner<'_, 'h> {
         own
     }
 
-    /// Whether the second list is the first with the own appends behind it.
+    /// Whether the second list is the first one followed by the transaction's own appends.
     fn is_extended(&self, key: KeyId, before: Seen, seen: Seen, own: &[i64]) -> bool {
         let (base, list) = (self.list(key, before), self.list(key, seen));
         if list.len() != base.len() + own.len() {
@@ -184,7 +184,8 @@ impl<'h> Examiner<'_, 'h> {
         (is_shared(before) && is_shared(seen) || list.starts_with(base)) && list.ends_with(own)
     }
 
-    /// Notes what the snapshot had: the list without the transaction's own appends at its end.
+    /// Records the list of the snapshot: the list read, without the transaction's own appends at
+    /// its end.
     fn outside(&mut self, id: TransactionId, key: KeyId, seen: Seen, own: usize, is_update: bool) {
         let list = self.list(key, seen);
         let list = &list[..list.len() - own];
@@ -257,7 +258,7 @@ impl<'h> Examiner<'_, 'h> {
     }
 }
 
-/// Somebody who read the longest list of a key past this place.
+/// A transaction that read the longest list of a key beyond this position.
 fn reader_beyond(history: &History, key: KeyId, at: usize) -> TransactionId {
     let has_read = |id: &TransactionId| {
         history.operations(*id).iter().any(|operation| match operation.action {
@@ -267,17 +268,17 @@ fn reader_beyond(history: &History, key: KeyId, at: usize) -> TransactionId {
             _ => false,
         })
     };
-    history.ids().find(has_read).expect("a longest list was read by somebody")
+    history.ids().find(has_read).expect("some transaction read the longest list")
 }
 
 fn expectation(base: Option<&[i64]>, own: &[i64]) -> String {
     match base {
-        Some(base) => told(&[base, own].concat()),
-        None => format!("a list that ends with {}", told(own)),
+        Some(base) => list_text(&[base, own].concat()),
+        None => format!("a list that ends with {}", list_text(own)),
     }
 }
 
-/// The end of a list, as much of it as can be read.
-fn told(list: &[i64]) -> String {
+/// The end of a list, in a readable length.
+fn list_text(list: &[i64]) -> String {
     crate::witness::list_in_words(list)
 }

@@ -1,15 +1,16 @@
-//! From what was read to versions: who wrote each of them, who read them, and in which order they came.
+//! Infers versions from reads: the writer and the readers of each version, and the order of
+//! versions.
 //!
 //! ```text
-//! writes.rs      every write by key and value; whose took effect
-//! lists.rs       what each transaction read from outside, and what is wrong with it by itself: lists
+//! writes.rs      every write by key and value; which transactions took effect
+//! lists.rs       each transaction's external reads, and the anomalies of single reads: lists
 //! registers.rs   the same for registers
 //! order.rs       the order of a key's versions, as far as it follows from the history
 //! ```
 //!
-//! A transaction without a known outcome took effect if somebody who committed has read a write of it.
-//! If nobody has, the history is judged as if it had aborted: whatever else it may have done, that is
-//! possible, and demands least.
+//! A transaction without a known outcome took effect if a committed transaction has read a write of
+//! it. Otherwise the history is judged as if it had aborted, which is always possible and requires
+//! the least.
 
 mod lists;
 mod order;
@@ -31,7 +32,7 @@ pub(crate) const INITIAL: u32 = u32::MAX;
 /// No version at all.
 pub(crate) const NONE: u32 = u32::MAX - 1;
 
-/// A read from outside: the version of a key that a transaction's snapshot had.
+/// An external read: the version of a key in a transaction's snapshot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Read {
     pub transaction: u32,
@@ -42,19 +43,19 @@ pub(crate) struct Read {
     pub is_update: bool,
 }
 
-/// What is known of a history's versions.
+/// The versions of a history, as far as they can be inferred.
 pub(crate) struct Versions<'h> {
     history: &'h History,
     writes: Writes,
     took_effect: Vec<bool>,
     reads: Vec<Read>,
-    /// Where each transaction's reads begin, and one more.
+    /// The start of each transaction's reads, and their end.
     read_starts: Vec<u32>,
     orders: Orders,
     slips: Slips<'h>,
 }
 
-/// Infers all that can be.
+/// Infers all versions, their readers and their order.
 pub(crate) fn versions(history: &History) -> Result<Versions<'_>, HistoryError> {
     let writes = Writes::new(history)?;
     let took_effect = took_effect(history, &writes);
@@ -68,7 +69,7 @@ pub(crate) fn versions(history: &History) -> Result<Versions<'_>, HistoryError> 
         .into_iter()
         .filter(|read| {
             read.version == INITIAL || {
-                // Reads of what never was have been found to be wrong already.
+                // Reads of a value without a writer are anomalies already.
                 took_effect[writes.get(read.version).transaction as usize]
             }
         })
@@ -84,7 +85,7 @@ pub(crate) fn versions(history: &History) -> Result<Versions<'_>, HistoryError> 
     Ok(Versions { history, writes, took_effect, reads, read_starts, orders, slips })
 }
 
-/// Which transactions must have taken effect.
+/// Determines which transactions must have taken effect.
 fn took_effect(history: &History, writes: &Writes) -> Vec<bool> {
     let outcomes = history.transactions().iter().map(|transaction| transaction.outcome);
     let mut took_effect: Vec<bool> =
@@ -122,7 +123,7 @@ impl<'h> Versions<'h> {
         &self.writes
     }
 
-    /// All reads from outside, by transaction.
+    /// All external reads, by transaction.
     pub(crate) fn reads(&self) -> &[Read] {
         &self.reads
     }
@@ -133,8 +134,8 @@ impl<'h> Versions<'h> {
         &self.reads[starts[0] as usize..starts[1] as usize]
     }
 
-    /// The runs of versions of a key whose order is known; the first of them begins with the initial
-    /// version, the others come behind it in some order.
+    /// The blocks of versions of a key whose order is known; the first one begins with the initial
+    /// version, the others come after it in unknown order.
     pub(crate) fn blocks(&self, key: usize) -> &[Block] {
         self.orders.blocks(key)
     }
@@ -144,22 +145,22 @@ impl<'h> Versions<'h> {
         self.orders.chain(block)
     }
 
-    /// What directly follows a version, if that is known.
+    /// The version directly after `version`, if it is known.
     pub(crate) fn next(&self, key: usize, version: u32) -> Option<u32> {
         self.orders.next(key, version)
     }
 
-    /// Whether no version of the first block is behind this one.
+    /// Whether this version is the last one of the first block.
     pub(crate) fn is_end_of_first(&self, key: usize, version: u32) -> bool {
         self.chain(self.blocks(key)[0]).last().copied().unwrap_or(INITIAL) == version
     }
 
-    /// What is wrong with single transactions and pairs, with the number of occurrences.
+    /// The anomalies of single transactions and pairs, with their counts.
     pub(crate) fn slips(&self) -> impl Iterator<Item = (&Witness, u64)> {
         self.slips.iter()
     }
 
-    /// Keys of which not all versions are ordered.
+    /// Keys whose versions are not totally ordered.
     pub(crate) fn unordered_keys(&self) -> impl Iterator<Item = usize> + '_ {
         (0..self.history.key_count()).filter(|&key| self.blocks(key).len() > 2)
     }

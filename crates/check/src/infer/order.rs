@@ -1,15 +1,16 @@
 //! The order of a key's versions, as far as it follows from the history.
 //!
-//! Versions whose order is known form *blocks*. The first block of a key begins with the initial version
-//! and comes before all others; of the others nothing is known but what they contain. A key with at most
-//! one other block is in total order.
+//! Versions whose order is known form *blocks*. The first block of a key begins with the initial
+//! version and comes before all others; the order of the others is unknown. A key with at most one
+//! other block is totally ordered.
 //!
 //! - The longest list of a key is its first block.
-//! - Version numbers that the engine exports put all versions into the first block; those of a list behind
-//!   what its longest read shows, which knows better. Writes of one transaction stand as it made them.
-//! - A transaction that reads a version and writes the key makes the version directly behind it: whoever
-//!   came between would have had an update lost. That is so in every history of snapshot isolation or
-//!   serializability, and others are found out by the update lost.
+//! - Version numbers that the engine exports put all versions into the first block. For lists they
+//!   only order the versions after the longest read, because the read is more reliable. Writes of
+//!   one transaction are in the transaction's order.
+//! - A transaction that reads a version and writes the key makes the version directly after it: a
+//!   version in between would have been a lost update. That holds in every history with snapshot
+//!   isolation or serializability; in others the lost update is found.
 
 use super::writes::Writes;
 use super::{INITIAL, NONE, Read};
@@ -27,9 +28,10 @@ pub(super) struct Orders {
     /// The versions of all blocks.
     chain: Vec<u32>,
     blocks: Vec<Block>,
-    /// Where each key's blocks begin, and one more.
+    /// The start of each key's blocks, and their end.
     starts: Vec<u32>,
-    /// For each version, the place behind it in `chain`, if the same block goes on there; else 0.
+    /// For each version, the position of the next one in `chain`, if the same block continues; else
+    /// 0.
     behind: Vec<u32>,
 }
 
@@ -89,7 +91,7 @@ pub(super) fn orders(
     sorter.orders
 }
 
-/// What each version is directly followed by, as updates tell; the first that claims it has it.
+/// The direct successor of each version, as updates show it; the first claim wins.
 struct Followers {
     of_version: Vec<u32>,
     of_initial: Vec<u32>,
@@ -101,7 +103,7 @@ impl Followers {
             of_version: vec![NONE; writes.len()],
             of_initial: vec![NONE; history.key_count()],
         };
-        // What the transaction at hand has read, or written last, of each key.
+        // The version of each key that the current transaction has read or written last.
         let mut last = vec![(0, NONE); history.key_count()];
         let mut reads = reads.iter().peekable();
         for id in history.ids() {
@@ -180,8 +182,9 @@ impl Sorter<'_> {
         self.orders.close_block(start);
     }
 
-    /// All versions by the numbers that the engine gave them, if it gave each one, and no two transactions the
-    /// same: then one of the numbers is wrong, and nobody knows which.
+    /// All versions in the order of the engine's numbers; `None` if a version has no number, or if
+    /// two transactions have the same one: then one of them is wrong, and the history does not show
+    /// which.
     fn by_number(&self, key: usize) -> Option<Vec<u32>> {
         let mut numbered = Vec::new();
         for version in self.writes.of_key(key).filter(|&version| self.is_real(version)) {
@@ -197,7 +200,8 @@ impl Sorter<'_> {
         is_certain.then(|| numbered.into_iter().map(|(_, _, version)| version).collect())
     }
 
-    /// Places what follows a version, and what follows that, as far as it is known and free.
+    /// Places the successor of a version, and its successor, as far as they are known and not yet
+    /// placed.
     fn follow(&mut self, key: usize, mut version: u32) {
         loop {
             let next = *self.followers.slot(key, version);
@@ -218,7 +222,8 @@ impl Sorter<'_> {
                 is_follower[(next - range.start) as usize] = true;
             }
         }
-        // Blocks begin with what follows nothing; what then is left follows itself, in a circle.
+        // A block begins with a version that succeeds none; the versions that remain succeed each
+        // other in a cycle.
         for may_follow in [false, true] {
             for version in range.clone() {
                 let is_free = !self.is_placed[version as usize] && self.is_real(version);

@@ -1,11 +1,11 @@
-//! What transactions read from registers. A read shows one version.
+//! The reads of registers. A read shows one version.
 
 use super::slips::{BadRead, Slips};
 use super::writes::Writes;
 use super::{INITIAL, Read};
 use crate::history::{Action, History, KeyId, Outcome, TransactionId};
 
-/// Calls `note` with each version that a committed transaction has seen.
+/// Calls `note` with each version that a committed transaction has read.
 pub(super) fn for_each_seen(history: &History, writes: &Writes, note: &mut dyn FnMut(u32)) {
     for id in history.ids() {
         for operation in history.operations(id) {
@@ -16,7 +16,7 @@ pub(super) fn for_each_seen(history: &History, writes: &Writes, note: &mut dyn F
     }
 }
 
-/// Every read from outside, and what is wrong with reads.
+/// Every external read, and the anomalies of single reads.
 pub(super) fn reads<'h>(history: &'h History, writes: &Writes, slips: &mut Slips<'h>) -> Vec<Read> {
     let states = vec![State::default(); history.key_count()];
     let mut examiner = Examiner { history, writes, slips, states, reads: Vec::new() };
@@ -28,18 +28,18 @@ pub(super) fn reads<'h>(history: &'h History, writes: &Writes, slips: &mut Slips
     examiner.reads
 }
 
-/// What the transaction at hand has done to a key.
+/// The effects of the current transaction on a key.
 #[derive(Clone, Copy, Default)]
 struct State {
     /// The transaction, counted from 1.
     transaction: u32,
-    /// What it has read or written there last.
+    /// The value that it has last read or written there.
     holds: Option<Value>,
-    /// Where the read from outside stands in the list of all, plus one.
+    /// The position of the external read in the list of all, plus one.
     outside: u32,
 }
 
-/// What a register holds; nothing before any write.
+/// The value of a register; `None` before any write.
 type Value = Option<i64>;
 
 struct Examiner<'a, 'h> {
@@ -81,7 +81,7 @@ impl Examiner<'_, '_> {
             None => self.outside(id, key, value),
             Some(held) if held != value => {
                 let read = BadRead { reader: id, key, value: value.unwrap_or_default() };
-                self.slips.add_internal(read, &told(held), &told(value));
+                self.slips.add_internal(read, &value_text(held), &value_text(value));
             }
             Some(_) => {}
         }
@@ -113,6 +113,6 @@ impl Examiner<'_, '_> {
     }
 }
 
-fn told(value: Value) -> String {
+fn value_text(value: Value) -> String {
     value.map_or("nothing".to_owned(), |value| value.to_string())
 }

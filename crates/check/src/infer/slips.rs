@@ -1,4 +1,4 @@
-//! What is wrong with single transactions and pairs of them: the first of each kind, and how many.
+//! The anomalies of single transactions and of pairs: the first of each kind, and their counts.
 
 use super::writes::Writes;
 use super::{INITIAL, Read};
@@ -8,13 +8,13 @@ use crate::history::{History, KeyId, Outcome, TransactionId};
 use crate::witness::{Link, Witness};
 use std::collections::BTreeMap;
 
-/// The slips found so far.
+/// The anomalies found so far.
 pub(crate) struct Slips<'h> {
     history: &'h History,
     found: BTreeMap<Shape, (Witness, u64)>,
 }
 
-/// A read that shows something wrong.
+/// A read that returns something wrong.
 #[derive(Clone, Copy)]
 pub(super) struct BadRead {
     pub reader: TransactionId,
@@ -37,18 +37,18 @@ impl<'h> Slips<'h> {
         self.found.entry(shape).or_insert_with(|| (witness(history), 0)).1 += 1;
     }
 
-    /// A transaction reads a key, and not what it has read and written there itself.
+    /// Adds a read that contradicts the transaction's own earlier reads and writes of the key.
     pub(super) fn add_internal(&mut self, read: BadRead, expected: &str, found: &str) {
         self.add(Shape::Internal, |history| {
             let key = history.key_name(read.key);
             let summary = format!(
-                "T1 reads {found} from key {key}, where its own operations before leave {expected}"
+                "T1 reads {found} from key {key}, but its own earlier operations leave {expected} there"
             );
             alone(Shape::Internal, read, summary)
         });
     }
 
-    /// A transaction reads what it writes only later.
+    /// Adds a read of a value that the transaction itself writes only later.
     pub(super) fn add_future(&mut self, read: BadRead) {
         self.add(Shape::Internal, |history| {
             let key = history.key_name(read.key);
@@ -58,16 +58,17 @@ impl<'h> Slips<'h> {
         });
     }
 
-    /// A value that nobody wrote.
+    /// Adds a read of a value that no transaction wrote.
     pub(super) fn add_garbage(&mut self, read: BadRead) {
         self.add(Shape::GarbageRead, |history| {
             let key = history.key_name(read.key);
-            let summary = format!("T1 reads {} from key {key}; nobody wrote it there", read.value);
+            let summary =
+                format!("T1 reads {} from key {key}; no transaction wrote it there", read.value);
             alone(Shape::GarbageRead, read, summary)
         });
     }
 
-    /// An element that stands in a list twice.
+    /// Adds a list with an element that occurs twice.
     pub(super) fn add_duplicate(&mut self, read: BadRead) {
         self.add(Shape::DuplicateElement, |history| {
             let key = history.key_name(read.key);
@@ -76,7 +77,7 @@ impl<'h> Slips<'h> {
         });
     }
 
-    /// Two reads of which none is a prefix of the other.
+    /// Adds two reads, neither a prefix of the other.
     pub(super) fn add_incompatible(
         &mut self,
         read: BadRead,
@@ -97,7 +98,7 @@ impl<'h> Slips<'h> {
         });
     }
 
-    /// A value of a transaction that aborted, or that its writer wrote over.
+    /// Adds a read of a value of an aborted transaction, or of one that its writer overwrote.
     pub(super) fn add_dirty(&mut self, read: BadRead, writer: TransactionId) {
         let has_aborted = self.history.transaction(writer).outcome == Outcome::Aborted;
         let shape = if has_aborted { Shape::G1a } else { Shape::G1b };
@@ -106,10 +107,10 @@ impl<'h> Slips<'h> {
             let value = read.value;
             let summary = match has_aborted {
                 true => {
-                    format!("T2 reads {value} from key {key}, which T1 wrote and which aborted")
+                    format!("T2 reads {value} from key {key}, which T1 wrote, but T1 aborted")
                 }
                 false => {
-                    format!("T2 reads {value} from key {key}, where T1 wrote again behind it")
+                    format!("T2 reads {value} from key {key}, which T1 itself overwrote")
                 }
             };
             let why = format!("T2 reads {value} from key {key}, which T1 wrote");
@@ -119,7 +120,7 @@ impl<'h> Slips<'h> {
         });
     }
 
-    /// Transactions that read the same version and wrote the key.
+    /// Adds transactions that read the same version and wrote the key.
     pub(super) fn add_lost_updates(&mut self, reads: &[Read], writes: &Writes) {
         let mut updates: Vec<Read> = reads.iter().filter(|read| read.is_update).copied().collect();
         updates.sort_unstable_by_key(|read| (read.key, read.version, read.transaction));

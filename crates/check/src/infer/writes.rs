@@ -10,22 +10,22 @@ pub(crate) struct Write {
     pub value: i64,
     pub key: u32,
     pub transaction: u32,
-    /// Its place among all operations of the history.
+    /// Its index among all operations of the history.
     pub operation: u32,
-    /// Whether its transaction does not write the key again.
+    /// Whether it is its transaction's last write of the key.
     pub is_last: bool,
 }
 
-/// All writes, sorted by key, then value. A version is a place in this order.
+/// All writes, sorted by key, then value. A version is an index in this order.
 pub(crate) struct Writes {
     writes: Vec<Write>,
-    /// Where the writes of each key begin, and one more.
+    /// The start of the writes of each key, and their end.
     starts: Vec<u32>,
-    /// The versions of each key's longest list, [`NONE`] where nobody wrote the element.
+    /// The versions of each key's longest list; [`NONE`] if no transaction wrote the element.
     trunks: Vec<u32>,
-    /// Where each key's longest list begins in `trunks`.
+    /// The start of each key's longest list in `trunks`.
     trunk_starts: Vec<u32>,
-    /// The place of each version in its key's longest list, from 1; 0 is none.
+    /// The position of each version in its key's longest list, from 1; 0 is none.
     positions: Vec<u32>,
 }
 
@@ -100,7 +100,7 @@ impl Writes {
         &self.trunks[self.trunk_starts[key] as usize..self.trunk_starts[key + 1] as usize]
     }
 
-    /// A version's place in its key's longest list, from 1; 0 is none.
+    /// A version's position in its key's longest list, from 1; 0 is none.
     pub(crate) fn position(&self, version: u32) -> u32 {
         self.positions[version as usize]
     }
@@ -113,7 +113,7 @@ fn collect(history: &History) -> Vec<Write> {
     for id in history.ids() {
         let range = history.operation_range(id);
         let operations = history.operations(id);
-        // From behind, so that the first write met of a key is its last.
+        // Backwards, so that the first write found of a key is its last.
         for (operation, place) in operations.iter().zip(range).rev() {
             let Some(value) = operation.action.written() else {
                 continue;

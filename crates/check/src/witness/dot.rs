@@ -4,7 +4,7 @@ use super::{Witness, words};
 use crate::history::History;
 use std::io::{self, Write};
 
-/// Writes the witnesses as one graph, a cluster each.
+/// Writes the witnesses as one graph, with a cluster per witness.
 pub fn write_dot(
     history: &History,
     witnesses: &[&Witness],
@@ -38,7 +38,7 @@ pub fn write_dot(
     writeln!(output, "}}")
 }
 
-/// As DOT has it; a line ends with what puts it to the left.
+/// A quoted DOT string; `\l` at the end of a line aligns it left.
 fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\l"))
 }

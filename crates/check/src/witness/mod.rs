@@ -1,4 +1,4 @@
-//! What proves an anomaly: few transactions, and why each comes before the next.
+//! Witnesses: the few transactions that prove an anomaly, and why each comes before the next.
 //!
 //! ```text
 //! words.rs    as sentences
@@ -21,29 +21,27 @@ use crate::graph::cycle::{Cycle, Dependency};
 use crate::history::{KeyId, TransactionId};
 use crate::infer::{INITIAL, NONE, Versions};
 
-/// What proves an anomaly. Its transactions are called `T1`, `T2` and so on, by their places.
+/// The proof of an anomaly. Its transactions are called `T1`, `T2` and so on, by their positions.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Witness {
-    /// The anomaly.
     pub anomaly: Anomaly,
-    /// The transactions.
     pub transactions: Vec<TransactionId>,
-    /// What happened, in a sentence.
+    /// A sentence that describes the anomaly.
     pub summary: String,
-    /// Why one comes before another.
+    /// The reasons why transactions come before others.
     pub links: Vec<Link>,
-    /// The keys that matter to it.
+    /// The relevant keys.
     pub keys: Vec<KeyId>,
 }
 
 /// One transaction comes before another.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Link {
-    /// The place of the first in [`Witness::transactions`].
+    /// The index of the first in [`Witness::transactions`].
     pub from: usize,
-    /// The place of the second.
+    /// The index of the second.
     pub to: usize,
-    /// What kind of reason there is.
+    /// The kind of the reason.
     pub relation: Relation,
     /// The reason, in a sentence.
     pub why: String,
@@ -90,12 +88,12 @@ fn keys_of(cycle: &[Dependency]) -> Vec<KeyId> {
     keys
 }
 
-/// What stands above a witness.
+/// The title of a witness.
 fn title(witness: &Witness) -> String {
     format!("{} [{}]", witness.anomaly, witness.anomaly.source())
 }
 
-/// Why `T{from}` comes before `T{to}`.
+/// The reason why `T{from}` comes before `T{to}`.
 fn reason(versions: &Versions<'_>, dependency: &Dependency, from: usize, to: usize) -> String {
     let history = versions.history();
     let key = || history.key_name(KeyId(dependency.key));

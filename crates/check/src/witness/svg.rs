@@ -1,24 +1,24 @@
-//! A witness as a picture: transactions as boxes in a ring, and an arrow for each reason.
+//! A witness as a picture: transactions as boxes in a ring, with an arrow for each reason.
 
 use super::{Link, Witness, title, words};
 use crate::graph::Relation;
 use crate::history::History;
 use std::io::{self, Write};
 
-/// Pixels to two characters of text, and to a line.
+/// Width of two characters of text in pixels, and height of a line.
 const CHARACTERS_2: usize = 15;
 const LINE: usize = 18;
-/// Space around everything, inside boxes, and between boxes for an arrow with its name.
+/// Space around everything, inside boxes, and between boxes for an arrow with its label.
 const MARGIN: usize = 24;
 const PADDING: usize = 10;
 const GAP_X: usize = 110;
 const GAP_Y: usize = 64;
-/// Operations that a box tells at most.
+/// The largest number of operations shown in a box.
 const OPERATIONS_MAX: usize = 8;
 /// Half of the distance between the two arrows of two boxes.
 const APART: isize = 14;
 
-/// Writes the witnesses below each other.
+/// Writes the witnesses one below the other.
 pub fn write_svg(
     history: &History,
     witnesses: &[&Witness],
@@ -111,10 +111,11 @@ impl<'a> Figure<'a> {
         self.ring_top() + LINE + ring - GAP_Y + (self.links.len() + 1) * LINE + PADDING / 2
     }
 
-    /// The upper left corner of a box: along the upper row, and back along the lower one.
+    /// The upper left corner of a box: left to right along the upper row, and back along the lower
+    /// one.
     fn corner(&self, place: usize, top: usize) -> Point {
         let (count, columns) = (self.boxes.len(), self.columns());
-        // In halves of a column: a lower row that is shorter stands in the middle.
+        // In halves of a column: a shorter lower row is centred.
         let (halves, row) = match place < columns {
             true => (2 * place, 0),
             false => (2 * (count - 1 - place) + (2 * columns - count), 1),
@@ -187,7 +188,7 @@ impl<'a> Figure<'a> {
             bx + 5.0 * uy,
             by - 5.0 * ux
         )?;
-        // Above level arrows, beside others.
+        // The label is above a horizontal arrow, and beside any other.
         let middle = ((from.0 + to.0) / 2, (from.1 + to.1) / 2);
         let name = link.relation.name();
         let at = match from.1 == to.1 {
@@ -204,7 +205,7 @@ impl<'a> Figure<'a> {
         write_text(at, &format!("fill=\"{colour}\" font-weight=\"bold\""), name, output)
     }
 
-    /// Where an arrow leaves a box, and where it reaches the other.
+    /// The points where an arrow leaves a box and reaches the other.
     fn ends(&self, link: &Link, top: usize) -> (Point, Point) {
         let (width, height) = (self.box_width as isize, self.box_height as isize);
         let (from, to) = (self.corner(link.from, top), self.corner(link.to, top));

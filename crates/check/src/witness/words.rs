@@ -1,9 +1,9 @@
-//! Transactions as a person would say them.
+//! Transactions in words.
 
 use crate::history::{Action, History, KeyId, Operation, Outcome, TransactionId};
 use std::fmt::Write;
 
-/// Elements of a list that are told at most: its end, where what matters stands.
+/// The largest number of elements shown of a list: its end, which matters.
 const ELEMENTS_MAX: usize = 8;
 
 /// A list: all of it, or its end.
@@ -20,7 +20,7 @@ pub(crate) fn list_in_words(list: &[i64]) -> String {
     text
 }
 
-/// Who a transaction is: its session, line and time.
+/// The session, line and time of a transaction.
 pub fn transaction_in_words(history: &History, id: TransactionId) -> String {
     let transaction = history.transaction(id);
     let mut text = match transaction.session {
@@ -48,7 +48,7 @@ pub fn transaction_in_words(history: &History, id: TransactionId) -> String {
     text
 }
 
-/// What a transaction did to the given keys, operation by operation; to all, if none are given.
+/// The operations of a transaction on the given keys, one by one; on all keys, if none are given.
 pub fn operations_in_words(history: &History, id: TransactionId, keys: &[KeyId]) -> Vec<String> {
     let operations = history.operations(id).iter();
     let told = operations.filter(|operation| keys.is_empty() || keys.contains(&operation.key));

@@ -1,4 +1,5 @@
-//! The judge agrees with the definitions carried out on tiny histories, right and wrong ones.
+//! The judge agrees with the definitions, applied literally to tiny histories, correct and wrong
+//! ones.
 
 use crate::brute;
 use crate::engine::{self, Fault, Isolation, Plan};
@@ -7,7 +8,8 @@ use check::history::{Ended, HistoryBuilder, Step};
 use check::{History, Level, Outcome, Verdict};
 use proptest::prelude::*;
 
-/// The judge may not know, but must not be wrong; and it knows whenever the order of versions is known.
+/// The judge may answer `Unknown`, but must not be wrong; if the order of versions is known it must
+/// answer.
 fn compare(history: &History) {
     let report = judged(history);
     for level in Level::ALL {
@@ -57,7 +59,7 @@ fn histories_of_engines_right_and_wrong() {
     }
 }
 
-/// An operation of a made-up transaction: a key, and what part of its list was read, or a write.
+/// An operation of a generated transaction: a key, and the length of the list read, or a write.
 type Made = (usize, Option<usize>);
 
 fn made_up() -> impl Strategy<Value = Vec<(usize, u8, Vec<Made>)>> {
@@ -66,7 +68,7 @@ fn made_up() -> impl Strategy<Value = Vec<(usize, u8, Vec<Made>)>> {
     proptest::collection::vec(transaction, 1..5)
 }
 
-/// A history in which everybody reads some prefix of what all have written, in the order of the text.
+/// A history in which every transaction reads some prefix of all writes, in the order of the text.
 fn build(transactions: &[(usize, u8, Vec<Made>)], is_lists: bool) -> History {
     let mut lists: [Vec<i64>; 2] = Default::default();
     let mut value = 0;
@@ -106,7 +108,7 @@ fn build(transactions: &[(usize, u8, Vec<Made>)], is_lists: bool) -> History {
             };
             builder.step(keys[*key], step, None).expect("one kind");
         }
-        // Two that overlap are not of one session.
+        // Two overlapping transactions do not belong to one session.
         let process = Some((session * 2 + place % 2) as i64);
         let (invoked, completed) = (Some(begun[place % 2]), Some(builder.event(None)));
         builder.end(Ended { process, invoked, completed, line: 0 });

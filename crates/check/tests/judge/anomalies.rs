@@ -1,9 +1,9 @@
-//! Each anomaly, made by hand, is found, and counts against exactly the levels that forbid it.
+//! Each anomaly, made by hand, is found, and violates exactly the levels that forbid it.
 
 use crate::helpers::{history, judged, names, serial_history, verdicts};
 use check::{HistoryError, judge, read_edn};
 
-/// What is found, and the verdict on each level in the order of `Level::ALL`.
+/// The anomalies found, and the verdict on each level in the order of `Level::ALL`.
 fn check(lines: &[&str], expected_names: &str, expected_verdicts: &str) {
     let report = judged(&history(lines));
     assert_eq!(
@@ -12,7 +12,7 @@ fn check(lines: &[&str], expected_names: &str, expected_verdicts: &str) {
     );
 }
 
-/// The same of transactions that ran one after another.
+/// The same for transactions that ran one after another.
 fn check_serial(lines: &[&str], expected_names: &str, expected_verdicts: &str) {
     let report = judged(&serial_history(lines));
     assert_eq!(
@@ -65,10 +65,10 @@ fn garbage_duplicates_and_incompatible_orders() {
 fn g1a_aborted_read() {
     check(&["0 fail [:append 1 1]", "1 ok [:r 1 [1]]"], "G1a", "------");
     check(&["0 fail [:w 1 1]", "1 ok [:r 1 1]"], "G1a", "------");
-    // Under an append of somebody who committed.
+    // Below an append of a committed transaction.
     let lines = ["0 fail [:append 1 1]", "1 ok [:append 1 2]", "2 ok [:r 1 [1 2]]"];
     check(&lines, "G1a", "------");
-    // What an aborted transaction has read itself does not matter.
+    // The reads of an aborted transaction do not matter.
     check(&["0 ok [:append 1 1]", "1 fail [:r 1 [7]]"], "", "++?++?");
 }
 
@@ -83,7 +83,7 @@ fn g1b_intermediate_read() {
 fn lost_update() {
     let lines = ["0 ok [:r 1 nil] [:append 1 1]", "1 ok [:r 1 nil] [:append 1 2]"];
     check(&[lines[0], lines[1], "2 ok [:r 1 [1 2]]"], "lost-update G-single", "------");
-    // Nobody has read what came of it.
+    // No transaction has read the results.
     check(&lines, "lost-update G-single", "------");
     let lines = ["0 ok [:w 1 5]", "0 ok [:r 1 5] [:w 1 1]", "1 ok [:r 1 5] [:w 1 2]"];
     check(&lines, "lost-update", "------");
@@ -109,7 +109,7 @@ fn g_single_read_skew() {
 }
 
 #[test]
-fn who_reads_before_unread_appends_comes_before_all_of_them() {
+fn a_reader_before_unread_appends_precedes_all_of_them() {
     let appends = ["0 ok [:append 1 1] [:append 2 1]", "1 ok [:append 1 2]"];
     check(&[appends[0], appends[1], "2 ok [:r 1 nil] [:r 2 [1]]"], "G-single", "------");
     check(&[appends[0], appends[1], "2 ok [:r 1 nil] [:r 2 nil]"], "", "++?++?");
@@ -133,7 +133,7 @@ fn g2_write_skew_is_a_matter_of_serial_orders_alone() {
 }
 
 #[test]
-fn what_only_the_order_of_sessions_shows() {
+fn the_order_of_sessions_shows_further_anomalies() {
     check(&["0 ok [:append 1 1]", "0 ok [:r 1 nil]"], "G-single-session", "+--+--");
     let lines = ["0 ok [:append 1 1]", "0 ok [:append 1 2]", "1 ok [:r 1 [2 1]]"];
     check(&lines, "G0-session", "+--+--");
@@ -148,12 +148,12 @@ fn what_only_the_order_of_sessions_shows() {
     check(&lines, "G-nonadjacent-session", "+--+--");
     let lines = ["0 ok [:append 3 1]", "0 ok [:r 1 nil]", "1 ok [:append 1 1] [:r 3 nil]"];
     check(&lines, "G2-session", "++?+--");
-    // Nobody knows that the two are of one session.
+    // The history does not show that the two belong to one session.
     check(&["- ok [:append 1 1]", "- ok [:r 1 nil]"], "", "+??+??");
 }
 
 #[test]
-fn what_only_real_time_shows() {
+fn real_time_shows_further_anomalies() {
     check_serial(&["0 ok [:append 1 1]", "1 ok [:r 1 nil]"], "G-single-realtime", "++-++-");
     let lines = ["0 ok [:append 1 1]", "1 ok [:append 1 2]", "2 ok [:r 1 [2 1]]"];
     check_serial(&lines, "G0-realtime", "++-++-");
@@ -169,7 +169,7 @@ fn what_only_real_time_shows() {
 #[test]
 fn unknown_outcomes_count_as_what_they_must_have_been() {
     let unknown = "0 info [:append 1 1] [:append 2 1]";
-    // One write was seen, so the other is there, too.
+    // One write was seen, so the other one took effect, too.
     check(&[unknown, "1 ok [:r 1 [1]] [:r 2 nil]"], "G-single", "------");
     check(&[unknown, "1 ok [:r 1 [1]] [:r 2 [1]]"], "", "++?++?");
     check(&[unknown, "1 ok [:r 1 nil] [:r 2 nil]"], "", "++?++?");
@@ -197,7 +197,7 @@ fn registers_without_an_order_of_versions_are_judged_as_far_as_possible() {
     let writes = ["0 ok [:w 1 1] [:w 2 1]", "1 ok [:w 1 2] [:w 2 2]"];
     // Some order explains it.
     check(&[writes[0], writes[1], "2 ok [:r 1 1] [:r 2 1]", "3 ok [:r 1 2]"], "", "++?++?");
-    // None does, but each single dependency may be right: the judge does not know.
+    // No order explains it, but each single dependency may be right: the judge answers `Unknown`.
     check(&[writes[0], writes[1], "2 ok [:r 1 1] [:r 2 2]"], "", "??????");
     let report = judged(&history(&writes));
     assert_eq!((report.counts.unordered_keys, report.unordered_key.as_deref()), (2, Some("1")));
@@ -221,12 +221,12 @@ fn version_numbers_order_registers() {
 
 #[test]
 fn updates_order_registers() {
-    // 1 and 2 follow each other because each writer has read what it wrote over.
+    // Versions 1 and 2 are ordered, because each writer has read the version that it overwrote.
     let lines = ["0 ok [:r 1 nil] [:w 1 1]", "1 ok [:r 1 1] [:w 1 2] [:w 2 1]"];
     check(&[lines[0], lines[1], "2 ok [:r 1 1] [:r 2 1]"], "G-single", "------");
 }
 
-/// What an engine says of its versions decides where nothing else does, and nowhere else.
+/// The engine's version numbers decide only where nothing else does.
 #[test]
 fn numbers_of_versions_order_registers_and_not_what_they_contradict() {
     let judge_edn = |text: &str| judged(&read_edn(text.as_bytes()).expect("the test wrote EDN"));
@@ -242,14 +242,14 @@ fn numbers_of_versions_order_registers_and_not_what_they_contradict() {
     assert_eq!(names(&judge_edn(same)), Vec::<&str>::new());
     let apart = same.replacen("[5]", "[4]", 1);
     assert_eq!(names(&judge_edn(&apart)), ["G-single-session"]);
-    // A list shows in which order it was appended to, whatever the numbers say.
+    // A list shows the order of its appends, whatever the numbers say.
     let list = "{:type :ok :process 0 :value [[:append 1 1]] :versions [7]}
                 {:type :ok :process 1 :value [[:append 1 2]] :versions [3]}
                 {:type :ok :process 2 :value [[:r 1 [1 2]]]}";
     assert_eq!(names(&judge_edn(list)), Vec::<&str>::new());
 }
 
-/// That everything overlaps is known as well as that something does not.
+/// A history with all beginnings also shows that everything overlaps.
 #[test]
 fn real_time_is_known_where_all_beginnings_are() {
     let overlapping = "{:type :invoke :process 0 :value []}
@@ -265,7 +265,7 @@ fn real_time_is_known_where_all_beginnings_are() {
 #[test]
 fn a_value_written_twice_to_a_key_cannot_be_judged() {
     let twice = history(&["0 ok [:append :x 1]", "1 fail [:append :x 1]"]);
-    let error = judge(&twice).expect_err("nobody can tell the two apart");
+    let error = judge(&twice).expect_err("the two are indistinguishable");
     let lines = (1, 2);
     assert_eq!(error, HistoryError::ValueTwice { key: ":x".to_owned(), value: 1, lines });
     assert!(error.to_string().contains("lines 1 and 2 both write 1 to key :x"));
@@ -273,8 +273,8 @@ fn a_value_written_twice_to_a_key_cannot_be_judged() {
     judged(&history(&["0 ok [:append 1 1] [:append 2 1]"]));
 }
 
-/// From the sources of Elle, where it is in SI without being serializable: no two anti-dependencies of
-/// its cycles are apart.
+/// From the sources of Elle, as an example that satisfies SI without being serializable: all
+/// anti-dependencies of its cycles are adjacent.
 #[test]
 fn snapshot_isolation_with_cycles() {
     let lines = [
@@ -287,7 +287,7 @@ fn snapshot_isolation_with_cycles() {
 }
 
 #[test]
-fn of_several_cycles_the_shortest_is_told() {
+fn the_shortest_of_several_cycles_is_reported() {
     // A cycle of three by reads, and one of two.
     let lines = [
         "0 ok [:append 1 1] [:r 3 [1]]",
@@ -302,7 +302,7 @@ fn of_several_cycles_the_shortest_is_told() {
     assert_eq!(transactions.iter().map(|id| id.index()).collect::<Vec<_>>(), [3, 4]);
 }
 
-/// However much happened in between, that one ended before another began is one reason.
+/// That one transaction ended before another began is one reason, whatever happened in between.
 #[test]
 fn a_long_time_is_a_short_way() {
     let mut lines = vec!["0 ok [:append 1 1] [:append 2 1]".to_owned()];
@@ -315,8 +315,8 @@ fn a_long_time_is_a_short_way() {
     assert_eq!(report.findings[0].witness.transactions.len(), 2);
 }
 
-/// Writers that overlap, a reader that is slow, and perhaps write skew: the order is found though nothing
-/// tells it.
+/// Overlapping writers, a slow reader, and perhaps write skew: the order is found although the
+/// history does not contain it.
 #[test]
 fn an_order_of_registers_is_found_by_the_times() {
     let text = "

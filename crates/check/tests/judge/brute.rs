@@ -1,5 +1,5 @@
-//! The definitions carried out: tries every order of the snapshots and commits of a tiny history, and
-//! every way in which its unknown transactions may have ended. It shares nothing with the judge.
+//! The definitions, applied literally: tries every order of the snapshots and commits of a tiny
+//! history, and every outcome of its unknown transactions. It shares no code with the judge.
 
 use check::history::Action;
 use check::{History, Level, Order, Outcome, TransactionId};
@@ -29,7 +29,7 @@ fn with_outcome(history: &History, outcome: Outcome) -> Vec<TransactionId> {
     history.ids().filter(|&id| history.transaction(id).outcome == outcome).collect()
 }
 
-/// A key's values, and the step at which it was written last.
+/// A key's values, and the step at which it was last written.
 #[derive(Clone, Default)]
 struct Held {
     values: Vec<i64>,
@@ -48,7 +48,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Whether what is left can be put into an order.
+    /// Whether the remaining snapshots and commits can be put into an order.
     fn goes_on(&mut self) -> bool {
         if self.has_ended.iter().all(|&has_ended| has_ended) {
             return true;
@@ -70,7 +70,7 @@ impl Search<'_> {
             return false;
         }
         self.began[place] = Some(self.step);
-        // In a serial order nothing comes between.
+        // In a serial order the commit follows the snapshot directly.
         let found = if self.level.is_serial() { self.end(place) } else { self.goes_on() };
         self.began[place] = None;
         found

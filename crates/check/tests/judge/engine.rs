@@ -1,33 +1,33 @@
-//! A tiny database, serial, with snapshots, or broken in a chosen way, that records what its clients see.
+//! A tiny database, serial, with snapshots, or broken in a chosen way, that records its clients'
+//! operations.
 
 use check::history::{Ended, Event, HistoryBuilder, Step};
 use check::{History, KeyId, Outcome};
 
-/// What the engine gets wrong.
+/// The fault of the engine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fault {
-    /// Nothing.
     None,
     /// The second committer wins as well: updates are lost.
     NoFirstCommitter,
-    /// Reads see what is committed now, not at the snapshot.
+    /// Reads return the latest committed data, not that of the snapshot.
     ReadsTheNewest,
-    /// Some writes of aborted transactions stay.
+    /// Some writes of aborted transactions remain.
     KeepsAborted,
-    /// Snapshots are old, even for their own session.
+    /// Snapshots are stale, even for their own session.
     OldSnapshots,
 }
 
-/// How transactions are kept apart.
+/// The concurrency control.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Isolation {
     Serial,
     Snapshot,
-    /// Snapshots, and at commit everything read must still be current.
+    /// Snapshots, with validation at commit that everything read is still current.
     Validated,
 }
 
-/// What to run.
+/// The parameters of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
     pub isolation: Isolation,
@@ -37,10 +37,11 @@ pub struct Plan {
     pub sessions: usize,
     pub keys: u64,
     pub operations: u64,
-    /// In percent: transactions that abort on their own, and ends that nobody learns of.
+    /// In percent: transactions that abort on their own, and transactions whose client does not
+    /// learn the outcome.
     pub abort_percent: u64,
     pub unknown_percent: u64,
-    /// In percent, of writes to registers, those that do not read before.
+    /// The percentage of writes to registers without a read before.
     pub blind_percent: u64,
     pub exports_versions: bool,
     pub seed: u64,
@@ -77,7 +78,6 @@ enum Does {
     Write(i64),
 }
 
-/// A transaction under way.
 struct Running {
     invoked: Event,
     snapshot: u64,
@@ -109,7 +109,7 @@ pub fn run(plan: &Plan) -> History {
     while begun < plan.transactions || running.iter().any(Option::is_some) {
         let mut session = engine.below(plan.sessions as u64) as usize;
         if plan.isolation == Isolation::Serial {
-            // Whoever has begun goes on to the end.
+            // Every transaction that has begun runs to its end.
             session = running.iter().position(Option::is_some).unwrap_or(session);
         }
         match &mut running[session] {
@@ -123,7 +123,7 @@ pub fn run(plan: &Plan) -> History {
                 None => {
                     let transaction = running[session].take().expect("it runs");
                     if engine.end(transaction, names[session]) {
-                        // A client that does not know how its transaction ended goes away.
+                        // A client that does not learn its transaction's outcome leaves.
                         names[session] += plan.sessions as i64;
                     }
                 }
@@ -171,12 +171,12 @@ impl Engine {
             if self.percent(50) {
                 todo.push((key, Does::Read));
             } else {
-                // Values tell nothing of the order in which they were written.
+                // Values are not in the order of their writes.
                 todo.push((key, Does::Write(self.next_value * 7919 % 10_007)));
                 self.next_value += 1;
                 let blind_percent = self.plan.blind_percent;
                 if !self.percent(blind_percent) {
-                    // It is taken from behind: the read comes first.
+                    // Operations are taken from the end: the read comes first.
                     todo.push((key, Does::Read));
                 }
             }
@@ -210,7 +210,7 @@ impl Engine {
         committed.chain(own).collect()
     }
 
-    /// Ends it, and tells whether its client does not know how.
+    /// Ends it, and returns whether its client does not learn the outcome.
     fn end(&mut self, transaction: Running, process: i64) -> bool {
         let (abort_percent, unknown_percent) = (self.plan.abort_percent, self.plan.unknown_percent);
         let aborts = self.percent(abort_percent) || !self.may_commit(&transaction);

@@ -1,4 +1,5 @@
-//! Histories of a tiny engine: those of a right one pass, those of a wrong one are found out.
+//! Histories of a tiny engine: the judge accepts those of a correct one and rejects those of a
+//! broken one.
 
 use crate::engine::{self, Fault, Isolation, Plan};
 use crate::helpers::{judged, verdicts};
@@ -34,7 +35,8 @@ fn right_engines_are_acquitted() {
     }
 }
 
-/// Nothing tells the order of what is written without being read, and yet an order is mostly found.
+/// The history does not contain the order of writes without reads, and yet the judge mostly finds
+/// one.
 #[test]
 fn right_engines_with_registers_are_acquitted_mostly_and_never_found_guilty() {
     let mut acquitted = [0, 0];
@@ -51,7 +53,7 @@ fn right_engines_with_registers_are_acquitted_mostly_and_never_found_guilty() {
     assert!(snapshot > SEEDS * 9 / 10 && serial == SEEDS, "{snapshot} {serial} of {SEEDS}");
 }
 
-/// In how many of the seeds a level is violated.
+/// The number of seeds in which a level is violated.
 fn guilty(fault: Fault, level: Level) -> u64 {
     let is_guilty = |seed: &u64| {
         let report = judged(&engine::run(&plan(Isolation::Snapshot, fault, *seed)));
@@ -61,11 +63,11 @@ fn guilty(fault: Fault, level: Level) -> u64 {
 }
 
 #[test]
-fn wrong_engines_are_found_out() {
+fn wrong_engines_are_detected() {
     for fault in [Fault::NoFirstCommitter, Fault::ReadsTheNewest, Fault::KeepsAborted] {
         assert!(guilty(fault, Level::Snapshot) > SEEDS * 9 / 10, "{fault:?}");
     }
-    // Old snapshots are snapshots: only who knows of sessions and time can tell.
+    // Stale snapshots are snapshots: only the levels with sessions and time forbid them.
     assert_eq!(guilty(Fault::OldSnapshots, Level::Snapshot), 0);
     assert!(guilty(Fault::OldSnapshots, Level::StrongSessionSnapshot) > SEEDS * 9 / 10);
     assert!(guilty(Fault::None, Level::Serializable) > SEEDS / 2, "write skew");

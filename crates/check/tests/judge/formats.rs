@@ -1,4 +1,5 @@
-//! Files: what is written is read again, errors name their place, and nothing makes the readers panic.
+//! Files: what is written can be read back, errors name their position, and no input makes the
+//! readers panic.
 
 use crate::engine::{self, Fault, Isolation, Plan};
 use crate::helpers::{history, judged, verdicts};
@@ -38,7 +39,7 @@ fn edn_that_was_written_is_read_again() {
 }
 
 #[test]
-fn what_was_read_wrong_is_read_wrong_in_the_text_form_too() {
+fn wrong_reads_survive_the_text_format() {
     let wrong: [&[&str]; 5] = [
         &["0 fail [:append 1 1]", "1 ok [:r 1 [1]]"],
         &["0 fail [:w 1 1]", "1 ok [:r 1 1]"],
@@ -52,7 +53,7 @@ fn what_was_read_wrong_is_read_wrong_in_the_text_form_too() {
         let again = read_text(plain(&history).as_bytes()).expect("it was just written");
         assert!(!judged(&again).findings.is_empty(), "{lines:?}");
     }
-    // Before its own writes, which a list shows at its end.
+    // Read before its own writes, which a list shows at its end.
     let own = history(&["0 ok [:append 1 1]", "1 ok [:append 1 2] [:r 1 [1 2]] [:r 1 [1 2]]"]);
     assert_eq!(plain(&own), "w(1,1,0,0)\nr(1,1,1,1)\nw(1,2,1,1)\n");
 }
@@ -96,11 +97,11 @@ fn errors_in_edn_name_place_and_remedy() {
         ),
         (
             "{:type :invoke :process 4}\n{:type :invoke :process 4}",
-            "line 2, column 1: this process begins a transaction, and has not ended the one of line 1",
+            "line 2, column 1: this process begins a transaction before the one of line 1 has ended",
         ),
         (
             "{:type :ok :value [[:w 1 1]] :versions [1 2]}",
-            "line 1, column 40: 2 versions stand beside 1 operations",
+            "line 1, column 40: there are 2 versions for 1 operations",
         ),
     ] {
         let told = error(text);
@@ -129,8 +130,8 @@ fn lists_become_registers_with_one_read_and_one_write_of_a_key() {
     assert_eq!(plain(&history), "r(1,0,0,0)\nw(1,8,0,0)\nr(1,8,2,2)\nw(1,10,2,2)\n");
 }
 
-/// Both forms tell the same of a history: what is wrong there is wrong here. Where a register tells less
-/// than a list, the judge may not know.
+/// Both formats give the same verdict on a history: an anomaly in one is an anomaly in the other.
+/// Where a register shows less than a list, the judge may answer `Unknown`.
 #[test]
 fn the_registers_of_lists_are_judged_alike() {
     for seed in 0..60 {
@@ -154,8 +155,8 @@ fn errors_in_plain_text_name_place_and_remedy() {
         ("w(1,5,0,0)\nx(1,5,0,0)", "line 2, column 1: a line is r(key,value,session,transaction)"),
         ("w(1,5,0)", "line 1, column 7: four numbers belong here"),
         ("w(1,a,0,0)", "line 1, column 5: an integer of 64 bits belongs here"),
-        ("w(1,5,0,0)x", "line 1, column 11: the operation has ended"),
-        ("w(1,0,0,0)", "line 1, column 3: nobody can write 0"),
+        ("w(1,5,0,0)x", "line 1, column 11: there is text after the operation"),
+        ("w(1,0,0,0)", "line 1, column 3: no transaction can write 0"),
         ("w(1,5,0,3)\nr(1,5,1,3)", "line 2, column 1: transaction 3 is of session 1 here"),
     ] {
         let told = error(text);
@@ -166,7 +167,7 @@ fn errors_in_plain_text_name_place_and_remedy() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(3000))]
 
-    /// Random bytes, and pieces of EDN thrown together.
+    /// Random bytes, and random sequences of EDN pieces.
     #[test]
     fn no_text_makes_the_readers_panic(
         bytes in proptest::collection::vec(any::<u8>(), 0..60),
@@ -187,7 +188,7 @@ proptest! {
         let _ = read_text(line.as_bytes());
     }
 
-    /// A history with a few bytes changed is read, or refused, and judged if it can be.
+    /// A history with a few changed bytes is read or refused, and judged if possible.
     #[test]
     fn no_damage_makes_the_judge_panic(
         seed in 0..50_u64,

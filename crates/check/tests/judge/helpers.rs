@@ -1,8 +1,8 @@
-//! What several tests share: short texts for histories, and names of what is found.
+//! Helpers of several tests: short texts for histories, and names of anomalies.
 use check::{History, Level, Report, Verdict, judge, read_edn};
 
-/// A history from one line for each transaction that ended, in order: process, `ok`, `fail` or `info`,
-/// operations. `-` in place of a process is none. Nothing is known of when they began.
+/// A history from one line per transaction, in the order of their ends: process, `ok`, `fail` or
+/// `info`, operations. `-` stands for no process. The beginnings are not recorded.
 pub fn history(lines: &[&str]) -> History {
     let mut text = String::new();
     for line in lines {
@@ -14,7 +14,8 @@ pub fn history(lines: &[&str]) -> History {
     read_edn(text.as_bytes()).expect("the test wrote EDN")
 }
 
-/// As [`history`], of transactions that ran one after another: each begins when the one before has ended.
+/// As [`history`], for transactions that ran one after another: each begins when the previous one
+/// has ended.
 pub fn serial_history(lines: &[&str]) -> History {
     let mut text = String::new();
     for line in lines {
@@ -35,7 +36,7 @@ pub fn names(report: &Report) -> Vec<String> {
     report.anomalies().map(|anomaly| anomaly.to_string()).collect()
 }
 
-/// One letter for each level: `+` holds, `-` violated, `?` unknown.
+/// One letter per level: `+` holds, `-` violated, `?` unknown.
 pub fn verdicts(report: &Report) -> String {
     let letter = |level: &Level| match report.verdict(*level) {
         Verdict::Holds => '+',

@@ -18,7 +18,7 @@ fn a_witness_says_why_each_comes_before_the_next() {
     let history = long_fork();
     let report = judged(&history);
     let Witness { transactions, links, summary, .. } = &report.findings[0].witness;
-    assert_eq!(summary, "snapshots exist of which none is before the other");
+    assert_eq!(summary, "two snapshots contradict each other: neither includes the other");
     let ids: Vec<usize> = transactions.iter().map(|id| id.index()).collect();
     assert_eq!(ids, [0, 2, 1, 3]);
     assert_eq!(transaction_in_words(&history, transactions[1]), "session 2, line 3");
@@ -56,6 +56,6 @@ fn pictures_have_every_transaction_and_link() {
     }
     assert_eq!(dot.matches(" -> ").count(), 4);
     assert_eq!(svg.matches("<polygon").count(), 4);
-    // The third operation of T2 is of no matter.
+    // The third operation of T2 is irrelevant.
     assert!(!svg.contains("append 1 to 3"));
 }

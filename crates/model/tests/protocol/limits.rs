@@ -1,5 +1,5 @@
-//! What the model says about our protocol beyond its promises: guards that other guards already
-//! imply, and what the protocol needs from its surroundings.
+//! Results about our protocol beyond its promises: guards that other guards already imply, and the
+//! assumptions that the protocol needs.
 
 use crate::run::{assert_all, assert_promises, counterexample};
 use model::config::{
@@ -8,9 +8,9 @@ use model::config::{
 use model::properties::{ALONE_ENDS, ALWAYS_READABLE, promises};
 use model::state::Version;
 
-/// An early unlock is harmless when it shows the new version: nobody may swap from a version that
-/// its snapshot does not cover, and none covers it before the publish, which waits for the
-/// installs. The header still comes last, so that a row under way names its owner.
+/// An early unlock is harmless if it shows the new version: no writer may swap from a version that
+/// its snapshot does not cover, and no snapshot covers it before the publish, which waits for the
+/// installs. The header still comes last, so that a row under installation names its owner.
 #[test]
 fn unlocking_early_with_the_new_version_is_harmless() {
     let guards = Guards { install: InstallOrder::UnlockFirstToNew, ..Guards::OURS };
@@ -19,9 +19,9 @@ fn unlocking_early_with_the_new_version_is_harmless() {
     assert_promises("unlock first with the new version", config);
 }
 
-/// One write of the whole row is harmless where words take effect in address order with the version
-/// in front of the payload: the new version is then as good a mark as the invalid one. The contract
-/// of the fabric grants no such order.
+/// One write of the whole row is harmless if words take effect in address order with the version
+/// before the payload: the new version is then as good a mark as the invalid one. The contract of
+/// the fabric does not guarantee such an order.
 #[test]
 fn single_write_in_address_order_is_harmless() {
     let guards = Guards { install: InstallOrder::SingleWrite, ..Guards::OURS };
@@ -30,8 +30,8 @@ fn single_write_in_address_order_is_harmless() {
     assert_all("single write in address order", config, promises(&config));
 }
 
-/// Whoever dies with the freezing lock stops time: older snapshots stay, but a session that needs
-/// its own commit waits for ever. The lock must therefore end with its holder.
+/// A process that dies with the freezing lock stops time: older snapshots remain, but a session
+/// that needs its own commit waits for ever. The lock must therefore end with its holder.
 #[test]
 fn a_freezer_that_dies_stops_sessions_that_need_a_newer_vector() {
     let guards = Guards { snapshot: SnapshotWay::Frozen, ..Guards::OURS };
@@ -41,8 +41,8 @@ fn a_freezer_that_dies_stops_sessions_that_need_a_newer_vector() {
     assert!(end.frozen.locked);
 }
 
-/// Without overflow an old snapshot may find no version: this is what `SnapshotTooOld` is for, and
-/// why a writer needs the mover's word before it reuses a slot.
+/// Without overflow an old snapshot may find no version: that is the reason for `SnapshotTooOld`,
+/// and for a writer's need of the mover's word before it reuses a slot.
 #[test]
 fn reused_buffer_slots_lose_versions() {
     let ours = Config::ours(FIRST_ROW, FIRST_ROW);

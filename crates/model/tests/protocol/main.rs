@@ -1,4 +1,4 @@
-//! The protocol as published, ours, ours without each of its guards, and what ours rests on.
+//! The published protocol, ours, ours without each of its guards, and the assumptions of ours.
 
 mod limits;
 mod mutants;

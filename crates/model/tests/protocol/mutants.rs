@@ -32,7 +32,8 @@ fn no_second_look_at_the_version_gives_torn_reads() {
     counterexample("version read once", mutant(guards, FIRST_ROW, NO_ROW), NO_TORN_READ);
 }
 
-/// The header stays the same from the lock to the end of the install, so it cannot be the seqlock.
+/// The header does not change from the lock to the end of the install, so it cannot serve as the
+/// seqlock.
 #[test]
 fn seqlock_on_the_header_gives_torn_reads() {
     let guards = Guards { version_beside_payload: false, ..Guards::OURS };
@@ -75,7 +76,7 @@ fn single_collect_gives_long_forks() {
     counterexample("single collect", mutant(guards, FIRST_ROW, SECOND_ROW), NO_LONG_FORK);
 }
 
-/// A frozen vector need never have been the vector: it is only ordered among frozen ones.
+/// A frozen vector may never have been the current vector: it is only ordered among frozen ones.
 #[test]
 fn mixing_frozen_and_collected_snapshots_gives_long_forks() {
     let guards = Guards { snapshot: SnapshotWay::Mixed, ..Guards::OURS };
@@ -89,8 +90,8 @@ fn freezing_without_lock_gives_long_forks() {
     counterexample("freezing without lock", mutant(guards, FIRST_ROW, SECOND_ROW), NO_LONG_FORK);
 }
 
-/// With the payload gone before the old version is safe, a writer that dies leaves a row that
-/// nobody can read.
+/// If the payload is overwritten before the old version is safe, a writer that dies leaves an
+/// unreadable row.
 #[test]
 fn payload_before_old_version_makes_rows_unreadable() {
     let guards = Guards { install: InstallOrder::PayloadFirst, ..Guards::OURS };
@@ -99,8 +100,8 @@ fn payload_before_old_version_makes_rows_unreadable() {
     counterexample("payload first, writer dead", config, ALONE_ENDS);
 }
 
-/// With the chain among the words of the row, the new version may stand in front of an old chain: whoever meets it finds
-/// none of the versions before it, for good if the writer dies.
+/// If the chain is among the words of the row, the new version may appear before an old chain: a
+/// reader then finds none of the versions before it, for ever if the writer dies.
 #[test]
 fn a_chain_in_the_write_of_the_row_makes_rows_unreadable() {
     let guards = Guards { install: InstallOrder::ChainInRow, ..Guards::AT_ONCE };
@@ -110,15 +111,15 @@ fn a_chain_in_the_write_of_the_row_makes_rows_unreadable() {
     counterexample("chain in the row, writer dead", config, ALONE_ENDS);
 }
 
-/// No version word is the mark of a row whose words come in any order.
+/// A version word cannot mark a row whose words come in any order.
 #[test]
 fn a_row_at_once_without_checksums_gives_torn_reads() {
     let guards = Guards { checksum: false, ..Guards::AT_ONCE };
     counterexample("no checksums", mutant(guards, FIRST_ROW, NO_ROW), NO_TORN_READ);
 }
 
-/// A free header says nothing of the image that it is written with: only who swaps from a version that its snapshot
-/// covers finds the row installed.
+/// A free header proves nothing about the image that it is written with: only a writer that swaps
+/// from a version covered by its snapshot finds the row installed.
 #[test]
 fn swapping_from_a_header_of_a_row_at_once_gives_lost_updates() {
     let guards = Guards { swap_from_version_read: false, ..Guards::AT_ONCE };

@@ -7,13 +7,13 @@ use model::config::{
 
 const FROZEN: Guards = Guards { snapshot: SnapshotWay::Frozen, ..Guards::OURS };
 
-/// Each reads the row that the other writes.
+/// Each writer reads the row that the other one writes.
 const SKEWED: [Transaction; 2] = [
     Transaction { reads: SECOND_ROW, writes: FIRST_ROW },
     Transaction { reads: FIRST_ROW, writes: SECOND_ROW },
 ];
 
-/// Two writers that have a serial order alone, and none together with a reader between them.
+/// Two writers that have a serial order, but none together with a reader between them.
 const READ_ONLY_ANOMALY: [Transaction; 2] =
     [Transaction { reads: SECOND_ROW, writes: FIRST_ROW }, Transaction::writing(SECOND_ROW)];
 
@@ -36,14 +36,14 @@ fn frozen_vectors_give_snapshot_isolation() {
     snapshot_isolation("frozen", FROZEN);
 }
 
-/// Survivors read everything, end, and are refused only rows that the dead writer had locked.
+/// Survivors read everything, terminate, and are refused only rows that the dead writer had locked.
 #[test]
 fn survivors_of_a_crash_at_any_step_go_on() {
     let config = Config { crashes: true, ..Config::ours(BOTH_ROWS, SECOND_ROW) };
     assert_promises("double collect, crash, one row in common", config);
 }
 
-/// As before, with writers that try again: what an aborted attempt leaves behind hinders nobody.
+/// The same with writers that retry: an aborted attempt leaves nothing behind that hinders others.
 #[test]
 fn survivors_of_a_crash_at_any_step_of_any_attempt_go_on() {
     for (name, guards) in [("double collect", Guards::OURS), ("frozen", FROZEN)] {
@@ -62,8 +62,8 @@ fn sessions_see_their_own_commits_in_comparable_snapshots() {
     }
 }
 
-/// Where memory is not coherent one write installs a row, whose words come in any order, with the chain ahead of it
-/// and checksums in place of the seqlock.
+/// Where memory is not coherent one write installs a row, whose words come in any order, with the
+/// chain written before it and checksums in place of the seqlock.
 #[test]
 fn a_row_that_is_written_at_once_keeps_all_promises() {
     snapshot_isolation("row at once", Guards::AT_ONCE);
@@ -101,8 +101,8 @@ fn validation_gives_serializability_where_rows_are_written_at_once() {
     assert_promises("row at once, serializable, reader between writers", between);
 }
 
-/// A slot of the buffer is overwritten while it is read. What it held is gone, so nothing is
-/// promised about finding it; what is found is still right.
+/// A slot of the buffer is overwritten while it is read. Its previous version is lost, so no
+/// property requires finding it; a version that is found is still correct.
 #[test]
 fn reused_buffer_slots_are_never_read_torn() {
     let ours = Config::ours(BOTH_ROWS, BOTH_ROWS);

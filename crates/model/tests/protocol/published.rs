@@ -16,8 +16,8 @@ fn without_publish_wait(config: Config) -> Config {
     Config { guards: Guards { publish_waits: false, ..Guards::PUBLISHED }, ..config }
 }
 
-/// The reader has the old header and then words of the new payload, because nothing makes it look
-/// at the header again.
+/// The reader has the old header and then words of the new payload, because it does not check the
+/// header again.
 #[test]
 fn published_protocol_has_torn_reads() {
     let config = Config { reader_count: 1, ..Config::published(FIRST_ROW, NO_ROW) };
@@ -27,8 +27,8 @@ fn published_protocol_has_torn_reads() {
     assert_eq!(got.foreign, Some(FIRST_WRITE));
 }
 
-/// The header stands in front and is unlocked by the same write, so another writer may lock the row
-/// and write it while the payload of the first is still on its way: the row stays a mixture.
+/// The header comes first and is unlocked by the same write, so another writer may lock the row and
+/// write it while the payload of the first is still under way: the row remains a mixture.
 #[test]
 fn published_protocol_shows_new_header_on_old_payload() {
     let config = Config { reader_count: 1, ..Config::published(FIRST_ROW, FIRST_ROW) };
@@ -40,8 +40,8 @@ fn published_protocol_shows_new_header_on_old_payload() {
     assert!(!end.rows[0].header.locked);
 }
 
-/// One writer suffices where the slot may be written before the installs have completed: a snapshot
-/// that covers the new version takes the payload before it has arrived.
+/// One writer suffices if the slot may be written before the installs have completed: a snapshot
+/// that covers the new version reads the payload before it has arrived.
 #[test]
 fn published_protocol_without_publish_wait_shows_it_with_one_writer() {
     let one_reader = Config { reader_count: 1, ..Config::published(FIRST_ROW, NO_ROW) };
@@ -56,8 +56,8 @@ fn published_protocol_without_publish_wait_shows_it_with_one_writer() {
     assert_eq!(got.foreign, Some(Version::INITIAL));
 }
 
-/// With both guards a version is neither covered nor overwritten before its payload has arrived, so
-/// this direction of the tear is gone even with the header in front; the other one remains.
+/// With both guards a version is neither covered nor overwritten before its payload has arrived. So
+/// this direction of the tear cannot occur even with the header first; the other one remains.
 #[test]
 fn publish_wait_and_snapshot_check_keep_new_header_and_old_payload_apart() {
     let guards = Guards { swap_from_version_read: true, ..Guards::PUBLISHED };
@@ -68,7 +68,7 @@ fn publish_wait_and_snapshot_check_keep_new_header_and_old_payload_apart() {
 }
 
 /// A vector is not read at one moment, even from left to right: the slow reader has the first slot
-/// from before and the second from after both publishes, the quick one is done in between.
+/// from before and the second from after both publishes; the fast reader finishes in between.
 #[test]
 fn published_protocol_has_long_forks() {
     let config = Config::published(FIRST_ROW, SECOND_ROW);
@@ -80,7 +80,7 @@ fn published_protocol_has_long_forks() {
     assert_eq!(seen, [only_second, only_first]);
 }
 
-/// The slot tells of a commit whose second row is not installed yet.
+/// The slot shows a commit whose second row is not installed yet.
 #[test]
 fn published_protocol_without_publish_wait_has_fractured_reads() {
     let config = without_publish_wait(Config::published(BOTH_ROWS, NO_ROW));
@@ -92,7 +92,7 @@ fn published_protocol_without_publish_wait_has_fractured_reads() {
     assert!(fractured);
 }
 
-/// The header is swapped from what was found in place, and nobody asks whether the snapshot covers
+/// The header is swapped from the version found in place, without a check that the snapshot covers
 /// it: the second writer has read the version before, and overwrites the newer one.
 #[test]
 fn published_protocol_loses_updates() {

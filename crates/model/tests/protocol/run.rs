@@ -1,4 +1,4 @@
-//! Running the model to its end, or to a counterexample.
+//! Runs the model to its end, or to a counterexample.
 
 use model::config::Config;
 use model::possibilities::possibilities;
@@ -8,7 +8,7 @@ use model::state::State;
 use stateright::{Checker, Model, Property};
 
 /// Visits every state and asserts every promise of our protocol in each of them, and that the runs
-/// show what the promises are about.
+/// reach the situations that the promises are about.
 pub fn assert_promises(name: &str, config: Config) {
     let mut properties = promises(&config);
     properties.extend(possibilities(&config));
@@ -23,7 +23,8 @@ pub fn assert_all(name: &str, config: Config, properties: Vec<Property<Protocol>
     checker.assert_properties();
 }
 
-/// Finds a shortest run after which the property does not hold, prints it, and returns its end.
+/// Finds a shortest run after which the property does not hold, prints it, and returns its last
+/// state.
 pub fn counterexample(name: &str, config: Config, property: &'static str) -> State {
     let checker = Protocol::new(config, vec![named(property)]).checker().spawn_bfs().join();
     let state_count = checker.unique_state_count();

@@ -1,9 +1,10 @@
-//! Benchmarks on simulated clusters: any workload, loaded, run and checked there as on a real one, with virtual time for time.
+//! Benchmarks on simulated clusters: any workload is loaded, run and checked there as on a real
+//! cluster, in virtual time.
 //!
 //! ```text
-//! spread    a workload whose tables are spread over all machines, and reached by verbs
+//! spread    a workload whose tables are distributed over all machines, and accessed by verbs
 //! ```
-//! Folders are stored and carried out as their designs say ([`crate::verify`]).
+//! Folders are stored and executed as their designs say ([`crate::verify`]).
 
 mod spread;
 
@@ -17,60 +18,60 @@ use stored::Stored;
 use txn::{Abort, Database, Lane};
 use workload::{CheckResult, RunTotals, Workload, WorkloadError, count};
 
-/// What has come of a workload on a simulated cluster.
+/// The results of a workload on a simulated cluster.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Simulated {
-    /// Virtual nanoseconds that were counted.
+    /// The length of the window in virtual nanoseconds.
     pub window_ns: u64,
-    /// Transactions a second that committed, of all machines.
+    /// Committed transactions per second, of all machines.
     pub committed_per_s: f64,
-    /// The same with those that were rolled back as the workload's rules want.
+    /// Committed transactions per second and those that the workload's rules rolled back.
     pub ended_per_s: f64,
-    /// Attempts that were made again, of all, in percent.
+    /// Retries among all attempts, in percent.
     pub retries_percent: f64,
     /// By type, in the workload's order.
     pub kinds: Vec<SimulatedKind>,
-    /// Attempts that were aborted, by type and reason.
+    /// Aborted attempts, by type and reason.
     pub aborts: Vec<(&'static str, Abort, u64)>,
     /// The busiest stage of all machines, in words; machine 0 has the oracle.
     pub busiest: String,
-    /// What the checks say of the tables behind the last transaction.
+    /// The results of the checks of the tables after the last transaction.
     pub checks: Vec<CheckResult>,
 }
 
-/// What has come of the transactions of one type.
+/// The results of transactions of one type.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SimulatedKind {
-    /// Its name.
     pub name: &'static str,
-    /// Transactions that ended in the window.
+    /// Number of transactions that ended in the window.
     pub count: u64,
-    /// Of those, the ones that committed, a second.
+    /// Those of them that committed, per second.
     pub committed_per_s: f64,
-    /// Microseconds that half of them, and that 99 of 100 do not exceed; none if there was none.
+    /// The median and the 99th percentile of the latency in microseconds; `None` without
+    /// transactions.
     pub latency_us: Option<[f64; 2]>,
-    /// The median while one lane alone made calls.
+    /// The median while a single lane makes calls.
     pub alone_us: Option<f64>,
-    /// Round trips, verbs and bytes of one, by its client.
+    /// Round trips, verbs and bytes of one transaction, counted by its client.
     pub traffic: Option<[f64; 3]>,
 }
 
-/// Why nothing has come of it.
+/// The reason why there is no result.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BenchError {
-    /// The cluster cannot be.
+    /// The cluster is impossible.
     #[error(transparent)]
     Cluster(#[from] VerifyError),
-    /// The checks cannot be run.
+    /// The checks failed to run.
     #[error("the tables cannot be checked: {0}")]
     Check(#[source] WorkloadError),
 }
 
-/// What is being done.
+/// The phase of a benchmark.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Phase {
-    /// Tables are made and filled: so many rows are there.
+    /// Tables are created and loaded; has the number of rows so far.
     Loading(u64),
     /// Transactions run.
     Running,
@@ -78,10 +79,11 @@ pub enum Phase {
     Checking,
 }
 
-/// Stores a folder as its design says on a simulated cluster, carries its procedures out as the design says, and checks
-/// its tables.
+/// Stores a folder as its design says on a simulated cluster, executes its procedures as the design
+/// says, and checks its tables.
 ///
 /// # Errors
+/// See [`BenchError`].
 /// See [`BenchError`].
 pub fn folder(
     stored: &Stored,
@@ -93,10 +95,11 @@ pub fn folder(
     bench(stored, &load, (cluster, bytes), tell, &|| load.loaded())
 }
 
-/// Spreads the tables of a workload over the machines of a simulated cluster, runs its transactions by verbs, and checks its
-/// tables.
+/// Distributes the tables of a workload over the machines of a simulated cluster, runs its
+/// transactions by verbs, and checks its tables.
 ///
 /// # Errors
+/// See [`BenchError`].
 /// See [`BenchError`].
 pub fn spread<W>(
     workload: W,
@@ -113,7 +116,7 @@ where
     bench(&*workload, &load, (cluster, bytes), tell, &Vec::new)
 }
 
-/// `loaded` has the rows of each table behind the load; none if nobody has counted them apart.
+/// `loaded` has the number of rows of each table after the load; empty if they were not counted.
 fn bench<W: Workload<DynEnv>, L: Load>(
     workload: &W,
     load: &L,
@@ -203,7 +206,7 @@ mod tests {
         assert_eq!(seen.kinds.len(), 7);
         let failed: Vec<_> = seen.checks.iter().filter(|check| !check.ok).collect();
         assert!(!seen.checks.is_empty() && failed.is_empty(), "{failed:?}");
-        // Two reads at least, one of which goes to the other machine every second time.
+        // At least two reads; every second time one of them goes to the other machine.
         let read = &seen.kinds[0];
         assert!(read.count > 1000 && read.committed_per_s > 1e5, "{read:?}");
         let [median_us, tail_us] = read.latency_us.expect("there were some");
@@ -213,7 +216,8 @@ mod tests {
 
     #[test]
     fn checks_count_every_transaction_since_the_load() {
-        // The bank's audits and its sum see every cent; its totals are those of all lanes, in all phases.
+        // The bank's audits and its sum see every cent; its totals are those of all lanes, in all
+        // phases.
         let bank = Bank::new(50).expect("there are two accounts at least");
         let seen = spread(bank, &cluster(), &|_| ()).expect("it runs");
         assert!(seen.checks.iter().all(|check| check.ok), "{:?}", seen.checks);
@@ -223,7 +227,7 @@ mod tests {
         );
     }
 
-    /// What is said of the rows of a folder's tables.
+    /// The checks of the rows of a folder's tables.
     fn of_rows(stored: &Stored) -> Vec<CheckResult> {
         let seen = folder(stored, &cluster(), &|_| ()).expect("it runs");
         let is_of_rows = |check: &CheckResult| {
@@ -232,7 +236,7 @@ mod tests {
         seen.checks.into_iter().filter(is_of_rows).collect()
     }
 
-    /// Rows are those of the load and of all calls behind it, of which the first ones take no time.
+    /// The rows are those of the load and of all calls after it; the first calls take no time.
     #[test]
     fn folders_have_the_rows_that_their_calls_leave() {
         for (name, count) in [("smallbank", 1), ("tatp", 2), ("tpcc", 3), ("ycsb", 1)] {
@@ -244,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_calls_do_not_leave_are_told() {
+    fn unexpected_row_counts_fail_the_check() {
         let (mut read, _) = small::read("tatp", 2, 1).expect("it is shipped");
         let insert = read.load.procedures.iter_mut().find(|of| of.procedure.starts_with("insert_"));
         insert.expect("there is one").rows = vec![("call_forwarding".to_owned(), 2)];

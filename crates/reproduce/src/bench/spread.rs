@@ -1,5 +1,5 @@
-//! A workload on a symmetric cluster whose tables are spread over all machines: each transaction is carried out where its
-//! client is, by verbs.
+//! A workload on a symmetric cluster whose tables are distributed over all machines: each
+//! transaction is executed by its client's machine, with verbs.
 
 use crate::symmetric::{LANES, Load, Place};
 use crate::verify::folder::Known;
@@ -11,20 +11,20 @@ use workload::{Finished, Workload, WorkloadError};
 /// A workload on a cluster.
 pub(super) struct Spread<W> {
     workload: Arc<W>,
-    /// Of all machines.
+    /// Number of lanes of all machines.
     lanes: u32,
     seed: u64,
     known: Known,
 }
 
-/// What a lane keeps.
+/// The state of a lane.
 pub(super) struct Terminal<T> {
     of_workload: T,
     tables: Vec<TableId>,
 }
 
 impl<W> Spread<W> {
-    /// On so many machines.
+    /// The workload on this many machines.
     pub fn new(workload: Arc<W>, machines: u16, seed: u64) -> Self {
         Self { workload, lanes: u32::from(machines) * LANES, seed, known: Known::default() }
     }
@@ -83,7 +83,7 @@ where
         self.known.learn(lane, &terminal.tables).await
     }
 
-    /// The workload draws when it carries out.
+    /// The workload draws when it executes.
     fn draw(&self, _terminal: &mut Self::Terminal) -> ((), Option<u16>) {
         ((), None)
     }

@@ -1,5 +1,5 @@
-//! [blog, figure 1 and the text around it; slides "Specs"]: the bandwidth of FDR cards beside that of memory, and
-//! the time until bytes are there, by size.
+//! [blog, figure 1 and the text around it; slides "Specs"]: the bandwidth of FDR cards compared
+//! with that of memory, and the latency of transfers, by size.
 
 use crate::experiment::Run;
 use crate::outcome::{Axis, Compared, Outcome, Role, Series};
@@ -7,23 +7,24 @@ use crate::world::{Done, again, at, network, per_second, world};
 use fabric::{Batch, Fabric};
 use sim::Endpoint;
 
-/// Bytes of the transfers whose bandwidth is measured.
+/// Size of the transfers whose bandwidth is measured, in bytes.
 const LARGE_BYTES: u64 = 1 << 16;
-/// Transfers under way in each direction of each card.
+/// Outstanding transfers in each direction of each card.
 const UNDER_WAY: u16 = 8;
-/// Bytes of the transfers whose time is measured.
+/// Sizes of the transfers whose latency is measured, in bytes.
 const SIZES: [u64; 11] =
     [8, 64, 256, 1 << 10, 1 << 11, 1 << 12, 1 << 14, 1 << 16, 1 << 17, 1 << 18, 1 << 20];
 const SIZES_QUICK: [u64; 4] = [8, 1 << 10, 1 << 14, 1 << 18];
-/// The sizes whose times the blog prints or compares.
+/// The sizes whose latencies the blog prints or compares.
 const KILOBYTE: u64 = 1 << 10;
 const PARITY_BYTES: u64 = 1 << 18;
 const GIGA: f64 = 1e9;
 
-/// Cards at work, whether both ways, and gigabytes per second that the slides specify.
+/// Number of cards, whether both directions are used, and the gigabytes per second that the slides
+/// specify.
 const SPECIFIED: [(u16, bool, f64); 3] = [(1, false, 13.6), (1, true, 27.3), (2, true, 54.5)];
 
-/// Measures times by size, then bandwidths.
+/// Measures latencies by size, then bandwidths.
 pub fn run(run: &mut Run<'_>) -> Outcome {
     let sizes: &[u64] = run.quick_or(&SIZES_QUICK, &SIZES);
     let window_ns = run.quick_or(100_000, 300_000);
@@ -75,7 +76,7 @@ fn beside(what: String, unit: &'static str, (published, ours): (f64, f64), role:
     Compared { what, unit, published, ours, role, why: None }
 }
 
-/// The latencies that the blog prints, beside ours in microseconds by bytes.
+/// The latencies that the blog prints, compared with ours in microseconds by bytes.
 fn latencies(over_network: &[(f64, f64)], in_memory: &[(f64, f64)]) -> [Compared; 3] {
     let time_of = |points: &[(f64, f64)], bytes: u64| {
         let point = points.iter().find(|point| point.0 == bytes as f64);
@@ -109,8 +110,8 @@ fn write_ns(seed: u64, bytes: u64) -> u64 {
     world.now_ns()
 }
 
-/// Bytes per second that so many cards carry between two machines. Cards share nothing with each other, so
-/// each has nodes of its own.
+/// Bytes per second that this many cards carry between two machines. Cards share nothing with each
+/// other, so each has nodes of its own.
 fn bandwidth(seed: u64, (cards, is_both_ways): (u16, bool), window_ns: u64) -> f64 {
     let world = world(seed, network("connect-ib-2xfdr", 2), (cards, cards), 1 << 18);
     let done = Done::default();

@@ -1,5 +1,6 @@
-//! [ZB17 7.4, figure 8] with our engine: items that some choose more often than others, and beside it what the protocol as
-//! printed aborts with the same choice, and what ours does with as many lanes as that has threads.
+//! [ZB17 7.4, figure 8] with our engine: some items are chosen more often than others; compared
+//! with the aborts of the protocol as printed with the same distribution, and with ours with as
+//! many lanes as that has threads.
 
 use super::published::scalability::standard;
 use super::{scalability, sizes};
@@ -11,7 +12,7 @@ use workload::tpcc::ItemChoice;
 
 const MACHINES: [u16; 4] = [2, 8, 28, 56];
 const MACHINES_QUICK: [u16; 2] = [2, 4];
-/// How items are chosen [ZB17 7.4].
+/// The distributions of items [ZB17 7.4].
 const CHOICES: [(&str, ItemChoice); 5] = [
     ("uniform", ItemChoice::Uniform),
     ("zipf 0.8", ItemChoice::Zipf { theta_percent: 80 }),
@@ -20,12 +21,12 @@ const CHOICES: [(&str, ItemChoice); 5] = [
     ("zipf 2.0", ItemChoice::Zipf { theta_percent: 200 }),
 ];
 
-/// How long lanes that share warehouses wait after an attempt that was aborted: not at all, and about as long as half of the
-/// new orders take.
+/// The back-off of lanes that share warehouses, after an aborted attempt: none, and about as long
+/// as half of the new orders take.
 const PAUSES_NS: [u64; 2] = [0, 80_000];
 
-/// Runs all sizes and choices, and at the largest size ours with a lane for each thread of the paper, and the protocol as
-/// printed.
+/// Runs all sizes and distributions; at the largest size also ours with a lane for each thread of
+/// the paper, and the protocol as printed.
 pub fn run(run: &mut Run<'_>) -> Outcome {
     let sizes: &[u16] = run.quick_or(&MACHINES_QUICK, &MACHINES);
     let largest = sizes[sizes.len() - 1];
@@ -91,7 +92,7 @@ const COLUMNS: [&str; 10] = [
     "60 lanes after 80 us: aborted, of those as printed",
 ];
 
-/// Million new orders a second, and what is aborted.
+/// Million new orders per second, and the percentage of aborts.
 fn cells(new_orders_per_s: f64, abort_percent: f64) -> [String; 2] {
     [format!("{:.2}", new_orders_per_s / 1e6), format!("{abort_percent:.1} %")]
 }

@@ -1,5 +1,6 @@
-//! What figure 6 has whichever protocol runs: new orders alone by the share of them that touch another warehouse, with
-//! and without locality, and what the text prints of it [ZB17 7.3].
+//! The common part of figure 6 for both protocols: new orders alone, by the share of them that
+//! access another warehouse, with and without locality, and the numbers that the text prints [ZB17
+//! 7.3].
 
 use crate::experiment::{Run, Steps};
 use crate::outcome::{Compared, Role, Series};
@@ -10,22 +11,23 @@ const DISTRIBUTION_QUICK: [u32; 3] = [0, 50, 100];
 /// With locality and without.
 const REACHES: [(Reach, &str); 2] =
     [(Reach::CoreButAtomics, "with locality"), (Reach::Card, "without locality")];
-/// What the text prints: what locality gains, and million new orders a second without it if all are distributed.
+/// The numbers that the text prints: the gain by locality, and million new orders per second
+/// without it if all are distributed.
 const PUBLISHED: [f64; 2] = [1.3, 1.5];
 const WHAT: [&str; 2] = [
     "what locality gains, no new order distributed",
     "new orders, all distributed, without locality",
 ];
 
-/// What both do.
+/// The results with and without locality.
 pub(super) struct Both {
-    /// Million new orders a second, with locality and without.
+    /// Million new orders per second, with and without locality.
     pub series: Vec<Series>,
-    /// What `say` has said of both, all distributed.
+    /// The output of `say` for both, with all new orders distributed.
     pub notes: Vec<String>,
 }
 
-/// How many points [`both`] has.
+/// The number of points of [`both`].
 pub(super) fn count(run: &Run<'_>) -> usize {
     REACHES.len() * run.quick_or(DISTRIBUTION_QUICK.len(), DISTRIBUTION.len())
 }
@@ -56,7 +58,7 @@ pub(super) fn both<S>(
 }
 
 impl Both {
-    /// What the text prints beside it, with what is to be said of either if it misses.
+    /// The printed numbers compared with ours, with an explanation for each in case of a miss.
     pub fn compared(&self, why: [&'static str; 2]) -> Vec<Compared> {
         let first = |series: &Series| series.points.first().map_or(f64::NAN, |point| point.1);
         let last = |series: &Series| series.points.last().map_or(f64::NAN, |point| point.1);
@@ -73,8 +75,8 @@ impl Both {
     }
 }
 
-/// What a change does to what the text prints: a row of three cells behind `name`. `per_s` has the new orders a second by
-/// percent of distribution and way to reach memory.
+/// The effect of a change on the printed numbers: a row of four cells behind `name`. `per_s`
+/// returns the new orders per second by percentage of distribution and way of memory access.
 pub(super) fn row(name: &str, per_s: impl Fn(u32, Reach) -> f64) -> Vec<String> {
     let [local, card] = REACHES.map(|(reach, _)| per_s(0, reach));
     let most = per_s(100, Reach::Card);
@@ -88,7 +90,7 @@ pub(super) fn row(name: &str, per_s: impl Fn(u32, Reach) -> f64) -> Vec<String> 
     ]
 }
 
-/// The heads of such rows.
+/// The headers of such rows.
 pub(super) const COLUMNS: [&str; 5] = [
     "changed",
     "what locality gains; printed: 1.3",

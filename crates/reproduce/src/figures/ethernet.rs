@@ -1,5 +1,6 @@
-//! [ZB17 1.1]: three servers on Ethernet, transactions that read and write three records of one kilobyte, one on
-//! each. Nothing but the links takes time; and beside it, what one core of each machine leaves, which carries kernel TCP.
+//! [ZB17 1.1]: three servers on Ethernet, with transactions that read and write three records of
+//! one kilobyte, one on each. Only links take time; for comparison, the rate with one core per
+//! machine that executes kernel TCP.
 
 use crate::experiment::{Run, Steps};
 use crate::outcome::{Axis, Compared, Outcome, Role, Series};
@@ -9,12 +10,12 @@ use sim::{Endpoint, Network};
 
 const SERVERS: u16 = 3;
 const RECORD_BYTES: u64 = 1024;
-/// What the text prints, in transactions per second.
+/// The printed number, in transactions per second.
 const PRINTED: f64 = 29_000.0;
-/// Transactions under way, from few to more than the link can carry.
+/// Numbers of concurrent transactions, from few to more than the link can carry.
 const CLIENTS: [u64; 8] = [1, 4, 8, 16, 32, 64, 128, 256];
 const CLIENTS_QUICK: [u64; 3] = [1, 16, 128];
-/// What takes time: of which profile, and what it is called.
+/// The resources that take time, the profile, and its name.
 const BOUNDS: [(Bound, &str, &str); 3] = [
     (Bound::Links, "ethernet-10g", "10 Gbit/s"),
     (Bound::Links, "ethernet-1g", "1 Gbit/s"),
@@ -23,13 +24,13 @@ const BOUNDS: [(Bound, &str, &str); 3] = [
 
 #[derive(Clone, Copy)]
 enum Bound {
-    /// Links alone.
+    /// Only the links.
     Links,
-    /// Links, and one core of each machine, which sends, receives and copies everything.
+    /// The links, and one core of each machine, which sends, receives and copies everything.
     OneCore,
 }
 
-/// Runs both speeds of Ethernet, and the faster one behind one core.
+/// Runs both speeds of Ethernet, and the faster one limited by one core.
 pub fn run(run: &mut Run<'_>) -> Outcome {
     let counts: &[u64] = run.quick_or(&CLIENTS_QUICK, &CLIENTS);
     let window_ns = run.quick_or(10_000_000, 40_000_000);
@@ -92,8 +93,9 @@ impl Bound {
     }
 }
 
-/// `links`, and at either end one of the cores of `all`: its time for a message, which the profile of a network without
-/// cards for verbs spreads over all its cores, and its share of what these copy.
+/// `links`, with one of the cores of `all` at either end: the profile of a network without verb
+/// cards spreads a core's time per message over all cores, so one core takes all of it, and its
+/// share of the copying.
 fn on_one_core(all: Network, links: Network) -> Network {
     let kinds = [hardware::Kind::Read, hardware::Kind::Write];
     let card = kinds

@@ -1,4 +1,5 @@
-//! [ZB17 7.3, beside figure 6]: new-orders on an engine in the manner of H-Store, by the degree of distribution.
+//! [ZB17 7.3, compared with figure 6]: new orders on an engine in the manner of H-Store, by the
+//! degree of distribution.
 
 use crate::experiment::{Run, Steps};
 use crate::outcome::{Axis, Compared, Outcome, Role, Series, Table};
@@ -14,29 +15,30 @@ use workload::tpcc::{Config, Mix, Scale};
 const MACHINES: u16 = 8;
 /// All warehouses [ZB17 7.3].
 const WAREHOUSES: u32 = 200;
-/// Clients, enough for every site to have some waiting.
+/// Number of clients, enough that some wait for every site.
 const CLIENTS: u16 = 160;
-/// What is loaded of each warehouse.
+/// The population of each warehouse.
 const SCALE: Scale =
     Scale { items: 100, districts: 10, customers_per_district: 12, orders_per_district: 12 };
 const DEGREES: [u32; 7] = [0, 5, 10, 25, 50, 75, 100];
 const DEGREES_QUICK: [u32; 3] = [0, 10, 100];
-/// Thousand new-orders a second that the text prints if all are distributed.
+/// Thousand new orders per second that the text prints if all are distributed.
 const PRINTED_ALL: f64 = 0.9;
-/// What a row takes a site such that what is printed comes out where nothing is distributed.
+/// The time of a row at a site, chosen so that the printed number results if no transaction is
+/// distributed.
 const CALIBRATED_ROW_NS: u64 = 15_400;
 
-/// So much later messages arrive, in another run of the first engine: what an order of transactions and a vote take
-/// beside what is here has messages, too.
+/// Additional delays of messages, for another run of the first engine: ordering transactions and
+/// voting need further messages that our engine does not have.
 const LATER_US: [u64; 4] = [200, 400, 800, 1600];
 
-/// What a site computes.
+/// The cost of computing at a site.
 #[derive(Clone, Copy)]
 struct Engine {
     name: &'static str,
     sites_each: u32,
     work: Work<Endpoint>,
-    /// Virtual time that is counted in a full run.
+    /// Counted virtual time in a full run.
     window_ns: u64,
 }
 
@@ -130,7 +132,7 @@ pub fn run(run: &mut Run<'_>) -> Outcome {
     }
 }
 
-/// A row of the table of messages that arrive later.
+/// A row of the table of delayed messages.
 fn with_later_messages(run: &mut Run<'_>, steps: &mut Steps, later_us: u64) -> Vec<String> {
     steps.next(run, "later messages");
     let window_ns = ENGINES[0].window_ns / run.quick_or(4, 1);
@@ -141,8 +143,8 @@ fn with_later_messages(run: &mut Run<'_>, steps: &mut Steps, later_us: u64) -> V
 const WHY_ALL: &str = "two sites stand still for two round trips and what both compute; how H-Store itself chooses an \
     order and votes, which takes longer, is not printed; how much later messages would have to arrive stands in the table";
 
-/// New-orders that commit, per second; `degree` percent of them take one line from another warehouse, and messages arrive
-/// so much later than the network has it.
+/// Committed new orders per second, if `degree` percent of them take one line from another
+/// warehouse, and messages arrive this much later than in the network.
 fn new_orders_per_s(
     seed: u64,
     engine: &Engine,
@@ -152,7 +154,7 @@ fn new_orders_per_s(
     let (scale, distribution_percent) = (SCALE, Some(degree));
     let config =
         Config { scale, distribution_percent, mix: Mix::NEW_ORDER_ONLY, ..Config::new(WAREHOUSES) };
-    // Clients are on machines of their own, as many as there are others.
+    // Clients are on machines of their own, as many as the engine has.
     let machines = Machines::apart(1 + 2 * MACHINES);
     let network = network("ipoib-fdr", 1);
     let settings = settings_on(machines, seed, network, (1, 2 * MACHINES), 1 << 10);

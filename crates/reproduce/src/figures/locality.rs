@@ -1,5 +1,5 @@
-//! [ZB17 7.3, figure 6]: new orders alone on eight machines, by the share of them that touch another warehouse, with
-//! and without locality.
+//! [ZB17 7.3, figure 6]: new orders alone on eight machines, by the share of them that access
+//! another warehouse, with and without locality.
 
 use super::{degrees, scalability};
 use crate::experiment::{Run, Steps};
@@ -12,12 +12,13 @@ use workload::tpcc::{Mix, Scale};
 const MACHINES: u16 = 7;
 /// Warehouses of each: 196 of the text's 200.
 const WAREHOUSES: u32 = 28;
-/// Threads of each compute server, as where locality was used in figure 4; the text does not print them here.
+/// Threads of each compute server, as in figure 4 with locality; the text does not print them here.
 const THREADS: u16 = 28;
-/// What is loaded per warehouse: more than elsewhere, since new orders alone meet in items and in leaves.
+/// The population of a warehouse: larger than elsewhere, since new orders alone conflict in items
+/// and in leaves.
 const SCALE: Scale =
     Scale { items: 5000, districts: 10, customers_per_district: 30, orders_per_district: 120 };
-/// Other numbers of threads, of which locality gains something else.
+/// Other numbers of threads, with another gain by locality.
 const OTHER_THREADS: [u16; 3] = [7, 14, 56];
 
 const WHY: [&str; 2] = [

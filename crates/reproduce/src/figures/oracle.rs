@@ -1,8 +1,8 @@
-//! [ZB17 7.2, figure 7]: seven compute servers whose threads do nothing but timestamp transactions: read the
-//! current timestamp, take the next commit timestamp, make it visible.
+//! [ZB17 7.2, figure 7]: seven compute servers whose threads execute only timestamp transactions:
+//! read the current timestamp, take the next commit timestamp, and publish it.
 //!
-//! The verbs are those that the paper's text gives each step of the oracle; there are no rows and no
-//! transactions here, as there are none in the original.
+//! The verbs are those of the paper's text for each step of the oracle; as in the original, there
+//! are no rows and no transactions.
 
 use super::snapshots::{self, Snapshots, Way};
 use crate::busy::Busy;
@@ -20,19 +20,19 @@ use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
 const SERVERS: u16 = 7;
-/// Ports that carry traffic: the paper speaks of a dual-port card.
+/// Ports in use: the paper has a dual-port card.
 pub(super) const PORTS: u64 = 2;
 /// Threads of each compute server.
 const THREADS: [u64; 9] = [1, 2, 3, 4, 6, 8, 10, 15, 20];
 const THREADS_QUICK: [u64; 3] = [1, 6, 20];
-/// Writes that a thread has under way where it reads nothing over the network: nobody waits for them.
+/// Outstanding writes of a thread that reads nothing over the network: it does not wait for them.
 const WRITES_UNDER_WAY: u64 = 8;
 const WARM_NS: u64 = 20_000;
-/// Lanes of each thread of ours: it goes on with others while one waits.
+/// Lanes per thread of ours: while one waits the thread continues with others.
 const LANES: u64 = 9;
-/// Threads of each machine where snapshots of the protocol as printed are looked at.
+/// Threads of each machine in the measurement of the printed protocol's snapshots.
 const PRINTED_THREADS: u32 = 20;
-/// What the judge has to say takes it longer the more forks there are.
+/// The judge takes the longer the more forks there are, so this window is short.
 const PRINTED_WINDOW_NS: u64 = 20_000;
 /// The words of the first oracle: read timestamp, commit timestamp, and the list of outcomes.
 const READ_TIMESTAMP: u64 = 0;
@@ -43,7 +43,7 @@ const OUTCOME_WORDS: u64 = 1 << 16;
 /// A step of the oracle, in the paper's order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Step {
-    /// One counter for all, by fetch-and-add, and a list of outcomes [ZB17 3.1].
+    /// One global counter, by fetch-and-add, and a list of outcomes [ZB17 3.1].
     Global,
     /// A vector with a slot for each thread [ZB17 4.1].
     Vector,
@@ -51,14 +51,14 @@ enum Step {
     BackgroundFetch,
     /// One slot for all threads of a server.
     OneSlot,
-    /// Both, and the slots are spread over so many memory servers [ZB17 4.2].
+    /// Both, and the slots are distributed over this many memory servers [ZB17 4.2].
     Both { servers: u16 },
 }
 
 struct Published {
     step: Step,
     name: &'static str,
-    /// Million timestamp transactions a second, the most that the text prints, if it prints any.
+    /// The largest printed number of million timestamp transactions per second, if any.
     most: Option<f64>,
     role: Role,
     why: Option<&'static str>,
@@ -126,20 +126,21 @@ const STEPS: [Published; 7] = [
     },
 ];
 
-/// What a thread waits for between two timestamp transactions.
+/// The event that a thread waits for between two timestamp transactions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Pace {
-    /// Nothing but what it reads: writes go out with the next read, or so many are under way.
+    /// Only for its reads: each write is posted with the next read, or this many writes are
+    /// outstanding.
     Writes(u64),
-    /// Its write.
+    /// For its write.
     EachWrite,
-    /// Its write, and a vector that was fetched after it.
+    /// For its write, and for a vector that was fetched after it.
     EachVector,
 }
 
 const USUAL: Pace = Pace::Writes(WRITES_UNDER_WAY);
 
-/// Steps that miss what is printed, at another pace, and what the pace is.
+/// Steps that miss the printed number, with another pace, and a description of it.
 const OTHERWISE: [(Step, Pace, &str); 7] = [
     (Step::Vector, Pace::EachWrite, "each transaction waits for its write"),
     (Step::OneSlot, Pace::EachWrite, "each transaction waits for its write"),
@@ -194,10 +195,10 @@ pub fn run(run: &mut Run<'_>) -> Outcome {
     }
 }
 
-/// What ours is called.
+/// The name of ours.
 const OURS: &str = "ours";
 
-/// What is to be measured.
+/// The points to measure.
 struct Points<'a> {
     threads: &'a [u64],
     window_ns: u64,
@@ -205,7 +206,7 @@ struct Points<'a> {
 }
 
 impl Points<'_> {
-    /// The curve of a step, and what is busiest with the most clients.
+    /// The curve of a step, and the busiest stage with the most clients.
     fn of_step(&mut self, run: &mut Run<'_>, step: Step, name: &str) -> (Vec<(f64, f64)>, String) {
         let (mut points, mut busiest) = (Vec::new(), String::new());
         for &per_server in self.threads {
@@ -217,7 +218,7 @@ impl Points<'_> {
         (points, busiest)
     }
 
-    /// The curve of ours, and what its snapshots are like with the most clients.
+    /// The curve of ours, and the comparability of its snapshots with the most clients.
     fn of_ours(
         &mut self,
         run: &mut Run<'_>,
@@ -287,7 +288,6 @@ fn clients(per_server: u64) -> f64 {
     (u64::from(SERVERS) * per_server) as f64
 }
 
-/// The highest point.
 fn most_of(points: &[(f64, f64)]) -> (f64, f64) {
     let none = (0.0, 0.0);
     points.iter().fold(none, |most, point| if point.1 > most.1 { *point } else { most })
@@ -295,7 +295,7 @@ fn most_of(points: &[(f64, f64)]) -> (f64, f64) {
 
 const PACE_COLUMNS: [&str; 5] = ["step", "pace", "at most, M/s", "at clients", "printed, M/s"];
 
-/// Ways to take snapshots of the protocol as printed, and what they are called.
+/// The ways to take snapshots with the protocol as printed, and their names.
 fn ways() -> [(&'static str, Way); 6] {
     let printed = |fetch, slots, servers, is_at_one_moment| {
         let timestamps = Timestamps { fetch, slots };
@@ -340,7 +340,7 @@ fn snapshot_row(name: &str, snapshots: &Snapshots) -> Vec<String> {
     ]
 }
 
-/// What was seen in the window.
+/// The results of the window.
 struct Seen {
     per_s: f64,
     busiest: String,
@@ -361,7 +361,7 @@ fn seen(seed: u64, load: (Step, Pace), per_server: u64, window_ns: u64) -> Seen 
 }
 
 impl Step {
-    /// Memory servers that have the vector.
+    /// Number of memory servers that have the vector.
     fn servers(self) -> u16 {
         match self {
             Self::Both { servers } => servers,
@@ -378,7 +378,7 @@ impl Step {
     }
 }
 
-/// A vector: how many slots it has, and over how many servers.
+/// A vector: its number of slots, and of servers.
 #[derive(Clone, Copy)]
 struct Shape {
     slots: u64,
@@ -400,7 +400,8 @@ impl Shape {
     }
 }
 
-/// How often a compute server has fetched the vector, and who waits for the next time.
+/// The number of vectors that a compute server has fetched, and the tasks that wait for the next
+/// one.
 #[derive(Default)]
 struct Fetched {
     rounds: Cell<u64>,
@@ -413,7 +414,7 @@ impl Fetched {
         self.waiting.take().into_iter().for_each(Waker::wake);
     }
 
-    /// Waits for a round that begins from now on.
+    /// Waits for a fetch that begins after this call.
     async fn next(&self) {
         let until = self.rounds.get() + 2;
         let is_there = |context: &mut Context<'_>| match self.rounds.get() >= until {
@@ -510,7 +511,7 @@ async fn read_and_publish(
     }
 }
 
-/// Publishes in its own slot; the vector is there already.
+/// Publishes in its own slot; the vector is already fetched.
 async fn publish(env: Endpoint, slot: GlobalPtr, done: Done) {
     let (mut batch, mut counter) = (Batch::new(), 0);
     loop {
@@ -521,7 +522,7 @@ async fn publish(env: Endpoint, slot: GlobalPtr, done: Done) {
     }
 }
 
-/// The same, and begins with a vector that may have what it has published.
+/// The same, but begins with a vector that may include its last commit.
 async fn publish_each(env: Endpoint, slot: GlobalPtr, fetched: Rc<Fetched>, done: Done) {
     let (mut batch, mut counter) = (Batch::new(), 0);
     loop {
@@ -561,7 +562,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_waits_for_more_does_less() {
+    fn threads_that_wait_for_more_are_slower() {
         let paces = [USUAL, Pace::EachWrite, Pace::EachVector];
         let rates = paces.map(|pace| millions(Step::BackgroundFetch, pace));
         assert!(rates[0] > rates[1] && rates[1] > rates[2] && rates[2] > 1.0, "{rates:?}");

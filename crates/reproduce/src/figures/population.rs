@@ -1,5 +1,5 @@
-//! Whether it matters how much is loaded for each warehouse: the same cluster and the same load, with more and more
-//! items, customers and orders, up to what TPC-C specifies.
+//! The influence of the population: the same cluster and the same load, with more and more items,
+//! customers and orders per warehouse, up to TPC-C's specification.
 
 use super::scalability;
 use super::traditional::{self, READINGS, Reading};
@@ -10,16 +10,16 @@ use fabric::DynEnv;
 use workload::tpcc::{Config, Scale};
 use workload::{Tpcc, Workload};
 
-/// Memory servers, and as many compute servers.
+/// Number of memory servers, and of compute servers.
 const SERVERS: u16 = 2;
-/// Warehouses of each memory server: a fifth of the papers', so that all that is specified fits.
+/// Warehouses of each memory server: a fifth of the papers', so that the specified population fits.
 const WAREHOUSES: u32 = 10;
-/// Threads of each compute server: as many for a warehouse as in figure 4 without locality.
+/// Threads of each compute server: as many per warehouse as in figure 4 without locality.
 const THREADS: u16 = 12;
 
 const TEN_TIMES: Scale =
     Scale { items: 10_000, districts: 10, customers_per_district: 200, orders_per_district: 600 };
-/// All that is specified [TPC-C 4.3.3].
+/// The specified population [TPC-C 4.3.3].
 const SPECIFIED: Scale = Scale {
     items: 100_000,
     districts: 10,
@@ -28,11 +28,11 @@ const SPECIFIED: Scale = Scale {
 };
 const SCALES: [(&str, Scale); 3] =
     [("as in the figures", SCALE), ("10 times as much", TEN_TIMES), ("as specified", SPECIFIED)];
-/// Trad-SI has a population of its own in its figures, and so many times as much.
+/// Multiples of the population of Trad-SI's figures.
 const TRADITIONAL_TIMES: [i32; 2] = [1, 20];
 const TRADITIONAL_MACHINES: u16 = 2;
 
-/// What was seen with one population.
+/// The results with one population.
 struct Point {
     engine: &'static str,
     name: String,
@@ -132,7 +132,7 @@ fn rows(points: &[Point]) -> Vec<Vec<String>> {
     points.iter().map(row).collect()
 }
 
-/// Rows that this database loads for each warehouse.
+/// Number of rows that the load makes per warehouse.
 fn rows_per_warehouse(scale: Scale) -> u64 {
     let config = Config { scale, ..Config::new(1) };
     let tpcc = Tpcc::new(config).expect("experiments have sound configurations");

@@ -1,5 +1,5 @@
-//! [ZB17 7.5, figure 9]: one server, seven clients of 20 threads, and ever more queue pairs; in every round a
-//! thread draws one of its own, and reads so many bytes through it.
+//! [ZB17 7.5, figure 9]: one server, seven clients of 20 threads, and more and more queue pairs; in
+//! every round a thread draws one of its queue pairs, and reads `bytes` bytes through it.
 
 use crate::experiment::Run;
 use crate::outcome::{Axis, Compared, Outcome, Role, Series};
@@ -10,17 +10,18 @@ use std::rc::Rc;
 
 const CLIENTS: u16 = 7;
 const THREADS: u64 = 20;
-/// Reads that a thread has under way. The paper does not say how many; so many that the server is the limit,
-/// as its text has it.
+/// Outstanding reads of a thread. The paper does not say how many; with this number the server is
+/// the limit, as its text says.
 const UNDER_WAY: u64 = 4;
-/// Ports that carry traffic: the paper speaks of a dual-port card.
+/// Ports in use: the paper has a dual-port card.
 const PORTS: u64 = 2;
-/// What else could be meant, as ports and reads under way: told in the notes.
+/// Other interpretations, as ports and outstanding reads; their results are in the notes.
 const OTHERWISE: [(u64, u64); 3] = [(1, 4), (2, 1), (2, 8)];
 /// Queue pairs of each thread.
 const PAIRS: [u64; 9] = [1, 2, 3, 4, 7, 10, 14, 20, 28];
 const PAIRS_QUICK: [u64; 3] = [1, 7, 28];
-/// Bytes of a read, the drop in percent that the text prints for about 4000 queue pairs, and why ours misses it.
+/// Bytes of a read, the drop in percent that the text prints for about 4000 queue pairs, and the
+/// reason why ours misses it.
 const SIZES: [(u64, f64, Option<&str>); 3] =
     [(8, 40.0, None), (64, 25.0, Some(AT_64)), (256, 0.0, None)];
 const AT_64: &str = "64 bytes are far from what the links of two ports carry, so that the model loses as much as at 8; \
@@ -94,7 +95,7 @@ pub fn run(run: &mut Run<'_>) -> Outcome {
     }
 }
 
-/// How much is left, in percent, of the rate with the fewest queue pairs at that with the most.
+/// The rate with the most queue pairs, in percent of the rate with the fewest.
 fn left_percent(seed: u64, ports: u64, (bytes, under_way): (u64, u64), window_ns: u64) -> f64 {
     let network = network("connect-ib-2xfdr", ports);
     let per_s = |per_thread| {
@@ -115,7 +116,7 @@ fn parameters(network: Network, window_ns: u64) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// What the clients do.
+/// The work of the clients.
 #[derive(Clone, Copy)]
 struct Reads {
     bytes: u64,

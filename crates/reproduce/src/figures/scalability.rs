@@ -1,4 +1,5 @@
-//! [ZB17 7.1, figures 4 and 5a]: TPC-C's standard mix by the number of machines, with and without locality.
+//! [ZB17 7.1, figures 4 and 5a]: TPC-C's standard mix by the number of machines, with and without
+//! locality.
 
 use super::sizes::{self, NAMES, PUBLISHED, PUBLISHED_MACHINES, WAREHOUSES};
 use crate::experiment::{Run, Steps};
@@ -42,8 +43,8 @@ pub fn run(run: &mut Run<'_>) -> Outcome {
     }
 }
 
-/// What the largest cluster without locality does with a lane for each of the paper's threads, some of which then share
-/// a warehouse.
+/// The result of the largest cluster without locality with a lane for each of the paper's threads,
+/// some of which then share a warehouse.
 fn as_many_lanes_as_threads(run: &mut Run<'_>, steps: &mut Steps) -> String {
     let machines = run.quick_or(8, PUBLISHED_MACHINES);
     let (_, threads) = sizes::servers_and_threads(machines, false);
@@ -76,8 +77,9 @@ fn seen(run: &Run<'_>, machines: u16, is_local: bool) -> Seen {
     tpcc::run(&plan(run, machines, is_local))
 }
 
-/// With locality every machine has a memory server and a compute server; without, half of them have the one and half
-/// the other, and a lane for each warehouse. The paper has some threads more than warehouses there.
+/// With locality every machine has a memory server and a compute server; without, half of the
+/// machines have a memory server and half a compute server, with a lane per warehouse. The paper
+/// has a few more threads than warehouses there.
 pub(super) fn plan(run: &Run<'_>, machines: u16, is_local: bool) -> Plan {
     let (servers, threads) = sizes::servers_and_threads(machines, is_local);
     let threads = threads.min(WAREHOUSES as u16);

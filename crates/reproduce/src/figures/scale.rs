@@ -1,5 +1,6 @@
-//! Beyond figure 4 of [ZB17]: our engine on 8 to 1000 machines without locality, with frozen vectors read from the one
-//! server that has them and from copies, which stage is full first, and what removes that.
+//! Beyond figure 4 of [ZB17]: our engine on 8 to 1000 machines without locality, with frozen
+//! vectors read from their one server and from copies; shows which stage saturates first, and what
+//! removes that bottleneck.
 
 use super::scalability;
 use crate::busy::Busiest;
@@ -9,17 +10,19 @@ use crate::tpcc::{self, Engine, Plan};
 use workload::tpcc::Scale;
 
 const MACHINES: [u16; 7] = [8, 16, 56, 120, 250, 500, 1000];
-/// Most machines where vectors come from one server, which has been the bottleneck for long by then. A process that has
-/// simulated a thousand machines has no room for as many once more in 12 GiB.
+/// The largest number of machines with vectors from one server, which is the bottleneck long
+/// before. A process that has simulated a thousand machines has no room for a second run of that
+/// size in 12 GiB.
 const ONE_SERVER_MAX: u16 = 500;
 const MACHINES_QUICK: [u16; 2] = [8, 16];
-/// Less than in figure 4, and as much for each thread, so that 1000 machines fit into 12 GiB: threads of a compute
-/// server, and warehouses of a memory server.
+/// Fewer than in figure 4, with the same ratio per thread, so that 1000 machines fit into 12 GiB:
+/// threads of a compute server, and warehouses of a memory server.
 const THREADS: u16 = 12;
 const WAREHOUSES: u32 = 10;
 const SCALE: Scale =
     Scale { items: 200, districts: 10, customers_per_district: 10, orders_per_district: 20 };
-/// A stage in use for more of the time than this is called full: what comes waits for it.
+/// A stage that is in use for more than this share of time counts as saturated: requests queue for
+/// it.
 const FULL_SHARE: f64 = 0.75;
 
 /// Runs all sizes, with vectors from one server and from copies.
@@ -30,7 +33,7 @@ pub fn run(run: &mut Run<'_>) -> Outcome {
     let total = both.filter(|&is_run| is_run).count() as u64;
     let mut done = 0;
     let mut curves = [(); 2].map(|()| Curve::default());
-    // From the largest on, whose memory the others then take: a process gives little of it back.
+    // Largest first, so that the others reuse its memory: a process returns little of it.
     for &machines in sizes.iter().rev() {
         let wanted = curves.iter_mut().zip(NAMES).filter(|&(_, name)| is_run(machines, name));
         for (curve, name) in wanted {
@@ -61,7 +64,7 @@ pub fn run(run: &mut Run<'_>) -> Outcome {
 const COPIED: &str = "vectors from copies";
 const NAMES: [&str; 2] = ["vectors from one server", COPIED];
 
-/// What was measured of one way of reading vectors.
+/// The results of one way of reading vectors.
 #[derive(Default)]
 struct Curve {
     points: Vec<(f64, f64)>,
@@ -99,7 +102,7 @@ const COLUMNS: [&str; 9] = [
     "what removes it",
 ];
 
-/// What removes a bottleneck, where there is one.
+/// The remedy for a bottleneck, if there is one.
 fn remedy(busiest: &Busiest) -> &'static str {
     match busiest {
         Busiest { share, .. } if *share < FULL_SHARE => "none is full: more threads use more of it",
@@ -119,7 +122,8 @@ fn parameters(sample: &Plan) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// As many copies as the square root of compute servers: whoever sends most sends least then.
+/// As many copies as the square root of the number of compute servers: that minimises the load of
+/// the server that sends most.
 fn copies(machines: u16) -> u32 {
     f64::from(machines / 2).sqrt().round() as u32
 }

@@ -1,12 +1,13 @@
-//! Beside [ZB17 7.2, figure 7]: what snapshots an oracle hands out while timestamp transactions are all that runs.
+//! Beside [ZB17 7.2, figure 7]: the snapshots that an oracle returns while only timestamp
+//! transactions run.
 //!
-//! Every client records the vector that each of its transactions begins with, and the number that it makes visible.
-//! Vectors are comparable if one of them has no smaller counter than the other anywhere; two that are not are a long
-//! fork. Beside that the judge of histories sees each vector as a transaction that reads all slots, and each number as one
-//! that writes a slot.
+//! Every client records the vector that each of its transactions begins with, and the number that
+//! it publishes. Two vectors are comparable if one of them is nowhere smaller than the other; two
+//! incomparable ones are a long fork. In addition, the judge of histories sees each vector as a
+//! transaction that reads all slots, and each number as one that writes a slot.
 //!
-//! The words of a verb take up to a nanosecond each here, which is about as fast as PCIe brings them, and come in any
-//! order: a card cuts a read into several over PCIe, and promises no order of them.
+//! The words of a verb take up to a nanosecond each here, about the speed of PCIe, and arrive in
+//! any order: a card splits a read into several over PCIe, and guarantees no order of them.
 
 use crate::world::{network, settings_on};
 use baselines::nam_db::{
@@ -24,29 +25,31 @@ use std::rc::Rc;
 use std::sync::Arc;
 use txn::{Database, DatabaseConfig, Isolation, Lane, Oracle};
 
-/// Machines of compute servers.
+/// Number of machines of compute servers.
 const COMPUTES: u16 = 7;
-/// Compute servers that one such machine has of ours, each with lanes, a fetcher and two slots of its own.
+/// Number of our compute servers per such machine, each with lanes, a fetcher and two slots of its
+/// own.
 const OURS_EACH: u16 = 3;
 const WORDS: u64 = 1 << 20;
-/// Slots of our vector: two for each compute server, and one for who makes the database.
+/// Slots of our vector: two for each compute server, and one for the process that makes the
+/// database.
 const OUR_SLOTS: u32 = (2 * (COMPUTES * OURS_EACH) as u32 + 1).next_multiple_of(8);
-/// Verbs take up to so much longer by chance.
+/// Random additional time of verbs.
 const NOISE: Interval = Interval::new(0, 200);
 const WARM_NS: u64 = 20_000;
-/// So much later every transaction that began in time is over.
+/// After this time every transaction that began in the window has ended.
 const REST_NS: u64 = 200_000;
 
 /// A way to take snapshots.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Way {
-    /// Ours: vectors that a collector freezes, fetched once for each compute server.
+    /// Ours: a collector freezes vectors, and each compute server fetches them once.
     Ours,
-    /// The vector as printed, over so many servers. Each transaction writes a slot of the vector.
+    /// The vector as printed, over this many servers. Each transaction writes a slot of the vector.
     Printed { timestamps: Timestamps, servers: u16, is_at_one_moment: bool },
 }
 
-/// What clients have recorded.
+/// The records of the clients.
 #[derive(Default)]
 struct Log {
     transactions: Vec<Recorded>,
@@ -61,26 +64,26 @@ struct Recorded {
     number: u64,
 }
 
-/// What came out.
+/// The results.
 pub(super) struct Snapshots {
-    /// Timestamp transactions a second.
+    /// Timestamp transactions per second.
     pub per_s: f64,
-    /// Snapshots that were taken.
+    /// Number of snapshots.
     pub taken: usize,
-    /// Those that differ.
+    /// Number of distinct snapshots.
     pub distinct: usize,
-    /// Of those that differ, the ones that are not comparable with at least one other.
+    /// Number of distinct snapshots that are not comparable with at least one other.
     pub incomparable: usize,
     report: Report,
 }
 
 impl Snapshots {
-    /// What the judge says of a level.
+    /// The judge's verdict on a level.
     pub fn verdict(&self, level: Level) -> String {
         self.report.verdict(level).to_string()
     }
 
-    /// What speaks against snapshots.
+    /// The anomalies, as text.
     pub fn anomalies(&self) -> String {
         let against = self.report.against(Level::Snapshot);
         let names = against.map(|finding| finding.witness.anomaly.to_string());
@@ -136,7 +139,7 @@ fn world(seed: u64, way: Way) -> World {
     })
 }
 
-/// Starts clients of this engine. Answers when the window opens.
+/// Starts clients of this engine. Returns the time at which the window opens.
 fn start_ours(world: &World, per_server: u32, (window_ns, log): (u64, &Rc<RefCell<Log>>)) -> u64 {
     let nodes = world.serve(txn::server::services);
     let admin = world.endpoint(world.compute_node(0));
@@ -188,7 +191,7 @@ async fn ours(mut lane: Lane<DynEnv>, client: i64, (until_ns, log): (u64, Rc<Ref
     }
 }
 
-/// The same of the protocol as printed.
+/// The same with the protocol as printed.
 fn start_printed(
     world: &World,
     (timestamps, servers): (Timestamps, u16),
@@ -243,12 +246,12 @@ async fn printed(
     }
 }
 
-/// Clients that all began at once would stay in step.
+/// Starts the client at a time of its own, because clients that begin together would stay in step.
 async fn start_apart(env: &impl Env, client: i64) {
     env.sleep_ns(SplitMix64::new(client as u64).draw() % (WARM_NS / 2)).await;
 }
 
-/// How many of these vectors are not comparable with at least one other.
+/// The number of these vectors that are not comparable with at least one other.
 fn incomparable(vectors: &[&[u64]]) -> usize {
     let mut is_in_fork = vec![false; vectors.len()];
     for one in 0..vectors.len() {
@@ -275,7 +278,7 @@ fn are_comparable(one: &[u64], other: &[u64]) -> bool {
     is_before || is_behind
 }
 
-/// What the judge of histories says. Numbers that nobody has drawn were in the vector before.
+/// The judge's report. Numbers that no transaction has drawn were in the vector before.
 fn judged(transactions: &[Recorded]) -> Report {
     let slots = transactions.iter().map(|one| one.vector.len()).max().unwrap_or(0);
     let mut before = vec![u64::MAX; slots];
@@ -309,7 +312,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn vectors_of_which_none_is_before_the_other_are_counted() {
+    fn incomparable_vectors_are_counted() {
         assert!(are_comparable(&[1, 2], &[1, 2, 0]) && are_comparable(&[1, 2], &[1, 2, 3]));
         assert!(!are_comparable(&[1, 2], &[2, 1]));
         assert_eq!(incomparable(&[&[0, 0], &[1, 0], &[0, 1], &[1, 1], &[2, 2]]), 2);

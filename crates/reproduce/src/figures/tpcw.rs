@@ -1,5 +1,5 @@
-//! [blog, figure 4 and its text]: the transaction "buy" on eight machines, by one-sided verbs with a global oracle (RSI),
-//! and by messages over IP over InfiniBand and over Ethernet (Trad-SI).
+//! [blog, figure 4 and its text]: the transaction "buy" on eight machines, by one-sided verbs with
+//! a global oracle (RSI), and by messages over IP over InfiniBand and over Ethernet (Trad-SI).
 
 use crate::busy::Busy;
 use crate::experiment::{Run, Steps};
@@ -17,32 +17,32 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 const MACHINES: u16 = 8;
-/// Machines of RSI that keep records; the others run transactions.
+/// Machines of RSI that store records; the others run transactions.
 const MEMORY_SERVERS: u16 = 4;
-/// Ports that carry traffic: the blog speaks of one dual-port card.
+/// Ports in use: the blog has one dual-port card.
 const PORTS: u64 = 2;
 const CLIENTS: [u64; 8] = [10, 20, 30, 40, 50, 60, 70, 140];
 const CLIENTS_QUICK: [u64; 2] = [10, 70];
-/// The clients with which the text's 1.79 million were measured.
+/// The number of clients with which the text's 1.79 million were measured.
 const PUBLISHED_CLIENTS: f64 = 70.0;
-/// And those, in millions a second.
+/// That number, in millions per second.
 const PUBLISHED_RSI: f64 = 1.79;
-/// What else may have been so of RSI with these clients: what it is called, whether atomics on one word exclude each other,
-/// and how long a client waits between transactions.
+/// Other possible settings of RSI with these clients: description, whether atomics on one word
+/// exclude each other, and how long a client waits between transactions.
 const OTHERWISE: [(&str, bool, u64); 4] = [
     ("nothing", true, 0),
     ("atomics on one word take no time", false, 0),
     ("clients wait for 13 us between transactions", true, 13_000),
     ("clients wait for 26 us between transactions", true, 26_000),
 ];
-/// Products of all machines together.
+/// Number of products of all machines together.
 const PRODUCTS: u64 = 80_000;
 
-/// How transactions are run.
+/// The engine that runs transactions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Engine {
     Rsi,
-    /// Over the network of a profile, with so many cores of each server; none: all of them.
+    /// Over the network of a profile, with this many cores of each server; `None`: all of them.
     TradSi(&'static str, Option<u64>),
 }
 
@@ -164,7 +164,7 @@ const WHY_CORES: &str = "all 16 cores of a server take messages here; with one c
     texts do not say how many threads served";
 const WHY_ONE_CORE: &str = "the server that keeps the timestamps, too, is full before the others";
 
-/// Time that passes before counting, and while counting.
+/// Virtual time before counting, and while counting.
 fn windows_ns(run: &Run<'_>, is_fast: bool) -> (u64, u64) {
     match is_fast {
         true => (200_000, run.quick_or(400_000, 2_000_000)),
@@ -184,8 +184,8 @@ fn measured(
     (per_s, busy.most(world))
 }
 
-/// Transactions a second, and what is busiest; atomics on one word exclude each other or not, and clients wait between
-/// transactions.
+/// Transactions per second, and the busiest stage, with or without exclusion of atomics on one
+/// word, and with a wait of clients between transactions.
 fn rsi_per_s(run: &Run<'_>, clients: u64, (excludes, wait_ns): (bool, u64)) -> (f64, String) {
     let servers = u64::from(MEMORY_SERVERS);
     let places = Places {

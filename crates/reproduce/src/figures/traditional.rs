@@ -1,5 +1,5 @@
-//! [ZB17 7.1, figures 4 and 5a]: TPC-C with Trad-SI, snapshot isolation by two-sided messages between servers that share
-//! nothing, by the number of machines.
+//! [ZB17 7.1, figures 4 and 5a]: TPC-C with Trad-SI, snapshot isolation by two-sided messages
+//! between shared-nothing servers, by the number of machines.
 
 use crate::busy::Busy;
 use crate::experiment::Run;
@@ -15,42 +15,42 @@ use std::rc::Rc;
 use std::sync::Arc;
 use workload::tpcc::{Config, Scale};
 
-/// Ports that carry traffic.
+/// Ports in use.
 const PORTS: u64 = 2;
 /// Warehouses of each server [ZB17 7].
 const WAREHOUSES: u32 = 50;
-/// Terminals of each server: as many threads as those of NAM-DB's machines that keep and execute [ZB17 7.1].
+/// Terminals of each server: as many as threads of NAM-DB's machines with both servers [ZB17 7.1].
 const TERMINALS: u64 = 30;
-/// What is loaded of each warehouse: fewer rows, so that 2,800 warehouses fit.
+/// The population of each warehouse: fewer rows, so that 2,800 warehouses fit.
 const SCALE: Scale =
     Scale { items: 100, districts: 10, customers_per_district: 12, orders_per_district: 12 };
 const MACHINES: [u16; 9] = [2, 4, 8, 10, 12, 16, 28, 40, 56];
 const MACHINES_QUICK: [u16; 3] = [2, 8, 16];
 
-/// What a cluster of some size has done.
+/// The results of a cluster of some size.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Point {
     pub machines: u16,
-    /// New orders that committed, per second.
+    /// Committed new orders per second.
     pub new_orders_per_s: f64,
-    /// Transactions of all types that committed, per second.
+    /// Committed transactions of all types per second.
     pub committed_per_s: f64,
     /// Mean time from the first attempt of a new order to its commit, in microseconds.
     pub new_order_us: f64,
-    /// Attempts of a hundred that were aborted.
+    /// Percentage of aborted attempts.
     pub aborted_percent: f64,
     /// The busiest stage of a server.
     pub busiest: String,
 }
 
-/// How the texts may be read, and what is loaded.
+/// An interpretation of the texts, and the population.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reading {
     pub name: &'static str,
-    /// Cores of a server that are used; none: all of them.
+    /// Number of used cores of a server; `None`: all of them.
     pub cores: Option<u64>,
     pub snapshots: Snapshots,
-    /// Of each warehouse.
+    /// The population of each warehouse.
     pub scale: Scale,
 }
 
@@ -65,7 +65,7 @@ pub(crate) const READINGS: [Reading; 3] = [
     },
 ];
 
-/// [ZB17 figure 4]: new orders a second.
+/// [ZB17 figure 4]: new orders per second.
 pub fn run(run: &mut Run<'_>) -> Outcome {
     let points = points(run);
     let last = |(reading, points): &(Reading, Vec<Point>)| {
@@ -78,7 +78,7 @@ pub fn run(run: &mut Run<'_>) -> Outcome {
     outcome(run, "new orders per second", &points, |point| point.new_orders_per_s, notes)
 }
 
-/// [ZB17 figure 5a]: how long a new order takes.
+/// [ZB17 figure 5a]: the latency of a new order.
 pub fn run_latency(run: &mut Run<'_>) -> Outcome {
     let points = points(run);
     let notes =
@@ -86,7 +86,7 @@ pub fn run_latency(run: &mut Run<'_>) -> Outcome {
     outcome(run, "microseconds of a new order", &points, |point| point.new_order_us, notes)
 }
 
-/// All sizes by all readings.
+/// All sizes with all interpretations.
 fn points(run: &mut Run<'_>) -> Vec<(Reading, Vec<Point>)> {
     let sizes: &[u16] = run.quick_or(&MACHINES_QUICK, &MACHINES);
     let (mut done, total) = (0, (sizes.len() * READINGS.len()) as u64);
@@ -133,7 +133,7 @@ fn outcome(
     }
 }
 
-/// Virtual time that is counted: less is done in it with fewer cores.
+/// Counted virtual time: longer with fewer cores, because less is done.
 fn window_ns(run: &Run<'_>, cores: Option<u64>) -> u64 {
     run.quick_or(200_000, 1_000_000) * if cores.is_some() { 10 } else { 1 }
 }
@@ -150,7 +150,7 @@ impl Point {
     }
 }
 
-/// What the terminals count while the window is open.
+/// The terminals' counts while the window is open.
 #[derive(Default)]
 struct Tally {
     is_open: Cell<bool>,
@@ -169,7 +169,8 @@ impl Tally {
     }
 }
 
-/// TPC-C's standard mix on so many machines, each with the cores and the card of the papers' cluster.
+/// TPC-C's standard mix on this many machines, each with the cores and the card of the papers'
+/// cluster.
 pub(crate) fn trad_si(seed: u64, machines: u16, reading: Reading, window_ns: u64) -> Point {
     let config = Config { scale: reading.scale, ..Config::new(WAREHOUSES * u32::from(machines)) };
     let apart = Machines::apart(machines + 1);
@@ -223,7 +224,7 @@ async fn transactions(
         let message = input.encode();
         loop {
             let outcome = manager.run(&env, &message).await;
-            // The core goes on when all is paid for that the attempt has computed.
+            // Continue when the core has done all the computing of the attempt.
             env.sleep_ns(0).await;
             tally.add(&tally.attempts, 1);
             match outcome {
@@ -247,7 +248,8 @@ async fn transactions(
 mod tests {
     use super::*;
 
-    /// What the text says of the design: the more machines, the longer a transaction takes [ZB17 7.1, figure 5a].
+    /// The text says that a transaction takes the longer the more machines there are [ZB17 7.1,
+    /// figure 5a].
     #[test]
     fn more_machines_have_more_messages_to_wait_for() {
         let [few, many] = [2, 8].map(|machines| trad_si(1, machines, READINGS[0], 200_000));

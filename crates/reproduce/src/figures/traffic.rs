@@ -1,7 +1,8 @@
-//! What each type of TPC-C's transactions costs on every profile, by this engine and by the protocol as printed: round
-//! trips, verbs and bytes, and how long it takes.
+//! The cost of each type of TPC-C's transactions on every profile, for this engine and for the
+//! protocol as printed: round trips, verbs, bytes and latency.
 //!
-//! The papers print none of it. The picture puts the latency beside what a small read of an idle network takes.
+//! The papers print none of it. The figure plots the latency over that of a small read on an idle
+//! network.
 
 use super::published::scalability::standard;
 use super::scalability;
@@ -14,14 +15,14 @@ use crate::world::{Done, at, network, world};
 use fabric::{Batch, Env, Fabric};
 use workload::tpcc::TRANSACTION_NAMES;
 
-/// Memory servers, and as many compute servers; one more machine has the oracle.
+/// Number of memory servers, and of compute servers; one more machine has the oracle.
 const SERVERS: u16 = 4;
-/// Threads of each compute server, each with a warehouse of its own: nobody is kept waiting by a core.
+/// Threads of each compute server, each with a warehouse of its own: no thread waits for a core.
 const THREADS: u16 = 20;
-/// Profiles by which kernels exchange messages: everything takes longer.
+/// Profiles whose kernels exchange messages: everything takes longer.
 const SLOW: [&str; 3] = ["ethernet-10g", "ethernet-1g", "ipoib-fdr"];
 const PROFILES_QUICK: [&str; 2] = ["connect-ib-2xfdr", "ethernet-10g"];
-/// What the engines are called in the table.
+/// The names of the engines in the table.
 const ENGINES: [&str; 2] = ["ours", "as printed"];
 
 /// Runs both engines on all profiles.
@@ -73,7 +74,7 @@ pub fn run(run: &mut Run<'_>) -> Outcome {
     }
 }
 
-/// The types with what was seen of each, and what else there is to say.
+/// The types with the costs of each, and a further sentence.
 type Costs = (Vec<(&'static str, Kind)>, String);
 
 fn ours(run: &Run<'_>, profile: &'static str) -> Costs {
@@ -88,7 +89,7 @@ fn printed(run: &Run<'_>, profile: &'static str) -> Costs {
     (kinds, seen.sentence(&format!("{profile}, {}", ENGINES[1]), 2 * SERVERS))
 }
 
-/// For each profile how long a small read takes, and the medians of all types, if they have any.
+/// For each profile the latency of a small read, and the medians of all types, if they have any.
 type Medians = Vec<(f64, Vec<Option<f64>>)>;
 
 /// A curve for each type, from the fastest profile to the slowest.
@@ -105,7 +106,7 @@ fn curves(engine: &str, mut points: Medians) -> Vec<Series> {
 const COLUMNS: [&str; 8] =
     ["engine", "profile", "type", "round trips", "verbs", "bytes", "median, us", "99 %, us"];
 
-/// A row of the table, of any engine.
+/// A row of the table, for any engine.
 fn row(engine: &str, profile: &str, name: &str, kind: &Kind) -> Vec<String> {
     let mut cells = [engine, profile, name].map(str::to_owned).to_vec();
     if kind.count() == 0 {
@@ -149,7 +150,7 @@ fn slower(profile: &str) -> u64 {
     if SLOW.contains(&profile) { 10 } else { 1 }
 }
 
-/// How long eight bytes take there and back if nothing else is under way, in microseconds.
+/// The round trip of eight bytes on an idle network, in microseconds.
 fn read_us(seed: u64, profile: &str) -> f64 {
     let world = world(seed, network(profile, PORTS), (1, 1), 1 << 10);
     let env = world.endpoint(world.compute_node(0));

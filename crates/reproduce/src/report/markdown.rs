@@ -5,7 +5,7 @@ use crate::record::{Comparison, Record, digits};
 use crate::text::{grouped, short};
 use std::fmt::Write;
 
-/// The command that a record is from, and what it was run with.
+/// The command of a record, and its parameters.
 pub(super) fn run(record: &Record) -> String {
     let quick = if record.made_of.is_quick { " --quick" } else { "" };
     let mut text = format!(
@@ -27,7 +27,7 @@ pub(super) fn picture(record: &Record) -> String {
     format!("![{}](reproduction/{}.svg)", record.shows, record.experiment)
 }
 
-/// Published numbers beside ours; why a number misses stands in its row.
+/// Published numbers compared with ours, with the reason for a miss in the same row.
 pub(super) fn compared(record: &Record) -> String {
     if record.compared.is_empty() {
         return "No published number is in hand.".to_owned();
@@ -47,7 +47,7 @@ pub(super) fn compared(record: &Record) -> String {
     table(&head, &rows.collect::<Vec<_>>())
 }
 
-/// By how many percent ours is above the published number.
+/// The deviation of ours from the published number, in percent.
 pub(super) fn error(compared: &Comparison) -> String {
     let percent = compared.error_percent().round();
     let sign = match percent {
@@ -58,7 +58,7 @@ pub(super) fn error(compared: &Comparison) -> String {
     format!("{sign}{} %", grouped(percent.abs() as u64))
 }
 
-/// A row for each curve, a column for each place on the axis.
+/// A row for each curve, a column for each position on the axis.
 pub(super) fn points(record: &Record) -> String {
     let all = record.series.iter().flat_map(|series| series.points.iter().map(|point| point.0));
     let mut places: Vec<f64> = all.collect();
@@ -91,7 +91,7 @@ pub(super) fn notes(record: &Record) -> String {
     record.notes.iter().map(|note| format!("- {note}")).collect::<Vec<_>>().join("\n")
 }
 
-/// Columns of numbers stand on the right.
+/// Formats a table; columns of numbers are aligned right.
 pub(super) fn table(head: &[String], rows: &[Vec<String>]) -> String {
     let line = |cells: &[String]| {
         let cells = cells.iter().map(|cell| cell.replace('|', "\\|")).collect::<Vec<_>>();
@@ -117,7 +117,7 @@ pub(super) fn with_unit(value: f64, unit: &str) -> String {
     format!("{number} {unit}")
 }
 
-/// Three digits, thousands and millions by their letters.
+/// Three digits, with letters for thousands and millions.
 pub(super) fn brief(value: f64) -> String {
     match value.abs() {
         size if size >= 999_500.0 => format!("{} M", short(value / 1e6)),
@@ -128,7 +128,7 @@ pub(super) fn brief(value: f64) -> String {
     }
 }
 
-/// A place on an axis.
+/// A position on an axis.
 pub(super) fn at(place: f64) -> String {
     match place.fract() == 0.0 && place >= 0.0 {
         true => grouped(place as u64),
@@ -172,14 +172,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_curve_has_a_head_and_notes_are_listed() {
+    fn tables_have_headers_and_notes_are_listed() {
         let expected = "**verbs of each type**\n\n| type | verbs |\n|---|---:|\n| payment | 12.5 |";
         assert_eq!(tables(&small()), expected);
         assert_eq!(notes(&small()), "- A note.");
     }
 
     #[test]
-    fn a_run_is_told_by_its_command() {
+    fn a_run_is_described_by_its_command() {
         let told =
             "`namdb reproduce queue-pairs`, on `connect-ib-2xfdr`, seed 1. With machines: 8.";
         assert_eq!(run(&small()), told);

@@ -1,8 +1,8 @@
 //! `docs/reproduction.md`: texts, with all numbers from records of runs.
 //!
-//! The texts are in `crates/reproduce/text`: `frame.md`, and one for each experiment. Where a number of a run
-//! belongs, a place says which ([`template`]); a text that asks for a number that the run does not have is
-//! refused. Equal records give equal bytes.
+//! The texts are in `crates/reproduce/text`: `frame.md`, and one for each experiment. A variable
+//! marks where a number of a run belongs ([`template`]); a text with a variable for a number
+//! that the run does not have is an error. Equal records give equal bytes.
 
 mod markdown;
 mod template;
@@ -18,10 +18,10 @@ use template::Asked;
 /// Records by the names of their experiments.
 pub type Records = BTreeMap<String, Record>;
 
-/// The whole document. An experiment of which there is no record says so in its place.
+/// The whole document. For an experiment without a record its section says so.
 ///
 /// # Errors
-/// A text asks for what is not there; the sentence names text, line and place.
+/// If a variable has no value; the message names text, line and variable.
 pub fn document(records: &Records) -> Result<String, String> {
     let frame = template::fill(texts::FRAME, |place| match place {
         "summary" => Ok(summary(records)),
@@ -99,13 +99,13 @@ fn most(series: &Series) -> Result<(f64, f64), String> {
     end(series.points.iter().max_by(|one, other| one.1.total_cmp(&other.1)))
 }
 
-/// Quick runs have fewer points than the texts speak of.
+/// The value at `x`, if it exists: quick runs have fewer points than the texts mention.
 fn value_at(series: &Series, x: f64) -> String {
     let point = series.points.iter().find(|point| point.0 == x);
     point.map_or("(no point)".to_owned(), |point| brief(point.1))
 }
 
-/// How many published numbers came out, for each experiment.
+/// The number of published numbers that were reproduced, for each experiment.
 fn summary(records: &Records) -> String {
     let head = ["experiment", "repeats", "published numbers", "within 15 %", "largest error"];
     let of_list = EXPERIMENTS.iter().filter_map(|experiment| records.get(experiment.name));
@@ -129,7 +129,7 @@ fn summary(records: &Records) -> String {
     format!("{table}\n\nOf {count} predictions {near} are within 15 % of the published number.")
 }
 
-/// Everything that was chosen such that a published result comes out.
+/// All parameters that were chosen so that a published result is obtained.
 fn calibration(records: &Records) -> String {
     let mut rows = Vec::new();
     for name in hardware::NAMES {

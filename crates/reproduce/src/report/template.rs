@@ -1,9 +1,9 @@
-//! Texts with places for what a run gives: `{{name}}`, or `{{name: of what}}`.
+//! Texts with variables for the results of a run: `{{name}}`, or `{{name: of what}}`.
 
-/// Puts what `value` says of each place where it stands.
+/// Replaces each variable by the result of `value`.
 ///
 /// # Errors
-/// A place that is not closed, or what `value` has to object; both with the line.
+/// If a variable is not closed, or if `value` returns an error; both with the line.
 pub(super) fn fill(
     text: &str,
     mut value: impl FnMut(&str) -> Result<String, String>,
@@ -24,39 +24,39 @@ pub(super) fn fill(
     Ok(filled)
 }
 
-/// What a place of an experiment's text asks for.
+/// A variable in an experiment's text.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Asked<'a> {
-    /// `run`: the command, and what the run was made of.
+    /// `run`: the command and the parameters of the run.
     Run,
     /// `picture`: the picture.
     Picture,
-    /// `compared`: published numbers beside ours.
+    /// `compared`: published numbers compared with ours.
     Compared,
     /// `points`: all points of all curves.
     Points,
-    /// `tables`: what is no curve.
+    /// `tables`: the results that are not curves.
     Tables,
-    /// `notes`: what the run has to say, sentence by sentence.
+    /// `notes`: the remarks of the run, sentence by sentence.
     Notes,
     /// `ours: WHAT`: our number of a comparison, with its unit.
     Ours(&'a str),
     /// `error: WHAT`: the error of a comparison, in percent.
     Error(&'a str),
-    /// `first: SERIES`: what a curve begins with.
+    /// `first: SERIES`: the first value of a curve.
     First(&'a str),
-    /// `last: SERIES`: what it ends with.
+    /// `last: SERIES`: its last value.
     Last(&'a str),
-    /// `most: SERIES`: its highest point.
+    /// `most: SERIES`: its highest value.
     Most(&'a str),
-    /// `most at: SERIES`: where that is.
+    /// `most at: SERIES`: the position of the highest value.
     MostAt(&'a str),
-    /// `at X: SERIES`: what it is there.
+    /// `at X: SERIES`: its value at X.
     At(f64, &'a str),
 }
 
 impl<'a> Asked<'a> {
-    /// Reads a place.
+    /// Parses a variable.
     pub(super) fn parse(place: &'a str) -> Result<Self, String> {
         let blocks = [
             ("run", Self::Run),

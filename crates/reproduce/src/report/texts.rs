@@ -1,9 +1,9 @@
-//! What is written by hand: a text for each experiment, and the frame around them.
+//! The handwritten texts: one for each experiment, and the frame around them.
 
-/// Rules, method, surprises and limits, with places for what is generated.
+/// Rules, method, surprises and limits, with variables for generated parts.
 pub(super) const FRAME: &str = include_str!("../../text/frame.md");
 
-/// By the names of the experiments.
+/// The texts by the names of the experiments.
 const TEXTS: &[(&str, &str)] = &[
     ("bandwidth", include_str!("../../text/bandwidth.md")),
     ("ethernet-bound", include_str!("../../text/ethernet-bound.md")),
@@ -44,7 +44,7 @@ const TEXTS: &[(&str, &str)] = &[
     ("spade-regret", include_str!("../../text/spade-regret.md")),
 ];
 
-/// The text of the experiment of this name.
+/// The text of this experiment.
 pub(super) fn of(name: &str) -> Option<&'static str> {
     TEXTS.iter().find(|(of, _)| *of == name).map(|(_, text)| *text)
 }

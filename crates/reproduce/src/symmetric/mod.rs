@@ -1,9 +1,11 @@
-//! Symmetric clusters [SPADE 2.2, 5.2]: every machine has a memory server and computes, rows have three copies, of which
-//! two are modelled ([`simulated_cluster::metered`]), and what is shipped to a machine is carried out there.
+//! Symmetric clusters [SPADE 2.2, 5.2]: every machine has a memory server and compute servers, rows
+//! have three copies, two of which are modelled ([`simulated_cluster::metered`]), and a machine
+//! executes the transactions that are shipped to it.
 //!
-//! A [`Load`] says what clients do. Each machine has two compute servers, one for either socket, as it has a card for
-//! either; each has lanes for clients, which do one transaction after another, and lanes for what others ship. Calls come
-//! by the queue pairs of verbs: the machine's memory server takes them, and hands them to a lane of either compute server.
+//! A [`Load`] defines the work of clients. Each machine has two compute servers, one per socket, as
+//! it has a card per socket; each has lanes for clients, which run one transaction after another,
+//! and lanes for shipped transactions. Calls use the queue pairs of verbs: the machine's memory
+//! server receives them, and passes them to a lane of either compute server.
 
 mod rows;
 mod seen;
@@ -34,61 +36,62 @@ use std::sync::Arc;
 use txn::{Database, Lane};
 use workload::{CheckResult, Finished, RunTotals, WorkloadError};
 
-/// Two ConnectX-3 cards of each machine [SPADE 5.2].
+/// The profile with two ConnectX-3 cards per machine [SPADE 5.2].
 pub(crate) const PROFILE: &str = "connectx3-fdr-pair";
-/// Compute servers of each machine, one for each socket: the most that a plan has.
+/// Compute servers of each machine, one per socket: the largest number of a plan.
 const PROCESSES: u16 = 2;
 /// Copies of each row [SPADE 5.2].
 pub(crate) const REPLICAS: u32 = 3;
 /// Hardware threads of a socket [SPADE 5.2].
 const THREADS: u32 = 16;
-/// Most machines of the paper.
+/// The largest number of machines in the paper.
 pub(crate) const MACHINES_MAX: u16 = 50;
 
-/// What clients of a symmetric cluster do.
+/// The work of clients of a symmetric cluster.
 pub(crate) trait Load: Clone + Send + Sync + 'static {
-    /// What is to be done.
+    /// The input of a transaction.
     type Input: 'static;
-    /// What a lane keeps.
+    /// The state of a lane.
     type Terminal: 'static;
 
-    /// Tables of so many machines.
+    /// Number of tables with this many machines.
     fn tables(&self, machines: u16) -> usize;
 
-    /// Types of what clients do.
+    /// Number of transaction types.
     fn kinds(&self) -> usize;
 
-    /// Makes the tables, and fills them. Calls `progress` with the number of rows inserted since the last call.
+    /// Creates and loads the tables. Calls `progress` with the number of rows inserted since the
+    /// last call.
     async fn fill(
         &self,
         database: &Database<DynEnv>,
         progress: &dyn Fn(u64),
     ) -> Result<(), WorkloadError>;
 
-    /// What a lane keeps.
+    /// Makes the state of a lane.
     fn terminal(
         &self,
         database: &Database<DynEnv>,
         place: Place,
     ) -> Result<Self::Terminal, WorkloadError>;
 
-    /// Has a lane look at all tables, so that it knows where they are.
+    /// Lets a lane read all tables, so that it learns their locations.
     async fn learn(
         &self,
         lane: &mut Lane<DynEnv>,
         terminal: &mut Self::Terminal,
     ) -> Result<(), WorkloadError>;
 
-    /// Draws what is done next, and to which machine it is shipped.
+    /// Draws the next input, and the machine to which it is shipped, if any.
     fn draw(&self, terminal: &mut Self::Terminal) -> (Self::Input, Option<u16>);
 
-    /// What is to be done as bytes,
+    /// Encodes an input.
     fn encode(&self, input: &Self::Input) -> Vec<u8>;
 
-    /// and back.
+    /// Decodes an input.
     fn decode(&self, request: &[u8]) -> Option<Self::Input>;
 
-    /// Carries it out to its end. What the caller gets comes to the end of `answer`.
+    /// Executes a transaction to its end. Appends the result for the caller to `answer`.
     async fn carry_out(
         &self,
         lane: &mut Lane<DynEnv>,
@@ -98,12 +101,11 @@ pub(crate) trait Load: Clone + Send + Sync + 'static {
     ) -> Result<Finished, WorkloadError>;
 }
 
-/// Which lane it is.
+/// The identity of a lane.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
-    /// Its machine.
     pub machine: u16,
-    /// Which of its machine's lanes, those of clients first.
+    /// The number of the lane among its machine's, those of clients first.
     pub lane: u32,
 }
 
@@ -114,7 +116,7 @@ impl Place {
     }
 }
 
-/// A cluster, and how long it is looked at.
+/// A cluster, and the length of its measurement.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Plan {
     pub seed: u64,
@@ -130,41 +132,45 @@ pub(crate) struct Plan {
     pub replicas: u32,
     /// Copies of frozen vectors beside the oracle's.
     pub vector_copies: u32,
-    /// Transactions of each lane before the hardware takes time.
+    /// Number of transactions of each lane before the hardware takes time.
     pub practice: u64,
-    /// Virtual time before anything is counted; more of it where calls are slow, if one lane has made calls alone.
+    /// Virtual time before counting starts; longer with slow calls, if one lane has made calls
+    /// alone before.
     pub warm_ns: u64,
-    /// Virtual time that is counted, if no number of calls is wanted.
+    /// Counted virtual time, if no number of calls is requested.
     pub window_ns: u64,
-    /// Calls that the window has about; it is as long as that takes at the pace of the warm-up.
+    /// The approximate number of calls in the window; its length follows from the rate during the
+    /// warm-up.
     pub calls_wanted: Option<u64>,
-    /// Calls that one lane makes alone before all do.
+    /// Number of calls that one lane makes alone before all do.
     pub calls_alone: u64,
-    /// Words of each memory server, of which copies take half.
+    /// Words of each memory server; copies take half of them.
     pub server_words: u64,
 }
 
-/// Lanes of a compute server: those that clients do not have carry out what others ship.
+/// Lanes of a compute server: those that clients do not use execute shipped transactions.
 pub(crate) const LANES: u32 = 64;
-/// Words of each memory server where nothing else is said.
+/// Default words of each memory server.
 pub(crate) const SERVER_WORDS: u64 = 1 << 26;
-/// The longest window whose length follows from the pace.
+/// The longest window whose length follows from the rate.
 const WINDOW_NS_MAX: u64 = 40_000_000;
-/// Looks whether clients are through when a window is over, and the time between two.
+/// The largest number of checks whether clients have ended after the window, and the time between
+/// two.
 const LOOKS_MAX: u32 = 20_000;
 const LOOK_NS: u64 = 100_000;
-/// Calls of a lane that is alone, in whose time a cluster comes to its pace: where the network is slow, that takes longer.
+/// Number of calls of a lone lane in whose time a cluster reaches a steady state: longer on slow
+/// networks.
 const WARM_CALLS: u64 = 20;
-/// The longest time of one lane alone.
+/// The longest time of a lone lane.
 const ALONE_NS_MAX: u64 = 1_000_000_000;
-/// How long a lane that is alone waits after each transaction,
+/// The pause of a lone lane after each transaction,
 const PAUSE_NS: u64 = 10_000;
-/// or so many times as long as the wire takes: its next snapshot has come by then.
+/// or this multiple of the wire's latency: by then its next snapshot has arrived.
 const PAUSE_WIRES: u64 = 10;
 
 impl Plan {
-    /// The paper's cluster with so many machines, and a lane for each hardware thread. A socket's threads share a queue pair
-    /// to each machine, so that cards have all at hand.
+    /// The paper's cluster with this many machines, and a lane per hardware thread. A socket's
+    /// threads share a queue pair to each machine, so that the cards can cache all of them.
     pub fn new(seed: u64, machines: u16) -> Self {
         Self {
             seed,
@@ -199,7 +205,7 @@ impl Plan {
         }
     }
 
-    /// What all experiments say of it.
+    /// The parameters that all experiments report.
     pub fn parameters(&self) -> Vec<(&'static str, String)> {
         vec![
             ("compute servers of each machine", self.processes.to_string()),
@@ -213,35 +219,35 @@ impl Plan {
     }
 }
 
-/// Loads the cluster, runs it, and answers what was seen.
+/// Loads the cluster, runs it, and returns the results.
 pub(crate) fn run<L: Load>(plan: &Plan, load: &L) -> Seen {
     Standing::loaded(plan, load, &|_| ()).look(load).1
 }
 
-/// A cluster that is loaded, and whose clients have practised.
+/// A loaded cluster whose clients have run their practice transactions.
 pub(crate) struct Standing<L: Load> {
     plan: Plan,
-    /// What became of every transaction since the load.
+    /// Totals of all transactions since the load.
     totals: Tally,
     clients: Vec<Seat<L>>,
     database: Database<DynEnv>,
-    /// Seats go with the cluster, and before the world that they are of.
+    /// Seats are dropped with the cluster, and before their world.
     owners: Ownership,
     ground: Ground,
 }
 
-/// What became of transactions, counted by all clients.
+/// Totals of transactions, counted by all clients.
 pub(crate) type Tally = Rc<RefCell<RunTotals>>;
 
 impl<L: Load> Standing<L> {
-    /// Loads it. Calls `progress` with the number of rows inserted since the last call.
+    /// Loads the cluster. Calls `progress` with the number of rows inserted since the last call.
     pub fn loaded(plan: &Plan, load: &L, progress: &dyn Fn(u64)) -> Self {
         let ground = Ground::new(plan.shape(load.tables(plan.machines)), "reproduce");
         let world = ground.world();
         let owners = Ownership::of((0..plan.machines).map(u64::from));
         let database = ground.database().expect("the servers are empty");
         world.load(Metered::of(database.env()).endpoint(), fill(load, &database, progress));
-        // What is loaded, and then written once more, may be written again.
+        // Rows that were loaded and then rewritten must be writable again.
         world.run_for(HORIZON_NS);
         let homes = ground.homes(&database).expect("the catalog is there");
         let totals: Tally = Rc::new(RefCell::new(RunTotals::new(load.kinds())));
@@ -249,7 +255,7 @@ impl<L: Load> Standing<L> {
         for (machine, homes) in (0..).zip(homes.chunks(plan.processes.into())) {
             clients.extend(workers(&ground, plan, (load, &totals), (machine, homes)));
         }
-        // What practising has left behind would be collected while something is measured.
+        // Collect the garbage of the practice transactions now, not during the measurement.
         world.run_for(HORIZON_NS);
         for client in &mut clients {
             let endpoint = Metered::of(client.lane.env()).endpoint().clone();
@@ -259,7 +265,7 @@ impl<L: Load> Standing<L> {
         Self { plan: *plan, totals, clients, database, owners, ground }
     }
 
-    /// What is seen of one lane while no other makes calls, and then of all.
+    /// Measures one lane while no other makes calls, and then all lanes.
     pub fn look(&mut self, load: &L) -> (Seen, Seen) {
         let Self { plan, totals, .. } = self;
         let world = self.ground.world();
@@ -272,8 +278,8 @@ impl<L: Load> Standing<L> {
         (alone, seen)
     }
 
-    /// What a load's checks say of the tables, now that nobody makes calls. Terminals end before: checks may ask what they
-    /// have kept.
+    /// Runs the load's checks of the tables, after all calls. Terminals end before, because checks
+    /// may need their data.
     pub fn check(
         self,
         check: impl AsyncFnOnce(
@@ -285,7 +291,7 @@ impl<L: Load> Standing<L> {
         let Self { totals, clients, database, owners, ground, .. } = self;
         let mut lanes: Vec<Lane<DynEnv>> = clients.into_iter().map(|client| client.lane).collect();
         drop(owners);
-        // Whatever has committed is in the next snapshot.
+        // The next snapshot includes all commits.
         ground.world().run_for(HORIZON_NS);
         let lane = lanes.first_mut().expect("there is a client");
         let endpoint = Metered::of(lane.env()).endpoint().clone();
@@ -293,7 +299,7 @@ impl<L: Load> Standing<L> {
     }
 }
 
-/// What all clients do together; they come back when they are through.
+/// Runs all clients together; returns them when they have ended.
 fn together<L: Load>(
     plan: &Plan,
     (load, totals): (&L, &Tally),
@@ -326,14 +332,14 @@ fn together<L: Load>(
     world.run_for(window_ns);
     let mut seen = watch.borrow_mut().take();
     seen.busiest = busy.busiest(world);
-    (seen, come_back(world, &back, count))
+    (seen, wait_for_clients(world, &back, count))
 }
 
-/// Clients that are through, by their number.
+/// Clients that have ended, by their number.
 type Back<L> = RefCell<BTreeMap<usize, Seat<L>>>;
 
-/// Waits for so many clients.
-fn come_back<L: Load>(world: &World, back: &Back<L>, count: usize) -> Vec<Seat<L>> {
+/// Waits for `count` clients.
+fn wait_for_clients<L: Load>(world: &World, back: &Back<L>, count: usize) -> Vec<Seat<L>> {
     for _ in 0..LOOKS_MAX {
         if back.borrow().len() == count {
             break;
@@ -345,8 +351,8 @@ fn come_back<L: Load>(world: &World, back: &Back<L>, count: usize) -> Vec<Seat<L
     back.into_values().collect()
 }
 
-/// What one lane does alone, with a pause after each call: its next snapshot would have to wait for what it has just
-/// committed.
+/// Runs one lane alone, with a pause after each call: otherwise its next snapshot would have to
+/// wait for its own last commit.
 fn alone<L: Load>(
     plan: &Plan,
     (load, totals): (&L, &Tally),
@@ -372,7 +378,7 @@ fn alone<L: Load>(
         rest(&mut client).await;
         at.borrow_mut().insert(0, client);
     });
-    clients.insert(0, come_back(world, &back, 1).remove(0));
+    clients.insert(0, wait_for_clients(world, &back, 1).remove(0));
     let seen = watch.borrow_mut().take();
     (seen, clients)
 }
@@ -382,7 +388,8 @@ async fn fill<L: Load>(load: &L, database: &Database<DynEnv>, progress: &dyn Fn(
     database.leave(0).await.expect("the servers answer");
 }
 
-/// The lanes of a machine: its clients, when they have practised. The others are seated.
+/// The lanes of a machine: its clients, after their practice transactions. The others become seats
+/// for shipped transactions.
 fn workers<L: Load>(
     ground: &Ground,
     plan: &Plan,
@@ -410,7 +417,7 @@ fn workers<L: Load>(
     clients
 }
 
-/// A lane that has practised.
+/// A lane after its practice transactions.
 async fn worker<L: Load>(
     plan: &Plan,
     (load, totals): (&L, &Tally),
@@ -430,7 +437,7 @@ async fn worker<L: Load>(
     Ok(Seat { lane, terminal })
 }
 
-/// One transaction after another, until the window is over.
+/// Runs one transaction after another until the window ends.
 async fn serve<L: Load>(
     load: L,
     mut client: Seat<L>,
@@ -444,12 +451,11 @@ async fn serve<L: Load>(
     client
 }
 
-/// Says that the client's lane has nothing to do: old versions are kept for lanes that may still ask for them.
+/// Reports that the client's lane is idle: otherwise old versions are kept for it.
 async fn rest<L: Load>(client: &mut Seat<L>) {
     client.lane.rest().await.expect("the oracle answers");
 }
 
-/// One transaction.
 async fn one<L: Load>(
     load: &L,
     client: &mut Seat<L>,

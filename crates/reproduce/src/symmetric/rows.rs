@@ -1,5 +1,6 @@
-//! Single operations on rows of one table: lookups of rows anywhere, by the primary key or by a secondary index, and updates
-//! of rows on other machines, carried out there or by one-sided verbs [SPADE 4.1, 4.2].
+//! Single operations on rows of one table: lookups of random rows, by the primary key or by a
+//! secondary index, and updates of rows on other machines, executed there or by one-sided verbs
+//! [SPADE 4.1, 4.2].
 
 use super::{Load, Place};
 use fabric::DynEnv;
@@ -14,17 +15,17 @@ use std::sync::Arc;
 use txn::{Database, Lane};
 use workload::{Finished, Random, WorkloadError};
 
-/// Stream of the clients' generators.
+/// The random stream of the clients.
 const STREAM: u32 = 250;
-/// Planned share of used slots, in percent: the engine's own where nothing else is said.
+/// Planned share of used slots in percent: the engine's default.
 const LOAD_PERCENT: u32 = 65;
 
-/// What is done to rows.
+/// The operation on rows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Work {
-    /// One is read, through the secondary index in so many of a hundred cases.
+    /// Reads a row, with this percentage of reads through the secondary index.
     Lookups { secondary_percent: u32 },
-    /// One field of one on another machine is written.
+    /// Writes one field of a row on another machine.
     Updates { is_shipped: bool },
 }
 
@@ -37,7 +38,7 @@ pub(crate) struct Rows {
     subject: Subject,
 }
 
-/// A lane's generator, and all tables.
+/// A lane's random generator, and all tables.
 pub(crate) struct Terminal {
     machine: u16,
     random: Random,
@@ -45,7 +46,8 @@ pub(crate) struct Terminal {
 }
 
 impl Rows {
-    /// On so many machines with `rows_each` rows of `row_bytes` bytes each, stored so.
+    /// Operations on this many machines, with `rows_each` rows of `row_bytes` bytes each, and this
+    /// design.
     pub fn new(
         (seed, machines, rows_each): (u64, u16, u64),
         work: Work,
@@ -71,7 +73,8 @@ impl Rows {
             replicas: super::REPLICAS,
             versions: None,
         };
-        // One table for all machines has a range for each; a table of one machine has one.
+        // One table for all machines has a key range for each machine; a table of one machine has
+        // one.
         let ranges = if matches!(work, Work::Updates { .. }) { 1 } else { u64::from(machines) };
         Self { machines, seed, work, subject: Subject::of(&parameters, ranges, rows_each) }
     }
@@ -90,7 +93,7 @@ impl Rows {
 }
 
 impl Load for Rows {
-    /// The machine that has the row, if its table is not everywhere; and what is done.
+    /// The machine with the row, if each machine has its own table; and the operation.
     type Input = (u16, Task);
     type Terminal = Terminal;
 
@@ -98,7 +101,7 @@ impl Load for Rows {
         if self.has_table_each() { usize::from(machines) } else { 1 }
     }
 
-    /// What is measured, and what is done in between.
+    /// The measured operation, and the one in between.
     fn kinds(&self) -> usize {
         2
     }
@@ -186,7 +189,7 @@ impl Load for Rows {
     }
 }
 
-/// One of the machines but for this.
+/// A random other machine.
 pub(super) fn another(random: &mut Random, machine: u16, machines: u16) -> u16 {
     let drawn = random.below(u64::from(machines) - 1) as u16;
     drawn + u16::from(drawn >= machine)

@@ -1,4 +1,4 @@
-//! What was seen of a symmetric cluster.
+//! The results of a symmetric cluster.
 
 use crate::busy::Busiest;
 use crate::kinds::Kind;
@@ -8,59 +8,60 @@ use std::collections::BTreeMap;
 use txn::Abort;
 use workload::{Finished, TransactionResult};
 
-/// What was seen in the window.
+/// The results of the window.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Seen {
     window_ns: u64,
-    /// Of each type that ended, whether it committed or failed by its own rules.
+    /// For each type, the transactions that committed or failed by their own rules.
     kinds: BTreeMap<usize, Kind>,
     /// All of them together.
     all: Kind,
     committed: BTreeMap<usize, u64>,
-    /// Attempts that were made again.
+    /// Number of retries.
     retries: u64,
     /// Transactions that neither committed nor failed by their own rules.
     given_up: u64,
-    /// Attempts that were aborted, by type and by the reason's place in [`Abort::ALL`].
+    /// Number of aborted attempts, by type and by the reason's index in [`Abort::ALL`].
     aborts: BTreeMap<(usize, usize), u64>,
-    /// The busiest stage of all machines; the oracle's is 0.
+    /// The busiest stage of all machines; machine 0 is the oracle's.
     pub busiest: Busiest,
 }
 
 impl Seen {
-    /// Transactions of all types that committed, a second.
+    /// Committed transactions of all types per second.
     pub fn committed_per_s(&self) -> f64 {
         self.per_s(self.committed.values().sum())
     }
 
-    /// Transactions of one type that committed, a second.
+    /// Committed transactions of one type per second.
     pub fn kind_per_s(&self, kind: usize) -> f64 {
         self.per_s(self.committed(kind))
     }
 
-    /// Transactions of one type that committed.
+    /// Number of committed transactions of one type.
     pub fn committed(&self, kind: usize) -> u64 {
         self.committed.get(&kind).copied().unwrap_or(0)
     }
 
-    /// Transactions that ended, a second: those that failed by their own rules, too.
+    /// Ended transactions per second, including those that failed by their own rules.
     pub fn ended_per_s(&self) -> f64 {
         self.per_s(self.all.count() as u64)
     }
 
-    /// Attempts that were made again, of all, in percent.
+    /// Retries in percent of all attempts.
     pub fn abort_percent(&self) -> f64 {
         100.0 * self.retries as f64 / (self.retries + self.all.count() as u64).max(1) as f64
     }
 
-    /// The type and the reason of which most attempts were aborted, with its share in percent; none if none was.
+    /// The type and the reason with the most aborted attempts, and their share in percent; `None`
+    /// without aborts.
     pub fn most_aborts(&self) -> Option<(usize, Abort, f64)> {
         let all: u64 = self.aborts.values().sum();
         let (&(kind, reason), &count) = self.aborts.iter().max_by_key(|(_, count)| **count)?;
         Some((kind, Abort::ALL[reason], 100.0 * count as f64 / all as f64))
     }
 
-    /// Attempts that were aborted, by type and reason.
+    /// Number of aborted attempts, by type and reason.
     pub fn aborts(&self) -> impl Iterator<Item = (usize, Abort, u64)> {
         self.aborts.iter().map(|(&(kind, reason), &count)| (kind, Abort::ALL[reason], count))
     }
@@ -70,29 +71,28 @@ impl Seen {
         self.window_ns
     }
 
-    /// Transactions that ended without being through: a cluster where there are some, of whose memory servers one may be
-    /// full, is none to look at.
+    /// Number of transactions that were given up: if there are any, for example because a memory
+    /// server is full, the measurement is not valid.
     pub fn given_up(&self) -> u64 {
         self.given_up
     }
 
-    /// All types together.
     pub fn all(&self) -> &Kind {
         &self.all
     }
 
-    /// What transactions of a type that ended cost; none if there was none.
+    /// The cost of ended transactions of a type; `None` if there was none.
     pub fn kind(&self, kind: usize) -> Option<&Kind> {
         self.kinds.get(&kind)
     }
 
-    /// The latency of a type in microseconds that so many of a hundred do not exceed.
+    /// The given percentile of the latency of a type, in microseconds.
     pub fn kind_us(&self, kind: usize, percent: usize) -> f64 {
         let of = self.kinds.get(&kind);
         of.and_then(|kind| kind.latency_us(percent)).unwrap_or(f64::NAN)
     }
 
-    /// The same of all types.
+    /// The same over all types.
     pub fn us(&self, percent: usize) -> f64 {
         self.all.latency_us(percent).unwrap_or(f64::NAN)
     }
@@ -102,7 +102,7 @@ impl Seen {
     }
 }
 
-/// Counts what ends within a window.
+/// Counts the transactions that end within a window.
 pub(super) struct Watch {
     from_ns: u64,
     until_ns: u64,
@@ -112,30 +112,29 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    /// The window opens so long after now.
+    /// A window that opens `warm_ns` from now.
     pub fn new(now_ns: u64, warm_ns: u64, window_ns: u64) -> Self {
         let from_ns = now_ns + warm_ns;
         let seen = Seen { window_ns, ..Seen::default() };
         Self { from_ns, until_ns: from_ns + window_ns, early: 0, seen }
     }
 
-    /// Transactions that ended before the window opened.
     pub fn early(&self) -> u64 {
         self.early
     }
 
-    /// Has the window be so long; it has not ended yet.
+    /// Sets the length of the window, which has not ended yet.
     pub fn last(&mut self, window_ns: u64) {
         self.until_ns = self.from_ns + window_ns;
         self.seen.window_ns = window_ns;
     }
 
-    /// Whether nobody begins another transaction.
+    /// Whether clients must not begin another transaction.
     pub fn is_over(&self, env: &Endpoint) -> bool {
         env.now_ns() >= self.until_ns
     }
 
-    /// A transaction has ended.
+    /// Adds a transaction that has ended.
     pub fn add(&mut self, now_ns: u64, finished: &Finished, took_ns: u64, moved: Counts) {
         if !(self.from_ns..self.until_ns).contains(&now_ns) {
             self.early += u64::from(now_ns < self.from_ns);
@@ -156,7 +155,7 @@ impl Watch {
         }
     }
 
-    /// What was seen.
+    /// Takes the results.
     pub fn take(&mut self) -> Seen {
         std::mem::take(&mut self.seen)
     }
@@ -168,7 +167,7 @@ mod tests {
     use workload::{AbortCounts, Whereabouts};
 
     #[test]
-    fn what_ends_within_the_window_is_counted() {
+    fn transactions_that_end_within_the_window_are_counted() {
         let mut watch = Watch::new(0, 100, 1000);
         let mut end = |now_ns, kind, result| {
             let mut aborts = AbortCounts::default();

@@ -1,4 +1,5 @@
-//! Function shipping: a transaction is sent to the machine that has its rows, and carried out there [SPADE 4.2].
+//! Function shipping: a transaction is sent to the machine that has its rows, and executed there
+//! [SPADE 4.2].
 
 use super::Load;
 use super::seen::Watch;
@@ -12,22 +13,21 @@ use workload::{
     AbortCounts, Finished, REASON_COUNT, TransactionResult, Whereabouts, WorkloadError,
 };
 
-/// The service.
 pub(super) const SHIPPED: ServiceId = ServiceId(221);
-/// What malformed messages are said to be for.
+/// The description of malformed messages.
 const FOR: &str = "a shipped transaction";
-/// Looks for a lane that is free.
+/// The largest number of checks for a free lane.
 const LOOKS_MAX: u32 = 10_000_000;
 
-/// What clients and handlers work with.
+/// The state of a client or of a handler.
 pub(super) struct Seat<L: Load> {
     pub lane: Lane<DynEnv>,
     pub terminal: L::Terminal,
 }
 
-/// Who carries out what is shipped to a compute server.
+/// The compute server that executes shipped transactions.
 pub(super) struct Owner<L> {
-    /// Of the compute server, and of its seats.
+    /// The number of the compute server, and of its seats.
     pub number: u64,
     pub load: L,
 }
@@ -39,10 +39,10 @@ impl<L: Load> Owner<L> {
         let mut answer = Vec::new();
         let Seat { lane, terminal } = &mut seat;
         let done = self.load.carry_out(lane, terminal, &input, &mut answer).await;
-        // A seat may be free for long, and old versions would be kept for it.
+        // A seat may be idle for long, and old versions would be kept for it.
         let rested = lane.rest().await;
         seats::give(self.number, seat);
-        // The answer leaves when the core has done all that was asked.
+        // The answer leaves when the core has done all the work.
         env.sleep_ns(0).await;
         let refused = |error: &dyn ToString| CallError::Refused(error.to_string());
         let finished = done.map_err(|error| refused(&error))?;
@@ -68,10 +68,11 @@ impl<L: Load> Service<Endpoint> for Owner<L> {
     }
 }
 
-/// Bytes of how a transaction has ended.
+/// Bytes of the encoded result of a transaction.
 const END_BYTES: usize = 2 + 4 + REASON_COUNT;
 
-/// How a transaction has ended, behind its answer: type, result, attempts beyond the first, and aborts by reason.
+/// The result of a transaction, behind its answer: type, result, number of retries, and aborts by
+/// reason.
 fn encode(finished: &Finished, answer: &mut Vec<u8>) {
     let result = match finished.result {
         TransactionResult::Committed => 0,
@@ -97,7 +98,7 @@ fn decode(answer: &[u8]) -> Option<Finished> {
     Some(Finished { kind, result, retries, skipped: 0, aborts, whereabouts, is_shipped: false })
 }
 
-/// Has a transaction carried out by a compute server.
+/// Sends a transaction to a compute server, which executes it.
 pub(super) async fn call(
     env: &DynEnv,
     node: NodeId,
@@ -108,7 +109,7 @@ pub(super) async fn call(
     decode(&answer).ok_or_else(|| refused(CallError::Malformed(FOR)))
 }
 
-/// The beginning of a transaction.
+/// The state at the beginning of a transaction.
 pub(super) struct Start {
     at_ns: u64,
     counts: Counts,
@@ -119,7 +120,7 @@ impl Start {
         Self { at_ns: env.now_ns(), counts: env.counters().counts() }
     }
 
-    /// It has ended, as soon as the core is through with it.
+    /// Records the end of the transaction, as soon as the core has finished with it.
     pub async fn end(self, env: &DynEnv, finished: &Finished, watch: &RefCell<Watch>) {
         env.sleep_ns(0).await;
         let (took_ns, moved) = (env.now_ns() - self.at_ns, env.counters().counts() - self.counts);

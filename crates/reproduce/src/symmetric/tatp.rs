@@ -1,7 +1,8 @@
-//! TATP on a symmetric cluster, stored and carried out as a [`Design`] says [SPADE 5.3].
+//! TATP on a symmetric cluster, stored and executed as a [`Design`] says [SPADE 5.3].
 //!
-//! Tables that are partitioned are a set of four for each machine, with all that its subscribers have, the index on
-//! numbers included; tables that are not, one set over all machines. Subscribers are drawn plainly [SPADE 2.3, listing 1].
+//! Partitioned tables are a set of four for each machine, with all rows of its subscribers,
+//! including the index on numbers; other tables are one set over all machines. Subscribers are
+//! drawn uniformly [SPADE 2.3, listing 1].
 
 use super::rows::another;
 use super::{Load, Place};
@@ -14,14 +15,16 @@ use txn::{Database, Lane};
 use workload::tatp::{Input, Kind, Tables, TatpConfig, Terminal as Hired};
 use workload::{Finished, Random, WorkloadError, tatp};
 
-/// Stream of the clients' generators.
+/// The random stream of the clients.
 const STREAM: u32 = 251;
-/// Bytes of what the first three types answer with: a subscriber, a number that calls are forwarded to, a type of access.
+/// Bytes of the answers of the first three types: a subscriber, the number that calls are forwarded
+/// to, a type of access.
 const ANSWERS: [usize; 3] = [84, 15, 12];
-/// Transactions that are about subscribers of another machine, where tables are partitioned, in percent [SPADE 5.3].
+/// Percentage of transactions on subscribers of another machine, if tables are partitioned [SPADE
+/// 5.3].
 const REMOTE_PERCENT: u32 = 10;
 
-/// TATP by a design.
+/// TATP with a design.
 #[derive(Clone, Debug)]
 pub(crate) struct Tatp {
     machines: u16,
@@ -30,7 +33,7 @@ pub(crate) struct Tatp {
     design: Arc<Design>,
 }
 
-/// What a lane keeps.
+/// The state of a lane.
 pub(crate) struct Terminal {
     machine: u16,
     random: Random,
@@ -40,7 +43,7 @@ pub(crate) struct Terminal {
 }
 
 impl Tatp {
-    /// So many subscribers on each of so many machines.
+    /// This many machines with this many subscribers each.
     pub fn new((seed, machines, subscribers_each): (u64, u16, u32), design: Arc<Design>) -> Self {
         assert_eq!(design.tables.len(), 4, "TATP has four tables");
         Self { machines, subscribers_each, seed, design }
@@ -55,7 +58,8 @@ impl Tatp {
         matches!(self.design.tables[0].partition, Partition::By { .. })
     }
 
-    /// The sets of tables: what is behind their names, whose they are, and how many subscribers each has.
+    /// The sets of tables: the suffix of their names, their machine, and the number of subscribers
+    /// of each.
     fn sets(&self) -> (Vec<(String, Option<u16>)>, u64) {
         if !self.is_partitioned() {
             return (vec![(String::new(), None)], self.config().subscribers.into());
@@ -77,7 +81,7 @@ impl Tatp {
     }
 }
 
-/// A table's design for set `number`, with as many rows as subscribers of `of` make of those of `all`.
+/// A table's design for set `number`, sized for `of` of `all` subscribers.
 fn stored(
     table: &TableDesign,
     (number, server): (u64, Option<u16>),
@@ -140,7 +144,8 @@ impl Load for Tatp {
             };
             tatp::create_set(database, suffix, designs, index).await?;
         }
-        // A change of the catalog waits for lanes that are at work: all tables come before the first of them.
+        // A change of the catalog waits for active lanes, so all tables are created before the
+        // first lane.
         let mut lane = database.lane().await?;
         for ((suffix, _), number) in sets.iter().zip(0..) {
             let tables = Tables::find_set(database, suffix)?;

@@ -1,4 +1,4 @@
-//! Small clusters do what they should, and the same again.
+//! Small clusters give the expected results, and the same ones again.
 
 use super::*;
 use crate::figures::spade::designs;
@@ -34,14 +34,15 @@ fn partitioned_tatp_asks_cards_for_less_and_is_faster() {
     // Three of four commit: the others fail by the rules of TATP.
     let share = partitioned.committed_per_s() / partitioned.ended_per_s();
     assert!((0.65..0.85).contains(&share), "{share}");
-    // Of 600 subscribers one or two are changed while a snapshot lasts: who then reads it reads an old version, too.
+    // Of 600 subscribers one or two are changed during a snapshot: a reader of one of these reads
+    // an old version, too.
     let one = indexed.kind(Kind::GetSubscriberData as usize).expect("there are many");
     let further = (one.traffic()[1] - 1.0) * one.count() as f64;
     assert!((0.0..=1.01).contains(&further), "a row found by counting is one read: {further}");
 }
 
 #[test]
-fn what_is_shipped_is_one_call_of_its_client() {
+fn a_shipped_transaction_is_one_call_of_its_client() {
     let updates = |is_shipped| {
         let design = (Storage::HashInlined, 64, 4);
         let seen = run(&plan(), &Rows::new((7, 3, 400), Work::Updates { is_shipped }, design));
@@ -64,7 +65,8 @@ fn new_orders_of_warehouses_elsewhere_commit_either_way() {
         let plan = Plan { warm_ns: 4_000_000, window_ns: 1_000_000, ..plan() };
         let seen = run(&plan, &Tpcc::new(&plan, 20, scale, is_shipped));
         assert!(seen.kind_per_s(0) > 10_000.0, "{}", seen.kind_per_s(0));
-        // Several clients of a warehouse number their history apart; if they did not, a third would be made again.
+        // Clients of one warehouse number their history separately; otherwise a third of the
+        // attempts would be retries.
         assert!(seen.abort_percent() < 20.0, "{} {:?}", seen.abort_percent(), seen.most_aborts());
         assert_eq!(seen.given_up(), 0, "memory servers are full");
     }

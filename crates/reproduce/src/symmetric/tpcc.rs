@@ -1,9 +1,10 @@
-//! TPC-C on a symmetric cluster [SPADE 5.4]: each machine has its warehouses with all their tables. A client has a home
-//! warehouse on its machine, and one on another machine, for which it does one transaction of ten, by one-sided verbs or
-//! by shipping.
+//! TPC-C on a symmetric cluster [SPADE 5.4]: each machine has its warehouses with all their tables.
+//! A client has a home warehouse on its machine, and one on another machine, for which it runs one
+//! transaction of ten, by one-sided verbs or by shipping.
 //!
-//! What is shipped is the type of message, not its numbers: the lane that carries it out draws a transaction of a warehouse
-//! of its own machine, as the caller would have. Messages have the bytes that the numbers would take.
+//! A shipped message has the transaction's type, and padding instead of its numbers: the lane that
+//! executes it draws a transaction of a warehouse of its own machine, as the caller would. Messages
+//! have the bytes that the numbers would take.
 
 use super::rows::another;
 use super::{Load, Place, Plan};
@@ -12,42 +13,43 @@ use txn::{Database, Lane};
 use workload::tpcc::{Config, NodeBytes, Scale, TABLE_NAMES, TYPE_COUNT, Terminal as Client};
 use workload::{Finished, Random, Workload, WorkloadError, tpcc};
 
-/// Stream of the clients' generators.
+/// The random stream of the clients.
 const STREAM: u32 = 252;
-/// Bytes of a request: the type, warehouse, district and customer, and for each of ten lines an item, a warehouse and a
-/// quantity.
+/// Bytes of a request: the type, warehouse, district and customer, and for each of ten lines an
+/// item, a warehouse and a quantity.
 const REQUEST_BYTES: usize = 16 + 10 * 7;
-/// Bytes of an answer: of each of ten lines a name of 24 bytes, a price, an amount and a mark; names and sums.
+/// Bytes of an answer: for each of ten lines a name of 24 bytes, a price, an amount and a mark;
+/// names and sums.
 const ANSWER_BYTES: usize = 10 * 40 + 60;
-/// Transactions of a warehouse on another machine, in percent: 90 % are local [SPADE 5.4].
+/// Percentage of transactions on a warehouse of another machine: 90 % are local [SPADE 5.4].
 const REMOTE_PERCENT: u32 = 10;
 
-/// Transactions by which a lane learns where either of its warehouses has its rows.
+/// Number of transactions by which a lane learns the locations of the rows of either of its
+/// warehouses.
 const LEARNED: u32 = 20;
 
-/// TPC-C.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tpcc {
     machines: u16,
     warehouses_each: u32,
-    /// Lanes of a machine, the first ones, that have a warehouse of their own: its clients.
+    /// Number of a machine's first lanes that have a warehouse of their own: its clients.
     own: u32,
     seed: u64,
     is_shipped: bool,
     workload: tpcc::Tpcc,
 }
 
-/// What a lane keeps.
+/// The state of a lane.
 pub(crate) struct Terminal {
     random: Random,
-    /// Of a warehouse of its machine, and of one of another.
+    /// The clients of a warehouse of its machine, and of one of another machine.
     clients: [Client; 2],
-    /// Whose that is.
+    /// That other machine.
     other: u16,
 }
 
 impl Tpcc {
-    /// So many warehouses of this size on each machine of a cluster.
+    /// This many warehouses of this size on each machine of a cluster.
     pub fn new(plan: &Plan, warehouses_each: u32, scale: Scale, is_shipped: bool) -> Self {
         let Plan { seed, machines, .. } = *plan;
         let own = plan.clients * u32::from(plan.processes);
@@ -66,7 +68,7 @@ impl Tpcc {
 }
 
 impl Load for Tpcc {
-    /// Whether it is of the warehouse on the other machine.
+    /// Whether it is for the warehouse on the other machine.
     type Input = bool;
     type Terminal = Terminal;
 
@@ -97,16 +99,17 @@ impl Load for Tpcc {
         let mut random = Random::stream(self.seed, STREAM, number);
         let other = another(&mut random, machine, self.machines);
         let warehouses = self.warehouses_each * u32::from(self.machines);
-        // Clients have warehouses of their own on their machine; all else is about any of a machine.
+        // Clients have warehouses of their own on their machine; all other lanes use a random one
+        // of a machine.
         let own =
             if lane < self.own { lane } else { random.below(self.warehouses_each.into()) as u32 };
         let any = random.below(self.warehouses_each.into()) as u32;
         let client = |machine: u16, warehouse: u32, round: u64| {
             let home = u32::from(machine) * self.warehouses_each + warehouse;
-            // What terminals draw follows from the seed.
+            // The draws of terminals follow from the seed.
             let seed = Random::stream(self.seed, STREAM + 1, 2 * number + round).word();
             let mut client = self.workload.terminal(database, home, warehouses, seed)?;
-            // Several are of one warehouse: here at home, there from elsewhere.
+            // Several terminals share a warehouse: one at home, others remotely.
             client.number_history_as((2 * number + round + 1) as u16);
             Ok::<_, WorkloadError>(client)
         };
@@ -136,7 +139,7 @@ impl Load for Tpcc {
         vec![0; REQUEST_BYTES]
     }
 
-    /// To who gets it, the warehouse is its own.
+    /// For the receiver the warehouse is its own.
     fn decode(&self, request: &[u8]) -> Option<bool> {
         (request.len() == REQUEST_BYTES).then_some(false)
     }

@@ -1,4 +1,5 @@
-//! A workload on a cluster, with all designs that are compared: the tuner's, and those of [`spade::tune::sweep`].
+//! A workload on a cluster, with all compared designs: the tuner's, and those of
+//! [`spade::tune::sweep`].
 
 use super::names::name_of;
 use super::{Cluster, VerifyError, small};
@@ -14,38 +15,34 @@ use stored::{FolderError, Stored};
 pub(crate) struct Setting {
     /// The profile of its hardware.
     pub profile: &'static str,
-    /// Machines.
     pub machines: u16,
-    /// The file of what was measured, among those that are shipped.
+    /// The file of its measurements, among those in the repository.
     pub measurements: &'static str,
 }
 
 /// A workload on a cluster.
 pub(crate) struct Cell {
-    /// Its name.
     pub workload: &'static str,
-    /// The cluster.
     pub setting: &'static Setting,
-    /// Calls that are under way on each machine.
+    /// Concurrent calls on each machine.
     lanes: u32,
-    /// The tuner's design, and behind it those of the sweep in their order, each once.
+    /// The tuner's design, followed by those of the sweep in their order, without repetitions.
     pub candidates: Vec<Candidate>,
 }
 
 /// A design with its forecast.
 #[derive(Clone, Debug)]
 pub(crate) struct Candidate {
-    /// What is different in it from the tuner's, and its place.
+    /// Its differences from the tuner's, and its position.
     pub name: String,
-    /// The design.
     pub design: Design,
-    /// Calls per second as they are forecast.
+    /// The forecast number of calls per second.
     pub forecast_per_s: f64,
-    /// The stage that is fullest by the forecast.
+    /// The busiest stage by the forecast.
     pub bottleneck: &'static str,
 }
 
-/// Why nothing could be compared.
+/// The reason why there is no comparison.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum StudyError {
     #[error("{0} cannot be read: {1}")]
@@ -65,10 +62,11 @@ pub(crate) enum StudyError {
 }
 
 impl Cell {
-    /// Tunes a workload, and forecasts the designs of its sweep: so many of them, evenly picked, if there are more.
+    /// Tunes a workload, and forecasts the designs of its sweep; if there are more than `most`, an
+    /// even selection of them.
     ///
     /// # Errors
-    /// Files are not there or not in order, or the workload cannot be tuned by these measurements.
+    /// If files are missing or invalid, or if the workload cannot be tuned with these measurements.
     pub fn new(
         workload: &'static str,
         setting: &'static Setting,
@@ -115,7 +113,7 @@ impl Cell {
         format!("{} on {}", self.workload, self.setting.profile)
     }
 
-    /// The cluster, with all randomness of a seed.
+    /// The cluster with this seed.
     pub fn cluster(&self, seed: u64) -> Cluster {
         Cluster {
             profile: self.setting.profile.to_owned(),
@@ -127,20 +125,20 @@ impl Cell {
         }
     }
 
-    /// The tuner's design, and so many of the others, evenly.
+    /// The tuner's design, and an even selection of `most` others.
     pub fn spread(&self, most: usize) -> Vec<usize> {
         let others = self.candidates.len() - 1;
         std::iter::once(0).chain(evenly(others, most).map(|at| at + 1)).collect()
     }
 }
 
-/// So many of all positions, evenly.
+/// An even selection of `most` positions.
 fn evenly(all: usize, most: usize) -> impl Iterator<Item = usize> {
     let count = all.min(most);
     (0..count).map(move |at| at * all / count)
 }
 
-/// The tuner's design, and as many of the others, evenly, as are wanted and can be built.
+/// The tuner's design, and an even selection of the others that can be built.
 fn different(tuned: Design, all: Vec<Design>, stored: &Stored, most: usize) -> Vec<Design> {
     let mut fitting: Vec<Design> = Vec::new();
     for design in all {

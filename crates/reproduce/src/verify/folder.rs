@@ -1,8 +1,8 @@
-//! A workload folder on a symmetric cluster, stored and carried out as its design says.
+//! A workload folder on a symmetric cluster, stored and executed as its design says.
 //!
-//! Tables are in parts, one on each machine. Calls of procedures whose rows are told by an argument are made on the machine
-//! of these rows, but for a share that comes to another one; all other calls are made anywhere. Each machine makes as
-//! many calls as any other.
+//! Each machine has one part of the tables. A call whose rows are determined by an argument is made
+//! on the machine of these rows, except for a share of calls made on another machine; all other
+//! calls are made on any machine. All machines make the same number of calls.
 
 use super::message;
 use crate::symmetric::{Load, Place};
@@ -16,13 +16,13 @@ use stored::{Callee, Home, Stored};
 use txn::{Database, KnownLeaves, Lane, TableId};
 use workload::{Finished, Random, Workload, WorkloadError};
 
-/// Stream of the clients' generators.
+/// The random stream of the clients.
 const STREAM: u32 = 253;
-/// Calls that are drawn for one of a procedure with rows on a certain machine, at most.
+/// The largest number of draws for a call of a procedure with rows on a certain machine.
 const DRAWS_MAX: u32 = 20_000;
-/// Calls that are kept for later, of each procedure and machine.
+/// The largest number of calls that are kept for later, for each procedure and machine.
 const KEPT_MAX: usize = 64;
-/// Most lanes of a cluster.
+/// The largest number of lanes of a cluster.
 const CLIENTS_MAX: u64 = 1 << 20;
 
 /// A folder on a cluster.
@@ -31,23 +31,23 @@ pub(crate) struct Folder {
     stored: Stored,
     machines: u16,
     seed: u64,
-    /// Share of calls that come to another machine than that of their rows.
+    /// The share of calls that are made on another machine than that of their rows.
     remote_calls: f64,
-    /// Of each procedure, where its calls have their rows.
+    /// For each procedure, the location of its calls' rows.
     homes: Arc<[Option<Home>]>,
-    /// Of each procedure, the bytes of a row that it gives.
+    /// For each procedure, the bytes of a result row.
     answers: Arc<[usize]>,
     known: Known,
-    /// Of each table, the rows that the load has inserted.
+    /// For each table, the number of loaded rows.
     loaded: Arc<[AtomicU64]>,
 }
 
-/// What the first lane has learned of the tables, for all others.
+/// The locations that the first lane has learned, for all other lanes.
 #[derive(Clone, Default)]
 pub(crate) struct Known(Arc<Mutex<Vec<(TableId, KnownLeaves)>>>);
 
 impl Known {
-    /// The first lane reads all leaves of all trees; the others take over where they are.
+    /// The first lane reads all leaves of all trees; the others copy their locations.
     pub async fn learn(
         &self,
         lane: &mut Lane<DynEnv>,
@@ -68,19 +68,20 @@ impl Known {
     }
 }
 
-/// What a lane keeps.
+/// The state of a lane.
 pub(crate) struct Terminal {
     machine: u16,
     random: Random,
     calls: Calls<Arc<Population>>,
     callee: Callee,
     tables: Vec<TableId>,
-    /// Calls that were drawn, by procedure and the machine of their rows.
+    /// Calls that were drawn in advance, by procedure and machine of their rows.
     kept: BTreeMap<(usize, u16), VecDeque<Call>>,
 }
 
 impl Folder {
-    /// On so many machines, with so large a share of calls on another machine than that of their rows.
+    /// The folder on this many machines, with this share of calls on another machine than that of
+    /// their rows.
     pub fn new(stored: Stored, machines: u16, (seed, remote_calls): (u64, f64)) -> Self {
         let homes = stored.homes(machines.into()).into();
         let answers = stored.answer_bytes().into();
@@ -89,12 +90,12 @@ impl Folder {
         Self { stored, machines, seed, remote_calls, homes, answers, known, loaded }
     }
 
-    /// Of each table, the rows that the load has inserted.
+    /// For each table, the number of loaded rows.
     pub fn loaded(&self) -> Vec<u64> {
         self.loaded.iter().map(|rows| rows.load(Relaxed)).collect()
     }
 
-    /// The next call, and the machine that has its rows if it is another one's.
+    /// The next call, and the machine with its rows if it is another one.
     fn next(&self, terminal: &mut Terminal) -> (Call, Option<u16>) {
         let first = terminal.calls.next_call(0);
         let procedure = first.procedure;
@@ -118,7 +119,7 @@ impl Folder {
             let another = terminal.calls.next_call(0);
             terminal.keep(another, &self.homes);
         }
-        // No call has rows there: one of anywhere.
+        // No call has rows there: use one with rows on any machine.
         let any = terminal.calls.next_call(0);
         let server = self.homes[any.procedure].and_then(|home| Some((home, home.server(&any)?)));
         let away = server.filter(|(home, at)| home.is_shipped && *at != terminal.machine);
@@ -127,7 +128,7 @@ impl Folder {
 }
 
 impl Terminal {
-    /// Keeps a call for when one of its procedure and machine is wanted.
+    /// Keeps a call until one of its procedure and machine is needed.
     fn keep(&mut self, call: Call, homes: &[Option<Home>]) {
         let Some(at) = homes[call.procedure].and_then(|home| home.server(&call)) else { return };
         let kept = self.kept.entry((call.procedure, at)).or_default();

@@ -1,4 +1,4 @@
-//! Measurements that are made by several threads at once, and told of one after the other.
+//! Measurements that several threads make concurrently and report one after the other.
 
 use super::cell::{Cell, StudyError};
 use super::kept::{Kept, Rate};
@@ -7,34 +7,33 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::thread;
 
-/// A design that is to be measured.
+/// A measurement of a design.
 #[derive(Clone, Copy)]
 pub(crate) struct Job<'a> {
-    /// Its workload and hardware.
     pub cell: &'a Cell,
-    /// Its position among the designs of these.
+    /// The position of the design in its cell.
     pub design: usize,
-    /// Of data, calls and the simulation.
+    /// The seed of data, calls and the simulation.
     pub seed: u64,
-    /// Calls that are counted, about.
+    /// The approximate number of counted calls.
     pub counted: Counted,
 }
 
-/// Where measurements are made.
+/// Runs measurements.
 pub(crate) struct Bench<'a> {
-    /// Threads that measure at once. What comes out does not depend on it: each simulated world is of one thread.
+    /// Number of threads. The results do not depend on it: each simulated world has one thread.
     pub threads: usize,
-    /// What was measured before.
+    /// Earlier measurements.
     pub kept: Kept,
-    /// Told how many of how many steps are done, and which one was the last.
+    /// Called with the number of steps that are done, of how many, and the last one.
     pub progress: &'a mut dyn FnMut(u64, u64, &str),
-    /// Steps that are done, and how many there are at most.
+    /// The number of steps that are done, and the largest number of all.
     pub done: u64,
     pub total: u64,
 }
 
 impl Job<'_> {
-    /// What is measured, in a line.
+    /// The description of the measurement, in a line.
     fn name(&self) -> String {
         let Self { cell, design, seed, counted } = self;
         let Counted { calls, alone } = counted;
@@ -42,7 +41,8 @@ impl Job<'_> {
         format!("{}, design {design}, seed {seed}, {alone} and {calls} calls", cell.name())
     }
 
-    /// Measures it on tables of its own: what is left in accounts, and of orders, is another thing when others have run before.
+    /// Measures on tables of its own, because earlier runs change account balances and the number
+    /// of orders.
     fn measure(&self) -> Result<Rate, StudyError> {
         let Self { cell, design, seed, counted } = *self;
         let (_, stored) = small::read(cell.workload, cell.setting.machines, seed)?;
@@ -57,7 +57,8 @@ impl Job<'_> {
 }
 
 impl Bench<'_> {
-    /// Makes measurements that are not kept yet; answers all, in the order of the jobs. Each is so many steps.
+    /// Makes the measurements that are not stored yet; returns all of them, in the order of the
+    /// jobs. Each counts as `steps` steps.
     pub fn measure(&mut self, jobs: &[Job<'_>], steps: u64) -> Result<Vec<Rate>, StudyError> {
         let names: Vec<String> = jobs.iter().map(Job::name).collect();
         let missing: Vec<usize> =
@@ -70,7 +71,7 @@ impl Bench<'_> {
                 let (sender, missing, next) = (sender.clone(), &missing, &next);
                 scope.spawn(move || {
                     while let Some(&at) = missing.get(next.fetch_add(1, Ordering::Relaxed)) {
-                        // Nobody listens any more if another measurement has failed.
+                        // The receiver is gone if another measurement has failed.
                         if sender.send((at, jobs[at].measure())).is_err() {
                             break;
                         }
@@ -81,7 +82,7 @@ impl Bench<'_> {
             for (at, measured) in receiver {
                 self.kept.put(&names[at], measured?).map_err(StudyError::Kept)?;
                 self.done += steps;
-                self.tell(&jobs[at].cell.name());
+                self.report_progress(&jobs[at].cell.name());
             }
             Ok::<(), StudyError>(())
         })?;
@@ -89,12 +90,12 @@ impl Bench<'_> {
         Ok(found.collect())
     }
 
-    /// So many steps are done, of which some may have been left out.
+    /// Sets the number of steps that are done, some of which may have been skipped.
     pub fn skip_to(&mut self, done: u64) {
         self.done = done.max(self.done);
     }
 
-    fn tell(&mut self, what: &str) {
+    fn report_progress(&mut self, what: &str) {
         (self.progress)(self.done, self.total, what);
     }
 }

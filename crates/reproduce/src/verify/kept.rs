@@ -1,25 +1,25 @@
-//! Measurements that are kept in a file while others are made: a run that was ended goes on where it was.
+//! Measurements that are stored in a file while others are made: an interrupted run resumes from
+//! it.
 
 use std::collections::BTreeMap;
 use std::fs::{File, read_to_string};
 use std::io::Write;
 use std::path::Path;
 
-/// What divides a line.
+/// The separator within a line.
 const TAB: char = '\t';
 
-/// How fast a design was.
+/// The speed of a design.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Rate {
     /// Calls per second.
     pub per_s: f64,
-    /// Attempts that were made again, in percent.
+    /// Retries in percent of all attempts.
     pub retries_percent: f64,
-    /// The busiest stage.
     pub busiest: String,
 }
 
-/// Measurements by what was measured. Without a file they are not kept.
+/// Measurements by their descriptions. Without a file they are only in memory.
 #[derive(Default)]
 pub(crate) struct Kept {
     known: BTreeMap<String, Rate>,
@@ -27,15 +27,16 @@ pub(crate) struct Kept {
 }
 
 impl Kept {
-    /// Those of a file that the same program has written; any other file is begun anew.
+    /// The measurements of a file that the same version of the program has written; any other file
+    /// is overwritten.
     ///
     /// # Errors
-    /// The file cannot be read or written.
+    /// If the file cannot be read or written.
     pub fn of(path: &Path, program: &str) -> std::io::Result<Self> {
         let text = if path.exists() { read_to_string(path)? } else { String::new() };
         let head = format!("measured by {program}\n");
         let lines = text.strip_prefix(&head).unwrap_or_default();
-        // A program that was ended may have left half a line.
+        // A killed program may have left half a line.
         let whole = lines.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'));
         let mut file = File::create(path)?;
         file.write_all(head.as_bytes())?;
@@ -46,18 +47,18 @@ impl Kept {
         Ok(kept)
     }
 
-    /// What was measured of this.
+    /// The measurement with this description.
     pub fn get(&self, what: &str) -> Option<&Rate> {
         self.known.get(what)
     }
 
-    /// Keeps a measurement.
+    /// Stores a measurement.
     ///
     /// # Errors
-    /// The file cannot be written.
+    /// If the file cannot be written.
     pub fn put(&mut self, what: &str, rate: Rate) -> std::io::Result<()> {
         if let Some(file) = &mut self.file {
-            // Numbers are written such that they are read as the same.
+            // This format reads back as the same numbers.
             let Rate { per_s, retries_percent, busiest } = &rate;
             let line = format!("{what}{TAB}{per_s}{TAB}{retries_percent}{TAB}{busiest}\n");
             file.write_all(line.as_bytes())?;
@@ -94,7 +95,7 @@ mod tests {
         kept.put("second", rate(2.0)).expect("there is room");
         drop(kept);
         let text = read_to_string(&path).expect("it was written");
-        // Ended while the last line was written.
+        // Killed while the last line was written.
         std::fs::write(&path, &text[..text.len() - 3]).expect("there is room");
         let mut kept = open("one");
         assert_eq!(kept.get("first"), Some(&rate(1e9 / 7.0)));

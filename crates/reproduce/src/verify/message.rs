@@ -1,4 +1,4 @@
-//! Calls as messages: what is sent to the machine that carries them out.
+//! Calls as messages for the machine that executes them.
 
 use population::Call;
 use std::sync::Arc;
@@ -14,17 +14,16 @@ const TEXT: u8 = 5;
 const DATE: u8 = 6;
 const TIMESTAMP: u8 = 7;
 const ARRAY: u8 = 8;
-/// Arrays of arrays, at most.
+/// The deepest nesting of arrays.
 const DEPTH_MAX: u32 = 4;
 
-/// The bytes of a call.
 pub(super) fn encode(call: &Call) -> Vec<u8> {
     let mut message = vec![call.procedure as u8, call.arguments.len() as u8];
     call.arguments.iter().for_each(|value| put(value, &mut message));
     message
 }
 
-/// The call of these bytes, if they are one.
+/// The call of these bytes, if they are valid.
 pub(super) fn decode(message: &[u8]) -> Option<Call> {
     let (&[procedure, count], mut rest) = message.split_first_chunk()?;
     let mut arguments = Vec::with_capacity(count.into());
@@ -34,7 +33,7 @@ pub(super) fn decode(message: &[u8]) -> Option<Call> {
     rest.is_empty().then_some(Call { procedure: procedure.into(), arguments })
 }
 
-/// Appends a value. Those that no load draws go as nulls.
+/// Appends a value. Values that no load draws are encoded as nulls.
 fn put(value: &Value, message: &mut Vec<u8>) {
     let mut fixed = |kind: u8, bytes: &[u8]| {
         message.push(kind);
@@ -84,7 +83,7 @@ fn take(rest: &mut &[u8], depth: u32) -> Option<Value> {
         TIMESTAMP => Value::Timestamp(i64::from_le_bytes(chunk(rest)?)),
         ARRAY if depth < DEPTH_MAX => {
             let count = u32::from_le_bytes(chunk(rest)?) as usize;
-            // Each element takes a byte at least.
+            // Each element takes at least a byte.
             let elements = (0..count.min(rest.len() + 1)).map(|_| take(rest, depth + 1));
             let elements: Option<Vec<Value>> = elements.collect();
             Value::Array(Arc::from(elements.filter(|all| all.len() == count)?))

@@ -1,15 +1,16 @@
-//! Designs of workload folders on simulated clusters: built there, loaded, and measured, to be put beside their forecasts.
+//! Designs of workload folders on simulated clusters: built, loaded and measured there, for
+//! comparison with their forecasts.
 //!
 //! ```text
 //! folder    a folder as a load of symmetric clusters
-//! message   its calls as bytes, where they are shipped
+//! message   its calls as bytes, for shipping
 //! small     the shipped workloads with few rows
-//! cell      one of them on a cluster, with the tuner's design and those of its sweep
-//! names     what these are called
-//! study     all of them measured, shortly and at length
-//! jobs      measurements by several threads at once
-//! kept      measurements that are kept for a run that goes on
-//! swept     what came out: regret, and errors of forecasts
+//! cell      a workload on a cluster, with the tuner's design and those of its sweep
+//! names     the names of designs
+//! study     measures all of them, first briefly and then at length
+//! jobs      measurements by several threads
+//! kept      stored measurements, for resumed runs
+//! swept     the results: regret, and errors of forecasts
 //! ```
 
 pub(crate) mod cell;
@@ -34,80 +35,73 @@ use stored::Stored;
 /// Where these measurements are made.
 pub const PLACE: &str = "simulated";
 
-/// Most lanes of a machine that make calls: others, up to 64 with them, carry out what is shipped to it.
+/// The largest number of a machine's lanes that make calls: the others, 64 in total, execute
+/// shipped calls.
 pub const LANES_MAX: u32 = 48;
 /// Most machines.
 pub const MACHINES_MAX: u16 = symmetric::MACHINES_MAX;
-/// Queue pairs of a compute server to each memory server, as in crate `measure`.
+/// Queue pairs of a compute server to each memory server, as in the crate `measure`.
 const QUEUE_PAIRS: u32 = 8;
-/// Most words of a simulated memory server.
+/// The largest number of words of a simulated memory server.
 const REGION_WORDS_MAX: u64 = u32::MAX as u64;
-/// Calls of each lane before anything is measured.
+/// Calls of each lane before the measurement.
 const PRACTICE: u64 = 4;
-/// Virtual time in which the cluster comes to its pace.
+/// Virtual time in which the cluster reaches a steady state.
 const WARM_NS: u64 = 60_000;
-/// Calls that are measured where nothing else is said.
+/// The default number of measured calls.
 const COUNTED: Counted = Counted { calls: 8_000, alone: 400 };
 
-/// A simulated cluster.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Cluster {
     /// The profile of its hardware.
     pub profile: String,
-    /// Machines, each with a memory server and a compute server; one more has the oracle.
+    /// Number of machines, each with a memory server and a compute server; one more has the oracle.
     pub machines: u16,
-    /// Lanes of a machine that make calls.
+    /// Number of a machine's lanes that make calls.
     pub lanes: u32,
-    /// Copies of each row; more than one are modelled.
+    /// Copies of each row; further copies are modelled.
     pub replicas: u32,
-    /// Share of calls that come to another machine than that of their rows.
+    /// The share of calls that are made on another machine than that of their rows.
     pub remote_calls: f64,
-    /// Everything random follows from it.
+    /// The seed of all randomness.
     pub seed: u64,
 }
 
-/// How many calls are measured.
+/// The number of measured calls.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Counted {
-    /// Of all lanes, about, if the window is not longer than its most.
+    /// The approximate number of calls of all lanes, unless the window would be too long.
     pub calls: u64,
-    /// Of the lane that measures alone.
+    /// The number of calls of the lone lane.
     pub alone: u64,
 }
 
-/// Why a design cannot be measured.
+/// The reason why a design cannot be measured.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum VerifyError {
-    /// There is no such profile.
+    /// The profile does not exist.
     #[error(transparent)]
     Hardware(#[from] hardware::HardwareError),
-    /// The cluster cannot be.
+    /// The cluster is impossible.
     #[error(
         "{machines} machines with {lanes} lanes each and {replicas} copies of each row: a cluster has 2 to {MACHINES_MAX} machines, 1 to {LANES_MAX} lanes, and at most as many copies as machines"
     )]
-    Cluster {
-        /// Machines asked for.
-        machines: u16,
-        /// Lanes of each.
-        lanes: u32,
-        /// Copies of each row.
-        replicas: u32,
-    },
+    Cluster { machines: u16, lanes: u32, replicas: u32 },
     /// The memory of a machine cannot be simulated.
     #[error(
         "each of {machines} machines would need {} GiB of simulated memory for these tables, and has less than 32; make the workload          smaller, or take more machines",
         .bytes >> 30
     )]
     Memory {
-        /// Machines asked for.
         machines: u16,
-        /// What each would need.
+        /// The bytes that each would need.
         bytes: u64,
     },
 }
 
-/// Builds a folder's design on a simulated cluster, loads it, and measures its calls: first of one lane alone, then of all.
+/// Builds a folder's design on a simulated cluster, loads it, and measures its calls: first of one
+/// lane alone, then of all.
 ///
 /// # Errors
 /// See [`VerifyError`].
@@ -119,7 +113,7 @@ pub fn measure(
     measure_counted(stored, cluster, COUNTED, progress)
 }
 
-/// The same, with so many calls.
+/// The same, with this number of calls.
 pub(crate) fn measure_counted(
     stored: &Stored,
     cluster: &Cluster,
@@ -138,7 +132,7 @@ pub(crate) fn measure_counted(
 }
 
 impl Cluster {
-    /// What is built and looked at of it, for tables that take so many bytes.
+    /// The plan of the cluster and the measurement, for tables that take this many bytes.
     pub(crate) fn plan(&self, bytes: u64) -> Result<Plan, VerifyError> {
         let Self { machines, lanes, replicas, seed, .. } = *self;
         let is_sound = (2..=MACHINES_MAX).contains(&machines)
@@ -170,7 +164,7 @@ impl Cluster {
     }
 }
 
-/// Words of each memory server: room for twice what the tables take, and for as much again, which copies have.
+/// Words of each memory server: room for twice the tables, and as much again for copies.
 fn server_words(bytes: u64, machines: u16) -> u64 {
     let each = bytes.div_ceil(u64::from(machines)).saturating_mul(4) / layout::WORD_BYTES;
     each.checked_next_power_of_two().unwrap_or(u64::MAX).max(symmetric::SERVER_WORDS)

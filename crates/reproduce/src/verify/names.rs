@@ -1,4 +1,4 @@
-//! What a design is called beside the tuner's: what it has otherwise.
+//! The names of designs: their differences from the tuner's design.
 
 use layout::{IndexKind, Storage};
 use spade::design::{
@@ -7,10 +7,10 @@ use spade::design::{
 
 /// The name of the design that the tuner has chosen.
 pub(super) const TUNED: &str = "tuned";
-/// Differences that a name tells.
+/// The largest number of differences in a name.
 const TOLD_MAX: usize = 3;
 
-/// What a design has otherwise than the tuner's.
+/// The differences of a design from the tuner's.
 pub(super) fn name_of(design: &Design, tuned: &Design) -> String {
     let mut all = Vec::new();
     let pairs = design.tables.iter().zip(&tuned.tables).filter(|(own, other)| own != other);
@@ -40,7 +40,7 @@ pub(super) fn name_of(design: &Design, tuned: &Design) -> String {
     }
 }
 
-/// Some words, and how many more there are.
+/// Some words, and the number of further ones.
 fn first(words: &[&str]) -> String {
     let told = words[..words.len().min(TOLD_MAX)].join(", ");
     match words.len().checked_sub(TOLD_MAX + 1) {
@@ -49,7 +49,7 @@ fn first(words: &[&str]) -> String {
     }
 }
 
-/// How all tables are stored or spread, if all are alike and not so in the tuner's.
+/// The storage or placement of all tables, if it is the same for all and differs from the tuner's.
 fn same_in_all(design: &Design, tuned: &Design) -> Option<String> {
     let [first, .., _] = &design.tables[..] else { return None };
     let stored = |of: &TableDesign| stored_as(of);
@@ -91,7 +91,7 @@ fn placed(of: &TableDesign) -> String {
     }
 }
 
-/// Whether all tables are spread.
+/// Whether all tables are distributed over all machines.
 fn is_spread(design: &Design) -> bool {
     design.tables.iter().all(|of| of.partition == Partition::RoundRobin)
 }

@@ -1,18 +1,18 @@
-//! The shipped workloads with fewer rows: what a simulated cluster loads in a second or two.
+//! The shipped workloads with fewer rows, which a simulated cluster loads in a second or two.
 
 use sql::{Source, WorkloadFolder};
 use std::path::{Path, PathBuf};
 use stored::{FolderError, Options, Stored};
 use txn::Isolation;
 
-/// The workloads, those of most calls a second first.
+/// The workloads, in descending order of calls per second.
 pub(crate) const NAMES: [&str; 4] = ["tatp", "smallbank", "ycsb", "tpcc"];
-/// Where the shipped workloads are in the sources,
+/// The folder of the shipped workloads in the sources.
 const FOLDER: &str = "workloads";
-/// and measurements.
+/// The folder of measurements.
 const MEASUREMENTS: &str = "crates/spade/measurements";
 
-/// Units of scale for so many machines, and what is put in place of other words in `workload.toml`.
+/// Units of scale for this many machines, and replacements of words in `workload.toml`.
 fn scale(name: &str, machines: u64) -> (u64, &'static [(&'static str, &'static str)]) {
     match name {
         "tatp" => (machines, &[("100000 * units", "2000 * units")]),
@@ -21,7 +21,7 @@ fn scale(name: &str, machines: u64) -> (u64, &'static [(&'static str, &'static s
             &[("4000 * units - 1", "1000 * units - 1"), ("100000 * units", "4000 * units")],
         ),
         "ycsb" => (machines, &[("100000 * units", "2000 * units")]),
-        // As many warehouses as lanes, so that calls seldom meet, with few rows each.
+        // As many warehouses as lanes, so that calls rarely conflict, with few rows each.
         _ => (
             32 * machines,
             &[
@@ -46,12 +46,12 @@ pub(crate) fn folder(name: &str) -> PathBuf {
     source(&Path::new(FOLDER).join(name))
 }
 
-/// A file of measurements that is shipped.
+/// A file of measurements in the repository.
 pub(crate) fn measurements(name: &str) -> PathBuf {
     source(&Path::new(MEASUREMENTS).join(name))
 }
 
-/// A part of the sources: in the copy where the program runs, or where it was built.
+/// A part of the sources: in the clone in which the program runs, or where it was built.
 fn source(path: &Path) -> PathBuf {
     match path.exists() {
         true => path.to_path_buf(),
@@ -59,10 +59,11 @@ fn source(path: &Path) -> PathBuf {
     }
 }
 
-/// A shipped workload with few rows on each of so many machines, under its default design: the folder as it was read, and as
-/// it is run.
+/// A shipped workload with few rows on each of these machines, under its default design: the folder
+/// as read, and as run.
 ///
 /// # Errors
+/// If its files are missing or invalid.
 /// Its files are not there, or not in order.
 pub(crate) fn read(
     name: &str,

@@ -1,13 +1,14 @@
-//! The tuner's design of workloads beside all designs of their sweeps, by successive halving: all are measured shortly, those that may be
-//! the best at length, and the best of these once more.
+//! Compares the tuner's designs of workloads with all designs of their sweeps, by successive
+//! halving: all are measured briefly, candidates for the best at length, and the best of these once
+//! more.
 //!
 //! ```text
 //! screened   every design, by one seed and few calls
-//! in full    the tuner's and others, evenly picked, by which forecasts are judged; they also show how far screening is off
+//! in full    the tuner's and an even selection, which test the forecasts and calibrate screening;
 //!            then those that screening has so near the best of these that they may be better
-//! at last    the best of them, by further seeds: what has come out on top by chance does not do so again
+//! at last    the best of them, by further seeds, because one may be on top by chance
 //! ```
-//! Nothing is chosen by a forecast.
+//! Forecasts select no design.
 
 use super::Counted;
 use super::cell::{Cell, StudyError};
@@ -16,32 +17,33 @@ use super::kept::Rate;
 use super::swept::Swept;
 use std::collections::BTreeMap;
 
-/// How much is measured of each cell.
+/// The extent of the measurements of each cell.
 #[derive(Clone, Copy)]
 pub(crate) struct Extent {
     /// The first seed: of data, calls and the simulation. Each round has seeds of its own.
     pub seed: u64,
-    /// Calls by which all designs are screened.
+    /// Calls of each design in screening.
     pub screening: Counted,
-    /// Calls by which designs are measured in full.
+    /// Calls of each design that is measured in full.
     pub full: Counted,
-    /// Seeds of that.
+    /// Number of seeds of each design that is measured in full.
     pub seeds: u64,
-    /// Designs that are measured in full whatever screening says, beside the tuner's.
+    /// Number of designs, beside the tuner's, that are measured in full independently of screening.
     pub spread: usize,
-    /// Designs more that are measured in full since they may be the best, at most.
+    /// The largest number of further designs that are measured in full as candidates for the best.
     pub near: usize,
-    /// The best ones, which are measured at last with the tuner's,
+    /// Number of the best designs, which are measured in the last round together with the tuner's.
     pub finalists: usize,
-    /// by so many further seeds.
+    /// Number of further seeds in the last round.
     pub seeds_last: u64,
 }
 
 impl Extent {
-    /// Steps of a measurement at length, where one of screening is a step: about as many times as long.
+    /// Steps of a full measurement, if one of screening is a step: it takes about this many times
+    /// as long.
     const FULL_STEPS: u64 = 2;
 
-    /// Steps of each round of a cell, at most.
+    /// The largest number of steps of each round of a cell.
     fn steps(&self, cell: &Cell) -> [u64; 4] {
         let full = |designs: usize, seeds: u64| Self::FULL_STEPS * designs as u64 * seeds;
         let spread = full(self.spread + 1, self.seeds);
@@ -49,13 +51,13 @@ impl Extent {
         [cell.candidates.len() as u64, spread, full(self.near, self.seeds), last]
     }
 
-    /// Steps of all cells, at most.
+    /// The largest number of steps of all cells.
     pub fn steps_of(&self, cells: &[Cell]) -> u64 {
         cells.iter().flat_map(|cell| self.steps(cell)).sum()
     }
 }
 
-/// Measures all designs of a cell, and those that may be the best at length.
+/// Measures all designs of a cell, and the candidates for the best at length.
 ///
 /// # Errors
 /// See [`StudyError`].
@@ -91,17 +93,17 @@ pub(crate) fn study(
     Ok(swept)
 }
 
-/// What is alike for all measurements of a round.
+/// The common data of all measurements of a round.
 #[derive(Clone, Copy)]
 struct Round<'a> {
     seeds: &'a [u64],
     counted: Counted,
-    /// Of each measurement.
+    /// The steps of each measurement.
     steps: u64,
 }
 
 impl Round<'_> {
-    /// Measures designs of a cell by all seeds.
+    /// Measures designs of a cell with all seeds.
     fn measure(
         &self,
         cell: &Cell,

@@ -1,14 +1,14 @@
-//! All designs of a workload on a cluster, as they were forecast and measured: regret, what it may have missed, and errors of
-//! forecasts.
+//! All designs of a workload on a cluster, with forecasts and measurements: regret, what screening
+//! may have missed, and errors of forecasts.
 
 use super::cell::{Candidate, Cell};
 use super::kept::Rate;
 use std::collections::BTreeMap;
 
-/// Designs differ if what was measured of them does by more than this share.
+/// Two designs differ if their measurements differ by more than this share.
 pub(crate) const DIFFERS: f64 = 0.05;
-/// A screened design is ruled out if it would have to be better than screening says by more than so many standard deviations of
-/// screening to be the best.
+/// A screened design is ruled out if being the best would need a deviation from screening of more
+/// than this many standard deviations.
 pub(crate) const DEVIATIONS: f64 = 3.0;
 
 /// All designs of a workload on a cluster.
@@ -18,22 +18,22 @@ pub(crate) struct Swept {
     pub name: String,
     /// The designs with their forecasts, the tuner's first.
     pub candidates: Vec<Candidate>,
-    /// Those that were measured in full whatever screening says, by position.
+    /// The indexes of designs that were measured in full independently of screening.
     pub spread: Vec<usize>,
-    /// Calls per second of each by screening.
+    /// Calls per second of each design by screening.
     pub screened: Vec<f64>,
-    /// What was measured in full, by design and seed.
+    /// The full measurements, by design and seed.
     pub full: BTreeMap<usize, Vec<Rate>>,
-    /// What was measured by further seeds at last.
+    /// The measurements of the last round, with further seeds.
     pub last: BTreeMap<usize, Vec<Rate>>,
 }
 
-/// How screening is to be read.
+/// The calibration of screening.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Screening {
-    /// What screening shows of what is measured in full.
+    /// The ratio of screening to full measurements.
     pub scale: f64,
-    /// The standard deviation of that from design to design, as a share.
+    /// The standard deviation of that ratio between designs, as a share.
     pub noise: f64,
 }
 
@@ -50,7 +50,8 @@ impl Swept {
         Self { name: cell.name(), candidates, spread, screened, full, last: BTreeMap::new() }
     }
 
-    /// What the full measurements of designs that were not chosen by screening say of it.
+    /// Calibrates screening with the full measurements of designs that were not selected by
+    /// screening.
     pub fn screening(&self) -> Screening {
         let ratio = |design: &usize| self.screened[*design] / mean_rate(&self.full[design]);
         let ratios: Vec<f64> = self.spread.iter().map(ratio).collect();
@@ -61,17 +62,18 @@ impl Swept {
         Screening { scale, noise: (squares / freedom).sqrt() }
     }
 
-    /// The most that a screened design may be, in calls per second.
+    /// The highest plausible rate of a screened design, in calls per second.
     fn at_most(&self, design: usize, screening: Screening) -> f64 {
         self.screened[design] / screening.scale * (1.0 + DEVIATIONS * screening.noise)
     }
 
-    /// The best that was measured in full, in calls per second.
+    /// The best full measurement, in calls per second.
     fn best_in_full(&self) -> f64 {
         self.full.values().map(|rates| mean_rate(rates)).fold(0.0, f64::max)
     }
 
-    /// Designs that were not measured in full and may be better than the best of those that were, by what screening shows of them.
+    /// Designs that were not measured in full and, by screening, may be better than the best of
+    /// those that were.
     fn open(&self) -> Vec<usize> {
         let (screening, best) = (self.screening(), self.best_in_full());
         let is_open = |design: &usize| {
@@ -89,14 +91,15 @@ impl Swept {
         near
     }
 
-    /// How many designs were left out though they may be the best, and by how much at most, as a share of the best.
+    /// The number of designs that were left out although they may be the best, and their largest
+    /// possible advantage, as a share of the best.
     pub fn left_out(&self) -> (usize, f64) {
         let (open, screening) = (self.open(), self.screening());
         let most = open.first().map(|design| self.at_most(*design, screening));
         (open.len(), most.map_or(0.0, |most| most / self.best_in_full() - 1.0))
     }
 
-    /// The tuner's design, and so many of the others that were best in full.
+    /// The tuner's design, and the `most` best of the others by full measurements.
     pub fn top(&self, most: usize) -> Vec<usize> {
         let mut others: Vec<(usize, f64)> =
             self.full.iter().map(|(at, of)| (*at, mean_rate(of))).collect();
@@ -105,12 +108,12 @@ impl Swept {
         std::iter::once(0).chain(others.into_iter().map(|(at, _)| at).take(most)).collect()
     }
 
-    /// What was measured of a design at last.
+    /// The result of a design in the last round.
     pub fn at_last(&self, design: usize) -> f64 {
         mean_rate(&self.last[&design])
     }
 
-    /// The design with the best throughput at last; the tuner's if none is better.
+    /// The design with the best throughput in the last round; the tuner's if none is better.
     pub fn best(&self) -> usize {
         let better = |one: usize, other: usize| match self.at_last(other) > self.at_last(one) {
             true => other,
@@ -119,13 +122,13 @@ impl Swept {
         self.last.keys().copied().fold(0, better)
     }
 
-    /// What the tuner's design lacks of the best one, as a share of that.
+    /// The throughput that the tuner's design lacks, as a share of the best one's.
     pub fn regret(&self) -> f64 {
         1.0 - self.at_last(0) / self.at_last(self.best())
     }
 
-    /// How far the difference of two designs at last may be off: a standard error, as a share. Equal seeds have equal calls and data, so that
-    /// differences are compared seed by seed.
+    /// The standard error of the difference of two designs in the last round, as a share. Equal
+    /// seeds have equal calls and data, so differences are computed seed by seed.
     pub fn regret_noise(&self) -> f64 {
         let (mut squares, mut freedom, mut seeds) = (0.0, 0.0, 1.0_f64);
         for rates in self.last.iter().filter(|(at, _)| **at != 0).map(|(_, rates)| rates) {
@@ -140,7 +143,8 @@ impl Swept {
         if freedom > 0.0 { (squares / freedom / seeds).sqrt() } else { 0.0 }
     }
 
-    /// The largest difference between seeds of a design that was measured in full whatever screening says, as a share of its mean.
+    /// The largest difference between seeds of a design that was measured in full independently of
+    /// screening, as a share of its mean.
     pub fn seeds_differ(&self) -> f64 {
         let apart = |design: &usize| {
             let rates = self.full[design].iter().map(|rate| rate.per_s);
@@ -150,13 +154,14 @@ impl Swept {
         self.spread.iter().map(apart).fold(0.0, f64::max)
     }
 
-    /// Of each design that was measured in full whatever screening says: forecast, and measured.
+    /// Forecast and measurement of each design that was measured in full independently of
+    /// screening.
     pub fn in_full(&self) -> Vec<(f64, f64)> {
         let of = |at: &usize| (self.candidates[*at].forecast_per_s, mean_rate(&self.full[at]));
         self.spread.iter().map(of).collect()
     }
 
-    /// The same of all designs by screening.
+    /// The same for all designs, by screening.
     pub fn by_screening(&self) -> Vec<(f64, f64)> {
         let scale = self.screening().scale;
         let pairs = self.candidates.iter().zip(&self.screened);
@@ -164,12 +169,13 @@ impl Swept {
     }
 }
 
-/// How far each forecast is off, as a share of what was measured.
+/// The error of each forecast, as a share of the measurement.
 pub(crate) fn errors(points: &[(f64, f64)]) -> Vec<f64> {
     points.iter().map(|(forecast, measured)| (forecast / measured - 1.0).abs()).collect()
 }
 
-/// Pairs that differ in what was measured, and how many of them are forecast in the right order: these first.
+/// The number of pairs that are forecast in the right order, and of all pairs whose measurements
+/// differ.
 pub(crate) fn pairs(points: &[(f64, f64)]) -> (usize, usize) {
     let (mut right, mut all) = (0, 0);
     for (at, one) in points.iter().enumerate() {
@@ -193,7 +199,7 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// The median; of an even number the higher one of the middle.
+/// The median; of an even number of values the higher one of the middle two.
 pub(crate) fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -229,13 +235,13 @@ mod tests {
     fn errors_and_order_of_forecasts_are_counted() {
         let points = [(9.0, 9.0), (8.0, 10.0), (4.0, 5.0), (5.0, 5.1)];
         assert!((median(&errors(&points)) - 0.2).abs() < 1e-12);
-        // 9 against 10 is forecast the wrong way; 5 and 5.1 do not differ.
+        // 9 against 10 is forecast in the wrong order; 5 and 5.1 do not differ.
         assert_eq!(pairs(&points), (4, 5));
     }
 
     #[test]
-    fn who_may_be_the_best_by_screening_is_measured_in_full() {
-        // Screening shows half of it, and is off by 2 % where it can be compared.
+    fn candidates_for_the_best_are_measured_in_full() {
+        // Screening shows half of it, and deviates by 2 % where it can be compared.
         let mut swept = swept(&[49.0, 40.8, 48.0, 51.0, 46.0, 20.0, 50.0]);
         swept.spread = vec![0, 1];
         swept.full = BTreeMap::from([(0, rates(&[99.0, 101.0])), (1, rates(&[80.0]))]);
@@ -255,7 +261,7 @@ mod tests {
     #[test]
     fn regret_is_what_further_seeds_say_and_its_noise_is_that_of_differences() {
         let mut swept = swept(&[1.0; 3]);
-        // Seeds differ by a tenth, designs of the same seed by 1 to 3 %.
+        // Seeds differ by a tenth, designs with the same seed by 1 to 3 %.
         swept.last = BTreeMap::from([
             (0, rates(&[90.0, 100.0])),
             (1, rates(&[91.8, 101.0])),

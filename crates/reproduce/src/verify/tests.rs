@@ -1,4 +1,4 @@
-//! Folders on small clusters do what their designs say, and the same again.
+//! Folders on small clusters behave as their designs say, and the same again.
 
 use super::*;
 use layout::Storage;
@@ -10,7 +10,8 @@ use stored::Options;
 use txn::Isolation;
 use workload::driver::About;
 
-/// A cluster whose machines would need more memory than is simulated is none, before anything is made.
+/// A cluster whose machines need more memory than can be simulated is refused before anything is
+/// created.
 #[test]
 fn more_memory_than_is_simulated_is_refused() {
     let cluster = Cluster {
@@ -37,7 +38,7 @@ fn options(units: Option<u64>, wants_plans: bool) -> Options<'static> {
     Options { units, wants_plans, linked: &[], design: None, isolation, seed: 1 }
 }
 
-/// The folder with its load a hundredth as large.
+/// The folder with a hundredth of its load.
 fn small(name: &str) -> Stored {
     let folder = folder(name);
     let text = std::fs::read_to_string(folder.join("workload.toml")).expect("it is there");
@@ -54,7 +55,8 @@ fn cluster(lanes: u32) -> Cluster {
     Cluster { profile, machines: 3, lanes, replicas: 1, remote_calls: 0.1, seed: 1 }
 }
 
-/// The design with all tables in one group, by the first column of their keys, and calls by that argument.
+/// The design with all tables in one group, partitioned by the first column of their keys and this
+/// argument of calls.
 fn partitioned(stored: &Stored, by: &str, access: Access) -> Design {
     let mut design = stored.design().clone();
     for table in &mut design.tables {
@@ -81,16 +83,16 @@ fn partitioned_tatp_is_at_home_and_what_is_shipped_is_one_call() {
     };
     let (verbs, shipped) = (with(Access::OneSided), with(Access::Shipped));
     assert!(verbs.calls_per_s > 1.3 * spread.calls_per_s, "{verbs:?} {spread:?}");
-    // A call of ten comes to another machine, which ships it, and reads nothing itself.
+    // One call in ten is made on another machine, which ships it, and reads nothing itself.
     let verbs_of = |measured: &Measured| measured.procedures[1].traffic.expect("it is called")[0];
     assert!(verbs_of(&shipped) < 0.95 * verbs_of(&verbs), "{shipped:?} {verbs:?}");
-    // Nine of ten subscribers are where they are read.
+    // Nine of ten subscribers are on the machine that reads them.
     let alone = |measured: &Measured| measured.procedures[0].alone_ns.expect("it is called");
     assert!(alone(&verbs) < alone(&spread), "{verbs:?} {spread:?}");
     assert_eq!(with(Access::Shipped), shipped, "equal seeds measure the same");
 }
 
-/// A table that is copied is read where the call is, wherever that is; the load has filled all copies.
+/// A call reads the local copy of a copied table; the load has filled all copies.
 #[test]
 fn calls_read_the_copy_of_their_machine() {
     let stored = small("tatp");
@@ -107,7 +109,7 @@ fn calls_read_the_copy_of_their_machine() {
         reading.and_then(|of| of.alone_ns).expect("it is called")
     };
     let (here, anywhere) = (measured(&copied), measured(&with(Partition::RoundRobin)));
-    // Two of three rows are on another machine where they are spread.
+    // Two of three rows are on another machine if the table is distributed.
     assert!(here < 0.6 * anywhere, "{here} {anywhere}");
     let checked = crate::bench::folder(&copied, &cluster(4), &|_| ()).expect("it is sound");
     let damaged = checked.checks.iter().find(|check| check.about == About::Data && !check.ok);
@@ -115,13 +117,13 @@ fn calls_read_the_copy_of_their_machine() {
     assert!(!checked.checks.is_empty());
 }
 
-/// A folder of this crate's own, tuned for four machines with ConnectX-3.
+/// A folder of this crate, tuned for four machines with ConnectX-3.
 struct Tuned {
     files: sql::WorkloadFolder,
     workload: procedure::Workload,
     measurements: Measurements,
     asked: tune::Options,
-    /// As it is without a design.
+    /// The folder without a design.
     untuned: Stored,
     tuned: Stored,
 }
@@ -141,7 +143,8 @@ impl Tuned {
         Self { files, workload, measurements, asked, untuned, tuned }
     }
 
-    /// What is measured with a design, whose calls a second are forecast within a share, and so is each call alone.
+    /// The measurement of a design; its forecast must be within `share`, and that of each call
+    /// alone within `of_each`.
     fn within(&self, stored: &Stored, share: f64, of_each: f64) -> Measured {
         let Self { files: folder, workload, measurements, .. } = self;
         let input = Input { folder, workload, measurements };
@@ -152,7 +155,7 @@ impl Tuned {
         let error = forecast.forecast.transactions_per_s[1] / found.calls_per_s - 1.0;
         assert!(error.abs() < share, "{error}");
         for (forecast, found) in forecast.procedures.iter().zip(&found.procedures) {
-            // Those of frequency 0 are not.
+            // Procedures of frequency 0 are not called.
             let Some(alone_ns) = found.alone_ns else { continue };
             let error = 1000.0 * forecast.latency_us[1] / alone_ns - 1.0;
             assert!(error.abs() < of_each, "{}: {error}", found.procedure);
@@ -161,10 +164,11 @@ impl Tuned {
     }
 }
 
-/// Rows that are added in the midst of others split leaves as seldom as in the long run, from the first call on: the load leaves room.
-/// Leaves are read before rows are added to them, and rows that were added anywhere are read one by one.
+/// Inserts in the middle of a key range split leaves as rarely as in the long run, from the first
+/// call on, because the load leaves room. A commit reads leaves before it adds rows to them, and
+/// reads randomly inserted rows one by one.
 #[test]
-fn what_is_added_anywhere_is_as_fast_as_forecast() {
+fn inserts_in_the_middle_are_as_fast_as_forecast() {
     let orders = Tuned::new("orders");
     let table = orders.tuned.design().tables.iter().find(|table| table.table == "orders");
     assert_eq!(table.map(|of| of.storage), Some(Storage::Tree), "a call goes through it in order");
@@ -173,8 +177,9 @@ fn what_is_added_anywhere_is_as_fast_as_forecast() {
     assert!(tuned > 1.5 * untuned, "{tuned} {untuned}");
 }
 
-/// An index that begins with another column than the key is on all machines, by the hash of what ranges name, and does not keep the
-/// table together. Rows that foreign keys refer to are read behind the change, and validated.
+/// An index whose first column is not that of the key is on all machines, hash-partitioned by the
+/// columns that range scans fix, and does not keep the table together. Rows that foreign keys refer
+/// to are read after the change, and validated.
 #[test]
 fn references_and_indexes_apart_are_built_as_they_are_forecast() {
     let items = Tuned::new("items");
@@ -183,7 +188,8 @@ fn references_and_indexes_apart_are_built_as_they_are_forecast() {
     let tuned = items.within(&items.tuned, 0.15, 0.2);
     let untuned = items.within(&items.untuned, 0.15, 0.35);
     assert!(tuned.calls_per_s > 1.4 * untuned.calls_per_s, "{tuned:?} {untuned:?}");
-    // Both rows that one of `watch` refers to are read in one round trip: else there is another one.
+    // Both rows that a row of `watch` refers to are read in one round trip; otherwise there is
+    // another one.
     let trips = untuned.procedures[2].traffic.expect("it is called")[1];
     assert!(trips < 6.3, "{trips}");
 }

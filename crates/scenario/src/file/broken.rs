@@ -1,9 +1,9 @@
-//! The section on promises of the fabric that the world breaks.
+//! The section of promises that the world breaks.
 
 use serde::{Deserialize, Serialize};
 use sim::BrokenPromises;
 
-/// [`BrokenPromises`], as they stand in files: by the same names, each `true` if it is broken.
+/// [`BrokenPromises`] in the form of files: the same names, each `true` if it is broken.
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "BrokenPromises", deny_unknown_fields)]
 pub(super) struct BrokenPlan {

@@ -1,4 +1,4 @@
-//! A value of a scenario that may be several: one of them is drawn for each seed.
+//! A value of a scenario that may be a list: one of its elements is drawn for each seed.
 
 use serde::de::value::SeqAccessDeserializer;
 use serde::de::{Error, IntoDeserializer, SeqAccess, Visitor};
@@ -7,12 +7,12 @@ use std::fmt;
 use std::marker::PhantomData;
 use workload::Random;
 
-/// One value or several to draw from; never none.
+/// One value, or several to draw from; never empty.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Choice<T>(Vec<T>);
 
 impl<T: Copy> Choice<T> {
-    /// This value, whatever the seed.
+    /// This value for every seed.
     pub fn only(value: T) -> Self {
         Self(vec![value])
     }
@@ -23,18 +23,18 @@ impl<T: Copy> Choice<T> {
         Self(values.to_vec())
     }
 
-    /// The value of a scenario that was drawn for a seed; the first of several otherwise.
+    /// The value, in a scenario that was drawn for a seed; the first of several otherwise.
     pub fn get(&self) -> T {
         self.0[0]
     }
 
-    /// Leaves one value.
+    /// Draws one value and drops the others.
     pub(crate) fn draw(&mut self, random: &mut Random) {
         let drawn = self.0[random.below(self.0.len() as u64) as usize];
         self.0 = vec![drawn];
     }
 
-    /// All there is to draw from.
+    /// All values to draw from.
     pub fn values(&self) -> &[T] {
         &self.0
     }
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_drawn_is_refused() {
+    fn empty_lists_and_wrong_types_are_refused() {
         let refused = |text| toml::from_str::<Both>(text).err().map(|e| e.message().to_owned());
         assert!(refused("one = []\nother = true").is_some_and(|e| e.contains("name one value")));
         assert!(refused("one = -1\nother = true").is_some_and(|e| e.contains("-1")));

@@ -1,4 +1,4 @@
-//! What a scenario leaves open is drawn for each seed.
+//! Draws the open values of a scenario for a seed.
 
 use super::Scenario;
 use super::choice::Choice;
@@ -7,11 +7,11 @@ use super::plans::{ClientPlan, ClusterPlan, DatabasePlan, DesignPlan, NetworkPla
 use super::workloads::WorkloadPlan;
 use workload::Random;
 
-/// Stream of the dice that draw what a scenario leaves open.
+/// The random stream of these draws.
 const DRAW_STREAM: u32 = 300;
 
 impl Scenario {
-    /// The scenario of one seed: what was left open is drawn.
+    /// The scenario of one seed: one value is drawn for each choice.
     pub fn drawn(&self, seed: u64) -> Self {
         let mut drawn = self.clone();
         let mut random = Random::stream(seed, DRAW_STREAM, 0);
@@ -28,7 +28,6 @@ impl Scenario {
     }
 }
 
-/// Draws the named choices.
 macro_rules! draw {
     ($of:ident, $random:ident, $($field:ident),+ $(,)?) => {{
         $($of.$field.draw($random);)+

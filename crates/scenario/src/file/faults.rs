@@ -1,9 +1,9 @@
-//! Faults in scenario files: rates of those that happen by chance, and plans of those that happen for
-//! certain.
+//! Faults in scenario files: rates of random faults, and plans of certain ones.
 //!
-//! A rate is in the section `faults`, by the name of its kind: `lost-completion = { every = 300 }`. Faults of
-//! batches and of arrivals at failure points come once in so many of them, all others once in so many
-//! nanoseconds. A plan is a list of `[[plan]]` sections. All moments count from the start of the clients.
+//! A rate is in the section `faults`, under the name of its kind: `lost-completion = { every = 300
+//! }`. Faults of batches and of arrivals at failure points happen once in that many of them, all
+//! others once in that many nanoseconds on average. A plan is a list of `[[plan]]` sections. All
+//! times count from the start of the clients.
 
 use super::{Problem, Scenario};
 use crate::coverage::failure_points;
@@ -16,25 +16,26 @@ use std::ops::RangeInclusive;
 
 /// For ever.
 const FOR_EVER_NS: u64 = u64::MAX;
-/// What a clock gains at least and at most, in microseconds per second: it goes on, and at most twice too fast.
+/// The range of a clock's drift in microseconds per second: the clock advances, and runs at most
+/// twice too fast.
 const DRIFT: RangeInclusive<i32> = -999_999..=1_000_000;
 
-/// How often a kind of fault happens by chance.
+/// The rate of a random kind of fault.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RatePlan {
-    /// Once in so many batches or arrivals; for faults of nodes and links, nanoseconds between two on
-    /// average.
+    /// One fault per this many batches or arrivals; for faults of nodes and links, the average
+    /// number of nanoseconds between two.
     pub every: u64,
-    /// How long each lasts at most, in nanoseconds.
+    /// The longest duration of a fault, in nanoseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lasts_ns: Option<u64>,
-    /// To whom it happens.
+    /// The nodes that it affects.
     #[serde(default, skip_serializing_if = "VictimName::is_all")]
     pub victims: VictimName,
 }
 
-/// Whom faults happen to.
+/// The nodes that faults affect.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum VictimName {
@@ -53,61 +54,61 @@ impl VictimName {
     }
 }
 
-/// A fault for certain. Which keys it has depends on its kind.
+/// A planned fault. Its keys depend on its kind.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PlannedEntry {
-    /// What happens: the name of a kind.
+    /// The name of its kind.
     pub fault: String,
-    /// At this moment.
+    /// The time at which it happens.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at_ns: Option<u64>,
-    /// Or at the posting of this batch, counted from 1.
+    /// Or the batch at whose posting it happens, counted from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub batch: Option<u64>,
-    /// Or when somebody arrives at this failure point
+    /// Or the failure point at which it happens
     #[serde(skip_serializing_if = "Option::is_none")]
     pub point: Option<String>,
-    /// for this time, counted from 1.
+    /// at the arrival of this number, counted from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nth: Option<u64>,
-    /// Whom it happens to.
+    /// The node that it affects.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node: Option<u16>,
-    /// Who is cut off.
+    /// The nodes that are cut off.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nodes: Option<Vec<u16>>,
-    /// From here
+    /// The sender's end of the link.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<u16>,
-    /// to there.
+    /// The receiver's end of the link.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<u16>,
-    /// How long it lasts; for ever, if it is not said.
+    /// Its duration; without a value, for ever.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lasts_ns: Option<u64>,
     /// Shortest and longest additional delay.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delay_ns: Option<[u64; 2]>,
-    /// How many times slower.
+    /// The slow-down factor.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub factor: Option<u64>,
-    /// How far a clock jumps.
+    /// The size of a clock's jump.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by_ns: Option<u64>,
-    /// What a clock gains, in microseconds per second.
+    /// A clock's drift, in microseconds per second.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parts_per_million: Option<i32>,
 }
 
-/// The names of all kinds that `is_wanted`, for messages.
+/// The names of all kinds that `is_wanted` accepts, for messages.
 fn names(is_wanted: impl Fn(FaultKind) -> bool) -> String {
     let names: Vec<&str> =
         FaultKind::ALL.into_iter().filter(|kind| is_wanted(*kind)).map(FaultKind::name).collect();
     names.join(", ")
 }
 
-/// Refuses rates and plans that cannot be.
+/// Reports an error if a rate or a plan is impossible.
 pub(super) fn check(scenario: &Scenario) -> Result<(), Problem> {
     rates(scenario)?;
     for (place, entry) in scenario.plan.iter().enumerate() {
@@ -122,7 +123,7 @@ pub(super) fn check(scenario: &Scenario) -> Result<(), Problem> {
     Ok(())
 }
 
-/// A planned fault is able to happen: what it waits for exists, and what it does has an effect.
+/// Checks that a planned fault can happen: its failure point exists, and its values have an effect.
 fn check_values(entry: &PlannedEntry) -> Result<(), Wrong> {
     if let Some(point) = &entry.point
         && !failure_points().contains(&point.as_str())
@@ -132,7 +133,7 @@ fn check_values(entry: &PlannedEntry) -> Result<(), Wrong> {
         return Err(("point", sentence));
     }
     if entry.nodes.as_ref().is_some_and(Vec::is_empty) {
-        return Err(("nodes", "an empty list cuts nobody off; write one such as [2]".to_owned()));
+        return Err(("nodes", "an empty list cuts no node off; write one such as [2]".to_owned()));
     }
     match entry.parts_per_million {
         Some(drift) if !DRIFT.contains(&drift) => {
@@ -145,12 +146,12 @@ fn check_values(entry: &PlannedEntry) -> Result<(), Wrong> {
     }
 }
 
-/// Nodes that are named must be there, whatever is drawn.
+/// Checks that the named nodes exist, whatever is drawn.
 fn check_nodes(scenario: &Scenario, place: usize, entry: &PlannedEntry) -> Result<(), Problem> {
     let cluster = &scenario.cluster;
     let least = |values: &[u16]| values.iter().copied().min().unwrap_or(0);
     let servers = least(cluster.memory_servers.values()) + least(cluster.compute_servers.values());
-    // The last node is the observer's, which chance meets, too.
+    // The last node is the observer's; random faults may affect it, too.
     let count = servers + 1;
     let single = [("node", entry.node), ("from", entry.from), ("to", entry.to)];
     let mut named: Vec<_> =
@@ -195,11 +196,11 @@ pub(crate) fn rates(scenario: &Scenario) -> Result<BTreeMap<FaultKind, FaultRate
     Ok(rates)
 }
 
-/// A key that is missing or wrong, and what to write instead.
+/// A missing or wrong key, and what to write instead.
 type Wrong = (&'static str, String);
 
 impl PlannedEntry {
-    /// The fault and its moment, for clients that start at `start_ns`.
+    /// The fault and its time, for clients that start at `start_ns`.
     pub(crate) fn planned(&self, start_ns: u64) -> Result<PlannedFault, Wrong> {
         Ok(PlannedFault { when: self.when(start_ns)?, fault: self.fault()? })
     }
@@ -279,7 +280,7 @@ impl PlannedEntry {
         })
     }
 
-    /// The last node that it names.
+    /// The largest node number in it.
     pub(crate) fn last_node(&self) -> Option<u16> {
         let named = [self.node, self.from, self.to].into_iter().flatten();
         named.chain(self.nodes.iter().flatten().copied()).max()
@@ -370,7 +371,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_has_happened_can_be_planned() {
+    fn random_faults_can_be_planned() {
         let node = NodeId(1);
         let (from, to, lasts_ns) = (NodeId(2), NodeId(0), 500);
         let delay_ns = Interval::new(3, 9);

@@ -1,48 +1,48 @@
-//! The section on how hostile a world is without faults.
+//! The section of a world's hostility without faults.
 
 use super::choice::Choice;
 use serde::{Deserialize, Serialize};
 use sim::{Interval, SimConfig, Tearing};
 
-/// How hostile memory, network and scheduler are without faults. Keys are called as the fields of
-/// [`sim::SimConfig`] that they set.
+/// The hostility of memory, network and scheduler without faults. The keys are the names of the
+/// fields of [`sim::SimConfig`] that they set.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct HostilityPlan {
-    /// Where the values come from that are not named below.
+    /// The level that provides the values of absent keys.
     pub level: Level,
-    /// In which order a verb's words are touched.
+    /// The order in which a verb's words are touched.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tearing: Option<Choice<TearingName>>,
     /// Whether all verbs of a batch to one server take effect in the order of posting.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub in_posting_order: Option<Choice<bool>>,
-    /// An atomic writes its word up to so many nanoseconds later than it reads it, and loses what plain writes
-    /// leave there meanwhile; not where memory is coherent.
+    /// Upper bound of the time between an atomic's read and its write of the word, in nanoseconds;
+    /// plain writes in between are lost. No effect where memory is coherent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub atomic_window_ns: Option<Choice<u64>>,
-    /// One segment of a batch in so many completes long after its last effect; 0 is none.
+    /// One in this many segments of a batch completes long after its last effect; 0 is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub late_completion_one_in: Option<Choice<u32>>,
-    /// How long after at most, in nanoseconds.
+    /// The longest delay of a late completion, in nanoseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub late_completion_ns: Option<Choice<u64>>,
-    /// A verb's words spread over up to this many nanoseconds each.
+    /// A verb spreads over up to this many nanoseconds per word.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub word_ns: Option<Choice<u64>>,
-    /// One verb in so many is slow; 0 is none.
+    /// One in this many verbs is slow; 0 is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slow_verb_one_in: Option<Choice<u32>>,
-    /// How many times slower.
+    /// The slow-down factor.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slow_verb_factor: Option<Choice<u64>>,
-    /// One call in so many arrives twice; 0 is none.
+    /// One in this many calls arrives twice; 0 is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duplicate_call_one_in: Option<Choice<u32>>,
-    /// One arrival at a failure point in so many is held; 0 is none.
+    /// One in this many arrivals at a failure point is held; 0 is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reach_delay_one_in: Option<Choice<u32>>,
-    /// For how long at most, in nanoseconds.
+    /// The longest time for which an arrival is held, in nanoseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reach_delay_ns: Option<Choice<u64>>,
 }
@@ -69,19 +69,19 @@ impl From<TearingName> for Tearing {
     }
 }
 
-/// Kinds of worlds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Level {
-    /// Each kind of hostility is on or off by the seed.
+    /// The seed switches each kind of hostility on or off.
     #[default]
     Hostile,
-    /// Words still come one by one, and nothing is slow.
+    /// Words are still touched one by one, and nothing is slow.
     Quiet,
 }
 
 impl HostilityPlan {
-    /// The world of a scenario that was drawn for a seed: that of its level, with the values that the plan names.
+    /// The world of a scenario that was drawn for a seed: that of its level, with the values of the
+    /// plan.
     pub(crate) fn config(&self, seed: u64) -> SimConfig {
         let mut config = match self.level {
             Level::Hostile => SimConfig::hostile(seed),
@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_named_replaces_what_the_level_draws() {
+    fn named_values_replace_those_of_the_level() {
         let text = "tearing = \"in-order\"\nin_posting_order = true\nword_ns = 3\n\
             atomic_window_ns = 4\nlate_completion_one_in = 5\nlate_completion_ns = 6\n\
             slow_verb_one_in = 7\nslow_verb_factor = 8\nduplicate_call_one_in = 9\n\

@@ -1,7 +1,7 @@
-//! Scenario files: TOML that says what a simulated run is made of.
+//! Scenario files: TOML that describes a simulated run.
 //!
-//! To read it: [`plans`], [`hostility`], `broken` and [`workloads`] (the sections), [`choice`] (values that are drawn for each
-//! seed), [`faults`] (what goes wrong), `problem` (what is said of a file that is wrong).
+//! Read [`plans`], [`hostility`], `broken` and [`workloads`] (the sections), [`choice`] (values
+//! that are drawn for each seed), [`faults`] (fault injection), `problem` (error messages).
 
 mod broken;
 pub mod choice;
@@ -24,42 +24,38 @@ use sim::{BrokenPromises, FaultKind};
 use std::collections::BTreeMap;
 use workloads::WorkloadPlan;
 
-/// What a run is made of, besides its seed.
+/// The description of a run, without its seed.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
-    /// Names it; its file is called so, too.
+    /// The name; also that of its file.
     pub name: String,
-    /// A sentence on what it shows.
+    /// A sentence that says what it shows.
     pub shows: String,
-    /// Words by which scenarios are chosen; `fast` ones run when none is named.
+    /// Words that select scenarios; without a selection those with `fast` run.
     #[serde(default)]
     pub tags: Vec<String>,
-    /// What is asked of the run.
+    /// The mode of the run.
     #[serde(default)]
     pub mode: Mode,
-    /// Guards that are removed, to see that the scenario notices.
+    /// Guards to remove, to test that the scenario detects it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mutants: Vec<String>,
-    /// The run of a script, which is a scenario with its seed.
+    /// For scripts, which are scenarios with a seed: the run that it replays.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replay: Option<Replay>,
-    /// Where things run.
     pub cluster: ClusterPlan,
-    /// How the database is opened.
     #[serde(default)]
     pub database: DatabasePlan,
-    /// Who runs transactions.
     pub clients: ClientPlan,
-    /// What the transactions are.
     pub workload: WorkloadPlan,
-    /// How tables are kept, for workloads that leave it open.
+    /// The physical design of tables, for workloads that do not determine it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub design: Option<DesignPlan>,
-    /// How hostile the world is without faults.
+    /// The hostility of the world without faults.
     #[serde(default)]
     pub hostility: HostilityPlan,
-    /// Promises of the fabric that the world breaks, to see that the scenario notices.
+    /// Promises of the fabric that the world breaks, to test that the scenario detects it.
     #[serde(default, with = "broken::BrokenPlan", skip_serializing_if = "broken::are_kept")]
     pub broken: BrokenPromises,
     /// Faults by chance.
@@ -68,45 +64,44 @@ pub struct Scenario {
     /// Faults for certain.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub plan: Vec<PlannedEntry>,
-    /// What must hold in the end.
+    /// The requirements at the end.
     #[serde(default)]
     pub expect: Expectation,
 }
 
-/// What is asked of a run.
+/// The mode of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Mode {
-    /// Faults all the time: whatever ends must have ended right.
+    /// Faults happen all the time: every result must be correct.
     #[default]
     Safety,
-    /// Faults stop after `faults_ns`; from then on every live client must end its transactions within
-    /// `bound_ns`.
+    /// Faults stop after `faults_ns`; from then on every live client must end its transactions
+    /// within `bound_ns`.
     Liveness {
         /// Virtual time from the start of the clients until faults stop.
         faults_ns: u64,
-        /// Virtual time that is left for all that live.
+        /// Virtual time after that for all live clients.
         bound_ns: u64,
     },
 }
 
-/// What makes a scenario a script: a run that failed, as small as it could be made.
+/// The data that makes a scenario a script: a failing run, as small as possible.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Replay {
-    /// The seed.
     pub seed: u64,
     /// The commit at which it failed.
     pub commit: String,
-    /// How it failed.
+    /// Its failure.
     pub fails: String,
-    /// What was wrong, once that is known.
+    /// The cause, once it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub was: Option<String>,
 }
 
 impl Scenario {
-    /// Reads a scenario; `file` is what messages call it.
+    /// Parses a scenario; `file` is its name in messages.
     pub fn read(file: &str, text: &str) -> Result<Self, ScenarioError> {
         let scenario: Self =
             toml::from_str(text).map_err(|error| ScenarioError::of_toml(file, text, &error))?;
@@ -121,18 +116,17 @@ impl Scenario {
         toml::to_string(self).expect("a scenario has what TOML has")
     }
 
-    /// Whether it has this tag.
     pub fn has_tag(&self, tag: &str) -> bool {
         self.tags.iter().any(|other| other == tag)
     }
 
-    /// Whether faults of this kind happen in it, by chance or by plan.
+    /// Whether faults of this kind happen in it, random or planned.
     pub fn names_fault(&self, kind: FaultKind) -> bool {
         let is_planned = self.plan.iter().any(|entry| entry.fault == kind.name());
         is_planned || self.faults.contains_key(kind.name())
     }
 
-    /// Whether nothing goes wrong in it but what the scheduler and memory do anyway.
+    /// Whether it has no faults, only the usual scheduler and memory.
     pub fn is_calm(&self) -> bool {
         self.faults.is_empty() && self.plan.is_empty()
     }
@@ -154,7 +148,7 @@ impl WorkloadPlan {
         }
     }
 
-    /// Whether the section `design` says how its tables are kept.
+    /// Whether its tables follow the section `design`.
     pub fn has_open_design(&self) -> bool {
         matches!(self, Self::Register(_) | Self::Cycle(_) | Self::Churn(_) | Self::Passing(_))
     }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use sim::{Carrier, Network};
 use txn::{Isolation, Oracle};
 
-/// Where things run.
+/// The cluster of a run.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClusterPlan {
@@ -21,20 +21,21 @@ pub struct ClusterPlan {
     /// Whether compute servers have nodes of their own.
     #[serde(default = "apart")]
     pub placement: Choice<NodePlacement>,
-    /// Who carries out verbs, by which memory is coherent with processors or not.
+    /// The processor that executes verbs, which determines whether memory is coherent.
     #[serde(default = "any_carrier")]
     pub carrier: Choice<CarrierPlan>,
-    /// Whoever knew a memory server before it was started again is refused for ever, as it is where servers have
-    /// identities; else it learns of the new one by being refused once.
+    /// Whether a restarted memory server refuses every process that knew it before, for ever, as
+    /// servers with identities do; otherwise each such process learns of the restart by one
+    /// refusal.
     #[serde(default)]
     pub restarted_are_strangers: bool,
-    /// Cores of each node, which its processes and services share; 0 is as many as tasks.
+    /// Cores of each node, shared by its processes and services; 0: one per task.
     #[serde(default = "no_cores")]
     pub cores: Choice<u16>,
-    /// Longest time on a core that a task takes between two awaits, in nanoseconds.
+    /// The longest core time of a task between two awaits, in nanoseconds.
     #[serde(default = "none")]
     pub core_cost_ns: Choice<u64>,
-    /// What cards and links are able to do; by default anything, at once.
+    /// The capacity of cards and links; unlimited by default.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub network: Option<NetworkPlan>,
 }
@@ -55,13 +56,13 @@ fn any_carrier() -> Choice<CarrierPlan> {
     Choice::of(&[CarrierPlan::Card, CarrierPlan::Caller, CarrierPlan::Server])
 }
 
-/// Who carries out verbs, as [`Carrier`].
+/// The processor that executes verbs, as [`Carrier`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CarrierPlan {
     /// Network cards.
     Card,
-    /// The processors of those who post them.
+    /// The processors of the processes that post them.
     Caller,
     /// The processor of each memory server.
     Server,
@@ -77,13 +78,13 @@ impl CarrierPlan {
     }
 }
 
-/// Which nodes compute servers run on.
+/// The nodes of compute servers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NodePlacement {
-    /// On nodes behind those of the memory servers, one each.
+    /// One node per compute server, numbered after those of the memory servers.
     Apart,
-    /// On the nodes of the memory servers, in turn.
+    /// The nodes of the memory servers, round robin.
     Together,
 }
 
@@ -91,29 +92,30 @@ const NANOSECOND_PS: u64 = 1000;
 /// Bytes of a gigabit.
 const GIGABIT_BYTES: u64 = 125_000_000;
 
-/// What cards and links are able to do: what is not named is that of Connect-IB cards, [`Network::connect_ib`].
+/// The capacity of cards and links. An absent key has the value of Connect-IB cards,
+/// [`Network::connect_ib`].
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct NetworkPlan {
-    /// Nanoseconds that a card needs to send a verb.
+    /// Nanoseconds in which a card issues a verb.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub issue_ns: Option<Choice<u64>>,
-    /// Nanoseconds that a card needs to serve a read.
+    /// Nanoseconds in which a card serves a read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub serve_read_ns: Option<Choice<u64>>,
-    /// Nanoseconds that a card needs to serve a write.
+    /// Nanoseconds in which a card serves a write.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub serve_write_ns: Option<Choice<u64>>,
-    /// Nanoseconds that a card needs to serve an atomic.
+    /// Nanoseconds in which a card serves an atomic.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub serve_atomic_ns: Option<Choice<u64>>,
-    /// Nanoseconds from card to card.
+    /// Latency from card to card, in nanoseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latency_ns: Option<Choice<u64>>,
-    /// What a node's link carries in each direction, in bits per nanosecond.
+    /// The rate of a node's link in each direction, in bits per nanosecond.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gigabits_per_second: Option<Choice<u64>>,
-    /// Bytes around each message.
+    /// Header bytes of each message.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub header_bytes: Option<Choice<u64>>,
 }
@@ -151,19 +153,19 @@ impl NetworkPlan {
     }
 }
 
-/// How the database is opened.
+/// The settings of the database.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct DatabasePlan {
-    /// How snapshots are taken.
     pub oracle: Choice<OracleName>,
-    /// How much transactions are kept apart.
+    /// The isolation level.
     pub isolation: Choice<IsolationName>,
-    /// Most lanes of a compute server.
+    /// The largest number of lanes of a compute server.
     pub lanes: Choice<u32>,
     /// The paper's E, in nanoseconds.
     pub transaction_time_max_ns: Choice<u64>,
-    /// Numbers that a new slot has left before it is given up; by default nearly all.
+    /// Numbers that a new slot has left before its lane moves on to another slot; nearly all by
+    /// default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub counters_left: Option<Choice<u64>>,
 }
@@ -199,13 +201,12 @@ impl From<OracleName> for Oracle {
     }
 }
 
-/// Isolation levels.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum IsolationName {
     /// First committer wins.
     Snapshot,
-    /// As if one transaction ran after another.
+    /// The effects are those of some serial order.
     Serializable,
 }
 
@@ -218,25 +219,25 @@ impl From<IsolationName> for Isolation {
     }
 }
 
-/// Who runs transactions.
+/// The clients that run transactions.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClientPlan {
-    /// Clients, spread over the compute servers in turn; each is a session.
+    /// Clients, assigned to the compute servers round robin; each is a session.
     pub count: Choice<u32>,
-    /// Transactions of each. In liveness mode it stays when it has run them, and runs two more when faults
-    /// have stopped.
+    /// Transactions per client. In liveness mode a client that has run them stays, and runs two
+    /// more after faults have stopped.
     pub transactions: Choice<u32>,
-    /// Longest pause between two transactions, in nanoseconds.
+    /// The longest pause between two transactions, in nanoseconds.
     #[serde(default = "none")]
     pub think_ns: Choice<u64>,
-    /// A client that waits longer for a transaction gives it up, whatever becomes of it.
+    /// The time after which a client abandons a transaction, whatever its outcome.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub patience_ns: Option<Choice<u64>>,
-    /// Whether a client borrows a lane for each transaction, and does not keep one.
+    /// Whether a client borrows a lane for each transaction, instead of keeping one.
     #[serde(default = "no")]
     pub borrows_lanes: Choice<bool>,
-    /// Whether a process that was killed is started again, with what its clients had left to do.
+    /// Whether a killed process is restarted, with the remaining transactions of its clients.
     #[serde(default)]
     pub restarts: bool,
 }
@@ -249,17 +250,17 @@ fn no() -> Choice<bool> {
     Choice::only(false)
 }
 
-/// How tables are kept, for workloads that leave it open.
+/// The physical design of tables, for workloads that do not determine it.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct DesignPlan {
-    /// Where rows live.
+    /// The storage of rows.
     pub storage: Choice<StorageName>,
     /// Slots of a bucket.
     pub neighbourhood: Choice<u32>,
     /// Slots of a version buffer.
     pub versions_beside: Choice<u32>,
-    /// Rows that tables are planned for; beyond them they grow.
+    /// The number of rows that tables are sized for; beyond it they grow.
     pub size_hint: Choice<u64>,
     /// Bytes of a node of a tree.
     pub node_bytes: Choice<u32>,
@@ -314,13 +315,10 @@ impl From<StorageName> for Storage {
     }
 }
 
-/// Kinds of indexes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum IndexName {
-    /// A hash index.
     Hash,
-    /// A tree.
     Tree,
 }
 
@@ -333,23 +331,24 @@ impl From<IndexName> for IndexKind {
     }
 }
 
-/// What must hold in the end beyond the checks of every run.
+/// Requirements at the end of a run, besides the usual checks.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Expectation {
-    /// Whether rows, buckets and leaves may stay locked: nobody recovers what the dead have locked.
+    /// Whether rows, buckets and leaves may stay locked, because no process releases the locks of
+    /// dead ones.
     pub locks_left: bool,
-    /// Whether everything can be read in the end; if not, what was seen before is judged.
+    /// Whether everything must be readable at the end; if not, the history before is judged.
     pub last_look: bool,
-    /// Whether clients see what their isolation promises; if not, a run shows only that nobody panics and that
-    /// nothing is refused but with the reasons that faults have.
+    /// Whether clients must see the promises of their isolation level; if not, a run only shows
+    /// that no code panics and that only faults cause refusals.
     pub history_holds: bool,
-    /// Whether the structure of tables and indexes is whole: nobody repairs what services that died in the
-    /// middle of a change have left.
+    /// Whether the structure of tables and indexes must be intact, although no process repairs
+    /// interrupted changes of dead services.
     pub structure_whole: bool,
-    /// In liveness mode: every client commits once faults have stopped.
+    /// In liveness mode: every client must commit after faults have stopped.
     pub every_client_commits: bool,
-    /// Why less is expected than should be.
+    /// The reason for weaker requirements than desired.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub today: Option<String>,
 }

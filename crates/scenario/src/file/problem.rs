@@ -1,17 +1,17 @@
-//! What is wrong with a scenario file, and where.
+//! Errors in scenario files, with their positions.
 
 use std::fmt;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// A sentence about a line of a file.
+/// An error message about a line of a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ScenarioError {
-    /// The file, as it was named.
+    /// The name of the file.
     pub file: String,
-    /// The line, from 1; none if it is about the whole file.
+    /// The line, from 1; `None` if it concerns the whole file.
     pub line: Option<usize>,
-    /// What is wrong, and what to write instead.
+    /// The error, and its remedy.
     pub sentence: String,
 }
 
@@ -27,21 +27,21 @@ impl fmt::Display for ScenarioError {
 impl std::error::Error for ScenarioError {}
 
 impl ScenarioError {
-    /// What the reader of TOML has to say, in one line.
+    /// The message of the TOML parser, in one line.
     pub(super) fn of_toml(file: &str, text: &str, error: &toml::de::Error) -> Self {
         let line = error.span().map(|span| line_of(text, span.start));
         let sentence = error.message().lines().collect::<Vec<_>>().join("; ");
         Self { file: file.to_owned(), line, sentence: without_types(sentence) }
     }
 
-    /// What is wrong with a value that is of the right type.
+    /// The message about a value of the right type that is impossible.
     pub(super) fn of_value(file: &str, text: &str, problem: &Problem) -> Self {
         let file = file.to_owned();
         Self { file, line: find(text, &problem.path), sentence: problem.sentence.clone() }
     }
 }
 
-/// Something wrong with the value at a path of keys and positions, such as `plan.0.node`.
+/// An error about the value at a path of keys and positions, such as `plan.0.node`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Problem {
     pub(crate) path: String,
@@ -54,7 +54,8 @@ impl Problem {
     }
 }
 
-/// The sentence with types of numbers as what may be written: who writes a file need not know them.
+/// Replaces names of number types by the permitted range, because authors of files need not know
+/// the types.
 fn without_types(sentence: String) -> String {
     let ranges = [
         (" expected u16", i64::from(u16::MAX)),
@@ -75,7 +76,7 @@ fn line_of(text: &str, offset: usize) -> usize {
     1 + text.as_bytes()[..offset.min(text.len())].iter().filter(|&&byte| byte == b'\n').count()
 }
 
-/// The line where the value at a path stands, or as much of the path as there is.
+/// The line of the value at a path, or of the part of the path that exists.
 fn find(text: &str, path: &str) -> Option<usize> {
     let table = DeTable::parse(text).ok()?;
     let mut line = None;
@@ -108,7 +109,7 @@ mod tests {
         assert_eq!(find(text, "a"), Some(1));
         assert_eq!(find(text, "b.c.1"), Some(6));
         assert_eq!(find(text, "d.1.e"), Some(11));
-        // What is missing is missing in what there is.
+        // For a missing key, the line of the section that lacks it.
         assert_eq!(find(text, "d.1.f"), Some(10));
         assert_eq!(find(text, "x.y"), None);
     }

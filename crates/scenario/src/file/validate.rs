@@ -1,4 +1,4 @@
-//! What a scenario of the right types still must not say.
+//! Checks of a scenario beyond the types of its values.
 
 use super::choice::Choice;
 use super::faults;
@@ -8,22 +8,22 @@ use crate::{guards, work};
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 
-/// Mebibytes that one memory server has at most: a run keeps all of them.
+/// The largest number of mebibytes of a memory server: a run holds all of them.
 const SERVER_MIB_MAX: u64 = 256;
-/// Clients of a run at most.
+/// The largest number of clients of a run.
 const CLIENTS_MAX: u32 = 1000;
-/// Transactions of a client at most.
+/// The largest number of transactions of a client.
 const TRANSACTIONS_MAX: u32 = 1_000_000;
-/// Servers of each kind at most.
+/// The largest number of servers of each kind.
 const SERVERS_MAX: u16 = 64;
-/// Cores of a node at most.
+/// The largest number of cores of a node.
 const CORES_MAX: u16 = 1024;
 /// A millisecond of virtual time.
 const MILLISECOND_NS: u64 = 1_000_000;
 /// A second of virtual time.
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// The first thing that is wrong.
+/// The first error.
 pub(super) fn problem(scenario: &Scenario) -> Option<Problem> {
     let check = || -> Result<(), Problem> {
         check_head(scenario)?;
@@ -57,7 +57,7 @@ fn check_head(scenario: &Scenario) -> Result<(), Problem> {
     scenario.mutants.iter().enumerate().find_map(unknown).map_or(Ok(()), Err)
 }
 
-/// Every value of a choice is in a range.
+/// Checks that every value of a choice is in a range.
 fn within<T: Copy + PartialOrd + Display>(
     path: &str,
     choice: &Choice<T>,
@@ -99,7 +99,7 @@ fn check_hardware(cluster: &ClusterPlan) -> Result<(), Problem> {
     within("cluster.core_cost_ns", &cluster.core_cost_ns, 0..=MILLISECOND_NS)?;
     let are_limited = cluster.cores.values().iter().any(|&cores| cores > 0);
     if are_limited && cluster.core_cost_ns.values().iter().all(|&cost_ns| cost_ns == 0) {
-        let sentence = "cores that take no time hold nobody up; write core_cost_ns = 500, too";
+        let sentence = "cores that take no time delay no task; write core_cost_ns = 500, too";
         return Err(Problem::new("cluster.cores", sentence));
     }
     match &cluster.network {
@@ -177,7 +177,7 @@ fn check_mode(scenario: &Scenario) -> Result<(), Problem> {
     within("mode.liveness.bound_ns", &Choice::only(bound_ns), 1..=100 * SECOND_NS)
 }
 
-/// Workloads know what they refuse.
+/// Lets the workload check its parameters.
 fn check_workload(scenario: &Scenario) -> Result<(), Problem> {
     for seed in 0..16 {
         if let Err(error) = work::make(&scenario.drawn(seed)) {

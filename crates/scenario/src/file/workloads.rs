@@ -4,27 +4,26 @@ use super::choice::Choice;
 use super::plans::IndexName;
 use serde::{Deserialize, Serialize};
 
-/// What the clients do: one table of these, such as `[workload.bank]`.
+/// The workload of the clients: one table of these, such as `[workload.bank]`.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WorkloadPlan {
-    /// Lists that are appended to and read; the judge decides.
+    /// Lists that are appended to and read, judged by the judge of histories.
     Append(AppendPlan),
-    /// Registers that are read and overwritten; the judge decides.
+    /// Registers that are read and overwritten, judged by the judge of histories.
     Register(RegisterPlan),
-    /// Transfers that keep a sum.
+    /// Transfers with a constant sum.
     Bank(BankPlan),
     /// Rows that form one ring.
     Cycle(CyclePlan),
-    /// SmallBank.
     Smallbank(SmallbankPlan),
-    /// TATP, recorded; its checks and the judge decide.
+    /// TATP, recorded, with its checks and the judge of histories.
     Tatp(TatpPlan),
     /// TPC-C, with its consistency conditions.
     Tpcc(TpccPlan),
-    /// Rows that come, go and move between index keys.
+    /// Rows that are inserted, deleted and moved between index keys.
     Churn(ChurnPlan),
-    /// Tables and indexes that are made and dropped in use.
+    /// Tables and indexes that are created and dropped while in use.
     Passing(PassingPlan),
 }
 
@@ -34,11 +33,11 @@ pub enum WorkloadPlan {
 pub struct AppendPlan {
     /// Lists in use at a time.
     pub lists: Choice<u64>,
-    /// Appends that a list takes.
+    /// Appends to a list before it is replaced.
     pub elements: Choice<u32>,
-    /// Operations of a transaction at most.
+    /// The largest number of operations of a transaction.
     pub operations: Choice<u32>,
-    /// Reads among them, in percent.
+    /// Percentage of reads among them.
     pub read_percent: Choice<u32>,
 }
 
@@ -53,19 +52,17 @@ impl Default for AppendPlan {
     }
 }
 
-/// Parameters of registers.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct RegisterPlan {
-    /// Registers.
     pub registers: Choice<u64>,
-    /// Registers of a transaction at most.
+    /// The largest number of registers of a transaction.
     pub operations: Choice<u32>,
-    /// Reads among operations, in percent.
+    /// Percentage of reads among operations.
     pub read_percent: Choice<u32>,
-    /// Long reads of all registers, in percent of the transactions.
+    /// Percentage of transactions that read all registers slowly.
     pub long_percent: Choice<u32>,
-    /// Longest pause before each read of a long one, in nanoseconds.
+    /// The longest pause before each read of those, in nanoseconds.
     pub pause_ns: Choice<u64>,
 }
 
@@ -85,9 +82,8 @@ impl Default for RegisterPlan {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct BankPlan {
-    /// Accounts.
     pub accounts: Choice<u32>,
-    /// Audits of all accounts, in percent of the transactions.
+    /// Percentage of audits of all accounts among the transactions.
     pub audit_percent: Choice<u32>,
 }
 
@@ -101,9 +97,8 @@ impl Default for BankPlan {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct CyclePlan {
-    /// Rows of the ring.
     pub rows: Choice<u64>,
-    /// Walks around the whole ring, in percent of the transactions.
+    /// Percentage of walks around the whole ring among the transactions.
     pub walk_percent: Choice<u32>,
 }
 
@@ -113,15 +108,13 @@ impl Default for CyclePlan {
     }
 }
 
-/// Parameters of SmallBank.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SmallbankPlan {
-    /// Customers.
     pub customers: Choice<u64>,
     /// The hot ones among them.
     pub hot_customers: Choice<u64>,
-    /// Transactions on hot ones only, in percent.
+    /// Percentage of transactions on hot customers only.
     pub hot_percent: Choice<u32>,
 }
 
@@ -135,11 +128,9 @@ impl Default for SmallbankPlan {
     }
 }
 
-/// Parameters of TATP.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct TatpPlan {
-    /// Subscribers.
     pub subscribers: Choice<u32>,
 }
 
@@ -149,17 +140,15 @@ impl Default for TatpPlan {
     }
 }
 
-/// Parameters of TPC-C; the population is as small as its rules allow.
+/// Parameters of TPC-C; the population is as small as its rules permit.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct TpccPlan {
-    /// Warehouses.
     pub warehouses: Choice<u32>,
-    /// Districts of each.
+    /// Districts per warehouse.
     pub districts: Choice<u32>,
-    /// Customers of a district, and orders right after the load.
+    /// Customers per district, and orders right after the load.
     pub customers: Choice<u32>,
-    /// Items.
     pub items: Choice<u32>,
 }
 
@@ -178,24 +167,25 @@ impl Default for TpccPlan {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ChurnPlan {
-    /// Rows there can be.
+    /// The largest number of rows.
     pub rows: Choice<u32>,
-    /// Groups they belong to.
+    /// Number of groups.
     pub groups: Choice<u32>,
-    /// Tags they fight for.
+    /// Number of tags that rows compete for.
     pub tags: Choice<u32>,
-    /// Changes of a transaction at most.
+    /// The largest number of changes of a transaction.
     pub operations: Choice<u32>,
-    /// Surveys, in percent of the transactions.
+    /// Percentage of surveys among the transactions.
     pub survey_percent: Choice<u32>,
-    /// Deletions among changes of rows that are there, in percent.
+    /// Percentage of deletions among changes of existing rows.
     pub delete_percent: Choice<u32>,
-    /// Transactions of a client until the tide turns: rows come, one after another, until it does, and go until
-    /// it turns again; 0: rows come and go at any time.
+    /// Number of a client's transactions until the tide turns: until then rows are inserted one
+    /// after another, and then deleted until it turns again; 0: rows are inserted and deleted at
+    /// any time.
     pub tide: Choice<u32>,
-    /// How groups are indexed.
+    /// The kind of the index on groups.
     pub group_index: Choice<IndexName>,
-    /// How tags are indexed.
+    /// The kind of the index on tags.
     pub tag_index: Choice<IndexName>,
 }
 
@@ -219,9 +209,9 @@ impl Default for ChurnPlan {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PassingPlan {
-    /// Names of tables.
+    /// Number of table names.
     pub tables: Choice<u32>,
-    /// Changes of the catalog, in percent of the transactions.
+    /// Percentage of catalog changes among the transactions.
     pub change_percent: Choice<u32>,
 }
 

@@ -1,8 +1,9 @@
-//! From a run that fails to a small one that fails alike.
+//! Shrinks a failing run to a small one with the same failure.
 //!
-//! Faults that came by chance are written down as a plan first: then they can be left out one by one. After
-//! that whatever makes the scenario smaller is tried, and kept if the run still fails in the same way, if
-//! need be with another seed: a smaller scenario takes another course. What is left is a script.
+//! It first turns random faults into a plan, so that they can be omitted one by one. Then it tries
+//! everything that makes the scenario smaller, and keeps a change if the run still fails in the
+//! same way, with another seed if necessary, because a smaller scenario runs differently. The
+//! result is a script.
 
 mod smaller;
 mod timeline;
@@ -14,26 +15,25 @@ pub(crate) use timeline::START;
 pub use timeline::timeline;
 use workload::History;
 
-/// Seeds that a smaller scenario is tried with.
+/// Number of seeds that a smaller scenario is tried with.
 const SEEDS_TRIED: u64 = 12;
 
-/// A run that fails, as small as it could be made.
+/// A failing run, as small as possible.
 #[derive(Clone, Debug)]
 pub struct Shrunk {
     /// The scenario with its seed: [`Scenario::write`] makes a file of it.
     pub script: Scenario,
-    /// What happens in it, step by step.
+    /// The events of the run, step by step.
     pub timeline: String,
-    /// What its clients saw, if the workload records it.
+    /// The clients' history, if the workload records it.
     pub history: Option<History>,
-    /// How it fails.
     pub failure: Failure,
-    /// Runs that it took.
+    /// Number of runs that the shrinking took.
     pub runs: u64,
 }
 
-/// Shrinks a run that fails, with so many runs at most, and as long as `goes_on` says so. Nothing if the run
-/// does not fail.
+/// Shrinks a failing run, with at most `runs_max` runs, and while `goes_on` returns true. `None` if
+/// the run does not fail.
 pub fn shrink(
     scenario: &Scenario,
     seed: u64,
@@ -56,7 +56,7 @@ struct Search<'a> {
     scenario: Scenario,
     seed: u64,
     failure: Failure,
-    /// What the smallest run so far has to say.
+    /// The report of the smallest run so far.
     report: RunReport,
     runs: u64,
     runs_max: u64,
@@ -80,7 +80,7 @@ impl<'a> Search<'a> {
         self.runs < self.runs_max && (self.goes_on)()
     }
 
-    /// Takes `scenario` if it fails alike with one of these seeds.
+    /// Adopts `scenario` if it fails in the same way with one of these seeds.
     fn takes(&mut self, scenario: &Scenario, seeds: impl IntoIterator<Item = u64>) -> bool {
         for seed in seeds {
             if !self.may_go_on() {
@@ -99,7 +99,7 @@ impl<'a> Search<'a> {
         false
     }
 
-    /// Puts the faults that have happened by chance into the plan.
+    /// Puts the random faults that have happened into the plan.
     fn plan_faults(&mut self) {
         let mut planned = self.scenario.clone();
         planned.faults.clear();
@@ -107,7 +107,7 @@ impl<'a> Search<'a> {
         self.takes(&planned, [self.seed]);
     }
 
-    /// Tries everything smaller until nothing smaller fails.
+    /// Tries smaller scenarios until none of them fails.
     fn descend(&mut self) {
         loop {
             let found = smaller::candidates(&self.scenario).into_iter().any(|candidate| {

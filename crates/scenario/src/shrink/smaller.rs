@@ -1,4 +1,4 @@
-//! What is smaller than a scenario, most of it first.
+//! The scenarios that are smaller than a scenario, the smallest first.
 
 use crate::file::Choice;
 use crate::file::Scenario;
@@ -20,7 +20,7 @@ pub(super) fn candidates(scenario: &Scenario) -> Vec<Scenario> {
     found
 }
 
-/// Fewer than `count`, but `least` at least: a few of them, the smallest first.
+/// Numbers below `count` and at least `least`: a few of them, the smallest first.
 fn fewer(count: u64, least: u64) -> Vec<u64> {
     let mut smaller = vec![least, count / 2, count - count / 4, count.saturating_sub(1)];
     smaller.retain(|&number| number >= least && number < count);
@@ -55,7 +55,7 @@ fn clients(scenario: &Scenario, found: &mut Vec<Scenario>) {
     }
 }
 
-/// Halves of the plan, quarters, and so on down to single faults left out; rates left out.
+/// Plans without a half, a quarter, and so on down to single faults; and scenarios without a rate.
 fn faults(scenario: &Scenario, found: &mut Vec<Scenario>) {
     for name in scenario.faults.keys() {
         let mut smaller = scenario.clone();
@@ -76,7 +76,7 @@ fn faults(scenario: &Scenario, found: &mut Vec<Scenario>) {
 }
 
 fn cluster(scenario: &Scenario, found: &mut Vec<Scenario>) {
-    // Nodes of the plan keep their numbers only while servers keep theirs.
+    // A plan's node numbers are valid only with the same number of servers.
     if scenario.plan.is_empty() {
         for count in fewer(u64::from(scenario.cluster.memory_servers.get()), 1) {
             let mut smaller = scenario.clone();
@@ -120,7 +120,7 @@ fn workload(scenario: &Scenario, found: &mut Vec<Scenario>) {
     }
 }
 
-/// Adds the plan with fewer of each field.
+/// Adds plans with a smaller value of each field.
 macro_rules! reduce {
     ($found:ident, $kind:path, $plan:ident, $($field:ident from $least:literal),+ $(,)?) => {{
         $(for count in fewer(u64::from($plan.$field.get()), $least) {

@@ -1,11 +1,12 @@
-//! What happens in a run, step by step: transactions, failure points, faults, without the single words.
+//! The events of a run, step by step: transactions, failure points and faults, without accesses to
+//! single words.
 
 use crate::report::RunReport;
 use std::fmt::Write;
 
-/// What the observer notes when the clients start: all before is loading.
+/// The observer's note at the start of the clients; everything before it is loading.
 pub(crate) const START: &str = "the clients start";
-/// Lines of a timeline at most; the last ones tell most.
+/// The largest number of lines of a timeline; the last ones are kept because they matter most.
 const LINES_MAX: usize = 3000;
 
 /// The timeline of a run that was traced.
@@ -29,8 +30,8 @@ pub fn timeline(report: &RunReport) -> String {
     text
 }
 
-/// Accesses to words begin with their node, and neither reach nor note anything. That batches complete tells
-/// little.
+/// Lines of word accesses begin with their node, but not with "reached" or "notes". Completions of
+/// batches are left out because they say little.
 fn is_step(line: &str) -> bool {
     let what = line.trim_start().split_once(' ').map_or("", |(_, what)| what);
     !what.is_empty()
@@ -43,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn steps_are_told_and_words_are_not() {
+    fn timelines_have_steps_and_no_word_accesses() {
         assert!(is_step("     120 node 2 reached commit::LocksHeld"));
         assert!(is_step("     120 node 2 notes client 1: transaction 4"));
         assert!(is_step("     120 killed group 9"));

@@ -1,4 +1,4 @@
-//! Looking for a key while slots come and go.
+//! Searching for a key while slots come and go.
 
 use crate::help::word;
 use fabric::{Batch, Env, Fabric, SlotGeometry, SlotRead, Span};
@@ -18,7 +18,7 @@ fn layout(coherent: bool) -> BucketLayout {
     BucketLayout::inlined(3, row(coherent))
 }
 
-/// A row with key 70, each word of its payload telling its version.
+/// A row with key 70; each word of its payload contains its version.
 fn image(coherent: bool, version: u64) -> Vec<u64> {
     let mut words = vec![version, version, 0, 70, version, version, version];
     words.resize(row(coherent).words() as usize, 0);
@@ -40,8 +40,8 @@ async fn write(env: &impl Env, index: u32, value: u64) {
     env.execute(batch).await.expect("the server is alive");
 }
 
-/// Inserts the key into slot 1 under the insert lock, changes it, and collects it again. What the bucket says of
-/// itself changes with the collection, as with a split that moves the key.
+/// Inserts the key into slot 1 under the insert lock, changes it, and collects it again. The
+/// collection changes the bucket's identity words, like a split that moves the key.
 async fn insert_change_collect(env: Endpoint) {
     let slot = layout(env.is_coherent()).slot(1);
     write(&env, bucket::INSERT, VersionWord::TORN.word()).await;
@@ -68,7 +68,8 @@ async fn insert_change_collect(env: Endpoint) {
     write(&env, bucket::INSERT, 2).await;
 }
 
-/// How often a lookup found the key, found it missing, and came with words that do not fit.
+/// How often a lookup found the key, how often it missed it, and how often its words were
+/// inconsistent.
 #[derive(Default)]
 struct Seen {
     hits: u64,
@@ -76,7 +77,7 @@ struct Seen {
     misfits: u64,
 }
 
-/// Looks for the key until it was collected.
+/// Looks for the key until it is collected.
 async fn look(env: Endpoint, seed: u64) -> Seen {
     let mut seen = Seen::default();
     let mut batch = Batch::new();
@@ -88,7 +89,8 @@ async fn look(env: Endpoint, seed: u64) -> Seen {
             seen.misses += 1;
             let [insert, collected, identity] =
                 [bucket::INSERT, bucket::COLLECTED, bucket::IDENTITY].map(|n| words[n as usize]);
-            // Inserted, then missing: it was collected, and the bucket says of itself what it said before.
+            // Inserted, then missing: the key was collected, although the bucket's identity words
+            // are the old ones.
             let fits = (collected, identity) == (5, 7);
             seen.misfits += u64::from((1..=2).contains(&insert) && !fits);
             if insert == 2 {

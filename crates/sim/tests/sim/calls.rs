@@ -1,4 +1,4 @@
-//! Calls: handled once, answered whatever happens to messages, failed when nobody is there.
+//! Calls: handled once, answered whatever happens to messages, failed if the service is dead.
 
 use crate::help::{Step, both, client, hostile, unless, word};
 use fabric::{Batch, CallError, Env, Fabric, Reply, Service, ServiceId};
@@ -49,7 +49,7 @@ fn repeated_calls_are_handled_once() {
             let env = client(&world, index);
             world.spawn_on(&env.clone(), async move {
                 for number in 1..=5 {
-                    // Two calls of one endpoint under way at once must not take each other's place.
+                    // Two concurrent calls of one endpoint must not take each other's place.
                     let one = env.call(SERVER, ADDER, vec![number]);
                     let two = env.call(SERVER, ADDER, vec![number, number]);
                     let (one, two) = both(one, two).await;
@@ -104,7 +104,7 @@ fn calls_to_killed_services_end_as_unreachable() {
         let env = client(&world, 0);
         let caller = env.clone();
         world.spawn_on(&env, async move {
-            // At some moment of this loop the services die, perhaps while a handler is at work.
+            // At some moment of this loop the services die, perhaps while a handler is running.
             while caller.call(SERVER, ADDER, vec![1]).await.is_ok() {}
             let again = caller.call(SERVER, ADDER, vec![1]).await;
             assert_eq!(again, Err(CallError::Unreachable(SERVER)));
@@ -162,7 +162,7 @@ fn the_call_of_a_dead_caller_may_arrive_or_not() {
     assert_eq!(handled, [true, true]);
 }
 
-/// How long a call with a request of so many bytes takes, if the answer is as long.
+/// The time of a call with a request of `bytes` bytes and an answer of the same length.
 fn call_takes_ns(world: &World, bytes: usize) -> u64 {
     let (env, start_ns) = (client(world, 0), world.now_ns());
     let answer = world.block_on(&env, env.call(SERVER, ADDER, vec![1; bytes]));
@@ -186,7 +186,8 @@ fn a_call_takes_the_latency_of_its_links_and_the_time_of_its_bytes_both_ways() {
     assert!((150_000..170_000).contains(&long_ns), "80 us each way: {long_ns}");
 }
 
-/// The faults that lose a connection between a client and the server, over before anything else is sent.
+/// The faults that lose a connection between a client and the server and that are over before the
+/// next message is sent.
 fn losses(client: NodeId) -> [Fault; 4] {
     [
         Fault::ConnectionLoss { from: client, to: SERVER },
@@ -196,8 +197,8 @@ fn losses(client: NodeId) -> [Fault; 4] {
     ]
 }
 
-/// Calls once while `fault` comes at its moment: the caller hears nothing, and that a fixed time after the
-/// fault. Returns how often the handler has run.
+/// Calls once while `fault` comes at its moment: the caller gets no answer and gives up at a fixed
+/// time after the fault. Returns how often the handler has run.
 fn lose_a_call(seed: u64, when: When, fault: Fault) -> u64 {
     const UNREACHABLE_AFTER_NS: u64 = 1_000_000;
     let (world, adder) = world_with_adder(SimConfig::new(seed).named("lost call"));
@@ -206,8 +207,8 @@ fn lose_a_call(seed: u64, when: When, fault: Fault) -> u64 {
     let env = client(&world, 0);
     let answer = world.block_on(&env, env.call(SERVER, ADDER, vec![1]));
     assert_eq!(answer, Err(CallError::Unreachable(SERVER)), "{kind}, {}", world.identity());
-    let told_ns = world.now_ns() - UNREACHABLE_AFTER_NS;
-    assert!(told_ns < 10_000, "{kind}, {}: told after {told_ns}", world.identity());
+    let failed_ns = world.now_ns() - UNREACHABLE_AFTER_NS;
+    assert!(failed_ns < 10_000, "{kind}, {}: reported after {failed_ns} ns", world.identity());
     assert_eq!(world.run_until_idle(), 0, "{}", world.identity());
     assert!(world.coverage().of(kind) > 0, "{kind}, {}", world.identity());
     let handled = adder.handled.load(Relaxed);
@@ -225,14 +226,15 @@ fn a_request_under_way_is_lost_with_its_connection() {
             let fault = losses(NodeId(1))[number].clone();
             handled[lose_a_call(seed, When::At(1000), fault) as usize] = true;
         }
-        // What only stops the answers lets the request arrive; what stops requests may come too late for one.
+        // A fault that only stops answers lets the request arrive; one that stops requests may come
+        // too late for one.
         let is_of_answers = number == 2;
         assert_eq!(handled, [!is_of_answers, true], "{:?}", losses(NodeId(1))[number]);
     }
 }
 
 #[test]
-fn an_answer_is_lost_with_its_connection_and_what_the_handler_did_stands() {
+fn an_answer_is_lost_with_its_connection_but_the_effects_remain() {
     for seed in 0..50 {
         for fault in losses(NodeId(1)) {
             let when = When::Point { name: String::from("test::First"), nth: 1 };

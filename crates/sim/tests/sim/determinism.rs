@@ -21,7 +21,7 @@ impl Service<Endpoint> for Echo {
     }
 }
 
-/// A bit of everything. Returns trace, fingerprint, time, and the last words.
+/// A mix of all operations. Returns trace, fingerprint, time, and the final words.
 fn run(seed: u64) -> (String, u64, u64, Vec<u64>) {
     let mut config = SimConfig { trace: true, ..hostile(seed, "everything") };
     let rate = FaultRate::new(40_000, 10_000);

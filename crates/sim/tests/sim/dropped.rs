@@ -4,8 +4,8 @@ use crate::help::{client, hostile, unless, word};
 use fabric::{Batch, Env, Fabric};
 use sim::World;
 
-/// Posts a write of five words and a read, drops the future after a while, and looks what became of it.
-/// Returns how many of the words were new when the future was dropped.
+/// Posts a write of five words and a read, drops the future after a while, and checks the result.
+/// Returns how many words were new when the future was dropped.
 fn words_written_when_dropped(seed: u64) -> usize {
     let world = World::new(hostile(seed, "dropped"));
     let env = client(&world, 0);

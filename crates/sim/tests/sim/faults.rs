@@ -93,7 +93,7 @@ fn written_by_the_dead(seed: u64) -> usize {
 }
 
 #[test]
-fn what_the_dead_have_posted_may_happen_or_not_or_in_part() {
+fn verbs_of_the_dead_take_effect_wholly_partly_or_not_at_all() {
     let written: Vec<usize> = (0..1000).map(written_by_the_dead).collect();
     for words in [0, 2, 4] {
         assert!(written.contains(&words), "never {words} words");
@@ -114,7 +114,7 @@ fn the_dead_post_nothing_behind_a_fence() {
             batch.write_word(word(0, 1), 1);
             let _ = env.execute(batch).await;
         });
-        // A first write takes effect from 500 ns on and is known to its sender from 900 ns on.
+        // A first write takes effect from 500 ns on, and its sender knows it from 900 ns on.
         world.run_for(800);
         world.kill(&victim);
         world.run_until_idle();

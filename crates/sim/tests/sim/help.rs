@@ -1,4 +1,4 @@
-//! Small things that several tests need.
+//! Helpers that several tests need.
 
 use fabric::FailurePoint;
 use layout::{GlobalPtr, RegionId};
@@ -22,7 +22,7 @@ pub fn client(world: &World, index: u16) -> Endpoint {
     world.endpoint(world.compute_node(index))
 }
 
-/// Waits for `first`, but drops it when `second` is ready before.
+/// Waits for `first`, but drops it if `second` is ready before.
 pub async fn unless<T>(
     first: impl Future<Output = T>,
     second: impl Future<Output = ()>,

@@ -1,4 +1,4 @@
-//! Faults of nodes, processes, links, cards, clocks and memory, and what is counted of them.
+//! Faults of nodes, processes, links, cards, clocks and memory, and their counters.
 
 use crate::help::{Step, both, client, hostile, word};
 use fabric::{Batch, CallError, Env, Fabric, FabricError, Reply, Service, ServiceId};
@@ -18,7 +18,7 @@ async fn write(env: &Endpoint, index: u64, value: u64) -> Result<(), FabricError
     env.execute(batch).await.map(drop)
 }
 
-/// How long a write takes, by true time.
+/// The duration of a write, in virtual time.
 fn write_takes_ns(world: &World, env: &Endpoint) -> u64 {
     let start_ns = world.now_ns();
     world.block_on(env, write(env, 0, 1)).expect("the server can be reached");
@@ -46,7 +46,7 @@ fn a_paused_process_wakes_up_and_still_writes() {
         let (zombie, other) = (client(&world, 0), client(&world, 1));
         let env = zombie.clone();
         world.spawn_on(&zombie, async move {
-            // One batch is under way when the process stops, another comes when it wakes up.
+            // One batch is under way when the process stops; another comes when it wakes up.
             let posted = write(&env, 0, 7);
             let paused = async {
                 env.reach(Step::First).await;
@@ -65,7 +65,7 @@ fn a_paused_process_wakes_up_and_still_writes() {
     }
 }
 
-/// Faults come before whatever else happens at their moment, at the very first one too.
+/// Faults precede all other events of their moment, also at the very first moment.
 #[test]
 fn a_fault_may_be_planned_for_the_first_moment() {
     let world = quiet(1, "from the start");
@@ -292,7 +292,7 @@ fn a_restarted_server_has_its_memory_or_not_and_refuses_old_keys() {
     }
 }
 
-/// Clients that go on whatever happens to their batches, among faults of all kinds.
+/// Clients that continue whatever happens to their batches, among faults of all kinds.
 fn among_faults(config: SimConfig) -> World {
     let world = World::new(config);
     for index in 0..3 {
@@ -332,7 +332,7 @@ fn faults_happen_by_chance_and_again_by_the_plan_that_they_leave() {
         assert_eq!(again.fingerprint(), world.fingerprint(), "{}", world.identity());
     }
     for kind in FaultKind::ALL.into_iter().filter(|kind| kind.has_rate()) {
-        // Nobody asks for memory here.
+        // No code allocates memory here.
         assert!(sum.of(kind) > 0 || kind == FaultKind::MemoryFull, "{kind} never happened:\n{sum}");
     }
     assert!(sum.killed["test::First"] > 0 && sum.reached["test::First"] > 1000);
@@ -361,7 +361,7 @@ fn a_server_in_its_first_life_has_no_stale_keys() {
 }
 
 #[test]
-fn faults_by_chance_start_when_they_are_told_to() {
+fn random_faults_start_on_request() {
     let world = World::new(hostile(1, "started"));
     let env = client(&world, 0);
     for round in 0..50 {

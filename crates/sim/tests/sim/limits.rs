@@ -1,4 +1,4 @@
-//! A run that goes wrong says so, with seed, scenario and virtual time first.
+//! A run that fails reports seed, scenario and virtual time first.
 
 use crate::help::client;
 use fabric::Env;

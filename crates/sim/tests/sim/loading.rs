@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 const SUM: ServiceId = ServiceId(7);
 
-/// Adds the first byte of a request to a word of its server, and answers what was there.
+/// Adds the first byte of a request to a word of its server, and answers with the previous value.
 struct Sum;
 
 impl Service<Endpoint> for Sum {
@@ -57,7 +57,7 @@ fn loading_takes_no_time_and_no_events() {
 }
 
 #[test]
-fn what_is_loaded_is_there_and_time_passes_afterwards() {
+fn loaded_words_are_there_and_time_passes_afterwards() {
     let world = world();
     let env = client(&world, 0);
     let add = || async {

@@ -1,4 +1,4 @@
-//! Machines: nodes that share a card and cores, turns on cores, memory of one's own machine.
+//! Machines: nodes that share a card and cores, turns on cores, memory of the same machine.
 
 use crate::help::{client, word};
 use fabric::{Batch, Env, Fabric};
@@ -9,7 +9,7 @@ use sim::{Endpoint, Interval, Machines, Network, Reach, SimConfig, World};
 const NOTHING: Interval = Interval::new(0, 0);
 const CORES: u64 = 16;
 
-/// So many memory servers, and compute nodes, on these machines, with nothing that takes time but hardware.
+/// Memory servers and compute nodes on these machines, in a world where only hardware takes time.
 fn world(servers: u16, machines: Machines, network: Network) -> World {
     world_with(servers, machines, network, |settings| settings)
 }
@@ -43,7 +43,7 @@ fn network() -> Network {
     network
 }
 
-/// How long a batch takes on an idle machine, whose card has the queue pair at hand.
+/// The time of a batch on an idle machine, whose card has the queue pair in its cache.
 fn takes_ns(world: &World, env: &Endpoint, fill: impl Fn(&mut Batch)) -> u64 {
     let mut batch = Batch::new();
     fill(&mut batch);
@@ -55,7 +55,7 @@ fn takes_ns(world: &World, env: &Endpoint, fill: impl Fn(&mut Batch)) -> u64 {
 }
 
 #[test]
-fn what_a_core_does_adds_to_what_cards_take() {
+fn core_time_adds_to_card_time() {
     let costly = network();
     let mut free = costly;
     (free.core.post_ps, free.core.poll_ps, free.core.execute_row_ps) = (0, 0, 0);
@@ -104,7 +104,7 @@ fn sixty_tasks_take_turns_on_sixteen_cores() {
         assert_eq!(world.run_until_idle(), 0);
         world.now_ns()
     };
-    // Each of them ends with a turn of nothing.
+    // Each of them ends with an empty turn.
     assert_eq!(turns(1), 100_000);
     assert_eq!(turns(CORES), 100_000);
     let many_ns = turns(60);
@@ -112,7 +112,7 @@ fn sixty_tasks_take_turns_on_sixteen_cores() {
 }
 
 #[test]
-fn whoever_waits_longest_is_next() {
+fn the_longest_waiting_task_is_next() {
     let mut network = network();
     network.core.cores = 1;
     let world = world(1, Machines::apart(2), network);
@@ -136,7 +136,7 @@ fn whoever_waits_longest_is_next() {
     assert!(began_ns[4].abs_diff(1010 + 4 * apart_ns) <= 5, "{began_ns:?}");
 }
 
-/// Picoseconds for each write when two compute nodes send as much as they can, each to its own server.
+/// Picoseconds per write when two compute nodes send as much as they can, each to its own server.
 fn pace_of_two_ps(machines: Machines) -> u64 {
     const ROUNDS: u64 = 50;
     const WRITES: u64 = 16;
@@ -164,7 +164,8 @@ fn pace_of_two_ps(machines: Machines) -> u64 {
 
 #[test]
 fn two_nodes_of_one_machine_share_its_card() {
-    // Each writes to a server of its own: apart each fills its link, together half of it.
+    // Each writes to a server of its own: apart, each fills its link; together, each gets half of
+    // it.
     let link_ps = network().card.request_ps(4096);
     let apart_ps = pace_of_two_ps(Machines::apart(4));
     assert!(apart_ps.abs_diff(link_ps / 2) * 50 < link_ps, "{apart_ps} for {link_ps}");
@@ -173,7 +174,7 @@ fn two_nodes_of_one_machine_share_its_card() {
     assert!(together_ps.abs_diff(link_ps) * 50 < link_ps, "{together_ps} for {link_ps}");
 }
 
-/// How long a verb takes a compute node that is on the machine of its memory server.
+/// The time of a verb from a compute node that is on the machine of its memory server.
 fn within_ns(reach: Reach, fill: impl Fn(&mut Batch)) -> u64 {
     let world = world(1, Machines { of_nodes: vec![0, 0], reach }, network());
     let env = client(&world, 0);
@@ -193,7 +194,7 @@ fn memory_of_the_own_machine_is_near() {
     assert_eq!(within_ns(Reach::Core, read), memory_ns);
     assert_eq!(within_ns(Reach::CoreButAtomics, read), memory_ns);
     assert_eq!(within_ns(Reach::Core, add), memory_ns);
-    // The loopback of the card spares the wire and the link, and nothing else.
+    // The card's loopback saves the wire and the link, and nothing else.
     let apart = world(1, Machines::apart(2), network());
     let far = |fill: &dyn Fn(&mut Batch)| {
         let env = client(&apart, 0);
@@ -227,13 +228,13 @@ fn a_memory_server_needs_no_card_for_its_own_memory() {
     for reach in [Reach::Card, Reach::CoreButAtomics, Reach::Core] {
         assert_eq!(takes(reach, &write), memory_ns, "{reach:?}");
     }
-    // They have to be atomic with those of compute nodes.
+    // They must be atomic with those of compute nodes.
     assert_eq!(takes(Reach::Card, &add), within_ns(Reach::Card, add));
     assert!(within_ns(Reach::Card, write) > memory_ns, "a process of its own on that machine");
 }
 
 #[test]
-fn what_comes_behind_a_fence_is_polled_for_and_posted_on_a_core() {
+fn verbs_behind_a_fence_take_a_core() {
     let fenced = |batch: &mut Batch| {
         batch.read(word(0, 0), 1);
         batch.fence();
@@ -250,7 +251,7 @@ fn what_comes_behind_a_fence_is_polled_for_and_posted_on_a_core() {
 }
 
 #[test]
-fn what_comes_behind_a_fence_is_in_front_of_those_that_wait() {
+fn verbs_behind_a_fence_precede_waiting_tasks() {
     let mut network = network();
     network.core.cores = 1;
     let world = world(1, Machines::apart(2), network);
@@ -278,7 +279,7 @@ fn what_comes_behind_a_fence_is_in_front_of_those_that_wait() {
     assert!(idle_ns < 5000, "{idle_ns}");
 }
 
-/// Reads of two servers by two tasks of a node, each from an endpoint of its own.
+/// Reads from two servers by two tasks of a node, each with an endpoint of its own.
 fn of_two_servers(settings: impl Fn(SimConfig) -> SimConfig) -> (World, Endpoint) {
     let (network, machines) = (network(), Machines::apart(3));
     let world = world_with(2, machines, network, settings);
@@ -367,10 +368,10 @@ fn a_communicator_takes_and_gives_back_what_others_post() {
         takes_ns(&world, &env, read);
         takes_ns(&world, &env, read)
     });
-    // Given and taken, and the same on the way back.
+    // Handed over and taken, and the same on the way back.
     let more_ps = 4 * network().core.hand_over_ps;
     assert!((handed_ns - usual_ns).abs_diff(more_ps / 1000) <= 2, "{handed_ns} and {usual_ns}");
-    // Who reaches its memory without the card has nothing to hand over.
+    // An endpoint that accesses its memory without the card hands nothing over.
     let together = Machines { of_nodes: vec![0, 0], reach: Reach::CoreButAtomics };
     let [usual_ns, handed_ns] = [0, 1].map(|communicators| {
         let world = with_communicators(communicators, together.clone());
@@ -408,7 +409,7 @@ fn communicators_post_one_after_another_and_share_the_work() {
 
 #[test]
 #[should_panic(expected = "16 of 16 cores only communicate")]
-fn somebody_has_to_execute() {
+fn some_cores_must_execute() {
     with_communicators(CORES as u32, Machines::apart(2));
 }
 

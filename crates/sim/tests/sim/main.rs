@@ -1,4 +1,4 @@
-//! What the simulated world promises, and what it must not promise by accident.
+//! The simulated world's promises, and the properties that it must not have by accident.
 
 mod atomics;
 mod buckets;

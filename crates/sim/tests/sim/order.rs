@@ -1,4 +1,5 @@
-//! The order of verbs: every granted one holds for all seeds, every other one breaks for some seed.
+//! The order of verbs: every guaranteed order holds for all seeds, every other one breaks for some
+//! seed.
 
 use crate::help::{client, hostile, word};
 use fabric::{Batch, Env, Fabric};
@@ -7,14 +8,14 @@ use sim::{BrokenPromises, Endpoint, SimConfig, World};
 
 const SEEDS: u64 = 1500;
 
-/// Tells whether a completed batch, and memory after it, are as the order demands.
+/// Checks whether a completed batch, and memory after it, are as the order demands.
 type Check = Box<dyn Fn(&Batch, &World) -> bool>;
 /// Fills a batch.
 type Post = fn(&mut Batch) -> Check;
-/// What a completed batch has seen of A and B.
+/// The values of A and B that a completed batch has read.
 type Found = Box<dyn Fn(&Batch) -> (u64, u64)>;
 
-/// Whether in the world of `config` a lone batch of `post` ends as `holds` says.
+/// Whether, in the world of `config`, a lone batch of `post` ends as `holds` demands.
 fn holds(config: SimConfig, post: Post) -> bool {
     let world = World::new(config);
     let env = client(&world, 0);
@@ -115,7 +116,7 @@ fn a_broken_promise_shows() {
     }
 }
 
-/// Runs `reader`'s batch beside somebody who writes B and then A, each complete before the next.
+/// Runs `reader`'s batch beside a client that writes B and then A, each complete before the next.
 fn beside_b_then_a(seed: u64, post: fn(&mut Batch) -> Found) -> (u64, u64) {
     let world = World::new(hostile(seed, "B then A"));
     let (reader, writer) = (client(&world, 0), client(&world, 1));
@@ -134,7 +135,7 @@ fn beside_b_then_a(seed: u64, post: fn(&mut Batch) -> Found) -> (u64, u64) {
     })
 }
 
-/// Runs `post`'s batch, which reads A and then writes B, beside somebody who sets A when B is set.
+/// Runs `post`'s batch, which reads A and then writes B, beside a client that sets A when B is set.
 /// Returns whether A was read after B was written.
 fn read_saw_later_write(seed: u64, atomic: bool) -> bool {
     let world = World::new(hostile(seed, "A before B"));

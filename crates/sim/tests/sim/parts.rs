@@ -1,4 +1,4 @@
-//! Parts of batches that take effect at one moment: the same as ever for whoever is alone.
+//! Parts of batches that take effect at one moment: a lone client sees no difference.
 
 use crate::help::{client, word};
 use fabric::{Batch, Env, Fabric, FabricError, SlotGeometry};
@@ -12,7 +12,7 @@ const WORDS: u64 = 64;
 const ROW_WORDS: u32 = 8;
 const KEY: u64 = 77;
 
-/// Two memory servers in a world with hardware and nothing else.
+/// Two memory servers in a world where only hardware takes time.
 fn config(seed: u64, carrier: Carrier, parts_at_once: bool) -> SimConfig {
     let config = SimConfig {
         server_words: vec![4096; 2],
@@ -36,7 +36,7 @@ fn geometry() -> SlotGeometry {
     SlotGeometry { slots: 4, key_words: 1, key_at, tag: 9, slot_words, rows: true }
 }
 
-/// A batch of a dozen verbs by chance, one after another, to words of two servers.
+/// A batch of a dozen random verbs, one after another, to words of two servers.
 fn drawn(env: &Endpoint) -> Batch {
     let mut batch = Batch::new();
     let up_to = |most: u64| env.random() % (most + 1);
@@ -80,7 +80,7 @@ fn drawn(env: &Endpoint) -> Batch {
     batch
 }
 
-/// All that batches by chance find and leave, one after another.
+/// All results and effects of random batches, one after another.
 fn played(config: SimConfig, is_loaded: bool) -> (Vec<Vec<u64>>, Vec<u64>) {
     let world = World::new(config);
     let env = client(&world, 0);
@@ -210,7 +210,7 @@ fn a_key_that_is_missing_costs_a_card_a_second_fetch() {
 }
 
 #[test]
-fn what_was_never_written_as_a_row_is_torn() {
+fn memory_that_is_not_a_row_reads_as_torn() {
     let world = World::new(config(1, Carrier::Card, true));
     let env = client(&world, 0);
     world.poke(word(0, 5), 1);
@@ -221,7 +221,7 @@ fn what_was_never_written_as_a_row_is_torn() {
 }
 
 #[test]
-fn what_lies_outside_is_refused_and_the_dead_are_not_reached() {
+fn verbs_outside_and_to_dead_servers_are_refused() {
     let world = World::new(config(1, Carrier::Card, true));
     let env = client(&world, 0);
     let outside = |world: &World| {
@@ -241,7 +241,7 @@ fn what_lies_outside_is_refused_and_the_dead_are_not_reached() {
 
 #[test]
 #[should_panic(expected = "break no promises")]
-fn what_is_at_once_is_not_weak() {
+fn parts_at_once_exclude_weak_memory() {
     let broken = BrokenPromises { untorn_rows: true, ..BrokenPromises::default() };
     World::new(SimConfig { broken, ..config(1, Carrier::Card, true) });
 }

@@ -1,5 +1,6 @@
-//! Promises of the contract that a switch breaks: each holds for every seed, and broken it shows. Those on
-//! the order of verbs are in `order`, on rows in `rows`, on buckets in `buckets`.
+//! Promises of the contract that a switch breaks: each holds for every seed, and fails for some
+//! seed if broken. The tests for the order of verbs are in `order`, for rows in `rows`, for buckets
+//! in `buckets`.
 
 use crate::help::{client, hostile, unless, word};
 use fabric::{Batch, CallError, Env, Fabric, Reply, Service, ServiceId};
@@ -10,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 const SEEDS: u64 = 400;
 
-/// The promise holds for all seeds, and for some seed no more when it is broken.
+/// The promise holds for all seeds and, if it is broken, fails for some seed.
 fn shows(promise: fn(SimConfig) -> bool, broken: BrokenPromises) {
     for seed in 0..SEEDS {
         assert!(promise(hostile(seed, "kept")), "seed {seed}");
@@ -31,7 +32,7 @@ async fn write_word(env: &Endpoint, index: u64, value: u64) {
     env.execute(batch).await.expect("the server is alive");
 }
 
-/// Nobody sees half of a word.
+/// No reader sees half of a word.
 fn words_are_whole(config: SimConfig) -> bool {
     let world = World::new(config);
     let (writer, reader) = (client(&world, 0), client(&world, 1));
@@ -51,7 +52,7 @@ fn a_word_is_whole() {
     shows(words_are_whole, BrokenPromises { whole_words: true, ..Default::default() });
 }
 
-/// Another one sees a write that its writer knows to be complete.
+/// Another client sees a write that its writer knows to be complete.
 fn complete_is_visible(config: SimConfig) -> bool {
     let world = World::new(config);
     let (writer, reader) = (client(&world, 0), client(&world, 1));
@@ -94,7 +95,7 @@ fn atomics_exclude_each_other() {
     shows(additions_add_up, BrokenPromises { atomics_exclude: true, ..Default::default() });
 }
 
-/// The owner of a lock gives it back by a plain write while others try to get it.
+/// The owner of a lock releases it by a plain write while others try to take it.
 fn a_plain_write_unlocks(mut config: SimConfig) -> bool {
     config.atomic_window_ns = 500;
     let world = World::new(config);
@@ -118,7 +119,7 @@ fn a_failed_swap_writes_nothing() {
     shows(a_plain_write_unlocks, broken);
 }
 
-/// Adds to a word beside somebody who writes to it plainly; tells whether the write was lost.
+/// Adds to a word beside a client that writes to it plainly; returns whether the write was lost.
 fn addition_loses_a_write(carrier: Carrier, seed: u64, broken: BrokenPromises) -> bool {
     let config =
         SimConfig { carrier, broken, atomic_window_ns: 500, ..hostile(seed, "mixed access") };
@@ -168,7 +169,7 @@ fn a_processor_that_stores_into_an_atomic_loses_its_word() {
     assert_eq!(world.peek(word(0, 0)), 0);
 }
 
-/// Counts how often it was asked.
+/// Counts its calls.
 #[derive(Default)]
 struct Counter(AtomicU64);
 
@@ -198,7 +199,7 @@ fn a_repeated_call_is_answered_once() {
     shows(calls_are_answered_once, BrokenPromises { answered_once: true, ..Default::default() });
 }
 
-/// Who drops a future finds the words as they were posted.
+/// A client that drops a future finds the words as they were posted.
 fn dropped_buffers_are_kept(config: SimConfig) -> bool {
     let world = World::new(config);
     let env = client(&world, 0);
@@ -219,7 +220,7 @@ fn verbs_own_their_buffers_until_they_complete() {
     shows(dropped_buffers_are_kept, broken);
 }
 
-/// A batch that has completed has read what it wrote, though completions come twice.
+/// A batch that has completed has read its own write, though completions come twice.
 fn batches_complete_once(config: SimConfig) -> bool {
     let config = config.with_fault(FaultKind::DuplicateCompletion, FaultRate::new(1, 1));
     let world = World::new(SimConfig { in_posting_order: true, ..config });

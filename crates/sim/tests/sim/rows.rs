@@ -1,4 +1,4 @@
-//! Rows arrive untorn or marked as torn, while somebody writes them.
+//! Rows arrive untorn or marked as torn while a client writes them.
 
 use crate::help::word;
 use fabric::{Batch, Env, Fabric};
@@ -10,7 +10,7 @@ const SEEDS: u64 = 3000;
 const WORDS: u32 = 9;
 const WRITES: u64 = 6;
 
-/// Header, image, and room for a checksum; every word of the image tells its version.
+/// Header, image, and room for a checksum; every word of the image contains its version.
 fn image(version: u64) -> [u64; WORDS as usize] {
     let mut words = [version; WORDS as usize];
     words[WORDS as usize - 1] = 0;
@@ -33,8 +33,8 @@ async fn write_all(env: Endpoint, cover: Cover) {
     }
 }
 
-/// Reads the row until its last version is there. Returns how many images were seen, and how many of
-/// them were torn although not marked.
+/// Reads the row until its last version is there. Returns how many images were seen, and how many
+/// of them were torn although not marked.
 async fn read_all(env: Endpoint, cover: Cover) -> (u64, u64) {
     let (mut seen, mut torn, mut last) = (0, 0, 0);
     let mut batch = Batch::new();
@@ -78,8 +78,8 @@ async fn install_all(env: Endpoint) {
     }
 }
 
-/// Looks at header, image and link one after another until the last version is there. Returns how many
-/// images were seen in the middle of an installation.
+/// Looks at header, image and link one after another until the last version is there. Returns how
+/// many images were seen in the middle of an installation.
 async fn watch_all(env: Endpoint) -> u64 {
     let (mut under_way, mut last) = (0, 0);
     let mut batch = Batch::new();

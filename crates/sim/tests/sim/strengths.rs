@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 const SEEDS: u64 = 1500;
 const NOTHING: Interval = Interval::new(0, 0);
 
-/// What a reader sees of three words that somebody writes meanwhile, over many seeds.
+/// The values of three words that a reader sees while a client writes them, over many seeds.
 fn patterns(tearing: Tearing) -> BTreeSet<Vec<u64>> {
     let pattern = |seed| {
         let world = World::new(SimConfig { tearing, ..hostile(seed, "tearing") });

@@ -1,9 +1,9 @@
-//! A process of a play, which ends with its owner.
+//! A child process of a test, which ends with its owner.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child as Process, ChildStdin, ChildStdout, Command, Stdio};
 
-/// This program, started again.
+/// A child process that runs this program.
 pub struct Child {
     process: Process,
     input: ChildStdin,
@@ -13,7 +13,7 @@ pub struct Child {
 impl Child {
     /// Starts it with these arguments.
     pub fn start(arguments: &[String]) -> Result<Self, String> {
-        let failed = |error| format!("this program does not start again: {error}");
+        let failed = |error| format!("cannot start this program as a child process: {error}");
         let mut command = Command::new(std::env::current_exe().map_err(failed)?);
         let command = command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut process = command.spawn().map_err(failed)?;
@@ -22,15 +22,15 @@ impl Child {
         Ok(Self { process, input, output })
     }
 
-    /// Reads what it says until a line begins with `word`; the rest of that line. A line that begins with
-    /// `error` is one.
+    /// Reads its output until a line begins with `word`, and returns the rest of that line. A line
+    /// that begins with `error` becomes an error.
     pub fn wait_for(&mut self, word: &str) -> Result<String, String> {
         let mut line = String::new();
         loop {
             line.clear();
             let bytes = self.output.read_line(&mut line).map_err(|error| error.to_string())?;
             if bytes == 0 {
-                return Err(format!("a process ended before it said `{word}`"));
+                return Err(format!("a process ended before it printed `{word}`"));
             }
             if let Some(rest) = line.strip_prefix(word) {
                 return Ok(rest.trim().to_owned());
@@ -41,15 +41,18 @@ impl Child {
         }
     }
 
-    /// Says a line to it.
+    /// Writes a line to its standard input.
     pub fn say(&mut self, line: &str) -> Result<(), String> {
-        writeln!(self.input, "{line}").map_err(|error| format!("a process does not hear: {error}"))
+        writeln!(self.input, "{line}")
+            .map_err(|error| format!("cannot write to a process: {error}"))
     }
 
-    /// Ends it without a warning.
+    /// Kills it without a warning.
     pub fn kill(&mut self) -> Result<(), String> {
-        self.process.kill().map_err(|error| format!("a process cannot be killed: {error}"))?;
-        self.process.wait().map_err(|error| format!("a process does not end: {error}"))?;
+        self.process.kill().map_err(|error| format!("cannot kill a process: {error}"))?;
+        self.process
+            .wait()
+            .map_err(|error| format!("cannot wait for the end of a process: {error}"))?;
         Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! What no caller ever sends.
+//! Input over shared memory that no correct caller sends.
 
 use crate::fabrics::place::Place;
 use fabric::Welcome;
@@ -14,41 +14,43 @@ use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-/// Within this a server answers, or hangs up.
+/// The time within which a server must answer or hang up.
 const BOUND: Duration = Duration::from_secs(5);
-/// Callers that write garbage.
+/// Number of callers that write garbage.
 const ROUNDS: u64 = 10;
 /// Bytes of garbage: more than the first slots of a segment.
 const GARBAGE_BYTES: usize = 16 * 4096;
 
-/// Nonsense instead of a hello, silence, and callers that write garbage where calls stand.
+/// Sends nonsense instead of a hello, keeps a connection silent, and writes garbage into the place
+/// of calls.
 pub fn over_shared_memory(place: &Place) -> Result<(), String> {
     let failed = |errno: Errno| format!("a socket: {errno}");
     for length in [1, 127, 129, 5000] {
-        let stranger = knock(place).map_err(failed)?;
+        let stranger = open_connection(place).map_err(failed)?;
         send(&stranger, &vec![0x20; length], SendFlags::NOSIGNAL).map_err(failed)?;
         let (bytes, _) = answer(&stranger).map_err(failed)?;
         let bytes: [u8; ANSWER_BYTES] =
-            bytes.try_into().map_err(|_| "no answer has this length")?;
+            bytes.try_into().map_err(|_| "the answer has a wrong length")?;
         if Welcome::decode(&bytes).is_ok() {
-            return Err(format!("{length} bytes of nonsense were welcome"));
+            return Err(format!("the server accepted {length} bytes of nonsense as a hello"));
         }
     }
-    let _silent = knock(place).map_err(failed)?;
+    let _silent = open_connection(place).map_err(failed)?;
     for round in 0..ROUNDS {
-        let broken = knock(place).map_err(failed)?;
+        let broken = open_connection(place).map_err(failed)?;
         let hello = place.hello(NodeId(0), 100 + round);
         send(&broken, &hello.encode(), SendFlags::NOSIGNAL).map_err(failed)?;
         let (_, descriptors) = answer(&broken).map_err(failed)?;
         let [_region, segment, bell]: [OwnedFd; 3] =
-            descriptors.try_into().map_err(|_| "who is welcome is given three descriptors")?;
-        // Behind the flags first, so that there is something to see when they are set.
+            descriptors.try_into().map_err(|_| "an accepted caller must get three descriptors")?;
+        // Write behind the flags first, so that the server finds the garbage when the flags are
+        // set.
         pwrite(&segment, &garbage(round, GARBAGE_BYTES), 4096).map_err(failed)?;
         pwrite(&segment, &[0xff; 8], 0).map_err(failed)?;
         write(&bell, &[1; 8]).map_err(failed)?;
         let (_, bytes) = recv(&broken, &mut [0; 1], RecvFlags::empty()).map_err(failed)?;
         if bytes > 0 {
-            return Err("a server has something to say to a broken caller".to_owned());
+            return Err("a server answered a caller that wrote garbage".to_owned());
         }
     }
     Ok(())
@@ -58,7 +60,7 @@ pub fn over_shared_memory(place: &Place) -> Result<(), String> {
 pub fn garbage(seed: u64, count: usize) -> Vec<u8> {
     let mut state = seed ^ 0x9e37_79b9_7f4a_7c15;
     let mut next = || {
-        // Xorshift: enough disorder for what is meant to make no sense.
+        // Xorshift: random enough for garbage.
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;
@@ -67,8 +69,8 @@ pub fn garbage(seed: u64, count: usize) -> Vec<u8> {
     (0..count).map(|_| next()).collect()
 }
 
-/// A connection to server 0 on which nothing has been said.
-fn knock(place: &Place) -> Result<OwnedFd, Errno> {
+/// Opens a connection to server 0 and sends nothing.
+fn open_connection(place: &Place) -> Result<OwnedFd, Errno> {
     let kind = SocketType::SEQPACKET;
     let socket = socket_with(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None)?;
     sockopt::set_socket_timeout(&socket, sockopt::Timeout::Recv, Some(BOUND))?;
@@ -77,7 +79,7 @@ fn knock(place: &Place) -> Result<OwnedFd, Errno> {
     Ok(socket)
 }
 
-/// The answer, and what comes with it.
+/// The answer, with the descriptors that are attached to it.
 fn answer(socket: &OwnedFd) -> Result<(Vec<u8>, Vec<OwnedFd>), Errno> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
     let mut control = RecvAncillaryBuffer::new(&mut space);

@@ -35,11 +35,11 @@ impl Stage for Local {
     fn refuses(&self, disturbance: Disturbance) -> Option<&'static str> {
         match disturbance {
             Disturbance::KillServer | Disturbance::RestartServer => {
-                Some("its memory servers are this process")
+                Some("its memory servers run in this process")
             }
-            Disturbance::KillParty => Some("its parties are threads, which are not killed"),
-            Disturbance::RepeatCall => Some("calls are calls of functions"),
-            _ => Some("nobody connects: parties are threads of the servers' process"),
+            Disturbance::KillParty => Some("its parties are threads, which cannot be killed alone"),
+            Disturbance::RepeatCall => Some("calls are function calls"),
+            _ => Some("there are no connections: parties are threads of the servers' process"),
         }
     }
 

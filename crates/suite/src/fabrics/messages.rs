@@ -1,4 +1,4 @@
-//! Messages over TCP that no caller sends, written by hand.
+//! Messages over TCP that no correct caller sends, written by hand.
 
 use crate::fabrics::garbage::garbage;
 use crate::fabrics::place::Place;
@@ -11,25 +11,25 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-/// Within this a server answers, or hangs up.
+/// The time within which a server must answer or hang up.
 const BOUND: Duration = Duration::from_secs(5);
 /// The low half of a frame's first word: the magic number, and the kind.
 const BATCH: u64 = 0x0001_6e61;
 const CALL: u64 = 0x0002_6e61;
-/// A head that is of no kind.
+/// A header of an unknown kind.
 const NOTHING: u64 = 0x0077_6e61;
-/// Frames whose verbs are garbage.
+/// Number of frames whose verbs are garbage.
 const ROUNDS: u64 = 20;
 
-/// Garbage instead of a hello; and behind it, with lengths that are too long, too short and never come, of kinds
-/// that there are not, with verbs and calls that make no sense.
+/// Sends garbage instead of a hello. After a hello, sends frames whose length is too long, too
+/// short or never reached, frames of unknown kinds, and frames with garbage as verbs and calls.
 pub fn send_garbage(place: &Place) -> Result<(), String> {
     for seed in 0..4 {
-        let mut stranger = knock(place)?;
+        let mut stranger = open_connection(place)?;
         send(&mut stranger, &garbage(seed, 300));
         hangs_up(stranger, "garbage instead of a hello")?;
     }
-    let _silent = knock(place)?;
+    let _silent = open_connection(place)?;
     let words = |count: usize| (count as u64) << 32;
     let heads = [
         (BATCH | words(FRAME_WORDS_MAX + 1), "a frame that is too long"),
@@ -40,36 +40,38 @@ pub fn send_garbage(place: &Place) -> Result<(), String> {
         (NOTHING | words(8), "a frame of no kind"),
     ];
     for (number, (head, what)) in heads.into_iter().enumerate() {
-        let mut guest = enter(place, 100 + number as u64)?;
+        let mut guest = open_with_hello(place, 100 + number as u64)?;
         send_words(&mut guest, &frame(place, head, &[0; 4]));
         hangs_up(guest, what)?;
     }
     for round in 0..ROUNDS {
-        let mut guest = enter(place, 200 + round)?;
+        let mut guest = open_with_hello(place, 200 + round)?;
         let body: Vec<u64> = garbage(round, 4096)
             .chunks_exact(8)
             .map(|word| u64::from_le_bytes(word.try_into().expect("eight bytes")))
-            // Addresses of no region, so that garbage that makes sense by accident does no harm.
+            // Addresses outside of every region, so that garbage that happens to be a valid verb
+            // does no harm.
             .map(|word| word | 0xff00_0000_0000_0000)
             .collect();
         let kind = if round % 2 == 0 { BATCH } else { CALL };
         send_words(&mut guest, &frame(place, kind | words(4 + body.len()), &body));
         reacts(guest)?;
     }
-    // Half a frame, and then nothing, on a connection that stays.
-    let mut half = enter(place, 300)?;
+    // Half a frame, and then silence, on a connection that stays open.
+    let mut half = open_with_hello(place, 300)?;
     send_words(&mut half, &frame(place, BATCH | words(1000), &[0; 10]));
     Ok(())
 }
 
-/// Sends the same call twice on one connection and a third time on another: each must be answered, and alike.
+/// Sends the same call twice on one connection and a third time on another: each must get the same
+/// answer.
 pub fn repeat_call(place: &Place) -> Result<(), String> {
     let request = u64::from_le_bytes([1, 2, 3, 4, 0, 0, 0, 0]);
     let body = [4711, 1, u64::from(ECHO.0) | 4 << 32, request];
     let frame = frame(place, CALL | 8 << 32, &body);
     let mut answers = Vec::new();
     for (endpoint, times) in [(400, 2), (401, 1)] {
-        let mut guest = enter(place, endpoint)?;
+        let mut guest = open_with_hello(place, endpoint)?;
         for sequence in 1..=times {
             let mut frame = frame.clone();
             frame[3] = sequence;
@@ -84,7 +86,7 @@ pub fn repeat_call(place: &Place) -> Result<(), String> {
     }
 }
 
-/// The words of an answer behind its sequence number.
+/// The words of an answer after its sequence number.
 fn answer(stream: &mut TcpStream) -> Result<Vec<u64>, String> {
     let mut word = || {
         let mut bytes = [0; 8];
@@ -106,22 +108,22 @@ fn send_words(stream: &mut TcpStream, words: &[u64]) {
     send(stream, &bytes);
 }
 
-/// A server that has hung up already is what is waited for.
+/// Sends `bytes`. An error means that the server has hung up already, which the tests wait for.
 fn send(stream: &mut TcpStream, bytes: &[u8]) {
     let _ = stream.write_all(bytes);
 }
 
-/// A connection to server 0 on which nothing has been said.
-fn knock(place: &Place) -> Result<TcpStream, String> {
-    let failed = |error: std::io::Error| format!("server 0 cannot be reached: {error}");
+/// Opens a connection to server 0 and sends nothing.
+fn open_connection(place: &Place) -> Result<TcpStream, String> {
+    let failed = |error: std::io::Error| format!("cannot connect to server 0: {error}");
     let stream = TcpStream::connect(&place.addresses[0]).map_err(failed)?;
     stream.set_read_timeout(Some(BOUND)).map_err(failed)?;
     Ok(stream)
 }
 
-/// A connection to server 0 behind the handshake.
-fn enter(place: &Place, endpoint: u64) -> Result<TcpStream, String> {
-    let mut stream = knock(place)?;
+/// Opens a connection to server 0 and completes the handshake.
+fn open_with_hello(place: &Place, endpoint: u64) -> Result<TcpStream, String> {
+    let mut stream = open_connection(place)?;
     send(&mut stream, &place.hello(NodeId(0), endpoint).encode());
     let mut answer = [0; ANSWER_BYTES];
     stream.read_exact(&mut answer).map_err(|error| format!("no welcome: {error}"))?;
@@ -129,16 +131,16 @@ fn enter(place: &Place, endpoint: u64) -> Result<TcpStream, String> {
     Ok(stream)
 }
 
-/// Waits until the server says anything, or closes the connection.
+/// Waits until the server sends anything, or closes the connection.
 fn reacts(mut stream: TcpStream) -> Result<(), String> {
     match stream.read(&mut [0; 8]) {
         Ok(_) => Ok(()),
         Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => Ok(()),
-        Err(error) => Err(format!("a frame of garbage is not answered: {error}")),
+        Err(error) => Err(format!("the server does not react to a frame of garbage: {error}")),
     }
 }
 
-/// Reads until the server closes the connection, whatever it says before.
+/// Reads until the server closes the connection, and ignores the data.
 fn hangs_up(mut stream: TcpStream, what: &str) -> Result<(), String> {
     match std::io::copy(&mut stream, &mut std::io::sink()) {
         Ok(_) => Ok(()),

@@ -1,4 +1,4 @@
-//! A party's process.
+//! The process of a party.
 
 use crate::fabrics::place::Place;
 use crate::fabrics::processes::{OVERTIME_NS, PATIENCE_NS, Processes};
@@ -6,7 +6,7 @@ use crate::party::Party;
 use crate::tests;
 use std::io::BufRead;
 
-/// Takes part in the test of this name, and tells the director by `say` what came of it.
+/// Takes part in the test of this name, and reports the outcome to the director by `say`.
 pub fn perform<P: Processes>(
     test: &str,
     number: u32,
@@ -18,7 +18,7 @@ pub fn perform<P: Processes>(
     let started = || {
         say("started");
         let mut line = String::new();
-        // Whoever starts parties lets them go, or has ended.
+        // The director sends a line to start the party; without one it has ended.
         if !matches!(std::io::stdin().lock().read_line(&mut line), Ok(1..)) {
             std::process::exit(1);
         }
@@ -38,7 +38,7 @@ pub fn perform<P: Processes>(
     Ok(())
 }
 
-/// Ends this process when the director's end of the standard input is closed.
+/// Ends this process when the director closes the standard input.
 fn end_with_director() {
     let wait = || {
         let _ = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());

@@ -1,4 +1,4 @@
-//! Where the processes of a play meet, and what they know of each other.
+//! Where the processes of a test meet, and the identities that they present to each other.
 
 use crate::party::REGION_BYTES;
 use crate::test::Wrong;
@@ -12,25 +12,25 @@ const CLUSTER: u64 = 0x5017e;
 const EPOCH: u64 = 1;
 const PROGRAM: &str = "0.1.0 of the suite";
 
-/// The server that may be started again.
+/// The server that a test may restart.
 pub const RESTARTED: NodeId = NodeId(1);
 
-/// What a process must know to get at the memory servers.
+/// The data by which a process connects to the memory servers.
 #[derive(Clone, Debug)]
 pub struct Place {
-    /// A folder of the play's own.
+    /// The folder of this test.
     pub folder: Arc<Folder>,
-    /// Where the servers are, in the form of their fabric.
+    /// The addresses of the servers, in the form of their fabric.
     pub addresses: Vec<String>,
     /// The caller's identity.
     pub caller: u64,
-    /// What is wrong with what the caller says.
+    /// The wrong part of the caller's identity, if any.
     pub wrong: Option<Wrong>,
-    /// How often server 1 has been started again, as far as the caller knows.
+    /// How often server 1 has been restarted, as far as the caller knows.
     pub life: u64,
 }
 
-/// A folder that goes with the last who uses it, if it was made for them.
+/// A folder; the last owner deletes it, if it was made for this test.
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
@@ -38,7 +38,6 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -47,14 +46,14 @@ impl Folder {
 impl Drop for Folder {
     fn drop(&mut self) {
         if self.is_own {
-            // What cannot be removed is in nobody's way.
+            // If the folder cannot be removed, it does no harm.
             let _ = std::fs::remove_dir_all(&self.path);
         }
     }
 }
 
 impl Place {
-    /// One in a new folder, without addresses.
+    /// A place in a new folder, without addresses.
     pub fn new() -> std::io::Result<Self> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let name = format!("namdb-suite-{}-{}", std::process::id(), COUNT.fetch_add(1, Relaxed));
@@ -65,19 +64,19 @@ impl Place {
         Ok(Self { folder, addresses: Vec::new(), caller, wrong: None, life: 0 })
     }
 
-    /// That of a director, in another process.
+    /// The place of a director in another process.
     pub fn of(folder: &Path, addresses: &[String]) -> Self {
         let folder = Arc::new(Folder { path: folder.to_owned(), is_own: false });
         let caller = u64::from(std::process::id());
         Self { folder, addresses: addresses.to_vec(), caller, wrong: None, life: 0 }
     }
 
-    /// As it is known to somebody with whom something is wrong.
+    /// The same place, with one part of the caller's identity wrong.
     pub fn with(&self, wrong: Wrong) -> Self {
         Self { wrong: Some(wrong), ..self.clone() }
     }
 
-    /// Whom a memory server serves that has been started so often before.
+    /// The callers that a memory server admits after `life` restarts.
     pub fn admission(node: NodeId, life: u64) -> Admission {
         Admission {
             node,
@@ -91,7 +90,7 @@ impl Place {
         }
     }
 
-    /// What this caller says to a server.
+    /// The hello that this caller sends to a server.
     pub fn hello(&self, node: NodeId, endpoint: u64) -> Hello {
         let life = if node == RESTARTED { self.life } else { 0 };
         let Admission { cluster, server, key, program, .. } = Self::admission(node, life);
@@ -108,7 +107,7 @@ impl Place {
         hello
     }
 
-    /// This caller, for a fabric that has addresses.
+    /// The caller's identity, for fabrics with addresses.
     pub fn caller(&self) -> Result<Caller, String> {
         let Hello { cluster, epoch, caller: identity, endpoint, program, .. } =
             self.hello(NodeId(0), 0);
@@ -116,7 +115,7 @@ impl Place {
         Ok(Caller { servers, cluster, epoch, identity, endpoint, program })
     }
 
-    /// The servers that callers connect to.
+    /// The servers that the caller connects to.
     fn servers(&self) -> Result<Vec<ServerAddress>, String> {
         let server = |(number, address): (u16, &String)| {
             let Hello { node, server: identity, key, .. } = self.hello(NodeId(number), 0);
@@ -126,7 +125,8 @@ impl Place {
         (0..).zip(&self.addresses).map(server).collect()
     }
 
-    /// Arguments of a memory server's process, which listens where the one before it did if there was one.
+    /// Arguments of a memory server's process; it listens at its predecessor's address, if there
+    /// was one.
     pub fn server(&self, fabric: &str, node: u16) -> Vec<String> {
         let folder = self.folder.path.display().to_string();
         let own = ["server".to_owned(), fabric.to_owned(), node.to_string(), self.life.to_string()];

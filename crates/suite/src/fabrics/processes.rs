@@ -1,4 +1,4 @@
-//! Fabrics whose memory servers and parties are processes: this program, started again.
+//! Fabrics whose memory servers and parties are processes of this program.
 //!
 //! ```text
 //! director (this process)        memory servers 0 and 1         parties
@@ -8,10 +8,10 @@
 //!                         <----------------------------------     "started"
 //!   lets them go          ---------------------------------->     play
 //!   disturbs              ---->  or  ------------------------>
-//!                         <----------------------------------     "report WORDS" or "error SENTENCE"
+//!                         <----------------------------------     "report WORDS" or "error ..."
 //! ```
 //!
-//! All end when the director does: they read their standard input until it is closed.
+//! All of them end with the director: they read their standard input until it is closed.
 
 use crate::fabrics::child::Child;
 use crate::fabrics::place::{Place, RESTARTED};
@@ -31,37 +31,36 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Memory servers of each play.
+/// Memory servers of each test.
 pub const SERVERS: u16 = 2;
-/// Longest that a party waits for the others.
+/// The longest time that a party waits for the others.
 pub const PATIENCE_NS: u64 = 60_000_000_000;
-/// How long writers go on for those who have seen too little.
+/// How long writers continue for readers that have seen too little.
 pub const OVERTIME_NS: u64 = 2_000_000_000;
 
 /// A fabric between processes.
 pub trait Processes {
-    /// The parties' endpoints.
     type Env: Env;
-    /// Its name.
     const NAME: &'static str;
-    /// Who carries out its verbs.
+    /// The processor that executes its verbs.
     const CARRIER: Carrier;
     /// How a server shares its region with other processes.
     const SHARING: Sharing;
-    /// Rounds of each play: so many that parties meet which do not start at one moment.
+    /// Rounds of each run: enough for parties that do not start at the same moment to overlap.
     const ROUNDS: u64;
-    /// From the start of the parties to a disturbance.
+    /// Time from the start of the parties to a disturbance.
     const UNDISTURBED: Duration = Duration::from_millis(30);
 
-    /// Why a play cannot be disturbed in this way, if it cannot.
+    /// The reason why this fabric cannot apply the disturbance, if it cannot.
     fn refuses(disturbance: Disturbance) -> Option<&'static str>;
 
-    /// What is known to be wrong with what carries out its verbs.
+    /// A known defect of the device that executes its verbs.
     fn flaw() -> Option<String> {
         None
     }
 
-    /// In a memory server's process: where it is reached, as a port and as text; at `address` if one is given.
+    /// In a memory server's process: listens at `address`, or at a new address; returns the port
+    /// and its address as text.
     fn listen(
         world: &Arc<LocalWorld>,
         admission: Arc<Admission>,
@@ -69,14 +68,14 @@ pub trait Processes {
         address: Option<&str>,
     ) -> Result<(Box<dyn Port>, String), String>;
 
-    /// In a party's process: opens an endpoint, says so, and plays.
+    /// In a party's process: opens an endpoint, reports that, and runs the test.
     fn take_part(
         place: &Place,
         started: impl FnOnce(),
         play: impl FnOnce(Self::Env) -> Play,
     ) -> Report;
 
-    /// Sends what no caller of this fabric ever sends to server 0.
+    /// Sends input to server 0 that no correct caller sends.
     fn send_garbage(place: &Place) -> Result<(), String>;
 
     /// Sends the same call to server 0 more than once.
@@ -87,7 +86,6 @@ pub trait Processes {
 pub struct Director<P>(PhantomData<P>);
 
 impl<P: Processes> Director<P> {
-    /// That of `P`.
     pub fn new() -> Self {
         Self(PhantomData)
     }
@@ -123,7 +121,8 @@ impl<P: Processes> Stage for Director<P> {
     }
 
     fn play(&self, test: &Test<P::Env>, run: u64) -> Result<Vec<Vec<u64>>, String> {
-        let mut place = Place::new().map_err(|error| format!("a folder to meet in: {error}"))?;
+        let mut place = Place::new()
+            .map_err(|error| format!("cannot create a folder for the test: {error}"))?;
         let mut servers = Vec::new();
         for node in 0..SERVERS {
             servers.push(Child::start(&place.server(P::NAME, node))?);
@@ -155,7 +154,7 @@ impl<P: Processes> Stage for Director<P> {
 
 fn report(words: &str) -> Report {
     let words = words.split_ascii_whitespace().map(str::parse);
-    words.collect::<Result<_, _>>().map_err(|error| format!("a report that is none: {error}"))
+    words.collect::<Result<_, _>>().map_err(|error| format!("cannot parse a report: {error}"))
 }
 
 fn disturb<P: Processes>(
@@ -171,37 +170,38 @@ fn disturb<P: Processes>(
         Disturbance::RepeatCall => P::repeat_call(place),
         Disturbance::RaiseEpoch => servers.iter_mut().try_for_each(|server| server.say("epoch 2")),
         Disturbance::RestartServer => restart::<P>(place, &mut servers[usize::from(RESTARTED.0)]),
-        Disturbance::Knock(wrong) => knock::<P>(&place.with(wrong), wrong, place),
+        Disturbance::Knock(wrong) => try_to_open::<P>(&place.with(wrong), wrong, place),
     }
 }
 
-/// Kills server 1 and starts it again; who knows the first is refused, who knows the second is not.
+/// Kills server 1 and restarts it; a caller that knows the first is refused, one that knows the
+/// second is not.
 fn restart<P: Processes>(place: &Place, server: &mut Child) -> Result<(), String> {
     server.kill()?;
     let mut successor = Place { life: place.life + 1, ..place.clone() };
     *server = Child::start(&successor.server(P::NAME, RESTARTED.0))?;
     let address = server.wait_for("ready")?;
     successor.addresses[usize::from(RESTARTED.0)] = address;
-    knock::<P>(place, Wrong::Key, &successor)
+    try_to_open::<P>(place, Wrong::Key, &successor)
 }
 
-/// A stranger with whom something is wrong tries to get in, and then somebody who belongs here.
-fn knock<P: Processes>(stranger: &Place, wrong: Wrong, friend: &Place) -> Result<(), String> {
+/// A stranger with one wrong property tries to open an endpoint, and then a legitimate caller.
+fn try_to_open<P: Processes>(stranger: &Place, wrong: Wrong, friend: &Place) -> Result<(), String> {
     let open = |place: &Place| {
         P::take_part(place, || (), |_| Box::pin(async { Ok(Vec::new()) })).map(drop)
     };
     match open(stranger) {
-        Ok(()) => return Err(format!("{wrong:?}: a stranger was let in")),
+        Ok(()) => return Err(format!("{wrong:?}: the server admitted a stranger")),
         Err(sentence) if !sentence.contains(wrong.sentence()) => {
-            return Err(format!("{wrong:?}: a stranger was told: {sentence}"));
+            return Err(format!("{wrong:?}: the refusal has another reason: {sentence}"));
         }
         Err(_) => {}
     }
-    open(friend).map_err(|sentence| format!("who belongs here was refused: {sentence}"))
+    open(friend).map_err(|sentence| format!("the server refused a legitimate caller: {sentence}"))
 }
 
-/// A memory server's process, until its director ends; it talks to that by `say`. It has been started `life` times
-/// before, and listens at `address` if one is given.
+/// Runs a memory server's process until its director ends, and reports to the director by `say`.
+/// The server was restarted `life` times before, and listens at `address` if one is given.
 pub fn serve<P: Processes>(
     (node, life): (NodeId, u64),
     folder: &Path,
@@ -221,7 +221,7 @@ pub fn serve<P: Processes>(
     let (port, address) = P::listen(&world, admission.clone(), folder, address)?;
     say(&format!("ready {address}"));
     std::thread::scope(|scope| {
-        scope.spawn(|| obey(&admission));
+        scope.spawn(|| execute_commands(&admission));
         let mut ports = [port];
         let (stop, counters) = (AtomicBool::new(false), ServeCounters::default());
         port::serve(&mut ports, &stop, Patience::default(), &counters);
@@ -229,8 +229,8 @@ pub fn serve<P: Processes>(
     Ok(())
 }
 
-/// Does what the director says, and ends this process with it.
-fn obey(admission: &Admission) {
+/// Executes the director's commands, and ends this process when the director ends.
+fn execute_commands(admission: &Admission) {
     for line in std::io::stdin().lock().lines().map_while(Result::ok) {
         if let Some(epoch) = line.strip_prefix("epoch ").and_then(|epoch| epoch.parse().ok()) {
             admission.epoch.store(epoch, Ordering::Release);

@@ -23,8 +23,12 @@ impl Processes for Shm {
 
     fn refuses(disturbance: Disturbance) -> Option<&'static str> {
         match disturbance {
-            Disturbance::RaiseEpoch => Some("verbs ask nobody: the fence is the process's death"),
-            Disturbance::RepeatCall => Some("a request is handed over, and cannot come twice"),
+            Disturbance::RaiseEpoch => {
+                Some("no server checks verbs: fencing a process means killing it")
+            }
+            Disturbance::RepeatCall => {
+                Some("a request is handed over in memory, and cannot arrive twice")
+            }
             _ => None,
         }
     }
@@ -56,6 +60,6 @@ impl Processes for Shm {
     }
 
     fn repeat_call(_place: &Place) -> Result<(), String> {
-        Err("a request is handed over, and cannot come twice".to_owned())
+        Err("a request is handed over in memory, and cannot arrive twice".to_owned())
     }
 }

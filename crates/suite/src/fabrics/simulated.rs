@@ -1,5 +1,5 @@
-//! The fabrics `sim`, `sim-coherent` and `sim-serial`: parties are tasks in virtual time, each run a world as hostile as the
-//! contract allows.
+//! The fabrics `sim`, `sim-coherent` and `sim-serial`: parties are tasks in virtual time, and each
+//! run is a world as hostile as the contract allows.
 
 use crate::party::{Party, REGION_BYTES};
 use crate::service::{ECHO, Echo};
@@ -11,25 +11,25 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
-/// Rounds of each world: there are many worlds.
+/// Rounds in each world; few, because there are many worlds.
 const ROUNDS: u64 = 6;
 const PATIENCE_NS: u64 = 50_000_000;
-/// Latest moment of a disturbance.
+/// The latest moment of a disturbance.
 const DISTURBED_NS: u64 = 100_000;
-/// An atomic lasts at least this long.
+/// The shortest duration of an atomic.
 const ATOMIC_WINDOW_NS: u64 = 500;
 
 /// Simulated worlds, in which a promise may be broken.
 pub struct Simulated {
-    /// Who carries out their verbs.
+    /// The processor that executes their verbs.
     pub carrier: Carrier,
     /// Worlds per test.
     pub seeds: u64,
-    /// What their fabric does not keep.
+    /// The broken promises of their fabric.
     pub broken: BrokenPromises,
 }
 
-/// What became of each party; nothing of those that still wait or were killed.
+/// The report of each party; `None` for parties that still wait or were killed.
 type Reports = Rc<RefCell<Vec<Option<Report>>>>;
 
 impl Simulated {
@@ -76,8 +76,10 @@ impl Stage for Simulated {
     fn refuses(&self, disturbance: Disturbance) -> Option<&'static str> {
         match disturbance {
             Disturbance::KillServer | Disturbance::KillParty => None,
-            Disturbance::RepeatCall => Some("calls-answered-once has its calls arrive twice here"),
-            _ => Some("connecting is not simulated: what a restart makes stale is, see crate sim"),
+            Disturbance::RepeatCall => Some("the test calls-answered-once repeats its calls here"),
+            _ => Some(
+                "connecting is not simulated; the tests of the crate sim cover stale keys after a restart",
+            ),
         }
     }
 
@@ -104,7 +106,7 @@ impl Stage for Simulated {
             });
         }
         if let Some(disturbance) = test.disturbance {
-            // Primes apart, the moments of the runs are spread over the whole time.
+            // The run number times a prime spreads the moments over the whole time.
             world.run_for(run * 7919 % DISTURBED_NS);
             match disturbance {
                 Disturbance::KillServer => world.kill_node(NodeId(1)),

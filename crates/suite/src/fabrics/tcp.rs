@@ -1,4 +1,5 @@
-//! The fabric `tcp`: parties are processes whose verbs are messages to the servers' polling threads.
+//! The fabric `tcp`: parties are processes whose verbs are messages to the servers' polling
+//! threads.
 
 use crate::fabrics::messages;
 use crate::fabrics::place::Place;
@@ -46,7 +47,7 @@ impl Processes for Tcp {
         let transport = TcpTransport::connect(TcpConfig::new(place.caller()?))
             .map_err(|error| error.to_string())?;
         let engine = Engine::new(transport, Patience::default());
-        let engine = engine.map_err(|error| format!("an engine: {error}"))?;
+        let engine = engine.map_err(|error| format!("cannot start an engine: {error}"))?;
         started();
         engine.block_on(play(engine.endpoint()))
     }

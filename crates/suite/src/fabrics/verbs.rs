@@ -1,4 +1,4 @@
-//! The fabric `verbs`: parties are processes whose verbs the card of this host carries out.
+//! The fabric `verbs`: parties are processes whose verbs this host's card executes.
 
 use crate::fabrics::place::Place;
 use crate::fabrics::processes::{Processes, SERVERS};
@@ -26,7 +26,7 @@ impl Processes for Verbs {
     const NAME: &'static str = "verbs";
     const CARRIER: Carrier = Carrier::Card;
     const SHARING: Sharing = Sharing::Private;
-    /// Few: emulated devices take a thousand times as long as real ones.
+    /// Few, because emulated devices take a thousand times as long as real ones.
     const ROUNDS: u64 = 60;
     const UNDISTURBED: Duration = Duration::from_secs(1);
 
@@ -68,12 +68,12 @@ impl Processes for Verbs {
         let config = VerbsConfig::new(device, place.caller()?);
         let transport = VerbsTransport::connect(&config).map_err(|error| error.to_string())?;
         let engine = Engine::new(transport, Patience::default());
-        let engine = engine.map_err(|error| format!("an engine: {error}"))?;
+        let engine = engine.map_err(|error| format!("cannot start an engine: {error}"))?;
         started();
         engine.block_on(play(engine.endpoint()))
     }
 
-    /// Strangers speak to the port on which callers introduce themselves; verbs of theirs no card accepts.
+    /// Strangers send garbage to the port for the handshake; no card accepts verbs from them.
     fn send_garbage(place: &Place) -> Result<(), String> {
         let hello = place.hello(NodeId(0), 1).encode();
         let pieces: [&[u8]; 4] =
@@ -81,7 +81,7 @@ impl Processes for Verbs {
         for piece in pieces {
             let stream = TcpStream::connect(&place.addresses[0]);
             let mut stream = stream.map_err(|error| format!("a stranger: {error}"))?;
-            // A server that has heard enough hangs up, and the rest cannot be sent.
+            // The server hangs up after too much garbage, and the rest cannot be sent.
             let _ = stream.write_all(piece);
         }
         let mut known =
@@ -91,6 +91,6 @@ impl Processes for Verbs {
     }
 
     fn repeat_call(_place: &Place) -> Result<(), String> {
-        Err("this fabric refuses to".to_owned())
+        Err("this fabric cannot repeat a call".to_owned())
     }
 }

@@ -1,4 +1,4 @@
-//! Who is let in, and what those do who are not.
+//! Admission: which callers a server admits, and that refused callers disturb no other.
 
 use crate::party::{Party, word};
 use crate::service::ECHO;
@@ -6,42 +6,53 @@ use crate::test::{Disturbance, Report, Test, Wrong};
 use fabric::{Batch, Env, FabricError};
 use layout::NodeId;
 
-/// How long the parties work while somebody else is at the door.
+/// How long the parties work while another caller tries to connect.
 const WORK_NS: u64 = 400_000_000;
 
-/// Tests of admission.
 pub fn tests<E: Env>() -> Vec<Test<E>> {
     let refused = |name, wrong, promise| Test {
         name,
         promise,
-        falls_if: "the handshake does not look, or tells nothing, or those who work feel it",
+        falls_if: "the handshake does not check, gives no reason, or disturbs working parties",
         disturbance: Some(Disturbance::Knock(wrong)),
         play: |party| Box::pin(work(party)),
-        seen: "rounds of those who work meanwhile",
+        seen: "rounds of the working parties meanwhile",
         ..Test::of_two()
     };
     vec![
         refused(
             "wrong-key",
             Wrong::Key,
-            "who knows another key of the region is told to learn the new one",
+            "a caller with another key of the region is refused and learns of the new one",
         ),
-        refused("old-epoch", Wrong::Epoch, "who is of an epoch that is over is told so"),
-        refused("other-cluster", Wrong::Cluster, "who belongs to another cluster is told so"),
-        refused("other-program", Wrong::Program, "who runs another version is told so"),
+        refused(
+            "old-epoch",
+            Wrong::Epoch,
+            "a caller of an epoch that has ended is refused with this reason",
+        ),
+        refused(
+            "other-cluster",
+            Wrong::Cluster,
+            "a caller of another cluster is refused with this reason",
+        ),
+        refused(
+            "other-program",
+            Wrong::Program,
+            "a caller of another version is refused with this reason",
+        ),
         Test {
             name: "garbage",
-            promise: "garbage, before the handshake and behind it, costs its sender the connection and nobody else",
-            falls_if: "a length or an address in a message is believed, or a reader waits for what never comes",
+            promise: "garbage, before and after the handshake, costs its sender the connection and disturbs no other",
+            falls_if: "a server trusts a length or an address in a message, or waits for ever for a message's rest",
             disturbance: Some(Disturbance::SendGarbage),
             play: |party| Box::pin(work(party)),
-            seen: "rounds of those who work meanwhile",
+            seen: "rounds of the working parties meanwhile",
             ..Test::of_two()
         },
         Test {
             name: "epoch-raised",
-            promise: "when a server learns of a later epoch, nothing of an earlier one is carried out any more",
-            falls_if: "only the handshake looks at the epoch",
+            promise: "when a server learns of a later epoch, it executes nothing of an earlier one any more",
+            falls_if: "only the handshake checks the epoch",
             disturbance: Some(Disturbance::RaiseEpoch),
             play: |party| Box::pin(work_until_refused(party)),
             seen: "batches before that",
@@ -50,7 +61,7 @@ pub fn tests<E: Env>() -> Vec<Test<E>> {
     ]
 }
 
-/// Adds and calls for a while, and finds that all of it has been done.
+/// Adds and calls for a while, and checks that all of it took effect.
 async fn work<E: Env>(party: Party<E>) -> Report {
     let own = word(0, 16 * u64::from(party.number));
     let start_ns = party.env.now_ns();

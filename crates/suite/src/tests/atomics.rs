@@ -1,17 +1,16 @@
-//! Compare-and-swap and fetch-and-add while several parties fight for one word.
+//! Compare-and-swap and fetch-and-add under contention of several parties for one word.
 
 use crate::breakage::{EXCLUDE, FAILED, WITH_CPU};
 use crate::party::{Party, STEPS_MAX, word};
 use crate::test::{Need, Report, Test};
 use fabric::{Batch, Env};
 
-/// Tests of atomics.
 pub fn tests<E: Env>() -> Vec<Test<E>> {
     vec![
         Test {
             name: "additions-add-up",
-            promise: "no fetch-and-add is lost, and each finds what no other finds",
-            falls_if: "an addition is a read and a write, or is carried out twice",
+            promise: "no fetch-and-add is lost, and each returns a different value",
+            falls_if: "an addition is a read and a write, or is executed twice",
             broken: &[EXCLUDE],
             parties: 3,
             play: |party| Box::pin(add(party)),
@@ -20,8 +19,8 @@ pub fn tests<E: Env>() -> Vec<Test<E>> {
         },
         Test {
             name: "swaps-exclude",
-            promise: "a word that is swapped is a lock: what is done under it is done alone",
-            falls_if: "two swaps succeed from the same value, or what follows overtakes the swap",
+            promise: "a swapped word is a lock: critical sections under it exclude each other",
+            falls_if: "two swaps succeed from the same value, or a later verb overtakes the swap",
             broken: &[EXCLUDE],
             parties: 3,
             play: |party| Box::pin(lock(party)),
@@ -31,7 +30,7 @@ pub fn tests<E: Env>() -> Vec<Test<E>> {
         Test {
             name: "swaps-that-fail",
             promise: "a failed swap writes nothing, so that the owner of a lock may unlock by a plain write",
-            falls_if: "a refused swap writes back what it found",
+            falls_if: "a failed swap writes back the value that it read",
             broken: &[FAILED],
             needs: &[Need::QuietSwaps],
             play: |party| Box::pin(unlock_plainly(party)),
@@ -40,8 +39,8 @@ pub fn tests<E: Env>() -> Vec<Test<E>> {
         },
         Test {
             name: "writes-beside-atomics",
-            promise: "where memory is coherent, no plain write is lost in an atomic on the same word",
-            falls_if: "atomics are not those of the processors",
+            promise: "where memory is coherent, no atomic on the same word overwrites a plain write",
+            falls_if: "atomics are not executed by processors",
             broken: &[WITH_CPU],
             needs: &[Need::CoherentMemory],
             play: |party| Box::pin(write_beside_additions(party)),
@@ -73,7 +72,8 @@ fn every_number_once(reports: &[Vec<u64>]) -> Result<u64, String> {
     }
 }
 
-/// Each takes the lock, reads a counter, writes it increased, and unlocks by a plain write behind it.
+/// Each party takes the lock, reads a counter, writes it increased, and unlocks by a plain write
+/// behind it.
 async fn lock<E: Env>(party: Party<E>) -> Report {
     party.meet(0).await?;
     let (lock, counter) = (word(0, 0), word(0, 64));
@@ -104,7 +104,8 @@ async fn lock<E: Env>(party: Party<E>) -> Report {
     Ok(vec![refused])
 }
 
-/// In each round party 0 writes a word of its own plainly, which party 1 tries to swap from what it never holds.
+/// In each round party 0 writes a word of its own plainly, while party 1 tries to swap it from a
+/// value that it never has.
 async fn unlock_plainly<E: Env>(party: Party<E>) -> Report {
     let mut refused = 0;
     for round in 0..party.rounds.min(STEPS_MAX) {
@@ -131,7 +132,7 @@ async fn unlock_plainly<E: Env>(party: Party<E>) -> Report {
     Ok(vec![refused])
 }
 
-/// In each round party 0 writes 100 where party 1 adds 1: 100 or 101 must be left.
+/// In each round party 0 writes 100 where party 1 adds 1: the word must end as 100 or 101.
 async fn write_beside_additions<E: Env>(party: Party<E>) -> Report {
     let rounds = party.rounds.min(STEPS_MAX);
     for round in 0..rounds {

@@ -1,4 +1,4 @@
-//! Addresses that are not inside a region.
+//! Addresses outside of a region.
 
 use crate::party::{Party, REGION_BYTES, word};
 use crate::test::{Report, Test};
@@ -6,19 +6,18 @@ use fabric::{Batch, Env, FabricError, SlotGeometry};
 use layout::row::Cover;
 use layout::{BucketLayout, GlobalPtr, RegionId, WORD_BYTES};
 
-/// Tests of bounds.
 pub fn tests<E: Env>() -> Vec<Test<E>> {
     vec![
         Test {
             name: "out-of-range",
-            promise: "a verb that leaves its region is refused as such, and the endpoint is as good as before",
+            promise: "a verb that leaves its region is refused as out of range, and the endpoint still works",
             falls_if: "an address is not checked, or not with its length",
             play: |party| Box::pin(out_of_range(party)),
             ..Test::of_one()
         },
         Test {
             name: "last-word",
-            promise: "the last word of a region can be reached by every verb",
+            promise: "every verb reaches the last word of a region",
             falls_if: "a bound is one too small",
             play: |party| Box::pin(last_word(party)),
             ..Test::of_one()
@@ -27,7 +26,7 @@ pub fn tests<E: Env>() -> Vec<Test<E>> {
             name: "misaligned",
             promise: "an address inside a word is refused as out of range, or means that whole word: no verb \
                       touches parts of two",
-            falls_if: "the low bits of an address are added to where a region begins",
+            falls_if: "the low bits of an address are added to the start of a region",
             play: |party| Box::pin(misaligned(party)),
             ..Test::of_one()
         },
@@ -97,7 +96,8 @@ async fn last_word<E: Env>(party: Party<E>) -> Report {
     Ok(Vec::new())
 }
 
-/// Every verb at bytes inside a word, and the same at the word itself in memory that begins alike.
+/// Posts every verb at bytes inside a word, and the same verb at the word itself in memory with the
+/// same content.
 async fn misaligned<E: Env>(party: Party<E>) -> Report {
     const AREA_WORDS: u64 = 32;
     for (server, inside) in [(0, 1), (1, 4), (0, 7)] {
@@ -132,7 +132,7 @@ async fn misaligned<E: Env>(party: Party<E>) -> Report {
     Ok(Vec::new())
 }
 
-/// The word that an address is inside of.
+/// The word that contains an address.
 fn at_word(at: GlobalPtr) -> GlobalPtr {
     GlobalPtr::new(at.region(), at.offset() / WORD_BYTES * WORD_BYTES)
 }

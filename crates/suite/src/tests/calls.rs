@@ -1,4 +1,4 @@
-//! Calls: every one is answered, once, whole, and by its own answer.
+//! Calls: each is answered once, completely, and by its own answer.
 
 use crate::breakage::ANSWERED;
 use crate::party::{Party, unless, word};
@@ -8,16 +8,15 @@ use fabric::{CallError, Env, ServiceId};
 use layout::NodeId;
 
 const SERVERS: [NodeId; 2] = [NodeId(0), NodeId(1)];
-/// Bytes of the longest request, and of the longest answer, that are tried: what a schema may need.
+/// Bytes of the longest request and of the longest answer: the size that a schema may need.
 const LONG_BYTES: usize = 60_000;
 
-/// Tests of calls.
 pub fn tests<E: Env>() -> Vec<Test<E>> {
     vec![
         Test {
             name: "calls-answered",
-            promise: "a call is answered with what its handler says, errors included, whatever its length",
-            falls_if: "answers are cut, mixed up, or errors lost on the way",
+            promise: "a call returns its handler's answer of any length, and its errors",
+            falls_if: "answers are cut or mixed up, or errors are lost",
             parties: 2,
             play: |party| Box::pin(answered(party)),
             ..Test::of_one()
@@ -41,7 +40,7 @@ pub fn tests<E: Env>() -> Vec<Test<E>> {
         },
         Test {
             name: "calls-given-up",
-            promise: "whoever gives up waiting for an answer gets none of it with the next",
+            promise: "a caller that gives up waiting for an answer gets no part of it with the next",
             falls_if: "a late answer is taken for that of the next call",
             needs: &[Need::Waiting],
             play: |party| Box::pin(given_up(party)),
@@ -93,7 +92,7 @@ async fn answered_once<E: Env>(party: Party<E>) -> Report {
         party.expect(answer == request, || format!("{request:?} got {answer:?}"))?;
     }
     party.meet(1).await?;
-    // A second arrival may be later than the last answer.
+    // A repeated request may arrive after the last answer.
     party.env.sleep_ns(1_000_000).await;
     let handled = party.read(word(0, HANDLED)).await?;
     let calls = rounds * u64::from(party.count);
@@ -101,10 +100,10 @@ async fn answered_once<E: Env>(party: Party<E>) -> Report {
     Ok(Vec::new())
 }
 
-/// The call that is repeated is handled once.
+/// The repeated call is handled once.
 async fn beside_a_repeated_call<E: Env>(party: Party<E>) -> Report {
     party.wait_for(word(0, HANDLED), 1).await?;
-    // All repetitions have arrived after this.
+    // By then all repetitions have arrived.
     party.env.sleep_ns(300_000_000).await;
     let handled = party.read(word(0, HANDLED)).await?;
     party.expect(handled == 1, || format!("a repeated call was handled {handled} times"))?;

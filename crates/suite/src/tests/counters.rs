@@ -1,4 +1,4 @@
-//! Every fabric counts what it sends.
+//! Every fabric counts its traffic.
 
 use crate::party::{Party, word};
 use crate::service::ECHO;
@@ -6,7 +6,6 @@ use crate::test::{Report, Test};
 use fabric::{Batch, Counts, Env};
 use layout::NodeId;
 
-/// Tests of counters.
 pub fn tests<E: Env>() -> Vec<Test<E>> {
     vec![Test {
         name: "counters-count",
@@ -27,9 +26,10 @@ async fn count<E: Env>(party: Party<E>) -> Report {
     batch.fetch_and_add(word(1, 9), 1);
     party.execute(batch).await?;
     let of_batch = party.env.counters().counts() - start;
-    // Where there are messages, both servers get one, and one of them another behind the fence.
+    // On fabrics with messages each server gets one, and one of them a second one, behind the
+    // fence.
     party.expect([0, 3].contains(&of_batch.messages), || format!("{of_batch:?}"))?;
-    // A fence is a verb of the batch, without bytes.
+    // A fence counts as a verb of the batch, without bytes.
     let expected = Counts {
         verbs: 5,
         bytes: 8 * (4 + 1 + 3 + 2),
@@ -42,7 +42,7 @@ async fn count<E: Env>(party: Party<E>) -> Report {
     let answer = party.env.call(NodeId(1), ECHO, vec![1, 3, 1]).await;
     party.expect(answer.is_ok(), || format!("{answer:?}"))?;
     let of_call = party.env.counters().counts() - start;
-    // Cards that carry out verbs by themselves still send calls as messages.
+    // Cards that execute verbs without messages still send calls as messages.
     let messages = of_call.messages;
     party.expect((messages == 1 || of_batch.messages == 0) && messages <= 1, || {
         format!("a call is {messages} messages")

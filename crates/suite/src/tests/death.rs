@@ -1,4 +1,4 @@
-//! Servers and parties that are killed while others work with them.
+//! Servers and parties are killed while others work with them.
 
 use crate::party::{Party, word};
 use crate::service::ECHO;
@@ -6,22 +6,21 @@ use crate::test::{Disturbance, Report, Test};
 use fabric::{Batch, CallError, Env, FabricError};
 use layout::NodeId;
 
-/// The server that is killed, and the one that lives on.
+/// The server that is killed; the other one stays alive.
 const DEAD: u16 = 1;
 const ALIVE: u16 = 0;
-/// Longest from a server's death to the error of whoever waits for it.
+/// The longest time from a server's death to the error of a caller that waits for it.
 const BOUND_NS: u64 = 10_000_000_000;
-/// How long the parties look at the successor of a dead server.
+/// How long the parties try to reach the successor of a dead server.
 const SUCCESSOR_NS: u64 = 300_000_000;
 
-/// Tests of death.
 pub fn tests<E: Env>() -> Vec<Test<E>> {
     vec![
         Test {
             name: "server-killed",
             promise: "batches under way to a dead server end as unreachable, and so do all later ones and calls; \
-                      other servers are as good as before",
-            falls_if: "somebody waits for ever, or a batch that ended well was not carried out",
+                      other servers are unaffected",
+            falls_if: "a caller waits for ever, or a batch that succeeded was not executed",
             parties: 2,
             disturbance: Some(Disturbance::KillServer),
             play: |party| Box::pin(server_killed(party)),
@@ -30,9 +29,9 @@ pub fn tests<E: Env>() -> Vec<Test<E>> {
         },
         Test {
             name: "server-restarted",
-            promise: "a memory server that starts again is another one: who knew the first reads and writes nothing \
-                      of the second, and learns why; who learns of the second gets an endpoint",
-            falls_if: "a connection is made anew without a look at who is there",
+            promise: "a restarted memory server is another one: a caller that knew the first reads and writes nothing \
+                      of the second, and learns why; a caller that knows the second gets an endpoint",
+            falls_if: "a connection is reopened without a check of the server's identity",
             parties: 2,
             disturbance: Some(Disturbance::RestartServer),
             play: |party| Box::pin(server_restarted(party)),
@@ -41,8 +40,8 @@ pub fn tests<E: Env>() -> Vec<Test<E>> {
         },
         Test {
             name: "party-killed",
-            promise: "who dies in mid-batch leaves words whole and stops nobody else",
-            falls_if: "a server waits for the dead, or atomics of the dead are lost or doubled",
+            promise: "a party that dies in mid-batch leaves words whole and stops no other",
+            falls_if: "a server waits for a dead party, or its atomics are lost or doubled",
             parties: 3,
             disturbance: Some(Disturbance::KillParty),
             play: |party| Box::pin(party_killed(party)),
@@ -52,7 +51,7 @@ pub fn tests<E: Env>() -> Vec<Test<E>> {
     ]
 }
 
-/// Adds to words of both servers until the one is dead.
+/// Adds to words of both servers until one is dead.
 async fn server_killed<E: Env>(party: Party<E>) -> Report {
     let own = u64::from(party.number);
     let mut done = 0;
@@ -82,7 +81,7 @@ async fn server_killed<E: Env>(party: Party<E>) -> Report {
     let nobody = Err(CallError::Unreachable(NodeId(DEAD)));
     party.expect(called == nobody, || format!("a call to a dead server ends as {called:?}"))?;
     let took_ns = party.env.now_ns() - start_ns;
-    party.expect(took_ns < BOUND_NS, || format!("told after {took_ns} ns"))?;
+    party.expect(took_ns < BOUND_NS, || format!("reported after {took_ns} ns"))?;
     let counted = party.read(word(ALIVE, own)).await?;
     // The last batch may have reached the living server.
     party.expect(counted == done || counted == done + 1, || {
@@ -91,7 +90,7 @@ async fn server_killed<E: Env>(party: Party<E>) -> Report {
     Ok(vec![done])
 }
 
-/// As [`server_killed`], and then for a while: the successor is there meanwhile.
+/// As [`server_killed`], and then continues for a while, in which the successor runs.
 async fn server_restarted<E: Env>(party: Party<E>) -> Report {
     let done = server_killed(Party { env: party.env.clone(), ..party }).await?;
     let start_ns = party.env.now_ns();
@@ -106,7 +105,8 @@ async fn server_restarted<E: Env>(party: Party<E>) -> Report {
     Ok(done)
 }
 
-/// Party 1 works until it is killed; the others do their rounds, and find their own words right.
+/// Party 1 works until it is killed; the others complete their rounds and find their own words
+/// correct.
 async fn party_killed<E: Env>(party: Party<E>) -> Report {
     let own = u64::from(party.number);
     let mut done = 0;

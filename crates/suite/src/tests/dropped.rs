@@ -1,16 +1,15 @@
-//! Futures that are dropped before their batch is complete.
+//! Futures that are dropped before their batch completes.
 
 use crate::breakage::BUFFERS;
 use crate::party::{Party, STEPS_MAX, unless, word};
 use crate::test::{Need, Report, Test};
 use fabric::{Batch, Env};
 
-/// Tests of dropped futures.
 pub fn tests<E: Env>() -> Vec<Test<E>> {
     vec![Test {
         name: "dropped-futures",
-        promise: "verbs own their buffers: a dropped batch writes what was posted, and disturbs no later one",
-        falls_if: "the buffer of a batch under way is used for the next one",
+        promise: "verbs own their buffers: a dropped batch writes the posted words, and disturbs no later one",
+        falls_if: "the next batch reuses the buffer of one that is under way",
         broken: &[BUFFERS],
         needs: &[Need::Waiting],
         play: |party| Box::pin(dropped(party)),
@@ -19,7 +18,7 @@ pub fn tests<E: Env>() -> Vec<Test<E>> {
     }]
 }
 
-/// In each round a batch that is dropped after a while, and one that uses memory at once.
+/// In each round one batch is dropped after a while, and another one allocates memory at once.
 async fn dropped<E: Env>(party: Party<E>) -> Report {
     let rounds = party.rounds.min(STEPS_MAX);
     let mut count = 0;
@@ -41,7 +40,7 @@ async fn dropped<E: Env>(party: Party<E>) -> Report {
         let seen = batch.words(seen);
         party.expect(seen == [u64::MAX - round; 5], || format!("round {round} reads {seen:?}"))?;
     }
-    // What was posted may take a while, and need not happen; but nothing else may.
+    // The posted verbs may take a while, and may never take effect; but no other effect may occur.
     party.env.sleep_ns(1_000_000).await;
     for round in 0..rounds {
         let left = party.read_all(word(0, 8 * round), 5).await?;

@@ -16,7 +16,6 @@ mod words;
 use crate::test::Test;
 use fabric::Env;
 
-/// All tests.
 pub fn all<E: Env>() -> Vec<Test<E>> {
     let mut tests = Vec::new();
     tests.extend(words::tests());

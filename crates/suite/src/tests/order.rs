@@ -1,4 +1,4 @@
-//! What order a batch grants: each that is granted, by the batch's own eyes and by those of another party.
+//! The order that a batch guarantees, as the batch itself sees it and as another party sees it.
 
 use crate::breakage::{ATOMICS, FENCE, WRITES};
 use crate::party::{LAST, Pace, Party, STEPS_MAX, word};
@@ -6,14 +6,13 @@ use crate::test::{Report, Test};
 use fabric::{Batch, Env};
 use layout::row::Cover;
 
-/// Tests of order.
 pub fn tests<E: Env>() -> Vec<Test<E>> {
     let mut tests = lone();
     tests.extend(between_two());
     tests
 }
 
-/// What one batch finds of itself.
+/// Tests in which a batch observes its own order.
 fn lone<E: Env>() -> Vec<Test<E>> {
     let write = "a write takes effect before anything posted after it";
     let atomic = "an atomic takes effect before a later read or atomic";
@@ -55,7 +54,7 @@ fn lone<E: Env>() -> Vec<Test<E>> {
         },
         Test {
             name: "order-fence",
-            promise: "what comes behind a fence starts when all before it is complete",
+            promise: "verbs behind a fence start when all verbs before it are complete",
             falls_if: "a fence is ignored, and a write overtakes a read before it",
             broken: &[FENCE],
             play: |party| Box::pin(each_round(party, read_fence_write)),
@@ -64,12 +63,12 @@ fn lone<E: Env>() -> Vec<Test<E>> {
     ]
 }
 
-/// What another party sees of a batch.
+/// Tests in which another party observes a batch.
 fn between_two<E: Env>() -> Vec<Test<E>> {
     vec![
         Test {
             name: "order-seen-by-another",
-            promise: "whoever sees the later of two writes sees the earlier",
+            promise: "a reader that sees the later of two writes sees the earlier",
             falls_if: "stores to memory are reordered, or a fence of the reader is ignored",
             broken: &[WRITES, FENCE],
             play: |party| Box::pin(seen_by_another(party)),
@@ -78,7 +77,7 @@ fn between_two<E: Env>() -> Vec<Test<E>> {
         },
         Test {
             name: "order-write-read-of-two",
-            promise: "of two who write and then read the other's word, one sees the other's write",
+            promise: "of two parties that write and then read the other's word, one sees the other's write",
             falls_if: "a read is answered while an earlier write waits in a store buffer",
             broken: &[WRITES],
             play: |party| Box::pin(each_reads_the_other(party, false)),
@@ -87,7 +86,7 @@ fn between_two<E: Env>() -> Vec<Test<E>> {
         },
         Test {
             name: "order-atomic-read-of-two",
-            promise: "of two who add and then read the other's word, one sees the other's addition",
+            promise: "of two parties that add and then read the other's word, one sees the other's addition",
             falls_if: "a read is answered before an earlier atomic has taken effect",
             broken: &[ATOMICS],
             play: |party| Box::pin(each_reads_the_other(party, true)),
@@ -97,12 +96,12 @@ fn between_two<E: Env>() -> Vec<Test<E>> {
     ]
 }
 
-/// What a lone batch must have found, with what stands in its six words when it is complete.
+/// Checks a lone batch's results, and the six words after its completion.
 type Check = Box<dyn Fn(&Batch, &[u64]) -> bool>;
 /// Fills a batch.
 type Post = fn(&mut Batch) -> Check;
 
-/// Posts the batch of `post` on six words of zeros, again and again.
+/// Posts the batch of `post` on six zeroed words, again and again.
 async fn each_round<E: Env>(party: Party<E>, post: Post) -> Report {
     for _ in 0..party.rounds {
         party.write_all(word(0, 0), &[0; 6]).await?;
@@ -203,8 +202,8 @@ async fn seen_by_another<E: Env>(party: Party<E>) -> Report {
     }
 }
 
-/// In each round two words of their own: each party changes one and reads the other in one batch. The report
-/// has what was read.
+/// In each round the parties have two words: each party changes one and reads the other in one
+/// batch. The report contains the values read.
 async fn each_reads_the_other<E: Env>(party: Party<E>, by_atomic: bool) -> Report {
     let mut found = Vec::new();
     for round in 0..party.rounds.min(STEPS_MAX) {

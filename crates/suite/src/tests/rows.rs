@@ -1,4 +1,4 @@
-//! Rows arrive untorn or marked as torn, while another party writes them.
+//! Rows arrive untorn or marked as torn while another party writes them.
 
 use crate::breakage::UNTORN;
 use crate::party::{LAST, Pace, Party, word};
@@ -10,7 +10,6 @@ use layout::row::{Cover, HEADER, LINK, VERSION};
 /// Words of a row: header, image, and room for a checksum.
 const WORDS: u32 = 9;
 
-/// Tests of rows.
 pub fn tests<E: Env>() -> Vec<Test<E>> {
     vec![
         Test {
@@ -24,7 +23,7 @@ pub fn tests<E: Env>() -> Vec<Test<E>> {
         },
         Test {
             name: "rows-untorn-but-link",
-            promise: "the same where the link word is written apart from the image",
+            promise: "the same if the link word is written separately from the image",
             falls_if: "a row is copied without looking at its version, or its checksum, again",
             broken: &[UNTORN],
             play: |party| Box::pin(untorn(party, Writer::Writing(Cover::AllButLink))),
@@ -33,7 +32,7 @@ pub fn tests<E: Env>() -> Vec<Test<E>> {
         },
         Test {
             name: "rows-installed-at-once",
-            promise: "the same of a row whose link, image and header are installed in any order",
+            promise: "the same for a row whose link, image and header are installed in any order",
             falls_if: "a row is copied without looking at its version, or its checksum, again",
             broken: &[UNTORN],
             play: |party| Box::pin(untorn(party, Writer::Installing)),
@@ -42,7 +41,7 @@ pub fn tests<E: Env>() -> Vec<Test<E>> {
         },
         Test {
             name: "rows-installed",
-            promise: "of an installed row the link is seen first, then the image, then the header",
+            promise: "readers of an installed row see the link first, then the image, then the header",
             falls_if: "install_row writes in another order, or its words are reordered",
             broken: &[UNTORN],
             play: |party| Box::pin(installed(party)),
@@ -52,14 +51,14 @@ pub fn tests<E: Env>() -> Vec<Test<E>> {
     ]
 }
 
-/// Every word of the image tells its version.
+/// Every word of the image contains its version.
 fn image(version: u64) -> [u64; WORDS as usize] {
     let mut words = [version; WORDS as usize];
     words[WORDS as usize - 1] = 0;
     words
 }
 
-/// How a row is written over and over.
+/// The ways in which a row is written repeatedly.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Writer {
     Writing(Cover),

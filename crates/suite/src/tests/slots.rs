@@ -1,4 +1,5 @@
-//! What find_slot promises of a hit and of a miss, while another party inserts, changes and collects the slot.
+//! The promises of `find_slot` for hits and misses while another party inserts, changes and
+//! collects the slot.
 
 use crate::breakage::MISSES;
 use crate::party::{LAST, Pace, Party, word};
@@ -7,30 +8,29 @@ use fabric::{Batch, Env, SlotGeometry, SlotRead, Span};
 use layout::row::{Cover, KEY, VERSION};
 use layout::{BucketLayout, RowLayout, VersionWord, bucket};
 
-/// A hash, for its tag.
+/// A hash that determines the tag.
 const HASH: u64 = 0x0700_0000_0000_0000;
 const KEY_WORD: u64 = 70;
 const PAYLOAD_WORDS: u32 = 3;
-/// Where the key comes and goes.
+/// The slot of the key.
 const SLOT: u32 = 1;
 /// Versions of the row from its insertion to its collection.
 const CHANGES: u64 = 3;
 
-/// Tests of buckets.
 pub fn tests<E: Env>() -> Vec<Test<E>> {
     vec![
         Test {
             name: "slots-found",
-            promise: "find_slot delivers the slot that holds the key, or says that there is none",
+            promise: "find_slot returns the slot with the key, or reports a miss",
             falls_if: "the tag alone decides, or an empty slot passes for the key zero",
             play: |party| Box::pin(found(party)),
             ..Test::of_one()
         },
         Test {
             name: "slots-miss-fits",
-            promise: "a miss comes with an insert word not newer and a collected-up-to word not older \
+            promise: "a miss returns an insert word not newer and a collected-up-to word not older \
                       than the slots seen",
-            falls_if: "a miss is concluded from one fetch without order, or the words are read in another order",
+            falls_if: "one unordered fetch is taken as proof of a miss, or the words are read in another order",
             broken: &[MISSES],
             play: |party| Box::pin(coming_and_going(party)),
             judge: |reports| Ok(reports[1][0].min(reports[1][1])),
@@ -45,7 +45,7 @@ fn layout<E: Env>(env: &E) -> BucketLayout {
     BucketLayout::inlined(3, RowLayout { key_words: 1, payload_words: PAYLOAD_WORDS, checksummed })
 }
 
-/// A row with the key, each word of its payload telling its version; or an empty one.
+/// A row with the key, whose payload words all contain its version; or an empty one.
 fn image<E: Env>(env: &E, key: u64, version: u64) -> Vec<u64> {
     let mut words = vec![version, version, 0, key, version, version, version];
     words.resize(layout(env).slot_words as usize, 0);
@@ -68,7 +68,7 @@ async fn write_slot<E: Env>(party: &Party<E>, slot: u32, image: &[u64]) -> Resul
 async fn found<E: Env>(party: Party<E>) -> Report {
     let header = |index: u32| word(0, u64::from(index));
     let tag = bucket::tag(3, HASH);
-    // Slots 0 and 2 have the tag; only slot 2 holds the key.
+    // Slots 0 and 2 have the tag; only slot 2 has the key.
     write_slot(&party, 0, &image(&party.env, 71, 3)).await?;
     write_slot(&party, 2, &image(&party.env, KEY_WORD, 4)).await?;
     let tags = bucket::with_tag(3, bucket::with_tag(3, 0, 0, tag), 2, tag);
@@ -106,9 +106,9 @@ async fn coming_and_going<E: Env>(party: Party<E>) -> Report {
     look(&party).await
 }
 
-/// Inserts the key under the insert word's lock, changes the row, and collects it again. The insert word is
-/// `2 * cycle + 1` from the insertion on and one more after the collection, before which collected-up-to word and
-/// identity are raised to `cycle + 1`.
+/// Inserts the key under the insert word's lock, changes the row, and collects it again. The insert
+/// word is `2 * cycle + 1` after the insertion and one more after the collection; before that,
+/// collected-up-to word and identity are raised to `cycle + 1`.
 async fn insert_change_collect<E: Env>(party: &Party<E>, cycle: u64) -> Result<(), String> {
     let header = |index: u32| word(0, u64::from(index));
     let locked = VersionWord::TORN.word();
@@ -133,7 +133,7 @@ async fn insert_change_collect<E: Env>(party: &Party<E>, cycle: u64) -> Result<(
     party.write(header(bucket::INSERT), 2 * cycle + 2).await
 }
 
-/// Looks for the key until the last collection; reports how often it was found and how often not.
+/// Looks for the key until the last collection; reports the hits and the misses.
 async fn look<E: Env>(party: &Party<E>) -> Report {
     let (mut hits, mut misses) = (0, 0);
     let deadline = party.deadline();
@@ -156,7 +156,7 @@ async fn look<E: Env>(party: &Party<E>) -> Report {
         if insert == LAST {
             return Ok(vec![hits, misses]);
         }
-        // Inserted, then missing: it has been collected since.
+        // Inserted, then missing: the key has been collected since.
         let collections = insert.div_ceil(2);
         let fits = insert == VersionWord::TORN.word()
             || collected >= collections && identity >= collections;

@@ -1,17 +1,16 @@
-//! A completed verb is seen by every later verb of anybody, and a batch completes once.
+//! Every later verb of any party sees a completed verb, and a batch completes once.
 
 use crate::breakage::{COMPLETES, VISIBLE};
 use crate::party::{Party, STEPS_MAX, word};
 use crate::test::{Report, Test};
 use fabric::{Batch, Env};
 
-/// Tests of completion.
 pub fn tests<E: Env>() -> Vec<Test<E>> {
     vec![
         Test {
             name: "visible-when-complete",
-            promise: "a completed write is seen by every later verb of anybody",
-            falls_if: "a write is told complete before the memory of its server has it",
+            promise: "every later verb of any party sees a completed write",
+            falls_if: "a write is reported complete before the memory of its server has it",
             broken: &[VISIBLE],
             play: |party| Box::pin(visible(party)),
             ..Test::of_two()
@@ -27,8 +26,9 @@ pub fn tests<E: Env>() -> Vec<Test<E>> {
     ]
 }
 
-/// The parties take turns. Whoever has a turn writes a word on server 0, waits for its completion, and gives
-/// the turn away by a word on server 1, so that no order within a connection helps.
+/// The parties take turns. The party whose turn it is writes a word on server 0, waits for its
+/// completion, and passes the turn by a word on server 1, so that no order within a connection
+/// helps.
 async fn visible<E: Env>(party: Party<E>) -> Report {
     party.meet(0).await?;
     let turn = word(1, 16);
@@ -43,14 +43,14 @@ async fn visible<E: Env>(party: Party<E>) -> Report {
     Ok(Vec::new())
 }
 
-/// What was written is read back by the next batch, each with a place of its own in the arena.
+/// The next batch reads back the written value, each at a position of its own in the arena.
 async fn complete<E: Env>(party: Party<E>) -> Report {
     for round in 1..=4 * party.rounds {
         party.write(word(0, round % 8), round).await?;
         let mut batch = Batch::new();
         batch.reserve((round % 5) as u32 * 7);
         let span = batch.read(word(0, round % 8), 1);
-        // Nothing that an earlier batch left in memory may pass for the answer.
+        // Overwrite the position, so that no earlier batch's data passes for the answer.
         batch.words_mut(span)[0] = u64::MAX;
         let seen = party.execute(batch).await?.words(span)[0];
         party.expect(seen == round, || format!("round {round} reads {seen:#x}"))?;

@@ -1,17 +1,16 @@
-//! The aligned word is the atom; anything longer may be torn.
+//! The aligned word is atomic; anything longer may be torn.
 
 use crate::breakage::{HALVES, ONE_MOMENT};
 use crate::party::{Pace, Party, word};
 use crate::test::{Need, Report, Test};
 use fabric::{Batch, Env};
 
-/// Both halves of every word written are alike.
+/// Both halves of every written word are equal.
 const PATTERN: u64 = 1 << 32 | 1;
 const WORDS: u32 = 24;
 /// Both halves of the last word.
 const END: u64 = 0x1234_5678;
 
-/// Tests of words.
 pub fn tests<E: Env>() -> Vec<Test<E>> {
     vec![
         Test {
@@ -36,8 +35,8 @@ pub fn tests<E: Env>() -> Vec<Test<E>> {
         },
         Test {
             name: "words-of-one-moment",
-            promise: "where servers carry out verbs, a longer read or write is not torn, and endpoints say so",
-            falls_if: "a server carries out verbs on two threads, or another process writes into its region",
+            promise: "where servers execute verbs, a longer read or write is not torn, and endpoints report that",
+            falls_if: "a server executes verbs on two threads, or another process writes into its region",
             broken: &[ONE_MOMENT],
             needs: &[Need::ServersCarry],
             play: |party| Box::pin(whole(party)),
@@ -52,9 +51,9 @@ pub fn tests<E: Env>() -> Vec<Test<E>> {
     ]
 }
 
-/// Party 0 writes, alternately a word and many; party 1 reads until the last is there. It reports how many reads
-/// that had changed it made, how many of them were torn between words, and whether
-/// its endpoint says that none is.
+/// Party 0 writes, alternating between one word and many; party 1 reads until it finds the last
+/// value. It reports how many reads had changed, how many of those were torn between words, and
+/// whether its endpoint promises that none is.
 async fn whole<E: Env>(party: Party<E>) -> Report {
     party.meet(0).await?;
     if party.number == 0 { write(&party).await } else { read(&party).await }

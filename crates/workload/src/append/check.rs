@@ -1,4 +1,4 @@
-//! The last look at the lists, and the judge's verdict on what the sessions have recorded.
+//! The final read of all lists, and the judge's verdict on the recorded histories.
 
 use super::{Append, transaction};
 use crate::catch_up::catch_up;
@@ -7,7 +7,7 @@ use crate::error::WorkloadError;
 use fabric::Env;
 use txn::{Lane, TableId};
 
-/// Reads all lists once more, and judges.
+/// Reads all lists once more, and runs the judge.
 pub(super) async fn check<E: Env>(
     workload: &Append,
     lane: &mut Lane<E>,

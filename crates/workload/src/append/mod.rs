@@ -1,11 +1,11 @@
-//! List-append: short transactions that append unique values to lists and read lists whole, recorded as
-//! their clients see them [Kingsbury and Alvaro 2020]. Its check is the judge of the crate `check`, which
-//! knows nothing of this database.
+//! List-append: short transactions that append unique values to lists and read whole lists,
+//! recorded from the clients' view [Kingsbury and Alvaro 2020]. Its check is the judge of the crate
+//! `check`, which is independent of this database.
 //!
-//! Few keys are in use at a time, so that transactions meet. A list that is full is left alone, and a key
-//! without one takes its place, so lists are also made while others look for them. To read it:
-//! [`transaction`] (what sessions do), [`crate::recording`] (what they remember), `check` (the last look,
-//! and the verdict).
+//! Few keys are in use at a time, so that transactions conflict. A full list is retired and a new
+//! key takes its place, so lists are also created while others look for them. Read [`transaction`]
+//! (the operations of sessions), [`crate::recording`] (the recorded histories), then `check` (the
+//! final read and the verdict).
 
 mod check;
 pub mod transaction;
@@ -35,29 +35,29 @@ pub const TYPES: [&str; 2] = ["append", "read"];
 const ELEMENT_BYTES: u32 = 8;
 /// Lists per transaction of the load.
 const LOAD_BATCH: u64 = 64;
-/// Longest list: what stands in a row.
+/// The largest number of elements of a list, limited by the size of a row.
 pub const ELEMENTS_MAX: u32 = 128;
-/// Most operations of a transaction.
+/// The largest number of operations of a transaction.
 pub const OPERATIONS_MAX: u32 = 64;
-/// Memory for everything that does not depend on the number of lists.
+/// Memory that is independent of the number of lists.
 const BASE_BYTES: u64 = 64 << 20;
-/// Memory of a list beside its elements, old versions included.
+/// Memory of a list beside its elements, including old versions.
 const LIST_BYTES: u64 = 256;
 
-/// What the transactions are.
+/// The parameters of the transactions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AppendConfig {
-    /// Lists in use at a time.
+    /// Number of lists in use at a time.
     pub lists: u64,
-    /// Appends that a list takes before another takes its place; 128 at most.
+    /// Appends to a list before another one replaces it; at most 128.
     pub elements: u32,
-    /// Operations of a transaction at most; 1 at least.
+    /// The largest number of operations of a transaction, at least 1.
     pub operations: u32,
     /// Reads among the operations, in percent.
     pub read_percent: u32,
-    /// How much transactions are kept apart.
+    /// The isolation level.
     pub isolation: Isolation,
-    /// Transactions that are recorded, attempts that aborted included; what runs beyond them only reads.
+    /// Number of recorded transactions, aborted attempts included; later transactions only read.
     pub recorded: u64,
 }
 
@@ -78,13 +78,13 @@ impl Default for AppendConfig {
 #[derive(Clone, Debug)]
 pub struct Append {
     config: AppendConfig,
-    /// How often each place among those in use has got a new list.
+    /// For each place in use, how often it has got a new list.
     generations: Arc<Vec<AtomicU64>>,
     recordings: Recordings,
 }
 
 impl Append {
-    /// The workload of a configuration, or why there is none.
+    /// The workload of a configuration; an error if the configuration is invalid.
     pub fn new(config: AppendConfig) -> Result<Self, WorkloadError> {
         let refuse = |sentence: String| Err(WorkloadError::Configuration(sentence));
         let AppendConfig { lists, elements, operations, read_percent, .. } = config;
@@ -106,30 +106,29 @@ impl Append {
         Ok(Self { config, generations, recordings: Recordings::default() })
     }
 
-    /// What it runs.
     pub fn config(&self) -> &AppendConfig {
         &self.config
     }
 
-    /// What its sessions have recorded.
+    /// The recorded histories of its sessions.
     pub fn recordings(&self) -> &Recordings {
         &self.recordings
     }
 
-    /// The judge's verdict on what its sessions have recorded.
+    /// The judge's verdict on the recorded histories.
     pub fn verdicts(&self) -> Vec<CheckResult> {
         verdicts(&self.recordings.history(), self.config.isolation)
     }
 
-    /// The list that has this place now.
+    /// The list that currently has this place.
     fn list_at(&self, place: u64) -> u64 {
         place + self.config.lists * self.generations[place as usize].load(Relaxed)
     }
 
-    /// Gives the place of a full list to another.
+    /// Replaces a full list by a new one at its place.
     fn replace(&self, list: u64) {
         let (place, generation) = (list % self.config.lists, list / self.config.lists);
-        // Whoever else finds it full may have been faster.
+        // Another session may have replaced it already.
         let _ = self.generations[place as usize].compare_exchange(
             generation,
             generation + 1,
@@ -220,7 +219,7 @@ impl<E: Env> Workload<E> for Append {
     }
 
     fn take_part(&self, part: u32, _parts: u32) {
-        // The process that checks for all records its last look as part 0.
+        // The process that checks for all records its final read as part 0.
         self.recordings.take_part(part + 1);
     }
 

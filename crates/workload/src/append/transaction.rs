@@ -1,5 +1,5 @@
-//! Runs the transactions: all lists in one round trip, then reads and appends in the order in which they
-//! were drawn, then the commit.
+//! Runs the transactions: all lists in one round trip, then reads and appends in the order of
+//! drawing, then the commit.
 
 use super::{Append, append, elements, key};
 use crate::attempts::{Attempts, insist, result_of};
@@ -11,29 +11,28 @@ use fabric::Env;
 use layout::Key;
 use txn::{Isolation, Lane, RowId, TableId, Transaction};
 
-/// Stream of the terminals' generators.
+/// The random stream of the terminals.
 const TERMINAL_STREAM: u32 = 210;
 const APPEND: usize = 0;
 const READ: usize = 1;
 
-/// One operation.
 #[derive(Clone, Copy, Debug)]
 struct Operation {
     list: u64,
     is_append: bool,
 }
 
-/// What one thread keeps between transactions.
+/// The state of one thread between transactions.
 #[derive(Debug)]
 pub struct Terminal {
     workload: Append,
     table: TableId,
     random: Random,
     session: Session,
-    /// Attempts that may still be recorded.
+    /// The number of attempts that may still be recorded.
     recorded_left: u64,
     operations: Vec<Operation>,
-    /// The different lists among the operations, with the row of each.
+    /// The distinct lists among the operations, with the row of each.
     lists: Vec<u64>,
     reads: Vec<(TableId, Key)>,
     rows: Vec<Option<RowId>>,
@@ -61,7 +60,8 @@ impl Terminal {
         }
     }
 
-    /// Draws a transaction and runs it to its end. Every attempt is a transaction of its own to the judge.
+    /// Draws a transaction and runs it to its end. For the judge, every attempt is a separate
+    /// transaction.
     pub(super) async fn run_one<E: Env>(
         &mut self,
         lane: &mut Lane<E>,
@@ -72,7 +72,7 @@ impl Terminal {
         let attempt = async |lane: &mut Lane<E>| {
             is_recorded = self.recorded_left > 0;
             if !is_recorded {
-                // What nobody writes down must not be seen by others.
+                // An append that is not recorded must not be visible to recorded reads.
                 self.operations.iter_mut().for_each(|operation| operation.is_append = false);
             }
             self.recorded_left = self.recorded_left.saturating_sub(1);
@@ -158,7 +158,7 @@ impl Terminal {
     }
 }
 
-/// Reads every list in one snapshot, so that what came of every append is known.
+/// Reads every list in one snapshot, so that the result of every append is known.
 pub(super) async fn read_all<E: Env>(
     lane: &mut Lane<E>,
     table: TableId,

@@ -1,9 +1,9 @@
-//! Churn: rows come and go and move between the keys of their indexes, while others read everything by
-//! every way there is and must see the same.
+//! Churn: rows are inserted, deleted and moved between the keys of their indexes, while surveys
+//! read everything by every access path and must get the same result.
 //!
-//! A table has rows with a group, which many share, and a tag, which no two share. Both are indexed; of
-//! the kinds of index and storage each is tried. To read it: [`transaction`] (what changes), [`survey`]
-//! (what must agree).
+//! Each row has a group, which many rows share, and a tag, which is unique. Both are indexed; the
+//! tests cover each kind of index and storage. Read [`transaction`] (the changes) and [`survey`]
+//! (the results that must agree).
 
 mod survey;
 mod transaction;
@@ -31,49 +31,49 @@ const TAG: usize = 2;
 const TYPES: [&str; 2] = ["change", "survey"];
 const CHANGE: usize = 0;
 const SURVEY: usize = 1;
-/// Stream of the terminals' generators.
+/// The random stream of the terminals.
 const TERMINAL_STREAM: u32 = 240;
-/// Memory for everything that does not depend on the number of rows.
+/// Memory that is independent of the number of rows.
 const BASE_BYTES: u64 = 16 << 20;
-/// Memory of a row with its entries and old versions.
+/// Memory of a row with its index entries and old versions.
 const ROW_BYTES: u64 = 1024;
 
-/// What the transactions are.
+/// The parameters of the transactions.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ChurnConfig {
-    /// Rows there can be at a time.
+    /// The largest number of rows.
     pub rows: u32,
-    /// Groups they belong to.
+    /// Number of groups.
     pub groups: u32,
-    /// Tags that rows fight for; a row without one of them has one of its own.
+    /// Number of tags that rows compete for; every other row has a tag of its own.
     pub tags: u32,
-    /// Changes of a transaction at most.
+    /// The largest number of changes of a transaction.
     pub operations: u32,
-    /// Surveys among all transactions, in percent.
+    /// Percentage of surveys among all transactions.
     pub survey_percent: u32,
-    /// Deletions among changes of rows that are there, in percent.
+    /// Percentage of deletions among changes of existing rows.
     pub delete_percent: u32,
-    /// Transactions of a terminal until the tide turns: rows come, one after another, until it does, and go
-    /// until it turns again, so that ranges fill and empty. 0: rows come and go at any time.
+    /// Number of a terminal's transactions until the tide turns: until then rows are inserted one
+    /// after another, and then deleted until it turns again, so that ranges fill and empty. 0: rows
+    /// are inserted and deleted at any time.
     pub tide: u32,
-    /// How much transactions are kept apart.
+    /// The isolation level.
     pub isolation: Isolation,
-    /// How the table is kept.
+    /// The physical design of the table.
     pub design: PhysicalDesign,
-    /// How groups are indexed.
+    /// The kind of the index on groups.
     pub group_index: IndexKind,
-    /// How tags are indexed.
+    /// The kind of the index on tags.
     pub tag_index: IndexKind,
 }
 
-/// The workload.
 #[derive(Clone, Debug)]
 pub struct Churn {
     config: ChurnConfig,
 }
 
 impl Churn {
-    /// The workload of a configuration, or why there is none.
+    /// The workload of a configuration; an error if the configuration is invalid.
     pub fn new(config: ChurnConfig) -> Result<Self, WorkloadError> {
         let ChurnConfig { rows, groups, operations, survey_percent, delete_percent, .. } = config;
         if rows == 0 || groups == 0 || operations == 0 {
@@ -107,14 +107,14 @@ impl Places {
     }
 }
 
-/// What one thread keeps between transactions.
+/// The state of one thread between transactions.
 #[derive(Debug)]
 pub struct Terminal {
     places: Places,
     random: Random,
-    /// Transactions drawn so far.
+    /// Number of transactions drawn so far.
     drawn: u64,
-    /// The row that comes or goes next with the tide.
+    /// The row that the tide inserts or deletes next.
     next_row: u32,
     changes: Vec<Change>,
 }

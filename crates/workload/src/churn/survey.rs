@@ -1,4 +1,4 @@
-//! Reads everything in one snapshot by every way there is, and refuses what does not agree.
+//! Reads everything in one snapshot by every access path, and reports differences.
 
 use super::{ChurnConfig, GROUP, Places, TAG, is_tree, key};
 use crate::attempts::result_of;
@@ -12,7 +12,7 @@ use txn::{Isolation, Lane, RowId, Scan, ScanSource, Transaction};
 /// Group and tag by row.
 type Rows = BTreeMap<i64, (i64, i64)>;
 
-/// Surveys the table; answers how many rows it has.
+/// Surveys the table; returns the number of its rows.
 pub(super) async fn survey<E: Env>(
     lane: &mut Lane<E>,
     config: &ChurnConfig,
@@ -46,7 +46,7 @@ fn entry(row: RecordRef<'_>) -> (i64, (i64, i64)) {
     (row.int(0), (row.int(GROUP), row.int(TAG)))
 }
 
-/// The rows of one way of reading, which has each once.
+/// The rows found by one access path, which must return each once.
 fn gathered(
     how: &str,
     entries: impl IntoIterator<Item = (i64, (i64, i64))>,

@@ -1,4 +1,4 @@
-//! The churn on one thread, with each kind of storage and index, and damaged.
+//! The churn on one thread, with each kind of storage and index, and with damaged data.
 
 use super::*;
 use crate::trial::Trial;
@@ -52,7 +52,7 @@ fn rows_come_and_go_with_the_tide() {
 }
 
 #[test]
-fn rows_that_differ_are_told() {
+fn surveys_report_rows_that_differ() {
     let rows = |cells| std::collections::BTreeMap::from([(7, cells)]);
     assert!(survey::agree(&rows((1, 2)), &rows((1, 2)), "another way").is_ok());
     let error =
@@ -64,7 +64,7 @@ fn rows_that_differ_are_told() {
 fn an_entry_that_leads_nowhere_is_noticed() {
     let mut trial = trial(Storage::Tree, IndexKind::Hash, IndexKind::Tree);
     trial.run(200);
-    // The survey that looks for fewer rows than there are misses some by key.
+    // A survey that expects fewer rows than exist misses some by key.
     trial.workload.config.rows = 3;
     assert_eq!(trial.failures(), [AGREE]);
 }

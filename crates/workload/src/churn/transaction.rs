@@ -1,4 +1,4 @@
-//! What a transaction of the churn changes.
+//! The changes of a churn transaction.
 
 use super::{ChurnConfig, GROUP, TAG, Terminal, key};
 use crate::attempts::result_of;
@@ -7,7 +7,7 @@ use crate::error::WorkloadError;
 use fabric::Env;
 use txn::Lane;
 
-/// What becomes of one row.
+/// The change of one row.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Change {
     row: u32,
@@ -16,14 +16,14 @@ pub(super) struct Change {
     fate: Fate,
 }
 
-/// What becomes of a row that is there, and of one that is not.
+/// The change, depending on whether the row exists.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Fate {
-    /// It comes, or moves.
+    /// Inserts the row, or moves it.
     Comes,
-    /// It comes, or goes.
+    /// Inserts the row, or deletes it.
     Turns,
-    /// It goes, or stays away.
+    /// Deletes the row, if it exists.
     Goes,
 }
 
@@ -42,7 +42,7 @@ pub(super) fn draw(config: &ChurnConfig, terminal: &mut Terminal) {
             }
         };
         let group = random.below(u64::from(config.groups)) as i64;
-        // One row in two takes part in the fight for tags.
+        // One row in two competes for tags.
         let tag = match random.below(2 * u64::from(config.tags) + 1) {
             tag if tag < u64::from(config.tags) => tag as i64,
             _ => -1 - i64::from(row),
@@ -58,7 +58,7 @@ pub(super) fn draw(config: &ChurnConfig, terminal: &mut Terminal) {
     }
 }
 
-/// Does what was drawn. Two rows with one tag end it without effect.
+/// Applies the drawn changes. Two rows with one tag end the transaction without effect.
 pub(super) async fn change<E: Env>(
     lane: &mut Lane<E>,
     config: &ChurnConfig,

@@ -1,4 +1,4 @@
-//! Whether the bank's books balance.
+//! Checks the consistency of the bank.
 
 use super::Tables;
 use super::config::{BALANCE_INITIAL_CENTS, SmallBankConfig};
@@ -14,7 +14,7 @@ const NAMED: &str = "every account bears its customer's name";
 const MONEY: &str = "money is conserved: the accounts hold what the commits say";
 const SAVINGS: &str = "no savings account is overdrawn";
 
-/// What one pass over the tables finds.
+/// The result of one pass over the tables.
 #[derive(Clone, Debug, Default)]
 struct Found {
     rows: [u64; 3],
@@ -23,8 +23,8 @@ struct Found {
     overdrawn: Option<(i64, i64)>,
 }
 
-/// Reads all tables at one snapshot. `change_cents` is what committed transactions have changed the sum
-/// of all accounts by; `unknown` transactions may have changed it further.
+/// Reads all tables in one snapshot. `change_cents` is the change of the sum of all accounts by
+/// committed transactions; `unknown` transactions may have changed it further.
 pub(super) async fn check<E: Env>(
     lane: &mut Lane<E>,
     tables: Tables,
@@ -83,8 +83,8 @@ fn judge(found: &Found, customers: u64, change_cents: i64, unknown: u64) -> Vec<
     vec![rows, named, judge_money(found.cents, customers, change_cents, unknown), savings]
 }
 
-/// A transaction of unknown outcome may have moved money in or out of the bank, so that no exact sum
-/// can be told; the check then says so and holds to what is certain.
+/// A transaction of unknown outcome may have moved money in or out of the bank, so the exact sum is
+/// unknown; the check then reports that and only tests the possible range.
 fn judge_money(cents: i64, customers: u64, change_cents: i64, unknown: u64) -> CheckResult {
     let expected = 2 * customers as i64 * BALANCE_INITIAL_CENTS + change_cents;
     let tolerance = unknown as i64 * super::config::CHANGE_CENTS_MAX;

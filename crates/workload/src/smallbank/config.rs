@@ -1,23 +1,25 @@
-//! What SmallBank runs: customers, how many of them are hot, and the mix of its six transactions.
+//! The parameters of SmallBank: customers, the number of hot ones, and the mix of its six
+//! transactions.
 
 use crate::random::Random;
 use txn::Isolation;
 
-/// Cents on each account at the start. However much it is, Amalgamate gathers the money of the hot
-/// customers in few hands, so that in a long run three of four payments bounce: SmallBank is like that.
+/// Initial cents on each account. With any amount, Amalgamate collects the money of the hot
+/// customers on few accounts, so that in a long run three of four payments bounce; that is a
+/// property of SmallBank.
 pub const BALANCE_INITIAL_CENTS: i64 = 2_000_000;
-/// Cents that a payment between customers moves.
+/// The amount of a payment between customers, in cents.
 pub const PAYMENT_CENTS: i64 = 500;
-/// Cents of a deposit.
+/// The amount of a deposit, in cents.
 pub const DEPOSIT_CENTS: i64 = 130;
-/// Cents of a check.
+/// The amount of a check, in cents.
 pub const CHECK_CENTS: i64 = 500;
-/// Most cents that go to or from a savings account at once.
+/// The largest amount that goes to or from a savings account at once, in cents.
 pub const SAVINGS_CENTS_MAX: i64 = 2_020;
-/// Cents taken on top from whoever writes a check that is not covered.
+/// The penalty for a check that is not covered, in cents.
 pub const PENALTY_CENTS: i64 = 100;
 
-/// Most cents by which one transaction changes the sum of all accounts.
+/// The largest change of the sum of all accounts by one transaction, in cents.
 pub const CHANGE_CENTS_MAX: i64 = SAVINGS_CENTS_MAX;
 const _: () = assert!(CHANGE_CENTS_MAX >= CHECK_CENTS + PENALTY_CENTS);
 const _: () = assert!(CHANGE_CENTS_MAX >= DEPOSIT_CENTS);
@@ -25,13 +27,13 @@ const _: () = assert!(CHANGE_CENTS_MAX >= DEPOSIT_CENTS);
 /// A run of SmallBank [Alomari et al. 2008].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SmallBankConfig {
-    /// Customers, each with an account, savings and checking.
+    /// Number of customers, each with an account, savings and checking.
     pub customers: u64,
-    /// Customers 0 up to this are hot.
+    /// Customers below this number are hot.
     pub hot_customers: u64,
-    /// Percent of the transactions that draw from the hot customers only.
+    /// Percentage of the transactions that draw from the hot customers only.
     pub hot_percent: u32,
-    /// How strictly transactions are kept apart.
+    /// The isolation level.
     pub isolation: Isolation,
 }
 
@@ -46,7 +48,7 @@ impl Default for SmallBankConfig {
     }
 }
 
-/// Why a run cannot be.
+/// The reason why a configuration is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SmallBankConfigError {
@@ -54,19 +56,14 @@ pub enum SmallBankConfigError {
     #[error(
         "payments need at least two hot customers, and no more than there are customers; {hot} of {customers} were asked for"
     )]
-    Customers {
-        /// Customers asked for.
-        customers: u64,
-        /// Hot ones among them.
-        hot: u64,
-    },
-    /// A share over the whole.
+    Customers { customers: u64, hot: u64 },
+    /// A percentage over 100.
     #[error("{0} percent of the transactions cannot be on hot customers")]
     HotPercent(u32),
 }
 
 impl SmallBankConfig {
-    /// Refuses what cannot be run, in a sentence.
+    /// Reports an error if the configuration is invalid.
     pub fn validate(&self) -> Result<(), SmallBankConfigError> {
         if self.hot_customers < 2 || self.customers < self.hot_customers {
             let (customers, hot) = (self.customers, self.hot_customers);
@@ -79,12 +76,11 @@ impl SmallBankConfig {
     }
 }
 
-/// The six transactions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Empties one customer's accounts into another's checking.
     Amalgamate,
-    /// Reads what a customer has.
+    /// Reads the total balance of a customer.
     Balance,
     /// Pays into checking.
     DepositChecking,
@@ -97,7 +93,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All of them with their shares in percent [FORD, DrTM+H].
+    /// All transactions with their percentages [FORD, DrTM+H].
     pub const MIX: [(Self, u32); 6] = [
         (Self::Amalgamate, 15),
         (Self::Balance, 15),
@@ -107,7 +103,6 @@ impl Kind {
         (Self::WriteCheck, 15),
     ];
 
-    /// The name in reports.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Amalgamate => "amalgamate",
@@ -123,17 +118,15 @@ impl Kind {
 /// One transaction with all its inputs, so that a retry does the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Input {
-    /// Which transaction.
     pub kind: Kind,
-    /// Whose accounts.
+    /// The customer whose accounts it uses.
     pub customer: u64,
     /// The other customer of a transaction on two.
     pub other: u64,
-    /// Cents; negative to take from savings.
+    /// The amount in cents; negative to take from savings.
     pub cents: i64,
 }
 
-/// Draws the next transaction.
 pub fn draw(config: &SmallBankConfig, random: &mut Random) -> Input {
     let kind = draw_kind(random);
     let hot = random.percent(config.hot_percent);

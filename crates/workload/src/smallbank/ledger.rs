@@ -1,9 +1,9 @@
-//! How much money the committed transactions have brought into the bank or taken out of it.
+//! The sum of money that committed transactions have brought into the bank or taken out of it.
 
 use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
-/// The page of one terminal. Only its own thread writes, so a load and a store suffice.
+/// The page of one terminal. Only the terminal's thread writes, so a load and a store suffice.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(super) struct Page {
@@ -11,21 +11,21 @@ pub(super) struct Page {
 }
 
 impl Page {
-    /// Books the change that a committed transaction made to the sum of all accounts.
+    /// Adds the change of the sum of all accounts by a committed transaction.
     #[inline]
     pub(super) fn book(&self, cents: i64) {
         self.cents.store(self.cents.load(Relaxed) + cents, Relaxed);
     }
 }
 
-/// The pages of all terminals there have been.
+/// The pages of all terminals so far.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ledger {
     pages: Arc<Mutex<Vec<Arc<Page>>>>,
 }
 
 impl Ledger {
-    /// The page of one more terminal.
+    /// Opens the page of one more terminal.
     pub(super) fn open(&self) -> Arc<Page> {
         let page = Arc::new(Page::default());
         self.pages.lock().expect("no holder panics").push(page.clone());

@@ -1,8 +1,8 @@
-//! SmallBank [Alomari et al. 2008]: six short transactions on customers' savings and checking accounts,
-//! most of them on few customers.
+//! SmallBank [Alomari et al. 2008]: six short transactions on customers' savings and checking
+//! accounts, most of them on few customers.
 //!
-//! Its point is that three of the six are not serializable under snapshot isolation: [`write_skew`] shows
-//! it step by step. To read the rest: [`config`] (parameters, mix, inputs), [`tables`], [`transaction`].
+//! Three of the six are not serializable under snapshot isolation: [`write_skew`] shows it step by
+//! step. Also read [`config`] (parameters, mix, inputs), [`tables`] and [`transaction`].
 
 pub mod config;
 pub mod tables;
@@ -34,26 +34,22 @@ pub const TYPES: [&str; 6] = {
     }
     names
 };
-/// Customers of a transaction of the load, each with a row in every table.
+/// Customers per transaction of the load, each with a row in every table.
 const LOAD_CUSTOMERS: u64 = 32;
-/// Memory for everything that does not depend on the number of customers.
+/// Memory that is independent of the number of customers.
 const BASE_BYTES: u64 = 32 << 20;
-/// Bytes of a customer's three slots, buckets and old versions included, rounded up.
+/// Bytes of a customer's three slots, including buckets and old versions, rounded up.
 const CUSTOMER_BYTES: u64 = 1024;
 
-/// The tables by number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Tables {
-    /// Who the customers are.
+    /// The customers.
     pub accounts: TableId,
-    /// Their savings.
     pub savings: TableId,
-    /// Their checking accounts.
     pub checking: TableId,
 }
 
 impl Tables {
-    /// Looks the tables up.
     pub fn open<E: Env>(database: &Database<E>) -> Result<Self, WorkloadError> {
         let table = |name| database.table(name).ok_or(WorkloadError::NoTable(name));
         let [accounts, savings, checking] = tables::NAMES.map(table);
@@ -61,7 +57,6 @@ impl Tables {
     }
 }
 
-/// The workload.
 #[derive(Clone, Debug)]
 pub struct SmallBank {
     config: SmallBankConfig,
@@ -69,13 +64,12 @@ pub struct SmallBank {
 }
 
 impl SmallBank {
-    /// The workload of a configuration, or why there is none.
+    /// The workload of a configuration; an error if the configuration is invalid.
     pub fn new(config: SmallBankConfig) -> Result<Self, WorkloadError> {
         config.validate().map_err(|error| WorkloadError::Configuration(error.to_string()))?;
         Ok(Self { config, ledger: Ledger::default() })
     }
 
-    /// What it runs.
     pub fn config(&self) -> &SmallBankConfig {
         &self.config
     }

@@ -8,14 +8,15 @@ use txn::TableSpec;
 
 /// The tables' names, in the order of [`Tables`].
 pub const NAMES: [&str; 3] = ["accounts", "savings", "checking"];
-/// In all tables, the column of the customer's number.
+/// The column of the customer's number, in all tables.
 pub const CUSTOMER: usize = 0;
-/// In accounts, the column of the customer's name.
+/// The column of the customer's name, in `accounts`.
 pub const NAME: usize = 1;
-/// In savings and checking, the column of the cents.
+/// The column of the cents, in `savings` and `checking`.
 pub const BALANCE: usize = 1;
 
-/// Columns and physical design of table `index`. Customers are counted from 0, so they place themselves.
+/// Columns and physical design of table `index`. Customers are numbered from 0 without gaps, so
+/// buckets are addressed by number, without hashing.
 pub fn table_spec(index: usize, customers: u64) -> Result<TableSpec, SchemaError> {
     let content = match index {
         0 => Column::new("name", ColumnType::Char(64)),
@@ -42,7 +43,7 @@ pub fn fill(record: &mut RecordMut<'_>, index: usize, customer: u64) {
     }
 }
 
-/// A customer's name, by which a row of accounts can be told from another.
+/// A customer's name, which identifies a row of `accounts`.
 pub fn name(customer: u64) -> String {
     format!("customer {customer}")
 }

@@ -1,4 +1,5 @@
-//! SmallBank from load to check on a local database, its anomaly, and what the check says of damage.
+//! SmallBank from load to check on a local database, its anomaly, and the check's reports on
+//! damage.
 
 use super::tables::{BALANCE, NAME, key};
 use super::write_skew::{self, Observation, WITHDRAWN};
@@ -13,7 +14,7 @@ fn load(isolation: Isolation) -> Trial<SmallBank> {
     Trial::load(SmallBank::new(config).expect("the configuration makes sense"))
 }
 
-/// Changes the tables behind the workload's back.
+/// Changes the tables without the workload's knowledge.
 fn damage(
     trial: &mut Trial<SmallBank>,
     damage: impl FnOnce(&mut Transaction<'_, LocalEnv>, Tables),

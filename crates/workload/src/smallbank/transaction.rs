@@ -1,4 +1,4 @@
-//! SmallBank's six transactions. Each reads all it needs in one round trip.
+//! SmallBank's six transactions. Each reads all its rows in one round trip.
 
 use super::Tables;
 use super::config::{Input, Kind, PENALTY_CENTS, SmallBankConfig, draw};
@@ -14,7 +14,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 use txn::{Lane, RowId, TableId, Transaction};
 
-/// What one thread keeps between transactions.
+/// The state of one thread between transactions.
 #[derive(Debug)]
 pub struct Terminal {
     config: SmallBankConfig,
@@ -25,11 +25,11 @@ pub struct Terminal {
     found: Vec<Option<RowId>>,
 }
 
-/// What a transaction wants to have done.
+/// The decision of a transaction.
 enum Wish {
     /// Commit; the sum of all accounts changes by this many cents.
     Commit(i64),
-    /// Nothing: there was not enough money.
+    /// Roll back: there is not enough money.
     RollBack,
 }
 
@@ -116,7 +116,7 @@ impl Terminal {
         Ok(apply(transaction, &rows, kind, cents))
     }
 
-    /// All rows that were asked for; the bank has all of them.
+    /// All requested rows; the bank has all of them.
     fn rows(&self) -> Result<[RowId; 5], WorkloadError> {
         let mut rows = [RowId::default(); 5];
         let wanted = rows.iter_mut().zip(&self.found).zip(&self.reads);
@@ -134,7 +134,7 @@ impl Terminal {
     }
 }
 
-/// The transaction itself, on the rows in the order they were read.
+/// The transaction itself, on the rows in the order of reading.
 fn apply<E: Env>(
     transaction: &mut Transaction<'_, E>,
     rows: &[RowId; 5],

@@ -1,5 +1,6 @@
-//! The anomaly in SmallBank, step by step: three transactions that snapshot isolation lets commit though
-//! no order of them explains what they saw [Fekete, O'Neil, O'Neil 2004; Cahill et al. 2008].
+//! SmallBank's anomaly, step by step: three transactions that snapshot isolation lets commit
+//! although no order of them explains their results [Fekete, O'Neil, O'Neil 2004; Cahill et al.
+//! 2008].
 //!
 //! ```text
 //! before             savings 400, checking 300
@@ -9,8 +10,8 @@
 //! 4 WriteCheck       takes 500 from checking, commits
 //! after              savings 0, checking -200
 //! ```
-//! Balance says that TransactSavings came before it and WriteCheck after it; but after a balance of 300
-//! the check would have cost a penalty.
+//! Balance's result implies that TransactSavings came before it and WriteCheck after it; but after
+//! a balance of 300 the check would have cost a penalty.
 
 use super::Tables;
 use super::config::{CHECK_CENTS, PENALTY_CENTS};
@@ -22,38 +23,34 @@ use crate::error::WorkloadError;
 use fabric::Env;
 use txn::{Abort, Isolation, Lane, RowId, Transaction};
 
-/// Cents on savings before.
+/// Cents on savings before the transactions.
 pub const SAVINGS_BEFORE: i64 = 400;
-/// Cents on checking before; together with the savings they cover the check, alone they do not.
+/// Cents on checking before the transactions; together with the savings they cover the check, alone
+/// they do not.
 pub const CHECKING_BEFORE: i64 = 300;
-/// Cents that TransactSavings takes.
+/// Cents that TransactSavings withdraws.
 pub const WITHDRAWN: i64 = 400;
 
-/// What the three transactions did.
+/// The results of the three transactions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Observation {
-    /// How WriteCheck ended.
     pub write_check: TransactionResult,
-    /// How TransactSavings ended.
     pub transact_savings: TransactionResult,
-    /// How Balance ended.
     pub balance: TransactionResult,
-    /// What Balance saw: savings and checking together.
+    /// The sum of savings and checking that Balance read.
     pub balance_seen: i64,
-    /// Savings afterwards.
     pub savings_after: i64,
-    /// Checking afterwards.
     pub checking_after: i64,
 }
 
 impl Observation {
-    /// Whether some order of the committed transactions, one after another, gives what was seen.
+    /// Whether some serial order of the committed transactions explains the results.
     pub fn is_serializable(&self) -> bool {
         let orders = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
         orders.iter().any(|order| self.is_explained_by(order))
     }
 
-    /// Replays 0 WriteCheck, 1 TransactSavings, 2 Balance in this order, those that committed.
+    /// Replays those of 0 WriteCheck, 1 TransactSavings, 2 Balance that committed, in this order.
     fn is_explained_by(&self, order: &[usize; 3]) -> bool {
         let (mut savings, mut checking) = (SAVINGS_BEFORE, CHECKING_BEFORE);
         let mut balance_seen = None;
@@ -73,13 +70,14 @@ impl Observation {
             && (savings, checking) == (self.savings_after, self.checking_after)
     }
 
-    /// Whether WriteCheck was turned away for what it had read.
+    /// Whether validation of its reads aborted WriteCheck.
     pub fn was_prevented(&self) -> bool {
         self.write_check == TransactionResult::Aborted(Abort::ReadValidation)
     }
 }
 
-/// Runs the three transactions on one customer of a loaded bank, interleaved as above, on two lanes.
+/// Runs the three transactions on one customer of a loaded bank, interleaved as above, on two
+/// lanes.
 pub async fn run<E: Env>(
     slow: &mut Lane<E>,
     quick: &mut Lane<E>,
@@ -131,7 +129,7 @@ async fn read_balance<E: Env>(
     Ok((seen, result_of(transaction.commit().await)))
 }
 
-/// Gives the customer the balances the play begins with.
+/// Sets the customer's balances to those at the beginning.
 async fn set_balances<E: Env>(
     lane: &mut Lane<E>,
     tables: Tables,
@@ -144,7 +142,7 @@ async fn set_balances<E: Env>(
     match result_of(transaction.commit().await) {
         TransactionResult::Committed => Ok(()),
         TransactionResult::Aborted(reason) => Err(WorkloadError::Aborted(reason)),
-        _ => Err(WorkloadError::Unknown("the play's first scene")),
+        _ => Err(WorkloadError::Unknown("the transaction that sets the balances")),
     }
 }
 
@@ -180,7 +178,8 @@ mod tests {
     #[test]
     fn the_anomaly_has_no_serial_order_and_its_repairs_have_one() {
         assert!(!SKEW.is_serializable());
-        // With the penalty, or had Balance seen nothing of the withdrawal yet, all would be well.
+        // With the penalty, or if Balance had not seen the withdrawal, the history would be
+        // serializable.
         let penalty =
             Observation { checking_after: CHECKING_BEFORE - CHECK_CENTS - PENALTY_CENTS, ..SKEW };
         assert!(penalty.is_serializable());

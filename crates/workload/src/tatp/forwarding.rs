@@ -1,4 +1,4 @@
-//! The two transactions by which calls begin and cease to be forwarded.
+//! The two transactions that start and stop forwarding calls.
 
 use super::input::Input;
 use super::keys;
@@ -13,10 +13,11 @@ use crate::error::WorkloadError;
 use fabric::Env;
 use txn::{Lane, TxnError};
 
-/// Forwards the calls of one of the special facilities of the subscriber with a number, from a time on. It fails by
-/// the specification's rules without the facility, or if calls are forwarded from that time on already.
+/// Forwards the calls of one special facility of the subscriber with a number, from a start time
+/// on. By the specification's rules it fails without the facility, or if calls are already
+/// forwarded from that time on.
 ///
-/// The subscriber's facilities are all read, since the specification's transaction asks for all of them.
+/// It reads all of the subscriber's facilities, since the specification's transaction does so.
 pub async fn insert_call_forwarding<E: Env>(
     lane: &mut Lane<E>,
     terminal: &mut Terminal,
@@ -44,7 +45,8 @@ pub async fn insert_call_forwarding<E: Env>(
     Ok(result_of(transaction.commit().await))
 }
 
-/// Ceases to forward calls from a time on. It fails by the specification's rules if that was not so.
+/// Stops forwarding calls from a start time on. By the specification's rules it fails if they were
+/// not forwarded.
 pub async fn delete_call_forwarding<E: Env>(
     lane: &mut Lane<E>,
     terminal: &mut Terminal,

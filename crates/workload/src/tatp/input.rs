@@ -1,4 +1,4 @@
-//! What transactions are asked to do: the mix, and the inputs of each type [TATP].
+//! The inputs of transactions: the mix, and the inputs of each type [TATP].
 
 use super::config::TatpConfig;
 use super::keys::{Number, number_of};
@@ -10,15 +10,15 @@ use crate::random::Random;
 /// The seven transactions, by the names of the procedures in `workloads/tatp/procedures.sql`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
-    /// Reads all of a subscriber.
+    /// Reads all columns of a subscriber.
     GetSubscriberData,
-    /// Reads where calls are forwarded to.
+    /// Reads the destination of forwarded calls.
     GetNewDestination,
     /// Reads a type of access.
     GetAccessData,
     /// Changes a subscriber and a special facility.
     UpdateSubscriberData,
-    /// Changes where a subscriber is.
+    /// Changes a subscriber's location.
     UpdateLocation,
     /// Begins to forward calls.
     InsertCallForwarding,
@@ -27,7 +27,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All of them with their shares in percent [TATP].
+    /// All of them with their percentages [TATP].
     pub const MIX: [(Self, u32); 7] = [
         (Self::GetSubscriberData, 35),
         (Self::GetNewDestination, 10),
@@ -38,13 +38,12 @@ impl Kind {
         (Self::DeleteCallForwarding, 2),
     ];
 
-    /// Draws one by the mix.
+    /// Draws one according to the mix.
     #[inline]
     pub fn draw(random: &mut Random) -> Self {
         HUNDREDTHS[random.below(100) as usize]
     }
 
-    /// The name in reports.
     pub const fn name(self) -> &'static str {
         match self {
             Self::GetSubscriberData => "get_subscriber_data",
@@ -74,19 +73,16 @@ const HUNDREDTHS: [Kind; 100] = {
     kinds
 };
 
-/// One transaction with all its inputs, so that a retry does the same. Each type looks at what its procedure has
-/// an argument for.
+/// One transaction with all its inputs, so that a retry does the same. Each type uses the inputs
+/// that its procedure has parameters for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Input {
-    /// Which transaction.
     pub kind: Kind,
-    /// S_ID of the subscriber. Those that are given a number do not look at it.
+    /// S_ID of the subscriber. Types that have the subscriber's number do not use it.
     pub s_id: i32,
     /// Type of access or special facility.
     pub sort: i16,
-    /// Start time.
     pub starts: i16,
-    /// End time.
     pub ends: i16,
     /// New value of BIT_1.
     pub bit: i16,
@@ -94,13 +90,11 @@ pub struct Input {
     pub data: i16,
     /// New value of VLR_LOCATION.
     pub location: i32,
-    /// The subscriber's number.
     pub number: Number,
-    /// Where calls are to be forwarded to.
+    /// The destination of forwarded calls.
     pub destination: Number,
 }
 
-/// Draws inputs.
 #[derive(Clone, Debug)]
 pub struct InputSource {
     subscribers: Subscribers,
@@ -108,12 +102,11 @@ pub struct InputSource {
 }
 
 impl InputSource {
-    /// A source that follows from its generator.
+    /// A source with this generator.
     pub fn new(config: &TatpConfig, random: Random) -> Self {
         Self { subscribers: Subscribers::new(config.subscribers), random }
     }
 
-    /// Draws the next transaction.
     #[inline]
     pub fn draw(&mut self) -> Input {
         let kind = Kind::draw(&mut self.random);
@@ -123,7 +116,7 @@ impl InputSource {
 }
 
 impl Input {
-    /// Draws what a transaction of this kind is given besides its subscriber.
+    /// Draws the inputs of a transaction of this kind except the subscriber.
     #[inline]
     pub fn draw(kind: Kind, s_id: i32, random: &mut Random) -> Self {
         let mut input = Self {

@@ -1,29 +1,31 @@
-//! What the last updates have written, for the checks: each terminal keeps as many of its own as fit, in memory
-//! that it uses again, so that a run of any length costs the same.
+//! A journal of the last updates, for the checks: each terminal keeps a limited number of its own,
+//! in reused memory, so that the cost is independent of the length of a run.
 //!
-//! An update has a number, by which of two of the same row the later one is larger: see
-//! [`crate::recording::version`]. Whatever a terminal has forgotten has a smaller number than all that it remembers.
+//! An update has a number; of two updates of the same row the later one's is larger: see
+//! [`crate::recording::version`]. All updates that a terminal has forgotten have smaller numbers
+//! than those that it remembers.
 
 use crate::driver::TransactionResult;
 use crate::error::WorkloadError;
 use std::fmt::Write;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// Updates that a terminal remembers.
+/// Number of updates that a terminal remembers.
 const UPDATES_MAX: usize = 1 << 14;
-/// Updates of a terminal that a process tells another.
+/// Number of a terminal's updates that are sent to another process.
 const UPDATES_TOLD_MAX: usize = 1000;
-/// Numbers that tell of an update.
+/// Number of integers that encode an update.
 const UPDATE_NUMBERS: usize = 5;
 
-/// An update, by what it wrote.
+/// An update: the row and the values that it wrote.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Update {
-    /// Of whom.
+    /// The subscriber.
     pub s_id: i32,
-    /// 0: VLR_LOCATION of the subscriber; else BIT_1, and DATA_A of the special facility of this type.
+    /// 0: VLR_LOCATION of the subscriber; otherwise BIT_1, and DATA_A of the special facility of
+    /// this type.
     pub sort: i16,
-    /// VLR_LOCATION; or BIT_1 in the upper half, and DATA_A.
+    /// VLR_LOCATION; or BIT_1 in the upper half, and DATA_A in the lower.
     pub value: i32,
     /// Among the updates of the same row, larger is later.
     pub number: i64,
@@ -32,7 +34,6 @@ pub struct Update {
 }
 
 impl Update {
-    /// An update of VLR_LOCATION.
     pub fn location(s_id: i32, location: i32) -> Self {
         Self { s_id, sort: 0, value: location, number: 0, is_unknown: false }
     }
@@ -58,14 +59,13 @@ impl Update {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Page {
     updates: Vec<Update>,
-    /// Where the next one goes once all places are taken.
+    /// The place of the next one once all places are taken.
     next: usize,
-    /// The largest number of those that are forgotten.
+    /// The largest number among the forgotten updates.
     forgotten: Option<i64>,
 }
 
 impl Page {
-    /// Remembers an update.
     #[inline]
     pub fn note(&mut self, update: Update) {
         if self.updates.len() < UPDATES_MAX {
@@ -88,7 +88,7 @@ impl Page {
     }
 }
 
-/// The page of a terminal at work. The journal gets it when the terminal ends, however that comes about.
+/// The page of a running terminal. It goes to the journal when the terminal ends, in whatever way.
 #[derive(Debug)]
 pub struct OpenPage {
     journal: Journal,
@@ -98,13 +98,13 @@ pub struct OpenPage {
 }
 
 impl OpenPage {
-    /// An update is about to commit.
+    /// Records that an update is about to commit.
     #[inline]
     pub fn begin(&mut self, update: Update) {
         self.begun = Some(update);
     }
 
-    /// It has ended like this.
+    /// Records the result of the update.
     #[inline]
     pub fn end(&mut self, result: TransactionResult) {
         let is_unknown = match result {
@@ -128,19 +128,19 @@ impl Drop for OpenPage {
     }
 }
 
-/// The pages of all terminals that have ended, those of other processes among them.
+/// The pages of all terminals that have ended, including those of other processes.
 #[derive(Clone, Debug, Default)]
 pub struct Journal {
     pages: Arc<Mutex<Vec<Page>>>,
 }
 
 impl Journal {
-    /// The page of one more terminal.
+    /// Opens the page of one more terminal.
     pub fn open(&self) -> OpenPage {
         OpenPage { journal: self.clone(), page: Page::default(), begun: None }
     }
 
-    /// What is known of the last updates of everything.
+    /// The last updates of everything, as far as they are known.
     pub fn last_updates(&self) -> LastUpdates {
         LastUpdates::new(&self.lock())
     }
@@ -149,7 +149,7 @@ impl Journal {
         self.pages.lock().expect("no holder panics")
     }
 
-    /// For another process: for each page what is forgotten, and the updates.
+    /// The pages as text for another process: what each has forgotten, and its updates.
     pub fn testimony(&self) -> String {
         let mut text = String::new();
         for page in self.lock().iter() {
@@ -171,7 +171,7 @@ impl Journal {
     pub fn hear(&self, testimony: &str) -> Result<(), WorkloadError> {
         for line in testimony.lines() {
             let page = read_page(line).ok_or_else(|| {
-                WorkloadError::Testimony(format!("`{line}` is no page of updates"))
+                WorkloadError::Testimony(format!("`{line}` is not a page of updates"))
             })?;
             self.lock().push(page);
         }
@@ -200,34 +200,32 @@ fn read_page(line: &str) -> Option<Page> {
     Some(page)
 }
 
-/// What is known of the last update of one thing.
+/// The last update of one column of one row, as far as it is known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Last {
-    /// Nothing: it may have been updated before what is remembered.
+    /// Unknown: it may have been updated before the remembered updates.
     Forgotten,
-    /// There was none since the load.
+    /// No update since the load.
     Never,
-    /// This one was the last.
     Update(Update),
     /// One of unknown outcome may have come after all others.
     Open,
 }
 
-/// The last updates of everything.
 #[derive(Debug)]
 pub struct LastUpdates {
     /// By number within the same thing, sorted for search.
     updates: Vec<(Thing, Update)>,
-    /// Updates that are forgotten have no larger number.
+    /// All forgotten updates have at most this number.
     forgotten: Option<i64>,
 }
 
-/// What is updated: subscriber, and 0 for VLR_LOCATION, 1 to 4 for DATA_A of a type, 5 for BIT_1.
+/// An updated column: subscriber, and 0 for VLR_LOCATION, 1 to 4 for DATA_A of a type, 5 for BIT_1.
 type Thing = (i32, i16);
 const BIT_1: i16 = 5;
 
 impl LastUpdates {
-    /// Puts the pages of all terminals together.
+    /// Merges the pages of all terminals.
     fn new(pages: &[Page]) -> Self {
         let mut updates = Vec::new();
         for update in pages.iter().flat_map(|page| &page.updates) {
@@ -300,7 +298,8 @@ mod tests {
         let last = LastUpdates::new(&many);
         assert_eq!(number(last.of_location(9)), 19_999);
         assert_eq!(last.of_location(11), Last::Forgotten);
-        // Its terminal has forgotten nothing, but the other one may have had a later one of the same.
+        // Its terminal has forgotten nothing, but the other one may have had a later update of the
+        // same column.
         let lone = Update { number: 30, ..Update::location(77, 1) };
         let mut third = Page::default();
         third.note(lone);
@@ -309,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn both_columns_of_an_update_are_told_apart_and_put_together_again() {
+    fn both_columns_of_an_update_are_packed_and_unpacked() {
         for (bit_1, data_a) in [(0, 255), (1, 0), (32_767, 32_767)] {
             let update = Update::data(3, 2, bit_1, data_a);
             assert_eq!((update.bit_1(), update.data_a()), (bit_1, data_a));
@@ -323,9 +322,9 @@ mod tests {
         assert_eq!(last.of_bit_1(3), Last::Open);
     }
 
-    /// A terminal may end between a commit and its answer, as one does whose compute server dies.
+    /// A terminal may end between a commit and its completion, as when its compute server dies.
     #[test]
-    fn an_update_whose_end_nobody_saw_is_unknown() {
+    fn an_update_without_a_known_end_is_unknown() {
         let journal = Journal::default();
         let mut open = journal.open();
         for (s_id, result) in [

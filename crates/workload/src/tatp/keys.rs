@@ -3,7 +3,7 @@
 use super::schema::NUMBER_DIGITS;
 use layout::{Key, KeyBuilder};
 
-/// A subscriber's number as digits, zeros in front.
+/// A subscriber's number as digits, with leading zeros.
 pub type Number = [u8; NUMBER_DIGITS];
 
 /// The key of a subscriber.

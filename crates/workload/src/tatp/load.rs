@@ -1,4 +1,4 @@
-//! Loading: subscribers with all that they have, some in each transaction.
+//! Loading: subscribers with all their rows, several per transaction.
 
 use super::config::TatpConfig;
 use super::keys;
@@ -13,10 +13,10 @@ use layout::Key;
 use std::ops::Range;
 use txn::{Lane, TableId};
 
-/// Subscribers of a transaction of the load, with some ten rows each.
+/// Subscribers per transaction of the load, with about ten rows each.
 const CHUNK: u64 = 16;
-/// Fewest subscribers that are worth a loader of their own: few have few buckets, for which loaders would keep each other
-/// waiting.
+/// The smallest number of subscribers that justifies a loader of its own: few subscribers have few
+/// buckets, on which loaders would wait for each other.
 pub const PART: u64 = 1_000;
 
 /// Loads part `part` of `parts`.
@@ -31,10 +31,11 @@ pub async fn load_part<E: Env>(
     load_subscribers(lane, tables, config, subscribers, progress).await
 }
 
-/// Loads the subscribers of these numbers, counted from 0. Told of the rows of each transaction.
+/// Loads the subscribers of these numbers, counted from 0. Calls back with the number of rows of
+/// each transaction.
 ///
 /// # Errors
-/// There is no room, or they are there already.
+/// If there is no room, or if they exist already.
 pub async fn load_subscribers<E: Env>(
     lane: &mut Lane<E>,
     tables: &Tables,
@@ -58,11 +59,11 @@ pub async fn load_subscribers<E: Env>(
     Ok(())
 }
 
-/// Writes what transactions change of these subscribers once more, as it is: their memory for an old version is there then,
-/// as after a while of use.
+/// Rewrites the columns that transactions change of these subscribers, with unchanged values: this
+/// allocates their memory for an old version, as after a while of use.
 ///
 /// # Errors
-/// There is no room, or they are not there.
+/// If there is no room, or if they do not exist.
 pub async fn write_again<E: Env>(
     lane: &mut Lane<E>,
     tables: &Tables,

@@ -1,12 +1,14 @@
-//! TATP [TATP]: the home location register of a mobile phone network, four tables around the subscriber and seven
-//! short transactions, four of five of which only read.
+//! TATP [TATP]: the home location register of a mobile phone network, with four tables around the
+//! subscriber and seven short transactions; four of five transactions only read.
 //!
-//! To read it in order: [`config`], [`schema`], [`tables`] (physical design), [`population`], [`load`]; [`nurand`],
-//! [`input`], [`terminal`], then the transactions: [`reads`], [`updates`], [`forwarding`]; [`check`], with what
-//! terminals leave to it: [`journal`], and [`witness`] in runs that are recorded.
+//! Read [`config`], [`schema`], [`tables`] (physical design), [`population`], [`load`]; [`nurand`],
+//! [`input`], [`terminal`], then the transactions: [`reads`], [`updates`], [`forwarding`];
+//! [`check`], with the data that terminals record for it: [`journal`], and [`witness`] in recorded
+//! runs.
 //!
-//! A transaction may fail by the specification's rules: types and times are drawn without looking at what is there.
-//! It then ends as [`crate::TransactionResult::RolledBack`], apart from aborts, and is not tried again.
+//! A transaction may fail by the specification's rules: types and times are drawn independently of
+//! the existing rows. It then ends as [`crate::TransactionResult::RolledBack`], separate from
+//! aborts, and is not retried.
 
 mod check;
 mod config;
@@ -51,7 +53,7 @@ pub const TYPES: [&str; 7] = {
     names
 };
 
-/// The workload. Its clones share what terminals leave to the checks.
+/// The workload. Its clones share the data that terminals record for the checks.
 #[derive(Clone, Debug)]
 pub struct Tatp {
     config: TatpConfig,
@@ -60,7 +62,7 @@ pub struct Tatp {
 }
 
 impl Tatp {
-    /// The workload of a configuration, or why there is none.
+    /// The workload of a configuration; an error if the configuration is invalid.
     pub fn new(config: TatpConfig) -> Result<Self, WorkloadError> {
         match config.problem() {
             None => {
@@ -70,17 +72,16 @@ impl Tatp {
         }
     }
 
-    /// What it runs.
     pub fn config(&self) -> &TatpConfig {
         &self.config
     }
 
-    /// What its sessions have recorded, in a recorded run.
+    /// The recorded histories of its sessions, in a recorded run.
     pub fn recordings(&self) -> &Recordings {
         &self.recordings
     }
 
-    /// The judge's verdict on what its sessions have recorded; nothing where nothing is recorded.
+    /// The judge's verdict on the recorded histories; empty if the run is not recorded.
     pub fn verdicts(&self) -> Vec<CheckResult> {
         match self.config.recorded {
             true => verdicts(&self.recordings.history(), self.config.isolation),

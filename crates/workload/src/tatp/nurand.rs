@@ -1,10 +1,10 @@
-//! The skew of TATP: which subscribers transactions are about.
+//! The skew of TATP: the choice of subscribers.
 
 use crate::random::Random;
 
-/// Draws that tell how often two of them agree.
+/// Number of draws that estimate how often two of them agree.
 const SAMPLE: usize = 1 << 16;
-/// Seed of those draws, which are the same in every run.
+/// The seed of those draws, which are the same in every run.
 const SAMPLE_SEED: u64 = 29;
 
 /// Numbers of subscribers, drawn as ((random(0, A) | random(1, P)) mod P) + 1 [TATP].
@@ -16,7 +16,6 @@ pub struct Subscribers {
 }
 
 impl Subscribers {
-    /// All of `count` subscribers.
     pub fn new(count: u32) -> Self {
         let mask = match count {
             0..=1_000_000 => 65_535,
@@ -26,12 +25,11 @@ impl Subscribers {
         Self { count: u64::from(count), mask }
     }
 
-    /// Draws one.
     #[inline]
     pub fn draw(&self, random: &mut Random) -> i32 {
         let word = random.word();
-        // A is one less than a power of two, so its low bits are as good as a draw of their own; the draw from 1
-        // to P takes the upper half.
+        // A is one less than a power of two, so its low bits are as good as a draw of their own;
+        // the draw from 1 to P takes the upper half.
         let any = 1 + (((word >> 32) * self.count) >> 32);
         let mut drawn = (word & self.mask) | any;
         if drawn >= self.count {
@@ -40,8 +38,8 @@ impl Subscribers {
         drawn as i32 + 1
     }
 
-    /// The chance that two draws are of the same subscriber: one in P without skew. It says how much chance is
-    /// left in what is found about subscribers however often one looks.
+    /// The probability that two draws are the same subscriber: one in P without skew. It determines
+    /// the randomness that remains in results about subscribers after any number of draws.
     pub fn agreement(&self) -> f64 {
         let mut random = Random::new(SAMPLE_SEED);
         let mut drawn: Vec<i32> = (0..SAMPLE).map(|_| self.draw(&mut random)).collect();
@@ -57,8 +55,8 @@ impl Subscribers {
 mod tests {
     use super::*;
 
-    /// Each of the sixteen low bits is set in three of four draws, so that two draws agree in it in five of
-    /// eight cases; the upper bits are as in a draw without skew.
+    /// Each of the sixteen low bits is set in three of four draws, so two draws agree in it in five
+    /// of eight cases; the upper bits are as in a draw without skew.
     #[test]
     fn the_draws_are_in_range_and_as_skewed_as_the_specification_has_them() {
         let subscribers = Subscribers::new(1_000_000);

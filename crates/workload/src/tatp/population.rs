@@ -1,5 +1,5 @@
-//! What each subscriber has right after the load. It follows from the seed and the subscriber's number alone, so
-//! that the checks know it without having been there.
+//! The rows of each subscriber right after the load. They follow from the seed and the subscriber's
+//! number alone, so the checks can recompute them.
 
 use super::config::TatpConfig;
 use super::keys::{Number, number_of};
@@ -7,18 +7,18 @@ use super::schema::{NUMBER_DIGITS, access_info, call_forwarding, special_facilit
 use crate::random::Random;
 use layout::RecordMut;
 
-/// Stream of the generators of what a subscriber has.
+/// The random stream for the rows of a subscriber.
 const SHAPE_STREAM: u32 = 310;
-/// Stream of the generators of the columns.
+/// The random stream for the columns.
 const COLUMNS_STREAM: u32 = 311;
-/// Special facilities that are active, in percent.
+/// Percentage of active special facilities.
 const ACTIVE_PERCENT: u32 = 85;
-/// In recorded runs the largest number that the load writes into a column that transactions change; they write
-/// larger ones.
+/// In recorded runs the largest number that the load writes into a column that transactions change;
+/// transactions write larger ones.
 pub const LOADED_MAX: i64 = 255;
 /// Types of access and of special facilities.
 pub const TYPES: i16 = 4;
-/// The times from which calls are forwarded.
+/// The start times of forwarding.
 pub const START_TIMES: [i16; 3] = [0, 8, 16];
 
 /// One subscriber.
@@ -26,11 +26,12 @@ pub const START_TIMES: [i16; 3] = [0, 8, 16];
 pub struct Loaded {
     /// S_ID.
     pub s_id: i32,
-    /// Bit n: there is access of type n + 1. One to four of them.
+    /// Bit n: access of type n + 1 exists. One to four of them.
     pub accesses: u8,
-    /// Bit n: there is a special facility of type n + 1. One to four of them.
+    /// Bit n: a special facility of type n + 1 exists. One to four of them.
     pub facilities: u8,
-    /// Bit 3 n + m: the facility of type n + 1 forwards calls from time m on. None to three of each.
+    /// Bit 3 n + m: the facility of type n + 1 forwards calls from start time m on. None to three
+    /// of each.
     pub forwardings: u16,
     /// BIT_1.
     pub bit_1: i16,
@@ -41,7 +42,7 @@ pub struct Loaded {
 }
 
 impl Loaded {
-    /// What the load makes of a subscriber.
+    /// The rows that the load makes for a subscriber.
     pub fn new(config: &TatpConfig, s_id: i32) -> Self {
         let mut random = Random::stream(config.seed, SHAPE_STREAM, s_id as u64);
         let accesses = some_of(&mut random, 1, 4) as u8;
@@ -62,17 +63,17 @@ impl Loaded {
         number_of(self.s_id)
     }
 
-    /// The types of access there are.
+    /// The existing types of access.
     pub fn access_types(&self) -> impl Iterator<Item = i16> + use<> {
         types(self.accesses)
     }
 
-    /// The types of special facilities there are.
+    /// The existing types of special facilities.
     pub fn facility_types(&self) -> impl Iterator<Item = i16> + use<> {
         types(self.facilities)
     }
 
-    /// Type and start time of what is forwarded.
+    /// Type and start time of each forwarding.
     pub fn forwarding_times(&self) -> impl Iterator<Item = (i16, i16)> + use<> {
         let forwardings = self.forwardings;
         let times = (1..=TYPES).flat_map(|kind| START_TIMES.map(|start| (kind, start)));
@@ -89,7 +90,7 @@ fn types(bits: u8) -> impl Iterator<Item = i16> {
     (1..=TYPES).filter(move |kind| bits & 1 << (kind - 1) != 0)
 }
 
-/// As many of `most` bits as is drawn, `least` at least; which ones is drawn, too.
+/// A random set of bits among `most`, with a random size of at least `least`.
 fn some_of(random: &mut Random, least: i64, most: i64) -> u16 {
     let wanted = random.uniform(least, most);
     let mut bits = 0;
@@ -113,17 +114,17 @@ fn some_of(random: &mut Random, least: i64, most: i64) -> u16 {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Row {
     Subscriber,
-    /// Of a type.
+    /// The type of access.
     Access(i16),
-    /// Of a type.
+    /// The type of facility.
     Facility(i16),
-    /// Of a type and a start time.
+    /// Its type and start time.
     Forwarding(i16, i16),
 }
 
 /// Fills the columns of a new row.
 pub fn fill(config: &TatpConfig, loaded: &Loaded, row: Row, record: &mut RecordMut<'_>) {
-    // Each row has a stream of its own.
+    // Each row has a random stream of its own.
     let item = match row {
         Row::Subscriber => 0,
         Row::Access(kind) => kind,
@@ -168,14 +169,12 @@ fn fill_subscriber(random: &mut Random, loaded: &Loaded, record: &mut RecordMut<
     record.set_int(subscriber::VLR_LOCATION, i64::from(loaded.location));
 }
 
-/// Random digits.
 pub fn digits(random: &mut Random) -> Number {
     let mut text = [0; NUMBER_DIGITS];
     random.fill_numeric(&mut text);
     text
 }
 
-/// Random capital letters.
 fn letters<const N: usize>(random: &mut Random) -> [u8; N] {
     std::array::from_fn(|_| b'A' + random.below(26) as u8)
 }
@@ -211,7 +210,7 @@ mod tests {
             assert!(counts.iter().all(|&count| count.abs_diff(25_000) < 822), "{counts:?}");
         }
         assert!(forwardings.iter().all(|&count| count.abs_diff(62_500) < 2000), "{forwardings:?}");
-        // 1 + 2.5 + 2.5 + 2.5 * 1.5 for each.
+        // 1 + 2.5 + 2.5 + 2.5 * 1.5 rows per subscriber.
         assert!(rows.abs_diff(975_000) < 5000, "{rows}");
         assert_eq!((accesses[0], facilities[0]), (0, 0));
     }

@@ -1,7 +1,7 @@
-//! The three transactions that only read. Each reads all it needs in one round trip.
+//! The three read-only transactions. Each reads all its rows in one round trip.
 //!
-//! One that finds nothing has failed by the specification's rules. It commits like any other, so that a
-//! serializable one is told where the absence that it has seen did not last.
+//! A transaction that finds nothing has failed by the specification's rules. It commits like any
+//! other, so that serializable validation covers the absence that it has read.
 
 use super::input::Input;
 use super::population::START_TIMES;
@@ -16,7 +16,7 @@ use layout::RecordRef;
 use std::hint::black_box;
 use txn::{Lane, Transaction};
 
-/// The result of a transaction that wrote nothing, and whose user got something or not.
+/// Ends a read-only transaction; `found` says whether the user gets a result.
 pub async fn end_of_reading<E: Env>(
     transaction: Transaction<'_, E>,
     has_succeeded: bool,
@@ -44,11 +44,11 @@ pub async fn get_subscriber_data<E: Env>(
     end_of_reading(transaction, true).await
 }
 
-/// Words of the longest result: all of a subscriber.
+/// Words of the longest result: all columns of a subscriber.
 pub const RESULT_WORDS: usize = 16;
 
-/// Hands a row to a caller that might look at any of its columns: in one copy, since where each of them stands
-/// follows from the schema alone.
+/// Copies a row for a caller that may read any of its columns: in one copy, since the schema alone
+/// determines the position of each.
 #[inline]
 fn deliver(record: &RecordRef<'_>, result: &mut [u64; RESULT_WORDS]) {
     let (key, payload) = (record.key(), record.payload());
@@ -58,9 +58,10 @@ fn deliver(record: &RecordRef<'_>, result: &mut [u64; RESULT_WORDS]) {
     black_box(result);
 }
 
-/// Reads where the calls of a facility are forwarded to at a time: SF.IS_ACTIVE = 1, START_TIME <= the input's start,
-/// and the input's end < END_TIME. A facility has a forwarding from each of three times at most, so those that
-/// begin early enough are read by their keys together with the facility.
+/// Reads where the calls of a facility are forwarded to at a time: SF.IS_ACTIVE = 1, START_TIME <=
+/// the input's start, and the input's end < END_TIME. A facility has at most one forwarding from
+/// each of three times, so those that begin early enough are read by their keys together with the
+/// facility.
 pub async fn get_new_destination<E: Env>(
     lane: &mut Lane<E>,
     terminal: &mut Terminal,
@@ -88,7 +89,7 @@ pub async fn get_new_destination<E: Env>(
     end_of_reading(transaction, destinations > 0).await
 }
 
-/// Reads what is kept of one type of access.
+/// Reads the row of one type of access.
 pub async fn get_access_data<E: Env>(
     lane: &mut Lane<E>,
     terminal: &mut Terminal,

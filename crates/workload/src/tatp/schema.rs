@@ -17,7 +17,7 @@ pub mod subscriber {
     pub const BYTE2_1: usize = 22;
     pub const MSC_LOCATION: usize = 32;
     pub const VLR_LOCATION: usize = 33;
-    /// Columns of bits, of half-bytes and of bytes.
+    /// Number of columns of bits, of half-bytes and of bytes.
     pub const FLAGS: usize = 10;
 }
 
@@ -50,7 +50,8 @@ pub mod call_forwarding {
     pub const NUMBERX: usize = 4;
 }
 
-/// The schemas of the four tables, in the order of [`super::tables::TABLE_NAMES`], whose names have `suffix` behind them.
+/// The schemas of the four tables, in the order of [`super::tables::TABLE_NAMES`], with `suffix`
+/// appended to their names.
 pub fn schemas(suffix: &str) -> Result<[Schema; 4], SchemaError> {
     let named = |names: &[(&str, ColumnType)]| {
         names.iter().map(|&(name, kind)| Column::new(name, kind)).collect::<Vec<_>>()

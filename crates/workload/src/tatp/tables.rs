@@ -1,14 +1,16 @@
 //! The physical design of the four tables, and their numbers in an open database.
 //!
-//! Subscribers, types of access and special facilities fill boxes of known size, so their buckets are found by
-//! counting ([`Placement::Dense`]), with a single slot each: a read is one look at one place, and fetches none of
-//! the row's neighbours. A place for each of four types costs memory that 1.5 of them do not use.
+//! The keys of subscribers, types of access and special facilities are dense, so their buckets are
+//! addressed without hashing ([`Placement::Dense`]), with a single slot each: a read fetches one
+//! slot, and no neighbours of the row. A place for each of four types costs memory that 1.5 of them
+//! do not use.
 //!
-//! A row that was updated keeps the memory of its old version: the few subscribers that most transactions are about are
-//! updated again and again, and giving the memory back and taking new takes four verbs each time.
+//! An updated row keeps the memory of its old version: the few hot subscribers are updated again
+//! and again, and freeing and reallocating that memory would take four verbs each time.
 //!
-//! Call forwardings come and go, at times that leave gaps in any box: they are hashed. A transaction that wants
-//! those of a facility up to a time reads at most three keys, in one round trip, which takes no order of them.
+//! Call forwardings are inserted and deleted, with sparse keys: they are hashed. A transaction that
+//! needs those of a facility up to a time reads at most three keys in one round trip, which needs
+//! no key order.
 
 use super::config::TatpConfig;
 use super::population::TYPES;
@@ -24,11 +26,11 @@ pub const TABLE_NAMES: [&str; 4] =
 /// The index from a subscriber's number to the subscriber.
 pub const SUBSCRIBER_NUMBER: &str = "subscriber_number";
 
-/// Rows that the load makes of each table for a hundred subscribers, in the mean.
+/// Average number of rows of each table that the load makes for a hundred subscribers.
 const ROWS_PER_HUNDRED: [u64; 4] = [100, 250, 250, 375];
-/// Memory for everything that does not depend on the number of subscribers.
+/// Memory that is independent of the number of subscribers.
 const BASE_BYTES: u64 = 64 << 20;
-/// Bytes of a subscriber's slots in all tables, the index and old versions included, rounded up.
+/// Bytes of a subscriber's slots in all tables, including the index and old versions, rounded up.
 const SUBSCRIBER_BYTES: u64 = 3072;
 
 /// The tables and the index.
@@ -52,10 +54,10 @@ impl Tables {
         Self::find_set(database, "")
     }
 
-    /// Finds the tables whose names have `suffix` behind them.
+    /// Finds the tables whose names end with `suffix`.
     ///
     /// # Errors
-    /// One of them is not there.
+    /// If one of them does not exist.
     pub fn find_set<E: Env>(database: &Database<E>, suffix: &str) -> Result<Self, WorkloadError> {
         let table = |name| {
             let found = database.table(&format!("{name}{suffix}"));
@@ -82,11 +84,11 @@ pub async fn create<E: Env>(
     create_set(database, "", designs, number).await
 }
 
-/// Creates the tables, with `suffix` behind their names, and the index, by these designs. The index has its name and its
-/// column from here.
+/// Creates the tables, with `suffix` appended to their names, and the index, by these designs. This
+/// function sets the index's name and column.
 ///
 /// # Errors
-/// A design is refused, or there is no room.
+/// If a design is refused, or if there is no room.
 pub async fn create_set<E: Env>(
     database: &Database<E>,
     suffix: &str,
@@ -96,14 +98,14 @@ pub async fn create_set<E: Env>(
     let (name, columns) = (SUBSCRIBER_NUMBER.to_owned(), vec![subscriber::SUB_NBR]);
     let mut indexes = vec![IndexDesign { name, columns, unique: true, ..number }];
     for (schema, design) in schemas(suffix)?.into_iter().zip(designs) {
-        // The index is the first table's.
+        // The index belongs to the first table.
         let indexes = std::mem::take(&mut indexes);
         database.create_table(TableSpec { schema, design, indexes }).await?;
     }
     Ok(())
 }
 
-/// Rows that the load inserts, in the mean.
+/// Average number of rows that the load inserts.
 pub fn load_rows(config: &TatpConfig) -> u64 {
     (0..TABLE_NAMES.len()).map(|table| rows_of(table, config)).sum()
 }

@@ -1,7 +1,8 @@
-//! What one thread keeps between transactions, and how it runs the next one.
+//! A terminal: the state of one thread between transactions, and how it runs the next one.
 //!
-//! A terminal has its next transaction before it runs the present one, as a server has that is not waiting for
-//! work, and asks for the rows that its input names: they come while the present one runs.
+//! A terminal draws its next transaction before it runs the current one, as a server with a queue
+//! of requests can, and prefetches the rows that the input names: they arrive while the current one
+//! runs.
 
 use super::config::TatpConfig;
 use super::input::{Input, InputSource, Kind};
@@ -18,10 +19,10 @@ use fabric::Env;
 use layout::Key;
 use txn::{Lane, RowId, TableId};
 
-/// Stream of the terminals' generators.
+/// The random stream of the terminals.
 const TERMINAL_STREAM: u32 = 312;
 
-/// What one thread keeps between transactions.
+/// The state of one thread between transactions.
 #[derive(Debug)]
 pub struct Terminal {
     pub(super) config: TatpConfig,
@@ -31,7 +32,7 @@ pub struct Terminal {
     pub(super) page: OpenPage,
     /// The recording of this terminal, in recorded runs.
     pub(super) session: Option<Session>,
-    /// Buffers that transactions use again.
+    /// Buffers that transactions reuse.
     pub(super) reads: Vec<(TableId, Key)>,
     pub(super) found: Vec<Option<RowId>>,
     pub(super) rows: Vec<RowId>,
@@ -64,17 +65,18 @@ impl Terminal {
         }
     }
 
-    /// A terminal that carries out what it is given with [`Self::carry_out`], and keeps no account of it for checks.
+    /// A terminal that executes given transactions by [`Self::carry_out`], and records nothing for
+    /// the checks.
     pub fn hired(config: TatpConfig, tables: Tables) -> Self {
         let (journal, recordings) = (Journal::default(), Recordings::default());
         Self::new(config, tables, &journal, &recordings, 0, config.seed)
     }
 
-    /// Looks at a subscriber in all of these tables, by key and by number, and changes nothing: the lane knows afterwards
-    /// where they are.
+    /// Reads a subscriber in all of these tables, by key and by number, and changes nothing:
+    /// afterwards the lane knows their locations.
     ///
     /// # Errors
-    /// A server cannot be reached, or the tables are not as they were loaded.
+    /// If a server is unreachable, or if the tables are not as loaded.
     pub async fn look<E: Env>(
         &mut self,
         lane: &mut Lane<E>,
@@ -95,10 +97,10 @@ impl Terminal {
         Ok(())
     }
 
-    /// Carries out a transaction on these tables to its end, and nothing ahead of it.
+    /// Executes a transaction on these tables to its end, without prefetching another.
     ///
     /// # Errors
-    /// A server is full or cannot be reached, or the tables are not as they were loaded.
+    /// If a server is full or unreachable, or if the tables are not as loaded.
     pub async fn carry_out<E: Env>(
         &mut self,
         lane: &mut Lane<E>,
@@ -132,7 +134,8 @@ impl Terminal {
         }
     }
 
-    /// Asks for the rows of the next transaction whose keys are among its input, and for where its number leads.
+    /// Prefetches the rows of the next transaction whose keys are among its input, and the index
+    /// entry of its number.
     #[inline]
     fn prefetch<E: Env>(&self, lane: &Lane<E>) {
         let Input { kind, s_id, sort, starts, .. } = self.next;

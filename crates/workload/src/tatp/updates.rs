@@ -13,8 +13,9 @@ use crate::recording::version;
 use fabric::Env;
 use txn::{Lane, RowId, Transaction};
 
-/// Sets BIT_1 of a subscriber and DATA_A of one of the subscriber's special facilities, or neither: without the
-/// facility the transaction has failed by the specification's rules. Both rows are read in one round trip.
+/// Sets BIT_1 of a subscriber and DATA_A of one of the subscriber's special facilities, or neither:
+/// without the facility the transaction has failed by the specification's rules. Both rows are read
+/// in one round trip.
 pub async fn update_subscriber_data<E: Env>(
     lane: &mut Lane<E>,
     terminal: &mut Terminal,
@@ -77,7 +78,7 @@ pub async fn by_number<E: Env>(
     }
 }
 
-/// Commits an update, and notes it for the checks.
+/// Commits an update, and records it for the checks.
 async fn commit<E: Env>(
     transaction: Transaction<'_, E>,
     terminal: &mut Terminal,

@@ -1,7 +1,8 @@
-//! What recorded runs tell the judge of histories: the columns that transactions change, as registers.
+//! Recorded runs for the judge of histories: the columns that transactions change, as registers.
 //!
-//! A column of a few bits cannot tell who wrote it. A recorded run therefore writes numbers that nobody else
-//! writes, larger than all that the load wrote; whoever reads one that the load wrote has seen no write yet.
+//! A column of a few bits cannot identify its writer. A recorded run therefore writes unique
+//! numbers, larger than all numbers of the load; a read of a number of the load is a read before
+//! any write.
 
 use super::input::{Input, Kind};
 use super::population::{LOADED_MAX, TYPES};
@@ -11,7 +12,6 @@ use crate::recording::version;
 use fabric::Env;
 use txn::Transaction;
 
-/// Registers of a subscriber.
 const REGISTERS: u64 = 2 + TYPES as u64;
 
 /// The register of a subscriber's VLR_LOCATION.
@@ -29,20 +29,20 @@ pub fn data_a(s_id: i32, sf_type: i16) -> u64 {
     bit_1(s_id) + sf_type as u64
 }
 
-/// What a register holds to the judge: nothing before any write.
+/// The value of a register for the judge: `None` before any write.
 pub fn held(value: i64) -> Option<i64> {
     (value > LOADED_MAX).then_some(value)
 }
 
 impl Terminal {
-    /// In a recorded run what an attempt writes is numbered: another attempt writes other numbers.
+    /// Replaces the input's values by unique numbers: every attempt writes others.
     pub(super) fn numbered(&self, input: &Input) -> Result<Input, WorkloadError> {
         let mut input = *input;
         let Some(session) = &self.session else { return Ok(input) };
         let number = || {
             let number = LOADED_MAX + session.value();
             i16::try_from(number).map_err(|_| {
-                let sentence = format!("a recorded run of TATP writes {} times at most", i16::MAX);
+                let sentence = format!("a recorded run of TATP writes at most {} times", i16::MAX);
                 WorkloadError::Configuration(sentence)
             })
         };
@@ -54,7 +54,7 @@ impl Terminal {
         Ok(input)
     }
 
-    /// A register was read.
+    /// Records that a register was read.
     #[inline]
     pub(super) fn saw(&mut self, register: impl FnOnce() -> u64, value: impl FnOnce() -> i64) {
         if let Some(session) = &mut self.session {
@@ -62,7 +62,7 @@ impl Terminal {
         }
     }
 
-    /// Registers are about to be written.
+    /// Records that registers are about to be written.
     #[inline]
     pub(super) fn will_write<E: Env, const N: usize>(
         &mut self,

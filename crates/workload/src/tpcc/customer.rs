@@ -10,7 +10,7 @@ use crate::error::WorkloadError;
 use fabric::Env;
 use txn::{RowId, Transaction};
 
-/// Reads the customer that a user named.
+/// Reads the customer that the input names.
 pub async fn select_customer<E: Env>(
     txn: &mut Transaction<'_, E>,
     tables: &Tables,
@@ -30,8 +30,8 @@ pub async fn select_customer<E: Env>(
     }
 }
 
-/// The row at position n/2, rounded up, when the n rows are sorted by C_FIRST. The loader gives all
-/// names of a district to somebody, so there always is one.
+/// The row at position n/2, rounded up, when the n rows are sorted by C_FIRST. The loader uses
+/// every name of a district, so there always is one.
 fn middle_by_first_name<E: Env>(txn: &Transaction<'_, E>, rows: &mut [RowId]) -> Option<RowId> {
     let first_name = |row: &RowId| txn.row(*row).bytes(customer::C_FIRST);
     rows.sort_unstable_by(|one, other| first_name(one).cmp(first_name(other)));

@@ -1,10 +1,9 @@
-//! Which transaction comes next: a deck of cards per terminal [TPC-C 5.2.4.2].
+//! The choice of the next transaction: a deck of cards per terminal [TPC-C 5.2.4.2].
 
 use crate::random::Random;
 
-/// Number of transaction types.
 pub const TYPE_COUNT: usize = 5;
-/// Cards of a deck; a percent each.
+/// Number of cards of a deck; one per percent.
 const CARDS: usize = 100;
 
 /// The transactions, in the order of [`TRANSACTION_NAMES`].
@@ -30,7 +29,6 @@ pub const TRANSACTION_TYPES: [TransactionType; TYPE_COUNT] = [
     TransactionType::Delivery,
     TransactionType::StockLevel,
 ];
-/// Their names.
 pub const TRANSACTION_NAMES: [&str; TYPE_COUNT] =
     ["new_order", "payment", "order_status", "delivery", "stock_level"];
 
@@ -51,8 +49,8 @@ impl Mix {
 }
 
 /// A shuffled deck of 100 cards, dealt to its end before it is shuffled again. So every hundred
-/// transactions of a terminal have exactly the shares of the mix, as the deck of [TPC-C 5.2.4.2] does
-/// for its 23 cards; those allow only 43.5 percent new-orders.
+/// transactions of a terminal have exactly the shares of the mix, as with the 23 cards of [TPC-C
+/// 5.2.4.2], which however allow only 43.5 percent new-orders.
 #[derive(Clone, Debug)]
 pub struct Deck {
     cards: [TransactionType; CARDS],
@@ -72,7 +70,6 @@ impl Deck {
         Self { cards, dealt: CARDS }
     }
 
-    /// The next card.
     #[inline]
     pub fn deal(&mut self, random: &mut Random) -> TransactionType {
         if self.dealt == CARDS {

@@ -1,13 +1,13 @@
 //! The delivery transaction [TPC-C 2.7].
 //!
-//! It runs at once, in the terminal's own thread: the specification's queue of deferred deliveries exists
-//! to keep the terminal responsive, and nobody waits here. All districts are one transaction, which
-//! [TPC-C 2.7.2.1] allows.
+//! It runs at once, in the terminal's own thread: the specification's queue of deferred deliveries
+//! exists to keep the terminal responsive, and no user waits here. All districts are one
+//! transaction, which [TPC-C 2.7.2.1] allows.
 //!
-//! Open orders join at the high end of their district's numbers and leave at the low end, so none is ever
-//! older than one that was the oldest before. A terminal therefore remembers where each district's open
-//! orders began, and its next scan begins there instead of passing the tombstones of all deliveries that
-//! are not collected yet. [`Config::remembers_deliveries`] switches that off.
+//! Open orders are added at the high end of their district's numbers and removed at the low end, so
+//! the oldest open order's number only rises. A terminal therefore remembers the start of each
+//! district's open orders, and its next scan begins there instead of passing the tombstones of all
+//! deliveries that are not collected yet. [`Config::remembers_deliveries`] switches that off.
 
 #[cfg(doc)]
 use super::Config;
@@ -47,7 +47,7 @@ pub async fn delivery<E: Env>(
     Ok(result_of(txn.commit().await))
 }
 
-/// The row with the lowest NO_O_ID of each district is deleted; districts without one are skipped.
+/// Deletes the row with the lowest NO_O_ID of each district; skips districts without one.
 async fn take_oldest_orders<E: Env>(
     txn: &mut Transaction<'_, E>,
     tables: &Tables,
@@ -76,7 +76,7 @@ async fn take_oldest_orders<E: Env>(
     Ok(())
 }
 
-/// The order gets its carrier and tells its customer.
+/// Sets the order's carrier and reads its customer.
 async fn set_carrier<E: Env>(
     txn: &mut Transaction<'_, E>,
     tables: &Tables,
@@ -96,7 +96,7 @@ async fn set_carrier<E: Env>(
     Ok(())
 }
 
-/// All lines of the order get their delivery date; their amounts are summed.
+/// Sets the delivery date of all lines of the order, and adds up their amounts.
 async fn deliver_lines<E: Env>(
     txn: &mut Transaction<'_, E>,
     tables: &Tables,
@@ -120,7 +120,7 @@ async fn deliver_lines<E: Env>(
     Ok(())
 }
 
-/// The customer's balance rises by the sum, and C_DELIVERY_CNT by one.
+/// Raises the customer's balance by the sum, and C_DELIVERY_CNT by one.
 async fn charge_customers<E: Env>(
     txn: &mut Transaction<'_, E>,
     tables: &Tables,
@@ -144,7 +144,7 @@ async fn charge_customers<E: Env>(
     Ok(())
 }
 
-/// What the specification writes to a result file [TPC-C 2.7.2.2].
+/// The result that the specification writes to a file [TPC-C 2.7.2.2].
 fn show(buffers: &mut Buffers, input: &DeliveryInput) {
     buffers.screen.clear();
     buffers.screen.number(i64::from(input.warehouse));

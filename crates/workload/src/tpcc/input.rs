@@ -1,4 +1,4 @@
-//! The inputs of the five transactions, as the terminals' users would type them.
+//! The inputs of the five transactions, as the terminals' users would enter them.
 
 use super::Config;
 use super::nurand::NurandConstants;
@@ -6,17 +6,17 @@ use super::text::{LAST_NAME_BYTES_MAX, Text, last_name};
 use crate::random::Random;
 use fabric::random::Zipf;
 
-/// Most lines of an order [TPC-C 2.4.1.3].
+/// The largest number of lines of an order [TPC-C 2.4.1.3].
 pub const LINES_MAX: usize = 15;
-/// Fewest lines of an order.
+/// The smallest number of lines of an order.
 pub const LINES_MIN: usize = 5;
 
-/// How new-orders choose their items.
+/// The distribution of items in new-orders.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ItemChoice {
-    /// As the specification says: NURand [TPC-C 2.4.1.5].
+    /// NURand, as in the specification [TPC-C 2.4.1.5].
     Nurand,
-    /// All items alike [ZB17 7.4].
+    /// All items with equal probability [ZB17 7.4].
     Uniform,
     /// With probability proportional to rank^-theta [ZB17 7.4]: the contention experiment.
     Zipf {
@@ -25,44 +25,36 @@ pub enum ItemChoice {
     },
 }
 
-/// Everything an input is drawn from.
+/// The parameters and generators of inputs.
 pub struct InputSource<'a> {
-    /// The configuration.
     pub config: &'a Config,
     /// The constants of this database and run.
     pub constants: &'a NurandConstants,
-    /// The distribution of items, if they are chosen by Zipf's law.
+    /// The distribution of items, if it is Zipfian.
     pub zipf: Option<&'a Zipf>,
-    /// The terminal's generator.
     pub random: &'a mut Random,
 }
 
 /// One line of a new order.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LineInput {
-    /// The item.
     pub item: i32,
     /// The warehouse that supplies it.
     pub supply_warehouse: i16,
-    /// How many.
     pub quantity: i16,
 }
 
 /// Input of new-order [TPC-C 2.4.1].
 #[derive(Clone, Debug)]
 pub struct NewOrderInput {
-    /// The home warehouse.
     pub warehouse: i16,
-    /// The district.
     pub district: i16,
-    /// The customer.
     pub customer: i32,
     lines: [LineInput; LINES_MAX],
     line_count: usize,
 }
 
 impl NewOrderInput {
-    /// The lines.
     #[inline]
     pub fn lines(&self) -> &[LineInput] {
         &self.lines[..self.line_count]
@@ -74,7 +66,7 @@ impl NewOrderInput {
     }
 }
 
-/// How a customer is named.
+/// The identification of a customer.
 #[derive(Clone, Debug)]
 pub enum CustomerChoice {
     /// By number.
@@ -90,49 +82,40 @@ pub struct PaymentInput {
     pub warehouse: i16,
     /// The district that is paid.
     pub district: i16,
-    /// The customer's warehouse.
     pub customer_warehouse: i16,
-    /// The customer's district.
     pub customer_district: i16,
-    /// The customer.
     pub customer: CustomerChoice,
-    /// Cents.
+    /// In cents.
     pub amount: i64,
 }
 
 /// Input of order-status [TPC-C 2.6.1].
 #[derive(Clone, Debug)]
 pub struct OrderStatusInput {
-    /// The warehouse.
     pub warehouse: i16,
-    /// The district.
     pub district: i16,
-    /// The customer.
     pub customer: CustomerChoice,
 }
 
 /// Input of delivery [TPC-C 2.7.1].
 #[derive(Clone, Copy, Debug)]
 pub struct DeliveryInput {
-    /// The warehouse.
     pub warehouse: i16,
-    /// Who carries the orders.
     pub carrier: i16,
 }
 
 /// Input of stock-level [TPC-C 2.8.1].
 #[derive(Clone, Copy, Debug)]
 pub struct StockLevelInput {
-    /// The warehouse.
     pub warehouse: i16,
-    /// The district.
     pub district: i16,
     /// Stock below this is low.
     pub threshold: i16,
 }
 
-/// The item of a rank, both counted from 0, where the distribution has more ranks than there are items: what is beyond
-/// them is spread evenly over the colder half, so that the hottest stay as popular as their ranks say.
+/// The item of a rank, both counted from 0, if the distribution has more ranks than there are
+/// items: ranks beyond the items are spread evenly over the colder half, so that the hottest items
+/// keep the popularity of their ranks.
 fn folded(rank: u64, items: u64) -> u64 {
     let hottest = items / 2;
     if rank < items { rank } else { hottest + (rank - items) % (items - hottest) }
@@ -170,8 +153,8 @@ impl InputSource<'_> {
         }
     }
 
-    /// One line in a hundred is supplied by another warehouse [TPC-C 2.4.1.5]; with a configured degree
-    /// of distribution, exactly one line of so many percent of the orders [ZB17 7.3].
+    /// Another warehouse supplies one line in a hundred [TPC-C 2.4.1.5]; with a configured degree
+    /// of distribution, exactly one line of that percentage of the orders [ZB17 7.3].
     fn choose_suppliers(&mut self, home: i16, lines: &mut [LineInput]) {
         if self.config.warehouses == 1 {
             return;
@@ -222,8 +205,8 @@ impl InputSource<'_> {
         DeliveryInput { warehouse, carrier: self.random.uniform(1, 10) as i16 }
     }
 
-    /// Draws the input of a stock-level [TPC-C 2.8.1]. Terminals serve whole warehouses here, so the
-    /// district is drawn as well.
+    /// Draws the input of a stock-level [TPC-C 2.8.1]. Terminals serve whole warehouses here, so
+    /// the district is drawn as well.
     pub fn stock_level(&mut self, warehouse: i16) -> StockLevelInput {
         let threshold = self.random.uniform(10, 20) as i16;
         StockLevelInput { warehouse, district: self.district(), threshold }
@@ -243,7 +226,7 @@ impl InputSource<'_> {
         }
     }
 
-    /// Any warehouse but `home`, each with the same chance.
+    /// Any warehouse except `home`, with equal probability.
     fn other_warehouse(&mut self, home: i16) -> i16 {
         debug_assert!(self.config.warehouses > 1);
         let drawn = self.random.uniform(1, i64::from(self.config.warehouses) - 1) as i16;
@@ -309,7 +292,7 @@ mod tests {
                 assert!((5..=15).contains(&input.lines().len()));
                 !input.is_all_local()
             });
-            // The mean over 5 to 15 lines of 1 - 0.99^lines.
+            // The mean of 1 - 0.99^lines over 5 to 15 lines.
             assert_share(remote, 9.52);
             assert!((lines as f64 / f64::from(DRAWS) - 10.0).abs() < 0.1);
         });

@@ -1,4 +1,4 @@
-//! Keys of rows and ranges, encoded as the engine compares them.
+//! Keys of rows and ranges, in the encoding that the engine compares.
 
 use super::text::{LAST_NAME_BYTES_MAX, Text};
 use layout::{Key, KeyBuilder};
@@ -7,22 +7,19 @@ use layout::{Key, KeyBuilder};
 const ORDER_LINE_WORDS: u32 = 2;
 /// Words of an entry of `order_customer`: warehouse, district and customer, then the order's key.
 const ORDER_CUSTOMER_WORDS: u32 = 2;
-/// Bits of a history number that count; the terminal stands above them.
+/// Bits of the count within a history number; the terminal's number is above them.
 const HISTORY_COUNT_BITS: u32 = 47;
 
-/// A warehouse's key.
 #[inline]
 pub fn warehouse(w: i16) -> Key {
     KeyBuilder::new().int2(w).key()
 }
 
-/// A district's key.
 #[inline]
 pub fn district(w: i16, d: i16) -> Key {
     KeyBuilder::new().int2(w).int2(d).key()
 }
 
-/// A customer's key.
 #[inline]
 pub fn customer(w: i16, d: i16, c: i32) -> Key {
     KeyBuilder::new().int2(w).int2(d).int4(c).key()
@@ -40,7 +37,6 @@ pub fn order(w: i16, d: i16, o: i32) -> Key {
     KeyBuilder::new().int2(w).int2(d).int4(o).key()
 }
 
-/// An order line's key.
 #[inline]
 pub fn order_line(w: i16, d: i16, o: i32, number: i16) -> Key {
     KeyBuilder::new().int2(w).int2(d).int4(o).int2(number).key()
@@ -66,7 +62,6 @@ pub fn orders_of_customer(w: i16, d: i16, c: i32) -> (Key, Key) {
     (prefix.prefix_low(ORDER_CUSTOMER_WORDS), prefix.prefix_high(ORDER_CUSTOMER_WORDS))
 }
 
-/// A history row's key.
 #[inline]
 pub fn history(number: i64) -> Key {
     KeyBuilder::new().int8(number).key()
@@ -83,13 +78,11 @@ pub fn histories(terminal: u16) -> (Key, Key) {
     (history(first), history(first + (1 << HISTORY_COUNT_BITS) - 1))
 }
 
-/// An item's key.
 #[inline]
 pub fn item(i: i32) -> Key {
     KeyBuilder::new().int4(i).key()
 }
 
-/// A stock row's key.
 #[inline]
 pub fn stock(w: i16, i: i32) -> Key {
     KeyBuilder::new().int2(w).int4(i).key()

@@ -1,7 +1,7 @@
-//! Loading the population, in batches that are transactions.
+//! Loading the population, in transactions of many rows.
 //!
-//! The items of each partition are one task and each warehouse is another; a part takes every n-th task, so that parts
-//! load side by side without meeting in a row.
+//! The items of each partition are one task and each warehouse is another; a part takes every n-th
+//! task, so concurrent parts never write the same row.
 
 use super::Config;
 use super::keys;
@@ -14,10 +14,10 @@ use layout::{Key, RecordMut};
 use std::ops::RangeInclusive;
 use txn::{Lane, TableId};
 
-/// Rows of a batch, about: a unit that has begun is finished.
+/// Approximate number of rows of a batch: a unit is never split.
 const BATCH_ROWS: usize = 256;
 
-/// What one part of the load works with.
+/// The state of one part of the load.
 struct Loader<'a, E: Env> {
     lane: &'a mut Lane<E>,
     tables: &'a Tables,
@@ -131,7 +131,7 @@ async fn load_orders<E: Env>(
                 population.fill_order((w, d), o, customers[(o as usize - 1) % customers.len()], row)
             }
             line if line <= line_count => population.fill_order_line((w, d), o, line as i16, row),
-            // A new-order row is nothing but its key.
+            // A new-order row has no columns but its key.
             _ => {}
         }
     };
@@ -141,8 +141,8 @@ async fn load_orders<E: Env>(
 type Inserts = Vec<(TableId, Key)>;
 
 impl<E: Env> Loader<'_, E> {
-    /// Inserts the rows of many units. `name` appends the rows of a unit, `fill` fills one of them, given
-    /// its position in the unit.
+    /// Inserts the rows of many units. `name` appends the keys of a unit, `fill` fills one row,
+    /// given its position in the unit.
     async fn insert(
         &mut self,
         units: RangeInclusive<i32>,

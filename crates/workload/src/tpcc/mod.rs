@@ -1,11 +1,11 @@
 //! TPC-C, revision 5.11 [TPC-C]: an order entry system of warehouses, districts and customers.
 //!
-//! All nine tables with their full population, all five transactions with their full profiles, the
-//! standard mix, no think times. To read it in order: [`scale`], [`schema`], [`tables`] (physical
+//! It has all nine tables with their full population, all five transactions with their full
+//! profiles, the standard mix, and no think times. Read [`scale`], [`schema`], [`tables`] (physical
 //! design); [`load`]; [`input`], [`terminal`], then one file per transaction; [`check`].
 //!
-//! We deviate from the specification, as every published system does, in that terminals do not think and
-//! serve several warehouses, and that delivery runs at once.
+//! We deviate from the specification, as every published system does: terminals do not think and
+//! serve several warehouses, and delivery runs at once.
 
 mod check;
 mod customer;
@@ -47,46 +47,49 @@ use tables::Partitions;
 use terminal::Input;
 use txn::{Database, Isolation, Lane, RowId};
 
-/// The most warehouses: their number has two bytes in every key.
+/// The largest number of warehouses: their number has two bytes in every key.
 pub const WAREHOUSES_MAX: u32 = i16::MAX as u32;
-/// Nanoseconds of the unit that timestamps count in.
+/// The unit of timestamps, in nanoseconds.
 const TIMESTAMP_UNIT_NS: u64 = 1000;
 
-/// What to load and how to run.
+/// The parameters of load and run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Config {
     /// Number of warehouses.
     pub warehouses: u32,
-    /// Partitions of the warehouses, each with all tables of its own on one memory server: the items are on each.
+    /// Number of partitions of the warehouses, each with all tables on one memory server: the items
+    /// are on each.
     pub partitions: u32,
-    /// Whether rows keep the memory of their old versions, see [`layout::PhysicalDesign::keeps_versions`].
+    /// Whether rows keep the memory of their old versions, see
+    /// [`layout::PhysicalDesign::keeps_versions`].
     pub keeps_versions: bool,
-    /// How large the nodes of its trees are.
+    /// The sizes of the nodes of its trees.
     pub node_bytes: NodeBytes,
-    /// How much each warehouse has.
+    /// The amount of data per warehouse.
     pub scale: Scale,
     /// Shares of the transactions.
     pub mix: Mix,
-    /// The chance, in percent, that a new-order touches another warehouse; `None` is the
-    /// specification's one line in a hundred, which is one order in ten.
+    /// The percentage of new-orders that use another warehouse; `None` is the specification's one
+    /// line in a hundred, which is one order in ten.
     pub distribution_percent: Option<u32>,
-    /// How new-orders choose their items.
+    /// The distribution of items in new-orders.
     pub item_choice: ItemChoice,
-    /// How much transactions are kept apart. Snapshot isolation suffices: TPC-C is serializable under it
-    /// [Fekete et al. 2005].
+    /// The isolation level. Snapshot isolation suffices: TPC-C is serializable under it [Fekete et
+    /// al. 2005].
     pub isolation: Isolation,
-    /// Whether terminals remember up to where they have delivered each district's orders. Without it a
-    /// delivery passes the tombstones of all earlier ones that are not collected yet.
+    /// Whether terminals remember up to which number they have delivered each district's orders.
+    /// Otherwise a delivery passes the tombstones of all earlier ones that are not collected yet.
     pub remembers_deliveries: bool,
-    /// About how long a terminal waits after an attempt that was aborted, in nanoseconds, besides what
-    /// [`crate::attempts`] has it wait; 0: not at all. Whoever tries again before the winner can be seen loses to it again.
+    /// Approximate back-off of a terminal after an aborted attempt, in nanoseconds, in addition to
+    /// that of [`crate::attempts`]; 0: none. A terminal that retries before the winner's commit is
+    /// visible loses to it again.
     pub pause_ns: u64,
-    /// Seed of the population and of the constants that run and population must agree on.
+    /// The seed of the population and of the constants that run and population must share.
     pub seed: u64,
 }
 
 impl Config {
-    /// The specification's TPC-C with so many warehouses.
+    /// The specification's TPC-C with this many warehouses.
     pub fn new(warehouses: u32) -> Self {
         Self {
             warehouses,
@@ -104,7 +107,7 @@ impl Config {
         }
     }
 
-    /// The distribution of items, if they are chosen by Zipf's law.
+    /// The distribution of items, if it is Zipfian.
     fn zipf(&self) -> Option<Zipf> {
         match self.item_choice {
             ItemChoice::Zipf { theta_percent } => {
@@ -138,14 +141,13 @@ impl Config {
     }
 }
 
-/// The workload.
 #[derive(Clone, Copy, Debug)]
 pub struct Tpcc {
     config: Config,
 }
 
 impl Tpcc {
-    /// The workload of a configuration that makes sense.
+    /// The workload of a configuration; an error if the configuration is invalid.
     pub fn new(config: Config) -> Result<Self, WorkloadError> {
         match config.problem() {
             None => Ok(Self { config }),
@@ -153,7 +155,6 @@ impl Tpcc {
         }
     }
 
-    /// The configuration.
     pub fn config(&self) -> &Config {
         &self.config
     }
@@ -251,12 +252,12 @@ impl<E: Env> Workload<E> for Tpcc {
     }
 }
 
-/// Waits for about so long: half of it at least, so that two losers do not meet again.
+/// Backs off for about `pause_ns`: at least half of it, with a random rest, so that two losers do
+/// not collide again.
 async fn pause<E: Env>(env: &E, pause_ns: u64) {
     env.sleep_ns(pause_ns / 2 + env.random() % pause_ns).await;
 }
 
-/// Runs a transaction once.
 async fn attempt<E: Env>(
     lane: &mut Lane<E>,
     terminal: &mut Terminal,

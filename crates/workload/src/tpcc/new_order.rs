@@ -15,20 +15,20 @@ use crate::error::WorkloadError;
 use fabric::Env;
 use txn::{Isolation, Lane, RowId, Transaction};
 
-/// Below this, stock is filled up [TPC-C 2.4.2.2].
+/// Stock below this is refilled [TPC-C 2.4.2.2].
 const STOCK_MIN: i64 = 10;
-/// By this much.
+/// The amount of a refill.
 const STOCK_REFILL: i64 = 91;
 
 /// Positions of the first reads.
 const WAREHOUSE: usize = 0;
 const DISTRICT: usize = 1;
 const CUSTOMER: usize = 2;
-/// Where the pairs of item and stock begin.
+/// The position of the first pair of item and stock.
 const LINES: usize = 3;
 
-/// Places an order [TPC-C 2.4.2]. Two levels of dependent round trips: everything the input names is
-/// read in one, and what the district's next order number names is inserted in the other.
+/// Places an order [TPC-C 2.4.2]. It takes two dependent round trips: one reads all rows that the
+/// input names, the other inserts the rows that depend on the district's next order number.
 pub async fn new_order<E: Env>(
     lane: &mut Lane<E>,
     isolation: Isolation,
@@ -44,8 +44,8 @@ pub async fn new_order<E: Env>(
     txn.read_columns(&buffers.reads, &[tables.customer_terms], &mut buffers.found).await?;
     let order = take_order_number(&mut txn, buffers)?;
 
-    // An item number nobody uses ends the transaction, but only after all that comes before it in the
-    // profile was done [TPC-C 2.4.2.3].
+    // An unused item number ends the transaction, but only after all earlier operations of the
+    // profile [TPC-C 2.4.2.3].
     let item_found = |line: usize| buffers.found[LINES + 2 * line].is_some();
     let valid_lines = (0..input.lines().len()).take_while(|&line| item_found(line)).count();
     name_inserts(tables, buffers, input, order, valid_lines);
@@ -75,7 +75,7 @@ fn name_reads(partitions: &Partitions, buffers: &mut Buffers, input: &NewOrderIn
     }
 }
 
-/// D_NEXT_O_ID is this order's number and goes up by one.
+/// Takes D_NEXT_O_ID as this order's number and raises it by one.
 fn take_order_number<E: Env>(
     txn: &mut Transaction<'_, E>,
     buffers: &Buffers,
@@ -118,7 +118,7 @@ fn fill_order<E: Env>(
     order.set_int(orders::O_ALL_LOCAL, i64::from(input.is_all_local()));
 }
 
-/// Takes each line's quantity out of its stock and fills the order line; returns the sum of amounts.
+/// Takes each line's quantity from its stock and fills the order line; returns the sum of amounts.
 fn fill_lines<E: Env>(
     txn: &mut Transaction<'_, E>,
     buffers: &mut Buffers,

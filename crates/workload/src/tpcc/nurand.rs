@@ -15,7 +15,7 @@ const A_LAST_NAME: i64 = 255;
 pub struct NurandConstants {
     /// For last names during the load.
     pub last_name_load: i64,
-    /// For last names during the run, at the distance that 2.1.6.1 demands.
+    /// For last names during the run, at the distance that 2.1.6.1 requires.
     pub last_name_run: i64,
     /// For customer numbers.
     pub customer: i64,
@@ -38,7 +38,7 @@ impl NurandConstants {
         Self { last_name_load, last_name_run, customer, item: random.uniform(0, A_ITEM) }
     }
 
-    /// A customer number, 1 up to the district's customers.
+    /// A customer number, 1 up to the number of the district's customers.
     #[inline]
     pub fn customer(&self, random: &mut Random, scale: &Scale) -> i32 {
         let customers = i64::from(scale.customers_per_district);
@@ -51,13 +51,13 @@ impl NurandConstants {
         nurand(random, A_ITEM, self.item, 1, i64::from(scale.items)) as i32
     }
 
-    /// The number of a last name for a customer that is loaded.
+    /// The number of a last name for a customer of the load.
     pub fn last_name_load(&self, random: &mut Random, scale: &Scale) -> i32 {
         let last = i64::from(scale.last_names()) - 1;
         nurand(random, A_LAST_NAME, self.last_name_load, 0, last) as i32
     }
 
-    /// The number of a last name to look a customer up by.
+    /// The number of a last name for a lookup.
     #[inline]
     pub fn last_name_run(&self, random: &mut Random, scale: &Scale) -> i32 {
         let last = i64::from(scale.last_names()) - 1;
@@ -115,9 +115,9 @@ mod tests {
         }
     }
 
-    /// Half of all bits that the OR sees are set by the first operand, so with A = 8191 a number whose
-    /// low 13 bits are all set is drawn (3/2)^13 = 194.6 times as often as in a uniform draw, and one
-    /// without any set bit there (1/2)^13 times as often.
+    /// The first operand sets half of all bits that the OR sees, so with A = 8191 a number whose
+    /// low 13 bits are all set is drawn (3/2)^13 = 194.6 times as often as in a uniform draw, and
+    /// one without any set bit there (1/2)^13 times as often.
     #[test]
     fn the_distribution_has_the_skew_that_the_formula_gives() {
         const DRAWS: u32 = 2_000_000;

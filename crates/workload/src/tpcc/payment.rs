@@ -16,11 +16,11 @@ use txn::{Isolation, Lane, RowId, Scan, ScanSource, Transaction};
 
 /// Bytes of a history row's text: two names of ten and four blanks.
 const H_DATA_BYTES: usize = 24;
-/// Customers with this credit get their payments written into C_DATA.
+/// The credit of customers whose payments are recorded in C_DATA.
 const BAD_CREDIT: &[u8] = b"BC";
 
-/// Books a payment of a customer [TPC-C 2.5.2]. By number, everything the input names is read in one
-/// round trip; by last name, the index takes a second.
+/// Books a payment of a customer [TPC-C 2.5.2]. By number, one round trip reads all rows that the
+/// input names; by last name, the index takes a second one.
 pub async fn payment<E: Env>(
     lane: &mut Lane<E>,
     isolation: Isolation,
@@ -82,7 +82,7 @@ fn pay<E: Env>(txn: &mut Transaction<'_, E>, row: RowId, input: &PaymentInput) {
     }
 }
 
-/// The payment's numbers in front of what was there, cut at the column's end.
+/// The payment's numbers in front of the old text, truncated to the column's length.
 fn bad_credit_data(customer: RecordRef<'_>, input: &PaymentInput) -> Text<C_DATA_BYTES> {
     let mut data = Text::new();
     let numbers = [
@@ -158,7 +158,7 @@ fn show<E: Env>(txn: &Transaction<'_, E>, screen: &mut Screen, rows: [RowId; 3],
     }
 }
 
-/// Finds out where an earlier run of the same terminal stopped numbering its history rows.
+/// Determines where an earlier run of the same terminal stopped numbering its history rows.
 pub async fn continue_history<E: Env>(
     lane: &mut Lane<E>,
     terminal: &mut Terminal,
@@ -171,7 +171,7 @@ pub async fn continue_history<E: Env>(
     txn.scan(&scan, &mut terminal.buffers.rows).await?;
     let latest = terminal.buffers.rows.first().map(|&row| txn.row(row).int(history::H_ID));
     let first = keys::first_history_number(terminal.history_terminal);
-    // Nothing was written, so the outcome cannot be unknown.
+    // The transaction has no writes, so the outcome cannot be unknown.
     if let TransactionResult::Aborted(reason) = result_of(txn.commit().await) {
         return Err(reason.into());
     }

@@ -1,7 +1,7 @@
-//! What the loaded rows contain [TPC-C 4.3.3.1].
+//! The contents of the loaded rows [TPC-C 4.3.3.1].
 //!
-//! Each row follows from the seed, its table and its key alone, so it comes out the same whoever loads
-//! it, in whatever order, and however often a batch is tried.
+//! Each row follows from the seed, its table and its key alone, so it is independent of the loader,
+//! the order of loading, and retries.
 
 use super::Config;
 use super::nurand::NurandConstants;
@@ -12,7 +12,7 @@ use super::text::{digits, item_data, last_name, letters, zip};
 use crate::random::Random;
 use layout::RecordMut;
 
-/// Streams of the generators: one per table, and one for the permutations.
+/// Random streams: one per table, and one for the permutations.
 const ITEMS: u32 = 1;
 const WAREHOUSES: u32 = 2;
 const DISTRICTS: u32 = 3;
@@ -25,13 +25,13 @@ const PERMUTATIONS: u32 = 9;
 
 /// Cents that every customer has paid before the load.
 pub const FIRST_PAYMENT: i64 = 1_000;
-/// Cents that a customer may owe.
+/// The credit limit of a customer, in cents.
 const CREDIT_LIMIT: i64 = 5_000_000;
-/// Units that each loaded order line has ordered.
+/// The quantity of each loaded order line.
 const LOADED_QUANTITY: i64 = 5;
-/// When everything loaded happened: the zero of timestamps, so that loading needs no clock.
+/// The date of everything loaded: the zero of timestamps, so that loading needs no clock.
 const LOAD_DATE: i64 = 0;
-/// More than an order has lines.
+/// A number larger than an order's number of lines.
 const LINE_STRIDE: u64 = 16;
 
 /// The population of one database.
@@ -41,12 +41,12 @@ pub struct Population {
     constants: NurandConstants,
 }
 
-/// What order and order lines have in common.
+/// The common data of an order and its lines.
 #[derive(Clone, Copy, Debug)]
 pub struct LoadedOrder {
     /// The number of lines.
     pub line_count: i16,
-    /// Who carried it, if it is delivered.
+    /// The carrier, if it is delivered.
     carrier: Option<i64>,
 }
 
@@ -74,7 +74,6 @@ impl Population {
         self.district_index(w, d) * self.config.scale.orders_per_district as u64 + o as u64 - 1
     }
 
-    /// Fills item `i`.
     pub fn fill_item(&self, i: i32, row: &mut RecordMut<'_>) {
         let random = &mut self.random(ITEMS, i as u64);
         row.set_int(item::I_IM_ID, random.uniform(1, 10_000));
@@ -83,7 +82,6 @@ impl Population {
         row.set_bytes(item::I_DATA, item_data(random).bytes());
     }
 
-    /// Fills warehouse `w`.
     pub fn fill_warehouse(&self, w: i16, row: &mut RecordMut<'_>) {
         let random = &mut self.random(WAREHOUSES, w as u64);
         let districts = i64::from(self.config.scale.districts);
@@ -93,7 +91,7 @@ impl Population {
         row.set_int(warehouse::W_YTD, districts * self.district_payments());
     }
 
-    /// What the customers of a district have paid together: 30,000.00.
+    /// The sum of the payments of a district's customers: 30,000.00.
     fn district_payments(&self) -> i64 {
         i64::from(self.config.scale.customers_per_district) * FIRST_PAYMENT
     }
@@ -153,7 +151,6 @@ impl Population {
         customers
     }
 
-    /// Order `o` of a district.
     pub fn order(&self, w: i16, d: i16, o: i32) -> LoadedOrder {
         let random = &mut self.random(ORDERS, self.order_index(w, d, o));
         let line_count = random.uniform(5, 15) as i16;

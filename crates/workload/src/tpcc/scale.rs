@@ -1,4 +1,5 @@
-//! How much data a warehouse has: the specification's numbers, or smaller ones of the same shape.
+//! The amount of data of a warehouse: the specification's numbers, or smaller ones of the same
+//! shape.
 
 /// The cardinalities below a warehouse [TPC-C 1.2.1, 4.3.3.1].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -13,13 +14,13 @@ pub struct Scale {
     pub orders_per_district: i32,
 }
 
-/// Share of the loaded orders that are still open, in percent: the last 900 of 3000.
+/// Percentage of the loaded orders that are still open: the last 900 of 3000.
 const OPEN_PERCENT: i32 = 30;
-/// Last names there can be: three syllables out of ten.
+/// The number of possible last names: three syllables out of ten.
 const LAST_NAMES_MAX: i32 = 1000;
 
 impl Scale {
-    /// The specification's cardinalities; anything else is not TPC-C.
+    /// The specification's cardinalities; with any other scale the workload is not TPC-C.
     pub const FULL: Self = Self {
         items: 100_000,
         districts: 10,
@@ -35,12 +36,12 @@ impl Scale {
     pub const TINY: Self =
         Self { items: 40, districts: 3, customers_per_district: 12, orders_per_district: 12 };
 
-    /// The last loaded order of a district that is delivered already: 2100.
+    /// The last loaded order of a district that is already delivered: 2100.
     pub const fn delivered_order_max(&self) -> i32 {
         self.orders_per_district - self.orders_per_district * OPEN_PERCENT / 100
     }
 
-    /// Customers whose last names are dealt out in order, and so the number of distinct names: 1000.
+    /// Number of customers whose last names are assigned in order, and so of distinct names: 1000.
     pub const fn last_names(&self) -> i32 {
         let third = self.customers_per_district / 3;
         if third < 1 {
@@ -52,16 +53,16 @@ impl Scale {
         }
     }
 
-    /// The number a new-order uses for an item that does not exist [TPC-C 2.4.1.5].
+    /// The item number of a new-order with a nonexistent item [TPC-C 2.4.1.5].
     pub const fn unused_item(&self) -> i32 {
         self.items + 1
     }
 
-    /// What is wrong with these numbers, if anything.
+    /// The reason why these numbers are invalid, if they are.
     pub fn problem(&self) -> Option<&'static str> {
         match self {
             _ if self.items < 15 => {
-                Some("an order has up to 15 items, so there must be 15 at least")
+                Some("an order has up to 15 items, so there must be at least 15")
             }
             _ if self.districts < 1 || self.districts > 99 => {
                 Some("a warehouse has 1 to 99 districts")

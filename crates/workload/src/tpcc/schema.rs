@@ -1,14 +1,14 @@
 //! The nine tables and their columns [TPC-C 1.3].
 //!
-//! Money is a decimal of cents; taxes and discounts have four digits after the point. Counters that the
-//! specification gives four digits have four bytes, because long runs count further.
+//! Money is a decimal of cents; taxes and discounts have four digits after the point. Counters with
+//! four digits in the specification have four bytes, because long runs count further.
 
 use layout::ColumnType::{Char, Decimal, Int2, Int4, Int8, Timestamp, Varchar};
 use layout::{Column, ColumnType, Schema, SchemaError};
 
 const MONEY: ColumnType = Decimal { scale: 2 };
 const RATE: ColumnType = Decimal { scale: 4 };
-/// What a rate of 1 is in units of a `RATE` column.
+/// The rate 1 in units of a `RATE` column.
 pub const RATE_ONE: i64 = 10_000;
 
 /// Positions of the columns of `warehouse`.
@@ -123,13 +123,13 @@ pub mod stock {
     pub const S_ORDER_CNT: usize = 14;
     pub const S_REMOTE_CNT: usize = 15;
     pub const S_DATA: usize = 16;
-    /// Columns of district texts; further districts share them.
+    /// Number of columns of district texts; further districts share them.
     pub const DISTRICT_TEXTS: usize = 10;
 }
 
 /// Bytes of a district text in stock and order lines.
 pub const DIST_INFO_BYTES: usize = 24;
-/// Bytes of a customer's data, at most.
+/// The largest number of bytes of a customer's data.
 pub const C_DATA_BYTES: usize = 500;
 
 /// A table's name, its columns in order, and the positions of its key.
@@ -157,7 +157,7 @@ fn column(name: &str, column_type: ColumnType) -> Column {
     Column::new(name, column_type)
 }
 
-/// Two streets, city, state and zip, as warehouses, districts and customers have them.
+/// The columns of an address: two streets, city, state and zip.
 fn address(prefix: &str) -> [Column; 5] {
     [
         column(&format!("{prefix}_street_1"), Varchar(20)),
@@ -208,8 +208,8 @@ fn describe_customer() -> Described {
     ("customer", columns, &[customer::C_W_ID, customer::C_D_ID, customer::C_ID])
 }
 
-/// The specification gives `history` no key [TPC-C 1.3.1]. Ours is hidden: the writing terminal in the
-/// high bits and its count in the low ones, so that terminals append to places of their own.
+/// The specification gives `history` no key [TPC-C 1.3.1]. Ours is hidden: the writing terminal in
+/// the high bits and its count in the low ones, so that terminals append to different places.
 fn describe_history() -> Described {
     let columns = vec![
         column("h_id", Int8),
@@ -291,7 +291,7 @@ fn describe_stock() -> Described {
 mod tests {
     use super::*;
 
-    /// The constants above and the lists of columns must say the same; a shift shows in any later column.
+    /// The constants above and the lists of columns must agree; a shift shows in any later column.
     #[test]
     fn positions_match_names() {
         let schemas = schemas().expect("the schemas are fine");

@@ -12,11 +12,12 @@ use crate::error::WorkloadError;
 use fabric::Env;
 use txn::{Isolation, Lane, Scan, ScanSource};
 
-/// How many of the district's newest orders are looked at.
+/// Number of the district's newest orders that it reads.
 const ORDERS: i32 = 20;
 
-/// Counts the distinct items of the last 20 orders whose stock is below the threshold [TPC-C 2.8.2]. The
-/// specification lets this one run with weaker isolation; it is a snapshot here as everything else.
+/// Counts the distinct items of the last 20 orders whose stock is below the threshold [TPC-C
+/// 2.8.2]. The specification permits weaker isolation; here it reads a snapshot like every other
+/// transaction.
 pub async fn stock_level<E: Env>(
     lane: &mut Lane<E>,
     isolation: Isolation,

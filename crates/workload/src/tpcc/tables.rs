@@ -1,8 +1,8 @@
 //! The physical design of the nine tables, and their numbers in an open database.
 //!
-//! Keys of warehouses, districts, customers, items and stock fill boxes of known size, so their buckets
-//! are found by counting ([`Placement::Dense`]): no hash, no empty slots, no overflow. Their buckets have
-//! a single slot, so that a remote read fetches the wanted row and none of its neighbours.
+//! The keys of warehouses, districts, customers, items and stock are dense, so their buckets are
+//! addressed without hashing ([`Placement::Dense`]): no hash, no empty slots, no overflow. Their
+//! buckets have a single slot, so that a remote read fetches the wanted row and no neighbours.
 //!
 //! Orders, new-orders, order lines and history grow without bound and are read in key order: trees.
 
@@ -26,41 +26,43 @@ pub const TABLE_NAMES: [&str; 9] = [
     "stock",
 ];
 
-/// The index from a customer's name to the customers of a district that bear it.
+/// The index from a customer's name to the customers of a district with that name.
 const CUSTOMER_NAME: &str = "customer_name";
 /// The index from a customer to the customer's orders, oldest first.
 const ORDER_CUSTOMER: &str = "order_customer";
 
-/// Slots per bucket of the tables that are found by counting.
+/// Slots per bucket of the tables with dense keys.
 const DENSE_NEIGHBOURHOOD: u32 = 1;
-/// Old versions beside rows that every transaction of a warehouse meets: as many as there can be. They
-/// change faster than the horizon of collection moves, and each change beyond calls the version mover.
+/// Old versions beside rows that every transaction of a warehouse uses: the largest possible
+/// number. These rows change faster than the horizon of collection advances, and each further
+/// change calls the version mover.
 const VERSIONS_BESIDE_HOT: u32 = 8;
 /// Old versions beside all other rows.
 const VERSIONS_BESIDE_COLD: u32 = 1;
-/// Bytes of the nodes of the trees. Larger ones split less often, and cost more to read and to write.
+/// Bytes of the nodes of the trees. Larger nodes split less often, but cost more to read and to
+/// write.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NodeBytes {
-    /// Of order lines, of which ten go into a leaf together.
+    /// Nodes of order lines, of which about ten go into a leaf together.
     pub order_lines: u32,
-    /// Of all other trees.
+    /// Nodes of all other trees.
     pub others: u32,
 }
 
 impl NodeBytes {
-    /// About forty-five order lines in a leaf.
+    /// A leaf has about forty-five order lines.
     pub const LARGE: Self = Self { order_lines: 1536, others: 1536 };
-    /// For cards that write every leaf whole.
+    /// For cards, which write every leaf as a whole.
     pub const SMALL: Self = Self { order_lines: 1024, others: 384 };
 }
 
-/// Memory beyond the raw rows of the loaded database, in percent: 80 for headers, keys and indexes as
-/// measured at full scale, the rest for old versions and the orders of a run.
+/// Memory beyond the raw rows of the loaded database, in percent: 80 for headers, keys and indexes
+/// as measured at full scale, the rest for old versions and the orders of a run.
 const OVERHEAD_PERCENT: u64 = 200;
-/// Memory for everything that does not depend on the number of warehouses.
+/// Memory that is independent of the number of warehouses.
 const BASE_BYTES: u64 = 256 << 20;
 
-/// All tables: the nine of each partition, whose warehouses follow each other.
+/// All tables: the nine of each partition; a partition has consecutive warehouses.
 #[derive(Clone, Debug)]
 pub struct Partitions {
     tables: Vec<Tables>,
@@ -75,7 +77,7 @@ impl Partitions {
         Ok(Self { tables: tables.collect::<Result<_, _>>()?, warehouses_each })
     }
 
-    /// The tables that have a warehouse.
+    /// The tables of a warehouse's partition.
     #[inline]
     pub fn of(&self, warehouse: i16) -> &Tables {
         match self.tables.as_slice() {
@@ -104,9 +106,9 @@ pub struct Tables {
     pub stock: TableId,
     pub customer_name: IndexId,
     pub order_customer: IndexId,
-    /// What a new order needs of its customer.
+    /// The columns of the customer that a new-order reads.
     pub customer_terms: Columns,
-    /// What stock-level needs of an item's stock.
+    /// The columns of an item's stock that stock-level reads.
     pub stock_level: Columns,
 }
 
@@ -143,8 +145,9 @@ impl Tables {
     }
 }
 
-/// Creates the nine tables of each partition with their indexes. Partitions go round the memory servers; if there are
-/// fewer, the first servers have none, and so the one with the oracle.
+/// Creates the nine tables of each partition with their indexes. Partitions are assigned to memory
+/// servers round robin; if there are fewer partitions, the first servers have none, in particular
+/// the one with the oracle.
 pub async fn create<E: Env>(database: &Database<E>, config: &Config) -> Result<(), WorkloadError> {
     let servers = database.root().servers.len() as u32;
     for partition in 0..config.partitions {
@@ -162,7 +165,7 @@ pub async fn create<E: Env>(database: &Database<E>, config: &Config) -> Result<(
     Ok(())
 }
 
-/// What a table is called in a partition.
+/// The name of a table in a partition.
 fn name_in(table: &str, config: &Config, partition: u32) -> String {
     match config.partitions {
         1 => table.to_owned(),
@@ -170,7 +173,7 @@ fn name_in(table: &str, config: &Config, partition: u32) -> String {
     }
 }
 
-/// How many rows the load inserts into a table; order lines are an expectation.
+/// Number of rows that the load inserts into a table; for order lines it is the expected value.
 pub fn loaded_rows(table: &str, config: &Config) -> u64 {
     let scale = &config.scale;
     let warehouses = u64::from(config.warehouses);
@@ -203,7 +206,7 @@ fn design(table: &str, config: &Config, partition: u32) -> (PhysicalDesign, Vec<
     let warehouses = (i64::from(partition * each) + 1, u64::from(each));
     let districts = (1, scale.districts as u64);
     let customers = (1, scale.customers_per_district as u64);
-    // The unused item number has a place too: looking for it costs what any other read costs.
+    // The unused item number has a slot too: a read of it costs the same as any other.
     let items = (1, scale.unused_item() as u64);
     let rows = loaded_rows(table, config) / u64::from(config.partitions);
     let index = |name: &str, columns: Vec<usize>, kind| IndexDesign {

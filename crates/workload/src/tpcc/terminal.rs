@@ -15,20 +15,20 @@ use layout::Key;
 use std::ops::Range;
 use txn::{RowId, Scan, TableId};
 
-/// Stream of the terminals' generators; the loader's streams are small numbers.
+/// The random stream of the terminals; the loader's streams are small numbers.
 const TERMINAL_STREAM: u32 = 100;
 
-/// What one thread keeps between transactions.
+/// The state of one thread between transactions.
 #[derive(Debug)]
 pub struct Terminal {
     pub(super) config: Config,
     pub(super) tables: Partitions,
-    /// Terminal number of this thread's history rows; 0 is the loader.
+    /// The terminal number of this thread's history rows; 0 is the loader.
     pub(super) history_terminal: u16,
-    /// Number of the next history row, once it is known how many there are.
+    /// The number of the next history row, once the number of existing rows is known.
     pub(super) history_next: Option<i64>,
     pub(super) buffers: Buffers,
-    /// For each home warehouse and district, an order that no open order is older than.
+    /// For each home warehouse and district, a lower bound of the open orders' numbers.
     pub(super) oldest_orders: Vec<i32>,
     pub(super) first_warehouse: i16,
     warehouse_step: i16,
@@ -44,54 +44,48 @@ pub struct Terminal {
 pub struct Buffers {
     /// Keys to read in one round trip.
     pub reads: Vec<(TableId, Key)>,
-    /// What was found for them.
+    /// The rows found for them.
     pub found: Vec<Option<RowId>>,
     /// Keys to insert in one round trip.
     pub inserts: Vec<(TableId, Key)>,
     /// Rows of the latest insert, lookup or scan.
     pub rows: Vec<RowId>,
-    /// Ranges to scan together.
     pub scans: Vec<Scan>,
-    /// The rows of each.
+    /// The rows of each range.
     pub ranges: Vec<Vec<RowId>>,
-    /// Items whose stock is looked at.
+    /// The items whose stock is read.
     pub items: Vec<i32>,
-    /// Orders that a delivery delivers.
     pub orders: Vec<DeliveredOrder>,
     /// Districts without an open order in the latest delivery.
     pub skipped: u32,
-    /// What the terminal would show.
+    /// The output of the terminal's screen.
     pub screen: Screen,
 }
 
-/// An order under delivery.
+/// An order being delivered.
 #[derive(Clone, Copy, Debug)]
 pub struct DeliveredOrder {
-    /// Its district.
     pub district: i16,
-    /// Its number.
     pub order: i32,
-    /// Its customer.
     pub customer: i32,
     /// Sum of its lines, in cents.
     pub amount: i64,
 }
 
-/// The values a transaction returns to its terminal, in the order of the specification's screens. They
-/// are collected so that nobody can leave out reading them; formatting is the terminal's work.
+/// The values that a transaction returns to its terminal, in the order of the specification's
+/// screens. They are collected so that no transaction can omit reading them; formatting is the
+/// terminal's work.
 #[derive(Debug, Default)]
 pub struct Screen {
     bytes: Vec<u8>,
 }
 
 impl Screen {
-    /// An empty screen.
     #[inline]
     pub fn clear(&mut self) {
         self.bytes.clear();
     }
 
-    /// Shows a text.
     #[inline]
     pub fn text(&mut self, text: &[u8]) {
         self.bytes.extend_from_slice(text);
@@ -103,7 +97,7 @@ impl Screen {
         self.bytes.extend_from_slice(&number.to_le_bytes());
     }
 
-    /// Everything shown: texts as they are, numbers as eight little-endian bytes.
+    /// Everything shown: texts unchanged, numbers as eight little-endian bytes.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -166,14 +160,18 @@ impl Terminal {
         })
     }
 
-    /// Has it number its history rows as terminal `number`, from 1; without that as that of its thread. Two that number them
-    /// alike insert the same keys, and one of them walks over all that the other one has written, conflict by conflict.
+    /// Makes it number its history rows as terminal `number`, from 1; without this call, as its
+    /// thread's terminal. Two terminals with one number insert the same keys, and one of them then
+    /// walks over all rows of the other, conflict by conflict.
     pub fn number_history_as(&mut self, number: u16) {
-        assert!(number > 0 && number < u16::MAX, "0 is the loader's, and the last has no end");
+        assert!(
+            number > 0 && number < u16::MAX,
+            "0 is the loader's, and the range of the last has no end"
+        );
         self.history_terminal = number;
     }
 
-    /// What the latest transaction showed.
+    /// The output of the latest transaction.
     pub fn screen(&self) -> &Screen {
         &self.buffers.screen
     }
@@ -201,7 +199,7 @@ impl Terminal {
         self.first_warehouse + drawn * self.warehouse_step
     }
 
-    /// Where in `oldest_orders` the districts of a home warehouse stand.
+    /// The positions in `oldest_orders` of the districts of a home warehouse.
     pub(super) fn oldest_orders_of(&self, warehouse: i16) -> Range<usize> {
         let position = (warehouse - self.first_warehouse) / self.warehouse_step;
         let districts = self.config.scale.districts as usize;
@@ -209,8 +207,8 @@ impl Terminal {
         first..first + districts
     }
 
-    /// The number of the next history row. Every attempt takes a new one, so a number whose fate is not
-    /// known is never used again.
+    /// The number of the next history row. Every attempt takes a new one, so a number of unknown
+    /// outcome is never used again.
     #[inline]
     pub(super) fn take_history_number(&mut self) -> i64 {
         let next =

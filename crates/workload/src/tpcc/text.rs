@@ -10,7 +10,7 @@ pub const LAST_NAME_BYTES_MAX: usize = 16;
 /// The syllables of last names [TPC-C 4.3.2.3].
 const SYLLABLES: [&str; 10] =
     ["BAR", "OUGHT", "ABLE", "PRI", "PRES", "ESE", "ANTI", "CALLY", "ATION", "EING"];
-/// What every tenth item's data contains [TPC-C 4.3.3.1].
+/// The word in every tenth item's data [TPC-C 4.3.3.1].
 pub const ORIGINAL: &[u8] = b"ORIGINAL";
 
 /// A text on the stack.
@@ -21,12 +21,10 @@ pub struct Text<const MAX: usize = TEXT_BYTES_MAX> {
 }
 
 impl<const MAX: usize> Text<MAX> {
-    /// The empty text.
     pub const fn new() -> Self {
         Self { bytes: [0; MAX], length: 0 }
     }
 
-    /// The bytes.
     #[inline]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes[..self.length]
@@ -96,8 +94,8 @@ pub fn zip(random: &mut Random) -> Text {
     text
 }
 
-/// The data of an item or of its stock: an a-string [26 .. 50] that in a tenth of the rows has the
-/// word ORIGINAL somewhere in it [TPC-C 4.3.3.1].
+/// The data of an item or of its stock: an a-string [26 .. 50] that in a tenth of the rows contains
+/// the word ORIGINAL at a random position [TPC-C 4.3.3.1].
 pub fn item_data(random: &mut Random) -> Text {
     let mut text = letters(random, 26, 50);
     if random.percent(10) {
@@ -107,8 +105,8 @@ pub fn item_data(random: &mut Random) -> Text {
     text
 }
 
-/// Whether the data of an item or stock row contains the word ORIGINAL. Every new-order asks it for
-/// every line, so it looks at one byte in eight [Horspool 1980].
+/// Whether the data of an item or stock row contains the word ORIGINAL. Every new-order calls it
+/// for every line, so it looks at one byte in eight [Horspool 1980].
 #[inline]
 pub fn is_original(data: &[u8]) -> bool {
     let mut end = ORIGINAL.len();
@@ -184,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn the_word_is_found_wherever_it_stands() {
+    fn the_word_is_found_at_every_position() {
         for at in 0..=18 {
             let mut text = *b"xORIxLxAxNxxIGxRxORIGINAxL";
             assert!(!is_original(&text));

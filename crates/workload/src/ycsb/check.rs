@@ -1,4 +1,4 @@
-//! Whether the table holds what was written to it: every record, every update, nothing torn.
+//! Checks that the table has every record and every update, and that no record is torn.
 
 use super::config::YcsbConfig;
 use super::record;
@@ -14,7 +14,7 @@ const ROWS: &str = "every record loaded or inserted is there";
 const COUNTERS: &str = "the counters add up to the committed updates";
 const FIELDS: &str = "every field is as one update wrote it";
 
-/// What one pass over the table finds.
+/// The result of one pass over the table.
 #[derive(Debug, Default)]
 struct Found {
     rows: u64,
@@ -23,7 +23,7 @@ struct Found {
     damaged: Option<(i64, u32)>,
 }
 
-/// Reads the whole table at one snapshot.
+/// Reads the whole table in one snapshot.
 pub(super) async fn check<E: Env>(
     lane: &mut Lane<E>,
     table: TableId,

@@ -1,35 +1,35 @@
-//! What YCSB runs: how many records, of what size, which operations, and which records they touch.
+//! The parameters of YCSB: the number and size of records, the operations, and the distribution of
+//! keys.
 
 use std::str::FromStr;
 use txn::Isolation;
 
 /// Bytes of YCSB's record: ten fields of a hundred bytes.
 pub const RECORD_BYTES_DEFAULT: u32 = 1000;
-/// Most bytes of all fields of a record; a row has to fit its slot.
+/// The largest number of bytes of all fields of a record; a row must fit its slot.
 pub const RECORD_BYTES_MAX: u32 = 7 * 1024;
-/// Bytes of a field; the last one is shorter where the record's size asks for it.
+/// Bytes of a field; the last one is shorter if the record's size requires it.
 pub const FIELD_BYTES: u32 = 100;
-/// Most operations of one transaction.
+/// The largest number of operations of a transaction.
 pub const OPERATIONS_MAX: u32 = 64;
-/// Most records a scan delivers; lengths are uniform from 1 on.
+/// The largest number of records of a scan; lengths are uniform from 1 on.
 pub const SCAN_LENGTH_MAX: u64 = 100;
 /// The skew of YCSB's default distribution.
 pub const THETA_DEFAULT: f64 = 0.99;
 
-/// A run of YCSB.
 #[derive(Clone, Debug, PartialEq)]
 pub struct YcsbConfig {
-    /// Records loaded before the run.
+    /// Number of records loaded before the run.
     pub records: u64,
-    /// Bytes of a record's fields together; key and counter come on top.
+    /// Bytes of a record's fields together, without key and counter.
     pub record_bytes: u32,
-    /// What is done.
+    /// The mix of operations.
     pub mix: Mix,
-    /// To which records.
+    /// The distribution of keys.
     pub distribution: Distribution,
-    /// Operations of one transaction, on records that differ.
+    /// Number of operations of a transaction, on distinct records.
     pub operations_per_transaction: u32,
-    /// How strictly transactions are kept apart.
+    /// The isolation level.
     pub isolation: Isolation,
 }
 
@@ -46,16 +46,16 @@ impl Default for YcsbConfig {
     }
 }
 
-/// The share of each operation, in percent; together 100.
+/// The percentage of each operation; together 100.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mix {
-    /// Deliver a record.
+    /// Read a record.
     pub read: u32,
-    /// Read a record, count it up and rewrite one of its fields.
+    /// Read a record, increment its counter and rewrite one of its fields.
     pub update: u32,
-    /// Add a record behind the last one.
+    /// Insert a record after the last one.
     pub insert: u32,
-    /// Deliver the records from a key on.
+    /// Read the records from a key on.
     pub scan: u32,
 }
 
@@ -70,8 +70,8 @@ impl Mix {
     pub const D: Self = Self { read: 95, update: 0, insert: 5, scan: 0 };
     /// Short ranges.
     pub const E: Self = Self { read: 0, update: 0, insert: 5, scan: 95 };
-    /// Read-modify-write. Every update of ours reads first, so that its counter can be checked; F is
-    /// therefore A under another name.
+    /// Read-modify-write. Every update of ours reads first, so that its counter can be checked; F
+    /// therefore equals A.
     pub const F: Self = Self::A;
 
     /// Reads and updates only.
@@ -83,13 +83,12 @@ impl Mix {
         Self { read, update: 100 - read, insert: 0, scan: 0 }
     }
 
-    /// The sum of all shares.
     pub fn total(&self) -> u32 {
         self.read + self.update + self.insert + self.scan
     }
 }
 
-/// YCSB's letters for its mixes and the distribution that goes with each.
+/// YCSB's letters for its mixes, each with its distribution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Letter {
     A,
@@ -101,7 +100,6 @@ pub enum Letter {
 }
 
 impl Letter {
-    /// The letter's operations.
     pub fn mix(self) -> Mix {
         match self {
             Self::A => Mix::A,
@@ -113,7 +111,7 @@ impl Letter {
         }
     }
 
-    /// The letter's distribution at skew `theta`.
+    /// The letter's distribution with skew `theta`.
     pub fn distribution(self, theta: f64) -> Distribution {
         match self {
             Self::D => Distribution::Latest { theta },
@@ -138,31 +136,30 @@ impl FromStr for Letter {
     }
 }
 
-/// Which records are popular.
+/// The popularity of records.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Distribution {
-    /// All alike.
     Uniform,
-    /// A few very much, scattered over the key space.
+    /// Few records are hot, scattered over the key space.
     Zipf {
         /// The skew.
         theta: f64,
     },
-    /// Those inserted last.
+    /// The most recently inserted records are hot.
     Latest {
         /// The skew.
         theta: f64,
     },
 }
 
-/// Why a run cannot be.
+/// The reason why a configuration is invalid.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum YcsbConfigError {
-    /// Shares that are not a whole.
-    #[error("the shares of the operations add up to {0} percent, they must make 100")]
+    /// Percentages that do not add up to 100.
+    #[error("the percentages of the operations add up to {0}; they must add up to 100")]
     Shares(u32),
-    /// A record without, or with too many bytes.
+    /// A record without bytes, or with too many.
     #[error("a record has 1 to {RECORD_BYTES_MAX} bytes, {0} were asked for")]
     RecordBytes(u32),
     /// No operations, or too many.
@@ -173,19 +170,14 @@ pub enum YcsbConfigError {
         "{records} records are too few for transactions of {operations} operations on different ones; \
          there must be twice as many"
     )]
-    Records {
-        /// Records asked for.
-        records: u64,
-        /// Operations of a transaction.
-        operations: u32,
-    },
+    Records { records: u64, operations: u32 },
     /// A skew outside its range.
     #[error("the skew theta must be from 0 to 2, {0:?} was asked for")]
     Theta(f64),
 }
 
 impl YcsbConfig {
-    /// Refuses what cannot be run, in a sentence.
+    /// Reports an error if the configuration is invalid.
     pub fn validate(&self) -> Result<(), YcsbConfigError> {
         if self.mix.total() != 100 {
             return Err(YcsbConfigError::Shares(self.mix.total()));
@@ -197,7 +189,7 @@ impl YcsbConfig {
         if !(1..=OPERATIONS_MAX).contains(&operations) {
             return Err(YcsbConfigError::Operations(operations));
         }
-        // Twice as many, or drawing distinct ones would take long.
+        // Twice as many, because otherwise drawing distinct ones would take long.
         if self.records < 2 * u64::from(operations) {
             return Err(YcsbConfigError::Records { records: self.records, operations });
         }
@@ -211,12 +203,10 @@ impl YcsbConfig {
         }
     }
 
-    /// Fields of a record.
     pub fn field_count(&self) -> u32 {
         self.record_bytes.div_ceil(FIELD_BYTES)
     }
 
-    /// Bytes of field `index`.
     pub fn field_bytes(&self, index: u32) -> u32 {
         (self.record_bytes - index * FIELD_BYTES).min(FIELD_BYTES)
     }

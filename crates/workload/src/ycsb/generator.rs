@@ -1,4 +1,4 @@
-//! Draws the operations of a transaction: which, on which records.
+//! Draws the operations of a transaction and their records.
 
 use super::config::{Distribution, Mix, SCAN_LENGTH_MAX, YcsbConfig};
 use crate::random::Random;
@@ -9,32 +9,31 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 /// One operation of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// What is done.
     pub operation: Operation,
-    /// To which record; for a scan, the first one.
+    /// The record; for a scan, the first one.
     pub key: u64,
-    /// Records that a scan delivers, 1 for all else.
+    /// The number of records of a scan, 1 for all other operations.
     pub length: u64,
 }
 
-/// What is done to a record.
+/// An operation on a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
-    /// Deliver it.
     Read,
-    /// Read it, count it up and rewrite a field.
+    /// Read it, increment its counter and rewrite a field.
     Update,
-    /// Add it.
     Insert,
-    /// Deliver it and those that follow.
+    /// Read it and the following records.
     Scan,
 }
 
-/// The keys in use, shared by all who draw: 0 up to the number of records, which grows by inserts.
+/// The existing keys, shared by all generators: 0 up to the number of records, which grows by
+/// inserts.
 #[derive(Debug)]
 pub struct Population {
     next: AtomicU64,
-    /// Keys from one that is claimed here to the next: between them lie those of other processes.
+    /// The distance between a key claimed here and the next one; the keys between them belong to
+    /// other processes.
     step: AtomicU64,
     newest: AtomicU64,
 }
@@ -45,29 +44,30 @@ impl Population {
         Self { next: records.into(), step: 1.into(), newest: (records - 1).into() }
     }
 
-    /// Leaves the new keys of other processes to them: this one is number `part` of `parts`.
+    /// Leaves the new keys of other processes to them: this process is number `part` of `parts`.
     pub(super) fn share(&self, part: u32, parts: u32) {
         self.next.fetch_add(u64::from(part), Relaxed);
         self.step.store(u64::from(parts), Relaxed);
     }
 
-    /// A key that nobody has had.
+    /// Claims a key that was never used.
     fn claim(&self) -> u64 {
         self.next.fetch_add(self.step.load(Relaxed), Relaxed)
     }
 
-    /// A record was inserted and is there for all.
+    /// Publishes that a record was inserted.
     pub fn announce(&self, key: u64) {
         self.newest.fetch_max(key, Relaxed);
     }
 
-    /// The largest key whose insert has committed. Smaller ones may still be on their way, or have failed.
+    /// The largest key whose insert has committed. Inserts of smaller keys may be under way, or may
+    /// have failed.
     pub fn newest(&self) -> u64 {
         self.newest.load(Relaxed)
     }
 }
 
-/// Draws transactions; each worker has its own, all share the tables inside.
+/// Draws transactions; each worker has its own generator, all share the tables inside.
 #[derive(Clone, Debug)]
 pub struct Generator {
     mix: Mix,
@@ -79,7 +79,7 @@ pub struct Generator {
 }
 
 impl Generator {
-    /// A generator for a configuration that was found valid.
+    /// A generator for a validated configuration.
     pub fn new(config: &YcsbConfig, population: Arc<Population>) -> Self {
         assert_eq!(config.validate(), Ok(()));
         let theta = match config.distribution {
@@ -130,7 +130,7 @@ impl Generator {
         Step { operation: Operation::Scan, key: self.key(random), length }
     }
 
-    /// The key of a record that was there at the start, or (latest) is among the newest now.
+    /// The key of a record of the load or, with the latest distribution, among the newest now.
     #[inline]
     fn key(&self, random: &mut Random) -> u64 {
         match self.distribution {
@@ -141,13 +141,13 @@ impl Generator {
     }
 }
 
-/// Spreads ranks over the key space, so that popular records are not neighbours. Two ranks may meet in
-/// one key, as in YCSB.
+/// Spreads ranks over the key space, so that popular records are not neighbours. Two ranks may map
+/// to one key, as in YCSB.
 #[inline]
 fn scatter(rank: u64, records: u64) -> u64 {
     let mixed = (rank ^ 0x9e37_79b9_7f4a_7c15).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let mixed = (mixed ^ mixed >> 31).wrapping_mul(0x94d0_49bb_1331_11eb);
-    // The product takes the top bits, which a multiplication mixes best.
+    // The product uses the top bits, which a multiplication mixes best.
     ((u128::from(mixed ^ mixed >> 29) * u128::from(records)) >> 64) as u64
 }
 

@@ -1,9 +1,9 @@
 //! YCSB [Cooper et al. 2010]: records of ten fields, read and updated with a skew; and its
-//! multi-operation form, in which a transaction works on several records.
+//! multi-operation form, in which a transaction operates on several records.
 //!
-//! Every update reads the record, counts it up and rewrites one field, so that lost updates show in the
-//! sum of the counters and torn records in their fields. To read it: [`config`], [`generator`] (which
-//! records), [`record`] (what stands in them), [`transaction`].
+//! Every update reads the record, increments its counter and rewrites one field, so that lost
+//! updates show in the sum of the counters and torn records in their fields. Read [`config`],
+//! [`generator`] (the choice of records), [`record`] (their contents), [`transaction`].
 
 pub mod config;
 pub mod generator;
@@ -30,14 +30,13 @@ use txn::{Database, Lane, TableId};
 const TABLES: &[&str] = &[record::TABLE];
 /// The names of the transaction types.
 pub const TYPES: &[&str] = &["read", "update", "insert", "scan", "multi_operation"];
-/// Rows of a transaction of the load.
+/// Rows per transaction of the load.
 const LOAD_ROWS: u64 = 64;
-/// Memory for everything that does not depend on the number of records.
+/// Memory that is independent of the number of records.
 const BASE_BYTES: u64 = 32 << 20;
-/// Bytes of a slot beside its record, a bucket's header and old versions included.
+/// Bytes of a slot beside its record, including a bucket's header and old versions.
 const SLOT_OVERHEAD_BYTES: u64 = 64;
 
-/// The workload.
 #[derive(Clone, Debug)]
 pub struct Ycsb {
     config: YcsbConfig,
@@ -47,7 +46,7 @@ pub struct Ycsb {
 }
 
 impl Ycsb {
-    /// The workload of a configuration, or why there is none.
+    /// The workload of a configuration; an error if the configuration is invalid.
     pub fn new(config: YcsbConfig) -> Result<Self, WorkloadError> {
         config.validate().map_err(|error| WorkloadError::Configuration(error.to_string()))?;
         let population = Arc::new(Population::new(config.records));
@@ -55,7 +54,6 @@ impl Ycsb {
         Ok(Self { config, generator, population, tallies: Tallies::default() })
     }
 
-    /// What it runs.
     pub fn config(&self) -> &YcsbConfig {
         &self.config
     }

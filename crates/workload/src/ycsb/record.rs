@@ -1,4 +1,4 @@
-//! YCSB's table: its columns, and contents by which every record can be told whole from torn.
+//! YCSB's table: its columns, and contents that distinguish whole records from torn ones.
 
 use super::config::YcsbConfig;
 use layout::{
@@ -7,21 +7,19 @@ use layout::{
 };
 use txn::TableSpec;
 
-/// The table's name.
 pub const TABLE: &str = "usertable";
 /// Column of the key.
 pub const KEY: usize = 0;
-/// Column of the number of updates the record has seen.
+/// The column of the number of the record's updates.
 pub const COUNTER: usize = 1;
-/// First of the fields.
+/// The first column of the fields.
 pub const FIELDS: usize = 2;
 
-/// Slots of a bucket: keys that place themselves need no room to choose from, and a lookup moves a single
-/// record.
+/// Slots of a bucket: dense keys need no choice of slots, and a lookup transfers a single record.
 const NEIGHBOURHOOD: u32 = 1;
 
-/// Columns and physical design. Keys are counted from 0 without gaps, so they place themselves; scans
-/// want a tree.
+/// Columns and physical design. Keys are numbered from 0 without gaps, so buckets are addressed
+/// without hashing; scans need a tree.
 pub fn table_spec(config: &YcsbConfig) -> Result<TableSpec, SchemaError> {
     let mut columns =
         vec![Column::new("ycsb_key", ColumnType::Int8), Column::new("counter", ColumnType::Int8)];
@@ -52,7 +50,6 @@ pub fn key(number: u64) -> Key {
     KeyBuilder::new().int8(number as i64).key()
 }
 
-/// Fills a new record.
 pub fn fill(record: &mut RecordMut<'_>, config: &YcsbConfig, number: u64) {
     record.set_int(COUNTER, 0);
     for field in 0..config.field_count() {
@@ -60,7 +57,7 @@ pub fn fill(record: &mut RecordMut<'_>, config: &YcsbConfig, number: u64) {
     }
 }
 
-/// Rewrites one field as update number `counter` of the record does.
+/// Rewrites one field as the record's update number `counter` does.
 #[inline]
 pub fn write_field(
     record: &mut RecordMut<'_>,
@@ -75,7 +72,7 @@ pub fn write_field(
     record.set_bytes(FIELDS + field as usize, content);
 }
 
-/// The content says which update wrote it, as far as it has room, and all else follows from that.
+/// The content encodes its update's number, as far as it has room; all else follows from that.
 #[inline]
 fn fill_content(content: &mut [u8], number: u64, field: u32, counter: u64) {
     let mixed = (counter ^ number.rotate_left(32)).wrapping_add(u64::from(field));
@@ -93,8 +90,8 @@ fn fill_content(content: &mut [u8], number: u64, field: u32, counter: u64) {
     rest.copy_from_slice(&next()[..rest.len()]);
 }
 
-/// The first field that no update can have left like this, if there is one: not whole, of another
-/// record, or from an update the record has not seen.
+/// The first field that no update can have left like this, if there is one: torn, of another
+/// record, or of an update after the record's counter.
 pub fn damaged_field(record: &RecordRef<'_>, config: &YcsbConfig) -> Option<u32> {
     let number = record.int(KEY) as u64;
     let counter = record.int(COUNTER) as u64;
@@ -115,7 +112,7 @@ pub fn damaged_field(record: &RecordRef<'_>, config: &YcsbConfig) -> Option<u32>
 mod tests {
     use super::*;
 
-    /// Builds a record, damages it, and tells which field was found damaged.
+    /// Builds a record, damages it, and returns the field that was found damaged.
     fn found(damage: impl FnOnce(&mut RecordMut<'_>, &YcsbConfig)) -> Option<u32> {
         let config = YcsbConfig { record_bytes: 250, ..YcsbConfig::default() };
         let schema = table_spec(&config).expect("the table is fine").schema;
@@ -134,7 +131,7 @@ mod tests {
         assert_eq!(found(|_, _| ()), None);
         assert_eq!(found(|record, _| record.set_bytes(FIELDS + 2, &[9; 50])), Some(2));
         assert_eq!(found(|record, _| record.set_bytes(FIELDS + 1, b"short")), Some(1));
-        // A field of another record, and one of an update that never was.
+        // A field of another record, and one of an update that never happened.
         assert_eq!(found(|record, config| write_field(record, config, 78, 0, 5)), Some(0));
         assert_eq!(found(|record, config| write_field(record, config, 77, 0, 6)), Some(0));
     }

@@ -1,4 +1,4 @@
-//! What the terminals have done to the table, counted where it was done.
+//! Counts of the terminals' writes to the table.
 
 use crate::error::WorkloadError;
 use crate::testimony;
@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
-/// The writes of one terminal. Only its own thread counts, so loads and stores suffice.
+/// The writes of one terminal. Only the terminal's thread counts, so loads and stores suffice.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(super) struct Tally {
@@ -17,7 +17,7 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    /// Counts the writes of another process.
+    /// Adds the writes of another process.
     pub(super) fn take(&self, writes: &Writes) {
         let Writes { updates, inserts } = writes;
         self.add(*updates.start(), *inserts.start(), true);
@@ -25,7 +25,7 @@ impl Tally {
         self.add(unknown(updates), unknown(inserts), false);
     }
 
-    /// Counts the writes of a transaction that committed, or that may have.
+    /// Counts the writes of a transaction that has committed, or may have.
     #[inline]
     pub(super) fn add(&self, updates: u64, inserts: u64, is_known: bool) {
         let add = |counter: &AtomicU64, by| counter.store(counter.load(Relaxed) + by, Relaxed);
@@ -36,13 +36,13 @@ impl Tally {
     }
 }
 
-/// The tallies of all terminals there have been.
+/// The tallies of all terminals so far.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tallies {
     all: Arc<Mutex<Vec<Arc<Tally>>>>,
 }
 
-/// The writes of all terminals: at least the committed, at most those and the unknown.
+/// The writes of all terminals: at least the committed ones, at most those and the unknown ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Writes {
     pub(super) updates: RangeInclusive<u64>,
@@ -50,13 +50,13 @@ pub(super) struct Writes {
 }
 
 impl Writes {
-    /// As other processes read it: the least and the most updates, then inserts.
+    /// As text for other processes: the least and the most updates, then inserts.
     pub(super) fn to_text(&self) -> String {
         let Self { updates, inserts } = self;
         testimony::write(&[updates.start(), updates.end(), inserts.start(), inserts.end()])
     }
 
-    /// Reads what [`Writes::to_text`] wrote.
+    /// Parses the text of [`Writes::to_text`].
     pub(super) fn from_text(text: &str) -> Result<Self, WorkloadError> {
         let [updates, updates_most, inserts, inserts_most] = testimony::read(text)?;
         Ok(Self { updates: updates..=updates_most, inserts: inserts..=inserts_most })
@@ -64,7 +64,7 @@ impl Writes {
 }
 
 impl Tallies {
-    /// The tally of one more terminal.
+    /// Opens the tally of one more terminal.
     pub(super) fn open(&self) -> Arc<Tally> {
         let tally = Arc::new(Tally::default());
         self.all.lock().expect("no holder panics").push(tally.clone());

@@ -1,4 +1,4 @@
-//! YCSB from load to check on a local database, and what the check says when the table was damaged.
+//! YCSB from load to check on a local database, and the check's reports on damage.
 
 use super::record::{self, COUNTER, FIELDS, TABLE};
 use super::{Distribution, Letter, Mix, Ycsb, YcsbConfig};
@@ -22,7 +22,7 @@ fn config(letter: Letter) -> YcsbConfig {
     }
 }
 
-/// Changes the table behind the workload's back.
+/// Changes the table without the workload's knowledge.
 fn damage(trial: &mut Trial<Ycsb>, damage: impl FnOnce(&mut Transaction<'_, LocalEnv>, TableId)) {
     let table = trial.database.table(TABLE).expect("loaded");
     trial.damage(|transaction| damage(transaction, table));

@@ -14,7 +14,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 use txn::{Lane, RowId, Scan, ScanSource, TableId, Transaction};
 
-/// What one thread keeps between transactions.
+/// The state of one thread between transactions.
 #[derive(Debug)]
 pub struct Terminal {
     config: YcsbConfig,
@@ -24,16 +24,16 @@ pub struct Terminal {
     table: TableId,
     random: Random,
     steps: Vec<Step>,
-    /// The field that each update of this transaction rewrites; retries rewrite the same.
+    /// The field that each update of this transaction rewrites; retries rewrite the same one.
     field: u32,
-    /// Updates of this attempt: those whose record was there.
+    /// The updates of this attempt: those whose record exists.
     updates: u64,
     reads: Vec<(TableId, Key)>,
     found: Vec<Option<RowId>>,
     rows: Vec<RowId>,
 }
 
-/// Whether a step starts with reading its row.
+/// Whether a step begins by reading its row.
 #[inline]
 fn reads_row(step: &&Step) -> bool {
     matches!(step.operation, Operation::Read | Operation::Update)
@@ -96,7 +96,7 @@ impl Terminal {
         Ok(result_of(transaction.commit().await))
     }
 
-    /// The reads do not depend on each other, so they share a round trip.
+    /// The reads are independent, so they share a round trip.
     #[inline]
     async fn read_and_update<E: Env>(
         &mut self,
@@ -109,7 +109,7 @@ impl Terminal {
         transaction.read_many(&self.reads, &mut self.found).await?;
         for (step, &row) in self.steps.iter().filter(reads_row).zip(&self.found) {
             let Some(row) = row else {
-                // The insert of a recent key may have failed, or not have come to its end.
+                // The insert of a recent key may have failed, or may be under way.
                 if step.key < self.config.records {
                     return Err(WorkloadError::MissingRow { table: record::TABLE });
                 }
@@ -192,7 +192,7 @@ impl Terminal {
     }
 }
 
-/// Hands the whole record to a caller that might look at any of its fields.
+/// Copies the whole record for a caller that may read any of its fields.
 #[inline]
 fn deliver(record: &RecordRef<'_>, config: &YcsbConfig) {
     black_box(record.int(record::COUNTER));

@@ -1,5 +1,5 @@
-//! [ZB17 7.5]: what a few threads that do nothing but communicate make of many queue pairs, by the protocol as printed,
-//! without locality.
+//! [ZB17 7.5]: the effect of a few threads that only communicate on the number of queue pairs, with
+//! the protocol as printed, without locality.
 
 use super::scalability::{parameters, standard};
 use crate::experiment::{Run, Steps};
@@ -9,7 +9,7 @@ use crate::published::{self, Plan, Seen};
 const MACHINES: [u16; 3] = [8, 28, 56];
 const MACHINES_QUICK: [u16; 2] = [2, 4];
 
-/// Who posts.
+/// The threads that post.
 #[derive(Clone, Copy)]
 struct Who {
     name: &'static str,

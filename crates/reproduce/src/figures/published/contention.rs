@@ -1,5 +1,5 @@
-//! [ZB17 7.4, figure 8]: items that some choose more often than others, by the protocol as printed: throughput and abort
-//! rate by the number of machines.
+//! [ZB17 7.4, figure 8]: some items are chosen more often than others, with the protocol as
+//! printed: throughput and abort rate by the number of machines.
 
 use super::scalability::{parameters, standard};
 use crate::experiment::Run;
@@ -10,7 +10,8 @@ use workload::tpcc::ItemChoice;
 
 const MACHINES: [u16; 5] = [2, 8, 16, 28, 56];
 const MACHINES_QUICK: [u16; 2] = [2, 4];
-/// How items are chosen [ZB17 7.4], and, last, what of all that the optimizations of the vector cost.
+/// The distributions of items [ZB17 7.4]; the last entry shows the cost of the vector's
+/// optimizations.
 const CHOICES: [(&str, ItemChoice, Timestamps); 6] = [
     ("uniform", ItemChoice::Uniform, Timestamps::OPTIMIZED),
     ("zipf 0.8", ItemChoice::Zipf { theta_percent: 80 }, Timestamps::OPTIMIZED),

@@ -1,5 +1,5 @@
-//! [ZB17 7.3, figure 6]: new orders alone on eight machines, by the share of them that touch another warehouse, with
-//! and without locality, by the protocol as printed.
+//! [ZB17 7.3, figure 6]: new orders alone on eight machines, by the share of them that access
+//! another warehouse, with and without locality, with the protocol as printed.
 
 use super::super::degrees;
 use super::scalability::standard;
@@ -14,7 +14,7 @@ use workload::tpcc::Mix;
 const MACHINES: u16 = 7;
 /// Warehouses of each: 203 for the text's 200.
 const WAREHOUSES: u32 = 29;
-/// Threads of each compute server, as where locality was used in figure 4; the text does not print them here.
+/// Threads of each compute server, as in figure 4 with locality; the text does not print them here.
 const THREADS: u16 = 30;
 const WHY: [&str; 2] = [
     "with locality cores are the limit, without it the engines of the cards, as the run shows; what limited the original is not \
@@ -23,7 +23,8 @@ const WHY: [&str; 2] = [
      printed as more than this",
 ];
 
-/// What else may have been so: what it is called, threads of each compute server, ports, and so many times as long for a row.
+/// Other possible settings of the original: description, threads of each compute server, ports, and
+/// a factor on the time of a row.
 const OTHERWISE: [(&str, u16, u64, u64); 7] = [
     ("7 threads of each compute server", 7, published::PORTS, 1),
     ("60 threads of each compute server", 60, published::PORTS, 1),

@@ -1,4 +1,5 @@
-//! [ZB17 7.1, figures 4, 5a and 5b]: TPC-C's standard mix by the number of machines, by the protocol as printed.
+//! [ZB17 7.1, figures 4, 5a and 5b]: TPC-C's standard mix by the number of machines, with the
+//! protocol as printed.
 
 use super::super::sizes::{self, NAMES, PUBLISHED, PUBLISHED_MACHINES, WAREHOUSES};
 use crate::experiment::{Run, Steps};
@@ -8,7 +9,7 @@ use baselines::nam_db::{Placement, Step, Timestamps};
 use sim::Reach;
 use workload::tpcc::{ItemChoice, Mix};
 
-/// Million transactions of all types a second that the text prints, with locality.
+/// Million transactions of all types per second that the text prints, with locality.
 const PUBLISHED_ALL: f64 = 14.5;
 
 const WHY_APART: &str = "the engines of the cards are the limit, as the run shows; how much it is with one port stands in the \
@@ -17,9 +18,11 @@ const WHY_LOCAL: &str = "with locality the cores are the limit, as the run shows
                          stands in the table. What the original did for a row beside its verbs, and what its limit was, is not \
                          printed";
 
-/// Machines of a cluster that stands for larger ones: without locality and with, what it does grows with their number.
+/// Number of machines of a cluster that represents larger ones: with and without locality the rate
+/// is proportional to the number.
 const FEW_MACHINES: u16 = 8;
-/// What else may have been so: with locality or not, what it is called, ports, and so many times as long for a row.
+/// Other possible settings of the original: whether with locality, description, ports, and a factor
+/// on the time of a row.
 const OTHERWISE: [(bool, &str, u64, u64); 9] = [
     (false, "nothing", PORTS, 1),
     (false, "one port in use", 1, 1),
@@ -147,7 +150,7 @@ fn seen(run: &Run<'_>, machines: u16, is_local: bool) -> Seen {
     published::run(&standard(run, machines, is_local))
 }
 
-/// The cluster of so many machines.
+/// The cluster with this many machines.
 pub(crate) fn standard(run: &Run<'_>, machines: u16, is_local: bool) -> Plan {
     let (servers, threads) = sizes::servers_and_threads(machines, is_local);
     let placement = match is_local {

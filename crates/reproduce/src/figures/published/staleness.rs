@@ -1,5 +1,6 @@
-//! [ZB17 4.2], its claim that fetching the vector before leads to fewer aborts: what is aborted with each step of the
-//! oracle, TPC-C's standard mix with locality, where transactions are short and no warehouse has two threads.
+//! [ZB17 4.2], the claim that fetching the vector in advance leads to fewer aborts: the abort rate
+//! with each step of the oracle, for TPC-C's standard mix with locality, where transactions are
+//! short and no warehouse has two threads.
 
 use super::scalability::{parameters, standard};
 use crate::experiment::Run;
@@ -25,7 +26,6 @@ const STEPS: [(&str, Timestamps); 5] = [
     ),
 ];
 
-/// Runs all steps.
 pub fn run(run: &mut Run<'_>) -> Outcome {
     let sizes: &[u16] = run.quick_or(&MACHINES_QUICK, &MACHINES);
     let (mut done, total) = (0, (sizes.len() * STEPS.len()) as u64);

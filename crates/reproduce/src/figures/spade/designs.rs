@@ -1,5 +1,5 @@
-//! Physical designs of the paper's versions, chosen by hand as its text and our microbenchmarks say: what a tuner finds
-//! takes their place by the same type.
+//! Physical designs of the paper's versions, chosen by hand according to its text and our
+//! microbenchmarks; a tuner's designs have the same type.
 
 use layout::{IndexKind, Storage};
 use spade::design::{
@@ -9,14 +9,14 @@ use workload::tatp::{Kind, TABLE_NAMES};
 
 /// The versions of TATP [SPADE 5.3].
 pub(crate) const VERSIONS: [&str; 4] = ["baseline", "+IST", "+IST +P", "+IST +P +RAT"];
-/// Rows of each table for a hundred subscribers.
+/// Number of rows of each table per hundred subscribers.
 const ROWS_PER_HUNDRED: [u64; 4] = [100, 250, 250, 375];
-/// Slots of a bucket by default: they favour small rows.
+/// Default slots of a bucket, which favour small rows.
 const NEIGHBOURHOOD: u32 = 8;
-/// The engine's default, of all tables.
+/// The engine's default, for all tables.
 const LOAD_PERCENT: u32 = 65;
 
-/// The design of version `version`, counted from the baseline, for so many subscribers.
+/// The design of version `version`, counted from the baseline, for this many subscribers.
 pub(crate) fn tatp(version: usize, subscribers: u64) -> Design {
     let tables = (0..TABLE_NAMES.len()).map(|table| TableDesign {
         table: TABLE_NAMES[table].to_owned(),
@@ -33,7 +33,7 @@ pub(crate) fn tatp(version: usize, subscribers: u64) -> Design {
     Design::new("tatp".to_owned(), tables.collect(), procedures.collect())
 }
 
-/// All tables alike.
+/// The same design for all tables.
 fn untuned() -> TableDesign {
     TableDesign {
         table: String::new(),
@@ -49,8 +49,8 @@ fn untuned() -> TableDesign {
     }
 }
 
-/// Rows that fill boxes of known size are found by counting, one slot for each: a read fetches nothing else. Call
-/// forwardings come and go, and are hashed.
+/// Tables with dense keys are addressed without hashing, with one slot per row: a read fetches
+/// nothing else. Call forwardings are inserted and deleted, and are hashed.
 fn tuned(table: usize, subscribers: u64) -> TableDesign {
     let dense = |columns| TableDesign {
         neighbourhood: 1,
@@ -64,7 +64,7 @@ fn tuned(table: usize, subscribers: u64) -> TableDesign {
     }
 }
 
-/// By the subscriber, all four.
+/// Partitions all four tables by the subscriber.
 fn together() -> Partition {
     Partition::By { columns: vec!["s_id".to_owned()], group: "subscriber".to_owned() }
 }
@@ -78,8 +78,8 @@ fn number(subscribers: u64) -> IndexDesign {
     }
 }
 
-/// Without partitions all is one-sided, and with them all is shipped, until remote accesses are tuned: then what is one
-/// round trip by verbs is carried out by them.
+/// Without partitions everything is one-sided, and with them everything is shipped; with tuned
+/// remote accesses, procedures that take one round trip by verbs use verbs.
 fn access(version: usize, kind: Kind) -> Access {
     let is_one_round_trip = matches!(kind, Kind::GetSubscriberData | Kind::GetAccessData);
     match version {

@@ -1,4 +1,5 @@
-//! [SPADE 4.1, figure 4]: lookups by the primary key in inlined tables with rows of 16 and 256 bytes, by neighbourhood.
+//! [SPADE 4.1, figure 4]: lookups by the primary key in inlined tables with rows of 16 and 256
+//! bytes, by neighbourhood.
 
 use super::{prediction, sizes};
 use crate::experiment::{Run, Steps};
@@ -12,7 +13,7 @@ const ROW_BYTES: [u32; 2] = [16, 256];
 const NEIGHBOURHOODS: [u32; 4] = [1, 2, 4, 8];
 /// Rows of each machine.
 pub(super) const ROWS_EACH: u64 = 2_000;
-/// Reads of one row, anywhere.
+/// Reads of one random row.
 const LOOKUPS: Work = Work::Lookups { secondary_percent: 0 };
 
 /// Runs all neighbourhoods on all numbers of machines.
@@ -52,7 +53,7 @@ pub fn run(run: &mut Run<'_>) -> Outcome {
     }
 }
 
-/// What stands in the tables of lookups.
+/// The columns of the tables of lookups.
 pub(super) const COLUMNS: [&str; 6] = [
     "design",
     "million/s",
@@ -75,7 +76,7 @@ pub(super) fn row(name: &str, seen: &Seen) -> Vec<String> {
     ]
 }
 
-/// What a cluster does on rows of a design.
+/// The result of a cluster for rows of a design.
 pub(super) fn lookups(
     run: &Run<'_>,
     machines: u16,
@@ -86,7 +87,7 @@ pub(super) fn lookups(
     symmetric::run(&plan(run, machines), &rows)
 }
 
-/// The cluster. Nothing is written, so that copies do not count.
+/// The cluster. Nothing is written, so copies do not matter.
 fn plan(run: &Run<'_>, machines: u16) -> Plan {
     Plan {
         clients: CLIENTS,
@@ -96,7 +97,7 @@ fn plan(run: &Run<'_>, machines: u16) -> Plan {
     }
 }
 
-/// Clients of a compute server: three of each hardware thread, so that cards are the limit.
+/// Clients of a compute server: three per hardware thread, so that cards are the limit.
 const CLIENTS: u32 = 48;
 
 pub(super) fn parameters(run: &Run<'_>) -> Vec<(&'static str, String)> {

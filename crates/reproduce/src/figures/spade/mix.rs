@@ -1,5 +1,5 @@
-//! [SPADE 4.1, figure 5]: lookups of rows of 256 bytes, nine of ten through the primary index or through a secondary one,
-//! with rows inlined and outside.
+//! [SPADE 4.1, figure 5]: lookups of rows of 256 bytes, nine of ten through the primary index or
+//! through a secondary one, with rows inlined and outside.
 
 use super::inlined::{COLUMNS, lookups, parameters, row};
 use super::{prediction, sizes};
@@ -9,7 +9,7 @@ use crate::symmetric::Work;
 use layout::Storage;
 
 const ROW_BYTES: u32 = 256;
-/// Shares through the secondary index in percent, and what they are called.
+/// Percentages of lookups through the secondary index, and their names.
 const MIXES: [(u32, &str); 2] = [(10, "90 % primary"), (90, "90 % secondary")];
 /// The paper's two designs.
 const DESIGNS: [(Storage, u32, &str); 2] =

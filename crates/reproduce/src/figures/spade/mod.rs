@@ -21,7 +21,7 @@ fn sizes(run: &Run<'_>) -> &'static [u16] {
     run.quick_or(&MACHINES_QUICK, &MACHINES)
 }
 
-/// A number that the text prints, beside ours; nothing was chosen by it.
+/// A number that the text prints, compared with ours; no parameter was chosen by it.
 fn prediction(
     what: String,
     unit: &'static str,

@@ -1,9 +1,11 @@
-//! Regret and errors of forecasts: how far SPADE's designs are from the best of all designs of a sweep, which were all built and
-//! measured, and how far forecasts are from what was measured, on simulated clusters.
+//! Regret and forecast errors, on simulated clusters: the distance of SPADE's designs from the best
+//! of all designs of a sweep, which were all built and measured, and the distance of forecasts from
+//! measurements.
 //!
-//! For each workload and hardware there is the tuner's design, and beside it all of [`spade::tune::sweep`]. Each is forecast and
-//! measured on tables of its own, those that may be the best by more calls and seeds ([`crate::verify::study`]). Regret is what the
-//! tuner's design lacks of the best throughput.
+//! For each workload and hardware the experiment compares the tuner's design with all of
+//! [`spade::tune::sweep`]. Each is forecast, and measured on tables of its own; candidates for the
+//! best design are measured with more calls and seeds ([`crate::verify::study`]). Regret is the
+//! throughput that the tuner's design lacks compared with the best.
 
 use crate::experiment::Run;
 use crate::outcome::{Axis, Outcome, Series, Table};
@@ -20,11 +22,11 @@ const SETTINGS: [Setting; 3] = [
     Setting { profile: "connectx5-100g", machines: 4, measurements: "connectx5-100g-4.json" },
     Setting { profile: "ethernet-10g", machines: 4, measurements: "ethernet-10g-4.json" },
 ];
-/// Designs of each sweep: all of them; and when it is to be quick.
+/// The number of designs of each sweep: all in a full run, fewer in a quick one.
 const DESIGNS: usize = usize::MAX;
 const DESIGNS_QUICK: usize = 12;
 
-/// How much is measured of each workload and hardware,
+/// The extent of the measurements of each workload and hardware.
 fn extent(run: &Run<'_>) -> Extent {
     Extent {
         seed: run.seed,
@@ -38,7 +40,6 @@ fn extent(run: &Run<'_>) -> Extent {
     }
 }
 
-/// Runs all of them.
 pub fn run(run: &mut Run<'_>) -> Outcome {
     let settings = run.quick_or(&SETTINGS[..1], &SETTINGS[..]);
     let names = run.quick_or(&small::NAMES[..1], &small::NAMES[..]);
@@ -50,7 +51,7 @@ pub fn run(run: &mut Run<'_>) -> Outcome {
             .expect("shipped workloads can be tuned by shipped measurements")
     });
     let cells: Vec<Cell> = cells.collect();
-    // Where nothing can be kept, everything is measured anew after an end.
+    // Without a file the whole experiment is repeated after an interruption.
     let kept = run
         .keep
         .as_ref()
@@ -100,7 +101,7 @@ fn series(swept: &Swept) -> Series {
     Series { name: swept.name.clone(), points, is_published: false }
 }
 
-/// What the tuner's design lacks of the best: a line for each workload and hardware.
+/// The regret of the tuner's design: a line for each workload and hardware.
 fn regrets(swept: &[Swept]) -> Table {
     let columns = [
         "workload and hardware",
@@ -135,7 +136,7 @@ fn regrets(swept: &[Swept]) -> Table {
     table("Regret", &columns, swept.iter().map(row).collect())
 }
 
-/// How good forecasts were: a line for each workload and hardware.
+/// The quality of forecasts: a line for each workload and hardware.
 fn forecasts(swept: &[Swept]) -> Table {
     let columns = [
         "workload and hardware",
@@ -154,16 +155,17 @@ fn forecasts(swept: &[Swept]) -> Table {
             full.len().to_string(),
             percent(swept.seeds_differ()),
             percent(median(&swept::errors(&full))),
-            told(swept::pairs(&full)),
+            fraction_text(swept::pairs(&full)),
             all.len().to_string(),
             percent(median(&swept::errors(&all))),
-            told(swept::pairs(&all)),
+            fraction_text(swept::pairs(&all)),
         ]
     };
     table("Errors of forecasts", &columns, swept.iter().map(row).collect())
 }
 
-/// A line for each design that was measured in full whatever screening says, or at last.
+/// A line for each design that was measured in full independently of screening, or in the last
+/// round.
 fn designs(swept: &[Swept]) -> Table {
     let columns = [
         "workload and hardware",
@@ -232,7 +234,7 @@ fn notes(swept: &[Swept]) -> Vec<String> {
     ]
 }
 
-/// How good forecasts of some designs of each cell are.
+/// The quality of forecasts for some designs of each cell.
 fn forecast_note(which: &str, swept: &[Swept], of: fn(&Swept) -> Vec<(f64, f64)>) -> String {
     let points: Vec<Vec<(f64, f64)>> = swept.iter().map(of).collect();
     let errors: Vec<f64> = points.iter().flat_map(|of| swept::errors(of)).collect();
@@ -244,12 +246,12 @@ fn forecast_note(which: &str, swept: &[Swept], of: fn(&Swept) -> Vec<(f64, f64)>
         errors.len(),
         percent(median(&errors)),
         percent(DIFFERS),
-        told(pairs),
+        fraction_text(pairs),
         percent(pairs.0 as f64 / pairs.1.max(1) as f64),
     )
 }
 
-fn told((right, all): (usize, usize)) -> String {
+fn fraction_text((right, all): (usize, usize)) -> String {
     format!("{right} of {all}")
 }
 

@@ -8,22 +8,25 @@ use crate::symmetric::{self, Plan, Seen, Tatp};
 use std::sync::Arc;
 use workload::tatp::Kind;
 
-/// Subscribers of each machine, of the paper's 50 million: what the simulator has memory for. Keys are drawn plainly, so
-/// that transactions seldom meet all the same.
+/// Subscribers of each machine, instead of the paper's 50 million in total, because of the
+/// simulator's memory. Subscribers are drawn uniformly, so transactions rarely conflict
+/// nevertheless.
 const SUBSCRIBERS_EACH: u32 = 4_000;
-/// Clients of each compute server: three for each hardware thread. The paper does not say how many transactions a thread
-/// has under way.
+/// Clients of each compute server: three per hardware thread. The paper does not say how many
+/// concurrent transactions a thread has.
 const CLIENTS: u32 = 48;
-/// Millions of transactions a second that the text prints of each version on 50 machines.
+/// Million transactions per second that the text prints for each version on 50 machines.
 const PUBLISHED: [f64; 4] = [39.9, 45.8, 66.4, 86.7];
-/// By how much the text has each version faster than the one before, and the last one than the first.
+/// The printed ratio of each version to the previous one, and of the last one to the first.
 const PUBLISHED_GAINS: [f64; 4] = [1.147, 1.449, 1.307, 2.17];
-/// Between what the text has each step's throughput over that of the step before, by sizes of the cluster.
+/// The printed range of each step's throughput relative to the previous step, over the sizes of the
+/// cluster.
 const PUBLISHED_BETWEEN: [[f64; 2]; 3] = [[1.10, 1.15], [1.45, 1.50], [1.09, 1.30]];
-/// The same of latencies, which are lower: the version and the percentile. Where the text names none, the median is taken.
+/// The same for latencies, which are lower: the version, the percentile and the range. If the text
+/// names no percentile, the median is used.
 const PUBLISHED_LOWER: [(usize, usize, [f64; 2]); 4] =
     [(1, 50, [0.78, 0.81]), (2, 50, [0.75, 0.77]), (2, 99, [0.72, 0.78]), (3, 50, [0.78, 0.95])];
-/// How many times as long as the profile says, rows take cores: of the table of what the numbers depend on.
+/// Factors on the time of a row, for the table of sensitivities.
 const SLOWER: [u64; 3] = [4, 16, 64];
 
 const RATE_WHY: &str = "ours is another engine: the paper's does a million transactions a second on the 16 cores of a \
@@ -32,7 +35,7 @@ const GAIN_WHY: &str = "what limits is another stage than the paper's, as the ta
 const LATENCY_WHY: &str = "fewer transactions are under way, and each takes less: by what the text prints, a machine has more \
                            than 200";
 
-/// A run of version `version` where rows take cores so many times as long.
+/// A run of version `version` with this factor on the time of a row.
 fn seen(run: &Run<'_>, machines: u16, version: usize, slower: u64) -> Seen {
     let subscribers = u64::from(SUBSCRIBERS_EACH) * u64::from(machines);
     let design = Arc::new(designs::tatp(version, subscribers));
@@ -40,7 +43,7 @@ fn seen(run: &Run<'_>, machines: u16, version: usize, slower: u64) -> Seen {
     let mut plan = plan(run, machines);
     plan.network.core.execute_row_ps *= slower;
     if slower > 1 {
-        // As many transactions as otherwise, about.
+        // About the same number of transactions as otherwise.
         plan.window_ns *= 4;
         plan.warm_ns *= 4;
     }
@@ -49,7 +52,7 @@ fn seen(run: &Run<'_>, machines: u16, version: usize, slower: u64) -> Seen {
     seen
 }
 
-/// All versions on so many machines.
+/// All versions on this many machines.
 fn all(run: &mut Run<'_>, steps: &mut Steps, machines: u16, slower: u64) -> Vec<Seen> {
     let mut all = Vec::new();
     for (version, name) in VERSIONS.iter().enumerate() {
@@ -68,7 +71,8 @@ fn plan(run: &Run<'_>, machines: u16) -> Plan {
     Plan {
         clients: CLIENTS,
         practice: 0,
-        // The first updates of a lane find room for old versions only once its horizon has moved.
+        // The first updates of a lane find room for old versions only after its horizon has
+        // advanced.
         warm_ns: run.quick_or(100_000, 400_000),
         window_ns: run.quick_or(50_000, 200_000),
         ..Plan::new(run.seed, machines)
@@ -96,7 +100,6 @@ fn published(name: String, value: f64) -> Series {
     Series { name, points: vec![(machines, value)], is_published: true }
 }
 
-/// Figures 1 and 7: throughput.
 pub fn throughput(run: &mut Run<'_>) -> Outcome {
     let slower: &[u64] = run.quick_or(&SLOWER[..1], &SLOWER);
     let mut steps = Steps::of(VERSIONS.len() * (sizes(run).len() + slower.len()));
@@ -136,7 +139,7 @@ pub fn throughput(run: &mut Run<'_>) -> Outcome {
 const RATE_COLUMNS: [&str; 6] =
     ["", VERSIONS[0], VERSIONS[1], VERSIONS[2], VERSIONS[3], "tuned over baseline"];
 
-/// What all versions do.
+/// The rates of all versions.
 fn rates(name: &str, seen: &[Seen]) -> Vec<String> {
     let millions = |seen: &Seen| format!("{:.1}", seen.committed_per_s() / 1e6);
     let gain = seen[3].committed_per_s() / seen[0].committed_per_s();
@@ -165,7 +168,8 @@ fn compared(seen: &[Seen], points: &[(u16, Vec<Seen>)]) -> Vec<Compared> {
     absolute.chain(gains).chain(between).collect()
 }
 
-/// What a version has over the one before, in these sizes of the cluster, and which they are.
+/// The ratio of a version to the previous one, for these sizes of the cluster, and the description
+/// of these sizes.
 fn step(
     points: &[(u16, Vec<Seen>)],
     version: usize,
@@ -180,7 +184,7 @@ fn step(
     }
 }
 
-/// What each point has done, and what was busiest.
+/// The rate and the busiest stage of each point.
 fn stages(points: &[(u16, Vec<Seen>)]) -> Table {
     let mut rows = Vec::new();
     for (machines, seen) in points {
@@ -237,7 +241,7 @@ pub fn latency(run: &mut Run<'_>) -> Outcome {
     let (_, last) = points.last().expect("there are sizes");
     let us = |version: usize, percent| last[version].us(percent);
     let mut compared = Vec::new();
-    // Of the steps the text prints by how many microseconds they are lower.
+    // For two steps the text prints the saving in microseconds.
     for (percent, title, printed) in
         [(50, "median", [193.0, 37.0, 26.0]), (99, "99th percentile", [660.0, 174.0, 135.0])]
     {
@@ -262,7 +266,7 @@ pub fn latency(run: &mut Run<'_>) -> Outcome {
     latencies(run, series, compared)
 }
 
-/// Latencies by machines; what few points come to is not held against the text.
+/// Latencies by machines; quick runs are not compared with the text.
 fn latencies(run: &mut Run<'_>, series: Vec<Series>, compared: Vec<Compared>) -> Outcome {
     Outcome {
         parameters: parameters(run),
@@ -275,10 +279,10 @@ fn latencies(run: &mut Run<'_>, series: Vec<Series>, compared: Vec<Compared>) ->
     }
 }
 
-/// GET_ACCESS_DATA, by its place in the mix.
+/// The position of GET_ACCESS_DATA in the mix.
 const ACCESS: usize = 2;
-/// What the text prints of its latency over that of the step before: the version, the percentile, whether it is of the size where that is least,
-/// greatest, or on the average, since it names none.
+/// The printed latency relative to the previous step: the version, the percentile, and whether it
+/// is the least, the greatest or the average over the sizes, since the text names no size.
 const PUBLISHED_ACCESS: [(usize, usize, Of, f64, &str); 6] = [
     (2, 50, Of::Mean, 0.75, AT_HOME_WHY),
     (2, 99, Of::Least, 1.40, SLOWEST_WHY),
@@ -295,7 +299,7 @@ const SLOWEST_WHY: &str = "the slowest are those that go out, by a message here 
 const TUNED_WHY: &str = "a message and its answer take a microsecond or two of cores, about as much as a read and its wait, so \
                          that the one call in ten that is a read again is hardly sooner";
 
-/// Which size of the cluster is meant.
+/// Which size of the cluster a ratio refers to.
 #[derive(Clone, Copy)]
 enum Of {
     Mean,
@@ -320,7 +324,7 @@ pub fn access(run: &mut Run<'_>) -> Outcome {
     Outcome { tables, ..latencies(run, series, compared_access(&points)) }
 }
 
-/// The text's figures of GET_ACCESS_DATA beside ours.
+/// The printed numbers of GET_ACCESS_DATA compared with ours.
 fn compared_access(points: &[(u16, Vec<Seen>)]) -> Vec<Compared> {
     let compare =
         |(version, percent, of, published, why): (usize, usize, Of, f64, &'static str)| {
@@ -334,7 +338,7 @@ fn compared_access(points: &[(u16, Vec<Seen>)]) -> Vec<Compared> {
     PUBLISHED_ACCESS.map(compare).to_vec()
 }
 
-/// What each step makes of GET_ACCESS_DATA, by machines.
+/// The effect of each step on GET_ACCESS_DATA, by machines.
 fn access_gains(points: &[(u16, Vec<Seen>)]) -> Table {
     let row = |(machines, seen): &(u16, Vec<Seen>)| {
         let over = |of: usize, percent| {
@@ -382,7 +386,7 @@ pub fn procedures(run: &mut Run<'_>) -> Outcome {
     }
 }
 
-/// What the text prints of the two reads of single rows.
+/// The printed numbers of the two reads of single rows.
 fn of_procedures(seen: &[Seen]) -> Vec<Compared> {
     let mut compared = Vec::new();
     for (kind, name, medians, tails, more) in [
@@ -411,7 +415,8 @@ fn of_procedures(seen: &[Seen]) -> Vec<Compared> {
 
 const TAIL_WHY: &str = "cards are full without partitions, and everything waits for them";
 
-/// Medians and 99th percentiles, with what a procedure takes of its client where all is one-sided.
+/// Medians and 99th percentiles, with the round trips and verbs of each procedure if everything is
+/// one-sided.
 fn by_procedure(seen: &[Seen]) -> Table {
     let row = |(kind, (of, _)): (usize, &(Kind, u32))| {
         let us =

@@ -7,25 +7,26 @@ use crate::symmetric::{self, Plan, Seen, Tpcc};
 use txn::Abort;
 use workload::tpcc::{Scale, TRANSACTION_NAMES};
 
-/// What is loaded for each warehouse: twenty orders of a district, which is what transactions look at.
+/// The population of a warehouse: twenty orders per district, which are those that transactions
+/// read.
 const SCALE: Scale =
     Scale { items: 200, districts: 10, customers_per_district: 10, orders_per_district: 20 };
 /// Warehouses of each machine [SPADE 5.4].
 const WAREHOUSES: u32 = 120;
-/// Clients of each compute server: one for each hardware thread.
+/// Clients of each compute server: one per hardware thread.
 const CLIENTS: u32 = 16;
-/// Words of each memory server: each lane takes memory of its own for each table that it inserts into.
+/// Words of each memory server: each lane allocates memory of its own for each table that it
+/// inserts into.
 const SERVER_WORDS: u64 = 1 << 28;
-/// The two ways, and the millions of new orders a second that the text prints of 50 machines.
+/// The two ways, and the million new orders per second that the text prints for 50 machines.
 const WAYS: [(&str, f64); 2] = [("one-sided", 1.03), ("shipped", 1.42)];
-/// Position of new orders among the types.
+/// The position of new orders among the types.
 const NEW_ORDER: usize = 0;
 
 const RATE_WHY: &str = "ours is another engine, and less is loaded for a warehouse";
 const GAIN_WHY: &str = "our transactions ask for what is independent in one batch, so that few round trips are saved where \
                         they are carried out";
 
-/// Runs both ways.
 pub fn run(run: &mut Run<'_>) -> Outcome {
     let sizes = sizes(run);
     let mut steps = Steps::of(WAYS.len() * sizes.len());
@@ -84,7 +85,7 @@ fn row(name: &str, machines: u16, seen: &Seen) -> Vec<String> {
     ]
 }
 
-/// What was aborted most, and for which reason.
+/// The most frequently aborted type, and the reason.
 fn most(seen: &Seen) -> String {
     let named = |(kind, reason, percent): (usize, Abort, f64)| {
         let (kind, reason) = (TRANSACTION_NAMES[kind], reason.name());
@@ -93,7 +94,8 @@ fn most(seen: &Seen) -> String {
     seen.most_aborts().map_or_else(String::new, named)
 }
 
-/// The text prints that without shipping half of the new orders take 298 % longer, and the slowest 395 %.
+/// The text prints that without shipping half of the new orders take 298 % longer, and the slowest
+/// 395 %.
 fn compared(seen: &[Seen]) -> Vec<Compared> {
     let rate = |way: usize| seen[way].kind_per_s(NEW_ORDER) / 1e6;
     let us = |way: usize, percent| seen[way].kind_us(NEW_ORDER, percent);
@@ -128,7 +130,7 @@ fn plan(run: &Run<'_>, machines: u16) -> Plan {
     Plan {
         clients: CLIENTS,
         practice: 0,
-        // Clients begin with what they know of leaves that others have changed meanwhile.
+        // Clients begin with a cache of leaves that others have changed meanwhile.
         warm_ns: run.quick_or(2_000_000, 6_000_000),
         window_ns: run.quick_or(500_000, 1_500_000),
         server_words: SERVER_WORDS,

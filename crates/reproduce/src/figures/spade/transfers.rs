@@ -1,4 +1,5 @@
-//! [SPADE 4.1, figure 3]: reads a second of each machine by transfer size, all machines reading from all others.
+//! [SPADE 4.1, figure 3]: reads per second of each machine by transfer size, all machines reading
+//! from all others.
 
 use crate::experiment::{Run, Steps};
 use crate::outcome::{Axis, Compared, Outcome, Role, Series};
@@ -12,15 +13,15 @@ const SIZES: [u64; 10] = [8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096];
 const SIZES_QUICK: [u64; 3] = [8, 256, 1024];
 /// Threads of a machine [SPADE 5.2].
 const THREADS: u16 = 32;
-/// Reads that a thread has under way. The paper does not say how many; so many that cards are the limit.
+/// Outstanding reads of a thread. The paper does not say how many; with this number cards are the
+/// limit.
 const UNDER_WAY: u64 = 4;
-/// Queue pairs of a machine to each other one: one for each card, or for each two threads.
+/// Queue pairs of a machine to each other one: one per card, or one per two threads.
 const QUEUE_PAIRS: [(&str, u32); 2] = [("a queue pair for each card", 2), ("for two threads", 16)];
 const WARM_NS: u64 = 20_000;
-/// Words of each memory server that are read.
+/// Number of words of each memory server that are read.
 const WORDS: u64 = 1 << 12;
 
-/// Runs all sizes.
 pub fn run(run: &mut Run<'_>) -> Outcome {
     let sizes: &[u64] = run.quick_or(&SIZES_QUICK, &SIZES);
     let machines = run.quick_or(10, MACHINES_MAX);
@@ -66,7 +67,7 @@ pub fn run(run: &mut Run<'_>) -> Outcome {
     }
 }
 
-/// What is left at each size.
+/// The rate at each size, relative to the smallest.
 fn drops(points: &[(f64, f64)]) -> String {
     let first = points[0].1;
     let left =
@@ -81,7 +82,7 @@ fn cluster(seed: u64, machines: u16, queue_pairs: u32) -> World {
     World::new(SimConfig { queue_pairs, ..settings })
 }
 
-/// Reads a second of all machines.
+/// Reads per second of all machines.
 fn reads(world: &World, machines: u16, bytes: u64, window_ns: u64) -> f64 {
     let done = Done::default();
     for machine in 0..machines {
@@ -98,7 +99,7 @@ fn reads(world: &World, machines: u16, bytes: u64, window_ns: u64) -> f64 {
     per_second(world, &done, (WARM_NS, window_ns))
 }
 
-/// Reads from one other machine after the other, as chance has it.
+/// Reads from one random other machine after the other.
 async fn rounds((endpoint, machine): (Endpoint, u16), machines: u16, bytes: u64, done: Done) {
     let words = (bytes / layout::WORD_BYTES) as u32;
     let mut batch = Batch::new();

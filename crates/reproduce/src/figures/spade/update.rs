@@ -1,5 +1,5 @@
-//! [SPADE 4.2, figure 6]: updates of one field of a row on another machine, by one-sided verbs with the commit protocol,
-//! and carried out where the row is; three copies.
+//! [SPADE 4.2, figure 6]: updates of one field of a row on another machine, by one-sided verbs with
+//! the commit protocol, and executed where the row is; three copies.
 
 use super::inlined::{COLUMNS, row};
 use super::{prediction, sizes};
@@ -8,9 +8,9 @@ use crate::outcome::{Axis, Outcome, Series, Table};
 use crate::symmetric::{self, Plan, Rows, Work};
 use layout::Storage;
 
-/// The two ways.
 const WAYS: [(bool, &str); 2] = [(false, "one-sided"), (true, "shipped")];
-/// Rows of each machine: so many that two clients seldom meet, and no row comes again while its old version is needed.
+/// Rows of each machine: so many that two clients rarely conflict, and that no row is updated again
+/// while its old version is needed.
 const ROWS_EACH: u64 = 8_000;
 
 /// Figure 6a. The text prints no number of it.
@@ -23,7 +23,7 @@ pub fn large(run: &mut Run<'_>) -> Outcome {
     updates(run, 256, Some(1.16))
 }
 
-/// Updates of rows of this size, and what the text prints of shipped over one-sided on 50 machines.
+/// Updates of rows of this size, and the printed ratio of shipped to one-sided on 50 machines.
 fn updates(run: &mut Run<'_>, row_bytes: u32, published: Option<f64>) -> Outcome {
     let sizes = sizes(run);
     let mut steps = Steps::of(WAYS.len() * sizes.len());
@@ -32,7 +32,7 @@ fn updates(run: &mut Run<'_>, row_bytes: u32, published: Option<f64>) -> Outcome
         let mut points = Vec::new();
         for &machines in sizes {
             steps.next(run, &format!("{name}, {machines} machines"));
-            // Buckets of the size that is best for lookups of such rows.
+            // The bucket size that is best for lookups of such rows.
             let neighbourhood = if row_bytes > 64 { 2 } else { 8 };
             let design = (Storage::HashInlined, row_bytes, neighbourhood);
             let work = Work::Updates { is_shipped };

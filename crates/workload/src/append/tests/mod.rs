@@ -1,4 +1,4 @@
-//! List-append on one thread and on two, under both isolation levels, and damaged.
+//! List-append on one thread and on two, under both isolation levels, and with damaged data.
 
 mod simulated;
 
@@ -26,7 +26,7 @@ fn one_thread_is_strictly_serializable() {
     let history = trial.workload.recordings().history();
     let report = check::judge(&history).expect("values are unique");
     assert_eq!(report.verdict(Level::StrictSerializable), &Verdict::Holds);
-    // Lists have been full, and others were made.
+    // Lists have become full, and others were created.
     assert!(report.counts.keys > 100 && report.counts.unordered_keys == 0, "{:?}", report.counts);
 }
 
@@ -46,7 +46,7 @@ fn two_threads_keep_what_each_level_promises() {
         assert_eq!(trial.failures(), [""; 0]);
         let history = trial.workload.recordings().history();
         let of = |outcome| history.transactions().iter().filter(|t| t.outcome == outcome).count();
-        // Every attempt is recorded, and one last look at all lists.
+        // Every attempt is recorded, and one final read of all lists.
         let aborts: u64 = trial.totals.aborts().map(|(_, count)| count).sum();
         assert_eq!(of(Outcome::Committed) as u64, trial.totals.committed() + 1);
         assert_eq!(of(Outcome::Aborted) as u64, aborts);
@@ -64,7 +64,7 @@ fn run(workload: &Append, database: &txn::Database<fabric::LocalEnv>, thread: u3
 }
 
 #[test]
-fn what_is_not_recorded_is_not_written() {
+fn unrecorded_transactions_write_nothing() {
     let recorded = AppendConfig { recorded: 100, ..config(Isolation::Snapshot) };
     let mut trial = Trial::load(new(recorded));
     trial.run(500);
@@ -79,7 +79,7 @@ fn a_list_changed_behind_the_sessions_backs_is_noticed() {
     trial.run(3);
     trial.damage(|transaction| {
         let row = run_now(transaction.read(table, &key(0))).expect("quiet");
-        // As if what stood there had been lost, and something else written.
+        // As if the list's content had been lost and replaced.
         append(&mut transaction.update(row.expect("it was loaded")), &[], 77);
     });
     assert_eq!(trial.failures(), ["the history is of strong session snapshot isolation"]);

@@ -1,6 +1,6 @@
-//! List-append in simulated worlds: sessions on compute servers of their own, over weak memory. What the
-//! judge says is all that is asked: right code keeps what it promises, and each bug planted here is found
-//! out by what clients see of it.
+//! List-append in simulated worlds: sessions on compute servers of their own, over weak memory. The
+//! tests rely on the judge alone: correct code keeps its promises, and the clients' histories
+//! reveal each planted bug.
 
 use super::{AppendConfig, config, new};
 use crate::append::TYPES;
@@ -12,16 +12,15 @@ use txn::Isolation;
 
 /// Words of each memory server.
 const SERVER_WORDS: u64 = 1 << 20;
-/// Memory servers.
 const SERVERS: u16 = 2;
 /// Sessions, each on a compute server.
 const SESSIONS: u32 = 4;
 /// Transactions of a session.
 const TRANSACTIONS: u32 = 60;
-/// Worlds that a planted bug may take to show itself.
+/// The number of worlds within which a planted bug must be found.
 const SEEDS_MAX: u64 = 30;
 
-/// What the judge says of one world.
+/// The judge's report on one world.
 fn judged(sim: SimConfig, isolation: Isolation) -> Report {
     let is_broken = !sim.mutants.is_empty();
     let world = World::new(sim.with_servers(&[SERVER_WORDS; SERVERS as usize]));
@@ -47,7 +46,7 @@ fn judged(sim: SimConfig, isolation: Isolation) -> Report {
                 let finished = append.run_one(&mut lane, &mut terminal).await;
                 let finished = finished.expect("nothing is wrong");
                 if finished.result == TransactionResult::Unknown {
-                    // Its lane is lost.
+                    // The session's lane is unusable.
                     return;
                 }
             }
@@ -56,7 +55,7 @@ fn judged(sim: SimConfig, isolation: Isolation) -> Report {
     assert_eq!(world.run_until_idle(), 0, "{}: tasks wait for ever", world.identity());
     let totals = RunTotals::new(TYPES.len());
     let checked = world.block_on(&admin, append.check(&database, &mut lane, &totals, false));
-    // With a bug at work the last look may fail; what was seen before is judged all the same.
+    // With a planted bug the final read may fail; the judge still evaluates the earlier history.
     assert!(checked.is_ok() || is_broken, "{checked:?}");
     check::judge(&append.recordings().history()).expect("values are unique")
 }
@@ -74,7 +73,7 @@ fn right_code_keeps_what_each_level_promises() {
     }
 }
 
-/// The anomalies by which a planted bug shows itself, in the first world where it does.
+/// The anomalies that reveal a planted bug, in the first world where it is found.
 fn shown(mutant: &'static str, isolation: Isolation, level: Level) -> String {
     let is_guilty = |seed| {
         let report = judged(SimConfig::hostile(seed).with_mutant(mutant), isolation);
@@ -88,7 +87,7 @@ fn shown(mutant: &'static str, isolation: Isolation, level: Level) -> String {
 }
 
 #[test]
-fn planted_bugs_are_found_out_by_what_clients_see() {
+fn histories_of_clients_reveal_planted_bugs() {
     use Isolation::{Serializable, Snapshot};
     for (mutant, isolation, anomaly) in [
         ("commit::publish_before_install", Snapshot, "G-single"),

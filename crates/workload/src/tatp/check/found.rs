@@ -1,4 +1,5 @@
-//! What one pass over the tables finds: of each subscriber what transactions may change, and which rows there are.
+//! The result of one pass over the tables: for each subscriber the data that transactions may
+//! change, and the existing rows.
 
 use crate::tatp::config::TatpConfig;
 use crate::tatp::keys::number_of;
@@ -10,13 +11,13 @@ use layout::RecordRef;
 /// One subscriber.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Seen {
-    /// Whether there is a row.
+    /// Whether the subscriber has a row.
     pub is_there: bool,
-    /// Whether SUB_NBR is the number the load gives.
+    /// Whether SUB_NBR is the number that the load assigns.
     pub has_number: bool,
-    /// Bit n: there is access of type n + 1.
+    /// Bit n: access of type n + 1 exists.
     pub accesses: u8,
-    /// Bit n: there is a special facility of type n + 1.
+    /// Bit n: a special facility of type n + 1 exists.
     pub facilities: u8,
     /// As in [`super::super::population::Loaded::forwardings`].
     pub forwardings: u16,
@@ -37,17 +38,16 @@ pub struct RowCounts {
     pub forwardings: u64,
 }
 
-/// Everything.
 #[derive(Clone, Debug)]
 pub struct Found {
     subscribers: Vec<Seen>,
     pub counts: RowCounts,
-    /// The first row of a table that no transaction can have made: a key out of range, or one that is there twice.
+    /// The first row of a table that no transaction can have made: a key out of range, or a
+    /// duplicate.
     pub stray: Option<String>,
 }
 
 impl Found {
-    /// Nothing yet.
     pub fn new(config: &TatpConfig) -> Self {
         let subscribers = vec![Seen::default(); config.subscribers as usize];
         Self { subscribers, counts: RowCounts::default(), stray: None }
@@ -58,7 +58,7 @@ impl Found {
         (1..).zip(&self.subscribers)
     }
 
-    /// What the registers of recorded runs hold: those of all rows that are there.
+    /// The values of a recorded run's registers, taken from all existing rows.
     pub fn registers(&self, mut visit: impl FnMut(u64, i64)) {
         for (s_id, seen) in self.subscribers().filter(|(_, seen)| seen.is_there) {
             visit(witness::location(s_id), i64::from(seen.location));

@@ -1,6 +1,6 @@
-//! Whether a database of TATP is consistent, and whether every committed transaction is there.
+//! Checks that a database of TATP is consistent and has every committed transaction.
 //!
-//! All tables are read in one snapshot; then each subscriber is looked for by its number.
+//! All tables are read in one snapshot; then each subscriber is looked up by its number.
 
 mod found;
 mod numbers;
@@ -40,7 +40,8 @@ pub async fn check<E: Env>(
     Ok(results)
 }
 
-/// Reads everything in one snapshot. A snapshot that grew too old during the scan is taken again.
+/// Reads everything in one snapshot. If the snapshot grows too old during the scan, a new one is
+/// taken.
 async fn gather<E: Env>(
     lane: &mut Lane<E>,
     tables: &Tables,
@@ -82,7 +83,7 @@ async fn read_all<E: Env>(
     Ok(result_of(transaction.commit().await))
 }
 
-/// A check that holds if nothing was found wrong.
+/// A check that holds unless `wrong` describes a defect.
 fn unless(name: &'static str, wrong: Option<impl Display>, looked_at: String) -> CheckResult {
     match wrong {
         None => CheckResult::holds(name, looked_at),

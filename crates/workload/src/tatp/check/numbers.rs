@@ -1,4 +1,4 @@
-//! Whether subscribers and their numbers belong together, one to one, in the table and in the index.
+//! Checks that subscribers and their numbers correspond one to one, in the table and in the index.
 
 use super::found::Found;
 use super::unless;
@@ -14,10 +14,9 @@ use fabric::Env;
 use txn::{Isolation, Lane};
 
 const NAME: &str = "each number leads to its subscriber alone, and each subscriber has its number";
-/// Numbers that are looked for in one transaction.
+/// Number of lookups per transaction.
 const CHUNK: u64 = 1000;
 
-/// The check.
 pub async fn check<E: Env>(
     lane: &mut Lane<E>,
     tables: &Tables,
@@ -37,7 +36,7 @@ pub async fn check<E: Env>(
     Ok(unless(NAME, wrong, format!("{} numbers", config.subscribers)))
 }
 
-/// Looks for some subscribers by their numbers.
+/// Looks up some subscribers by their numbers.
 async fn look_for<E: Env>(
     lane: &mut Lane<E>,
     tables: &Tables,

@@ -1,8 +1,9 @@
-//! Whether transactions succeed as often as the specification's rules make them.
+//! Checks the success rates of transactions against the specification's rules.
 //!
-//! Types and times are drawn without looking at what is there, and of subscribers some are drawn far more often
-//! than others: however long a run is, what it finds is what those happen to have. The deviation that is tolerated
-//! therefore has two parts, one for the number of draws and one for the number of subscribers that count.
+//! Types and times are drawn independently of the existing rows, and some subscribers are drawn far
+//! more often than others: in a run of any length the rates depend on the rows of those. The
+//! tolerated deviation therefore has two parts, one for the number of draws and one for the number
+//! of subscribers that matter.
 
 use super::unless;
 use crate::driver::{CheckResult, RunTotals};
@@ -11,15 +12,16 @@ use crate::tatp::input::Kind;
 use crate::tatp::nurand::Subscribers;
 
 const NAME: &str = "transactions succeed as often as the specification's rules make them";
-/// Standard deviations that are tolerated.
+/// The number of tolerated standard deviations.
 const DEVIATIONS: f64 = 3.0;
 
-/// How often a transaction succeeds, at least and at most.
+/// The lowest and the highest expected success rate of a transaction.
 ///
-/// The specification names 23.9 % for GET_NEW_DESTINATION, which its own draws do not give: with one to four
-/// facilities of four, of which 85 % are active, and none to three forwardings of each, 14.8 % find one right after
-/// the load. In a run other forwardings take their place, each there in one of two cases, whose end is drawn from
-/// all of the day; among these alone it would be 20.4 %.
+/// The specification names 23.9 % for GET_NEW_DESTINATION, which its own draws do not give: with
+/// one to four facilities of four, of which 85 % are active, and none to three forwardings of each,
+/// 14.8 % find one right after the load. During a run other forwardings replace them, each present
+/// in one of two cases, with ends drawn from the whole day; with these alone the rate would be 20.4
+/// %.
 const fn expected(kind: Kind) -> (f64, f64) {
     match kind {
         Kind::GetSubscriberData | Kind::UpdateLocation => (1.0, 1.0),
@@ -29,7 +31,6 @@ const fn expected(kind: Kind) -> (f64, f64) {
     }
 }
 
-/// The check.
 pub fn check(config: &TatpConfig, totals: &RunTotals) -> CheckResult {
     let agreement = Subscribers::new(config.subscribers).agreement();
     let mut told = Vec::new();
@@ -48,7 +49,7 @@ pub fn check(config: &TatpConfig, totals: &RunTotals) -> CheckResult {
         if rate < least || rate > most {
             let [low, high, least, most] = [low, high, least, most].map(|share| 100.0 * share);
             wrong.get_or_insert(format!(
-                "{percent} of {ended}, expected {low:.2} to {high:.2}, {least:.2} to {most:.2} are allowed of so many"
+                "{percent} of {ended}, expected {low:.2} to {high:.2}, {least:.2} to {most:.2} are tolerated for this number"
             ));
         }
         told.push(percent);
@@ -59,8 +60,8 @@ pub fn check(config: &TatpConfig, totals: &RunTotals) -> CheckResult {
     unless(NAME, wrong, told.join(", ")).of_rates()
 }
 
-/// Standard deviation of the share of successes among so many draws. Two draws that agree in their subscriber
-/// depend on each other as much as they can at most.
+/// Standard deviation of the share of successes among `draws` draws. The bound assumes that two
+/// draws of the same subscriber are fully correlated.
 fn deviation(rate: f64, draws: u64, agreement: f64) -> f64 {
     libm::sqrt(rate * (1.0 - rate) * (1.0 / draws as f64 + agreement))
 }
@@ -73,8 +74,8 @@ mod tests {
     const STARTS: [u32; 3] = [0, 8, 16];
     const HOURS: u32 = 24;
 
-    /// The chance that one of the forwardings in `present` begins by `starts` and ends after `ends`, where
-    /// `ends_after(start, ends)` is the chance of one.
+    /// The probability that one of the forwardings in `present` begins by `starts` and ends after
+    /// `ends`, where `ends_after(start, ends)` is the probability for one.
     fn finds(present: usize, ends_after: &dyn Fn(u32, u32) -> f64) -> f64 {
         let mut sum = 0.0;
         for starts in STARTS {
@@ -92,7 +93,8 @@ mod tests {
         let loaded = |start: u32, ends: u32| {
             (1..=8).filter(|hours| ends < start + hours).count() as f64 / 8.0
         };
-        // As many of three as was drawn from none to three, each set of so many alike.
+        // The number of forwardings, of three, is drawn from none to three; all sets of the same
+        // size are equally likely.
         let weight =
             |present: usize| [0.25, 0.25 / 3.0, 0.25 / 3.0, 0.25][present.count_ones() as usize];
         let sum: f64 = (0..8).map(|present| weight(present) * finds(present, &loaded)).sum();
@@ -140,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rate_that_is_wrong_is_told_with_the_bounds_that_it_was_judged_by() {
+    fn a_wrong_rate_is_reported_with_its_bounds() {
         let config = TatpConfig::new(1_000_000);
         let detail = |committed| {
             let totals = totals(Kind::GetAccessData, committed, 10_000 - committed);

@@ -1,4 +1,4 @@
-//! Whether the rows are there that should be, and no others.
+//! Checks that exactly the expected rows exist.
 
 use super::found::{Found, RowCounts, Seen};
 use super::unless;
@@ -28,7 +28,7 @@ pub fn check(config: &TatpConfig, found: &Found, totals: &RunTotals) -> Vec<Chec
     ]
 }
 
-/// The first subscriber of whom something is wrong.
+/// The first subscriber with a defect.
 fn first(found: &Found, is_wrong: impl Fn(&Seen) -> bool) -> Option<String> {
     let (s_id, seen) = found.subscribers().find(|(_, seen)| is_wrong(seen))?;
     Some(format!("not those of subscriber {s_id}: {seen:?}"))
@@ -66,7 +66,7 @@ fn static_differ(loaded: &RowCounts, counts: &RowCounts) -> Option<String> {
     .map(|(table, loaded, count)| format!("{table} has {count} rows instead of {loaded}"))
 }
 
-/// Transactions of unknown outcome may have inserted or deleted one each.
+/// A transaction of unknown outcome may have inserted or deleted one each.
 fn judge_forwardings(count: u64, loaded: u64, totals: &RunTotals) -> CheckResult {
     let insert = totals.kind(Kind::InsertCallForwarding as usize);
     let delete = totals.kind(Kind::DeleteCallForwarding as usize);

@@ -1,8 +1,8 @@
-//! Whether the last updates are what the tables hold, as far as terminals remember them.
+//! Checks that the tables contain the last updates, as far as terminals remember them.
 //!
-//! UPDATE_SUBSCRIBER_DATA writes two rows: the last one of a subscriber has left its bit, and the last one of a
-//! facility its number, or it was not atomic. One that found no facility has left the bit alone, which is then that
-//! of an earlier one, or of the load.
+//! UPDATE_SUBSCRIBER_DATA writes two rows: if it is atomic, the last one of a subscriber determines
+//! the bit, and the last one of a facility its number. One that found no facility leaves the bit
+//! unchanged, which is then that of an earlier update, or of the load.
 
 use super::found::{Found, Seen};
 use super::unless;
@@ -14,7 +14,6 @@ use crate::tatp::population::{Loaded, TYPES};
 const DATA: &str = "BIT_1 and DATA_A are both as the last update of a subscriber's data left them";
 const LOCATION: &str = "VLR_LOCATION is as the last update of a location left it";
 
-/// Both checks.
 pub fn check(config: &TatpConfig, found: &Found, last: &LastUpdates) -> [CheckResult; 2] {
     let mut data = Comparison::default();
     let mut location = Comparison::default();
@@ -46,7 +45,7 @@ fn compare_data(data: &mut Comparison, loaded: &Loaded, seen: &Seen, last: &Last
     }
 }
 
-/// How many values were compared, and the first that is wrong.
+/// The number of compared values, and the first wrong one.
 #[derive(Debug, Default)]
 struct Comparison {
     count: u64,

@@ -1,4 +1,4 @@
-//! Every check notices the damage it is there for.
+//! Every check detects the damage that it is for.
 
 use super::super::population::Loaded;
 use super::super::schema::{special_facility, subscriber};
@@ -9,10 +9,10 @@ use txn::{RowId, TableId, Transaction};
 
 type Damage = fn(&mut Transaction<'_, LocalEnv>, &Tables);
 
-/// What is found wrong, by the beginnings of the checks' names.
+/// The detected defects, by the beginnings of the checks' names.
 const DAMAGES: &[(&[&str], Damage)] = &[
     (&["every row has a key", "forwardings = loaded"], |txn, tables| {
-        // From three o'clock on nobody's calls are forwarded.
+        // No calls are forwarded from three o'clock on.
         let facility = facility_of(7);
         let key = keys::call_forwarding(7, facility, 3);
         run_now(txn.insert(tables.call_forwarding, &key)).expect("the key is new");
@@ -78,7 +78,7 @@ fn forwarded() -> (i32, i16) {
 }
 
 fn find(txn: &mut Transaction<'_, LocalEnv>, table: TableId, key: Key) -> RowId {
-    run_now(txn.read(table, &key)).expect("nobody is in the way").expect("the row is there")
+    run_now(txn.read(table, &key)).expect("no other transaction runs").expect("the row is there")
 }
 
 fn remove(txn: &mut Transaction<'_, LocalEnv>, table: TableId, key: Key) {
@@ -115,7 +115,7 @@ fn every_check_has_its_damage() {
     }
 }
 
-/// Rates are of what ran, so the damage has to come before the run.
+/// The rates are those of the run, so the damage must come before the run.
 #[test]
 fn transactions_that_find_too_little_are_noticed() {
     let mut trial = load(small(Isolation::Snapshot));
@@ -134,16 +134,16 @@ fn transactions_that_find_too_little_are_noticed() {
     assert!(failures.iter().any(|name| name.contains("as often as")), "{failures:?}");
 }
 
-/// A committed transaction that is not in the database, and one that nobody counted.
+/// A committed transaction that is missing in the database, and one that was not counted.
 #[test]
-fn updates_that_are_lost_and_inserts_that_nobody_counted_are_noticed() {
+fn lost_updates_and_uncounted_inserts_are_detected() {
     let mut trial = load(config());
     trial.run(2000);
     let (all, before) = (trial.totals.clone(), RunTotals::new(TYPES.len()));
     trial.totals = before;
     assert_eq!(trial.failures(), ["forwardings = loaded + inserted - deleted"]);
     trial.totals = all;
-    // A subscriber is set back to what the load wrote, as if every update had been lost.
+    // A subscriber is reset to the load's values, as if every update had been lost.
     let tables = Tables::find(&trial.database).expect("loaded");
     for s_id in 1..=50 {
         trial.damage(|txn| {
@@ -159,7 +159,7 @@ fn updates_that_are_lost_and_inserts_that_nobody_counted_are_noticed() {
     assert_eq!(noticed, [true; 2], "{failures:?}");
 }
 
-/// The judge of a recorded run: half of an update, as if it had not been atomic.
+/// The judge of a recorded run detects half of an update, as if it had not been atomic.
 #[test]
 fn half_an_update_is_noticed_by_the_judge() {
     let mut trial = load(TatpConfig { recorded: true, ..TatpConfig::new(20) });

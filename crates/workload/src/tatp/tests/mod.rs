@@ -1,4 +1,4 @@
-//! TATP from load to check on a local database, and what the checks say of damage.
+//! TATP from load to check on a local database, and the checks' reports on damage.
 
 mod damage;
 mod simulated;
@@ -27,7 +27,7 @@ fn every_check_holds_after_the_load_and_after_a_run() {
         for (kind, _) in Kind::MIX {
             let counted = trial.totals.kind(kind as usize);
             assert!(counted.committed > 100, "{} hardly ran", kind.name());
-            assert_eq!((counted.aborted, counted.retries), (0, 0), "nobody is in the way");
+            assert_eq!((counted.aborted, counted.retries), (0, 0), "no other transaction runs");
             let always = matches!(kind, Kind::GetSubscriberData | Kind::UpdateLocation);
             assert_eq!(counted.rolled_back == 0, always, "{}", kind.name());
         }
@@ -55,9 +55,9 @@ fn configurations_that_cannot_be_are_refused() {
     assert!(Tatp::new(TatpConfig::new(u32::MAX)).is_err());
 }
 
-/// Another process hears what this one's terminals have updated last.
+/// Another process learns the last updates of this one's terminals.
 #[test]
-fn the_last_updates_are_told_to_whoever_checks() {
+fn another_process_learns_the_last_updates() {
     let mut trial = load(small(Isolation::Snapshot));
     trial.run(500);
     let other = Tatp::new(*trial.workload.config()).expect("it makes sense");
@@ -65,7 +65,7 @@ fn the_last_updates_are_told_to_whoever_checks() {
     Workload::<LocalEnv>::hear(&other, &testimony).expect("it was written");
     trial.workload = other;
     assert_eq!(trial.failures(), [""; 0]);
-    // Without it the checks take every update for damage.
+    // Without them the checks take every update for damage.
     trial.workload = Tatp::new(*trial.workload.config()).expect("it makes sense");
     assert_eq!(trial.failures().len(), 2);
 }

@@ -1,4 +1,5 @@
-//! TATP in simulated worlds: terminals on compute servers of their own, recorded and judged, under both isolations.
+//! TATP in simulated worlds: terminals on compute servers of their own, recorded and judged, under
+//! both isolation levels.
 
 use super::*;
 use crate::driver::RunTotals;
@@ -9,13 +10,12 @@ use std::rc::Rc;
 
 /// Words of each memory server.
 const SERVER_WORDS: u64 = 4 << 20;
-/// Memory servers.
 const SERVERS: u16 = 2;
 /// Terminals, each on a compute server.
 const TERMINALS: u32 = 3;
 /// Transactions of a terminal.
 const TRANSACTIONS: u32 = 200;
-/// So few that transactions meet.
+/// So few that transactions conflict.
 const SUBSCRIBERS: u32 = 12;
 
 fn keeps_every_check(carrier: Carrier, seed: u64, isolation: Isolation) -> RunTotals {

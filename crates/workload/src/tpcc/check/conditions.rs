@@ -4,7 +4,7 @@ use super::facts::{Facts, Place};
 use super::{differ, for_all};
 use crate::driver::CheckResult;
 
-/// All conditions; the eleventh holds right after the load only.
+/// All conditions; the eleventh holds only right after the load.
 pub fn check(facts: &Facts, after_load: bool) -> Vec<CheckResult> {
     let mut results = vec![
         condition_1(facts),

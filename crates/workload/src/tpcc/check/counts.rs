@@ -1,11 +1,10 @@
-//! Whether every row of the load and every committed transaction is there, and no other.
+//! Checks that every row of the load and every committed transaction exists, and no other.
 
 use super::facts::Facts;
 use crate::driver::{CheckResult, KindTotals, RunTotals};
 use crate::tpcc::deck::TransactionType;
 use crate::tpcc::tables::loaded_rows;
 
-/// All counts.
 pub fn check(facts: &Facts, totals: &RunTotals) -> Vec<CheckResult> {
     let new_orders = totals.kind(TransactionType::NewOrder as usize);
     let payments = totals.kind(TransactionType::Payment as usize);
@@ -37,7 +36,7 @@ pub fn check(facts: &Facts, totals: &RunTotals) -> Vec<CheckResult> {
     ]
 }
 
-/// No row names a warehouse, district, customer, item or order that cannot exist.
+/// No row refers to a warehouse, district, customer, item or order that cannot exist.
 pub fn no_strays(facts: &Facts) -> CheckResult {
     let name = "every row's numbers are in range";
     match &facts.first_stray {
@@ -50,7 +49,7 @@ pub fn no_strays(facts: &Facts) -> CheckResult {
     }
 }
 
-/// Tables that no transaction inserts into or deletes from have each of their rows once.
+/// Tables without inserts or deletes by transactions have each of their rows once.
 fn static_rows(facts: &Facts) -> CheckResult {
     let name = "warehouse, district, customer, item and stock have each row once";
     let missing = [
@@ -71,7 +70,7 @@ fn static_rows(facts: &Facts) -> CheckResult {
     }
 }
 
-/// A count, as exactly as it is known: transactions without an outcome widen it.
+/// An expected count, as exactly as it is known: transactions of unknown outcome widen its range.
 struct Expected {
     low: i64,
     high: i64,

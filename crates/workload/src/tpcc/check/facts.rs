@@ -1,8 +1,7 @@
-//! What the checks need to know of a database, added up while its rows pass by.
+//! The sums and counts that the checks need, added up while the rows are read.
 
 use crate::tpcc::Config;
 
-/// Everything the checks compare.
 pub struct Facts {
     pub config: Config,
     pub warehouses: Vec<WarehouseFacts>,
@@ -12,34 +11,32 @@ pub struct Facts {
     pub customers: Vec<CustomerFacts>,
     /// By warehouse, then item.
     pub stocks: Vec<StockFacts>,
-    /// Price of each item; 0 until its row was seen.
+    /// The price of each item; 0 until its row is read.
     pub prices: Vec<i64>,
     pub history_count: u64,
     pub order_line_count: u64,
-    /// Rows whose key or references lead outside the database's cardinalities.
+    /// Number of rows whose key or references are outside the database's cardinalities.
     pub stray_count: u64,
     /// The first of them, in words.
     pub first_stray: Option<String>,
 }
 
-/// A warehouse.
 #[derive(Clone, Default)]
 pub struct WarehouseFacts {
     pub row_count: u32,
     pub year_to_date: i64,
-    /// Sum of H_AMOUNT of the histories that name it.
+    /// Sum of H_AMOUNT of the histories that refer to it.
     pub history_amount: i64,
 }
 
-/// A district.
 #[derive(Clone, Default)]
 pub struct DistrictFacts {
     pub row_count: u32,
     pub year_to_date: i64,
     pub next_order: i64,
-    /// Sum of H_AMOUNT of the histories that name it.
+    /// Sum of H_AMOUNT of the histories that refer to it.
     pub history_amount: i64,
-    /// Its orders: number n stands at n - 1. Gaps are orders without a row.
+    /// Its orders: number n is at index n - 1. Gaps are orders without a row.
     pub orders: Vec<OrderFacts>,
 }
 
@@ -61,13 +58,13 @@ pub struct OrderLineFacts {
     pub count: i16,
     pub delivered_count: i16,
     pub remote_count: i16,
-    /// Lines whose amount is not price times quantity, and lines of no order number.
+    /// Number of lines whose amount is not price times quantity, or whose number is not in an
+    /// order.
     pub wrong_count: i16,
     /// Sum of OL_AMOUNT of the delivered ones.
     pub delivered_amount: i64,
 }
 
-/// A customer.
 #[derive(Clone, Default)]
 pub struct CustomerFacts {
     pub row_count: u32,
@@ -84,7 +81,7 @@ pub struct CustomerFacts {
     pub delivered_count: i64,
 }
 
-/// A stock row, less what the order lines since the load say it should be: zeros when they agree.
+/// A stock row minus the values that the order lines since the load imply: zeros if they agree.
 #[derive(Clone, Default)]
 pub struct StockFacts {
     pub row_count: u8,
@@ -94,7 +91,7 @@ pub struct StockFacts {
     pub remote_count_excess: i32,
 }
 
-/// Prints where a row stands.
+/// Prints the location of a row.
 pub struct Place(pub &'static str, pub [i64; 3]);
 
 impl std::fmt::Display for Place {
@@ -107,11 +104,10 @@ impl std::fmt::Display for Place {
     }
 }
 
-/// How far beyond a district's next number an order may lie before it counts as a stray row.
+/// An order further than this beyond a district's next number counts as a stray row.
 const ORDERS_BEYOND_MAX: i64 = 1000;
 
 impl Facts {
-    /// Nothing seen yet.
     pub fn new(config: &Config) -> Self {
         let warehouses = config.warehouses as usize;
         let districts = warehouses * config.scale.districts as usize;
@@ -133,30 +129,26 @@ impl Facts {
         }
     }
 
-    /// Notes a row that leads outside.
+    /// Counts a row that is outside of the cardinalities.
     pub fn stray(&mut self, table: &'static str, numbers: [i64; 3]) {
         self.stray_count += 1;
         self.first_stray.get_or_insert_with(|| Place(table, numbers).to_string());
     }
 
-    /// Position of a warehouse.
     pub fn warehouse_index(&self, w: i64) -> Option<usize> {
         index(w, i64::from(self.config.warehouses))
     }
 
-    /// Position of a district.
     pub fn district_index(&self, w: i64, d: i64) -> Option<usize> {
         let districts = i64::from(self.config.scale.districts);
         Some(self.warehouse_index(w)? * districts as usize + index(d, districts)?)
     }
 
-    /// Position of a customer.
     pub fn customer_index(&self, w: i64, d: i64, c: i64) -> Option<usize> {
         let customers = i64::from(self.config.scale.customers_per_district);
         Some(self.district_index(w, d)? * customers as usize + index(c, customers)?)
     }
 
-    /// Position of an item.
     pub fn item_index(&self, i: i64) -> Option<usize> {
         index(i, i64::from(self.config.scale.items))
     }
@@ -167,7 +159,7 @@ impl Facts {
         Some(self.warehouse_index(w)? * items + self.item_index(i)?)
     }
 
-    /// An order, whose place is made when it is first mentioned. Districts have been read before.
+    /// An order, which is added when it is first referred to. Districts have been read before.
     pub fn order(&mut self, w: i64, d: i64, o: i64) -> Option<&mut OrderFacts> {
         let district = self.district_index(w, d)?;
         let district = &mut self.districts[district];
@@ -184,7 +176,7 @@ impl Facts {
         ((position / districts) as i64 + 1, (position % districts) as i64 + 1)
     }
 
-    /// All orders that have a row or are mentioned, with their numbers.
+    /// All orders that have a row or are referred to, with their numbers.
     pub fn orders(&self) -> impl Iterator<Item = (Place, &OrderFacts)> {
         self.districts.iter().enumerate().flat_map(|(position, district)| {
             let (w, d) = self.district_numbers(position);
@@ -222,7 +214,6 @@ impl DistrictFacts {
         self.numbered().rev().find(|(_, order)| order.has_row).map_or(0, |(number, _)| number)
     }
 
-    /// How many orders there are.
     pub fn order_count(&self) -> i64 {
         self.orders.iter().filter(|order| order.has_row).count() as i64
     }
@@ -237,13 +228,12 @@ impl DistrictFacts {
         self.numbered().find(|(_, order)| order.has_new_order).map(|(number, _)| number)
     }
 
-    /// How many new-order rows there are.
     pub fn new_order_count(&self) -> i64 {
         self.orders.iter().filter(|order| order.has_new_order).count() as i64
     }
 }
 
-/// The position of a number that counts from 1 to `last`.
+/// The index of a number that counts from 1 to `last`.
 fn index(number: i64, last: i64) -> Option<usize> {
     (1..=last).contains(&number).then(|| number as usize - 1)
 }

@@ -10,10 +10,9 @@ use fabric::Env;
 use layout::RecordRef;
 use txn::Transaction;
 
-/// Stock never leaves this range: it starts inside, and is filled up when it would fall below.
+/// Stock never leaves this range: it starts inside, and is refilled before it would fall below.
 const QUANTITY_RANGE: std::ops::RangeInclusive<i64> = 10..=100;
 
-/// Reads all tables.
 pub async fn gather<E: Env>(
     txn: &mut Transaction<'_, E>,
     partitions: &Partitions,
@@ -26,8 +25,8 @@ pub async fn gather<E: Env>(
     Ok(())
 }
 
-/// Districts come before orders, and items before order lines, because the later ones are compared with the
-/// earlier ones on the way.
+/// Districts are read before orders, and items before order lines, because the later ones are
+/// compared with the earlier ones while reading.
 async fn gather_partition<E: Env>(
     txn: &mut Transaction<'_, E>,
     tables: &Tables,
@@ -135,7 +134,7 @@ fn add_order_line(facts: &mut Facts, row: RecordRef<'_>) {
     let (Some(stock), Some(item)) = (facts.stock_index(supply_w, i), facts.item_index(i)) else {
         return facts.stray("order_line", numbers);
     };
-    // Lines that came with the load have amounts of their own and left the stock alone.
+    // Lines of the load have amounts of their own and did not change the stock.
     let is_amount_wrong = !is_loaded && amount != facts.prices[item] * quantity;
     let Some(order) = facts.order(w, d, o) else {
         return facts.stray("order_line", numbers);

@@ -1,10 +1,9 @@
-//! What also holds in every consistent database, though the specification does not ask for it.
+//! Further invariants of every consistent database, which the specification does not list.
 
 use super::facts::{Facts, Place};
 use super::{differ, for_all};
 use crate::driver::CheckResult;
 
-/// All invariants.
 pub fn check(facts: &Facts) -> Vec<CheckResult> {
     vec![
         orders_are_dense(facts),

@@ -1,8 +1,8 @@
-//! Whether a database is consistent: the twelve conditions of [TPC-C 3.3.2], further invariants, and
-//! whether every committed transaction is there.
+//! Checks the consistency of a database: the twelve conditions of [TPC-C 3.3.2], further
+//! invariants, and that every committed transaction exists.
 //!
-//! TPC-C is serializable under snapshot isolation [Fekete et al. 2005], so a condition that fails always
-//! shows a bug. All tables are read in one snapshot.
+//! TPC-C is serializable under snapshot isolation [Fekete et al. 2005], so a condition that fails
+//! always shows a bug. All tables are read in one snapshot.
 
 mod conditions;
 mod counts;
@@ -37,7 +37,8 @@ pub async fn check<E: Env>(
     Ok(results)
 }
 
-/// Reads everything in one snapshot. A snapshot that grew too old during the scan is taken again.
+/// Reads everything in one snapshot. If the snapshot grows too old during the scan, a new one is
+/// taken.
 async fn read_facts<E: Env>(
     lane: &mut Lane<E>,
     tables: &Partitions,
@@ -62,7 +63,7 @@ async fn try_read<E: Env>(
     Ok(result_of(txn.commit().await))
 }
 
-/// Looks at every element of a population. `wrong` says what is wrong with one, if anything.
+/// Checks every element of a population. `wrong` describes an element's defect, if it has one.
 fn for_all<T>(
     name: &'static str,
     what: &str,
@@ -91,7 +92,7 @@ fn for_all<T>(
     }
 }
 
-/// What is wrong if two numbers that should agree do not.
+/// Describes the difference between two numbers that should be equal.
 fn differ(place: &dyn std::fmt::Display, one: i64, other: i64) -> Option<String> {
     (one != other).then(|| format!("{place}: {one} and {other}"))
 }

@@ -1,4 +1,4 @@
-//! Every check notices the damage it is there for.
+//! Every check detects the damage that it is for.
 
 use super::super::schema::{
     customer, district, history, item, order_line, orders, stock, warehouse,
@@ -96,7 +96,7 @@ fn every_check_has_its_damage() {
     let tpcc = small(1);
     let results = check(&tpcc, &loaded(&tpcc), &RunTotals::new(TYPE_COUNT), true);
     for result in results {
-        // "condition 1" must not stand for "condition 10".
+        // "condition 1" must not match "condition 10".
         let is_named = |&&(name, _): &&(&str, Damage)| {
             result.name.strip_prefix(name).is_some_and(|rest| !rest.starts_with(char::is_numeric))
         };
@@ -104,7 +104,7 @@ fn every_check_has_its_damage() {
     }
 }
 
-/// A committed transaction that is not in the database, and one that nobody counted.
+/// A committed transaction that is missing in the database, and one that was not counted.
 #[test]
 fn lost_and_uncounted_transactions_are_noticed() {
     let tpcc = small(2);
@@ -127,13 +127,13 @@ fn failures(results: &[CheckResult]) -> Vec<&'static str> {
 fn commit(database: &Database<LocalEnv>, damage: Damage) {
     let tables = Tables::find(database, small(2).config(), 0).expect("the tables are there");
     let mut lane = run_now(database.lane()).expect("lanes are free");
-    let mut txn = run_now(lane.begin(Isolation::Snapshot)).expect("nobody is in the way");
+    let mut txn = run_now(lane.begin(Isolation::Snapshot)).expect("no other transaction runs");
     damage(&mut txn, &tables);
     assert_eq!(run_now(txn.commit()), txn::Outcome::Committed);
 }
 
 fn find(txn: &mut Transaction<'_, LocalEnv>, table: TableId, key: layout::Key) -> RowId {
-    run_now(txn.read(table, &key)).expect("nobody is in the way").expect("the row is there")
+    run_now(txn.read(table, &key)).expect("no other transaction runs").expect("the row is there")
 }
 
 fn set(
@@ -164,7 +164,7 @@ fn remove(txn: &mut Transaction<'_, LocalEnv>, table: TableId, key: layout::Key)
     txn.delete(row);
 }
 
-/// Adds an order line whose references are fine.
+/// Adds an order line with valid references.
 fn add(txn: &mut Transaction<'_, LocalEnv>, table: TableId, key: layout::Key) {
     let row = run_now(txn.insert(table, &key)).expect("the key is new");
     let mut line = txn.update(row);

@@ -9,7 +9,7 @@ use super::*;
 use layout::RecordRef;
 use txn::TableId;
 
-/// Customers enough for shares to mean something; some share a last name.
+/// Enough customers for shares to be meaningful; some share a last name.
 fn config() -> Config {
     let scale =
         Scale { items: 5000, districts: 3, customers_per_district: 300, orders_per_district: 300 };
@@ -18,7 +18,7 @@ fn config() -> Config {
 
 fn for_each(database: &Database<LocalEnv>, table: TableId, mut visit: impl FnMut(RecordRef<'_>)) {
     let mut lane = run_now(database.lane()).expect("lanes are free");
-    let mut txn = run_now(lane.begin(Isolation::Snapshot)).expect("nobody is in the way");
+    let mut txn = run_now(lane.begin(Isolation::Snapshot)).expect("no other transaction runs");
     run_now(txn.for_each(table, &mut visit)).expect("the scan succeeds");
 }
 
@@ -116,7 +116,7 @@ fn customers_and_their_histories() {
     assert_eq!(customers, 1800);
     assert!(bad_credit.abs_diff(180) < 77, "{bad_credit}");
     assert!(first_names.len() > 1790);
-    // Each of the six districts deals all hundred names out once, then draws 200 more.
+    // Each of the six districts assigns all hundred names once, then draws 200 more.
     assert_eq!(names.len(), 100);
     assert!(names.values().all(|&count| count >= 6));
     assert!(names.values().any(|&count| count > 25), "NURand prefers some names");

@@ -1,4 +1,4 @@
-//! TPC-C from loading to checking, at a small scale in a world without waiting.
+//! TPC-C from loading to checking, at a small scale in a local world.
 
 mod damage;
 mod loaded;
@@ -10,7 +10,7 @@ use fabric::{LocalEnv, run_now};
 use txn::local::{OpenConfig, open};
 use txn::{DatabaseConfig, Oracle};
 
-/// Warehouses of most tests: enough for remote lines and payments.
+/// Number of warehouses of most tests: enough for remote lines and payments.
 const WAREHOUSES: u32 = 3;
 
 fn small(warehouses: u32) -> Tpcc {
@@ -38,7 +38,7 @@ fn open_empty() -> Database<LocalEnv> {
         .expect("memory can be mapped")
 }
 
-/// Runs so many transactions on one thread.
+/// Runs `count` transactions on one thread.
 fn run(
     tpcc: &Tpcc,
     database: &Database<LocalEnv>,
@@ -91,7 +91,7 @@ fn one_thread_keeps_every_check_and_commits_the_whole_mix() {
     assert_eq!(kinds.iter().map(finished).collect::<Vec<_>>(), [1800, 1720, 160, 160, 160]);
     assert!((4..50).contains(&kinds[0].rolled_back), "{kinds:?}");
     assert_eq!(totals.committed() + kinds[0].rolled_back, 4000);
-    assert_eq!(kinds.iter().map(|kind| kind.retries).sum::<u64>(), 0, "nobody is in the way");
+    assert_eq!(kinds.iter().map(|kind| kind.retries).sum::<u64>(), 0, "no other transaction runs");
 }
 
 #[test]
@@ -103,8 +103,8 @@ fn two_threads_keep_every_check() {
     assert!(totals.committed() > 5800, "{totals:?}");
 }
 
-/// Two threads share the only warehouse, so that they conflict in every payment and half the orders. The
-/// run is long enough for version buffers to be given back between a row's read and its update, often.
+/// Two threads share the only warehouse, so they conflict in every payment and half the orders. The
+/// run is long enough for version buffers to be freed often between a row's read and its update.
 #[test]
 fn two_threads_in_one_warehouse_conflict_and_keep_every_check() {
     let tpcc = small(1);
@@ -142,8 +142,8 @@ fn two_threads_with_frozen_snapshots_on_three_servers_keep_every_check() {
     assert_all_hold(&check(&tpcc, &database, &totals, false));
 }
 
-/// Each memory server has two of four warehouses with all tables of their own, and the threads share two slots of the
-/// vector: commits wait for each other.
+/// Each memory server has two of four warehouses with all tables, and the threads share two slots
+/// of the vector: commits wait for each other.
 #[test]
 fn two_threads_that_share_a_slot_over_partitions_keep_every_check() {
     let config = Config { scale: Scale::SMALL, partitions: 2, seed: 5, ..Config::new(4) };

@@ -1,4 +1,5 @@
-//! TPC-C in simulated worlds: terminals on compute servers of their own, under both isolations.
+//! TPC-C in simulated worlds: terminals on compute servers of their own, under both isolation
+//! levels.
 
 use super::*;
 use crate::simulated;
@@ -9,7 +10,6 @@ use std::rc::Rc;
 
 /// Words of each memory server.
 const SERVER_WORDS: u64 = 4 << 20;
-/// Memory servers.
 const SERVERS: u16 = 2;
 /// Terminals, each on a compute server.
 const TERMINALS: u32 = 3;

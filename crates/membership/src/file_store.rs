@@ -15,6 +15,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Duration;
 
+/// The folder in the cluster's directory.
+const FOLDER: &str = "registry";
 /// The record's file; entries are called as their members.
 const RECORD: &str = "record";
 /// Shared by those who read, and held by one alone who writes, so that all files are read as they are at one moment. Readers do not
@@ -49,7 +51,7 @@ impl FileStore {
     /// The state below `directory`, which is made if it is missing.
     pub(crate) fn open(directory: &Path) -> Result<Self, RegistryError> {
         let refuse = |why| RegistryError::Directory { path: directory.display().to_string(), why };
-        let ours = directory.join("registry");
+        let ours = directory.join(FOLDER);
         DirBuilder::new().recursive(true).mode(0o700).create(&ours).map_err(|error| {
             refuse(format!("{error}; write another `directory` into the cluster's file"))
         })?;
@@ -63,8 +65,26 @@ impl FileStore {
         Ok(Self { directory: ours, place })
     }
 
+    /// Whether a registry was made in `directory`.
+    pub(crate) fn is_in(directory: &Path) -> bool {
+        directory.join(FOLDER).is_dir()
+    }
+
     pub(crate) fn place(&self) -> &str {
         &self.place
+    }
+
+    /// Removes everything, unless a member lives; whether it did. A process that waits for the lock finds that the
+    /// folder is gone, and makes no change.
+    pub(crate) fn clear(&self) -> Result<bool, RegistryError> {
+        let _lock = self.lock(FlockOperation::NonBlockingLockExclusive)?;
+        for name in self.entry_names()? {
+            if self.is_held(&name)? {
+                return Ok(false);
+            }
+        }
+        std::fs::remove_dir_all(&self.directory).map_err(|error| self.refuse("", &error))?;
+        Ok(true)
     }
 
     pub(crate) fn read(&self) -> Result<Stored, RegistryError> {

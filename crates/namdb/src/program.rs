@@ -25,9 +25,10 @@ Examples:
   namdb simulate --seeds 200                 scenarios with faults, over many seeds
   namdb reproduce all --quick                the papers' evaluation on simulated hardware
   namdb spade plan workloads/tpcc            the plans of SQL procedures, from PostgreSQL
-  namdb doctor --cluster dev.toml            what keeps a cluster from running well here
+  namdb doctor                               what keeps a cluster from running well here
   namdb cluster up --fabric tcp              memory servers as processes on this host
-  namdb bench tpcc --cluster namdb.toml      a benchmark on them
+  namdb status                               its servers and tables
+  namdb bench tpcc --cluster                 a benchmark on it
 
 Data lives in the memory of this process, or of a cluster's memory servers, and ends with it.";
 
@@ -59,7 +60,7 @@ enum Command {
     Spade(spade::SpadeArguments),
     /// Judge what a database did by what its clients saw
     Check(check_command::CheckArguments),
-    /// Find what keeps a cluster from running well on this host, and what mends it
+    /// Find what keeps a cluster from running well on this host, and how to fix it
     Doctor(doctor::DoctorArguments),
     /// Start or end a development cluster on this host
     Cluster(cluster::ClusterCommandArguments),
@@ -130,7 +131,8 @@ pub(crate) fn end(error: &anyhow::Error) -> ! {
 /// Says why the program ends, and which of the doctor's checks looks into that.
 fn tell(error: &anyhow::Error) {
     let code = doctor::code::code_for(error);
-    let hint = code.map(|code| format!("check {code} of `namdb doctor` looks into that"));
+    let hint =
+        code.map(|code| format!("`namdb doctor --cluster FILE` has more, in its check {code}"));
     match (hint, servers::log::is_started()) {
         (Some(hint), true) => {
             tracing::error!(check = code.map(tracing::field::display), "{error:#}; {hint}");

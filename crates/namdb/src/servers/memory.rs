@@ -5,7 +5,7 @@ use super::founder::{Founder, found};
 use super::health::Health;
 use super::keys::keys;
 use super::lease_watch::{LeaseTime, watch};
-use super::{LOOK_PAUSE, PROGRAM, events, tell, verbs};
+use super::{LOOK_PAUSE, PROGRAM, events, room, tell, verbs};
 use anyhow::{Context, Result};
 use fabric::identity::Admission;
 use fabric::local::{ServerConfig, Sharing};
@@ -51,8 +51,12 @@ impl MemoryServer {
         let mine = cluster.memory.get(usize::from(number)).with_context(|| {
             format!("the cluster has {count} memory servers, numbered from 0; there is no {number}")
         })?;
-        let registry = Registry::open(&cluster)?;
         let bytes = mine.bytes / PAGE_BYTES * PAGE_BYTES;
+        let available_bytes = room::available_bytes();
+        if bytes > available_bytes {
+            return Err(ServerError::NoRoom { number, region_bytes: bytes, available_bytes }.into());
+        }
+        let registry = Registry::open(&cluster)?;
         let mut member = Member::memory_server(NodeId(number), bytes, Addresses::default());
         let Role::Memory { region_key, region_bytes } = member.role else {
             unreachable!("a memory server keeps a region")

@@ -15,6 +15,7 @@ pub mod log;
 pub mod memory;
 pub mod place;
 pub mod remote;
+pub mod room;
 pub mod shm;
 pub mod tcp;
 pub mod tell;

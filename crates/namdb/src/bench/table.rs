@@ -29,7 +29,9 @@ pub fn draw(report: &Report) -> String {
         aborts(&mut text, report);
         upkeep(&mut text, report);
     }
-    memory(&mut text, report);
+    if !report.memory.now.per_table.is_empty() {
+        memory(&mut text, report);
+    }
     checks(&mut text, report);
     text
 }
@@ -93,6 +95,11 @@ fn heading(text: &mut String, report: &Report) {
         lines.push("ended before anything was measured".to_owned());
     } else if report.is_interrupted {
         lines.push("ended early by the user; what follows is of the time until then".to_owned());
+    }
+    for lost in &report.lost_compute_servers {
+        let sentence =
+            format!("COMPUTE SERVER {} WAS LOST; what follows is of the others.", lost.number);
+        lines.extend(broken(&sentence, COLUMNS - 2));
     }
     title(text, &report.workload, &report.parameters, &lines);
 }

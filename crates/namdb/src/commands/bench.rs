@@ -185,7 +185,7 @@ pub fn run(mut arguments: BenchArguments, code: &[Code]) -> Result<Verdict> {
 fn tell(address: &str) -> Result<(Telling, metrics::Endpoint)> {
     let registry = metrics::Registry::new();
     let telling = Telling::enter(&registry);
-    let endpoint = metrics::serve(address, &registry, || Status::well("{}".to_owned()))
+    let endpoint = metrics::serve(address, &registry, || Status::healthy("{}".to_owned()))
         .with_context(|| format!("metrics cannot be told at {address}"))?;
     output::say(&format!("  metrics at http://{}/metrics", endpoint.address()));
     Ok((telling, endpoint))
@@ -220,8 +220,8 @@ pub fn crew(place: &Place, wanted: Option<u16>) -> Result<Option<Crew>> {
     let wanted = wanted.map_or(servers.len(), usize::from);
     let there = servers.get(..wanted).with_context(|| {
         format!(
-            "the cluster has {} compute servers, not {wanted}; `namdb compute-server` starts one",
-            servers.len()
+            "the cluster has {}, not {wanted}; `namdb compute-server` starts one",
+            text::counted(servers.len() as u64, "compute server")
         )
     })?;
     Ok(match there {

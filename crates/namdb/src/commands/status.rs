@@ -5,15 +5,13 @@ use crate::Verdict;
 use crate::bench::json;
 use crate::bench::site::{Seat, Site};
 use crate::bench::text::{self, bytes, counted, rate};
-use crate::servers::abroad::Peers;
+use crate::servers::abroad::{self, Glance};
 use crate::servers::development::{missing_compute_servers, missing_memory_servers};
 use crate::servers::place::Place;
-use crate::servers::shm::ShmSite;
-use crate::servers::{tcp, verbs};
 use anyhow::{Context, Result};
 use clap::Args;
 use membership::cluster_file::RegistryKind;
-use membership::{ClusterFile, ClusterMap, FabricKind, Member, Registry, Role};
+use membership::{ClusterFile, ClusterMap, Member, Registry, Role};
 use namdb::host::sleep_ms;
 use namdb::{TableMemory, WholeMemory};
 use serde::Serialize;
@@ -268,34 +266,33 @@ fn tables(cluster: &ClusterFile) -> Result<Vec<TableStatus>> {
     let mut visits = 1;
     loop {
         let place = Place::visit(cluster.clone())?;
-        match tables_of(&place) {
+        match abroad::glance(&place, Tables) {
             Err(_) if visits < VISITS_MAX && place.is_outdated()? => visits += 1,
             tables => return tables,
         }
     }
 }
 
-fn tables_of(place: &Place) -> Result<Vec<TableStatus>> {
-    match place.cluster.fabric {
-        FabricKind::Shm => tables_at(&ShmSite::open(place, &Peers::default())?),
-        FabricKind::Tcp => tables_at(&tcp::site(place, 1, &Peers::default())?),
-        FabricKind::Verbs => tables_at(&verbs::site(place, 1, &Peers::default())?),
-    }
-}
+/// All tables, and the system's memory.
+struct Tables;
 
-fn tables_at<S: Site>(site: &S) -> Result<Vec<TableStatus>> {
-    let seat = site.seat()?;
-    let database = seat.handle();
-    seat.wait(database.refresh())?;
-    let tables = seat.wait(database.memory_usage()).context("memory cannot be asked for")?;
-    let names: Vec<String> = tables.iter().map(|table| table.of.clone()).collect();
-    let mut used = TableMemory::of_whole_tables(tables);
-    // A table in parts stands where its first part does, and is gone at the others.
-    let status = |name: String| {
-        let WholeMemory { used_bytes, parts, copies } = used.remove(&name)?;
-        Some(TableStatus { name, used_bytes, parts, copies })
-    };
-    Ok(names.into_iter().filter_map(status).collect())
+impl Glance for Tables {
+    type Output = Vec<TableStatus>;
+
+    fn look<S: Site>(self, site: &S) -> Result<Vec<TableStatus>> {
+        let seat = site.seat()?;
+        let database = seat.handle();
+        seat.wait(database.refresh())?;
+        let tables = seat.wait(database.memory_usage()).context("cannot read the memory usage")?;
+        let names: Vec<String> = tables.iter().map(|table| table.of.clone()).collect();
+        let mut used = TableMemory::of_whole_tables(tables);
+        // A table in parts stands where its first part does, and is gone at the others.
+        let status = |name: String| {
+            let WholeMemory { used_bytes, parts, copies } = used.remove(&name)?;
+            Some(TableStatus { name, used_bytes, parts, copies })
+        };
+        Ok(names.into_iter().filter_map(status).collect())
+    }
 }
 
 fn draw(status: &ClusterStatus) -> String {

@@ -13,6 +13,7 @@ pub mod lacks;
 pub mod lease_watch;
 pub mod log;
 pub mod memory;
+pub mod names;
 pub mod place;
 pub mod remote;
 pub mod room;

@@ -4,12 +4,12 @@
 
 use crate::commands::{
     bench as bench_command, check as check_command, cluster, compute_server, counts, demo, doctor,
-    memory_server, named, reproduce, simulate, soak, spade, status, trace,
+    help, memory_server, named, reproduce, simulate, soak, spade, status, trace,
 };
 use crate::output;
 use crate::procedures::Code;
 use crate::servers::{self, error::ServerError};
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::process::ExitCode;
 
 const EXAMPLES: &str = "\
@@ -106,12 +106,18 @@ pub fn run(code: &[Code]) -> ExitCode {
 /// Reads the arguments. What is wrong with them is told, and ends the program.
 fn read_arguments() -> Arguments {
     let given = named::with_folder(std::env::args_os().collect());
-    Arguments::try_parse_from(&given).unwrap_or_else(|error| {
-        match named::unknown(&error, &given, &Arguments::command()) {
-            Some(sentence) => end(&anyhow::anyhow!(sentence)),
-            None => error.exit(),
-        }
+    let mut command = help::laid_out(command());
+    let found = command.try_get_matches_from_mut(&given);
+    let read = found.and_then(|found| Arguments::from_arg_matches(&found));
+    read.unwrap_or_else(|error| match named::unknown(&error, &given, &command) {
+        Some(sentence) => end(&anyhow::anyhow!(sentence)),
+        None => error.format(&mut command).exit(),
     })
+}
+
+/// The program's arguments, as clap knows them.
+pub(crate) fn command() -> clap::Command {
+    Arguments::command()
 }
 
 /// The exit code of a process that has run and may not go on: whoever starts memory servers does not start it again.

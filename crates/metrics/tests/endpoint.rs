@@ -21,7 +21,7 @@ fn endpoint(bounds: Bounds, status: impl Fn() -> Status + Send + 'static) -> End
 }
 
 fn well() -> Status {
-    Status::well("{\"epoch\":4}".to_owned())
+    Status::healthy("{\"epoch\":4}".to_owned())
 }
 
 fn connect(endpoint: &Endpoint) -> TcpStream {
@@ -70,7 +70,7 @@ fn a_request_may_come_byte_by_byte() {
 
 #[test]
 fn clients_that_are_silent_or_do_not_read_keep_nobody_waiting() {
-    let endpoint = endpoint(LONG, || Status::well("x".repeat(64 << 20)));
+    let endpoint = endpoint(LONG, || Status::healthy("x".repeat(64 << 20)));
     let _silent: Vec<TcpStream> = (0..3).map(|_| connect(&endpoint)).collect();
     let mut lazy = connect(&endpoint);
     lazy.write_all(b"GET /status HTTP/1.1\r\n\r\n").expect("it is taken");

@@ -91,7 +91,18 @@ impl ClusterMap {
         self.ensure_whole(root).map(|()| Some(root))
     }
 
-    /// Checks that all memory servers of a database are members.
+    /// Why the newest database is lost, if it is. Memory servers that all left in order have ended it and lose nothing,
+    /// and once others have come a new one is made.
+    pub fn loss(&self) -> Option<RegistryError> {
+        let root = self.root.as_ref()?;
+        let is_ended = root.servers.iter().all(|identity| self.left.contains(identity));
+        match self.database() {
+            Ok(None) if is_ended || self.memory_servers().next().is_some() => None,
+            _ => self.ensure_whole(root).err(),
+        }
+    }
+
+    /// Sees to it that all memory servers of a database are there.
     ///
     /// # Errors
     /// [`RegistryError::DatabaseLost`] if one is gone: its part of the data is lost, and a
@@ -112,7 +123,9 @@ impl ClusterMap {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cluster_file::OracleKind;
     use crate::member::Addresses;
+    use layout::{GlobalPtr, RegionId};
 
     fn map(memory: &[&str], compute: &[(&str, bool)]) -> ClusterMap {
         let at = |host: &str, member: Member| Member { host: host.to_owned(), ..member };
@@ -156,5 +169,25 @@ mod tests {
         // No memory server on the host: members share all of them.
         assert_eq!(nearest(&["c", "c"], &of_two), [0, 1, 0, 1, 0]);
         assert_eq!(map(&["a", "b"], &of_two).nearest(0), 0, "a visitor");
+    }
+    #[test]
+    fn a_database_is_lost_unless_all_its_memory_servers_left_in_order() {
+        let mut map = map(&["a", "a"], &[]);
+        let servers: Vec<u64> = map.memory_servers().map(|member| member.identity).collect();
+        map.root = Some(DatabaseRoot {
+            oracle: GlobalPtr::new(RegionId(0), 4096),
+            slots: 8,
+            snapshots: OracleKind::Frozen,
+            transaction_time_ms: 1000,
+            servers: servers.clone(),
+        });
+        assert_eq!(map.loss(), None);
+        map.members.pop();
+        let lost = |lost: &str| Some(RegistryError::DatabaseLost { lost: lost.to_owned() });
+        assert_eq!(map.loss(), lost("1"));
+        map.members.pop();
+        assert_eq!((map.loss(), map.database()), (lost("0, 1"), Ok(None)));
+        map.left = servers;
+        assert_eq!(map.loss(), None, "it was ended in order");
     }
 }

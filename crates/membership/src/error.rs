@@ -61,7 +61,7 @@ pub enum RegistryError {
     NoNumber(u16),
     /// Not enough memory servers have joined in time.
     #[error(
-        "{}there are {found} of {wanted} memory servers, without {}; start what is missing, or see why it stopped",
+        "{}there are {found} of {wanted} memory servers, without {}; start those, or see in their logs why they stopped",
         waited(*.after), numbered(missing)
     )]
     TooFewServers {
@@ -73,9 +73,25 @@ pub enum RegistryError {
         /// How long the caller waited.
         after: Duration,
     },
-    /// A memory server that held part of the database is gone.
+    /// No memory server has joined.
     #[error(
-        "the database is lost with memory server {lost}, which stopped; stop the other memory servers too and start all anew"
+        "cluster {name} is not running: {}no memory server has joined at {place}; start it with `namdb cluster up` \
+         if all of it is on this host, else each server with `namdb memory-server`",
+        waited(*.after)
+    )]
+    NotRunning {
+        /// The cluster's name.
+        name: String,
+        /// Where its registry is.
+        place: String,
+        /// How long one was waited for.
+        after: Duration,
+    },
+    /// Part of the database has gone with a memory server.
+    #[error(
+        "the database is lost with memory {}, which stopped; stop the servers that still run and start all of them \
+         again, with an empty database: on one host `namdb cluster down`, then `namdb cluster up`",
+        servers(lost)
     )]
     DatabaseLost {
         /// Numbers of the memory servers.
@@ -111,7 +127,13 @@ fn numbered(numbers: &str) -> String {
     format!("{what} {numbers}")
 }
 
-/// Begins a message about a wait of this long.
+/// Servers by their numbers.
+fn servers(numbers: &str) -> String {
+    let what = if numbers.contains(',') { "servers" } else { "server" };
+    format!("{what} {numbers}")
+}
+
+/// How a sentence begins about what is not there after some time.
 fn waited(time: Duration) -> String {
     match time.as_secs() {
         0 => String::new(),

@@ -16,7 +16,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Duration;
 
-/// The record's file; an entry's file has its member's name.
+/// The folder in the cluster's directory.
+const FOLDER: &str = "registry";
+/// The record's file; entries are called as their members.
 const RECORD: &str = "record";
 /// Readers hold it shared and writers exclusively, so that all files are read in a consistent
 /// state. Readers do not wait for each other: members read the map several times a second, and on a
@@ -51,7 +53,7 @@ impl FileStore {
     /// Opens the state in `directory`, which is created if it is missing.
     pub(crate) fn open(directory: &Path) -> Result<Self, RegistryError> {
         let refuse = |why| RegistryError::Directory { path: directory.display().to_string(), why };
-        let ours = directory.join("registry");
+        let ours = directory.join(FOLDER);
         DirBuilder::new().recursive(true).mode(0o700).create(&ours).map_err(|error| {
             refuse(format!("{error}; write another `directory` into the cluster's file"))
         })?;
@@ -65,8 +67,26 @@ impl FileStore {
         Ok(Self { directory: ours, place })
     }
 
+    /// Whether a registry was made in `directory`.
+    pub(crate) fn is_in(directory: &Path) -> bool {
+        directory.join(FOLDER).is_dir()
+    }
+
     pub(crate) fn place(&self) -> &str {
         &self.place
+    }
+
+    /// Removes everything, unless a member lives; whether it did. A process that waits for the lock finds that the
+    /// folder is gone, and makes no change.
+    pub(crate) fn clear(&self) -> Result<bool, RegistryError> {
+        let _lock = self.lock(FlockOperation::NonBlockingLockExclusive)?;
+        for name in self.entry_names()? {
+            if self.is_held(&name)? {
+                return Ok(false);
+            }
+        }
+        std::fs::remove_dir_all(&self.directory).map_err(|error| self.refuse("", &error))?;
+        Ok(true)
     }
 
     pub(crate) fn read(&self) -> Result<Stored, RegistryError> {

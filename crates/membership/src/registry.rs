@@ -26,6 +26,8 @@ const CHANGE_ATTEMPTS_MAX: u32 = 1000;
 /// processes.
 const CHANGE_PAUSE_MAX: Duration = Duration::from_millis(50);
 const CHANGE_PAUSE_STEP: Duration = Duration::from_micros(100);
+/// Between two looks for a registry that is not there yet.
+const FIND_PAUSE: Duration = Duration::from_millis(10);
 
 /// Where the servers of a cluster find each other. Clones share the registry.
 #[derive(Clone)]
@@ -52,7 +54,50 @@ impl Registry {
         Self::open_as(cluster, Program::this())
     }
 
-    /// As [`Registry::open`], for another version of the program.
+    /// The registry of a cluster as [`Registry::open`] has it, but nothing is made for it: `None` if no server has
+    /// started, or all were ended and their files removed.
+    ///
+    /// # Errors
+    /// Those of [`Registry::open`].
+    pub fn find(cluster: &ClusterFile) -> Result<Option<Self>, RegistryError> {
+        let is_there = match cluster.registry.kind {
+            RegistryKind::File => FileStore::is_in(&cluster.directory),
+            RegistryKind::Etcd => true,
+        };
+        is_there.then(|| Self::open(cluster)).transpose()
+    }
+
+    /// As [`Registry::find`], where a registry that is not there yet is waited for.
+    ///
+    /// # Errors
+    /// Those of [`Registry::open`], and [`RegistryError::NotRunning`].
+    pub fn await_open(cluster: &ClusterFile, patience: Duration) -> Result<Self, RegistryError> {
+        let deadline = Moment::now() + patience;
+        loop {
+            if let Some(registry) = Self::find(cluster)? {
+                return Ok(registry);
+            }
+            if deadline.is_past() {
+                let place = cluster.directory.display().to_string();
+                let name = cluster.name.clone();
+                return Err(RegistryError::NotRunning { name, place, after: patience });
+            }
+            clock::sleep(FIND_PAUSE);
+        }
+    }
+
+    /// Removes the files of a registry without members; whether it had none. What is in etcd stays there.
+    ///
+    /// # Errors
+    /// The files cannot be read or removed.
+    pub fn clear(&self) -> Result<bool, RegistryError> {
+        match &self.shared.store {
+            Store::File(store) => store.clear(),
+            Store::Etcd(_) => Ok(self.map()?.members.is_empty()),
+        }
+    }
+
+    /// As [`Registry::open`], for a program that is not this one.
     pub fn open_as(cluster: &ClusterFile, program: Program) -> Result<Self, RegistryError> {
         let lease_time = Duration::from_secs(cluster.lease_seconds);
         let store = match cluster.registry.kind {
@@ -156,6 +201,13 @@ impl Registry {
             }
             if deadline.is_past() {
                 let found = count - missing.len();
+                if let Some(loss) = map.loss() {
+                    return Err(loss);
+                }
+                if found == 0 {
+                    let (name, place) = (self.shared.name.clone(), self.place().to_owned());
+                    return Err(RegistryError::NotRunning { name, place, after: patience });
+                }
                 let missing = missing.join(", ");
                 return Err(RegistryError::TooFewServers {
                     found,

@@ -15,7 +15,7 @@
 //! let sleeps = Arc::new(AtomicU64::new(0));
 //! registry.add_cell(&catalog::POLLING_SLEEPS, &[], &sleeps);
 //! registry.add(&catalog::REGION_BYTES, &[], || 1_u64 << 30);
-//! let status = || Status::well("{\"node\":0}".to_owned());
+//! let status = || Status::healthy("{\"node\":0}".to_owned());
 //! let endpoint = metrics::serve("127.0.0.1:0", &registry, status)?;
 //! println!("metrics at http://{}/metrics", endpoint.address());
 //! endpoint.stop();

@@ -21,7 +21,7 @@ fn endpoint(bounds: Bounds, status: impl Fn() -> Status + Send + 'static) -> End
 }
 
 fn well() -> Status {
-    Status::well("{\"epoch\":4}".to_owned())
+    Status::healthy("{\"epoch\":4}".to_owned())
 }
 
 fn connect(endpoint: &Endpoint) -> TcpStream {
@@ -45,7 +45,7 @@ fn get(endpoint: &Endpoint, path: &str) -> String {
 #[test]
 fn pages_are_served_and_their_lengths_are_right() {
     let endpoint = endpoint(Bounds::default(), well);
-    for (path, body) in [("/status", "{\"epoch\":4}"), ("/healthz", "well\n")] {
+    for (path, body) in [("/status", "{\"epoch\":4}"), ("/healthz", "healthy\n")] {
         let text = get(&endpoint, path);
         let (head, found) = text.split_once("\r\n\r\n").expect("a head and a body");
         assert!(head.starts_with("HTTP/1.1 200 OK\r\n"), "{head}");
@@ -65,12 +65,12 @@ fn a_request_may_come_byte_by_byte() {
     for byte in b"GET /healthz HTTP/1.1\r\n\r\n" {
         socket.write_all(&[*byte]).expect("it is taken");
     }
-    assert!(answer(socket).ends_with("well\n"));
+    assert!(answer(socket).ends_with("healthy\n"));
 }
 
 #[test]
 fn clients_that_are_silent_or_do_not_read_keep_nobody_waiting() {
-    let endpoint = endpoint(LONG, || Status::well("x".repeat(64 << 20)));
+    let endpoint = endpoint(LONG, || Status::healthy("x".repeat(64 << 20)));
     let _silent: Vec<TcpStream> = (0..3).map(|_| connect(&endpoint)).collect();
     let mut lazy = connect(&endpoint);
     lazy.write_all(b"GET /status HTTP/1.1\r\n\r\n").expect("it is taken");
@@ -127,7 +127,7 @@ fn garbage_is_refused_and_harms_nobody() {
     let mut socket = connect(&endpoint);
     let _ = write!(socket, "GET /metrics HTTP/1.1\r\nA: {}", "a".repeat(20_000));
     assert!(answer(socket).starts_with("HTTP/1.1 431 "));
-    assert!(get(&endpoint, "/healthz").ends_with("well\n"));
+    assert!(get(&endpoint, "/healthz").ends_with("healthy\n"));
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn an_endpoint_that_is_stopped_frees_its_port_at_once() {
     let endpoint = endpoint(LONG, well);
     let address = endpoint.address();
     let mut silent = connect(&endpoint);
-    assert!(get(&endpoint, "/healthz").ends_with("well\n"));
+    assert!(get(&endpoint, "/healthz").ends_with("healthy\n"));
     let taken = metrics::serve(&address.to_string(), &Registry::new(), well);
     let sentence = taken.err().expect("the port is taken").to_string();
     assert!(

@@ -10,8 +10,8 @@ mod report;
 pub(crate) use namdb_program::{Verdict, bench, judgement, output, servers};
 
 use anyhow::Result;
-use clap::{Parser, Subcommand};
-use commands::{reproduce, simulate, simulated, spade};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use commands::{help, reproduce, simulate, simulated, spade};
 use namdb::procedures::Code;
 use namdb_program::Lab;
 use std::process::ExitCode;
@@ -42,7 +42,10 @@ enum Command {
 
 fn command(code: &[Code]) -> Result<Verdict> {
     let given = namdb_program::lab::with_help(std::env::args_os().collect());
-    match Arguments::parse_from(given).command {
+    let mut command = help::laid_out(Arguments::command());
+    let found = command.try_get_matches_from_mut(&given);
+    let read = found.and_then(|found| Arguments::from_arg_matches(&found));
+    match read.unwrap_or_else(|error| error.format(&mut command).exit()).command {
         Command::Simulate(arguments) => simulate::run(&arguments),
         Command::Reproduce(arguments) => reproduce::run(&arguments),
         Command::Spade(arguments) => spade::run(&arguments, code),

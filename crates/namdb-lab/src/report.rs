@@ -3,7 +3,7 @@
 use crate::Verdict;
 use crate::bench::report::{CheckReport, Parameters};
 use crate::bench::table::{self, line};
-use crate::bench::text::{duration_us, grouped, rate};
+use crate::bench::text::{counted, duration_us, grouped, rate};
 use namdb::Isolation;
 use reproduce::bench::{Simulated, SimulatedKind};
 use reproduce::verify::Cluster;
@@ -143,11 +143,11 @@ impl SimulatedReport {
             several => format!("{several} modelled copies of each row"),
         };
         let world = format!(
-            "{} isolation, simulated: {} machines of {}, {} lanes each, {copies}, {:.3} ms of virtual time",
+            "{} isolation, simulated: {} of {}, {} each, {copies}, {:.3} ms of virtual time",
             self.isolation,
-            self.machines,
+            counted(u64::from(self.machines), "machine"),
             self.hardware,
-            self.lanes_each,
+            counted(u64::from(self.lanes_each), "lane"),
             1e3 * self.virtual_seconds
         );
         table::title(text, &self.workload, &self.parameters, &[world]);

@@ -2,12 +2,12 @@
 
 use crate::commands::{
     bench as bench_command, check as check_command, cluster, compute_server, counts, demo, doctor,
-    memory_server, named, soak, status, trace,
+    help, memory_server, named, soak, status, trace,
 };
 use crate::lab::{self, Lab, Passed};
 use crate::output;
 use crate::servers::{self, error::ServerError};
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use namdb::procedures::Code;
 use std::process::ExitCode;
 
@@ -24,9 +24,10 @@ Examples:
   namdb simulate --seeds 200                 scenarios with faults, over many seeds
   namdb reproduce all --quick                the papers' evaluation on simulated hardware
   namdb spade plan workloads/tpcc            the plans of SQL procedures, from PostgreSQL
-  namdb doctor --cluster dev.toml            what keeps a cluster from running well here
+  namdb doctor                               what keeps a cluster from running well here
   namdb cluster up --fabric tcp              memory servers as processes on this host
-  namdb bench tpcc --cluster namdb.toml      a benchmark on them
+  namdb status                               its servers and tables
+  namdb bench tpcc --cluster                 a benchmark on it
 
 Data lives in the memory of this process, or of a cluster's memory servers, and ends with it.";
 
@@ -61,7 +62,7 @@ enum Command {
     Spade(Passed),
     /// Judge what a database did by what its clients saw
     Check(check_command::CheckArguments),
-    /// Find what keeps a cluster from running well on this host, and what mends it
+    /// Find what keeps a cluster from running well on this host, and how to fix it
     Doctor(doctor::DoctorArguments),
     /// Start or end a development cluster on this host
     Cluster(cluster::ClusterCommandArguments),
@@ -108,12 +109,18 @@ pub fn run(code: &[Code], lab: Option<&Lab>) -> ExitCode {
 /// Reads the arguments. What is wrong with them is told, and ends the program.
 fn read_arguments() -> Arguments {
     let given = lab::with_help(named::with_folder(std::env::args_os().collect()));
-    Arguments::try_parse_from(&given).unwrap_or_else(|error| {
-        match named::unknown(&error, &given, &Arguments::command()) {
-            Some(sentence) => end(&anyhow::anyhow!(sentence)),
-            None => error.exit(),
-        }
+    let mut command = help::laid_out(command());
+    let found = command.try_get_matches_from_mut(&given);
+    let read = found.and_then(|found| Arguments::from_arg_matches(&found));
+    read.unwrap_or_else(|error| match named::unknown(&error, &given, &command) {
+        Some(sentence) => end(&anyhow::anyhow!(sentence)),
+        None => error.format(&mut command).exit(),
     })
+}
+
+/// The program's arguments, as clap knows them.
+pub fn command() -> clap::Command {
+    Arguments::command()
 }
 
 /// The exit code of a process that has run and may not go on: whoever starts memory servers does not start it again.
@@ -133,7 +140,8 @@ pub fn end(error: &anyhow::Error) -> ! {
 /// Says why the program ends, and which of the doctor's checks looks into that.
 fn tell(error: &anyhow::Error) {
     let code = doctor::code::code_for(error);
-    let hint = code.map(|code| format!("check {code} of `namdb doctor` looks into that"));
+    let hint =
+        code.map(|code| format!("`namdb doctor --cluster FILE` has more, in its check {code}"));
     match (hint, servers::log::is_started()) {
         (Some(hint), true) => {
             tracing::error!(check = code.map(tracing::field::display), "{error:#}; {hint}");

@@ -41,12 +41,12 @@ struct Shared {
 ///
 /// let key = KeyBuilder::new().int8(7).key();
 /// let mut session = db.session();
-/// session.transaction(Isolation::Snapshot, Retry::attempts(10), |txn| {
+/// session.transaction(Isolation::Snapshot, Retry::default(), |txn| {
 ///     let row = txn.insert(account, &key)?;
 ///     txn.update(row).set_int(1, 100);
 ///     Ok(())
 /// })?;
-/// let balance = session.transaction(Isolation::Snapshot, Retry::attempts(10), |txn| {
+/// let balance = session.transaction(Isolation::Snapshot, Retry::default(), |txn| {
 ///     let row = txn.read(account, &key)?;
 ///     Ok(row.map(|row| txn.row(row).int(1)))
 /// })?;

@@ -7,7 +7,7 @@ use txn::{Abort, LaneError, TxnError, UniqueViolation};
 #[non_exhaustive]
 pub enum TransactionError {
     /// It left no trace. Trying again may help where the abort says so.
-    #[error("the transaction was aborted after {attempts} attempts: {reason}")]
+    #[error("the transaction was aborted after {}: {reason}", counted(*attempts, "attempt"))]
     Aborted {
         /// Why its last attempt failed.
         reason: Abort,
@@ -37,6 +37,12 @@ pub enum TransactionError {
     /// The engine thread ended before it answered: the closure panicked there.
     #[error("the closure panicked on its engine thread; the transaction was rolled back")]
     Panicked,
+}
+
+/// One of something or several.
+pub(crate) fn counted(count: u32, noun: &str) -> String {
+    let ending = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{ending}")
 }
 
 impl TransactionError {

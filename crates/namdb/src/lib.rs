@@ -21,12 +21,12 @@
 //! let db = namdb::open(namdb::Config { server_bytes: 64 << 20, ..Default::default() })?;
 //! let cities = RecordTable::<City>::create(&db, Default::default())?;
 //! let mut session = db.session();
-//! session.transaction(Isolation::Serializable, Retry::attempts(10), |txn| {
+//! session.transaction(Isolation::Serializable, Retry::default(), |txn| {
 //!     txn.put(cities, &City { name: "Ghent".into(), inhabitants: 265_000 })?;
 //!     txn.put(cities, &City { name: "Bruges".into(), inhabitants: 119_000 })
 //! })?;
 //! // Somebody moves; both cities change, or none.
-//! session.transaction(Isolation::Serializable, Retry::attempts(10), |txn| {
+//! session.transaction(Isolation::Serializable, Retry::default(), |txn| {
 //!     let mut ghent = txn.get(cities, City::key("Ghent"))?.expect("put above");
 //!     let mut bruges = txn.get(cities, City::key("Bruges"))?.expect("put above");
 //!     ghent.inhabitants -= 1;

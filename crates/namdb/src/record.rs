@@ -119,7 +119,7 @@ impl Transaction<'_> {
     /// })?;
     ///
     /// let mut session = db.session();
-    /// session.transaction(Isolation::Serializable, Retry::attempts(10), |txn| {
+    /// session.transaction(Isolation::Serializable, Retry::default(), |txn| {
     ///     for (name, country, inhabitants) in
     ///         [("Ghent", "BE", 265_000), ("Bruges", "BE", 119_000), ("Delft", "NL", 109_000)]
     ///     {
@@ -129,7 +129,7 @@ impl Transaction<'_> {
     ///     Ok(())
     /// })?;
     /// let (found, largest, first) =
-    ///     session.transaction(Isolation::Serializable, Retry::attempts(10), |txn| {
+    ///     session.transaction(Isolation::Serializable, Retry::default(), |txn| {
     ///         let mut rows = Vec::new();
     ///         // A lookup names a value for each column of the index.
     ///         let key = schema.encode_columns(&columns, &["NL".into(), Value::Int(109_000)])?;
@@ -218,12 +218,12 @@ fn key_error<R: Record>() -> SchemaError {
 /// let db = namdb::open(namdb::Config { server_bytes: 64 << 20, ..Default::default() })?;
 /// let accounts = RecordTable::<Account>::create(&db, Default::default())?;
 /// let mut session = db.session();
-/// session.transaction(Isolation::Serializable, Retry::attempts(10), |txn| {
+/// session.transaction(Isolation::Serializable, Retry::default(), |txn| {
 ///     let owner = "Ada".into();
 ///     let account = Account { branch: 1, number: 7, owner, balance: 100, closed_on: None };
 ///     txn.put(accounts, &account)
 /// })?;
-/// let ada = session.transaction(Isolation::Serializable, Retry::attempts(10), |txn| {
+/// let ada = session.transaction(Isolation::Serializable, Retry::default(), |txn| {
 ///     txn.get(accounts, Account::key(1, 7))
 /// })?;
 /// assert_eq!(ada.expect("it was put").balance, 100);

@@ -49,13 +49,17 @@ impl Session {
     ) -> Result<T, TransactionError> {
         let lane = self.lane()?;
         let mut attempts = 0;
+        // The clock is read where the first attempt has failed, and not by those that succeed.
+        let mut first_end_ns = None;
         let result = loop {
             attempts += 1;
             let reason = match attempt(lane, isolation, &mut body) {
                 Err(TransactionError::Aborted { reason, .. }) => reason,
                 decided => break decided,
             };
-            if attempts >= retry.attempts || !reason.is_retryable() {
+            let now_ns = lane.env().now_ns();
+            let elapsed_ns = now_ns - *first_end_ns.get_or_insert(now_ns);
+            if !reason.is_retryable() || !retry.allows(attempts, elapsed_ns) {
                 break Err(TransactionError::Aborted { reason, attempts });
             }
             back_off(lane.env(), retry.wait_bound_ns(attempts));

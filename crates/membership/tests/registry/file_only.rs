@@ -4,6 +4,7 @@ use crate::world::{PATIENCE, World, client, join, memory_server, now, refusal, s
 use membership::{ClusterFile, ClusterId, Registry};
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
+use std::time::Duration;
 
 #[test]
 fn another_cluster_in_the_same_directory_is_refused() {
@@ -108,4 +109,22 @@ fn a_lock_that_is_never_given_back_is_named() {
     let sentence = refusal(registry.map());
     assert!(sentence.contains("`lock` was held by other processes"), "{sentence}");
     assert!(start.elapsed() < PATIENCE);
+}
+
+/// Who only looks makes no folders, and the files go once the last member has left.
+#[test]
+fn a_registry_is_found_only_between_its_first_member_and_its_end() {
+    let world = World::file();
+    let find = || Registry::find(&world.cluster).expect("it is a folder");
+    assert!(find().is_none() && !world.cluster.directory.join("registry").exists());
+    let sentence = refusal(Registry::await_open(&world.cluster, Duration::ZERO).map(drop));
+    assert!(sentence.starts_with("cluster test is not running: no memory server"), "{sentence}");
+    let lease = join(&world.open(), memory_server(0));
+    let registry = find().expect("a server has joined");
+    assert_eq!((registry.clear(), find().is_some()), (Ok(false), true));
+    lease.leave().expect("it may leave");
+    let sentence = refusal(registry.wait_for_memory_servers(1, Duration::ZERO, &mut |_| {}));
+    assert!(sentence.starts_with("cluster test is not running"), "{sentence}");
+    assert_eq!(registry.clear(), Ok(true));
+    assert!(find().is_none() && !world.cluster.directory.join("registry").exists());
 }

@@ -211,7 +211,7 @@ pub fn a_database_goes_with_its_memory_servers(world: &World) {
     let map = registry.map().expect("it answers");
     let sentence = refusal(map.database());
     assert!(
-        sentence.contains("memory server 1") && sentence.contains("start all anew"),
+        sentence.contains("memory server 1") && sentence.contains("start all of them again"),
         "{sentence}"
     );
     // A latecomer with another root does not replace it.

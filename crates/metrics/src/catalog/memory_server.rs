@@ -49,10 +49,17 @@ pub const REGION_BYTES: Metric =
 pub const REGION_USED_BYTES: Metric = Metric::gauge(
     "namdb_region_used_bytes",
     Unit::Bytes,
-    &[Label::new(
-        "label",
-        "what the memory is for: `system`, or `table` or `index` with its number",
-    )],
+    &[
+        Label::new(
+            "label",
+            "what the memory is for: `system`, or `table` or `index` with its number",
+        ),
+        Label::new(
+            "table",
+            "the table's name, empty for `system` and until the server has learned it",
+        ),
+        Label::new("index", "the index's name, empty for a table's own rows"),
+    ],
     "Bytes of the region in extents that were handed out and not given back.",
 );
 /// Versions the mover moved.

@@ -78,9 +78,9 @@ impl Pages {
             "/status" => {
                 Page { code: "200 OK", content: "application/json", body: (self.status)().json }
             }
-            "/healthz" => match (self.status)().ailment {
-                None => plain("200 OK", "well"),
-                Some(ailment) => plain("503 Service Unavailable", &ailment),
+            "/healthz" => match (self.status)().problem {
+                None => plain("200 OK", "healthy"),
+                Some(problem) => plain("503 Service Unavailable", &problem),
             },
             _ => plain("404 Not Found", "there are /metrics, /status and /healthz"),
         }
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn every_page_has_its_type_and_what_does_not_exist_says_what_does() {
-        let status = || Status { json: "{}".to_owned(), ailment: Some("no lease".to_owned()) };
+        let status = || Status { json: "{}".to_owned(), problem: Some("no lease".to_owned()) };
         let pages = Pages { registry: Registry::new(), status: Box::new(status) };
         let answer = |method: &str, path: &str| {
             String::from_utf8(pages.answer(method, path)).expect("answers are text")

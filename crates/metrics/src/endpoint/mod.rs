@@ -27,13 +27,13 @@ pub struct Status {
     /// A JSON document.
     pub json: String,
     /// Why the server does not do its work, in a sentence; none if it does.
-    pub ailment: Option<String>,
+    pub problem: Option<String>,
 }
 
 impl Status {
     /// Of a server that does its work.
-    pub fn well(json: String) -> Self {
-        Self { json, ailment: None }
+    pub fn healthy(json: String) -> Self {
+        Self { json, problem: None }
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::catalog;
 use crate::definition::Definition;
 use crate::registry::Registry;
+use crate::sources::{LabelName, LabelNames};
 use fabric::Counts;
 use fabric::identity::Admission;
 use fabric::port::ServeCounters;
@@ -22,17 +23,21 @@ pub struct MemoryServer {
     pub serving: Arc<ServeCounters>,
     /// What its services count, and what they have handed out.
     pub services: Arc<ServiceCounts>,
+    /// What that is called.
+    pub names: Arc<LabelNames>,
 }
 
 /// Enters what every memory server has.
 pub fn enter_memory_server(registry: &Registry, server: &MemoryServer) {
-    let MemoryServer { admission, serving, services } = server;
+    let MemoryServer { admission, serving, services, names } = server;
     let region_bytes = admission.region_bytes;
     registry.add(&catalog::REGION_BYTES, &[], move || region_bytes);
-    let extents = services.clone();
+    let (extents, names) = (services.clone(), names.clone());
     registry.add_many(&catalog::REGION_USED_BYTES, move |samples| {
-        let usage = extents.usage().into_iter();
-        usage.for_each(|part| samples.put(&[&label_name(part.label)], part.bytes));
+        for part in extents.usage() {
+            let LabelName { table, index } = names.of(part.label).unwrap_or_default();
+            samples.put(&[&label_name(part.label), &table, &index], part.bytes);
+        }
     });
     enter_services(registry, services);
     let counters: [Named; 5] = [
@@ -92,7 +97,8 @@ mod tests {
             world.register(NodeId(0), id, service);
         }
         let env = world.endpoint();
-        for (size, label) in [(8192, Label(0)), (4096, Label(4)), (4096, Label(4))] {
+        let index = Label((1 << 32) + 7);
+        for (size, label) in [(8192, Label(0)), (4096, Label(4)), (4096, Label(4)), (4096, index)] {
             run_now(allocate_extent(&env, NodeId(0), size, label)).expect("there is room");
         }
         let admission = Admission {
@@ -108,16 +114,20 @@ mod tests {
         let serving = Arc::new(ServeCounters::default());
         serving.sleeps.store(9, Relaxed);
         let registry = Registry::new();
-        let server = MemoryServer { admission: Arc::new(admission), serving, services };
+        let names = Arc::<LabelNames>::default();
+        let named = LabelName { table: "stock".to_owned(), index: "by_name".to_owned() };
+        names.set([(index, named)].into());
+        let server = MemoryServer { admission: Arc::new(admission), serving, services, names };
         enter_memory_server(&registry, &server);
         let counts = || Counts { verbs: 3, bytes: 40, round_trips: 0, calls: 1, messages: 0 };
         enter_fabric(&registry, "tcp", counts, || 2);
         let page = registry.text();
         for line in [
             "namdb_region_bytes 16777216\n",
-            "namdb_region_used_bytes{label=\"system\"} 8192\n",
-            "namdb_region_used_bytes{label=\"table 3\"} 8192\n",
-            "namdb_served_calls_total{service=\"extents\"} 3\n",
+            "namdb_region_used_bytes{label=\"system\",table=\"\",index=\"\"} 8192\n",
+            "namdb_region_used_bytes{label=\"table 3\",table=\"\",index=\"\"} 8192\n",
+            "namdb_region_used_bytes{label=\"index 7\",table=\"stock\",index=\"by_name\"} 4096\n",
+            "namdb_served_calls_total{service=\"extents\"} 4\n",
             "namdb_served_calls_total{service=\"tree\"} 0\n",
             "namdb_overflow_versions_moved_total 0\n",
             "namdb_polling_sleeps_total 9\n",

@@ -3,7 +3,9 @@
 mod calls;
 mod compute_server;
 mod memory_server;
+mod names;
 
 pub use calls::Calls;
 pub use compute_server::{ComputeServer, LaneReading, Worker};
 pub use memory_server::{MemoryServer, enter_fabric, enter_memory_server};
+pub use names::{LabelName, LabelNames};

@@ -29,6 +29,20 @@ impl Cluster {
         namdb(&format!("{command} --cluster {}", self.file.display()))
     }
 
+    /// Waits until `status` says so of the cluster.
+    pub fn await_state(&self, state: &str) {
+        let start = Instant::now();
+        loop {
+            let output = self.run("status --json -");
+            let status: Value = serde_json::from_str(&text(&output.stdout)).expect("it is JSON");
+            if status["state"] == state {
+                return;
+            }
+            assert!(start.elapsed() < Duration::from_secs(20), "not {state}: {status:#}");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
     pub fn report(&self, command: &str) -> Value {
         let output = self.run(&format!("{command} --json -"));
         let errors = text(&output.stderr);
@@ -198,9 +212,10 @@ pub fn metric(address: &str, sample: &str) -> f64 {
         .unwrap_or_else(|| panic!("{sample} in {page}"))
 }
 
-/// A compute server that dies ends the run with a sentence, soon, and the next run goes without it.
+/// A compute server that dies does not throw away what the others do: the report says who died, and `status` and the
+/// doctor miss it.
 #[test]
-fn a_dead_compute_server_is_told_of() {
+fn a_dead_compute_server_is_missed_and_the_others_are_reported() {
     let cluster = Cluster::up("maimed", "--memory 64M --compute-servers 2");
     let server = cluster.processes("compute")[1];
     let status = cluster.report("status");
@@ -215,14 +230,204 @@ fn a_dead_compute_server_is_told_of() {
             std::thread::sleep(Duration::from_millis(50));
         }
         kill_process(server, Signal::KILL).expect("it runs");
+    });
+    let output = cluster.run("bench bank --records 2000 --seconds 3 --json -");
+    killer.join().expect("it was killed");
+    let (told, report) = (text(&output.stderr), text(&output.stdout));
+    assert_eq!(output.status.code(), Some(3), "{told}");
+    for words in ["compute server 1 is lost", "COMPUTE SERVER 1 WAS LOST", "NOT DONE"] {
+        assert!(told.contains(words), "no `{words}` in {told}");
+    }
+    let report: Value = serde_json::from_str(&report).expect("it is JSON");
+    assert_eq!(report["lost_compute_servers"][0]["number"], 1, "{report:#}");
+    assert_eq!(report["compute_servers"][0]["number"], 0, "{report:#}");
+    assert_eq!(report["compute_servers"].as_array().map(Vec::len), Some(1), "{report:#}");
+    assert!(number(&report, "/committed") > 0.0, "{report:#}");
+    let status = cluster.run("status");
+    assert_eq!(status.status.code(), Some(1), "{status:?}");
+    assert!(text(&status.stdout).contains("compute   1  IS MISSING"), "{status:?}");
+    let doctor = cluster.run("doctor");
+    let found = text(&doctor.stdout);
+    assert_eq!(doctor.status.code(), Some(1), "{found}");
+    assert!(found.contains("problem  D09-members"), "{found}");
+    assert!(found.contains("have not joined: compute server 1"), "{found}");
+}
+
+/// A benchmark of which no compute server is left has no report.
+#[test]
+fn a_run_without_compute_servers_left_ends_with_a_sentence() {
+    let cluster = Cluster::up("orphaned", "--memory 64M --compute-servers 1");
+    let server = cluster.processes("compute")[0];
+    let killer = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(1500));
+        kill_process(server, Signal::KILL).expect("it runs");
         Instant::now()
     });
     let output = cluster.run("bench bank --records 200 --seconds 60");
     let killed = killer.join().expect("it was killed");
     let told = text(&output.stdout) + &text(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{told}");
-    assert!(told.contains("compute server 1 is lost"), "{told}");
+    assert!(told.contains("no compute server is left: compute server 0 is lost"), "{told}");
     assert!(killed.elapsed() < Duration::from_secs(10), "{told}");
+}
+
+/// Whoever looks after the only memory server was killed learns that the data are lost, and a way out that works.
+#[test]
+fn a_lost_database_is_told_with_a_way_out() {
+    let cluster = Cluster::up("gone", "--memory 64M --compute-servers 1");
+    let logs = cluster.directory.join("log");
+    kill_process(cluster.processes("memory")[0], Signal::KILL).expect("it runs");
+    cluster.await_state("lost");
+    let sentence = "the database is lost with memory server 0";
+    let doctor = cluster.run("doctor");
+    let found = text(&doctor.stdout);
+    assert_eq!(doctor.status.code(), Some(1), "{found}");
+    assert!(found.contains("problem  D09-members") && found.contains(sentence), "{found}");
+    assert!(found.contains(&format!("see in {}", logs.display())), "{found}");
+    let status = cluster.run("status");
+    let shown = text(&status.stdout);
+    assert_eq!(status.status.code(), Some(1), "{shown}");
+    assert!(shown.contains("memory    0  IS MISSING") && shown.contains(sentence), "{shown}");
+    let bench = cluster.run("bench bank --fresh --records 100");
+    let refused = text(&bench.stderr);
+    assert_eq!(bench.status.code(), Some(2), "{refused}");
+    assert!(refused.contains(sentence) && refused.contains("`namdb cluster down`"), "{refused}");
+    assert!(!refused.contains("--fresh"), "{refused}");
+    let down = cluster.run("cluster down");
+    let kept = format!("the logs are kept in {}", logs.display());
+    assert!(text(&down.stderr).contains(&kept) && logs.is_dir(), "{down:?}");
+    assert_eq!(cluster.run("cluster up").status.code(), Some(0));
+    let again = cluster.run("bench bank --fresh --records 100 --seconds 0.1 --warm-up 0");
+    assert_eq!(again.status.code(), Some(0), "{}", text(&again.stderr));
+}
+
+/// After `down` nothing is left but the cluster's file, whoever looks afterwards, and `status` says how to go on.
+#[test]
+fn a_cluster_that_was_ended_leaves_nothing_and_says_how_to_start_it() {
+    for options in ["--memory 64M", "--fabric tcp --memory 64M --compute-servers 1"] {
+        let cluster = Cluster::up("ended", options);
+        assert!(cluster.directory.join("registry").is_dir());
+        assert_eq!(cluster.run("cluster down").status.code(), Some(0));
+        for command in ["status", "cluster down", "doctor", "status"] {
+            let output = cluster.run(command);
+            assert!(!cluster.directory.exists(), "{command}: {output:?}");
+        }
+        let status = cluster.run("status");
+        let shown = text(&status.stdout);
+        assert_eq!(status.status.code(), Some(1), "{shown}");
+        let way = format!("`namdb cluster up --cluster {}` starts it", cluster.file.display());
+        assert!(shown.contains(": stopped\n") && shown.contains(&way), "{shown}");
+        assert!(!shown.contains("start what is missing"), "{shown}");
+        let bench = cluster.run("bench bank");
+        let refused = text(&bench.stderr);
+        assert!(refused.contains("cluster dev is not running"), "{refused}");
+        assert!(!cluster.directory.exists(), "{refused}");
+        assert_eq!(cluster.run("cluster up").status.code(), Some(0));
+    }
+}
+
+/// Servers take memory as they fill up: what the host does not have is refused before that.
+#[test]
+fn more_memory_than_the_host_has_is_refused() {
+    let file = temporary("vast.toml");
+    for options in
+        ["--memory 1T", "--memory 64G --memory-servers 64", "--fabric tcp --memory 1T --tls"]
+    {
+        let up = namdb(&format!("cluster up --file {} {options}", file.display()));
+        let refused = text(&up.stderr);
+        assert_eq!(up.status.code(), Some(2), "{refused}");
+        assert!(refused.contains("available") && refused.contains(".00 TiB"), "{refused}");
+        assert!(!file.exists() && !file.with_extension("tls").exists(), "{refused}");
+    }
+    std::fs::write(
+        &file,
+        "name = \"vast\"\nid = \"00000000000000a1\"\n[[memory]]\nbytes = \"1 TiB\"\n",
+    )
+    .expect("a temporary file");
+    let server = namdb(&format!("memory-server --number 0 --cluster {}", file.display()));
+    let refused = text(&server.stderr);
+    assert_eq!(server.status.code(), Some(2), "{refused}");
+    assert!(refused.contains("1.00 TiB") && refused.contains("D13-memory"), "{refused}");
+    std::fs::remove_file(&file).expect("it is ours");
+}
+
+/// What metrics call memory is what `status` calls it, on each memory server, also of definitions that others keep.
+fn names_tables_in_metrics(fabric: &str) {
+    let options = format!("--fabric {fabric} --memory-servers 2 --memory 128M");
+    let cluster = Cluster::up(&format!("named-{fabric}"), &options);
+    let bench = "bench tpcc --warehouses 1 --population tiny --threads 1 --seconds 0.1 --warm-up 0";
+    cluster.report(bench);
+    let status = cluster.report("status");
+    let servers = status["servers"].as_array().expect("a list").iter();
+    let addresses: Vec<&str> = servers.filter_map(|server| server["control"].as_str()).collect();
+    assert_eq!(addresses.len(), 2, "{status:#}");
+    let start = Instant::now();
+    loop {
+        let pages = addresses.iter().map(|address| get(address, "/metrics")).collect::<String>();
+        let used = pages.lines().filter(|line| line.starts_with("namdb_region_used_bytes{"));
+        let mut named = used.filter(|line| !line.contains("label=\"system\""));
+        if named.all(|line| !line.contains("table=\"\"")) {
+            for words in
+                ["table=\"stock\",index=\"\"", "table=\"customer\",index=\"customer_name\""]
+            {
+                assert!(pages.contains(words), "no {words} in {pages}");
+            }
+            return;
+        }
+        assert!(start.elapsed() < Duration::from_secs(20), "names are missing in {pages}");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+#[test]
+fn metrics_of_shared_memory_name_tables_and_indexes() {
+    names_tables_in_metrics("shm");
+}
+
+#[test]
+fn metrics_of_messages_name_tables_and_indexes() {
+    names_tables_in_metrics("tcp");
+}
+
+/// Programs read whether a server is healthy, and a problem only where there is one.
+#[test]
+fn the_state_of_a_server_says_whether_it_is_healthy() {
+    let cluster = Cluster::up("healthy", "--memory 64M");
+    let status = cluster.report("status");
+    let control = status["servers"][0]["control"].as_str().expect("it has one");
+    let state = get(control, "/status");
+    assert!(state.contains("\"healthy\":true") && !state.contains("problem"), "{state}");
+    assert!(get(control, "/healthz").ends_with("healthy\n"), "{}", get(control, "/healthz"));
+}
+
+/// All commands of clusters mean the same file where none is named.
+#[test]
+fn commands_of_clusters_have_the_same_default_file() {
+    let folder = temporary("default-file");
+    std::fs::create_dir_all(&folder).expect("room for a folder");
+    let run = |arguments: &str| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_namdb"));
+        let command = command.args(arguments.split_whitespace()).current_dir(&folder);
+        let output = command.output().expect("the program was built");
+        (output.status.code(), text(&output.stdout) + &text(&output.stderr))
+    };
+    let (code, told) = run("cluster up --memory 64M");
+    assert_eq!(code, Some(0), "{told}");
+    for hint in ["namdb bench tpcc --cluster ", "namdb status ", "namdb cluster down "] {
+        assert!(told.contains(hint) && !told.contains("namdb.toml"), "{told}");
+    }
+    for command in [
+        "status",
+        "bench bank --records 100 --seconds 0.1 --warm-up 0 --cluster",
+        "bench bank --cluster --fresh --records 100 --seconds 0.1 --warm-up 0",
+        "cluster down",
+    ] {
+        let (code, told) = run(command);
+        assert_eq!(code, Some(0), "{command}: {told}");
+    }
+    let (code, told) = run("doctor --cluster");
+    assert!(code.is_some_and(|code| code < 2) && told.contains("D09-members"), "{told}");
+    std::fs::remove_dir_all(&folder).expect("it is ours");
 }
 
 /// What is not there is not waited for.
@@ -241,7 +446,9 @@ fn the_state_of_a_cluster_that_lacks_a_server_is_told_at_once() {
     assert_eq!(output.status.code(), Some(1), "{output:?}");
     let status: Value = serde_json::from_str(&text(&output.stdout)).expect("it is JSON");
     assert_eq!(status["missing"], serde_json::json!([1]), "{status:#}");
-    assert!(status["problem"].as_str().is_some_and(|why| why.contains("1 of 2 memory servers")));
+    let lost = "the database is lost with memory server 1";
+    assert_eq!(status["state"], "lost", "{status:#}");
+    assert!(status["problem"].as_str().is_some_and(|why| why.contains(lost)), "{status:#}");
     assert_eq!(status["servers"][0]["role"], "memory", "{status:#}");
 }
 
@@ -313,7 +520,7 @@ fn what_cannot_be_is_told_in_a_sentence() {
     let twice = namdb(&format!("cluster up --file {}", cluster.file.display()));
     assert!(text(&twice.stderr).contains("runs already"), "{twice:?}");
     let other = namdb(&format!("cluster up --memory 1G --file {}", cluster.file.display()));
-    assert!(text(&other.stderr).contains("is there already"), "{other:?}");
+    assert!(text(&other.stderr).contains("exists already"), "{other:?}");
     let lacking = temporary("lacking.toml");
     let small = namdb(&format!("cluster up --memory 1 --file {}", lacking.display()));
     assert_eq!(small.status.code(), Some(2), "{small:?}");
@@ -327,12 +534,9 @@ fn a_cluster_that_runs_in_part_says_so() {
     for process in cluster.processes("compute") {
         kill_process(process, Signal::KILL).expect("it is ours");
     }
-    let deadline = Instant::now() + Duration::from_secs(20);
-    while !cluster.processes("compute").is_empty() && Instant::now() < deadline {
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    cluster.await_state("incomplete");
     let again = namdb(&format!("cluster up --file {}", cluster.file.display()));
     let errors = text(&again.stderr);
-    assert!(errors.contains("1 of 1 memory servers and 0 of 1 compute servers"), "{errors}");
+    assert!(errors.contains("1 of 1 memory server and 0 of 1 compute server"), "{errors}");
     assert!(errors.contains("cluster down --file"), "{errors}");
 }

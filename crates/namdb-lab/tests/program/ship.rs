@@ -77,10 +77,7 @@ fn operations_are_shipped(fabric: &str, by_verbs: &str) {
     for process in cluster.processes("compute") {
         kill_process(process, Signal::KILL).expect("it runs");
     }
-    let start = Instant::now();
-    while !cluster.processes("compute").is_empty() && start.elapsed() < PATIENCE {
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    cluster.await_state("incomplete");
     let output = measure("--seconds 1");
     let told = text(&output.stdout);
     assert!(told.contains("no compute server takes calls there"), "{told}{}", text(&output.stderr));

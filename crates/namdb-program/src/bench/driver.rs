@@ -1,6 +1,7 @@
 //! Runs a workload on all threads, and cuts time into windows: one to warm up, those that count, one to
 //! end. The workers themselves are the only busy threads; this one sleeps.
 
+use super::crew::Loss;
 use super::measure::Window;
 use super::part::Part;
 use super::populate::populate;
@@ -103,6 +104,8 @@ pub struct Run {
     pub is_out_of_memory: bool,
     /// Whether it ended early because a memory server could not be reached any more.
     pub is_unreachable: bool,
+    /// Compute servers that were lost meanwhile, whose parts are missing.
+    pub lost: Vec<Loss>,
 }
 
 /// What the run is doing.
@@ -204,6 +207,7 @@ pub fn run<S: Site, W: SiteWorkload<S>>(
         is_interrupted: is_early && !is_out_of_memory && !is_unreachable,
         is_out_of_memory,
         is_unreachable,
+        lost: Vec::new(),
     })
 }
 

@@ -10,6 +10,7 @@ use futures_util::stream::{FuturesUnordered, TryStreamExt};
 use namdb::host;
 use namdb::host::{Moment, sleep_ms};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use txn::CatalogError;
 use workload::WorkloadError;
 
 /// How often the progress is drawn.
@@ -42,9 +43,15 @@ pub fn load<S: Site, W: SiteWorkload<S>>(
     let seat = site.seat()?;
     let servers = usize::from(site.facts().servers);
     workload.notes(servers).iter().for_each(|note| output::say(&format!("  {note}")));
-    seat.wait(workload.create_tables(&seat.handle())).context(
-        "cannot create the tables; those that an earlier run left in a cluster go with --fresh",
-    )?;
+    seat.wait(workload.create_tables(&seat.handle())).map_err(|error| {
+        let advice = match &error {
+            WorkloadError::Catalog(CatalogError::Exists(_)) => {
+                "cannot create the tables; --fresh drops those that an earlier run left in a cluster"
+            }
+            _ => "cannot create the tables",
+        };
+        anyhow::Error::from(error).context(advice)
+    })?;
     drop(seat);
     let total = workload.load_rows();
     let progress = Progress::begin("loading", total);

@@ -1,5 +1,6 @@
 //! Looks at a database before and after a run: whether what must hold does, and what memory the tables take.
 
+use super::crew::Loss;
 use super::driver::Run;
 use super::load::Loaded;
 use super::progress::Progress;
@@ -89,6 +90,12 @@ pub fn look<S: Site, W: SiteWorkload<S>>(
     (before, rows_before): (Vec<CheckReport>, &TablesReport),
     problems: &mut Vec<String>,
 ) -> (Vec<CheckReport>, TablesReport) {
+    if let Some(problem) = unaccounted(&run.lost) {
+        let mut checks = Vec::new();
+        problems.push(problem);
+        add_checks_after_load(&mut checks, before);
+        return (checks, TablesReport::default());
+    }
     let looked = Looked::begin(rows_before);
     let checked = check_workload(site, workload, &run.totals, false);
     // Each further attempt would wait for the lost server as long as this one did.
@@ -107,6 +114,18 @@ pub fn look<S: Site, W: SiteWorkload<S>>(
     checks.extend(structure);
     looked.progress.finish(&counted(checks.len() as u64, "check"));
     (checks, now)
+}
+
+/// Why a database cannot be checked after compute servers were lost.
+fn unaccounted(lost: &[Loss]) -> Option<String> {
+    let why: Vec<&str> = lost.iter().map(|loss| loss.why.as_str()).collect();
+    (!lost.is_empty()).then(|| {
+        format!(
+            "{}; the database was not checked, since transactions of a lost server are not counted and rows that it had \
+             locked stay locked",
+            why.join("; ")
+        )
+    })
 }
 
 /// How far checking is, in rows: all of them are looked at for the structure of their tables, and counted. What the workload asks of them comes

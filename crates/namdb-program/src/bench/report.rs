@@ -1,6 +1,6 @@
 //! What a run has to say, as data: put together here, drawn by `table`, written by `json`.
 
-use super::crew::Share;
+use super::crew::{Loss, Share};
 use super::driver::{Elapsed, Run, Span};
 use super::look::{BeforeRun, look};
 use super::measure::{KindWindow, Window};
@@ -43,6 +43,8 @@ pub struct Report {
     pub servers: u16,
     /// The compute servers that ran the transactions; none if this process did.
     pub compute_servers: Vec<ComputeServerReport>,
+    /// Compute servers that were lost during the run, whose transactions are not counted.
+    pub lost_compute_servers: Vec<Loss>,
     /// Rows loaded, and how long that took.
     pub load: LoadReport,
     /// Measured seconds.
@@ -305,8 +307,7 @@ impl Report {
         let mut problems = before.problems;
         let (checks, now) =
             look(site, workload, run, (before.checks, &before.memory), &mut problems);
-        let process_bytes = host::resident_bytes();
-        let facts = site.facts();
+        let (process_bytes, facts) = (host::resident_bytes(), site.facts());
         let Span { elapsed, window, .. } = &run.measured;
         let Elapsed { seconds, cpu_seconds, kernel_seconds } = *elapsed;
         let totals = |field: fn(&KindTotals) -> u64| -> u64 {
@@ -330,6 +331,7 @@ impl Report {
             rate: subject.rate,
             servers: facts.servers,
             compute_servers: shares.iter().map(ComputeServerReport::of).collect(),
+            lost_compute_servers: run.lost.clone(),
             load: LoadReport { rows: before.loaded.rows, seconds: before.loaded.seconds },
             seconds,
             cpu_seconds,
@@ -389,7 +391,11 @@ impl Report {
     pub fn verdict(&self) -> Verdict {
         if self.failed_checks(false) > 0 {
             Verdict::Damaged
-        } else if self.is_out_of_memory || self.is_unreachable || !self.problems.is_empty() {
+        } else if self.is_out_of_memory
+            || self.is_unreachable
+            || !self.lost_compute_servers.is_empty()
+            || !self.problems.is_empty()
+        {
             Verdict::Incomplete
         } else if self.failed_checks(true) > 0 {
             Verdict::Unexpected

@@ -1,7 +1,7 @@
 //! The report as people read it, in 80 columns.
 
 use super::report::{CheckReport, Report, TypeReport};
-use super::text::{bytes, counted, duration_us, grouped, rate};
+use super::text::{bytes, counted, duration_us, grouped, rate, wrapped};
 use std::fmt::Write;
 use stored::own_words;
 
@@ -29,7 +29,9 @@ pub fn draw(report: &Report) -> String {
         aborts(&mut text, report);
         upkeep(&mut text, report);
     }
-    memory(&mut text, report);
+    if !report.memory.now.per_table.is_empty() {
+        memory(&mut text, report);
+    }
     checks(&mut text, report);
     text
 }
@@ -52,7 +54,7 @@ pub fn title(text: &mut String, workload: &str, parameters: &str, world: &[Strin
         name => format!("{}: {parameters}", name.to_uppercase()),
     };
     let lines = std::iter::once(&subject).chain(world);
-    for part in lines.flat_map(|line| broken(line, COLUMNS - 2)) {
+    for part in lines.flat_map(|line| wrapped(line, COLUMNS - 2)) {
         line!(text, " {part}");
     }
     line!(text, "{}", "=".repeat(COLUMNS));
@@ -70,7 +72,7 @@ fn heading(text: &mut String, report: &Report) {
         "{} isolation, {} oracle, {threads}{lanes}, {servers}, {} fabric, {:.1} s",
         report.isolation, report.oracle, report.fabric, report.seconds
     );
-    let mut lines = broken(&world, COLUMNS - 2);
+    let mut lines = wrapped(&world, COLUMNS - 2);
     if let Some(limit) = report.rate {
         lines.push(format!("at most {} transactions per second", rate(limit)));
     }
@@ -80,7 +82,7 @@ fn heading(text: &mut String, report: &Report) {
     };
     if report.is_unreachable {
         let sentence = format!("A MEMORY SERVER WAS LOST {after}.");
-        lines.extend(broken(&sentence, COLUMNS - 2));
+        lines.extend(wrapped(&sentence, COLUMNS - 2));
     } else if report.is_out_of_memory {
         let remedy = match report.is_of_this_process() {
             true => "Use --memory or shorten the run.",
@@ -89,11 +91,16 @@ fn heading(text: &mut String, report: &Report) {
             }
         };
         let sentence = format!("MEMORY RAN OUT {after}. {remedy}");
-        lines.extend(broken(&sentence, COLUMNS - 2));
+        lines.extend(wrapped(&sentence, COLUMNS - 2));
     } else if !report.has_measured() {
         lines.push("ended before anything was measured".to_owned());
     } else if report.is_interrupted {
         lines.push("ended early by the user; what follows is of the time until then".to_owned());
+    }
+    for lost in &report.lost_compute_servers {
+        let sentence =
+            format!("COMPUTE SERVER {} WAS LOST; what follows is of the others.", lost.number);
+        lines.extend(wrapped(&sentence, COLUMNS - 2));
     }
     title(text, &report.workload, &report.parameters, &lines);
 }
@@ -220,7 +227,7 @@ fn failures(text: &mut String, report: &Report) {
     line!(text, "  Failed as the workload's rules want:");
     failed
         .iter()
-        .flat_map(|told| broken(told, COLUMNS - 6))
+        .flat_map(|told| wrapped(told, COLUMNS - 6))
         .for_each(|part| line!(text, "    {part}"));
     line!(text);
 }
@@ -273,7 +280,7 @@ fn aborts(text: &mut String, report: &Report) {
         let reasons: Vec<String> =
             reasons.map(|(reason, &count)| format!("{reason} {}", grouped(count))).collect();
         if !reasons.is_empty() {
-            let lines = broken(&format!("in {name}: {}", reasons.join(", ")), COLUMNS - 6);
+            let lines = wrapped(&format!("in {name}: {}", reasons.join(", ")), COLUMNS - 6);
             lines.iter().for_each(|part| line!(text, "    {part}"));
         }
     }
@@ -304,7 +311,7 @@ fn upkeep(text: &mut String, report: &Report) {
         grouped(engine.buffers_collected),
         grouped(engine.buffers_in_use)
     );
-    for part in broken(&sentence, COLUMNS - 2) {
+    for part in wrapped(&sentence, COLUMNS - 2) {
         line!(text, "  {part}");
     }
     line!(text);
@@ -373,7 +380,7 @@ fn checks(text: &mut String, report: &Report) {
     verdicts(text, &report.checks, &report.problems, report.found_nothing.is_some());
     line!(text);
     let commit = report.commit;
-    for part in broken(&report.machine, COLUMNS - 4) {
+    for part in wrapped(&report.machine, COLUMNS - 4) {
         line!(text, "  {part}");
     }
     line!(text, "  commit {commit}, seed {}", report.seed);
@@ -382,7 +389,7 @@ fn checks(text: &mut String, report: &Report) {
 /// What was checked, and what could not be.
 pub fn verdicts(text: &mut String, checks: &[CheckReport], problems: &[String], of_folder: bool) {
     for problem in problems {
-        let lines = broken(&format!("NOT DONE: {problem}"), COLUMNS - 4);
+        let lines = wrapped(&format!("NOT DONE: {problem}"), COLUMNS - 4);
         lines.iter().for_each(|part| line!(text, "  {part}"));
     }
     let failed =
@@ -431,7 +438,7 @@ fn rates(text: &mut String, unexpected: usize, of_folder: bool) {
         false => "than the specification says. No data are wrong.",
     };
     let sentence = format!("{which}: transactions succeed more or less often {why}");
-    broken(&sentence, COLUMNS - 4).iter().for_each(|part| line!(text, "  {part}"));
+    wrapped(&sentence, COLUMNS - 4).iter().for_each(|part| line!(text, "  {part}"));
 }
 
 /// What a check says, with its counts as we write them, and rows as they are.
@@ -461,7 +468,7 @@ fn rule(text: &mut String) {
 /// A mark, a sentence that is broken between words where the line ends, and behind its end, to the right,
 /// the detail; a long detail gets lines of its own.
 fn verdict(text: &mut String, mark: &str, sentence: &str, detail: &str) {
-    let mut lines = broken(sentence, COLUMNS - 9);
+    let mut lines = wrapped(sentence, COLUMNS - 9);
     let last = lines.last_mut().expect("a sentence has a line");
     let room = COLUMNS - 9 - last.len();
     if detail.len() + 2 <= room {
@@ -469,28 +476,11 @@ fn verdict(text: &mut String, mark: &str, sentence: &str, detail: &str) {
     } else if detail.len() <= COLUMNS - 9 {
         lines.push(format!("{detail:>room$}", room = COLUMNS - 9));
     } else {
-        lines.extend(broken(detail, COLUMNS - 13).into_iter().map(|line| format!("    {line}")));
+        lines.extend(wrapped(detail, COLUMNS - 13).into_iter().map(|line| format!("    {line}")));
     }
     for (index, line) in lines.iter().enumerate() {
         line!(text, "  {} {line}", if index == 0 { mark } else { "    " });
     }
-}
-
-/// A sentence in lines of at most `columns`, unless a word is longer.
-fn broken(sentence: &str, columns: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in sentence.split_whitespace() {
-        let line = lines.last_mut().expect("there is always one");
-        if line.is_empty() {
-            line.push_str(word);
-        } else if line.len() + 1 + word.len() <= columns {
-            line.push(' ');
-            line.push_str(word);
-        } else {
-            lines.push(word.to_owned());
-        }
-    }
-    lines
 }
 
 #[cfg(test)]

@@ -72,6 +72,37 @@ pub fn parts(parts: u32, copies: u32) -> Option<String> {
     }
 }
 
+/// A sentence in lines of at most `columns`, unless a word is longer. A number stays with the word behind it, which may
+/// be its unit.
+pub fn wrapped(sentence: &str, columns: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    let mut words = sentence.split_whitespace().peekable();
+    while let Some(word) = words.next() {
+        let mut part = word.to_owned();
+        if is_number(word)
+            && let Some(unit) = words.next_if(|unit| 1 + part.len() + unit.len() <= columns)
+        {
+            part = format!("{part} {unit}");
+        }
+        let line = lines.last_mut().expect("there is always one");
+        if line.is_empty() {
+            *line = part;
+        } else if line.len() + 1 + part.len() <= columns {
+            line.push(' ');
+            line.push_str(&part);
+        } else {
+            lines.push(part);
+        }
+    }
+    lines
+}
+
+/// Whether a word is a number, with digits grouped or not.
+fn is_number(word: &str) -> bool {
+    word.ends_with(|end: char| end.is_ascii_digit())
+        && word.chars().all(|one| one.is_ascii_digit() || [',', '.', '-'].contains(&one))
+}
+
 /// Reads a size such as `512M`, `4G`, `4GiB` or plain bytes.
 pub fn parse_bytes(text: &str) -> Result<u64, String> {
     let digits = text.find(|character: char| !character.is_ascii_digit()).unwrap_or(text.len());

@@ -62,6 +62,7 @@ impl RunRecord {
             is_interrupted: self.is_interrupted,
             is_out_of_memory: self.is_out_of_memory,
             is_unreachable: self.is_unreachable,
+            lost: Vec::new(),
         }
     }
 }

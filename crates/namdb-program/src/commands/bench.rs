@@ -1,13 +1,13 @@
 //! `namdb bench`: load, run, check, report.
 
 use super::choice::{Choice, CodeName, Job};
-use super::memory_server::parse_setting;
+use super::memory_server::{CLUSTER_FILE, parse_setting};
 use super::part_run::ordered_arguments;
 use super::remote_calls::{RemoteCalls, parse_remote_calls};
 use super::simulated::SimulatedArguments;
 use super::{WorldArguments, catch_interrupts, interruption, parse_rate, parse_span, parse_wait};
 use crate::Verdict;
-use crate::bench::crew::{Crew, Share};
+use crate::bench::crew::{Crew, Share, Shares};
 use crate::bench::driver::{self, Phase, Run, RunPlan, Span, Standing, Watcher};
 use crate::bench::load::Loaded;
 use crate::bench::look::BeforeRun;
@@ -53,16 +53,17 @@ Examples:
   namdb bench bank --seconds 5 --json result.json
   namdb bench tpcc --rate 20000                 latency at a load that leaves the processors time
   namdb bench append --seconds 5 --history run.edn    record what clients see, and judge it
-  namdb bench tpcc --cluster namdb.toml         on a cluster, by all its compute servers
+  namdb bench tpcc --cluster                    on the cluster of namdb.toml, by all its compute servers
+  namdb bench tpcc --cluster prod.toml          on that of another file
   namdb bench workloads/tatp                    stored procedures of a folder, also of one of your own (docs/workload.md)
   namdb bench workloads/tatp --units 1 --profile connectx3-fdr --machines 4
                                                 on a simulated cluster, stored and partitioned as its design says
-  namdb bench mine --design tuned.json --cluster namdb.toml --remote-calls 30
+  namdb bench mine --design tuned.json --cluster --remote-calls 30
                                                 calls are made where their rows are, but for 30 of 100
 
 Progress goes to the error stream, the result to the output. Ctrl-C ends the run early and still \
 reports. The exit code is 0 if every check holds, 1 if one fails, 2 if there is no result or it cannot be \
-written, 3 if memory ran out or a check could not be run, 4 if this process is a member of the cluster no more, 5 if all \
+written, 3 if memory ran out, a server was lost or a check could not be run, 4 if this process is a member of the cluster no more, 5 if all \
 checks of data hold and transactions succeed more or less often than the workload says.";
 
 /// Options of `bench`.
@@ -98,8 +99,9 @@ pub struct BenchArguments {
 #[derive(Args)]
 #[command(next_help_heading = "Cluster")]
 pub struct AbroadArguments {
-    /// Run on the memory servers of the cluster with this file, not on some of this process
-    #[arg(long, global = true, value_name = "FILE", conflicts_with_all = ["servers", "memory", "oracle"])]
+    /// Run on the memory servers of a cluster, not of this process; FILE describes it [default: namdb.toml]
+    #[arg(long, global = true, value_name = "FILE", num_args = 0..=1, default_missing_value = CLUSTER_FILE,
+          conflicts_with_all = ["servers", "memory", "oracle"])]
     cluster: Option<PathBuf>,
     /// A setting in place of the file's
     #[arg(long, global = true, value_name = "KEY=VALUE", value_parser = parse_setting, requires = "cluster")]
@@ -181,7 +183,7 @@ pub fn run(mut arguments: BenchArguments, code: &[Code], lab: Option<&Lab>) -> R
 fn tell(address: &str) -> Result<(Telling, metrics::Endpoint)> {
     let registry = metrics::Registry::new();
     let telling = Telling::enter(&registry);
-    let endpoint = metrics::serve(address, &registry, || Status::well("{}".to_owned()))
+    let endpoint = metrics::serve(address, &registry, || Status::healthy("{}".to_owned()))
         .with_context(|| format!("metrics cannot be told at {address}"))?;
     output::say(&format!("  metrics at http://{}/metrics", endpoint.address()));
     Ok((telling, endpoint))
@@ -216,8 +218,8 @@ pub fn crew(place: &Place, wanted: Option<u16>) -> Result<Option<Crew>> {
     let wanted = wanted.map_or(servers.len(), usize::from);
     let there = servers.get(..wanted).with_context(|| {
         format!(
-            "the cluster has {} compute servers, not {wanted}; `namdb compute-server` starts one",
-            servers.len()
+            "the cluster has {}, not {wanted}; `namdb compute-server` starts one",
+            text::counted(servers.len() as u64, "compute server")
         )
     })?;
     Ok(match there {
@@ -319,8 +321,8 @@ impl<W> Errand<W> for RunAbroad<'_> {
         };
         let (threads, lanes) = (self.measure.world.threads, self.arguments.lanes);
         let ordered = ordered_arguments(CodeName::of(&self.parameters.options));
-        self.measure.run_by(site, workload, self.parameters, self.threads, |stop, watcher| {
-            crew.run(&ordered, threads, lanes, stop, watcher)
+        self.measure.run_by(site, workload, self.parameters, |stop, watcher| {
+            crew.run_despite_losses(&ordered, threads, lanes, stop, watcher)
         })
     }
 }
@@ -444,21 +446,22 @@ impl Measure<'_> {
         site: &S,
         workload: &W,
         parameters: Parameters,
-        threads: u32,
-        run_parts: impl FnOnce(&AtomicBool, &mut dyn Watcher) -> Result<Vec<Share>>,
+        run_parts: impl FnOnce(&AtomicBool, &mut dyn Watcher) -> Result<Shares>,
     ) -> Result<Report> {
         let loaded = self.load(site, workload)?;
         let before = BeforeRun::new(site, workload, loaded);
         let (run, shares) = with_progress("running", self.seconds, |stop, watcher| {
             let shares = run_parts(stop, watcher)?;
-            let runs: Vec<Run> = shares.iter().map(|share| share.run.clone()).collect();
-            let run = travel::merge(&runs).context("no compute server ran anything")?;
+            let runs: Vec<Run> = shares.done.iter().map(|share| share.run.clone()).collect();
+            let mut run = travel::merge(&runs).context("no compute server ran anything")?;
+            run.lost = shares.lost;
             let committed = run.totals.committed();
-            Ok(((run, shares), committed))
+            Ok(((run, shares.done), committed))
         })?;
         for share in &shares {
             workload.hear(&share.testimony)?;
         }
+        let threads = shares.iter().map(|share| share.threads).sum();
         Ok(self.report(site, workload, (parameters, threads), before, (&run, &shares)))
     }
 

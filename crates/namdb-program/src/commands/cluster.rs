@@ -1,12 +1,14 @@
 //! `namdb cluster`: a development cluster on this host.
 
+use super::memory_server::CLUSTER_FILE;
 use crate::Verdict;
 use crate::bench::text::{bytes, counted, parse_bytes};
 use crate::output;
-use crate::servers::development;
+use crate::servers::development::{self, Stopped};
+use crate::servers::keys;
 use anyhow::{Result, ensure};
 use clap::{Args, Subcommand, ValueEnum};
-use membership::{ClusterFile, ClusterMap, FabricKind, Role};
+use membership::{ClusterFile, ClusterMap, FabricKind, Registry, Role};
 use namdb::host::Moment;
 use std::path::{Path, PathBuf};
 
@@ -16,11 +18,12 @@ Examples:
   namdb cluster up --fabric tcp --memory-servers 3  three, reached by messages
   namdb cluster up --fabric tcp --tls               encrypted, with keys of its own
   namdb cluster up --compute-servers 2              and two that run transactions
-  namdb bench tpcc --cluster namdb.toml             a benchmark on it
-  namdb status --cluster namdb.toml                 who is there
+  namdb bench tpcc --cluster                        a benchmark on it
+  namdb status                                      its servers and tables
   namdb cluster down                                ends it, and its data
 
-The servers go on in the background. What they say is in the folder `log` of the cluster's directory.";
+The servers run in the background and write their logs into the folder `log` of the cluster's directory, which \
+`cluster down` removes. It keeps the logs if a server has died.";
 
 /// Options of `cluster`.
 #[derive(Args)]
@@ -32,7 +35,7 @@ pub struct ClusterCommandArguments {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Start a cluster on this host: a new one, or the one of a file that is there
+    /// Start a cluster on this host: a new one, or the one that a file describes
     Up(UpArguments),
     /// End all servers of a cluster on this host
     Down(DownArguments),
@@ -40,8 +43,8 @@ enum Action {
 
 #[derive(Args)]
 struct UpArguments {
-    /// The cluster's file: read if it is there, written if not
-    #[arg(long, value_name = "FILE", default_value = "namdb.toml")]
+    /// The cluster's file: read if it exists, written if not
+    #[arg(long, visible_alias = "cluster", value_name = "FILE", default_value = CLUSTER_FILE)]
     file: PathBuf,
     /// Memory servers of a new cluster [default: 1]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u16).range(1..=64))]
@@ -63,7 +66,7 @@ struct UpArguments {
 #[derive(Args)]
 struct DownArguments {
     /// The cluster's file
-    #[arg(long, value_name = "FILE", default_value = "namdb.toml")]
+    #[arg(long, visible_alias = "cluster", value_name = "FILE", default_value = CLUSTER_FILE)]
     file: PathBuf,
 }
 
@@ -85,12 +88,22 @@ const SERVER_BYTES: u64 = 1 << 30;
 pub fn run(arguments: &ClusterCommandArguments) -> Result<Verdict> {
     match &arguments.action {
         Action::Up(up) => start(up)?,
-        Action::Down(down) => {
-            let count = development::stop(&down.file)?;
-            output::say(&format!("{} ended", counted(count as u64, "server")));
-        }
+        Action::Down(down) => output::say(&told(&development::stop(&down.file)?)),
     }
     Ok(Verdict::Sound)
+}
+
+/// What the end of a cluster has come to, in words.
+fn told(stopped: &Stopped) -> String {
+    let ended = match stopped.servers {
+        0 => "no server was running".to_owned(),
+        count => format!("{} ended", counted(count as u64, "server")),
+    };
+    let Some(logs) = &stopped.logs else { return ended };
+    format!(
+        "{ended}; a server had died before: the logs are kept in {} until the next `namdb cluster down`",
+        logs.display()
+    )
 }
 
 fn start(arguments: &UpArguments) -> Result<()> {
@@ -111,12 +124,25 @@ fn start(arguments: &UpArguments) -> Result<()> {
     }
     let started = development::start(file);
     if is_new && started.is_err() {
-        // A description of what never ran would only be in the way of the next.
-        let _ = std::fs::remove_file(file);
+        forget(file, arguments.tls);
     }
-    let map = started?;
-    let cluster = ClusterFile::load(file, &[])?;
+    let (cluster, map) = started?;
     output::print(&tell(&cluster, &map, file, begin.elapsed_s()))
+}
+
+/// Removes what a new cluster has left that never ran: its description would only be in the way of the next. What
+/// went wrong first says more than what cannot be removed.
+fn forget(file: &Path, encrypted: bool) {
+    if let Ok(cluster) = ClusterFile::load(file, &[])
+        && let Ok(Some(registry)) = Registry::find(&cluster)
+        && registry.clear().unwrap_or_default()
+    {
+        let _ = development::remove_files(&cluster, true);
+    }
+    if encrypted {
+        keys::remove(file);
+    }
+    let _ = std::fs::remove_file(file);
 }
 
 fn described(arguments: &UpArguments) -> ClusterFile {
@@ -158,10 +184,20 @@ fn tell(cluster: &ClusterFile, map: &ClusterMap, file: &Path, seconds: f64) -> S
             member.number, "", member.pid
         );
     }
-    let file = file.display();
-    text + &format!(
-        "\n  namdb bench tpcc --cluster {file}   runs a benchmark on it\n  \
-         namdb status --cluster {file}       shows it\n  \
-         namdb cluster down --file {file}    ends it, and its data\n"
-    )
+    let named = format!(" --cluster {}", file.display());
+    let (bench, other) = match file == Path::new(CLUSTER_FILE) {
+        true => (" --cluster", ""),
+        false => (named.as_str(), named.as_str()),
+    };
+    let commands = [
+        (format!("namdb bench tpcc{bench}"), "runs a benchmark on it"),
+        (format!("namdb status{other}"), "shows it"),
+        (format!("namdb cluster down{other}"), "ends it, and its data"),
+    ];
+    let width = commands.iter().map(|(command, _)| command.len()).max().unwrap_or(0);
+    text.push('\n');
+    for (command, what) in commands {
+        text += &format!("  {command:<width$}   {what}\n");
+    }
+    text
 }

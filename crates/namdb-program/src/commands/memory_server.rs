@@ -31,11 +31,14 @@ pub struct MemoryServerArguments {
     log: LogArguments,
 }
 
+/// The file of a cluster for which none is named.
+pub const CLUSTER_FILE: &str = "namdb.toml";
+
 /// Which cluster.
 #[derive(Args, Clone, Debug)]
 pub struct ClusterArguments {
     /// The cluster's file
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", default_value = CLUSTER_FILE)]
     pub cluster: PathBuf,
     /// A setting in place of the file's
     #[arg(long, value_name = "KEY=VALUE", value_parser = parse_setting)]

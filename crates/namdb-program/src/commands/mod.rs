@@ -8,6 +8,7 @@ pub mod compute_server;
 pub mod counts;
 pub mod demo;
 pub mod doctor;
+pub mod help;
 pub mod memory_server;
 pub mod named;
 pub mod part_run;

@@ -1,32 +1,32 @@
 //! `namdb status`: who is in a cluster, and what its memory servers hold.
 
-use super::memory_server::ClusterArguments;
+use super::memory_server::{CLUSTER_FILE, ClusterArguments};
 use crate::Verdict;
 use crate::bench::json;
 use crate::bench::site::{Seat, Site};
 use crate::bench::text::{self, bytes, counted, rate};
-use crate::servers::abroad::Peers;
+use crate::servers::abroad::{self, Glance};
+use crate::servers::development::{missing_compute_servers, missing_memory_servers};
 use crate::servers::place::Place;
-use crate::servers::shm::ShmSite;
-use crate::servers::{tcp, verbs};
 use anyhow::{Context, Result};
 use clap::Args;
-use membership::{ClusterFile, ClusterMap, FabricKind, Member, Registry, Role};
+use membership::cluster_file::RegistryKind;
+use membership::{ClusterFile, ClusterMap, Member, Registry, Role};
 use namdb::host::sleep_ms;
 use namdb::{TableMemory, WholeMemory};
 use serde::Serialize;
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 const EXAMPLES: &str = "\
 Examples:
-  namdb status --cluster namdb.toml
-  namdb status --cluster namdb.toml --json -
+  namdb status                          the cluster of namdb.toml
+  namdb status --cluster prod.toml --json -
 
-Rates are those of a fifth of a second. What is not there is not waited for. The exit code is 1 if a memory server is \
-missing or the tables cannot be seen.";
+Rates are measured over 0.2 seconds. The command does not wait for servers that are missing. The exit code is 0 if all \
+servers of the file run and the tables can be read, else 1.";
 
 /// Options of `status`.
 #[derive(Args)]
@@ -55,13 +55,30 @@ struct ClusterStatus {
     id: String,
     fabric: &'static str,
     epoch: u64,
+    state: State,
     servers: Vec<ServerStatus>,
-    /// Numbers of memory servers that the file has and the cluster has not.
-    missing: Vec<usize>,
-    /// None where the database cannot be reached.
+    /// Numbers of memory servers of the file that do not run.
+    missing: Vec<u16>,
+    /// Numbers of compute servers of the file that do not run.
+    missing_compute: Vec<u16>,
+    /// `None` where the database cannot be reached.
     tables: Option<Vec<TableStatus>>,
     /// Why not.
     problem: Option<String>,
+}
+
+/// What a cluster does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+enum State {
+    /// All servers of its file run.
+    Running,
+    /// Some of them do.
+    Incomplete,
+    /// No server runs, and none has died.
+    Stopped,
+    /// A memory server has died, and its part of the data with it.
+    Lost,
 }
 
 #[derive(Serialize)]
@@ -90,30 +107,69 @@ struct TableStatus {
 
 /// Shows the cluster.
 pub fn run(arguments: &StatusArguments) -> Result<Verdict> {
-    let cluster = ClusterFile::load(&arguments.cluster.cluster, &arguments.cluster.set)?;
-    let (tables, problem) = match tables(&cluster) {
+    let file = arguments.cluster.cluster.as_path();
+    let cluster = ClusterFile::load(file, &arguments.cluster.set)?;
+    let status = look(&cluster, file)?;
+    json::deliver(&status, arguments.json.as_deref(), &draw(&status))?;
+    Ok(if status.state == State::Running && status.tables.is_some() {
+        Verdict::Sound
+    } else {
+        Verdict::Damaged
+    })
+}
+
+fn look(cluster: &ClusterFile, file: &Path) -> Result<ClusterStatus> {
+    let tables = tables(cluster);
+    // Behind the tables: a server that was lost while they were asked for is told as missing.
+    let map = match Registry::find(cluster)? {
+        Some(registry) => registry.map()?,
+        None => nobody(cluster),
+    };
+    let missing = missing_memory_servers(cluster, &map);
+    let missing_compute = missing_compute_servers(cluster, &map);
+    let is_whole = missing.is_empty() && missing_compute.is_empty();
+    let state = match map.loss() {
+        Some(_) => State::Lost,
+        _ if map.members.is_empty() => State::Stopped,
+        _ if is_whole => State::Running,
+        _ => State::Incomplete,
+    };
+    let (tables, problem) = match tables {
         Ok(tables) => (Some(tables), None),
+        Err(_) if state == State::Stopped => (None, Some(way_to_start(cluster, file))),
         Err(error) => (None, Some(format!("{error:#}"))),
     };
-    // Behind the tables: a server that was lost while they were asked for is told as missing.
-    let map = Registry::open(&cluster)?.map()?;
-    let count = cluster.memory.len() as u16;
-    let is_there = |number: u16| map.memory_server(layout::NodeId(number)).is_some();
-    let missing: Vec<usize> =
-        (0..count).filter(|&number| !is_there(number)).map(usize::from).collect();
-    let status = ClusterStatus {
+    Ok(ClusterStatus {
         name: cluster.name.clone(),
         id: cluster.id.to_string(),
         fabric: cluster.fabric.name(),
         epoch: map.epoch,
+        state,
         servers: servers(&map),
         missing,
+        missing_compute,
         tables,
         problem,
+    })
+}
+
+/// A cluster that no server has joined.
+fn nobody(cluster: &ClusterFile) -> ClusterMap {
+    let (members, left) = (Vec::new(), Vec::new());
+    ClusterMap { cluster: cluster.id, epoch: 0, members, left, root: None }
+}
+
+/// What starts a cluster that is stopped.
+fn way_to_start(cluster: &ClusterFile, file: &Path) -> String {
+    let named = match file == Path::new(CLUSTER_FILE) {
+        true => String::new(),
+        false => format!(" --cluster {}", file.display()),
     };
-    json::deliver(&status, arguments.json.as_deref(), &draw(&status))?;
-    let is_whole = status.missing.is_empty() && status.tables.is_some();
-    Ok(if is_whole { Verdict::Sound } else { Verdict::Damaged })
+    // Files are a registry for one host.
+    match cluster.registry.kind == RegistryKind::File {
+        true => format!("`namdb cluster up{named}` starts it, with an empty database"),
+        false => format!("`namdb memory-server{named} --number N` starts each memory server"),
+    }
 }
 
 fn servers(map: &ClusterMap) -> Vec<ServerStatus> {
@@ -210,39 +266,43 @@ fn tables(cluster: &ClusterFile) -> Result<Vec<TableStatus>> {
     let mut visits = 1;
     loop {
         let place = Place::visit(cluster.clone())?;
-        match tables_of(&place) {
+        match abroad::glance(&place, Tables) {
             Err(_) if visits < VISITS_MAX && place.is_outdated()? => visits += 1,
             tables => return tables,
         }
     }
 }
 
-fn tables_of(place: &Place) -> Result<Vec<TableStatus>> {
-    match place.cluster.fabric {
-        FabricKind::Shm => tables_at(&ShmSite::open(place, &Peers::default())?),
-        FabricKind::Tcp => tables_at(&tcp::site(place, 1, &Peers::default())?),
-        FabricKind::Verbs => tables_at(&verbs::site(place, 1, &Peers::default())?),
+/// All tables, and the system's memory.
+struct Tables;
+
+impl Glance for Tables {
+    type Output = Vec<TableStatus>;
+
+    fn look<S: Site>(self, site: &S) -> Result<Vec<TableStatus>> {
+        let seat = site.seat()?;
+        let database = seat.handle();
+        seat.wait(database.refresh())?;
+        let tables = seat.wait(database.memory_usage()).context("cannot read the memory usage")?;
+        let names: Vec<String> = tables.iter().map(|table| table.of.clone()).collect();
+        let mut used = TableMemory::of_whole_tables(tables);
+        // A table in parts stands where its first part does, and is gone at the others.
+        let status = |name: String| {
+            let WholeMemory { used_bytes, parts, copies } = used.remove(&name)?;
+            Some(TableStatus { name, used_bytes, parts, copies })
+        };
+        Ok(names.into_iter().filter_map(status).collect())
     }
 }
 
-fn tables_at<S: Site>(site: &S) -> Result<Vec<TableStatus>> {
-    let seat = site.seat()?;
-    let database = seat.handle();
-    seat.wait(database.refresh())?;
-    let tables = seat.wait(database.memory_usage()).context("memory cannot be asked for")?;
-    let names: Vec<String> = tables.iter().map(|table| table.of.clone()).collect();
-    let mut used = TableMemory::of_whole_tables(tables);
-    // A table in parts stands where its first part does, and is gone at the others.
-    let status = |name: String| {
-        let WholeMemory { used_bytes, parts, copies } = used.remove(&name)?;
-        Some(TableStatus { name, used_bytes, parts, copies })
-    };
-    Ok(names.into_iter().filter_map(status).collect())
-}
-
 fn draw(status: &ClusterStatus) -> String {
-    let ClusterStatus { name, id, fabric, epoch, .. } = status;
-    let mut text = format!("cluster {name} ({id}), fabric {fabric}, epoch {epoch}\n\n");
+    let ClusterStatus { name, id, fabric, epoch, state, .. } = status;
+    let mut text = format!("cluster {name} ({id}), fabric {fabric}, epoch {epoch}");
+    if *state == State::Stopped {
+        let problem = status.problem.as_deref().unwrap_or_default();
+        return format!("{text}: stopped\n\n  {problem}\n");
+    }
+    text += "\n\n";
     for server in &status.servers {
         let ServerStatus { role, number, process, address, host, .. } = server;
         text += &format!("  {role:<7} {number:>3}  {address:<22} process {process} on {host}\n");
@@ -259,8 +319,10 @@ fn draw(status: &ClusterStatus) -> String {
             text += &format!("               metrics at http://{control}/metrics\n");
         }
     }
-    for number in &status.missing {
-        text += &format!("  memory  {number:>3}  IS MISSING\n");
+    for (role, missing) in [("memory", &status.missing), ("compute", &status.missing_compute)] {
+        for number in missing {
+            text += &format!("  {role:<7} {number:>3}  IS MISSING\n");
+        }
     }
     match (&status.tables, &status.problem) {
         (Some(tables), _) => {
@@ -274,7 +336,7 @@ fn draw(status: &ClusterStatus) -> String {
         }
         (None, problem) => {
             text +=
-                &format!("\n  the tables cannot be seen: {}\n", problem.as_deref().unwrap_or("?"));
+                &format!("\n  the tables cannot be read: {}\n", problem.as_deref().unwrap_or("?"));
         }
     }
     text

@@ -5,7 +5,7 @@ use crate::Verdict;
 use crate::bench::load::Loaded;
 use crate::bench::measure::KindWindow;
 use crate::bench::report::{LoadReport, Report, quantile_us};
-use crate::bench::text::{duration_us, grouped, rate};
+use crate::bench::text::{counted, duration_us, grouped, rate};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -179,8 +179,10 @@ impl Beside {
         writeln!(text, "  Beside PostgreSQL {}:", theirs.version)?;
         writeln!(
             text,
-            "  {}, {} clients of prepared calls, {:.1} s",
-            theirs.isolation, theirs.clients, theirs.seconds
+            "  {}, {} with prepared calls, {:.1} s",
+            theirs.isolation,
+            counted(u64::from(theirs.clients), "client"),
+            theirs.seconds
         )?;
         writeln!(text, "  {:<NAME_COLUMNS$} {:>23} {:>25}", "", "PostgreSQL", "namdb")?;
         writeln!(

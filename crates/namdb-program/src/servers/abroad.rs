@@ -32,6 +32,24 @@ pub trait Errand<W> {
         W: SiteWorkload<S>;
 }
 
+/// Something to look at in a database, whatever is in it.
+pub trait Glance {
+    /// What is seen.
+    type Output;
+
+    /// Looks.
+    fn look<S: Site>(self, site: &S) -> Result<Self::Output>;
+}
+
+/// Looks at the database of a place, by one thread with one lane.
+pub fn glance<G: Glance>(place: &Place, glance: G) -> Result<G::Output> {
+    match place.cluster.fabric {
+        FabricKind::Shm => glance.look(&ShmSite::open(place, &Peers::default())?),
+        FabricKind::Tcp => glance.look(&tcp::site(place, 1, &Peers::default())?),
+        FabricKind::Verbs => glance.look(&verbs::site(place, 1, &Peers::default())?),
+    }
+}
+
 /// Opens the memory servers of a place, for threads that keep so many lanes busy each where verbs take time, and
 /// gives back what the cluster has to have back when the errand is done.
 pub fn run<W: AnyWorkload, J: Errand<W>>(

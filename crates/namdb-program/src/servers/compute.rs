@@ -9,6 +9,7 @@ use super::{PROGRAM, events, tell};
 use crate::bench::driver::{Standing, Watcher};
 use crate::bench::order::{Answer, Done, Line, Order, Ready, Request};
 use crate::bench::telling::Telling;
+use crate::bench::text::counted;
 use anyhow::{Context, Result, bail, ensure};
 use fabric::tcp::TlsKeys;
 use membership::{Addresses, ClusterFile, ComputeSettings, FabricKind, Member};
@@ -79,8 +80,8 @@ impl ComputeServer {
         let count = cluster.compute.len();
         let settings = cluster.compute.get(usize::from(number)).cloned().with_context(|| {
             format!(
-                "the cluster has {count} compute servers, numbered from 0; there is no {number}: add a section \
-                 [[compute]] to its file"
+                "the cluster has {}, numbered from 0; there is no {number}: add a section [[compute]] to its file",
+                counted(count as u64, "compute server")
             )
         })?;
         let keys = keys(&cluster)?;
@@ -221,8 +222,8 @@ impl Shared {
             let why = format!("this is namdb {PROGRAM}, you are {}", greeting.program);
             return line.say(&refused(&why));
         }
-        if let Some(ailment) = self.health.ailment().filter(|_| self.health.is_over()) {
-            return line.say(&refused(&ailment));
+        if let Some(problem) = self.health.problem().filter(|_| self.health.is_over()) {
+            return line.say(&refused(&problem));
         }
         let ComputeSettings { threads, lanes, .. } = self.settings;
         let lanes_max = if place.cluster.fabric == FabricKind::Shm { 1 } else { LANES_MAX };

@@ -1,11 +1,14 @@
 //! A development cluster: all its servers as processes on this host, started and ended together.
 
-use super::keys;
+use super::{keys, room};
+use crate::bench::text::{bytes, counted};
 use anyhow::{Context, Result, bail, ensure};
-use membership::{ClusterFile, ClusterMap, Registry};
+use layout::NodeId;
+use membership::{ClusterFile, ClusterMap, Member, Registry};
 use namdb::host::{Moment, sleep_ms};
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use std::fs::{self, File};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
@@ -15,13 +18,15 @@ const START_S: f64 = 20.0;
 const STOP_S: f64 = 10.0;
 /// Between two looks.
 const LOOK_MS: u64 = 5;
+/// How the names of the servers' files in the cluster's directory end.
+const OF_SERVERS: [&str; 2] = [".socket", ".lock"];
 
 /// Writes the file of a new cluster, and keys beside it if it is to be `encrypted`. One that is there is kept.
 pub fn write(file: &Path, mut cluster: ClusterFile, encrypted: bool) -> Result<()> {
     ensure!(
         !file.exists(),
-        "{} is there already; start that cluster without options that describe a new one, or choose another \
-         name with --file",
+        "{} exists already; start that cluster without options that describe a new one, or choose another name \
+         with --file",
         file.display()
     );
     if encrypted {
@@ -30,9 +35,10 @@ pub fn write(file: &Path, mut cluster: ClusterFile, encrypted: bool) -> Result<(
     fs::write(file, cluster.to_toml()).with_context(|| format!("cannot write {}", file.display()))
 }
 
-/// Starts a process for each server, and waits until all are there.
-pub fn start(file: &Path) -> Result<ClusterMap> {
+/// Starts a process for each server, waits until all are there, and says what the file describes and who is there.
+pub fn start(file: &Path) -> Result<(ClusterFile, ClusterMap)> {
     let cluster = ClusterFile::load(file, &[])?;
+    ensure_room(&cluster)?;
     let registry = Registry::open(&cluster)?;
     let running = registry.map()?;
     if !running.members.is_empty() {
@@ -42,7 +48,24 @@ pub fn start(file: &Path) -> Result<ClusterMap> {
     fs::create_dir_all(&logs).with_context(|| format!("cannot make {}", logs.display()))?;
     let mut servers = Vec::new();
     let map = start_all(&cluster, &registry, file, &mut servers);
-    map.map_err(|error| end_all(servers, error))
+    let map = map.map_err(|error| end_all(servers, error))?;
+    Ok((cluster, map))
+}
+
+/// Refuses regions that this host has no memory for. A server reserves its region and takes memory as it is touched,
+/// so that too large ones would start, and be killed when they fill up.
+fn ensure_room(cluster: &ClusterFile) -> Result<()> {
+    let wanted = cluster.memory.iter().fold(0_u64, |sum, server| sum.saturating_add(server.bytes));
+    let available = room::available_bytes();
+    ensure!(
+        wanted <= available,
+        "the memory servers of cluster {} want {}, and this host has {} available; give them less (--memory, or \
+         `bytes` in the cluster's file), or end what else runs",
+        cluster.name,
+        bytes(wanted),
+        bytes(available)
+    );
+    Ok(())
 }
 
 /// Who is there of a cluster that is to be started, and the way out.
@@ -51,8 +74,11 @@ fn runs_already(cluster: &ClusterFile, running: &ClusterMap, file: &Path) -> Str
     let compute = (running.compute_servers().count(), cluster.compute.len());
     let (name, file) = (&cluster.name, file.display());
     let who = format!(
-        "cluster {name} runs already, with {} of {} memory servers and {} of {} compute servers",
-        memory.0, memory.1, compute.0, compute.1
+        "cluster {name} runs already, with {} of {} and {} of {}",
+        memory.0,
+        counted(memory.1 as u64, "memory server"),
+        compute.0,
+        counted(compute.1 as u64, "compute server")
     );
     match memory.0 < memory.1 || compute.0 < compute.1 {
         true => format!(
@@ -149,14 +175,54 @@ fn end_all(servers: Vec<Server>, error: anyhow::Error) -> anyhow::Error {
     error
 }
 
-/// Asks all servers of this host to end, and waits until they have; how many there were.
-pub fn stop(file: &Path) -> Result<usize> {
+/// What the end of a cluster has come to.
+pub struct Stopped {
+    /// How many servers have ended.
+    pub servers: usize,
+    /// Logs that were kept, since a server had died before.
+    pub logs: Option<PathBuf>,
+}
+
+/// Asks all servers of this host to end, waits until they have, and removes what they have left in the cluster's
+/// directory. Compute servers end first: what they leave in order they leave at memory servers.
+pub fn stop(file: &Path) -> Result<Stopped> {
     let cluster = ClusterFile::load(file, &[])?;
-    let registry = Registry::open(&cluster)?;
+    let Some(registry) = Registry::find(&cluster)? else {
+        remove_files(&cluster, true)?;
+        return Ok(Stopped { servers: 0, logs: None });
+    };
     let map = registry.map()?;
+    let has_died = map.loss().is_some()
+        || (!map.members.is_empty() && !missing_compute_servers(&cluster, &map).is_empty());
+    let compute = end_servers(&cluster, map.compute_servers())?;
+    let memory = end_servers(&cluster, map.memory_servers())?;
+    if registry.clear()? {
+        remove_files(&cluster, !has_died)?;
+    }
+    let logs = Some(logs(&cluster)).filter(|logs| has_died && logs.is_dir());
+    Ok(Stopped { servers: compute + memory, logs })
+}
+
+/// The numbers of memory servers of the file that have not joined.
+pub fn missing_memory_servers(cluster: &ClusterFile, map: &ClusterMap) -> Vec<u16> {
+    let is_there = |number: &u16| map.memory_server(NodeId(*number)).is_some();
+    (0..cluster.memory.len() as u16).filter(|number| !is_there(number)).collect()
+}
+
+/// The numbers of compute servers of the file that have not joined.
+pub fn missing_compute_servers(cluster: &ClusterFile, map: &ClusterMap) -> Vec<u16> {
+    let is_there = |number: &u16| map.compute_servers().any(|member| member.number == *number);
+    (0..cluster.compute.len() as u16).filter(|number| !is_there(number)).collect()
+}
+
+/// Ends those that are on this host; how many there were.
+fn end_servers<'a>(
+    cluster: &ClusterFile,
+    members: impl Iterator<Item = &'a Member>,
+) -> Result<usize> {
     let host = rustix::system::uname();
     let here = host.nodename().to_string_lossy();
-    let ours = map.members.iter().filter(|member| member.host == here);
+    let ours = members.filter(|member| member.host == here);
     let servers: Vec<Pid> = ours.filter_map(|member| Pid::from_raw(member.pid as i32)).collect();
     for &server in &servers {
         // One that has just ended on its own is no error.
@@ -172,4 +238,39 @@ pub fn stop(file: &Path) -> Result<usize> {
         sleep_ms(LOOK_MS);
     }
     Ok(servers.len())
+}
+
+/// Removes what servers of this host have written into the cluster's directory, and the directory if nothing else is
+/// in it. No server may run.
+pub fn remove_files(cluster: &ClusterFile, with_logs: bool) -> Result<()> {
+    let directory = &cluster.directory;
+    let Ok(entries) = fs::read_dir(directory) else { return Ok(()) };
+    for entry in entries.flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let is_ours = name.contains("-server-") && OF_SERVERS.iter().any(|end| name.ends_with(end));
+        if is_ours {
+            remove(&entry.path(), |path| fs::remove_file(path))?;
+        }
+    }
+    if with_logs {
+        remove(&logs(cluster), |path| fs::remove_dir_all(path))?;
+    }
+    // What else is in it is somebody's.
+    let _ = fs::remove_dir(directory);
+    let above = directory.parent().filter(|above| {
+        let name = above.file_name().unwrap_or_default().to_string_lossy();
+        name == "namdb" || name.starts_with("namdb-")
+    });
+    above.into_iter().for_each(|above| drop(fs::remove_dir(above)));
+    Ok(())
+}
+
+/// Removes what may be gone already.
+fn remove(path: &Path, how: impl Fn(&Path) -> io::Result<()>) -> Result<()> {
+    match how(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(error).with_context(|| format!("cannot remove {}", path.display()))
+        }
+        _ => Ok(()),
+    }
 }

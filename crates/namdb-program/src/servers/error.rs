@@ -33,6 +33,20 @@ pub enum ServerError {
         /// What the system says.
         source: io::Error,
     },
+    /// The region is larger than what this host has.
+    #[error(
+        "memory server {number} is to have {}, and this host has {} available; write less into `bytes`, or end what else \
+         runs",
+        bytes(*region_bytes), bytes(*available_bytes)
+    )]
+    NoRoom {
+        /// Whose.
+        number: u16,
+        /// How much.
+        region_bytes: u64,
+        /// What there is.
+        available_bytes: u64,
+    },
     /// Others may take the process for dead.
     #[error(
         "{who} has lost its lease of {seconds} s: the registry in {registry} could not be reached in time, or this \

@@ -50,7 +50,7 @@ impl Health {
     }
 
     /// Why the server does not do its work, in a sentence; none if it does.
-    pub fn ailment(&self) -> Option<String> {
+    pub fn problem(&self) -> Option<String> {
         if self.is_stopped() {
             return Some("the server ends".to_owned());
         }
@@ -78,17 +78,17 @@ mod tests {
         static STOP: AtomicBool = AtomicBool::new(false);
         let health = Health::new(&STOP);
         let says = |words: &str| {
-            let ailment = health.ailment().unwrap_or_default();
-            assert!(ailment.contains(words), "no `{words}` in `{ailment}`");
+            let problem = health.problem().unwrap_or_default();
+            assert!(problem.contains(words), "no `{words}` in `{problem}`");
         };
         says("no member");
         health.joined(LeaseTime::by(Duration::from_secs(3), || None));
-        assert_eq!((health.ailment(), health.is_over()), (None, false));
+        assert_eq!((health.problem(), health.is_over()), (None, false));
         health.note_database(Err(RegistryError::DatabaseLost { lost: "1".to_owned() }));
         says("the database is lost with memory server 1");
         assert!(health.is_over());
         health.note_database(Ok(()));
-        assert_eq!(health.ailment(), None);
+        assert_eq!(health.problem(), None);
         STOP.store(true, Relaxed);
         says("ends");
         assert!(health.is_over());
@@ -97,14 +97,14 @@ mod tests {
     #[test]
     fn a_server_is_ill_with_less_than_a_third_of_its_lease_left() {
         static STOP: AtomicBool = AtomicBool::new(false);
-        let ailment = |left_ms| {
+        let problem = |left_ms| {
             let health = Health::new(&STOP);
             let left = Duration::from_millis(left_ms);
             health.joined(LeaseTime::by(Duration::from_secs(3), move || Some(left)));
-            health.ailment()
+            health.problem()
         };
-        assert_eq!(ailment(1001), None);
-        let ill = ailment(999).expect("two renewals have failed");
+        assert_eq!(problem(1001), None);
+        let ill = problem(999).expect("two renewals have failed");
         assert!(ill.contains("nearly lost") && ill.contains("1.0 s"), "{ill}");
     }
 }

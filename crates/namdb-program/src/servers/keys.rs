@@ -15,6 +15,9 @@ use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+/// The files of a development cluster's keys: authority, certificate and its key.
+const KEY_FILES: [&str; 3] = ["ca.pem", "server.pem", "server.key"];
+
 /// The keys of this process; none if connections are not encrypted.
 pub fn keys(cluster: &ClusterFile) -> Result<Option<TlsKeys>> {
     let Some(tls) = cluster.tls.as_ref().filter(|_| cluster.fabric == FabricKind::Tcp) else {
@@ -53,11 +56,22 @@ pub fn make(file: &Path, cluster: &ClusterFile) -> Result<TlsSettings> {
         // Paths in a cluster's file start at the file.
         Ok(Path::new(folder.file_name().unwrap_or_default()).join(name))
     };
+    let [ca, own, secret] = KEY_FILES;
     Ok(TlsSettings {
-        ca: put("ca.pem", &authority)?,
-        certificate: put("server.pem", &certificate)?,
-        key: put("server.key", &key)?,
+        ca: put(ca, &authority)?,
+        certificate: put(own, &certificate)?,
+        key: put(secret, &key)?,
     })
+}
+
+/// Removes the keys that were made for a cluster.
+pub fn remove(file: &Path) {
+    let folder = file.with_extension("tls");
+    for name in KEY_FILES {
+        // Those that are gone are gone.
+        let _ = fs::remove_file(folder.join(name));
+    }
+    let _ = fs::remove_dir(folder);
 }
 
 /// Those of all servers, by which others know them.

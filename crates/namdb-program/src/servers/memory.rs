@@ -5,7 +5,8 @@ use super::founder::{Founder, found};
 use super::health::Health;
 use super::keys::keys;
 use super::lease_watch::{LeaseTime, watch};
-use super::{LOOK_PAUSE, PROGRAM, events, tell, verbs};
+use super::{LOOK_PAUSE, PROGRAM, events, names, room, tell, verbs};
+use crate::bench::text::counted;
 use anyhow::{Context, Result};
 use fabric::identity::Admission;
 use fabric::local::{ServerConfig, Sharing};
@@ -49,10 +50,12 @@ impl MemoryServer {
     pub fn start(cluster: ClusterFile, number: u16, stop: &'static AtomicBool) -> Result<Self> {
         let count = cluster.memory.len();
         let mine = cluster.memory.get(usize::from(number)).with_context(|| {
-            format!("the cluster has {count} memory servers, numbered from 0; there is no {number}")
+            let servers = counted(count as u64, "memory server");
+            format!("the cluster has {servers}, numbered from 0; there is no {number}")
         })?;
-        let registry = Registry::open(&cluster)?;
         let bytes = mine.bytes / PAGE_BYTES * PAGE_BYTES;
+        ensure_room(number, bytes)?;
+        let registry = Registry::open(&cluster)?;
         let mut member = Member::memory_server(NodeId(number), bytes, Addresses::default());
         let Role::Memory { region_key, region_bytes } = member.role else {
             unreachable!("a memory server keeps a region")
@@ -71,16 +74,19 @@ impl MemoryServer {
         let opened = open(&cluster, &admission, &services, &mut member)?;
         let (polling, epoch) = (Arc::<ServeCounters>::default(), Arc::<AtomicU64>::default());
         let told = tell::registry(&cluster, &member, &epoch);
+        let known = Arc::<sources::LabelNames>::default();
         let source = sources::MemoryServer {
             admission: admission.clone(),
             serving: polling.clone(),
             services: services.clone(),
+            names: known.clone(),
         };
         sources::enter_memory_server(&told, &source);
         let (carrier, connections) = (opened.carrier, opened.connections);
         let carried = move || carrier.as_ref().map(|env| env.counters().counts());
         let carried = move || carried().unwrap_or_default();
         sources::enter_fabric(&told, cluster.fabric.name(), carried, connections);
+        names::follow(&cluster, services.clone(), known, stop)?;
         let state = move |told: &mut serde_json::Map<_, _>| {
             let used_bytes: u64 = services.usage().iter().map(|part| part.bytes).sum();
             told.insert("region_bytes".to_owned(), region_bytes.into());
@@ -167,6 +173,15 @@ impl MemoryServer {
             let members = map.members.iter().map(|member| member.identity).collect();
             admission.advance(map.epoch, members);
         }
+    }
+}
+
+/// Refuses a region that this host has no memory for: it would be reserved, and the server killed when it fills up.
+fn ensure_room(number: u16, region_bytes: u64) -> Result<(), ServerError> {
+    let available_bytes = room::available_bytes();
+    match region_bytes <= available_bytes {
+        true => Ok(()),
+        false => Err(ServerError::NoRoom { number, region_bytes, available_bytes }),
     }
 }
 

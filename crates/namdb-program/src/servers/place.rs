@@ -63,7 +63,7 @@ impl Place {
         health: &Arc<Health>,
         admission: Option<Arc<Admission>>,
     ) -> Result<Self> {
-        let registry = Registry::open(&cluster)?;
+        let registry = Registry::await_open(&cluster, COMPANY_TIME)?;
         wait_for_database(&registry, cluster.memory.len(), COMPANY_TIME)?;
         let is_named = usize::from(member.number) < cluster.compute.len();
         let (patience, who) = match is_named {
@@ -98,7 +98,7 @@ impl Place {
     /// visitor's end, and a visit is short. What is not there is not waited for.
     pub fn visit(cluster: ClusterFile) -> Result<Self> {
         static NEVER: AtomicBool = AtomicBool::new(false);
-        let registry = Registry::open(&cluster)?;
+        let registry = Registry::await_open(&cluster, Duration::ZERO)?;
         wait_for_database(&registry, cluster.memory.len(), Duration::ZERO)?;
         let health = Arc::new(Health::new(&NEVER));
         Self::open(cluster, &registry, identity::draw()?, (Arc::default(), health, None))

@@ -51,9 +51,12 @@ pub fn tell(
         told.insert("identity".to_owned(), format!("{identity:016x}").into());
         told.insert("epoch".to_owned(), epoch.load(Relaxed).into());
         state(&mut told);
-        let ailment = health.ailment();
-        told.insert("ailment".to_owned(), ailment.clone().into());
-        Status { json: serde_json::Value::Object(told).to_string(), ailment }
+        let problem = health.problem();
+        told.insert("healthy".to_owned(), problem.is_none().into());
+        if let Some(problem) = &problem {
+            told.insert("problem".to_owned(), problem.clone().into());
+        }
+        Status { json: serde_json::Value::Object(told).to_string(), problem }
     };
     metrics::serve(address, registry, status)
         .with_context(|| format!("{role} server {number} cannot tell its state at {address}"))

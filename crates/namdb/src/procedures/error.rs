@@ -1,6 +1,7 @@
 //! What goes wrong, in sentences.
 
 use crate::config;
+use crate::error::counted;
 use stored::FolderError;
 use txn::{Abort, TxnError};
 use workload::WorkloadError;
@@ -13,7 +14,7 @@ pub enum CallFailure {
     #[error(transparent)]
     Misuse(#[from] Misuse),
     /// Nothing of it took effect, since it met others too often, or memory or a memory server is missing.
-    #[error("the transaction had no effect after {retries} further attempts: {reason}")]
+    #[error("the transaction was aborted after {}: {reason}", counted(*retries + 1, "attempt"))]
     Aborted {
         /// Of its last attempt; [`Abort::is_retryable`] tells whether it was contention.
         reason: Abort,

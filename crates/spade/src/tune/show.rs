@@ -22,6 +22,7 @@ impl Tuning {
     pub fn text(&self, all: bool) -> String {
         let mut text = String::new();
         self.head(&mut text);
+        text.push_str("marks: * what was chosen, 2 the best of the others\n");
         self.located(&mut text);
         self.placed(&mut text);
         text.push_str("\nTables (forecasts of the workload with each choice; of stages, what an average call takes)\n");
@@ -250,12 +251,23 @@ pub fn put(text: &mut String, line: &str) {
         let before = if first { 0 } else { indent + CONTINUED };
         let room = LINE_WIDTH - before;
         // Names without blanks may be longer than a line.
-        let blank = rest.get(..room).and_then(|part| part.rfind(' ')).filter(|at| *at > indent);
+        let blank = rest.get(..room).and_then(last_blank).filter(|at| *at > indent);
         let end = if rest.len() <= room { rest.len() } else { blank.unwrap_or(rest.len()) };
         let _ = writeln!(text, "{:before$}{}", "", rest[..end].trim_end());
         rest = rest[end..].trim_start();
         first = false;
     }
+}
+
+/// The last blank at which a line may be broken: not between a number and what may be its unit.
+fn last_blank(part: &str) -> Option<usize> {
+    let blanks = part.rmatch_indices(' ').map(|(at, _)| at);
+    let mut breaks = blanks.filter(|at| {
+        let word = part[..*at].rsplit(' ').next().unwrap_or_default();
+        let is_digit = |one: char| one.is_ascii_digit() || one == ',' || one == '.';
+        !(word.ends_with(|end: char| end.is_ascii_digit()) && word.chars().all(is_digit))
+    });
+    breaks.next()
 }
 
 /// So many of something, by its name: `1 machine`, `2 machines`.
@@ -289,5 +301,18 @@ pub fn count(number: f64) -> String {
     match units.into_iter().find(|(size, _)| number >= *size) {
         Some((size, unit)) => format!("{:.2}{unit}", number / size),
         None => format!("{number:.0}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_lines_are_broken_but_not_between_a_number_and_its_unit() {
+        let mut text = String::new();
+        put(&mut text, &format!("  {} 12.5 us alone", "a".repeat(LINE_WIDTH - 8)));
+        let lines: Vec<&str> = text.lines().map(str::trim).collect();
+        assert_eq!(lines[1..], ["12.5 us alone"], "{text}");
     }
 }

@@ -8,7 +8,7 @@ use crate::bench::site::{Site, SiteWorkload};
 use crate::bench::world::THREADS_MAX;
 use crate::bench::{json, text};
 use crate::commands::bench::drop_tables;
-use crate::commands::memory_server::parse_setting;
+use crate::commands::memory_server::{CLUSTER_FILE, parse_setting};
 use crate::commands::{catch_interrupts, interruption, parse_count, parse_units};
 use crate::output;
 use crate::servers::abroad::{self, Errand};
@@ -26,9 +26,9 @@ use stored::{DesignOrigin, Options, Stored};
 
 const EXAMPLES: &str = "\
 Examples:
-  namdb spade apply workloads/tpcc --cluster namdb.toml              as its design.json says
-  namdb spade apply mine --design tuned.json --cluster namdb.toml    as a file says
-  namdb bench mine --design tuned.json --cluster namdb.toml --loaded    what can be done then
+  namdb spade apply workloads/tpcc                     in the cluster of namdb.toml, as its design.json says
+  namdb spade apply mine --design tuned.json           as a file says
+  namdb bench mine --design tuned.json --cluster --loaded    what can be done then
 
 Tables are made and loaded by threads of this process. Those that an earlier run has left are dropped with --fresh. What the
 engine does otherwise than the design says is told.
@@ -50,7 +50,7 @@ pub struct ApplyArguments {
     #[arg(long, value_name = "FILE")]
     design: Option<PathBuf>,
     /// The cluster's file
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", default_value = CLUSTER_FILE)]
     cluster: PathBuf,
     /// A setting in place of the file's
     #[arg(long, value_name = "KEY=VALUE", value_parser = parse_setting)]
@@ -215,9 +215,9 @@ fn in_words(report: &Report) -> String {
         None => "by the default design".to_owned(),
     };
     let mut said = format!(
-        "{}: {} tables {design}, {} in {:.1} s, {}\n",
+        "{}: {} {design}, {} in {:.1} s, {}\n",
         report.workload,
-        report.tables.len(),
+        text::counted(report.tables.len() as u64, "table"),
         text::counted(report.rows, "row"),
         report.load_seconds,
         text::counted(u64::from(report.servers), "memory server"),

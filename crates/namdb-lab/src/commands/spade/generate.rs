@@ -2,6 +2,7 @@
 
 use crate::Verdict;
 use crate::bench::json;
+use crate::bench::text::counted;
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use generate::folder::{self, Changes};
@@ -189,8 +190,8 @@ impl PlaceArguments {
 
 fn in_words(report: &Report, generated: &Generated, changes: &Changes) -> String {
     let Report { folder, into, checked_only, .. } = report;
-    let count = generated.files.len();
-    let mut text = format!("{into}: {count} files for {folder}, {} as they were\n", changes.same);
+    let files = counted(generated.files.len() as u64, "file");
+    let mut text = format!("{into}: {files} for {folder}, {} as they were\n", changes.same);
     let changed = if *checked_only { "other than generated" } else { "written" };
     for (what, files) in [(changed, &changes.changed), ("of nothing", &changes.removed)] {
         files.iter().for_each(|file| text.push_str(&format!("  {what}: {file}\n")));

@@ -1,6 +1,7 @@
 //! `namdb spade plan`: the plans of a workload's statements, from a real PostgreSQL.
 
 use crate::bench::json;
+use crate::bench::text::counted;
 use crate::commands::{catch_interrupts_with, interruption};
 use crate::{Verdict, output};
 use anyhow::{Context, Result, bail};
@@ -97,7 +98,8 @@ pub fn run(arguments: &PlanArguments) -> Result<Verdict> {
     };
     let whom =
         if arguments.server.is_some() { "the PostgreSQL there" } else { "a PostgreSQL of its own" };
-    output::say(&format!("  asking {whom} for the plans of {} statements", statements.len()));
+    let count = counted(statements.len() as u64, "statement");
+    output::say(&format!("  asking {whom} for the plans of {count}"));
     let made = folder::make(folder, &workload, &choice);
     if interruption().load(Relaxed) {
         bail!("interrupted; no plan was changed");
@@ -147,9 +149,9 @@ fn ensure_drawn(folder: &Path, workload: &WorkloadFolder) -> Result<()> {
 }
 
 fn in_words(name: &str, made: &Made, changes: &Changes, checked_only: bool) -> String {
-    let count = made.files.len();
+    let plans = counted(made.files.len() as u64, "plan");
     let mut text = format!(
-        "{name}: {count} plans by PostgreSQL {}, {} as they were\n",
+        "{name}: {plans} by PostgreSQL {}, {} as they were\n",
         made.server_version, changes.same
     );
     let (added, changed, removed) = match checked_only {

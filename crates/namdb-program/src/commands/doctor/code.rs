@@ -75,6 +75,7 @@ fn of_server(error: &ServerError) -> Code {
             None if *is_shared => SHARED_MEMORY,
             None => MEMORY,
         },
+        ServerError::NoRoom { .. } => MEMORY,
     }
 }
 
@@ -108,6 +109,7 @@ fn of_registry(error: &RegistryError) -> Option<Code> {
         | RegistryError::OtherVersion { .. }
         | RegistryError::NumberTaken { .. }
         | RegistryError::TooFewServers { .. }
+        | RegistryError::NotRunning { .. }
         | RegistryError::DatabaseLost { .. }
         | RegistryError::LeaseLost { .. } => Some(MEMBERS),
         _ => None,

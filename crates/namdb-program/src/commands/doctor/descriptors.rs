@@ -38,6 +38,6 @@ mod tests {
         let site = Site { threads: 300, ..Site::example(FabricKind::Tcp) };
         assert_eq!(check(Some(OWN + 1200), Some(&site)).grade, Grade::Ok);
         let few = check(Some(1024), Some(&site));
-        assert!(few.grade == Grade::Problem && few.mend.expect("one").contains("ulimit -n 4096"));
+        assert!(few.grade == Grade::Problem && few.fix.expect("one").contains("ulimit -n 4096"));
     }
 }

@@ -36,14 +36,14 @@ fn judge(endpoints: &[String], attempts: &[Attempt]) -> Finding {
             })
         })
         .collect();
-    let mend =
+    let fix =
         "there: systemctl start etcd; else correct `registry.endpoints` in the cluster's file";
     match bad.len() {
         0 => ETCD.ok(format!("reached at {}", endpoints.join(", "))),
         count if count == endpoints.len() => {
-            ETCD.problem(format!("not reached: {}", bad.join(", ")), mend)
+            ETCD.problem(format!("not reached: {}", bad.join(", ")), fix)
         }
-        _ => ETCD.warning(format!("not reached: {}; the others are", bad.join(", ")), mend),
+        _ => ETCD.warning(format!("not reached: {}; the others are", bad.join(", ")), fix),
     }
 }
 

@@ -26,9 +26,9 @@ pub struct Finding {
     pub grade: Grade,
     /// What was found; if the check does not apply, why.
     pub found: String,
-    /// The command that mends it, or what to do if there is none.
+    /// The command that fixes it, or what to do if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub mend: Option<String>,
+    pub fix: Option<String>,
 }
 
 impl Code {
@@ -36,20 +36,20 @@ impl Code {
         self.finding(Grade::Ok, found.into(), None)
     }
 
-    pub fn warning(self, found: impl Into<String>, mend: impl Into<String>) -> Finding {
-        self.finding(Grade::Warning, found.into(), Some(mend.into()))
+    pub fn warning(self, found: impl Into<String>, fix: impl Into<String>) -> Finding {
+        self.finding(Grade::Warning, found.into(), Some(fix.into()))
     }
 
-    pub fn problem(self, found: impl Into<String>, mend: impl Into<String>) -> Finding {
-        self.finding(Grade::Problem, found.into(), Some(mend.into()))
+    pub fn problem(self, found: impl Into<String>, fix: impl Into<String>) -> Finding {
+        self.finding(Grade::Problem, found.into(), Some(fix.into()))
     }
 
     pub fn not_applicable(self, reason: impl Into<String>) -> Finding {
         self.finding(Grade::NotApplicable, reason.into(), None)
     }
 
-    fn finding(self, grade: Grade, found: String, mend: Option<String>) -> Finding {
-        Finding { code: self, grade, found, mend }
+    fn finding(self, grade: Grade, found: String, fix: Option<String>) -> Finding {
+        Finding { code: self, grade, found, fix }
     }
 }
 

@@ -56,11 +56,11 @@ pub fn check(files: &dyn Files, is_collapsing: bool, site: Option<&Site>) -> Fin
     }
     let kind = if is_shared { "shared memory" } else { "private memory" };
     let word = if is_shared { "advise" } else { "madvise" };
-    let mut mend = format!("echo {word} > {setting}");
+    let mut fix = format!("echo {word} > {setting}");
     if is_shared && missing > 0 {
-        mend += &format!(", or sysctl vm.nr_hugepages={}", total - free.min(total) + missing);
+        fix += &format!(", or sysctl vm.nr_hugepages={}", total - free.min(total) + missing);
     }
-    HUGE_PAGES.warning(format!("{kind} gets small pages only ({text}); {reserved}"), mend)
+    HUGE_PAGES.warning(format!("{kind} gets small pages only ({text}); {reserved}"), fix)
 }
 
 #[cfg(test)]
@@ -80,10 +80,10 @@ mod tests {
     fn small_pages_are_a_warning_with_two_ways_out() {
         let finding = check(&NONE, false, Some(&Site::example(FabricKind::Shm)));
         assert_eq!(finding.grade, Grade::Warning);
-        let mend = finding.mend.expect("there is a way");
+        let fix = finding.fix.expect("there is a way");
         assert!(
-            mend.contains("echo advise > /sys/kernel") && mend.contains("nr_hugepages=1040"),
-            "{mend}"
+            fix.contains("echo advise > /sys/kernel") && fix.contains("nr_hugepages=1040"),
+            "{fix}"
         );
     }
 

@@ -1,31 +1,65 @@
-//! Who has joined: one cluster, one version, and no part of the database lost.
+//! Who has joined: all servers of the file, of one cluster and one version, and no part of the database lost.
 
 use super::code::MEMBERS;
 use super::finding::Finding;
-use membership::{ClusterMap, RegistryError};
+use crate::bench::text::counted;
+use crate::servers::development::{self, missing_compute_servers, missing_memory_servers};
+use membership::cluster_file::RegistryKind;
+use membership::{ClusterFile, ClusterMap, RegistryError};
 
-/// What the registry said; nothing if it was not asked.
-pub fn check(seen: Option<&Result<ClusterMap, RegistryError>>) -> Finding {
+/// What the registry said: `None` if it was not reached (`may_ask` is false), or no server has started.
+pub fn check(
+    cluster: &ClusterFile,
+    seen: Option<&Result<ClusterMap, RegistryError>>,
+    may_ask: bool,
+) -> Finding {
     let map = match seen {
-        None => return MEMBERS.not_applicable("nobody has joined, or the registry is not reached"),
+        None if may_ask => return MEMBERS.not_applicable("the cluster is not running"),
+        None => return MEMBERS.not_applicable("the registry is not reached"),
         Some(Ok(map)) => map,
         Some(Err(error)) => return refused(error),
     };
-    if let Err(error) = map.database() {
-        return MEMBERS.problem(error.to_string(), "namdb cluster down, then namdb cluster up");
+    if let Some(loss) = map.loss() {
+        return MEMBERS.problem(loss.to_string(), see_logs(cluster));
+    }
+    let Some(first) = map.members.first() else {
+        return MEMBERS.ok("the cluster is not running: all servers have left in order");
+    };
+    let missing = missing(cluster, map);
+    if !missing.is_empty() {
+        let found = format!(
+            "the cluster's file names servers that have not joined: {}",
+            missing.join(", ")
+        );
+        let fix = format!("{}; then start each again, with --number N", see_logs(cluster));
+        return MEMBERS.problem(found, fix);
     }
     let (memory, compute) = (map.memory_servers().count(), map.compute_servers().count());
-    match map.members.first() {
-        None => MEMBERS.ok("nobody has joined"),
-        Some(member) => MEMBERS.ok(format!(
-            "{memory} memory and {compute} compute servers in epoch {}, all {}",
-            map.epoch, member.program
-        )),
+    let (memory, compute) =
+        (counted(memory as u64, "memory server"), counted(compute as u64, "compute server"));
+    let (epoch, program) = (map.epoch, &first.program);
+    MEMBERS.ok(format!("{memory} and {compute} in epoch {epoch}, all {program}"))
+}
+
+/// Servers of the file that have not joined, in words.
+fn missing(cluster: &ClusterFile, map: &ClusterMap) -> Vec<String> {
+    let memory = missing_memory_servers(cluster, map).into_iter();
+    let compute = missing_compute_servers(cluster, map).into_iter();
+    let memory = memory.map(|number| format!("memory server {number}"));
+    memory.chain(compute.map(|number| format!("compute server {number}"))).collect()
+}
+
+/// Where servers say why they stopped.
+fn see_logs(cluster: &ClusterFile) -> String {
+    let logs = development::logs(cluster);
+    match cluster.registry.kind == RegistryKind::File && logs.is_dir() {
+        true => format!("see in {} why it stopped", logs.display()),
+        false => "see in its log why it stopped".to_owned(),
     }
 }
 
 fn refused(error: &RegistryError) -> Finding {
-    let mend = match error {
+    let fix = match error {
         RegistryError::OtherVersion { .. } => {
             "namdb --version on each host; install the same one everywhere"
         }
@@ -36,9 +70,9 @@ fn refused(error: &RegistryError) -> Finding {
             "chmod o-w DIRECTORY, or write another `directory` into the cluster's file"
         }
         RegistryError::Damaged { .. } => "end all servers, then remove what is named",
-        _ => "namdb doctor --cluster FILE again; if it stays, restart the registry",
+        _ => "run `namdb doctor --cluster FILE` again; if the error stays, restart the registry",
     };
-    MEMBERS.problem(error.to_string(), mend)
+    MEMBERS.problem(error.to_string(), fix)
 }
 
 #[cfg(test)]
@@ -46,7 +80,7 @@ mod tests {
     use super::super::finding::Grade;
     use super::*;
     use layout::{GlobalPtr, NodeId, RegionId};
-    use membership::{Addresses, ClusterId, DatabaseRoot, Member, OracleKind, Program};
+    use membership::{Addresses, ClusterId, DatabaseRoot, FabricKind, Member, OracleKind, Program};
 
     fn map(members: Vec<Member>, servers: Vec<u64>) -> ClusterMap {
         let root = DatabaseRoot {
@@ -59,16 +93,48 @@ mod tests {
         ClusterMap { cluster: ClusterId(7), epoch: 3, members, left: Vec::new(), root: Some(root) }
     }
 
+    fn cluster(compute: usize) -> ClusterFile {
+        ClusterFile::development("dev", FabricKind::Tcp, &[1 << 30], compute)
+    }
+
+    fn found(members: Vec<Member>, servers: Vec<u64>, compute: usize) -> Finding {
+        check(&cluster(compute), Some(&Ok(map(members, servers))), true)
+    }
+
     #[test]
     fn members_are_counted_and_a_lost_part_is_a_problem() {
         let member = Member::memory_server(NodeId(0), 1 << 30, Addresses::default());
         let identity = member.identity;
-        let whole = check(Some(&Ok(map(vec![member.clone()], vec![identity]))));
-        assert!(whole.grade == Grade::Ok && whole.found.contains("in epoch 3"), "{whole:?}");
-        let lost = check(Some(&Ok(map(vec![member], vec![identity, identity ^ 1]))));
+        let whole = found(vec![member.clone()], vec![identity], 0);
+        let counted = "1 memory server and 0 compute servers in epoch 3";
+        assert!(whole.grade == Grade::Ok && whole.found.starts_with(counted), "{whole:?}");
+        let lost = found(vec![member], vec![identity, identity ^ 1], 0);
         assert!(lost.grade == Grade::Problem && lost.found.contains("memory server 1"), "{lost:?}");
-        assert_eq!(check(Some(&Ok(map(vec![], vec![1])))).grade, Grade::Ok);
-        assert_eq!(check(None).grade, Grade::NotApplicable);
+        let all_lost = found(vec![], vec![1], 0);
+        assert!(all_lost.grade == Grade::Problem, "{all_lost:?}");
+        assert!(all_lost.found.contains("lost with memory server 0"), "{all_lost:?}");
+        assert!(all_lost.fix.is_some_and(|fix| fix.contains("why it stopped")));
+        let mut ended = map(vec![], vec![1]);
+        ended.left = vec![1];
+        assert_eq!(check(&cluster(0), Some(&Ok(ended)), true).grade, Grade::Ok);
+        for may_ask in [true, false] {
+            assert_eq!(check(&cluster(0), None, may_ask).grade, Grade::NotApplicable);
+        }
+    }
+
+    #[test]
+    fn a_server_of_the_file_that_has_not_joined_is_a_problem() {
+        let memory = Member::memory_server(NodeId(0), 1 << 30, Addresses::default());
+        let compute = Member::compute_server(1, Addresses::default());
+        let identity = memory.identity;
+        let lacking = found(vec![memory.clone(), compute.clone()], vec![identity], 2);
+        assert_eq!(lacking.grade, Grade::Problem);
+        assert_eq!(
+            lacking.found,
+            "the cluster's file names servers that have not joined: compute server 0"
+        );
+        let lacking = found(vec![compute], vec![], 0);
+        assert!(lacking.found.ends_with(": memory server 0"), "{lacking:?}");
     }
 
     #[test]
@@ -79,7 +145,7 @@ mod tests {
             found: other,
             ours: Program::this(),
         };
-        let finding = check(Some(&Err(error)));
+        let finding = check(&cluster(0), Some(&Err(error)), true);
         assert!(finding.grade == Grade::Problem && finding.found.contains("9.9.9"), "{finding:?}");
     }
 }

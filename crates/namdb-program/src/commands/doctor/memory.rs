@@ -23,11 +23,11 @@ pub fn check(files: &dyn Files, available_bytes: u64, site: Option<&Site>) -> Fi
     }
     let found =
         format!("{left} are available, servers of this host that do not run yet want {wanted}");
-    let mend = "write less into `bytes` of the servers in the cluster's file, or end what else runs (ps aux --sort=-rss)";
+    let fix = "write less into `bytes` of the servers in the cluster's file, or end what else runs (ps aux --sort=-rss)";
     if wanted_bytes > left_bytes {
-        MEMORY.problem(found, mend)
+        MEMORY.problem(found, fix)
     } else if wanted_bytes > left_bytes / 10 * 9 {
-        MEMORY.warning(format!("{found}: little is left for all else"), mend)
+        MEMORY.warning(format!("{found}: little is left for all else"), fix)
     } else {
         MEMORY.ok(found)
     }

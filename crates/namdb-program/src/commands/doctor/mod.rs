@@ -1,4 +1,4 @@
-//! `namdb doctor`: looks for what keeps a cluster from running well on this host, and says what mends it.
+//! `namdb doctor`: looks for what keeps a cluster from running well on this host, and says what fixes it.
 //!
 //! Each check is a file of its own: a function of what the kernel, the registry and a few tries say. Their codes
 //! stand in [`code`]; servers name them when they cannot start.
@@ -25,13 +25,13 @@ mod shared_memory;
 mod site;
 mod stale_files;
 
+use super::memory_server::CLUSTER_FILE;
 use crate::bench::text::counted;
 use crate::{Verdict, output};
 use anyhow::{Context, Result};
 use clap::Args;
 use files::Host;
 use finding::{Finding, Grade};
-use membership::cluster_file::RegistryKind;
 use membership::{ClusterFile, ClusterMap, Registry, RegistryError};
 use namdb::host;
 use rustix::process::{Resource, getrlimit};
@@ -43,7 +43,8 @@ use std::path::PathBuf;
 const EXAMPLES: &str = "\
 Examples:
   namdb doctor                         this host by itself
-  namdb doctor --cluster dev.toml      what a cluster needs of it, and who is reached
+  namdb doctor --cluster               what the cluster of namdb.toml needs of it, and which servers run
+  namdb doctor --cluster prod.toml     the same for another cluster
   namdb doctor --json                  for programs
 
 The exit code is 0 if there is no problem, 1 if there is one, 2 if the cluster's file cannot be read.";
@@ -52,8 +53,8 @@ The exit code is 0 if there is no problem, 1 if there is one, 2 if the cluster's
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct DoctorArguments {
-    /// The file of the cluster that servers of this host belong to
-    #[arg(long, value_name = "FILE")]
+    /// Also check what a cluster needs of this host; FILE describes it [default: namdb.toml]
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = CLUSTER_FILE)]
     cluster: Option<PathBuf>,
     /// Print the findings as JSON
     #[arg(long)]
@@ -93,7 +94,7 @@ pub fn run(arguments: &DoctorArguments) -> Result<Verdict> {
 fn examine(cluster: Option<&ClusterFile>) -> Vec<Finding> {
     let etcd = cluster.map(etcd::check);
     let may_ask = etcd.as_ref().is_some_and(|(_, may_ask)| *may_ask);
-    let seen = cluster.filter(|cluster| may_ask && has_registry(cluster)).map(ask);
+    let seen = cluster.filter(|_| may_ask).and_then(ask);
     let map = seen.as_ref().and_then(|seen| seen.as_ref().ok());
     let site = cluster.map(|cluster| Site::new(cluster, map));
     let site = site.as_ref();
@@ -113,7 +114,7 @@ fn examine(cluster: Option<&ClusterFile>) -> Vec<Finding> {
         },
         clock::check(&Host, site.is_some_and(|site| site.spans_hosts)),
         match cluster {
-            Some(_) => members::check(seen.as_ref()),
+            Some(cluster) => members::check(cluster, seen.as_ref(), may_ask),
             None => alone(code::MEMBERS),
         },
         match cluster {
@@ -132,13 +133,10 @@ fn examine(cluster: Option<&ClusterFile>) -> Vec<Finding> {
     ]
 }
 
-/// A registry of files is made by whoever opens it first, which the doctor should not be.
-fn has_registry(cluster: &ClusterFile) -> bool {
-    cluster.registry.kind == RegistryKind::Etcd || cluster.directory.join("registry").is_dir()
-}
-
-fn ask(cluster: &ClusterFile) -> Result<ClusterMap, RegistryError> {
-    Registry::open(cluster)?.map()
+/// What the registry says; `None` where there is none yet, which the doctor should not make.
+fn ask(cluster: &ClusterFile) -> Option<Result<ClusterMap, RegistryError>> {
+    let found = Registry::find(cluster).transpose()?;
+    Some(found.and_then(|registry| registry.map()))
 }
 
 fn has_atomics(device: &str) -> Option<bool> {
@@ -148,10 +146,10 @@ fn has_atomics(device: &str) -> Option<bool> {
 
 fn text(report: &Report) -> String {
     let mut text = String::new();
-    for Finding { code, grade, found, mend } in &report.checks {
+    for Finding { code, grade, found, fix } in &report.checks {
         let _ = writeln!(text, "{:<8} {code:<18}  {found}", grade.name());
-        if let Some(mend) = mend {
-            let _ = writeln!(text, "{:27}  mend: {mend}", "");
+        if let Some(fix) = fix {
+            let _ = writeln!(text, "{:27}  fix: {fix}", "");
         }
     }
     let (problems, warnings) = (report.problems as u64, report.warnings as u64);
@@ -179,8 +177,8 @@ mod tests {
                     finding.code.to_string().starts_with(&format!("D{number:02}-")),
                     "{finding:?}"
                 );
-                let needs_mending = matches!(finding.grade, Grade::Warning | Grade::Problem);
-                assert_eq!(finding.mend.is_some(), needs_mending, "{finding:?}");
+                let needs_fix = matches!(finding.grade, Grade::Warning | Grade::Problem);
+                assert_eq!(finding.fix.is_some(), needs_fix, "{finding:?}");
             }
             assert_eq!(checks.len(), 16);
         }
@@ -194,7 +192,7 @@ mod tests {
         let text = text(&report);
         assert!(text.starts_with("ok       D08-clock           fine\nproblem  D12-etcd"), "{text}");
         assert!(
-            text.contains("mend: systemctl start etcd\n")
+            text.contains("fix: systemctl start etcd\n")
                 && text.ends_with("1 problem, 0 warnings\n")
         );
         let json = serde_json::to_string(&report).expect("JSON");

@@ -72,7 +72,7 @@ mod tests {
         assert_eq!(finding(FabricKind::Tcp).grade, Grade::Ok);
         assert_eq!(finding(FabricKind::Tcp).found, "eth0 1500", "lo is not up but unknown");
         let roce = finding(FabricKind::Verbs);
-        assert!(roce.grade == Grade::Warning && roce.mend.expect("one").contains("mtu 9000"));
+        assert!(roce.grade == Grade::Warning && roce.fix.expect("one").contains("mtu 9000"));
         assert_eq!(finding(FabricKind::Shm).grade, Grade::NotApplicable);
     }
 
@@ -81,7 +81,7 @@ mod tests {
         const TUNNEL: Told =
             Told(&[("/sys/class/net/wg0/mtu", "1280"), ("/sys/class/net/wg0/operstate", "up")]);
         let finding = check(&TUNNEL, &[], None);
-        assert!(finding.grade == Grade::Warning && finding.mend.expect("one").contains("mtu 1500"));
+        assert!(finding.grade == Grade::Warning && finding.fix.expect("one").contains("mtu 1500"));
         assert_eq!(check(&Told(&[]), &[], None).grade, Grade::NotApplicable);
     }
 }

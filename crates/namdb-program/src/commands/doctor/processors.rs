@@ -3,17 +3,23 @@
 use super::code::PROCESSORS;
 use super::finding::Finding;
 use super::site::Site;
+use crate::bench::text::counted;
 use membership::FabricKind;
 
 /// `processors` may be used by this process.
 pub fn check(processors: u64, site: Option<&Site>) -> Finding {
     let Some(site) = site else {
-        return PROCESSORS
-            .not_applicable(format!("{processors} processors; without a cluster nobody polls"));
+        return PROCESSORS.not_applicable(format!(
+            "{}; without a cluster no thread polls",
+            counted(processors, "processor")
+        ));
     };
     let (memory, compute) = (site.regions.len() as u64, site.local_threads);
     let found = format!(
-        "{processors} processors for {memory} polling threads of memory servers and {compute} threads of compute servers"
+        "{} for {} of memory servers and {} of compute servers",
+        counted(processors, "processor"),
+        counted(memory, "polling thread"),
+        counted(compute, "thread")
     );
     if memory + compute <= processors {
         return PROCESSORS.ok(found);
@@ -40,6 +46,10 @@ mod tests {
         let site = Site::example(FabricKind::Tcp);
         assert_eq!(check(4, Some(&site)).grade, Grade::Ok);
         assert_eq!(check(3, Some(&site)).grade, Grade::Warning);
+        let single = Site { regions: vec![1 << 30], local_threads: 1, ..site };
+        let found =
+            "2 processors for 1 polling thread of memory servers and 1 thread of compute servers";
+        assert_eq!(check(2, Some(&single)).found, found);
         assert_eq!(check(1, None).grade, Grade::NotApplicable);
     }
 }

@@ -40,6 +40,11 @@ pub fn targets(cluster: &ClusterFile, map: Option<&ClusterMap>) -> Vec<Target> {
     targets
 }
 
+/// One address, or all of several.
+fn counted_addresses(count: usize) -> String {
+    if count == 1 { "the only address".to_owned() } else { format!("all {count} addresses") }
+}
+
 /// Tries all of them.
 pub fn check(targets: &[Target]) -> Finding {
     let addresses: Vec<String> = targets.iter().map(|target| target.address.clone()).collect();
@@ -72,12 +77,12 @@ fn judge(targets: &[Target], attempts: &[Attempt]) -> Finding {
         );
     }
     if !failed.is_empty() {
-        let mend = "ping the host; correct `listen` in the cluster's file; restart the server";
-        return REACHABLE.problem(failed.join(", "), mend);
+        let fix = "ping the host; correct `listen` in the cluster's file; restart the server";
+        return REACHABLE.problem(failed.join(", "), fix);
     }
     let open = targets.len() - absent.len();
     if absent.is_empty() {
-        return REACHABLE.ok(format!("all {open} addresses of servers"));
+        return REACHABLE.ok(format!("{} of servers answered", counted_addresses(open)));
     }
     REACHABLE.warning(
         format!("the host answers, but nobody listens: {}", absent.join(", ")),
@@ -106,7 +111,7 @@ mod tests {
         let finding = judge(&[target(false)], &[Attempt::Silent]);
         assert!(
             finding.grade == Grade::Problem
-                && finding.mend.expect("one").contains("add-port=7400/tcp")
+                && finding.fix.expect("one").contains("add-port=7400/tcp")
         );
         assert_eq!(judge(&[], &[]).grade, Grade::NotApplicable);
     }

@@ -46,9 +46,9 @@ mod tests {
         let refused = Err("Operation not permitted".to_owned());
         const STRICT: Told = Told(&[(NO_EXECUTION, "2\n")]);
         let finding = check(&STRICT, &refused, None);
-        assert!(finding.grade == Grade::Problem && finding.mend.expect("one").contains("sysctl"));
+        assert!(finding.grade == Grade::Problem && finding.fix.expect("one").contains("sysctl"));
         const USUAL: Told = Told(&[(NO_EXECUTION, "0\n")]);
-        assert!(check(&USUAL, &refused, None).mend.expect("one").contains("seccomp"));
+        assert!(check(&USUAL, &refused, None).fix.expect("one").contains("seccomp"));
         assert_eq!(check(&USUAL, &Ok(()), Some(&Site::example(FabricKind::Shm))).grade, Grade::Ok);
         let tcp = Site::example(FabricKind::Tcp);
         assert_eq!(check(&USUAL, &refused, Some(&tcp)).grade, Grade::NotApplicable);

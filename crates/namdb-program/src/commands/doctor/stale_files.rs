@@ -2,6 +2,7 @@
 
 use super::code::STALE_FILES;
 use super::finding::Finding;
+use crate::bench::text::counted;
 use rustix::fs::{FlockOperation, flock};
 use std::fs::File;
 use std::path::Path;
@@ -48,7 +49,10 @@ fn judge(directory: &Path, sockets: Option<&[Socket]>) -> Finding {
         .map(|socket| directory.join(&socket.name).display().to_string())
         .collect();
     if stale.is_empty() {
-        return STALE_FILES.ok(format!("none in {place}, where {} servers listen", sockets.len()));
+        return STALE_FILES.ok(format!(
+            "none in {place}, which has the sockets of {}",
+            counted(sockets.len() as u64, "live server")
+        ));
     }
     let found =
         format!("left by servers that died: {}; the next ones replace them", stale.join(", "));
@@ -71,9 +75,9 @@ mod tests {
         flock(&lock, FlockOperation::NonBlockingLockExclusive).expect("nobody has it");
         let finding = check(&directory);
         assert_eq!(finding.grade, Grade::Warning);
-        let mend = finding.mend.expect("one");
-        assert!(mend.starts_with("rm ") && mend.contains("server-1.socket"), "{mend}");
-        assert!(!mend.contains("server-0") && !mend.contains("other"), "{mend}");
+        let fix = finding.fix.expect("one");
+        assert!(fix.starts_with("rm ") && fix.contains("server-1.socket"), "{fix}");
+        assert!(!fix.contains("server-0") && !fix.contains("other"), "{fix}");
         std::fs::remove_file(directory.join("memory-server-1.socket")).expect("it is there");
         assert_eq!(check(&directory).grade, Grade::Ok);
         std::fs::remove_dir_all(&directory).expect("it is there");

@@ -9,7 +9,7 @@ mod told;
 use crate::bench::json;
 use crate::bench::progress::Progress;
 use crate::bench::world::THREADS_MAX;
-use crate::commands::memory_server::parse_setting;
+use crate::commands::memory_server::{CLUSTER_FILE, parse_setting};
 use crate::commands::{catch_interrupts_with, interruption, parse_count, parse_span};
 use crate::{Verdict, output};
 use ::measure::experiment::Choice;
@@ -106,7 +106,7 @@ struct SimulatedArguments {
 #[command(next_help_heading = "Real fabrics")]
 struct RealArguments {
     /// Measure on the memory servers of the cluster with this file, not on memory of this process
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = CLUSTER_FILE)]
     cluster: Option<PathBuf>,
     /// A setting in place of the file's
     #[arg(long, value_name = "KEY=VALUE", value_parser = parse_setting, requires = "cluster")]

@@ -6,6 +6,7 @@ use crate::bench::driver::{self, Run, RunPlan, Span, Standing, Watcher};
 use crate::bench::part::Part;
 use crate::bench::progress::Progress;
 use crate::bench::site::{Facts, LOCAL, Seat, Site, SiteWorkload};
+use crate::bench::text::counted;
 use crate::bench::world::{self, WorldPlan};
 use crate::commands::interruption;
 use crate::servers::abroad::{self, Errand, Peers};
@@ -246,7 +247,7 @@ impl Pace {
 
     fn finish(self) {
         let Self { progress, point_s, done } = self;
-        progress.finish(&format!("{done} points of {point_s:.2} s"));
+        progress.finish(&format!("{} of {point_s:.2} s", counted(done, "point")));
     }
 }
 

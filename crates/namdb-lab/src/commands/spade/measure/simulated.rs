@@ -2,6 +2,7 @@
 
 use super::{Session, SimulatedArguments, tell};
 use crate::bench::progress::Progress;
+use crate::bench::text::counted;
 use ::measure::experiment::Choice;
 use anyhow::{Context, Result};
 use simulated_cluster::{LANES, Plan};
@@ -36,8 +37,10 @@ pub fn run(clusters: &[Choice], session: &mut Session) -> Result<Vec<Choice>> {
             done = measure(&group, session, (&progress, done))?;
         }
         progress.finish(&format!(
-            "{done} points of {} machines, {} lanes each",
-            choice.world.machines, choice.world.lanes
+            "{} of {}, {} each",
+            counted(done, "point"),
+            counted(u64::from(choice.world.machines), "machine"),
+            counted(u64::from(choice.world.lanes), "lane")
         ));
     }
     Ok(clusters.to_vec())

@@ -1,6 +1,6 @@
 //! The summary of what was measured.
 
-use crate::bench::text::{duration_us, rate};
+use crate::bench::text::{counted, duration_us, rate};
 use ::measure::experiment::Choice;
 use spade::measurement::{
     AccessPath, Measurements, Operation, Parameters, Place, Point, Versions, storage_name,
@@ -33,9 +33,11 @@ pub fn in_words(all: &Measurements, worlds: &[Choice], file: &Path, kept: &Kept<
     for point in *left_out {
         let _ = writeln!(text, "left out: {point}; give the run more --seconds");
     }
-    let _ = write!(text, "{} has {measured} points more, {found} were there", file.display());
+    let points = counted(*measured as u64, "point");
+    let _ = write!(text, "{} has {points} more, beside {found} from before", file.display());
     text.push_str(&match missing {
         0 => ".\n".to_owned(),
+        1 => "; 1 is missing, the same command goes on with it.\n".to_owned(),
         missing => format!("; {missing} are missing, the same command goes on with them.\n"),
     });
     text

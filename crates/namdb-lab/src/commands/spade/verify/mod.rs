@@ -7,7 +7,7 @@ use crate::bench::report::{Parameters, Report};
 use crate::bench::{json, world};
 use crate::commands::bench::Measure;
 use crate::commands::choice::{Job, read_any};
-use crate::commands::memory_server::parse_setting;
+use crate::commands::memory_server::{CLUSTER_FILE, parse_setting};
 use crate::commands::simulated::Showing;
 use crate::commands::{WorldArguments, catch_interrupts, parse_count, parse_span};
 use crate::{Verdict, output};
@@ -64,8 +64,8 @@ pub struct VerifyArguments {
     /// Carry out procedures by the executor of plans, also where there is generated code
     #[arg(long)]
     plans: bool,
-    /// The file of the cluster that was measured, for measurements of shm, tcp and verbs
-    #[arg(long, value_name = "FILE")]
+    /// For measurements of shm, tcp and verbs: the file of the cluster that was measured [default: namdb.toml]
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = CLUSTER_FILE)]
     cluster: Option<PathBuf>,
     /// A setting in place of the file's
     #[arg(long, value_name = "KEY=VALUE", value_parser = parse_setting, requires = "cluster")]

@@ -5,6 +5,7 @@
 
 mod ascii;
 mod decisions;
+mod documents;
 mod fields;
 mod functions;
 mod home_paths;
@@ -47,14 +48,16 @@ impl fmt::Display for Violation {
 
 type Check = fn(&Tree) -> Vec<Violation>;
 
-const CHECKS: [Check; 10] = [
+const CHECKS: [Check; 12] = [
     layers::check,
     safety::check_tokens,
     safety::check_attributes,
     lengths::check,
     leftovers::check,
     module_doc::check,
-    decisions::check,
+    decisions::check_pages,
+    decisions::check_libraries,
+    documents::check,
     home_paths::check,
     fields::check,
     ascii::check,

@@ -24,7 +24,7 @@ pub(super) fn run(record: &Record) -> String {
 }
 
 pub(super) fn picture(record: &Record) -> String {
-    format!("![{}](reproduction/{}.svg)", record.shows, record.experiment)
+    format!("![{}]({}.svg)", record.shows, record.experiment)
 }
 
 /// Published numbers beside ours; why a number misses stands in its row.

@@ -1,7 +1,9 @@
-//! What is written by hand: a text for each experiment, and the frame around them.
+//! The words of the pages: the first page, the method, and one text for each experiment.
 
-/// Rules, method, surprises and limits, with places for what is generated.
-pub(super) const FRAME: &str = include_str!("../../text/frame.md");
+/// The first page, with places for its tables.
+pub(super) const FRONT: &str = include_str!("../../text/front.md");
+/// Rules, method, calibration and limits.
+pub(super) const METHOD: &str = include_str!("../../text/method.md");
 
 /// By the names of the experiments.
 const TEXTS: &[(&str, &str)] = &[

@@ -48,7 +48,7 @@ impl fmt::Display for Violation {
 
 type Check = fn(&Tree) -> Vec<Violation>;
 
-const CHECKS: [Check; 12] = [
+const CHECKS: [Check; 13] = [
     layers::check,
     safety::check_tokens,
     safety::check_attributes,
@@ -56,6 +56,7 @@ const CHECKS: [Check; 12] = [
     leftovers::check,
     module_doc::check,
     decisions::check_pages,
+    decisions::check_references,
     decisions::check_libraries,
     documents::check,
     home_paths::check,

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Violation;
 use super::manifest::{self, package_of};
-use super::tree::{File, Tree};
+use super::tree::{File, Tree, line_of};
 
 const FOLDER: &str = "docs/decisions/";
 const INDEX: &str = "docs/decisions/README.md";
@@ -33,7 +33,7 @@ pub fn check_pages(tree: &Tree) -> Vec<Violation> {
     violations
 }
 
-/// `0006-the-lock-is-not-the-version.md` of such a path; `None` for all other files.
+/// The name of the page, such as `0006-the-lock-is-not-the-version.md`; `None` for all other paths.
 fn page_name(path: &str) -> Option<&str> {
     let name = path.strip_prefix(FOLDER)?;
     let number = name.get(..5)?.strip_suffix('-')?;
@@ -58,6 +58,24 @@ fn form(file: &File, name: &str) -> Vec<Violation> {
         if !lines.any(|line| line.starts_with(part)) {
             let what = format!("`{part}` is missing, or not in the order of the other pages");
             violations.push(Violation::new(&file.path, 1, what));
+        }
+    }
+    violations
+}
+
+/// Checks that every page that a comment names is there.
+pub fn check_references(tree: &Tree) -> Vec<Violation> {
+    let mut violations = Vec::new();
+    for (file, views) in tree.rust() {
+        for (offset, _) in views.comments.match_indices(FOLDER) {
+            let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '-' | '.');
+            let rest = &views.comments[offset..];
+            let path = &rest[..rest.find(|c| !is_part(c)).unwrap_or(rest.len())];
+            let path = path.trim_end_matches('.');
+            if page_name(path).is_some() && tree.file(path).is_none() {
+                let line = line_of(&file.text, offset);
+                violations.push(Violation::new(&file.path, line, format!("there is no {path}")));
+            }
         }
     }
     violations
@@ -141,6 +159,17 @@ mod tests {
         let found = check_pages(&Tree::of(&pages));
         assert!(found.iter().any(|violation| violation.what.contains("same number")), "{found:?}");
         assert!(told("docs/decisions/0007-a-lock.md", PAGE)[0].contains("`# 7. `"));
+    }
+
+    #[test]
+    fn a_page_that_code_names_and_that_is_not_there_is_caught() {
+        let page = ("docs/decisions/0006-a-lock.md", PAGE);
+        let there = format!("//! See {FOLDER}0006-a-lock.md.\n");
+        let gone = format!("//! A.\n//! - {FOLDER}0006-another.md\n");
+        assert_eq!(check_references(&Tree::of(&[page, ("crates/a.rs", &there)])), []);
+        let found = check_references(&Tree::of(&[page, ("crates/a.rs", &gone)]));
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].line, 2);
     }
 
     #[test]

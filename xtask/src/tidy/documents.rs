@@ -137,7 +137,7 @@ fn has_figure(line: &str) -> bool {
             rest.strip_prefix(*unit)
                 .is_some_and(|after| !after.starts_with(|c: char| c.is_alphanumeric()))
         };
-        is_number(number) && UNITS.iter().any(|unit| is_unit(&unit))
+        is_number(number) && UNITS.iter().any(is_unit)
     })
 }
 

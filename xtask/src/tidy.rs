@@ -7,6 +7,7 @@ mod ascii;
 mod comment_width;
 mod commits;
 mod decisions;
+mod documents;
 mod english;
 mod fields;
 mod functions;
@@ -53,14 +54,17 @@ impl fmt::Display for Violation {
 
 type Check = fn(&Tree) -> Vec<Violation>;
 
-const CHECKS: [Check; 12] = [
+const CHECKS: [Check; 15] = [
     layers::check,
     safety::check_tokens,
     safety::check_attributes,
     lengths::check,
     leftovers::check,
     module_doc::check,
-    decisions::check,
+    decisions::check_pages,
+    decisions::check_references,
+    decisions::check_libraries,
+    documents::check,
     home_paths::check,
     fields::check,
     ascii::check,

@@ -1,11 +1,13 @@
-//! What compute servers tell.
+//! Metrics of compute servers.
 
 use super::Chapter;
 use crate::definition::Definition as Metric;
 use crate::definition::{Label, Unit};
 
-const WORK: Label =
-    Label::new("work", "`transactions`, or `upkeep`: collection and growth, of no transaction");
+const WORK: Label = Label::new(
+    "work",
+    "`transactions`, or `upkeep`: collection and growth, which belong to no transaction",
+);
 
 /// Verbs posted.
 pub const POSTED_VERBS: Metric = Metric::counter(
@@ -36,26 +38,21 @@ pub const POSTED_CALLS: Metric = Metric::counter(
     "Calls of services of memory servers among the verbs.",
 );
 /// Commits.
-pub const COMMITS: Metric = Metric::counter(
-    "namdb_commits_total",
-    Unit::None,
-    &[],
-    "Transactions that committed; tries of one transaction count each.",
-);
+pub const COMMITS: Metric =
+    Metric::counter("namdb_commits_total", Unit::None, &[], "Committed transactions.");
 /// Aborts by reason.
 pub const ABORTS: Metric = Metric::counter(
     "namdb_aborts_total",
     Unit::None,
     &[Label::new("reason", "a name of `txn::Abort`, such as `write_conflict`")],
-    "Transactions that had no effect, by reason; tries of one transaction count each.",
+    "Aborted attempts, by reason; each attempt of a transaction counts.",
 );
 /// Unknown outcomes.
 pub const UNKNOWN_OUTCOMES: Metric = Metric::counter(
     "namdb_unknown_outcomes_total",
     Unit::None,
     &[],
-    "Transactions of which nobody knows whether they took effect, since a server was lost behind the point of no \
-     return; each costs its lane.",
+    "Transactions of unknown outcome, because a server was lost after the point of no return; each costs its lane.",
 );
 /// Latencies by type.
 pub const TRANSACTION_SECONDS: Metric = Metric::latency(
@@ -68,7 +65,7 @@ pub const LANES: Metric = Metric::gauge(
     "namdb_lanes",
     Unit::None,
     &[],
-    "Lanes that run transactions: so many may be under way at a time.",
+    "Lanes that run transactions: the maximal number of concurrent transactions.",
 );
 /// Snapshots taken.
 pub const SNAPSHOTS: Metric =
@@ -78,31 +75,31 @@ pub const SNAPSHOT_ROUND_TRIPS: Metric = Metric::counter(
     "namdb_snapshot_round_trips_total",
     Unit::None,
     &[],
-    "Round trips among all that were for snapshots.",
+    "Round trips for snapshots, among all round trips.",
 );
 /// Age of the oldest snapshot in use.
 pub const SNAPSHOT_AGE: Metric = Metric::gauge(
     "namdb_snapshot_age_seconds",
     Unit::Seconds,
     &[],
-    "How long ago the transaction began that runs longest, repeats after aborts included, 0 if none runs: no \
-     snapshot that is read is older, and versions that it needs are kept for so long.",
+    "Age of the longest-running transaction, repeats after aborts included, 0 if none runs: no snapshot in use is older, \
+     and the versions that it needs are kept.",
 );
 /// How far the snapshots are behind.
 pub const SNAPSHOT_LAG: Metric = Metric::gauge(
     "namdb_snapshot_lag_commits",
     Unit::None,
     &[],
-    "Staleness of what is read: at most so many commits, of all compute servers, were published before the last look \
-     at the oracle and are not covered by the snapshot that is furthest behind. Counted in numbers of the vector, of \
-     which aborted transactions take some too.",
+    "Staleness of reads: an upper bound on the commits of all compute servers that were published before the last read of \
+     the oracle and that the oldest snapshot does not cover. Counted in numbers of the vector; aborted transactions use \
+     some, too.",
 );
 /// Reads of old versions.
 pub const OLD_VERSION_READS: Metric = Metric::counter(
     "namdb_old_version_reads_total",
     Unit::None,
     &[],
-    "Reads that had to look for an older version than the row holds.",
+    "Reads that needed an older version than the row holds.",
 );
 /// Versions moved for us.
 pub const MOVES: Metric = Metric::counter(
@@ -116,28 +113,28 @@ pub const BUFFERS_GIVEN: Metric = Metric::counter(
     "namdb_version_buffers_given_total",
     Unit::None,
     &[],
-    "Version buffers given to rows. Less those collected, over all compute servers, that is how many are in use.",
+    "Version buffers given to rows. Minus those collected, over all compute servers, this is the number in use.",
 );
 /// Buffers collected.
 pub const BUFFERS_COLLECTED: Metric = Metric::counter(
     "namdb_version_buffers_collected_total",
     Unit::None,
     &[],
-    "Version buffers that collection has taken back.",
+    "Version buffers that garbage collection has freed.",
 );
 /// Values collected.
 pub const VALUES_COLLECTED: Metric = Metric::counter(
     "namdb_values_collected_total",
     Unit::None,
     &[],
-    "Values out of line that collection has taken back.",
+    "Long values that garbage collection has freed.",
 );
 /// Entries collected.
 pub const ENTRIES_COLLECTED: Metric = Metric::counter(
     "namdb_entries_collected_total",
     Unit::None,
     &[],
-    "Deleted rows and index entries that collection has removed.",
+    "Deleted rows and index entries that garbage collection has removed.",
 );
 /// Buckets split.
 pub const BUCKETS_SPLIT: Metric = Metric::counter(
@@ -149,43 +146,39 @@ pub const BUCKETS_SPLIT: Metric = Metric::counter(
 
 const SERVICE: Label = Label::new(
     "service",
-    "`call`, of a procedure whose rows the server owns, and `open`, which says of which folder; `shipped`, an operation on rows \
-     that it owns, and `own`, which says which",
+    "`call`: a procedure whose rows the server owns; `open`: the folder of such procedures; `shipped`: an operation on \
+     rows that it owns; `own`: the table of such operations",
 );
 
 /// Calls by latency.
 pub const CALL_SECONDS: Metric = Metric::latency(
     "namdb_call_seconds",
     &[SERVICE],
-    "Time from the beginning of a handler, when the call of another process has arrived, to its answer, waits for a free lane \
-     included. What these calls' lanes do is in no other number here.",
+    "Time from the start of a handler, when the call of another process has arrived, to its answer, including waits for a \
+     free lane. No other metric here includes the work of these calls' lanes.",
 );
 /// Calls that were refused.
 pub const REFUSED_CALLS: Metric = Metric::counter(
     "namdb_refused_calls_total",
     Unit::None,
     &[SERVICE],
-    "Calls among these that were answered with an error, such as that no lane became free.",
+    "Calls among these that returned an error, such as that no lane became free.",
 );
 /// Calls under way.
-pub const CALLS_UNDER_WAY: Metric = Metric::gauge(
-    "namdb_calls_under_way",
-    Unit::None,
-    &[],
-    "Calls whose handlers have begun and not ended.",
-);
+pub const CALLS_UNDER_WAY: Metric =
+    Metric::gauge("namdb_calls_under_way", Unit::None, &[], "Calls that are being handled.");
 /// Connections of callers.
 pub const CALLERS: Metric = Metric::gauge(
     "namdb_callers",
     Unit::None,
     &[],
-    "Who is connected to call this server: processes on shm, connections on tcp, queue pairs on verbs.",
+    "Connected callers of this server: processes on shm, connections on tcp, queue pairs on verbs.",
 );
 
 pub(super) const COMPUTE_SERVERS: Chapter = Chapter {
     title: "Compute servers",
-    introduction: "What its lanes did and how they fared, and the calls that it takes. Workers hand over \
-                   what their lanes counted about once a second, so numbers may be as old.",
+    introduction: "The work of its lanes, and the calls that it accepts. Workers report their lanes' counts about \
+                   once a second, so numbers may be that old.",
     metrics: &[
         &COMMITS,
         &ABORTS,

@@ -1,4 +1,4 @@
-//! Everything that servers tell, as constants. `cargo xtask metrics` makes docs/metrics.md of it.
+//! All metrics of servers, as constants. `cargo xtask metrics` writes docs/metrics.md from them.
 
 mod compute_server;
 mod memory_server;

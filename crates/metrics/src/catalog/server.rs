@@ -1,10 +1,10 @@
-//! What servers of both kinds tell.
+//! Metrics of both kinds of servers.
 
 use super::Chapter;
 use crate::definition::Definition as Metric;
 use crate::definition::{Label, Unit};
 
-/// Which server tells the rest.
+/// Identity of the server.
 pub const BUILD_INFO: Metric = Metric::gauge(
     "namdb_build_info",
     Unit::None,
@@ -29,42 +29,42 @@ pub const UPTIME: Metric = Metric::gauge(
     "namdb_uptime_seconds",
     Unit::Seconds,
     &[],
-    "How long the server has run when its numbers were read, by a clock that is never set: rates between two answers \
-     are differences over the difference of this one.",
+    "Age of the server when its numbers were read, by a monotonic clock: a rate between two scrapes is a difference \
+     divided by the difference of this metric.",
 );
 /// Processor time.
 pub const PROCESSOR_SECONDS: Metric = Metric::counter(
     "namdb_processor_seconds_total",
     Unit::Seconds,
     &[],
-    "Processor time that all threads of the process have used, in the kernel and out of it.",
+    "Processor time of all threads of the process, in user mode and in the kernel.",
 );
 /// Memory of the process.
 pub const RESIDENT_BYTES: Metric = Metric::gauge(
     "namdb_resident_bytes",
     Unit::Bytes,
     &[],
-    "Memory that the process occupies, pages of mapped regions that it has touched included.",
+    "Resident memory of the process, including touched pages of mapped regions.",
 );
 /// The epoch of the cluster.
 pub const CLUSTER_EPOCH: Metric = Metric::gauge(
     "namdb_cluster_epoch",
     Unit::None,
     &[],
-    "The epoch of the cluster as this server knows it; each join, leave and end of a lease makes a new one.",
+    "The epoch of the cluster as this server knows it; each join, leave and lease expiry starts a new one.",
 );
 /// Time until the server has to stop.
 pub const LEASE_LEFT: Metric = Metric::gauge(
     "namdb_lease_left_seconds",
     Unit::Seconds,
     &[],
-    "Time until the server has to stop unless its lease is renewed, 0 if it is lost; no value where a lease lasts as \
-     long as its process, as it does with the registry `file`.",
+    "Time until the server must stop unless its lease is renewed, 0 if the lease is lost; no value where a lease lasts as \
+     long as its process, as with the registry `file`.",
 );
 
 pub(super) const EVERY_SERVER: Chapter = Chapter {
     title: "Every server",
-    introduction: "Who tells, and how the process fares.",
+    introduction: "Identity and resources of the process.",
     metrics: &[
         &BUILD_INFO,
         &START_TIME,

@@ -24,7 +24,7 @@ pub(super) fn run(record: &Record) -> String {
 }
 
 pub(super) fn picture(record: &Record) -> String {
-    format!("![{}](reproduction/{}.svg)", record.shows, record.experiment)
+    format!("![{}]({}.svg)", record.shows, record.experiment)
 }
 
 /// Published numbers compared with ours, with the reason for a miss in the same row.

@@ -1,8 +1,8 @@
-//! `docs/reproduction.md`: texts, with all numbers from records of runs.
+//! `docs/reproduction.md` and a page for each experiment in `docs/reproduction`, with all numbers from records of runs.
 //!
-//! The texts are in `crates/reproduce/text`: `frame.md`, and one for each experiment. A variable
-//! marks where a number of a run belongs ([`template`]); a text with a variable for a number
-//! that the run does not have is an error. Equal records give equal bytes.
+//! The texts are in the folder `text` of this crate: `front.md`, `method.md`, and one for each experiment. A place in a
+//! text names the number of a run that belongs there ([`template`]); a text that names a number that the run does not
+//! have is refused. Equal records give equal bytes.
 
 mod markdown;
 mod template;
@@ -18,35 +18,47 @@ use template::Asked;
 /// Records by the names of their experiments.
 pub type Records = BTreeMap<String, Record>;
 
-/// The whole document. For an experiment without a record its section says so.
-///
-/// # Errors
-/// If a variable has no value; the message names text, line and variable.
-pub fn document(records: &Records) -> Result<String, String> {
-    let frame = template::fill(texts::FRAME, |place| match place {
-        "summary" => Ok(summary(records)),
-        "calibration" => Ok(calibration(records)),
-        "results" => results(records),
-        _ => Err("nothing of this name; there are summary, calibration, results".to_owned()),
-    });
-    frame.map_err(|problem| format!("text/frame.md: {problem}"))
+/// A page: its path below `docs`, and its text.
+#[derive(Debug)]
+pub struct Page {
+    /// With `/`, such as `reproduction/oracle.md`.
+    pub path: String,
+    /// Markdown.
+    pub text: String,
 }
 
-fn results(records: &Records) -> Result<String, String> {
-    let sections = EXPERIMENTS.iter().map(|experiment| {
-        let text = texts::of(experiment.name)
-            .ok_or(format!("{}: no text; write text/{0}.md", experiment.name))?;
-        let Some(record) = records.get(experiment.name) else {
-            let title = text.lines().next().unwrap_or_default();
-            return Ok(format!(
-                "{title}\n\nNo run stands here yet: `namdb reproduce {} --report docs` puts it here.",
-                experiment.name
-            ));
-        };
-        let section = section(text, record);
-        section.map_err(|problem| format!("text/{}.md: {problem}", experiment.name))
+/// All pages, the first page first. The page of an experiment without a record says so.
+///
+/// # Errors
+/// A text names a number that no run has; the sentence names text, line and place.
+pub fn pages(records: &Records) -> Result<Vec<Page>, String> {
+    let front = template::fill(texts::FRONT, |place| match place {
+        "published" => Ok(published(records)),
+        "summary" => Ok(summary(records)),
+        "experiments" => Ok(experiments(records)),
+        _ => Err("no such place; there are published, summary, experiments".to_owned()),
     });
-    Ok(sections.collect::<Result<Vec<_>, String>>()?.join("\n\n"))
+    let method = template::fill(texts::METHOD, |place| match place {
+        "calibration" => Ok(calibration(records)),
+        _ => Err("no such place; there is calibration".to_owned()),
+    });
+    let page = |name: &str, text: Result<String, String>| {
+        let text = text.map_err(|problem| format!("text/{name}.md: {problem}"))?;
+        Ok(Page { path: format!("reproduction/{name}.md"), text: format!("{}\n", text.trim_end()) })
+    };
+    let front = Page { path: "reproduction.md".to_owned(), ..page("front", front)? };
+    let each = EXPERIMENTS.iter().map(|experiment| {
+        let name = experiment.name;
+        let text = texts::of(name).ok_or(format!("{name}: no text; write text/{name}.md"))?;
+        page(name, records.get(name).map_or_else(|| Ok(empty(text, name)), |of| section(text, of)))
+    });
+    [Ok(front), page("method", method)].into_iter().chain(each).collect()
+}
+
+/// The page of an experiment that has no record.
+fn empty(text: &str, name: &str) -> String {
+    let title = text.lines().next().unwrap_or_default();
+    format!("{title}\n\nNo run is recorded: `namdb reproduce {name} --report docs` records one.")
 }
 
 /// The text of an experiment with the numbers of a run.
@@ -105,28 +117,61 @@ fn value_at(series: &Series, x: f64) -> String {
     point.map_or("(no point)".to_owned(), |point| brief(point.1))
 }
 
-/// The number of published numbers that were reproduced, for each experiment.
-fn summary(records: &Records) -> String {
-    let head = ["experiment", "repeats", "published numbers", "within 15 %", "largest error"];
+/// Every published number beside ours, with the reason of a miss in a line.
+fn published(records: &Records) -> String {
+    let head = ["experiment", "repeats", "what", "paper", "ours", "error", "role", "reason"];
     let of_list = EXPERIMENTS.iter().filter_map(|experiment| records.get(experiment.name));
-    let rows = of_list.map(|record| {
-        let near = record.compared.iter().filter(|compared| compared.is_near()).count();
-        let size = |compared: &&Comparison| compared.error_percent().abs();
-        let largest = record.compared.iter().max_by(|one, other| size(one).total_cmp(&size(other)));
-        let (all, near) = match record.compared.len() {
-            0 => ("none in hand".to_owned(), String::new()),
-            count => (count.to_string(), near.to_string()),
-        };
-        let largest = largest.map(markdown::error).unwrap_or_default();
-        vec![format!("`{}`", record.experiment), record.figure.clone(), all, near, largest]
+    let rows = of_list.flat_map(|record| {
+        record.compared.iter().map(|compared| {
+            let why = compared.why.as_deref().unwrap_or("not known");
+            vec![
+                link(&record.experiment),
+                record.figure.clone(),
+                compared.what.clone(),
+                with_unit(compared.published, &compared.unit),
+                with_unit(compared.ours, &compared.unit),
+                markdown::error(compared),
+                compared.role.name().to_owned(),
+                if compared.is_near() { String::new() } else { why.to_owned() },
+            ]
+        })
     });
-    let table = markdown::table(&head.map(str::to_owned), &rows.collect::<Vec<_>>());
+    markdown::table(&head.map(str::to_owned), &rows.collect::<Vec<_>>())
+}
+
+/// How many predictions came out.
+fn summary(records: &Records) -> String {
     let predictions = records.values().flat_map(|record| &record.compared);
     let predictions: Vec<&Comparison> =
         predictions.filter(|compared| compared.role == Role::Prediction).collect();
     let near = predictions.iter().filter(|compared| compared.is_near()).count();
     let count = predictions.len();
-    format!("{table}\n\nOf {count} predictions {near} are within 15 % of the published number.")
+    format!("Of {count} predictions {near} are within 15 % of the published number.")
+}
+
+/// The page of each experiment, with how many published numbers came out.
+fn experiments(records: &Records) -> String {
+    let head = ["experiment", "repeats", "shows", "published", "within 15 %", "largest error"];
+    let rows = EXPERIMENTS.iter().map(|experiment| {
+        let compared = records.get(experiment.name).map_or(&[][..], |record| &record.compared);
+        let near = compared.iter().filter(|compared| compared.is_near()).count();
+        let size = |compared: &&Comparison| compared.error_percent().abs();
+        let largest = compared.iter().max_by(|one, other| size(one).total_cmp(&size(other)));
+        let counts = match compared.len() {
+            0 => ["none in hand".to_owned(), String::new()],
+            count => [count.to_string(), near.to_string()],
+        };
+        let [all, near] = counts;
+        let largest = largest.map(markdown::error).unwrap_or_default();
+        let (figure, shows) = (experiment.figure.to_owned(), experiment.shows.to_owned());
+        vec![link(experiment.name), figure, shows, all, near, largest]
+    });
+    markdown::table(&head.map(str::to_owned), &rows.collect::<Vec<_>>())
+}
+
+/// A link from the first page to an experiment's.
+fn link(name: &str) -> String {
+    format!("[{name}](reproduction/{name}.md)")
 }
 
 /// All parameters that were chosen so that a published result is obtained.
@@ -168,28 +213,27 @@ mod tests {
     }
 
     #[test]
-    fn the_document_is_what_texts_and_records_give_and_has_every_experiment() {
+    fn the_pages_are_what_texts_and_records_give_and_every_experiment_has_one() {
         let records = records_of_the_tree();
-        let document = document(&records).unwrap_or_else(|problem| panic!("{problem}"));
-        for experiment in &EXPERIMENTS {
-            assert!(
-                document.contains(&format!("`namdb reproduce {}", experiment.name)),
-                "{}",
-                experiment.name
-            );
+        let pages = pages(&records).unwrap_or_else(|problem| panic!("{problem}"));
+        assert_eq!(pages.len(), 2 + EXPERIMENTS.len());
+        for page in &pages {
+            let kept = std::fs::read_to_string(format!("{TREE}{}", page.path)).unwrap_or_default();
+            let name = &page.path;
+            assert!(kept == page.text, "run `namdb reproduce report` to write docs/{name} again");
         }
-        let kept = std::fs::read_to_string(format!("{TREE}reproduction.md")).expect("it is there");
-        assert!(
-            kept == document,
-            "run `namdb reproduce report` to write docs/reproduction.md again"
-        );
+        for (page, experiment) in pages[2..].iter().zip(&EXPERIMENTS) {
+            let name = experiment.name;
+            assert!(page.text.contains(&format!("`namdb reproduce {name}")), "{name}");
+            assert!(pages[0].text.contains(&format!("({})", page.path)), "{name}");
+        }
     }
 
     #[test]
     fn every_text_has_a_title_and_places_that_are_known() {
         for experiment in &EXPERIMENTS {
             let text = texts::of(experiment.name).expect(experiment.name);
-            assert!(text.starts_with("### "), "{}", experiment.name);
+            assert!(text.starts_with("# "), "{}", experiment.name);
             let mut places = Vec::new();
             let known = template::fill(text, |place| {
                 places.push(place.to_owned());
@@ -208,9 +252,9 @@ mod tests {
 
     #[test]
     fn numbers_of_a_run_come_into_its_text() {
-        let text = "### Title\n\n{{ours: drop}} {{error: drop}} {{first: 8 bytes, one}} {{last: 8 bytes, one}} \
+        let text = "# Title\n\n{{ours: drop}} {{error: drop}} {{first: 8 bytes, one}} {{last: 8 bytes, one}} \
             {{most: 8 bytes, one}} {{most at: 8 bytes, one}} {{at 140: as printed}} {{at 7: as printed}}\n";
-        let filled = "### Title\n\n2.50 M/s +25 % 112 1.23 M 1.23 M 0.08 120 (no point)";
+        let filled = "# Title\n\n2.50 M/s +25 % 112 1.23 M 1.23 M 0.08 120 (no point)";
         assert_eq!(section(text, &small()).as_deref(), Ok(filled));
         let wrong = section("\n{{most: 9 bytes}}", &small()).expect_err("there is no such curve");
         assert_eq!(
@@ -228,12 +272,15 @@ mod tests {
         record.compared.push(Comparison { ours: 2.1, ..record.compared[0].clone() });
         record.compared.push(Comparison { role: Role::Calibration, ..record.compared[0].clone() });
         let records = Records::from([("queue-pairs".to_owned(), record)]);
+        let listed = experiments(&records);
+        assert!(listed.contains("size | 3 | 1 | +25 % |"), "{listed}");
+        assert!(listed.contains("| none in hand |  |  |"), "{listed}");
         let told = summary(&records);
-        assert!(told.contains("| `queue-pairs` | NAM-DB figure 9 | 3 | 1 | +25 % |"), "{told}");
-        assert!(
-            told.ends_with("Of 2 predictions 1 are within 15 % of the published number."),
-            "{told}"
-        );
+        assert_eq!(told, "Of 2 predictions 1 are within 15 % of the published number.");
+        let page = "| [queue-pairs](reproduction/queue-pairs.md) | NAM-DB figure 9 |";
+        let missed = format!("{page} drop | 2.00 M/s | 2.50 M/s | +25 % | prediction | because |");
+        let numbers = published(&records);
+        assert!(numbers.contains(&missed), "{numbers}");
         let chosen = calibration(&records);
         assert!(
             chosen.contains(
@@ -246,7 +293,9 @@ mod tests {
 
     #[test]
     fn an_experiment_without_a_record_says_how_to_get_one() {
-        let document = document(&Records::new()).unwrap_or_else(|problem| panic!("{problem}"));
-        assert!(document.contains("`namdb reproduce oracle --report docs` puts it here"));
+        let pages = pages(&Records::new()).unwrap_or_else(|problem| panic!("{problem}"));
+        let oracle = pages.iter().find(|page| page.path == "reproduction/oracle.md");
+        let text = &oracle.expect("every experiment has a page").text;
+        assert!(text.contains("`namdb reproduce oracle --report docs` records one"), "{text}");
     }
 }

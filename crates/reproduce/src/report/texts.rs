@@ -1,7 +1,9 @@
-//! The handwritten texts: one for each experiment, and the frame around them.
+//! The words of the pages: the first page, the method, and one text for each experiment.
 
-/// Rules, method, surprises and limits, with variables for generated parts.
-pub(super) const FRAME: &str = include_str!("../../text/frame.md");
+/// The first page, with places for its tables.
+pub(super) const FRONT: &str = include_str!("../../text/front.md");
+/// Rules, method, calibration and limits.
+pub(super) const METHOD: &str = include_str!("../../text/method.md");
 
 /// The texts by the names of the experiments.
 const TEXTS: &[(&str, &str)] = &[

@@ -1,11 +1,10 @@
-//! The document: records beside its pictures, and the page itself.
+//! The document: records, pictures, and the pages that show them.
 //!
-//! What the document shows is kept in `reproduction/NAME.json` beside it, so that an experiment that is run alone
-//! replaces its own part.
+//! The record of an experiment is `reproduction/NAME.json`, so that an experiment that runs alone replaces its own page.
 
 use super::{drawn, make, put};
 use anyhow::{Context, Result, anyhow};
-use reproduce::report::{Records, document};
+use reproduce::report::{Records, pages};
 use reproduce::{EXPERIMENTS, Experiment, Record};
 use std::path::{Path, PathBuf};
 
@@ -32,7 +31,7 @@ pub fn take_over<'a>(
     Ok(())
 }
 
-/// Writes page and pictures from the document's records. Answers where the page is.
+/// Writes pages and pictures from the document's records. Returns the path of the first page.
 pub fn write(documents: &Path) -> Result<PathBuf> {
     let kept = kept(documents);
     make(&kept)?;
@@ -44,9 +43,10 @@ pub fn write(documents: &Path) -> Result<PathBuf> {
         put(&path.with_extension("svg"), &drawn(&record)?)?;
         records.insert(experiment.name.to_owned(), record);
     }
-    let page = documents.join("reproduction.md");
-    put(&page, &document(&records).map_err(|problem| anyhow!(problem))?)?;
-    Ok(page)
+    for page in pages(&records).map_err(|problem| anyhow!(problem))? {
+        put(&documents.join(page.path), &page.text)?;
+    }
+    Ok(documents.join("reproduction.md"))
 }
 
 fn read(path: &Path) -> Result<String> {
@@ -59,7 +59,7 @@ mod tests {
     use reproduce::{MadeOf, Run, find};
 
     #[test]
-    fn a_record_is_taken_over_and_the_page_shows_it() {
+    fn a_record_is_taken_over_and_its_page_shows_it() {
         let folder = std::env::temp_dir().join(format!("namdb-report-{}", std::process::id()));
         let (runs, documents) = (folder.join("runs"), folder.join("docs"));
         make(&runs).expect("there is room");
@@ -73,13 +73,17 @@ mod tests {
 
         take_over([experiment].into_iter(), &runs, &documents).expect("it is there");
         let page = write(&documents).expect("the texts fit");
-        let text = read(&page).expect("it was written");
+        let front = read(&page).expect("it was written");
+        assert!(front.contains("(reproduction/ethernet-bound.md)"), "{front}");
+        let own = documents.join("reproduction/ethernet-bound.md");
+        let text = read(&own).expect("it was written");
         assert!(text.contains("`namdb reproduce ethernet-bound --quick`"), "{text}");
-        assert!(text.contains("No run stands here yet: `namdb reproduce oracle"), "{text}");
+        let other = read(&documents.join("reproduction/oracle.md")).expect("it was written");
+        assert!(other.contains("No run is recorded: `namdb reproduce oracle"), "{other}");
         let picture = read(&documents.join("reproduction/ethernet-bound.svg"));
         assert_eq!(picture.expect("it is drawn"), drawn(&record).expect("it can be drawn"));
 
-        let again = write(&documents).and_then(|page| read(&page));
+        let again = write(&documents).and_then(|_| read(&own));
         assert_eq!(again.expect("nothing has changed"), text);
         put(&file(&kept(&documents), experiment), "{}").expect("there is room");
         let broken = write(&documents).expect_err("a record has more than that").to_string();

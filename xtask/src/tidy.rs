@@ -137,13 +137,13 @@ mod tests {
 
     #[test]
     fn a_violation_reads_as_path_line_and_sentence() {
-        let violation = Violation::new("crates/txn/src/lib.rs", 3, "this is wrong, mend it");
-        assert_eq!(violation.to_string(), "crates/txn/src/lib.rs:3: this is wrong, mend it");
+        let violation = Violation::new("crates/engine/txn/src/lib.rs", 3, "this is wrong, mend it");
+        assert_eq!(violation.to_string(), "crates/engine/txn/src/lib.rs:3: this is wrong, mend it");
     }
 
     #[test]
     fn violations_of_several_checks_are_found_in_one_tree() {
-        let tree = Tree::of(&[("crates/txn/src/lib.rs", "fn f() { dbg!(1); }\n")]);
+        let tree = Tree::of(&[("crates/engine/txn/src/lib.rs", "fn f() { dbg!(1); }\n")]);
         let found: Vec<Violation> = CHECKS.iter().flat_map(|check| check(&tree)).collect();
         // The missing module doc, the missing attribute, the leftover.
         assert_eq!(found.len(), 3, "{found:?}");

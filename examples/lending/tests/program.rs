@@ -2,8 +2,8 @@
 //! date, and it executes the calls, in one process, on simulated machines, and on the compute
 //! servers of a cluster.
 
-use generate::project::{Project, Source};
-use generate::{folder, generate};
+use codegen::project::{Project, Source};
+use codegen::{folder, generate};
 use namdb::procedures::{CallFailure, Database, Options, Tables};
 use procedure::Workload;
 use serde_json::Value;

@@ -81,7 +81,7 @@ const BUILD: [&str; 14] = [
     "--test",
     "shipping",
     "--bin",
-    "suite",
+    "fabric_conformance",
     "--bin",
     "namdb",
     "--bin",
@@ -93,7 +93,7 @@ const BUILD: [&str; 14] = [
 fn built(root: &Path) -> Result<[String; 4]> {
     let output = process::capture(&mut process::cargo(root, &BUILD))?;
     let find = |name: &str| program_of(&output, name);
-    Ok([find("verbs")?, find("shipping")?, find("suite")?, find("namdb")?])
+    Ok([find("verbs")?, find("shipping")?, find("fabric_conformance")?, find("namdb")?])
 }
 
 /// The path of the program of target `name`, from cargo's messages in `output`.

@@ -27,7 +27,7 @@ mod tests {
 
     #[test]
     fn characters_beyond_ascii_are_caught_outside_comments() {
-        let check = |text| check(&Tree::of(&[("crates/txn/src/lib.rs", text)]));
+        let check = |text| check(&Tree::of(&[("crates/engine/txn/src/lib.rs", text)]));
         assert_eq!(check("// caf\u{e9}\n/* \u{2192} */\n"), []);
         let violations = check("// fine\nf(\"caf\u{e9} \u{2192}\");\n");
         assert_eq!((violations.len(), violations[0].line), (1, 2));

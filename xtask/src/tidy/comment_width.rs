@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     fn found(text: &str) -> Vec<usize> {
-        let tree = Tree::of(&[("crates/txn/src/commit.rs", text)]);
+        let tree = Tree::of(&[("crates/engine/txn/src/commit.rs", text)]);
         find(&tree).iter().map(|violation| violation.line).collect()
     }
 

@@ -189,7 +189,7 @@ mod tests {
     #[test]
     fn a_library_taken_in_past_the_workspace_is_caught_once() {
         let manifest = "[dependencies]\nrand = \"0.9\"\n[dev-dependencies]\nrand = \"0.9\"\n";
-        let tree = Tree::of(&[("crates/txn/Cargo.toml", manifest)]);
+        let tree = Tree::of(&[("crates/engine/txn/Cargo.toml", manifest)]);
         assert_eq!(check_libraries(&tree).len(), 1);
     }
 }

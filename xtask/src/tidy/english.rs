@@ -179,7 +179,7 @@ mod tests {
         find(&Tree::of(&[(path, text)])).iter().map(|violation| violation.line).collect()
     }
 
-    const LIBRARY: &str = "crates/txn/src/commit.rs";
+    const LIBRARY: &str = "crates/engine/txn/src/commit.rs";
     const NONE: [usize; 0] = [];
 
     #[test]
@@ -224,7 +224,7 @@ mod tests {
     fn messages_are_searched_outside_of_tests() {
         let text = "fn f() {\n    bail!(\"the user is told nothing\");\n}\n";
         assert_eq!(found(LIBRARY, text), [2]);
-        assert_eq!(found("crates/txn/tests/commit.rs", text), NONE);
+        assert_eq!(found("crates/engine/txn/tests/commit.rs", text), NONE);
         assert_eq!(found(LIBRARY, &format!("#[cfg(test)]\nmod tests {{\n{text}}}\n")), NONE);
         assert_eq!(found(LIBRARY, "f(\"more than was asked for\");\n"), NONE);
         assert_eq!(found(LIBRARY, "f(\"whoever\");\n"), NONE);

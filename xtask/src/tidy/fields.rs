@@ -3,7 +3,7 @@
 use super::Violation;
 use super::tree::{Tree, closing, line_of, words};
 
-const FOLDER: &str = "crates/layout/";
+const FOLDER: &str = "crates/engine/layout/";
 const WIDTHS: [&str; 2] = ["usize", "isize"];
 
 /// Searches the `#[repr(C)]` structures of the crate `layout`.
@@ -58,7 +58,7 @@ mod tests {
         check(&Tree::of(&[(path, text)])).iter().map(|violation| violation.line).collect()
     }
 
-    const PATH: &str = "crates/layout/src/row.rs";
+    const PATH: &str = "crates/engine/layout/src/row.rs";
 
     #[test]
     fn variable_widths_are_caught_in_remote_structures() {
@@ -75,6 +75,9 @@ mod tests {
             NONE
         );
         assert_eq!(found(PATH, "#[repr(C)]\nstruct A { b: [u8; N as usize] } // usize\n"), NONE);
-        assert_eq!(found("crates/txn/src/a.rs", "#[repr(C)]\nstruct A { b: usize }\n"), NONE);
+        assert_eq!(
+            found("crates/engine/txn/src/a.rs", "#[repr(C)]\nstruct A { b: usize }\n"),
+            NONE
+        );
     }
 }

@@ -42,7 +42,10 @@ mod tests {
     #[test]
     fn home_directories_are_caught_in_any_text() {
         for home in HOMES {
-            assert_eq!(found("crates/txn/src/lib.rs", &format!("f(\"{home}ada/data\");\n")), 1);
+            assert_eq!(
+                found("crates/engine/txn/src/lib.rs", &format!("f(\"{home}ada/data\");\n")),
+                1
+            );
             assert_eq!(found("README.md", &format!("See {home}ada.\n")), 1);
             assert_eq!(found(".ci/run", &format!("cd {home}ada\n")), 1);
             assert_eq!(found("README.md", &format!("https://example.org{home}ada\n")), 0);

@@ -4,56 +4,64 @@ use super::Violation;
 use super::manifest::{self, Dependency, Manifest};
 use super::tree::Tree;
 
-/// The crates by folder, lowest first.
-const LAYERS: [&str; 34] = [
-    "layout",
-    "fabric",
-    "membership",
-    "hardware",
-    "sim",
-    "suite",
-    "memory",
-    "index",
-    "txn",
-    "owner",
-    "metrics",
-    "recovery",
-    "sql",
-    "grammar",
-    "plan",
-    "value",
-    "procedure",
-    "population",
-    "execute",
-    "runtime",
-    "generate",
-    "generated",
-    "spade",
-    "model",
-    "check",
-    "workload",
-    "stored",
-    "baselines",
-    "measure",
-    "scenario",
-    "mutants",
-    "reproduce",
-    "namdb",
-    "capi",
+/// The wings and their crates by folder, lowest first.
+const WINGS: [(&str, &[&str]); 6] = [
+    ("engine", &["layout", "fabric", "membership", "memory", "index", "txn", "metrics"]),
+    (
+        "proving",
+        &[
+            "hardware",
+            "sim",
+            "fabric_conformance",
+            "model",
+            "history_judge",
+            "workload",
+            "scenario",
+            "mutants",
+        ],
+    ),
+    (
+        "sql",
+        &[
+            "sql",
+            "grammar",
+            "postgres_plan",
+            "sql_value",
+            "procedure",
+            "datagen",
+            "interpreter",
+            "procedure_runtime",
+            "codegen",
+            "workload_code",
+        ],
+    ),
+    (
+        "spade",
+        &[
+            "spade_format",
+            "spade",
+            "shipping",
+            "folder_benchmark",
+            "microbench",
+            "simulated_cluster",
+        ],
+    ),
+    ("eval", &["baselines", "reproduce"]),
+    ("app", &["namdb", "namdb-program", "namdb-lab", "capi"]),
 ];
 
 /// Judges of the engine share no code with it, so that they do not share its mistakes.
-const INDEPENDENT: [&str; 2] = ["check", "model"];
+const INDEPENDENT: [&str; 2] = ["history_judge", "model"];
 
 /// Reads the edges from the manifests.
 pub fn check(tree: &Tree) -> Vec<Violation> {
     let (manifests, mut violations) = manifest::crates(tree);
     for manifest in &manifests {
         let path = &manifest.file.path;
-        if layer(manifest.folder).is_none() {
+        if layer(manifest.folder).is_none() || wing(manifest.folder) != Some(manifest.wing) {
             let what = format!(
-                "the crate `{}` has no layer, give it its place in LAYERS of xtask/src/tidy/layers.rs",
-                manifest.folder
+                "the crate `{}` has no place in the wing `{}`, add it to WINGS of xtask/src/tidy/layers.rs",
+                manifest.folder, manifest.wing
             );
             violations.push(Violation::new(path, 1, what));
             continue;
@@ -73,8 +81,14 @@ pub fn check(tree: &Tree) -> Vec<Violation> {
     violations
 }
 
+/// The position of a crate among all of them.
 fn layer(folder: &str) -> Option<usize> {
-    LAYERS.iter().position(|layer| *layer == folder)
+    WINGS.iter().flat_map(|(_, crates)| *crates).position(|layer| *layer == folder)
+}
+
+/// The wing that a crate belongs to.
+fn wing(folder: &str) -> Option<&'static str> {
+    WINGS.iter().find(|(_, crates)| crates.contains(&folder)).map(|(wing, _)| *wing)
 }
 
 fn refusal(user: &Manifest<'_>, dependency: &Dependency, used: &str) -> Option<String> {
@@ -126,8 +140,9 @@ mod tests {
 
     /// The violations when `user` has the dependency lines `lines`, beside one empty crate `used`.
     fn found(user: &str, lines: &str, used: &str) -> Vec<Violation> {
-        let user_path = format!("crates/{user}/Cargo.toml");
-        let used_path = format!("crates/{used}/Cargo.toml");
+        let wing = |of| wing(of).unwrap_or("engine");
+        let user_path = format!("crates/{}/{user}/Cargo.toml", wing(user));
+        let used_path = format!("crates/{}/{used}/Cargo.toml", wing(used));
         let used_text = format!("[package]\nname = \"{used}\"\n");
         check(&Tree::of(&[(&user_path, lines), (&used_path, &used_text)]))
     }
@@ -143,19 +158,25 @@ mod tests {
         let lines = "[package]\nname = \"memory\"\n[dependencies]\ntxn = { workspace = true }\n";
         let violations = found("memory", lines, "txn");
         assert_eq!(violations.len(), 1);
-        assert_eq!((&*violations[0].path, violations[0].line), ("crates/memory/Cargo.toml", 4));
+        assert_eq!(
+            (&*violations[0].path, violations[0].line),
+            ("crates/engine/memory/Cargo.toml", 4)
+        );
     }
 
     #[test]
     fn development_dependencies_obey_except_for_the_simulator() {
         assert_eq!(found("memory", "[dev-dependencies]\ntxn.workspace = true\n", "txn").len(), 1);
-        assert_eq!(found("check", "[dev-dependencies]\nsim.workspace = true\n", "sim"), []);
+        assert_eq!(found("history_judge", "[dev-dependencies]\nsim.workspace = true\n", "sim"), []);
         assert_eq!(found("fabric", "[dev-dependencies]\nsim.workspace = true\n", "sim").len(), 1);
     }
 
     #[test]
     fn judges_are_independent() {
-        assert_eq!(found("check", "[dependencies]\nlayout.workspace = true\n", "layout").len(), 1);
+        assert_eq!(
+            found("history_judge", "[dependencies]\nlayout.workspace = true\n", "layout").len(),
+            1
+        );
         assert_eq!(found("model", "[dependencies]\nlayout.workspace = true\n", "layout").len(), 1);
     }
 
@@ -165,13 +186,19 @@ mod tests {
     }
 
     #[test]
+    fn a_crate_is_in_its_wing() {
+        let tree = Tree::of(&[("crates/sql/txn/Cargo.toml", "[package]\nname = \"txn\"\n")]);
+        assert_eq!(check(&tree).len(), 1);
+    }
+
+    #[test]
     fn the_tooling_stands_apart() {
         assert_eq!(
             found("txn", "[dependencies]\nxtask = { path = \"../../xtask\" }\n", "sql").len(),
             1
         );
         let tree = Tree::of(&[
-            ("crates/txn/Cargo.toml", "[package]\nname = \"txn\"\n"),
+            ("crates/engine/txn/Cargo.toml", "[package]\nname = \"txn\"\n"),
             ("xtask/Cargo.toml", "[dependencies]\ntxn = { workspace = true }\n"),
         ]);
         assert_eq!(check(&tree).len(), 1);

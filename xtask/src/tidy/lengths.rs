@@ -13,10 +13,10 @@ use super::tree::Tree;
 
 /// Generated code: a function is as long as its procedure.
 const GENERATED: [&str; 5] = [
-    "crates/generated/src/",
-    "crates/generate/tests/corners/code/",
-    "crates/generate/tests/edges/code/",
-    "crates/generate/tests/shop/code/",
+    "crates/sql/workload_code/src/",
+    "crates/sql/codegen/tests/corners/code/",
+    "crates/sql/codegen/tests/edges/code/",
+    "crates/sql/codegen/tests/shop/code/",
     "examples/lending/src/lending/",
 ];
 
@@ -108,7 +108,7 @@ fn judge(name: &str, lines: usize, recorded: Option<usize>) -> Option<String> {
 mod tests {
     use super::*;
 
-    const PATH: &str = "crates/txn/src/commit.rs";
+    const PATH: &str = "crates/engine/txn/src/commit.rs";
 
     fn function(lines: usize) -> String {
         format!("fn long() {{\n{}}}\n", "    step();\n".repeat(lines - 2))
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn entries_of_lost_functions_are_caught() {
-        let ratchet = "[functions]\n\"crates/txn/src/gone.rs::f\" = 80\n";
+        let ratchet = "[functions]\n\"crates/engine/txn/src/gone.rs::f\" = 80\n";
         assert_eq!(check(&Tree::of(&[(RATCHET, ratchet)])).len(), 1);
         assert_eq!(check(&Tree::of(&[(RATCHET, "functions = 3")])).len(), 1);
     }

@@ -5,10 +5,12 @@ use toml::{Table, Value};
 use super::Violation;
 use super::tree::{File, Tree, line_of};
 
-/// One `crates/*/Cargo.toml`.
+/// One `crates/*/*/Cargo.toml`.
 pub struct Manifest<'a> {
     /// The folder's name, which identifies the crate in the layers.
     pub folder: &'a str,
+    /// The folder around it.
+    pub wing: &'a str,
     pub file: &'a File,
     /// The package's name, which may differ from the folder's.
     pub package: String,
@@ -29,11 +31,11 @@ pub fn crates(tree: &Tree) -> (Vec<Manifest<'_>>, Vec<Violation>) {
     let mut violations = Vec::new();
     let workspace = workspace_dependencies(tree);
     for file in tree.files() {
-        let Some(folder) = folder(&file.path) else {
+        let Some((wing, folder)) = folders(&file.path) else {
             continue;
         };
         match file.text.parse::<Table>() {
-            Ok(table) => manifests.push(read(folder, file, &table, &workspace)),
+            Ok(table) => manifests.push(read((wing, folder), file, &table, &workspace)),
             Err(error) => violations.push(Violation::new(
                 &file.path,
                 1,
@@ -75,12 +77,18 @@ pub fn line_of_key(text: &str, key: &str) -> usize {
     1
 }
 
-fn folder(path: &str) -> Option<&str> {
-    let folder = path.strip_prefix("crates/")?.strip_suffix("/Cargo.toml")?;
-    (!folder.contains('/')).then_some(folder)
+/// A crate's wing and its own folder.
+fn folders(path: &str) -> Option<(&str, &str)> {
+    let folders = path.strip_prefix("crates/")?.strip_suffix("/Cargo.toml")?;
+    folders.split_once('/').filter(|(_, folder)| !folder.contains('/'))
 }
 
-fn read<'a>(folder: &'a str, file: &'a File, table: &Table, workspace: &Table) -> Manifest<'a> {
+fn read<'a>(
+    (wing, folder): (&'a str, &'a str),
+    file: &'a File,
+    table: &Table,
+    workspace: &Table,
+) -> Manifest<'a> {
     let name = table.get("package").and_then(|package| package.get("name"));
     let package = name.and_then(Value::as_str).unwrap_or(folder).to_string();
     let mut dependencies = Vec::new();
@@ -101,7 +109,7 @@ fn read<'a>(folder: &'a str, file: &'a File, table: &Table, workspace: &Table) -
             }
         }
     }
-    Manifest { folder, file, package, dependencies }
+    Manifest { folder, wing, file, package, dependencies }
 }
 
 #[cfg(test)]
@@ -116,7 +124,7 @@ mod tests {
                 "[workspace.dependencies]\nfab = { path = \"x\", package = \"fabric\" }",
             ),
             (
-                "crates/txn/Cargo.toml",
+                "crates/engine/txn/Cargo.toml",
                 "[package]\nname = \"txn\"\n[dependencies]\nfab = { workspace = true }\n\
                  [dev-dependencies]\nsim.workspace = true\n\
                  [target.'cfg(unix)'.dependencies]\nrenamed = { path = \"y\", package = \"sql\" }\n\
@@ -138,7 +146,8 @@ mod tests {
 
     #[test]
     fn a_broken_manifest_is_a_violation() {
-        let (_, violations) = crates(&Tree::of(&[("crates/txn/Cargo.toml", "[dependencies")]));
+        let (_, violations) =
+            crates(&Tree::of(&[("crates/engine/txn/Cargo.toml", "[dependencies")]));
         assert_eq!(violations.len(), 1);
     }
 }

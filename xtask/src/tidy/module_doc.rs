@@ -20,7 +20,7 @@ mod tests {
 
     #[test]
     fn a_file_without_module_doc_is_caught() {
-        let check = |text| check(&Tree::of(&[("crates/txn/src/lib.rs", text)])).len();
+        let check = |text| check(&Tree::of(&[("crates/engine/txn/src/lib.rs", text)])).len();
         assert_eq!(check("use std::fs;\n"), 1);
         assert_eq!(check("// A comment.\n//! Doc.\n"), 1);
         assert_eq!(check(""), 1);

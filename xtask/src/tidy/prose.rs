@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str, of: impl Fn(&File, &Views) -> Vec<Paragraph>) -> Vec<String> {
-        let tree = Tree::of(&[("crates/txn/src/lib.rs", text)]);
+        let tree = Tree::of(&[("crates/engine/txn/src/lib.rs", text)]);
         let (file, views) = tree.rust().next().expect("one file");
         let line = |paragraph: &Paragraph| {
             let words: Vec<&str> = paragraph.words.iter().map(|word| &*word.text).collect();

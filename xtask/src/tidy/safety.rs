@@ -5,10 +5,10 @@ use super::lexer::{Views, is_word};
 use super::tree::{File, Tree, line_of, words};
 
 /// The folders that may hold unsafe code.
-const UNSAFE_FOLDERS: [&str; 2] = ["crates/fabric/src/raw/", "crates/capi/src/raw/"];
+const UNSAFE_FOLDERS: [&str; 2] = ["crates/engine/fabric/src/raw/", "crates/app/capi/src/raw/"];
 
 /// The crates with such a folder: `forbid` could not be lifted inside it, so they deny.
-const DENYING_CRATES: [&str; 2] = ["crates/fabric/", "crates/capi/"];
+const DENYING_CRATES: [&str; 2] = ["crates/engine/fabric/", "crates/app/capi/"];
 
 /// Finds the keyword outside its folders, and blocks without an argument inside them.
 pub fn check_tokens(tree: &Tree) -> Vec<Violation> {
@@ -83,7 +83,8 @@ fn is_crate_root(file: &File) -> bool {
     let is_package = package == "xtask"
         || package
             .strip_prefix("crates/")
-            .is_some_and(|name| name.bytes().all(|byte| is_word(byte) || byte == b'-'));
+            .and_then(|path| path.split_once('/'))
+            .is_some_and(|(_, name)| name.bytes().all(|byte| is_word(byte) || byte == b'-'));
     let is_binary = match source.strip_prefix("bin/") {
         Some(binary) => !binary.contains('/') || binary.ends_with("/main.rs"),
         None => false,
@@ -101,15 +102,18 @@ mod tests {
         check_tokens(&Tree::of(&[(path, text)])).iter().map(|violation| violation.line).collect()
     }
 
-    const RAW: &str = "crates/fabric/src/raw/words.rs";
+    const RAW: &str = "crates/engine/fabric/src/raw/words.rs";
 
     #[test]
     fn the_keyword_is_caught_outside_its_folder_only() {
         let text = "// SAFETY: none.\nunsafe { f() }\n";
-        assert_eq!(tokens("crates/txn/src/lib.rs", text), [2]);
-        assert_eq!(tokens("crates/txn/tests/a.rs", text), [2]);
+        assert_eq!(tokens("crates/engine/txn/src/lib.rs", text), [2]);
+        assert_eq!(tokens("crates/engine/txn/tests/a.rs", text), [2]);
         assert_eq!(tokens(RAW, text), NONE);
-        assert_eq!(tokens("crates/txn/src/lib.rs", "// unsafe\n\"unsafe\" unsafe_code"), NONE);
+        assert_eq!(
+            tokens("crates/engine/txn/src/lib.rs", "// unsafe\n\"unsafe\" unsafe_code"),
+            NONE
+        );
     }
 
     #[test]
@@ -139,13 +143,13 @@ mod tests {
 
     #[test]
     fn crate_roots_need_the_attribute() {
-        assert_eq!(attributes("crates/txn/src/lib.rs", "//! A.\n"), 1);
-        assert_eq!(attributes("crates/txn/src/lib.rs", "//! #![forbid(unsafe_code)]\n"), 1);
-        assert_eq!(attributes("crates/txn/src/lib.rs", "#![deny(unsafe_code)]\n"), 1);
-        assert_eq!(attributes("crates/txn/src/lib.rs", "#![forbid(unsafe_code)]\n"), 0);
-        assert_eq!(attributes("crates/fabric/src/lib.rs", "#![deny(unsafe_code)]\n"), 0);
-        assert_eq!(attributes("crates/namdb/src/main.rs", "fn main() {}\n"), 1);
-        assert_eq!(attributes("crates/namdb/src/bin/a.rs", "fn main() {}\n"), 1);
-        assert_eq!(attributes("crates/txn/src/commit.rs", "//! A.\n"), 0);
+        assert_eq!(attributes("crates/engine/txn/src/lib.rs", "//! A.\n"), 1);
+        assert_eq!(attributes("crates/engine/txn/src/lib.rs", "//! #![forbid(unsafe_code)]\n"), 1);
+        assert_eq!(attributes("crates/engine/txn/src/lib.rs", "#![deny(unsafe_code)]\n"), 1);
+        assert_eq!(attributes("crates/engine/txn/src/lib.rs", "#![forbid(unsafe_code)]\n"), 0);
+        assert_eq!(attributes("crates/engine/fabric/src/lib.rs", "#![deny(unsafe_code)]\n"), 0);
+        assert_eq!(attributes("crates/app/namdb/src/main.rs", "fn main() {}\n"), 1);
+        assert_eq!(attributes("crates/app/namdb/src/bin/a.rs", "fn main() {}\n"), 1);
+        assert_eq!(attributes("crates/engine/txn/src/commit.rs", "//! A.\n"), 0);
     }
 }

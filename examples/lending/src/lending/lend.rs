@@ -3,7 +3,7 @@
 use super::tables::{Tables, book, reader};
 use fabric::Env;
 use layout::KeyBuilder;
-use runtime::{Argument, Call, Stop, number};
+use procedure_runtime::{Argument, Call, Stop, number};
 use txn::Lane;
 
 /// The arguments.

@@ -3,7 +3,7 @@
 use super::tables::{Tables, book};
 use fabric::Env;
 use layout::KeyBuilder;
-use runtime::{Argument, Call, Column, Stop};
+use procedure_runtime::{Argument, Call, Column, Stop};
 use txn::Lane;
 
 /// The arguments.

@@ -6,7 +6,7 @@ pub mod look_up;
 pub mod tables;
 
 use fabric::Env;
-use runtime::{Argument, BindError, Call, Generated, Stop};
+use procedure_runtime::{Argument, BindError, Call, Generated, Stop};
 pub use tables::Tables;
 use txn::{Database, Lane};
 

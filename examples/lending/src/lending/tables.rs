@@ -2,7 +2,7 @@
 
 use fabric::Env;
 use layout::Slot;
-use runtime::{BindError, bind};
+use procedure_runtime::{BindError, bind};
 use txn::{Database, TableId};
 
 /// The tables and indexes in an open database.

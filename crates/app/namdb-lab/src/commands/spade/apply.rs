@@ -1,0 +1,233 @@
+//! `namdb spade apply`: the tables of a workload in a running cluster, as a design says.
+
+use crate::Verdict;
+use crate::bench::load;
+use crate::bench::look::BeforeRun;
+use crate::bench::report::TablesReport;
+use crate::bench::site::{Site, SiteWorkload};
+use crate::bench::world::THREADS_MAX;
+use crate::bench::{json, text};
+use crate::commands::bench::drop_tables;
+use crate::commands::memory_server::{CLUSTER_FILE, parse_setting};
+use crate::commands::{catch_interrupts, interruption, parse_count, parse_units};
+use crate::output;
+use crate::servers::abroad::{self, Errand};
+use crate::servers::health::Health;
+use crate::servers::place::Place;
+use anyhow::{Result, ensure};
+use clap::Args;
+use folder_benchmark::{DesignOrigin, Options, Stored};
+use membership::{ClusterFile, Member};
+use namdb::{Isolation, host};
+use serde::Serialize;
+use spade::design::{Partition, Placement, TableDesign};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+const EXAMPLES: &str = "\
+Examples:
+  namdb spade apply workloads/tpcc                     in the cluster of namdb.toml, as its design.json says
+  namdb spade apply mine --design tuned.json           as a file says
+  namdb bench mine --design tuned.json --cluster --loaded    what can be done then
+
+Tables are made and loaded by threads of this process. Those that an earlier run has left are dropped with --fresh. What the
+engine does otherwise than the design says is told.
+
+The exit code is 0 if all tables are there, 3 if they could not be looked at, 2 if they are not made.";
+
+/// Version of the JSON.
+const FORMAT: u32 = 1;
+/// Transactions of the load that a thread has under way where verbs take time.
+const LANES: u32 = 8;
+
+/// Options of `spade apply`.
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub struct ApplyArguments {
+    /// The workload's folder
+    folder: PathBuf,
+    /// How tables are stored [default: design.json of the folder, or what `namdb spade design` prints]
+    #[arg(long, value_name = "FILE")]
+    design: Option<PathBuf>,
+    /// The cluster's file
+    #[arg(long, value_name = "FILE", default_value = CLUSTER_FILE)]
+    cluster: PathBuf,
+    /// A setting in place of the file's
+    #[arg(long, value_name = "KEY=VALUE", value_parser = parse_setting)]
+    set: Vec<(String, String)>,
+    /// Units of scale, such as warehouses [default: as workload.toml says]
+    #[arg(long, allow_negative_numbers = true, value_parser = parse_units)]
+    units: Option<u64>,
+    /// Threads that load [default: one per processor]
+    #[arg(long, allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..=i64::from(THREADS_MAX)))]
+    threads: Option<u32>,
+    /// Seed of all randomness
+    #[arg(long, value_name = "N", value_parser = parse_count::<u64>, default_value_t = 1, allow_negative_numbers = true)]
+    seed: u64,
+    /// Drop tables that an earlier run has left
+    #[arg(long)]
+    fresh: bool,
+    /// Also write what was made as JSON; `-` is the output, and the text then goes to the error stream
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+/// What was made, for programs.
+#[derive(Serialize)]
+struct Report {
+    format: u32,
+    workload: String,
+    design: Option<String>,
+    units: u64,
+    servers: u16,
+    rows: u64,
+    load_seconds: f64,
+    tables: Vec<TableMade>,
+    /// What the engine does otherwise than the design says.
+    notes: Vec<String>,
+    /// What could not be looked at.
+    problems: Vec<String>,
+}
+
+/// A table that was made.
+#[derive(Serialize)]
+struct TableMade {
+    table: String,
+    stored: String,
+    /// Parts that it is in, one on each memory server; 1 if it is whole.
+    parts: u32,
+    /// Memory servers that have all of it; 1 if it is not copied.
+    copies: u32,
+    rows: u64,
+    used_bytes: u64,
+}
+
+/// Runs the command.
+pub fn run(arguments: &ApplyArguments) -> Result<Verdict> {
+    if let Some(path) = &arguments.json {
+        let files = [&*arguments.folder, &*arguments.cluster];
+        let inputs: Vec<&Path> = files.into_iter().chain(arguments.design.as_deref()).collect();
+        json::probe(path, &inputs)?;
+    }
+    catch_interrupts()?;
+    let options = Options {
+        units: arguments.units,
+        wants_plans: true,
+        linked: &[],
+        design: arguments.design.as_deref(),
+        isolation: Isolation::Snapshot,
+        seed: arguments.seed,
+    };
+    let stored = Stored::read(&arguments.folder, &options)?;
+    let cluster = ClusterFile::load(&arguments.cluster, &arguments.set)?;
+    let health = Arc::new(Health::new(interruption()));
+    let place = Place::join(cluster, Member::client(), &Arc::default(), &health)?;
+    let threads = arguments.threads.unwrap_or((host::processor_count() as u32).min(THREADS_MAX));
+    let errand = Apply { stored: &stored, threads, is_fresh: arguments.fresh };
+    let made = abroad::run(&place, LANES, &stored, errand);
+    if let Err(error) = place.leave() {
+        output::say(&format!("namdb: the cluster was not left in order: {error:#}"));
+    }
+    let report = made?;
+    json::deliver(&report, arguments.json.as_deref(), &in_words(&report))?;
+    Ok(if report.problems.is_empty() { Verdict::Sound } else { Verdict::Incomplete })
+}
+
+/// Makes and loads the tables.
+struct Apply<'a> {
+    stored: &'a Stored,
+    threads: u32,
+    is_fresh: bool,
+}
+
+impl<W> Errand<W> for Apply<'_> {
+    type Output = Report;
+
+    fn run<S: Site>(self, site: &S, workload: &W) -> Result<Report>
+    where
+        W: SiteWorkload<S>,
+    {
+        if self.is_fresh {
+            drop_tables(site, workload)?;
+        }
+        let loaded = load::load(site, workload, self.threads, interruption())?;
+        let servers = site.facts().servers;
+        let before = BeforeRun::new(site, workload, loaded);
+        let design = self.stored.design();
+        let tables = design.tables.iter().map(|table| made(table, &before.memory)).collect();
+        ensure!(!design.tables.is_empty(), "the workload has no tables");
+        Ok(Report {
+            format: FORMAT,
+            workload: design.workload.clone(),
+            design: match self.stored.origin() {
+                DesignOrigin::File(path) => Some(path.display().to_string()),
+                DesignOrigin::Default | DesignOrigin::Given => None,
+            },
+            units: self.stored.units(),
+            servers,
+            rows: loaded.rows,
+            load_seconds: loaded.seconds,
+            tables,
+            notes: workload.notes(usize::from(servers)),
+            problems: before.problems,
+        })
+    }
+}
+
+fn made(design: &TableDesign, memory: &TablesReport) -> TableMade {
+    let there = memory.per_table.get(&design.table);
+    TableMade {
+        table: design.table.clone(),
+        stored: stored_as(design),
+        parts: there.map_or(1, |table| table.parts),
+        copies: there.map_or(1, |table| table.copies),
+        rows: there.map_or(0, |table| table.rows),
+        used_bytes: there.map_or(0, |table| table.used_bytes),
+    }
+}
+
+/// How a table is stored, in words.
+fn stored_as(design: &TableDesign) -> String {
+    let slots = text::counted(u64::from(design.neighbourhood), "slot");
+    let way = match (design.storage, &design.placement) {
+        (layout::Storage::Tree, _) => format!("tree, nodes of {} B", design.node_bytes),
+        (storage, placement) => {
+            let inside = match storage {
+                layout::Storage::HashOutside => "hash table, rows outside",
+                _ => "hash table, rows inlined",
+            };
+            let way = match placement {
+                Placement::Dense { .. } => "counted".to_owned(),
+                Placement::Hashed { load_percent } => format!("{load_percent} % full"),
+            };
+            format!("{inside}, {slots}, {way}")
+        }
+    };
+    match &design.partition {
+        Partition::By { columns, .. } => format!("{way}, by {}", columns.join(", ")),
+        _ => way,
+    }
+}
+
+fn in_words(report: &Report) -> String {
+    let design = match &report.design {
+        Some(file) => format!("as {file} says"),
+        None => "by the default design".to_owned(),
+    };
+    let mut said = format!(
+        "{}: {} {design}, {} in {:.1} s, {}\n",
+        report.workload,
+        text::counted(report.tables.len() as u64, "table"),
+        text::counted(report.rows, "row"),
+        report.load_seconds,
+        text::counted(u64::from(report.servers), "memory server"),
+    );
+    let width = report.tables.iter().map(|table| table.table.len()).max().unwrap_or(0);
+    for TableMade { table, stored, parts, copies, rows, used_bytes } in &report.tables {
+        let (rows, bytes) = (text::counted(*rows, "row"), text::bytes(*used_bytes));
+        let parts = text::parts(*parts, *copies).map_or(String::new(), |said| format!(", {said}"));
+        said.push_str(&format!("  {table:width$}  {rows}, {bytes}: {stored}{parts}\n"));
+    }
+    report.problems.iter().for_each(|problem| said.push_str(&format!("  {problem}\n")));
+    said
+}

@@ -1,0 +1,470 @@
+//! Measuring by threads of this process: on memory of its own, or on the memory servers of a cluster.
+
+use super::patience::{Tried, persist};
+use super::{RealArguments, Session, tell};
+use crate::bench::driver::{self, Run, RunPlan, Span, Standing, Watcher};
+use crate::bench::part::Part;
+use crate::bench::progress::Progress;
+use crate::bench::site::{Facts, LOCAL, Seat, Site, SiteWorkload};
+use crate::bench::text::counted;
+use crate::bench::world::{self, WorldPlan};
+use crate::commands::interruption;
+use crate::servers::abroad::{self, Errand, Peers};
+use crate::servers::health::Health;
+use crate::servers::place::Place as ClusterPlace;
+use ::microbench::experiment::Choice;
+use ::microbench::host::own;
+use ::microbench::micro::{MEASURED, Micro, TABLE};
+use ::microbench::ship::{Owner, SHIPPED};
+use anyhow::{Context, Result, anyhow, ensure};
+use fabric::{Fabric, LocalEnv};
+use futures_util::stream::{FuturesUnordered, TryStreamExt};
+use layout::NodeId;
+use membership::{ClusterFile, FabricKind, Member};
+use namdb::{Db, Oracle, host};
+use spade::measurement::{
+    Alone, Demand, Loaded, Measured, Moved, Parameters, Place, Service, Spread, World, rounded,
+};
+use std::sync::{Arc, Mutex};
+use txn::CatalogError;
+use workload::Workload;
+
+/// Lanes of a thread where verbs take time and nothing else is said.
+const LANES: u32 = 8;
+/// Rows of a table: more than caches of processors hold.
+const ROWS: u64 = 65_536;
+/// Repetitions of each measurement.
+const REPETITIONS: u64 = 3;
+/// Of the time of a measurement, what passes before anything counts.
+const WARM_SHARE: f64 = 0.25;
+/// Of the time of a point, what one lane has for itself.
+const ALONE_SHARE: f64 = 0.3;
+/// Of all time, what measuring has; the rest is for loading tables.
+const MEASURED_SHARE: f64 = 0.75;
+/// Least and most seconds of a point: in less nothing can be told, and more tells no more.
+const POINT_S: std::ops::RangeInclusive<f64> = 0.25..=5.0;
+/// The node that owns rows in a process that has all of them: no memory server has this number.
+const OWNER: NodeId = NodeId(u16::MAX);
+/// The number of its seats.
+const OWNER_NUMBER: u64 = u64::MAX;
+
+/// Refuses lanes where nothing waits.
+pub fn ensure_lanes(arguments: &RealArguments, lanes: Option<u32>) -> Result<()> {
+    let has_room = arguments.cluster.is_some() || lanes.is_none();
+    ensure!(has_room, "--lanes belongs to --profile or --cluster: in one process nothing waits");
+    Ok(())
+}
+
+/// Measures what is missing, on whatever is asked for.
+pub fn run(
+    arguments: &RealArguments,
+    lanes: Option<u32>,
+    session: &mut Session,
+    seconds: f64,
+) -> Result<Vec<Choice>> {
+    let threads = arguments.threads.unwrap_or_else(|| host::processor_count() as u32);
+    let threads = threads.min(world::THREADS_MAX / 2);
+    let Some(file) = &arguments.cluster else {
+        let choice = chosen(LOCAL, (1, threads, 1), &[Place::Local, Place::Shipped], session);
+        measure_local(&choice, session, seconds)?;
+        return Ok(vec![choice]);
+    };
+    let cluster = ClusterFile::load(file, &arguments.set)?;
+    let health = Arc::new(Health::new(interruption()));
+    let place = ClusterPlace::join(cluster, Member::client(), &Arc::default(), &health)?;
+    let owners = owners(&place);
+    let (lanes, by_verbs) = match place.cluster.fabric {
+        // Regions are mapped: all rows are local.
+        FabricKind::Shm => (1, Place::Local),
+        FabricKind::Tcp | FabricKind::Verbs => (lanes.unwrap_or(LANES), Place::OneSided),
+    };
+    let shipped = (!owners.is_empty()).then_some(Place::Shipped);
+    let places: Vec<Place> = std::iter::once(by_verbs).chain(shipped).collect();
+    let threads = match arguments.threads {
+        Some(threads) => threads,
+        None => threads.min(room(&place, &owners) / lanes).max(1),
+    };
+    let machines = place.cluster.memory.len() as u16;
+    let name = place.cluster.fabric.name();
+    let choice = chosen(name, (machines, threads, lanes * threads), &places, session);
+    let nodes: Vec<NodeId> = owners.iter().map(|&owner| owner.node()).collect();
+    let errand = Points { choice: &choice, owners: &nodes, session, seconds };
+    // Which point it is does not matter to the site.
+    let first = choice.groups().first().and_then(|group| group.first().cloned());
+    let any = Micro::new(&first.context("there is nothing to measure")?, 1, ROWS);
+    let peers = Peers { members: &owners, are_needed: true };
+    let measured = abroad::run_calling(&place, lanes, &peers, &any, errand);
+    let left = place.leave();
+    measured.and(left)?;
+    Ok(vec![choice])
+}
+
+/// The compute servers that operations are shipped to: those that take calls on hosts of memory servers; where there is
+/// none, all others that do.
+fn owners(place: &ClusterPlace) -> Vec<&Member> {
+    let map = &place.map;
+    let fabric = place.cluster.fabric;
+    let all: Vec<&Member> =
+        map.compute_servers().filter(|member| member.takes_calls(fabric)).collect();
+    let has_memory = |host: &str| map.memory_servers().any(|server| server.host == host);
+    let near: Vec<&Member> = all.iter().copied().filter(|one| has_memory(&one.host)).collect();
+    if near.is_empty() { all } else { near }
+}
+
+/// Slots of the vector that lanes of this process may have: owners have lanes of their own.
+fn room(place: &ClusterPlace, owners: &[&Member]) -> u32 {
+    let settings = |owner: &&Member| place.cluster.compute.get(usize::from(owner.number));
+    let of_owners: u32 = owners.iter().filter_map(settings).map(|settings| settings.lanes).sum();
+    place.root.slots.saturating_sub(of_owners)
+}
+
+fn chosen(
+    fabric: &str,
+    (machines, threads, lanes): (u16, u32, u32),
+    places: &[Place],
+    session: &Session,
+) -> Choice {
+    let lanes = if fabric == LOCAL { threads } else { lanes };
+    let (fabric, hardware) = (fabric.to_owned(), host::machine());
+    let world = World { fabric, hardware, machines, threads, lanes };
+    let effort = session.version.effort;
+    Choice { world, effort, places: places.to_vec(), replicates: false }
+}
+
+/// Each table in a database of its own.
+fn measure_local(choice: &Choice, session: &mut Session, seconds: f64) -> Result<()> {
+    let (groups, missing) = session.missing(choice);
+    let mut pace = Pace::new(missing, seconds);
+    for group in groups {
+        if session.is_over() {
+            break;
+        }
+        let threads = choice.world.threads;
+        let micro = Micro::new(&group[0], threads, ROWS);
+        let needed = Workload::<LocalEnv>::memory_bytes(&micro);
+        // A thread that calls has a lane of its own, and one of the owner's.
+        let plan = WorldPlan {
+            servers: 1,
+            memory_bytes: None,
+            threads: 2 * threads,
+            oracle: Oracle::DoubleCollect,
+            seed: session.version.seed,
+        };
+        let db = world::open(&plan, needed)?;
+        let owned = Owned::offer(&db);
+        let measured = measure_table(&db, &micro, (&group, &[OWNER]), (session, &mut pace));
+        owned.withdraw();
+        measured?;
+    }
+    pace.finish();
+    Ok(())
+}
+
+/// The service of the owner of rows in this process.
+struct Owned(Arc<Mutex<Option<Db>>>);
+
+impl Owned {
+    fn offer(db: &Db) -> Self {
+        let kept = Arc::new(Mutex::new(Some(db.clone())));
+        let more = kept.clone();
+        let more = move || {
+            let db = more.lock().expect("no holder panics");
+            db.as_ref().map(Db::handle)
+        };
+        let owner: Owner<LocalEnv> = Owner::new(OWNER_NUMBER, TABLE, Arc::new(more));
+        db.handle().env().world().register(OWNER, SHIPPED, Arc::new(owner));
+        Self(kept)
+    }
+
+    /// The database's world holds the service: it must not hold the database.
+    fn withdraw(self) {
+        self.0.lock().expect("no holder panics").take();
+    }
+}
+
+/// All points of a cluster, whose tables come and go.
+struct Points<'a> {
+    choice: &'a Choice,
+    /// Who carries out what is shipped.
+    owners: &'a [NodeId],
+    session: &'a mut Session,
+    seconds: f64,
+}
+
+impl Errand<Micro> for Points<'_> {
+    type Output = ();
+
+    fn run<S: Site>(self, site: &S, _any: &Micro) -> Result<()>
+    where
+        Micro: SiteWorkload<S>,
+    {
+        let (groups, missing) = self.session.missing(self.choice);
+        let mut pace = Pace::new(missing, self.seconds);
+        for group in groups {
+            if self.session.is_over() {
+                break;
+            }
+            let micro = Micro::new(&group[0], self.choice.world.lanes, ROWS);
+            drop_table(site)?;
+            let what = (&group[..], self.owners);
+            measure_table(site, &micro, what, (&mut *self.session, &mut pace))?;
+            drop_table(site)?;
+        }
+        pace.finish();
+        Ok(())
+    }
+}
+
+/// Drops what this run or an earlier one has left.
+fn drop_table<S: Site>(site: &S) -> Result<()> {
+    let seat = site.seat()?;
+    let database = seat.handle();
+    seat.wait(database.refresh())?;
+    if database.table(TABLE).is_none() {
+        return Ok(());
+    }
+    match seat.wait(database.drop_table(TABLE)) {
+        // Whoever died at work never learns of it: the table is gone all the same.
+        Err(CatalogError::Unacknowledged) | Ok(()) => Ok(()),
+        Err(error) => Err(error).with_context(|| format!("cannot drop table {TABLE}")),
+    }
+}
+
+/// How much time there is, and how far it is.
+struct Pace {
+    progress: Progress,
+    /// Seconds of each point.
+    point_s: f64,
+    done: u64,
+}
+
+impl Pace {
+    fn new(missing: u64, seconds: f64) -> Self {
+        let point_s = MEASURED_SHARE * seconds / missing.max(1) as f64;
+        let point_s = point_s.clamp(*POINT_S.start(), *POINT_S.end());
+        Self { progress: Progress::begin("measuring", missing), point_s, done: 0 }
+    }
+
+    fn finish(self) {
+        let Self { progress, point_s, done } = self;
+        progress.finish(&format!("{} of {point_s:.2} s", counted(done, "point")));
+    }
+}
+
+/// Loads a table, and measures what is missing on it.
+fn measure_table<S: Site>(
+    site: &S,
+    micro: &Micro,
+    (group, owners): (&[Parameters], &[NodeId]),
+    (session, pace): (&mut Session, &mut Pace),
+) -> Result<()> {
+    tell(&pace.progress, pace.done, &group[0]);
+    load(site, micro, owners).context("the table cannot be loaded")?;
+    for point in group {
+        if session.has(point) {
+            continue;
+        }
+        if session.is_over() {
+            break;
+        }
+        tell(&pace.progress, pace.done, point);
+        let micro = micro.turned_to(point, owners);
+        let seed = session.version.seed;
+        let tried = measure_point(site, &micro, point, (pace.point_s, seed))?;
+        if !session.take(point, tried)? {
+            break;
+        }
+        pace.done += 1;
+    }
+    Ok(())
+}
+
+/// Makes the table and fills it, by the lanes of one thread, and has compute servers own it.
+fn load<S: Site>(site: &S, micro: &Micro, owners: &[NodeId]) -> Result<()> {
+    let seat = site.seat()?;
+    let database = seat.handle();
+    seat.wait(Workload::<S::Env>::create_tables(micro, &database))?;
+    let parts = if <S::Env as Fabric>::IMMEDIATE { 1 } else { site.facts().lanes_per_thread };
+    let load_part = async |part: u32| {
+        let mut lane = database.lane().await.map_err(workload::WorkloadError::from)?;
+        let (part, parts) = (u64::from(part), u64::from(parts));
+        micro.load_part(&database, &mut lane, part, parts, &|_| ()).await
+    };
+    let loaders: FuturesUnordered<_> = (0..parts).map(load_part).collect();
+    seat.wait(loaders.try_collect::<()>())?;
+    let servers: Vec<NodeId> = owners.iter().copied().filter(|&owner| owner != OWNER).collect();
+    seat.wait(own(database.env(), &servers, TABLE))
+        .map_err(|(owner, error)| anyhow!("{owner} does not take what is shipped: {error}"))
+}
+
+/// A site whose threads have one lane each.
+struct OneLane<'a, S>(&'a S);
+
+impl<S: Site> Site for OneLane<'_, S> {
+    type Env = S::Env;
+    type Seat = S::Seat;
+
+    fn seat(&self) -> Result<S::Seat> {
+        self.0.seat()
+    }
+
+    fn facts(&self) -> Facts {
+        Facts { lanes_per_thread: 1, ..self.0.facts() }
+    }
+}
+
+/// One lane alone, then all of them.
+fn measure_point<S: Site>(
+    site: &S,
+    micro: &Micro,
+    point: &Parameters,
+    (point_s, seed): (f64, u64),
+) -> Result<Tried<Measured>> {
+    let one = OneLane(site);
+    let among = point.versions.map(|of| of.among);
+    let threads = point.world.threads;
+    let lanes = threads * site.facts().lanes_per_thread;
+    let alone = persist(ALONE_SHARE * point_s, |span_s| seen(&one, micro, (1, seed), span_s))?;
+    alone.and_then(|alone| {
+        let all = |span_s| seen(site, micro, (threads, seed), span_s);
+        let loaded = persist((1.0 - ALONE_SHARE) * point_s, all)?;
+        loaded
+            .and_then(|loaded| Ok(Tried::Seen(measured(&alone, &loaded, (threads, lanes), among))))
+    })
+}
+
+/// What the repetitions of one lane alone, and of all of them, say of an operation.
+fn measured(
+    alone: &[Seen],
+    loaded: &[Seen],
+    (threads, lanes): (u32, u32),
+    among: Option<u32>,
+) -> Measured {
+    let rate = |seen: &Seen| seen.operations as f64 / seen.measured_s;
+    let lanes = f64::from(lanes);
+    let spread = |all: &[Seen], of: &dyn Fn(&Seen) -> f64| {
+        Spread::of(&all.iter().map(of).collect::<Vec<f64>>())
+    };
+    let all_operations: u64 = loaded.iter().map(|seen| seen.operations).sum();
+    let calls: u64 = loaded.iter().map(|seen| seen.counts.calls).sum();
+    let aborts: u64 = loaded.iter().map(|seen| seen.retries).sum();
+    Measured {
+        alone: Alone {
+            median_ns: spread(alone, &|seen| seen.median_ns),
+            p99_ns: spread(alone, &|seen| seen.p99_ns),
+        },
+        loaded: Loaded {
+            operations_per_s: spread(loaded, &|seen| lanes * rate(seen)),
+            per_thread_per_s: spread(loaded, &|seen| lanes * rate(seen) / f64::from(threads)),
+            median_ns: spread(loaded, &|seen| seen.median_ns),
+            p99_ns: spread(loaded, &|seen| seen.p99_ns),
+            aborts: rounded(aborts as f64 / all_operations as f64),
+            busiest: None,
+            moved: among.map(|among| Moved {
+                share: rounded((calls as f64 / all_operations as f64).min(1.0)),
+                // `measured_s` is the time of all lanes together.
+                again_ns: rounded(
+                    1e9 * f64::from(among) * loaded.iter().map(|seen| seen.measured_s).sum::<f64>()
+                        / all_operations as f64,
+                ),
+            }),
+        },
+        service: service(alone, loaded),
+    }
+}
+
+/// What one operation takes. Counts are those of one lane alone; time of processors is taken under load, since a thread
+/// that waits alone may spin.
+fn service(alone: &[Seen], loaded: &[Seen]) -> Service {
+    let operations: u64 = alone.iter().map(|seen| seen.operations).sum();
+    let counts = alone.iter().fold(fabric::Counts::default(), |sum, seen| sum + seen.counts);
+    let each = |count: u64| rounded(count as f64 / operations as f64);
+    let of_all = |of: fn(&Seen) -> f64| loaded.iter().map(of).sum::<f64>();
+    let core_ns = 1e9 * of_all(|seen| seen.core_s) / of_all(|seen| seen.operations as f64);
+    Service {
+        verbs: each(counts.verbs),
+        bytes: each(counts.bytes),
+        round_trips: each(counts.round_trips),
+        calls: each(counts.calls),
+        card_requests: None,
+        requester: Demand { core_ns, ..Demand::default() }.rounded(),
+        owner: None,
+        others: None,
+    }
+}
+
+/// What a repetition has seen of what is measured; what is done in between is left out.
+struct Seen {
+    operations: u64,
+    retries: u64,
+    /// Seconds of all lanes together.
+    measured_s: f64,
+    /// Seconds of all processors together.
+    core_s: f64,
+    median_ns: f64,
+    p99_ns: f64,
+    counts: fabric::Counts,
+}
+
+impl Seen {
+    /// None if nothing was measured in it.
+    fn of(span: &Span) -> Option<Self> {
+        let kinds = &span.window.kinds;
+        let latency_ns = &kinds[MEASURED].latency_ns;
+        let operations = latency_ns.len();
+        let spent_s = |kind: usize| {
+            let latency_ns = &kinds[kind].latency_ns;
+            latency_ns.mean() * latency_ns.len() as f64 / 1e9
+        };
+        let (measured_s, other_s) = (spent_s(MEASURED), spent_s(1 - MEASURED));
+        let totals = span.window.totals.kind(MEASURED);
+        (operations > 0).then(|| Self {
+            operations,
+            retries: totals.retries,
+            measured_s,
+            core_s: span.elapsed.cpu_seconds * measured_s / (measured_s + other_s),
+            median_ns: latency_ns.value_at_quantile(0.5) as f64,
+            p99_ns: latency_ns.value_at_quantile(0.99) as f64,
+            counts: kinds[MEASURED].counts,
+        })
+    }
+}
+
+/// The repetitions as they come.
+#[derive(Default)]
+struct Repetitions(Vec<Seen>);
+
+impl Watcher for Repetitions {
+    fn show(&mut self, _standing: &Standing) {}
+
+    fn span(&mut self, span: &Span) {
+        self.0.extend(Seen::of(span));
+    }
+}
+
+/// Runs the operation on so many threads for so long, of which the beginning does not count.
+fn seen<S: Site>(
+    site: &S,
+    micro: &Micro,
+    (threads, seed): (u32, u64),
+    span_s: f64,
+) -> Result<Tried<Vec<Seen>>> {
+    let (warm_up_s, run_s) = (WARM_SHARE * span_s, (1.0 - WARM_SHARE) * span_s);
+    let window_s = run_s / REPETITIONS as f64;
+    let (windows, rate, part, telling) = (REPETITIONS, None, Part::WHOLE, None);
+    let plan = RunPlan { threads, warm_up_s, window_s, windows, seed, rate, part, telling };
+    let mut repetitions = Repetitions::default();
+    let run: Run = driver::run(site, micro, &plan, interruption(), &mut repetitions)?;
+    if run.is_interrupted {
+        return Ok(Tried::Interrupted);
+    }
+    ensure!(
+        !run.is_out_of_memory,
+        "the memory servers are full; give them more, or take fewer --threads"
+    );
+    ensure!(!run.is_unreachable, "a server cannot be reached any more");
+    Ok(match repetitions.0 {
+        seen if seen.is_empty() => Tried::Nothing { in_s: run_s },
+        seen => Tried::Seen(seen),
+    })
+}

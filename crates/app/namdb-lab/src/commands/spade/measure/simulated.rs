@@ -1,0 +1,71 @@
+//! Measuring simulated clusters.
+
+use super::{Session, SimulatedArguments, tell};
+use crate::bench::progress::Progress;
+use crate::bench::text::counted;
+use ::microbench::experiment::Choice;
+use anyhow::{Context, Result};
+use simulated_cluster::{LANES, Plan};
+use spade::measurement::{Effort, Parameters, Place, Point};
+
+/// What is measured of each cluster that is asked for.
+pub fn choices(
+    profile: &str,
+    arguments: &SimulatedArguments,
+    effort: Effort,
+) -> Result<Vec<Choice>> {
+    let lanes = arguments.lanes.unwrap_or(LANES);
+    let cluster = |&machines: &u16| {
+        let world = simulated_cluster::world(profile, machines, lanes)?;
+        // Three copies need three machines.
+        let replicates = machines >= 3;
+        Ok(Choice { world, effort, places: Place::ALL.to_vec(), replicates })
+    };
+    arguments.machines.0.iter().map(cluster).collect()
+}
+
+/// Measures what is missing of each cluster.
+pub fn run(clusters: &[Choice], session: &mut Session) -> Result<Vec<Choice>> {
+    for choice in clusters {
+        let (groups, missing) = session.missing(choice);
+        let progress = Progress::begin("measuring", missing);
+        let mut done = 0;
+        for group in groups {
+            if session.is_over() {
+                break;
+            }
+            done = measure(&group, session, (&progress, done))?;
+        }
+        progress.finish(&format!(
+            "{} of {}, {} each",
+            counted(done, "point"),
+            counted(u64::from(choice.world.machines), "machine"),
+            counted(u64::from(choice.world.lanes), "lane")
+        ));
+    }
+    Ok(clusters.to_vec())
+}
+
+/// Measures the points of a table up to the last that is missing, and keeps them. Those that were there come out as they
+/// were.
+fn measure(
+    group: &[Parameters],
+    session: &mut Session,
+    (progress, done): (&Progress, u64),
+) -> Result<u64> {
+    let last = group.iter().rposition(|point| !session.has(point)).map_or(0, |last| last + 1);
+    let (group, mut done) = (&group[..last], done);
+    let plan = Plan { effort: session.version.effort, seed: session.version.seed };
+    tell(progress, done, &group[0]);
+    let mut points = Vec::new();
+    let mut take = |point: Point| {
+        done += u64::from(!session.has(&point.parameters));
+        tell(progress, done, &point.parameters);
+        points.push(point);
+        !session.is_over()
+    };
+    let measured = simulated_cluster::measure(plan, group, &mut take);
+    session.keep(points)?;
+    measured.context("the cluster cannot be measured")?;
+    Ok(done)
+}

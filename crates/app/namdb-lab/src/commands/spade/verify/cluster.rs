@@ -1,0 +1,329 @@
+//! On a real cluster: the design is made there as `namdb spade apply` makes it, its compute servers make calls as for `namdb bench`, all
+//! of them first, and then one lane alone.
+
+use super::{Asked, WARM_UP_S};
+use crate::Verdict;
+use crate::bench::crew::{Crew, Share};
+use crate::bench::driver::Run;
+use crate::bench::load;
+use crate::bench::look::BeforeRun;
+use crate::bench::report::{Parameters, Report, Subject};
+use crate::bench::site::{Site, SiteWorkload};
+use crate::bench::world::THREADS_MAX;
+use crate::bench::{text, travel};
+use crate::commands::bench::{crew, drop_tables, ensure_free_slots, owned_lanes, with_progress};
+use crate::commands::part_run::whole_path;
+use crate::commands::{catch_interrupts, interruption, named};
+use crate::output;
+use crate::servers::abroad::{self, Errand};
+use crate::servers::health::Health;
+use crate::servers::place::Place;
+use anyhow::{Context, Result, bail, ensure};
+use folder_benchmark::{DesignOrigin, Stored};
+use membership::{ClusterFile, FabricKind, Member};
+use namdb::{Isolation, host};
+use spade::tune::{DesignForecast, Options, Target, forecast};
+use spade::verify::{Measured, MeasuredProcedure};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Transactions of the load that a thread has under way where verbs take time.
+const LANES: u32 = 8;
+/// Of the seconds in which all lanes make calls, what one lane has alone.
+const ALONE_SHARE: f64 = 0.3;
+/// Fewest seconds for that: calls over a network take up to milliseconds.
+const ALONE_S_MIN: f64 = 0.5;
+/// Seconds in which the lane that is alone learns where rows are.
+const ALONE_WARM_UP_S: f64 = 0.2;
+/// What nobody can see.
+const NO_STAGES: &str = "Which stage of a machine is full first nobody sees on a real cluster.";
+
+/// Builds the design and measures it; gives the forecast for that cluster, too.
+pub(super) fn run(
+    asked: &Asked<'_>,
+    file: &Path,
+    stored: Stored,
+    first: &DesignForecast,
+) -> Result<(DesignForecast, Measured)> {
+    let cluster = ClusterFile::load(file, &asked.arguments.set)?;
+    let (measured, name) = (&first.target.world.fabric, file.display());
+    let fabric = cluster.fabric.name();
+    ensure!(
+        *measured == fabric,
+        "the measurements are of {measured}, and the fabric of the cluster {name} is {fabric}; measure that with \
+         `namdb spade measure --cluster {name}`, and name the file with --measurements"
+    );
+    ensure!(asked.options.replicas == 1, "a cluster has each row once; leave --replicas away");
+    catch_interrupts()?;
+    let health = Arc::new(Health::new(interruption()));
+    let place = Place::join(cluster, Member::client(), &Arc::default(), &health)?;
+    let verified = verify(asked, &place, &stored, first);
+    if let Err(error) = place.leave() {
+        output::say(&format!("namdb: the cluster was not left in order: {error:#}"));
+    }
+    verified
+}
+
+fn verify(
+    asked: &Asked<'_>,
+    place: &Place,
+    stored: &Stored,
+    first: &DesignForecast,
+) -> Result<(DesignForecast, Measured)> {
+    let crew = crew(place, None)?.with_context(|| {
+        "no compute server of the cluster takes work; `namdb compute-server` starts one".to_owned()
+    })?;
+    let shape = Shape::new(asked, place, &crew, &first.target)?;
+    let forecast = forecast(asked.read.input(), &shape.options, stored.design())
+        .context("the design cannot be forecast for this cluster")?;
+    let owned_lanes = owned_lanes(place, stored);
+    let errand = Verify { asked, crew: &crew, shape: &shape, stored, owned_lanes };
+    let seen = abroad::run(place, LANES, stored, errand)?;
+    seen.ensure_sound()?;
+    let notes = notes(place, &crew, &forecast.target, &seen);
+    Ok((forecast, seen.measured(stored.procedure_names(), notes)))
+}
+
+/// Who makes how many calls at a time.
+struct Shape {
+    /// For the forecast.
+    options: Options,
+    /// Threads of each compute server.
+    threads: u32,
+    /// Lanes of each thread.
+    lanes: u32,
+}
+
+impl Shape {
+    /// As was measured, or as is asked for: each compute server is a machine of the forecast. Where memory is shared, all of them
+    /// are one machine together.
+    fn new(asked: &Asked<'_>, place: &Place, crew: &Crew, target: &Target) -> Result<Self> {
+        let (servers, options) = (crew.members().len() as u32, asked.options.clone());
+        if place.cluster.fabric == FabricKind::Shm {
+            let threads = (target.threads / servers).max(1);
+            let all = Some(threads * servers);
+            let options = Options { threads: all, lanes: all, ..options };
+            return Ok(Self { options, threads, lanes: 1 });
+        }
+        let machines = place.root.servers.len() as u32;
+        ensure!(
+            options.machines.is_none_or(|asked| asked == machines),
+            "the cluster has {}, which are the machines of the forecast; leave --machines away",
+            text::counted(machines.into(), "memory server")
+        );
+        let threads = target.threads.max(1);
+        let lanes = (target.lanes / threads).clamp(1, 64);
+        let options = Options {
+            machines: Some(machines),
+            threads: Some(threads),
+            lanes: Some(threads * lanes),
+            ..options
+        };
+        Ok(Self { options, threads, lanes })
+    }
+}
+
+/// Makes, loads and measures.
+struct Verify<'a> {
+    asked: &'a Asked<'a>,
+    crew: &'a Crew,
+    shape: &'a Shape,
+    stored: &'a Stored,
+    owned_lanes: u32,
+}
+
+impl<W> Errand<W> for Verify<'_> {
+    type Output = Seen;
+
+    fn run<S: Site>(self, site: &S, workload: &W) -> Result<Seen>
+    where
+        W: SiteWorkload<S>,
+    {
+        let Self { asked, crew, shape, owned_lanes, .. } = self;
+        let loaders = (host::processor_count() as u32).min(THREADS_MAX);
+        let lanes = crew.lanes(Some(shape.threads), Some(shape.lanes));
+        // Where memory is shared, this process keeps the lanes that it has loaded by.
+        let all = if site.facts().fabric == "shm" { loaders + lanes } else { loaders.max(lanes) };
+        ensure_free_slots(site, all + owned_lanes, "--threads or --lanes")?;
+        if asked.arguments.fresh {
+            drop_tables(site, workload)?;
+        }
+        let loaded = load::load(site, workload, loaders, interruption())?;
+        let before = BeforeRun::new(site, workload, loaded);
+        let shares = self.all()?;
+        let runs: Vec<Run> = shares.iter().map(|share| share.run.clone()).collect();
+        let mut run = travel::merge(&runs).context("no compute server ran anything")?;
+        let alone = self.alone(lanes)?;
+        if let Some(alone) = &alone {
+            // Checks are about all that was done.
+            run.totals.merge(&alone.run.totals);
+            run.is_out_of_memory |= alone.run.is_out_of_memory;
+            run.is_unreachable |= alone.run.is_unreachable;
+        }
+        let (words, options) = ("a design to verify".to_owned(), serde_json::Value::Null);
+        let subject = Subject {
+            parameters: Parameters { words, options },
+            isolation: Isolation::Snapshot,
+            threads: crew.threads(Some(shape.threads)),
+            rate: None,
+            seed: asked.arguments.seed,
+        };
+        let report = Report::new(site, workload, &subject, before, &run, &shares);
+        Ok(Seen { report, run, alone: alone.map(|share| share.run) })
+    }
+}
+
+impl Verify<'_> {
+    /// Calls of all lanes.
+    fn all(&self) -> Result<Vec<Share>> {
+        let (seconds, shape) = (self.asked.arguments.seconds, self.shape);
+        let words = self.words(seconds, WARM_UP_S);
+        with_progress("running", seconds, |stop, watcher| {
+            let (threads, lanes) = (Some(shape.threads), Some(shape.lanes));
+            let shares = self.crew.run(&words, threads, lanes, stop, watcher)?;
+            let committed = shares.iter().map(|share| share.run.totals.committed()).sum();
+            Ok((shares, committed))
+        })
+    }
+
+    /// Calls of one lane behind all others; none if the user has ended the run by then.
+    fn alone(&self, workers: u32) -> Result<Option<Share>> {
+        if interruption().load(Relaxed) {
+            return Ok(None);
+        }
+        let seconds = (ALONE_SHARE * self.asked.arguments.seconds).max(ALONE_S_MIN);
+        let words = self.words(seconds, ALONE_WARM_UP_S);
+        with_progress("running alone", seconds, |stop, watcher| {
+            let share = self.crew.run_alone(&words, workers, stop, watcher)?;
+            let committed = share.as_ref().map_or(0, |share| share.run.totals.committed());
+            Ok((share, committed))
+        })
+    }
+
+    /// What compute servers are ordered, as `namdb bench` would be.
+    fn words(&self, seconds: f64, warm_up_s: f64) -> Vec<String> {
+        let arguments = self.asked.arguments;
+        let path = |path: &Path| whole_path(&path.display().to_string());
+        let mut words = vec![named::FOLDER.to_owned(), path(&arguments.question.folder)];
+        let remote_percent = 100.0 * self.asked.options.remote_calls;
+        for (name, value) in [
+            ("units", self.stored.units().to_string()),
+            ("seed", arguments.seed.to_string()),
+            ("seconds", seconds.to_string()),
+            ("warm-up", warm_up_s.to_string()),
+            ("remote-calls", remote_percent.to_string()),
+        ] {
+            words.push(format!("--{name}={value}"));
+        }
+        if let DesignOrigin::File(design) = self.stored.origin() {
+            words.push(format!("--design={}", path(design)));
+        }
+        if arguments.plans {
+            words.push("--code=plans".to_owned());
+        }
+        words
+    }
+}
+
+/// What was seen.
+struct Seen {
+    /// Of all lanes.
+    report: Report,
+    run: Run,
+    /// Of one alone.
+    alone: Option<Run>,
+}
+
+impl Seen {
+    /// Refuses what says nothing of the design.
+    fn ensure_sound(&self) -> Result<()> {
+        let report = &self.report;
+        match report.verdict() {
+            Verdict::Sound | Verdict::Unexpected => {}
+            Verdict::Damaged => bail!("a check failed after the run; `namdb bench` tells more"),
+            Verdict::Incomplete if report.is_out_of_memory => bail!(
+                "memory ran out after {:.1} s; raise `bytes` of the memory servers in the cluster's file, or take fewer \
+                 --units or --seconds",
+                report.seconds
+            ),
+            Verdict::Incomplete if report.is_unreachable => {
+                bail!(
+                    "a memory server, or an owner of rows, was lost after {:.1} s",
+                    report.seconds
+                )
+            }
+            Verdict::Incomplete => {
+                bail!("the tables cannot be checked: {}", report.problems.join("; "))
+            }
+        }
+        ensure!(report.has_measured(), "ended by the user before anything was measured");
+        Ok(())
+    }
+
+    fn measured(&self, names: &[&str], notes: Vec<String>) -> Measured {
+        let Self { report, run, alone } = self;
+        let mean_ns = |run: &Run, kind: usize| {
+            let latency_ns = &run.measured.window.kinds[kind].latency_ns;
+            (!latency_ns.is_empty()).then(|| latency_ns.mean())
+        };
+        let procedures = names.iter().enumerate().map(|(kind, name)| {
+            let of = report.per_type.get(*name);
+            MeasuredProcedure {
+                procedure: (*name).to_owned(),
+                calls: of.map_or(0, |of| of.count + of.rolled_back),
+                rolled_back: of.map_or(0, |of| of.rolled_back),
+                loaded_ns: mean_ns(run, kind),
+                alone_ns: alone.as_ref().and_then(|alone| mean_ns(alone, kind)),
+                traffic: of.map(|of| [of.verbs, of.round_trips + of.snapshot_round_trips]),
+            }
+        });
+        let procedures: Vec<MeasuredProcedure> = procedures.collect();
+        let calls: u64 = procedures.iter().map(|of| of.calls).sum();
+        let attempts = report.retries + calls;
+        let alone_ns = alone.as_ref().map(|alone| alone.measured.window.latency_ns());
+        Measured {
+            place: report.fabric.to_owned(),
+            calls_per_s: report.attempted_per_s,
+            retries_percent: 100.0 * report.retries as f64 / attempts.max(1) as f64,
+            busiest: None,
+            alone_ns: alone_ns.filter(|all| !all.is_empty()).map(|all| all.mean()),
+            procedures,
+            calls,
+            remote_percent: report.remote_percent,
+            shipped_percent: report.shipped_percent,
+            notes,
+        }
+    }
+}
+
+/// What was not as the forecast has it, and what nobody has seen.
+fn notes(place: &Place, crew: &Crew, target: &Target, seen: &Seen) -> Vec<String> {
+    let mut notes = vec![NO_STAGES.to_owned()];
+    let members = crew.members();
+    let count = text::counted(members.len() as u64, "compute server");
+    if place.cluster.fabric == FabricKind::Shm {
+        notes.push(format!(
+            "All rows are near over shm: the forecast is of one machine, whose {} the {count} have together.",
+            text::counted(target.threads.into(), "thread")
+        ));
+    } else {
+        if members.len() != target.machines as usize {
+            let machines = text::counted(target.machines.into(), "machine");
+            notes.push(format!("{count} made calls, and the forecast is of {machines} that do."));
+        }
+        let mut hosts: BTreeMap<&str, u64> = BTreeMap::new();
+        members.iter().for_each(|member| *hosts.entry(&member.host).or_default() += 1);
+        for (host, count) in hosts.into_iter().filter(|(_, count)| *count > 1) {
+            notes.push(format!(
+                "{} share the processors of {host}, and the forecast has a host for each.",
+                text::counted(count, "compute server")
+            ));
+        }
+    }
+    if seen.report.is_interrupted {
+        notes.push(format!("Ended early by the user, after {:.1} s.", seen.report.seconds));
+    }
+    notes
+}

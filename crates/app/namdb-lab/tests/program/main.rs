@@ -1,0 +1,33 @@
+//! The program as a user meets it: results, files, exit codes, and what it says to nonsense.
+
+mod arguments;
+mod bench;
+mod check;
+mod cluster;
+mod copies;
+mod counts;
+mod etcd;
+mod files;
+#[path = "../../../../app/namdb/tests/procedures/folder.rs"]
+mod folder;
+mod health;
+mod logs;
+mod measure;
+mod own_folder;
+mod owners;
+mod parts;
+mod postgres;
+mod procedures;
+mod server;
+mod ship;
+mod simulate;
+mod simulated;
+mod soak;
+mod spade;
+mod startup;
+mod streams;
+mod support;
+mod tls;
+mod trace;
+mod tune;
+mod verify;

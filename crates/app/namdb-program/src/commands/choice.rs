@@ -1,0 +1,587 @@
+//! Which workload runs, with its parameters, and the same work on any of them.
+
+use super::{parse_count, parse_units};
+use crate::bench::report::Parameters;
+use crate::bench::text::{counted, grouped};
+use crate::bench::{AnyWorkload, json};
+use crate::output;
+use anyhow::{Context, Result};
+use clap::{Args, Subcommand, ValueEnum};
+use folder_benchmark::{Code, DesignOrigin, Options, Stored};
+use namdb::Isolation;
+use serde_json::json;
+use std::path::{Path, PathBuf};
+use workload::append::AppendConfig;
+use workload::smallbank::SmallBankConfig;
+use workload::tatp::{SUBSCRIBERS_MAX, TatpConfig};
+use workload::tpcc::Scale;
+use workload::ycsb::{Distribution, Letter, Mix, YcsbConfig};
+use workload::{Append, Bank, SmallBank, Tatp, Tpcc, Ycsb, tpcc};
+
+const TPCC_EXAMPLES: &str = "\
+Examples:
+  namdb bench tpcc --warehouses 4 --threads 4     a warehouse for each thread
+  namdb bench tpcc --isolation serializable       reads are validated, too
+  namdb bench tpcc --servers 4 --distribution 100 every new order touches another warehouse
+  namdb trace tpcc --warehouses 1                 every verb of one transaction of each type";
+
+const SMALLBANK_EXAMPLES: &str = "\
+Examples:
+  namdb bench smallbank --isolation serializable  no write skew; snapshot isolation allows it
+  namdb bench smallbank --hot 10 --threads 4      many conflicts
+  namdb bench smallbank --hot-percent 0           hardly any";
+
+const TATP_EXAMPLES: &str = "\
+Examples:
+  namdb bench tatp --subscribers 1000000          about 2 GB
+  namdb bench tatp --isolation serializable       reads are validated, too
+  namdb trace tatp --subscribers 1000             every verb of one transaction of each type
+
+Types and times are drawn without looking at what is there, so that a quarter of the transactions fail by the \
+specification's rules: they find nothing, or what they would insert. They are told apart from committed ones, and \
+from aborts.";
+
+const YCSB_EXAMPLES: &str = "\
+Examples:
+  namdb bench ycsb --workload B --records 1000000 95 % reads, skewed
+  namdb bench ycsb --read-share 80 --uniform      80 % reads, 20 % updates, no skew
+  namdb bench ycsb --ops-per-txn 10 --read-share 0
+                                                  transactions of ten updates
+  namdb bench ycsb --workload C --record-bytes 100
+                                                  small records";
+
+const FOLDER_EXAMPLES: &str = "\
+Examples:
+  namdb bench workloads/tpcc                      TPC-C as stored procedures, by generated code
+  namdb bench workloads/tpcc --code plans         the same by the executor of PostgreSQL's plans
+  namdb bench workloads/tatp --units 10 --threads 1    a million subscribers
+  namdb bench workloads/tatp --design mine.json   tables stored as a file says
+  namdb bench mine                                a workload of your own, by the executor of plans or, in a program that
+                                                  `namdb spade generate mine --crate DIR` has written, by its code
+  namdb bench workloads/tatp --postgres --threads 2    the same in a PostgreSQL, and the ratio
+
+A workload is a folder with schema.sql, procedures.sql, workload.toml and, made by `namdb spade plan`, plans. Tables are
+made and loaded as workload.toml says, and procedures are called as it says. Generated code comes with the shipped
+workloads, and that of others is linked by programs of their own. Procedures that end by RAISE EXCEPTION, or since a row is not
+as the schema wants it (a key that is there already, a CHECK, a reference), are told as rolled back; those that give no row
+where they could, as having found nothing. docs/workload.md tells what workload.toml may have, docs/sql.md which SQL is taken.";
+
+const BANK_EXAMPLES: &str = "\
+Examples:
+  namdb bench bank --records 100 --threads 4      many conflicts
+  namdb bench bank --audits 50                    long readers beside writers";
+
+const APPEND_EXAMPLES: &str = "\
+Examples:
+  namdb bench append --seconds 5 --history run.edn
+                                                  record, judge, and keep the history
+  namdb bench append --isolation serializable --lists 5
+                                                  many conflicts, and a serial order all the same
+  namdb bench append --operations 10 --read-share 80
+                                                  long transactions that mostly read
+The history can be judged again, and drawn: namdb check history run.edn --svg found.svg";
+
+/// A workload and its parameters.
+#[derive(Subcommand, Clone, Debug)]
+pub enum Choice {
+    /// Orders of a wholesaler: five transactions on nine tables, the full mix
+    Tpcc(TpccArguments),
+    /// Customers' savings and checking accounts: six short transactions, most on few customers
+    Smallbank(SmallBankArguments),
+    /// The home location register of a mobile network: seven very short transactions, most of which read
+    Tatp(TatpArguments),
+    /// Records read and updated by key, with a skew
+    Ycsb(YcsbArguments),
+    /// Transfers between accounts, and audits that must see every cent
+    Bank(BankArguments),
+    /// The stored procedures of a workload folder, called as its workload.toml says
+    Folder(FolderArguments),
+    /// Lists that are appended to and read, recorded and judged: which isolation clients really saw
+    Append(AppendArguments),
+}
+
+/// TPC-C.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = TPCC_EXAMPLES)]
+pub struct TpccArguments {
+    /// Warehouses, about 100 MB each [default: one per thread]
+    #[arg(long, allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..=i64::from(tpcc::WAREHOUSES_MAX)))]
+    pub warehouses: Option<u32>,
+    /// Percent of new orders that touch another warehouse [default: TPC-C's, about 10]
+    #[arg(long, allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(0..=100))]
+    pub distribution: Option<u32>,
+    /// Rows of a warehouse
+    #[arg(long, value_enum, default_value = "full")]
+    pub population: PopulationName,
+}
+
+/// Populations of TPC-C by their names.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum PopulationName {
+    /// TPC-C's; anything else is not TPC-C
+    Full,
+    /// About a hundredth, with more contention
+    Small,
+    /// About a thousandth, for hosts that are emulated
+    Tiny,
+}
+
+impl PopulationName {
+    fn scale(self) -> Scale {
+        match self {
+            Self::Full => Scale::FULL,
+            Self::Small => Scale::SMALL,
+            Self::Tiny => Scale::TINY,
+        }
+    }
+}
+
+/// SmallBank.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = SMALLBANK_EXAMPLES)]
+pub struct SmallBankArguments {
+    /// Customers
+    #[arg(long, allow_negative_numbers = true, value_parser = parse_count::<u64>, default_value_t = 100_000)]
+    pub records: u64,
+    /// Hot customers among them [default: 4 in 100]
+    #[arg(long, allow_negative_numbers = true, value_parser = parse_count::<u64>)]
+    pub hot: Option<u64>,
+    /// Percent of transactions on hot customers
+    #[arg(long, allow_negative_numbers = true, value_parser = parse_count::<u32>, default_value_t = 90)]
+    pub hot_percent: u32,
+}
+
+/// TATP.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = TATP_EXAMPLES)]
+pub struct TatpArguments {
+    /// Subscribers, about 2 KB each
+    #[arg(long, allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..=i64::from(SUBSCRIBERS_MAX)), default_value_t = 100_000)]
+    pub subscribers: u32,
+}
+
+/// YCSB.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = YCSB_EXAMPLES)]
+pub struct YcsbArguments {
+    /// YCSB's mix: A and F half updates, B 5 % updates, C reads, D reads of the latest and inserts,
+    /// E scans and inserts
+    #[arg(long, default_value = "A")]
+    pub workload: Letter,
+    /// Records
+    #[arg(long, allow_negative_numbers = true, value_parser = parse_count::<u64>, default_value_t = 100_000)]
+    pub records: u64,
+    /// Bytes of a record's fields together
+    #[arg(long, allow_negative_numbers = true, value_parser = parse_count::<u32>, default_value_t = workload::ycsb::config::RECORD_BYTES_DEFAULT)]
+    pub record_bytes: u32,
+    /// Operations of one transaction, on records that differ
+    #[arg(long, allow_negative_numbers = true, value_parser = parse_count::<u32>, default_value_t = 1)]
+    pub ops_per_txn: u32,
+    /// Percent of reads, the rest updates, in place of the letter's mix
+    #[arg(long, allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(0..=100), conflicts_with = "workload")]
+    pub read_share: Option<u32>,
+    /// Skew: 0 is none, YCSB's is 0.99
+    #[arg(long, value_name = "THETA", allow_negative_numbers = true, default_value_t = workload::ycsb::config::THETA_DEFAULT)]
+    pub zipf: f64,
+    /// All records equally popular
+    #[arg(long, conflicts_with = "zipf")]
+    pub uniform: bool,
+}
+
+/// A workload folder.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = FOLDER_EXAMPLES)]
+pub struct FolderArguments {
+    /// The folder
+    pub folder: PathBuf,
+    /// Units of scale, such as warehouses [default: as workload.toml says]
+    #[arg(long, allow_negative_numbers = true, value_parser = parse_units)]
+    pub units: Option<u64>,
+    /// Who carries out the procedures [default: generated code, or the executor where there is none for this workload]
+    #[arg(long, value_enum)]
+    pub code: Option<CodeName>,
+    /// How tables are stored [default: design.json of the folder, or what `namdb spade design` prints]
+    #[arg(long, value_name = "FILE")]
+    pub design: Option<PathBuf>,
+    /// Call the procedures in a PostgreSQL first, and compare: in one that is started for the run, or in the one at this
+    /// address, as psql takes it, which needs no password
+    #[arg(long, value_name = "URL", num_args = 0..=1, default_missing_value = "")]
+    pub postgres: Option<String>,
+    /// Clients of PostgreSQL [default: as many as threads]
+    #[arg(long, value_name = "N", requires = "postgres", allow_negative_numbers = true,
+          value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub clients: Option<u32>,
+    /// How PostgreSQL keeps its transactions apart
+    #[arg(long, value_enum, default_value = "repeatable-read", requires = "postgres")]
+    pub postgres_isolation: PostgresIsolation,
+    /// Generated code that this program links beside that of the shipped workloads.
+    #[arg(skip)]
+    pub linked: Vec<namdb::procedures::Code>,
+}
+
+/// PostgreSQL's levels of isolation, by their names.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum PostgresIsolation {
+    /// A snapshot for each statement: less than any level of ours
+    ReadCommitted,
+    /// A snapshot for each transaction, first updater wins: as our snapshot isolation
+    RepeatableRead,
+    /// As if one transaction ran after another
+    Serializable,
+}
+
+impl PostgresIsolation {
+    /// As PostgreSQL writes it.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::ReadCommitted => "read committed",
+            Self::RepeatableRead => "repeatable read",
+            Self::Serializable => "serializable",
+        }
+    }
+}
+
+/// Who carries out procedures, by name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum CodeName {
+    /// Code that was generated for them, and the executor where that leaves a call to it
+    Generated,
+    /// The executor of PostgreSQL's plans
+    Plans,
+}
+
+/// The bank.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = BANK_EXAMPLES)]
+pub struct BankArguments {
+    /// Accounts
+    #[arg(long, allow_negative_numbers = true, default_value_t = 10_000, value_parser = clap::value_parser!(i32).range(2..))]
+    pub records: i32,
+    /// Percent of transactions that read all accounts
+    #[arg(long, allow_negative_numbers = true, default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=100))]
+    pub audits: u32,
+}
+
+/// List-append.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = APPEND_EXAMPLES)]
+pub struct AppendArguments {
+    /// Lists in use at a time: the fewer, the more transactions meet
+    #[arg(long, allow_negative_numbers = true, value_parser = parse_count::<u64>, default_value_t = AppendConfig::default().lists)]
+    pub lists: u64,
+    /// Appends that a list takes before another takes its place
+    #[arg(long, allow_negative_numbers = true, value_parser = parse_count::<u32>, default_value_t = AppendConfig::default().elements)]
+    pub elements: u32,
+    /// Operations of a transaction at most
+    #[arg(long, allow_negative_numbers = true, value_parser = parse_count::<u32>, default_value_t = AppendConfig::default().operations)]
+    pub operations: u32,
+    /// Percent of reads, the rest appends
+    #[arg(long, allow_negative_numbers = true, value_parser = parse_count::<u32>, default_value_t = AppendConfig::default().read_percent)]
+    pub read_share: u32,
+    /// Transactions to record and judge, aborted attempts included; what runs beyond them only reads
+    #[arg(long, allow_negative_numbers = true, value_parser = parse_count::<u64>, default_value_t = AppendConfig::default().recorded)]
+    pub recorded: u64,
+    /// Write the history, for `namdb check history` and for other checkers
+    #[arg(long, value_name = "FILE")]
+    pub history: Option<PathBuf>,
+}
+
+/// Work that can be done with any workload.
+pub trait Job {
+    /// What it gives.
+    type Output;
+
+    /// Does it. `parameters` describe the workload.
+    fn run<W: AnyWorkload>(self, workload: W, parameters: Parameters) -> Result<Self::Output>;
+}
+
+impl Choice {
+    /// Writes no files beside the report.
+    pub fn forget_files(&mut self) {
+        if let Self::Append(arguments) = self {
+            arguments.history = None;
+        }
+    }
+
+    /// Has procedures carried out by this generated code, where it is of theirs.
+    pub fn link(&mut self, code: &[namdb::procedures::Code]) {
+        if let Self::Folder(arguments) = self {
+            arguments.linked = code.to_vec();
+        }
+    }
+
+    /// What is read: a folder, and a design.
+    pub fn inputs(&self) -> Vec<PathBuf> {
+        let Self::Folder(FolderArguments { folder, design, .. }) = self else { return Vec::new() };
+        [folder.clone(), folder.join("design.json")].into_iter().chain(design.clone()).collect()
+    }
+
+    /// Makes the workload and does the work with it.
+    pub fn run<J: Job>(
+        &self,
+        isolation: Isolation,
+        threads: u32,
+        seed: u64,
+        job: J,
+    ) -> Result<J::Output> {
+        match self {
+            Self::Tpcc(arguments) => {
+                let config = arguments.config(isolation, threads, seed);
+                let options = json!({
+                    "warehouses": config.warehouses,
+                    "distribution": arguments.distribution,
+                    "items": config.scale.items,
+                    "customers_per_district": config.scale.customers_per_district,
+                });
+                let words = arguments.describe(threads);
+                job.run(Tpcc::new(config)?, Parameters { words, options })
+            }
+            Self::Smallbank(arguments) => {
+                let config = arguments.config(isolation);
+                let options = json!({
+                    "records": config.customers,
+                    "hot": config.hot_customers,
+                    "hot_percent": config.hot_percent,
+                });
+                let words = arguments.describe(&config);
+                job.run(SmallBank::new(config)?, Parameters { words, options })
+            }
+            Self::Tatp(arguments) => {
+                let config = arguments.config(isolation, seed);
+                let options = json!({ "subscribers": config.subscribers });
+                let words = counted(u64::from(config.subscribers), "subscriber");
+                job.run(Tatp::new(config)?, Parameters { words, options })
+            }
+            Self::Ycsb(arguments) => {
+                let ycsb = Ycsb::new(arguments.config(isolation))?;
+                job.run(
+                    ycsb,
+                    Parameters { words: arguments.describe(), options: arguments.options() },
+                )
+            }
+            Self::Bank(arguments) => {
+                let mut bank = Bank::new(arguments.records)?;
+                bank.audit_percent = arguments.audits;
+                bank.isolation = isolation;
+                let accounts = counted(arguments.records as u64, "account");
+                let words = format!("{accounts}, {} % audits", arguments.audits);
+                let options = json!({ "records": arguments.records, "audits": arguments.audits });
+                job.run(bank, Parameters { words, options })
+            }
+            Self::Folder(arguments) => {
+                let (stored, parameters) = arguments.workload(isolation, seed)?;
+                job.run(stored, parameters)
+            }
+            Self::Append(arguments) => {
+                let append = Append::new(arguments.config(isolation))?;
+                if let Some(path) = &arguments.history {
+                    json::probe(path, &[])?;
+                }
+                let parameters =
+                    Parameters { words: arguments.describe(), options: arguments.options() };
+                let output = job.run(append.clone(), parameters)?;
+                arguments.write_history(&append)?;
+                Ok(output)
+            }
+        }
+    }
+}
+
+impl AppendArguments {
+    fn options(&self) -> serde_json::Value {
+        json!({
+            "lists": self.lists,
+            "elements": self.elements,
+            "operations": self.operations,
+            "read_share": self.read_share,
+            "recorded": self.recorded,
+        })
+    }
+}
+
+impl FolderArguments {
+    /// Reads the folder.
+    pub fn workload(&self, isolation: Isolation, seed: u64) -> Result<(Stored, Parameters)> {
+        let Self { folder, units, code, design, linked, .. } = self;
+        let options = Options {
+            units: *units,
+            wants_plans: *code == Some(CodeName::Plans),
+            linked,
+            design: design.as_deref(),
+            isolation,
+            seed,
+        };
+        let stored = match code {
+            None => read_any(folder, &options)?,
+            Some(_) => Stored::read(folder, &options)?,
+        };
+        let code = match stored.code() {
+            Code::Plans => CodeName::Plans,
+            Code::Generated(_) | Code::Linked(_) => CodeName::Generated,
+        };
+        let units = counted(stored.units(), "unit");
+        let design = match stored.origin() {
+            DesignOrigin::File(path) => format!("design {}", path.display()),
+            DesignOrigin::Default => "the default design".to_owned(),
+            DesignOrigin::Given => "a design".to_owned(),
+        };
+        let words = format!("{units}, {}, {design}", stored.code_words());
+        let options = json!({
+            "folder": folder.display().to_string(),
+            "units": stored.units(),
+            "code": code.words(),
+            "design": design,
+        });
+        Ok((stored, Parameters { words, options }))
+    }
+}
+
+/// Reads a folder, by generated code if there is some for it. Whoever has changed a workload learns that its code is left aside.
+pub fn read_any(folder: &Path, options: &Options<'_>) -> Result<Stored> {
+    let (stored, other) = Stored::read_any(folder, options)?;
+    if let Some(other) = other {
+        output::say(&format!("namdb: {other}; until then it is run by the executor of plans"));
+    }
+    Ok(stored)
+}
+
+impl CodeName {
+    /// What carries out procedures in a run with these parameters, as `--code` takes it; none of other workloads than folders.
+    pub fn of(options: &serde_json::Value) -> Option<Self> {
+        let said = options.get("code")?;
+        Self::value_variants().iter().copied().find(|code| *said == code.words())
+    }
+
+    fn words(self) -> &'static str {
+        match self {
+            Self::Generated => "generated code",
+            Self::Plans => "the executor of plans",
+        }
+    }
+}
+
+impl TpccArguments {
+    fn config(&self, isolation: Isolation, threads: u32, seed: u64) -> tpcc::Config {
+        tpcc::Config {
+            distribution_percent: self.distribution,
+            scale: self.population.scale(),
+            isolation,
+            seed,
+            ..tpcc::Config::new(self.warehouses.unwrap_or(threads))
+        }
+    }
+
+    fn describe(&self, threads: u32) -> String {
+        let warehouses = counted(u64::from(self.warehouses.unwrap_or(threads)), "warehouse");
+        let work = match self.distribution {
+            None => format!("{warehouses}, the full mix, no think times"),
+            Some(percent) => format!("{warehouses}, {percent} % of new orders distributed"),
+        };
+        match self.population {
+            PopulationName::Full => work,
+            PopulationName::Small | PopulationName::Tiny => {
+                format!("{work}, a population far smaller than TPC-C's")
+            }
+        }
+    }
+}
+
+impl SmallBankArguments {
+    fn config(&self, isolation: Isolation) -> SmallBankConfig {
+        SmallBankConfig {
+            customers: self.records,
+            hot_customers: self.hot.unwrap_or((self.records / 25).max(2)),
+            hot_percent: self.hot_percent,
+            isolation,
+        }
+    }
+
+    fn describe(&self, config: &SmallBankConfig) -> String {
+        let customers = counted(self.records, "customer");
+        let hot = grouped(config.hot_customers);
+        format!("{customers}, {} % of transactions on {hot} of them", self.hot_percent)
+    }
+}
+
+impl TatpArguments {
+    fn config(&self, isolation: Isolation, seed: u64) -> TatpConfig {
+        TatpConfig { isolation, seed, ..TatpConfig::new(self.subscribers) }
+    }
+}
+
+impl AppendArguments {
+    fn config(&self, isolation: Isolation) -> AppendConfig {
+        AppendConfig {
+            lists: self.lists,
+            elements: self.elements,
+            operations: self.operations,
+            read_percent: self.read_share,
+            isolation,
+            recorded: self.recorded,
+        }
+    }
+
+    fn describe(&self) -> String {
+        let lists = counted(self.lists, "list");
+        let operations = counted(u64::from(self.operations), "operation");
+        format!("{lists} of {} elements, {operations}, {} % reads", self.elements, self.read_share)
+    }
+
+    fn write_history(&self, append: &Append) -> Result<()> {
+        let Some(path) = &self.history else {
+            return Ok(());
+        };
+        let mut bytes = Vec::new();
+        history_judge::write_edn(&append.recordings().history(), &mut bytes)
+            .context("memory takes what is written")?;
+        output::replace(path, &bytes)
+    }
+}
+
+impl YcsbArguments {
+    /// The letter's mix, or the share of reads in its place; a skew, or none.
+    fn options(&self) -> serde_json::Value {
+        let letter = format!("{:?}", self.workload);
+        json!({
+            "workload": self.read_share.is_none().then_some(letter),
+            "read_share": self.read_share,
+            "records": self.records,
+            "record_bytes": self.record_bytes,
+            "ops_per_txn": self.ops_per_txn,
+            "zipf": (!self.uniform).then_some(self.zipf),
+            "uniform": self.uniform,
+        })
+    }
+
+    fn config(&self, isolation: Isolation) -> YcsbConfig {
+        let distribution = match self.uniform {
+            true => Distribution::Uniform,
+            false => self.workload.distribution(self.zipf),
+        };
+        YcsbConfig {
+            records: self.records,
+            record_bytes: self.record_bytes,
+            mix: self.read_share.map_or(self.workload.mix(), Mix::reads_and_updates),
+            distribution,
+            operations_per_transaction: self.ops_per_txn,
+            isolation,
+        }
+    }
+
+    fn describe(&self) -> String {
+        let mix = match self.read_share {
+            Some(percent) => format!("{percent} % reads"),
+            None => format!("workload {:?}", self.workload),
+        };
+        let records = counted(self.records, "record");
+        let skew = match self.uniform {
+            true => "uniform".to_owned(),
+            false => format!("zipf {}", self.zipf),
+        };
+        let operations = match self.ops_per_txn {
+            1 => String::new(),
+            several => format!(", {several} operations a transaction"),
+        };
+        format!("{mix}, {records} of {} B, {skew}{operations}", self.record_bytes)
+    }
+}

@@ -1,0 +1,179 @@
+//! A connection to PostgreSQL, which calls prepared procedures: one message each way for each call, which is a transaction.
+
+use super::encode::{form, put, statement};
+use super::wire::{Answer, Answers, Failure, Form, Requests};
+use anyhow::{Context, Result, bail};
+use sql::{Procedure, SqlType};
+use sql_value::Value;
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+/// No answer is waited for longer.
+const ANSWER_WITHIN: Duration = Duration::from_secs(60);
+
+/// Where a server listens, and as whom we come.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Address {
+    /// A host, or the folder of a Unix socket.
+    pub host: String,
+    /// Port, also of a socket's name.
+    pub port: u16,
+    /// User.
+    pub user: String,
+    /// Database.
+    pub database: String,
+}
+
+/// A way to the server.
+enum Stream {
+    Unix(UnixStream),
+    Tcp(TcpStream),
+}
+
+/// A procedure that is prepared.
+struct Prepared {
+    name: String,
+    forms: Vec<Form>,
+    types: Vec<SqlType>,
+}
+
+/// A connection.
+pub struct Session {
+    stream: Stream,
+    requests: Requests,
+    answers: Answers,
+    procedures: Vec<Prepared>,
+}
+
+impl Session {
+    /// Connects without a password, sets the session up by `settings`, which are statements, and prepares procedures,
+    /// which are called by their positions.
+    ///
+    /// # Errors
+    /// If the server is not there, wants a password, or refuses a statement.
+    pub fn open(address: &Address, settings: &str, procedures: &[&Procedure]) -> Result<Self> {
+        let Address { host, port, user, database } = address;
+        let stream = connect(host, *port)
+            .with_context(|| format!("no connection to PostgreSQL at {host}, port {port}"))?;
+        let prepared = procedures.iter().enumerate().map(|(at, procedure)| {
+            let types: Vec<SqlType> =
+                procedure.inputs().map(|(_, variable)| variable.sql_type.clone()).collect();
+            Prepared { name: format!("p{at}"), forms: types.iter().map(form).collect(), types }
+        });
+        let prepared: Vec<Prepared> = prepared.collect();
+        let (requests, answers) = Default::default();
+        let mut session = Self { stream, requests, answers, procedures: prepared };
+        session.requests.startup(user, database);
+        session.ask().context("PostgreSQL has refused the connection")?;
+        session.requests.query(settings);
+        session.ask().with_context(|| format!("PostgreSQL has refused {settings}"))?;
+        for (prepared, procedure) in session.procedures.iter().zip(procedures) {
+            session.requests.parse(&prepared.name, &statement(procedure));
+        }
+        session.requests.sync();
+        session.ask().context("PostgreSQL has refused to prepare the procedures")?;
+        Ok(session)
+    }
+
+    /// Calls a procedure; answers how many rows it gave, or what it failed with.
+    ///
+    /// # Errors
+    /// If the connection is lost.
+    pub fn call(
+        &mut self,
+        procedure: usize,
+        arguments: &[Value],
+    ) -> io::Result<Result<usize, Failure>> {
+        let Prepared { name, forms, types } = &self.procedures[procedure];
+        self.requests.bind(name, forms, |requests| {
+            arguments.iter().zip(types).for_each(|(value, of)| put(requests, value, of));
+        });
+        self.requests.execute();
+        self.requests.sync();
+        self.exchange()
+    }
+
+    /// Sends what was asked, and takes an error of the server for one of ours.
+    fn ask(&mut self) -> Result<()> {
+        match self.exchange()? {
+            Ok(_) => Ok(()),
+            Err(Failure { sqlstate, message }) => bail!("{message} (SQLSTATE {sqlstate})"),
+        }
+    }
+
+    /// Sends what was asked and waits until all of it is answered.
+    fn exchange(&mut self) -> io::Result<Result<usize, Failure>> {
+        self.stream.write_all(self.requests.bytes())?;
+        self.requests.clear();
+        let mut rows = 0;
+        let mut failed = None;
+        loop {
+            match self.answers.next(&mut self.stream)? {
+                Answer::Row => rows += 1,
+                Answer::Failed(failure) => {
+                    // Behind this one the server closes the connection.
+                    if failure.sqlstate.starts_with("28") || failure.sqlstate.starts_with("3D") {
+                        return Ok(Err(failure));
+                    }
+                    failed = Some(failure);
+                }
+                Answer::Ready => return Ok(failed.map_or(Ok(rows), Err)),
+                Answer::Authenticate(0) | Answer::Other => {}
+                Answer::Authenticate(_) => {
+                    return Err(io::Error::new(
+                        io::ErrorKind::PermissionDenied,
+                        "the server wants a password, and benchmarks have none: let it trust this user (pg_hba.conf), or \
+                         give no address, so that a server is started for the run",
+                    ));
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.requests.clear();
+        self.requests.terminate();
+        // Whoever is not there any more need not be told.
+        let _ = self.stream.write_all(self.requests.bytes());
+    }
+}
+
+fn connect(host: &str, port: u16) -> io::Result<Stream> {
+    if host.starts_with('/') {
+        let stream = UnixStream::connect(format!("{host}/.s.PGSQL.{port}"))?;
+        stream.set_read_timeout(Some(ANSWER_WITHIN))?;
+        stream.set_write_timeout(Some(ANSWER_WITHIN))?;
+        return Ok(Stream::Unix(stream));
+    }
+    let stream = TcpStream::connect((host, port))?;
+    stream.set_nodelay(true)?;
+    stream.set_read_timeout(Some(ANSWER_WITHIN))?;
+    stream.set_write_timeout(Some(ANSWER_WITHIN))?;
+    Ok(Stream::Tcp(stream))
+}
+
+impl Read for Stream {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Unix(stream) => stream.read(into),
+            Self::Tcp(stream) => stream.read(into),
+        }
+    }
+}
+
+impl Write for Stream {
+    fn write(&mut self, from: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Unix(stream) => stream.write(from),
+            Self::Tcp(stream) => stream.write(from),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,315 @@
+//! Calls that a compute server takes from others of its cluster: operations that are shipped to it.
+
+use super::abroad::Peers;
+use super::health::Health;
+use super::keys::keys;
+use super::place::Place;
+use super::shm::ShmSite;
+use super::{LEAVE_NS, PROGRAM, tcp, verbs};
+use crate::bench::site::{Seat, Site};
+use ::shipping::{Lanes, Ownership};
+use anyhow::{Context, Result};
+use fabric::identity::Admission;
+use fabric::patience::Patience;
+use fabric::port::{Port, ServeCounters, serve};
+use fabric::shm::ShmPort;
+use fabric::{Env, LocalEnv, LocalWorld, Service, ServiceId, TcpPort, WorldConfig, run_now};
+use folder_benchmark::shipping;
+use membership::{ClusterFile, ComputeSettings, FabricKind, Member};
+use metrics::{Registry, catalog, sources};
+use microbench::host::Host;
+use namdb::host::{Moment, sql_time_us};
+use namdb::procedures::Code;
+use std::collections::BTreeMap;
+use std::net::TcpListener;
+use std::os::fd::BorrowedFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use txn::Database;
+
+/// Between two looks whether lanes are of use, and whether the server is to end.
+const LOOK_NS: u64 = 50_000_000;
+/// The same where there are no lanes: who has nothing to do wakes seldom.
+const IDLE_LOOK_NS: u64 = 200_000_000;
+/// After so many looks without lanes their slots of the vector are given back.
+const IDLE_LOOKS: u32 = 10;
+/// After so many looks nobody waits any more for what is under way at the end.
+const END_LOOKS: u32 = 40;
+
+/// Where a compute server takes calls, before anybody does so.
+pub struct Calls {
+    way: Way,
+    /// Whom it serves.
+    pub admission: Arc<Admission>,
+    lanes: u32,
+    /// Generated code beside that of the shipped workloads.
+    code: Vec<Code>,
+    /// What is told of it.
+    counts: sources::Calls,
+    told: Registry,
+}
+
+/// How calls come.
+enum Way {
+    /// Over TCP; or over RDMA, where both sides tell each other here where their ends of a connection are.
+    Messages(TcpListener),
+    /// Services are registered in a world of their own: their handlers have another, with all regions.
+    Shared(Box<ShmPort>, Arc<LocalWorld>),
+}
+
+impl Calls {
+    /// Listens for calls of others, and tells `member`'s address. Whoever connects waits until [`Calls::serve`]. Calls are
+    /// counted in the registry.
+    pub fn open(
+        cluster: &ClusterFile,
+        settings: &ComputeSettings,
+        member: &mut Member,
+        (told, code): (&Registry, Vec<Code>),
+    ) -> Result<Self> {
+        let admission = Arc::new(Admission {
+            node: member.node(),
+            cluster: cluster.id.0,
+            server: member.identity,
+            key: member.key(),
+            region_bytes: 0,
+            program: PROGRAM.to_owned(),
+            epoch: Default::default(),
+            members: Default::default(),
+        });
+        let way = match cluster.fabric {
+            FabricKind::Tcp | FabricKind::Verbs => {
+                let (number, address) = (member.number, settings.calls());
+                let listener = TcpListener::bind(&address).with_context(|| {
+                    format!("compute server {number} cannot take calls at {address}; is the port in use?")
+                })?;
+                let known = match cluster.fabric {
+                    FabricKind::Verbs => &mut member.addresses.verbs,
+                    _ => &mut member.addresses.tcp,
+                };
+                *known = Some(listener.local_addr()?.to_string());
+                Way::Messages(listener)
+            }
+            FabricKind::Shm => {
+                let world = LocalWorld::new(&WorldConfig { server_bytes: Vec::new(), seed: 1 })?;
+                let port = ShmPort::of_calls(&cluster.directory, admission.clone(), &world)?;
+                member.addresses.shm = Some(cluster.directory.clone());
+                Way::Shared(Box::new(port), world)
+            }
+        };
+        let counted = [microbench::host::SERVICES, shipping::SERVICES].concat();
+        let counts = sources::Calls::enter(told, &counted);
+        Ok(Self { way, admission, lanes: settings.lanes, code, counts, told: told.clone() })
+    }
+
+    /// Answers calls on this thread until the server ends.
+    pub fn serve(self, place: &Place, health: &Arc<Health>) -> Result<()> {
+        let Self { way, admission, lanes, code, counts, told } = self;
+        let host = Hosting::new(lanes, code);
+        let answering = Answering { place, health, host, admission, counts, told };
+        match way {
+            Way::Messages(listener) => answering.by_engine(listener),
+            Way::Shared(port, world) => answering.by_shared_memory(*port, &world),
+        }
+    }
+}
+
+/// Services by their numbers.
+type Services<E> = BTreeMap<ServiceId, Arc<dyn Service<E>>>;
+
+/// What calls are answered by.
+struct Answering<'a> {
+    place: &'a Place,
+    health: &'a Arc<Health>,
+    host: Hosting,
+    admission: Arc<Admission>,
+    counts: sources::Calls,
+    told: Registry,
+}
+
+impl Answering<'_> {
+    /// Handlers are tasks of this thread's engine, which serves the port.
+    fn by_engine(self, listener: TcpListener) -> Result<()> {
+        let Self { place, health, host, admission, counts, told } = self;
+        let is_verbs = place.cluster.fabric == FabricKind::Verbs;
+        let open = if is_verbs { verbs::site } else { tcp::site };
+        let seat = open(place, host.max, &Peers::default())?.seat()?;
+        let database = seat.handle();
+        let env = database.env().clone();
+        let (services, ownership) = host.services(database.clone());
+        let services = counts.counted(services);
+        if is_verbs {
+            let port = verbs::calls(&place.cluster, listener, admission, env.clone(), services)?;
+            let callers = port.callers().clone();
+            told.add(&catalog::CALLERS, &[], move || callers.connection_count());
+            seat.engine().attach(port);
+        } else {
+            let keys = keys(&place.cluster)?;
+            let port = TcpPort::of_calls(listener, admission, keys, env.clone(), services)?;
+            told.add_cell(&catalog::CALLERS, &[], port.connections());
+            seat.engine().attach(port);
+        }
+        let mut keeper = Keeper::new(host.lanes, health.clone(), database);
+        seat.wait(async {
+            while !keeper.is_over().await {
+                env.sleep_ns(keeper.pause_ns()).await;
+            }
+        });
+        drop(ownership);
+        Ok(())
+    }
+
+    /// Handlers run where the port is served, one after another: nothing waits there.
+    fn by_shared_memory(self, port: ShmPort, world: &LocalWorld) -> Result<()> {
+        let Self { place, health, host, admission, counts, told } = self;
+        let site = ShmSite::open(place, &Peers::default())?;
+        let database = site.seat()?.handle();
+        let (services, ownership) = host.services(database.clone());
+        for (id, service) in counts.counted(services) {
+            world.register(admission.node, id, service);
+        }
+        let callers = port.callers().clone();
+        told.add(&catalog::CALLERS, &[], move || callers.connection_count());
+        let is_over = Arc::<AtomicBool>::default();
+        let keeper = Keeper::new(host.lanes, health.clone(), database);
+        let kept = Kept { port, keeper, looked: Moment::now(), is_over: is_over.clone() };
+        let mut ports: [Box<dyn Port>; 1] = [Box::new(kept)];
+        serve(&mut ports, &is_over, Patience::default(), &ServeCounters::default());
+        drop((ports, ownership));
+        site.leave()
+    }
+}
+
+/// What carries out what is shipped: single operations, and procedures of folders.
+struct Hosting {
+    max: u32,
+    lanes: Arc<Lanes>,
+    operations: Arc<Host>,
+    procedures: Arc<shipping::Host>,
+}
+
+impl Hosting {
+    fn new(max: u32, code: Vec<Code>) -> Self {
+        let lanes = Lanes::new(max);
+        let operations = Host::new(lanes.clone());
+        let procedures = shipping::Host::new(lanes.clone(), sql_time_us, code);
+        Self { max, lanes, operations, procedures }
+    }
+
+    /// The services, to be offered by this thread, with this database; they end with what is returned beside them.
+    fn services<E: Env>(&self, database: Database<E>) -> (Services<E>, [Ownership; 2]) {
+        let (operations, procedures) = (self.operations.services(), self.procedures.services());
+        let services = operations.into_iter().chain(procedures).collect();
+        (services, [self.procedures.ownership(), Lanes::offer(database)])
+    }
+}
+
+/// Looks after what the services hold.
+struct Keeper<E: Env> {
+    lanes: Arc<Lanes>,
+    health: Arc<Health>,
+    database: Database<E>,
+    /// Looks at which there were no lanes, one after another.
+    idle_looks: u32,
+    /// Looks since the server is to end.
+    end_looks: u32,
+}
+
+impl<E: Env> Keeper<E> {
+    fn new(lanes: Arc<Lanes>, health: Arc<Health>, database: Database<E>) -> Self {
+        Self { lanes, health, database, idle_looks: 0, end_looks: 0 }
+    }
+
+    /// Gives up what is not of use at the moment; whether the server ends and nothing is under way any more.
+    async fn is_over(&mut self) -> bool {
+        let lanes = self.lanes.rest::<E>();
+        if self.health.is_over() {
+            self.lanes.end();
+            self.end_looks += 1;
+            return lanes == 0 || self.end_looks == END_LOOKS;
+        }
+        self.idle_looks = if lanes > 0 { 0 } else { self.idle_looks + 1 };
+        if self.idle_looks == IDLE_LOOKS {
+            // Slots that cannot be given back now are given back at the end.
+            let _ = self.database.leave(LEAVE_NS).await;
+        }
+        false
+    }
+
+    /// Until the next look. A server that ends looks often: it has told how long it waits.
+    fn pause_ns(&self) -> u64 {
+        if self.idle_looks > 0 && self.end_looks == 0 { IDLE_LOOK_NS } else { LOOK_NS }
+    }
+}
+
+/// A port of shared memory, with a keeper that looks while it is served.
+struct Kept {
+    port: ShmPort,
+    keeper: Keeper<LocalEnv>,
+    looked: Moment,
+    is_over: Arc<AtomicBool>,
+}
+
+impl Port for Kept {
+    fn serve(&mut self) -> usize {
+        let served = self.port.serve();
+        if self.looked.elapsed_s() * 1e9 >= self.keeper.pause_ns() as f64 {
+            self.looked = Moment::now();
+            if run_now(self.keeper.is_over()) {
+                self.is_over.store(true, Relaxed);
+            }
+        }
+        served
+    }
+
+    fn arm(&mut self) -> bool {
+        self.port.arm()
+    }
+
+    fn disarm(&mut self) {
+        self.port.disarm();
+    }
+
+    fn descriptors<'a>(&'a self, to: &mut Vec<BorrowedFd<'a>>) {
+        self.port.descriptors(to);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::servers::tell;
+    use membership::Addresses;
+    use txn::local::{OpenConfig, open};
+
+    #[test]
+    fn others_learn_where_calls_come_over_each_network() {
+        for fabric in [FabricKind::Tcp, FabricKind::Verbs] {
+            let cluster = ClusterFile::development("calls", fabric, &[1 << 24], 1);
+            let mut member = Member::compute_server(0, Addresses::default());
+            let told = tell::registry(&cluster, &member, &Arc::default());
+            let calls =
+                Calls::open(&cluster, &cluster.compute[0], &mut member, (&told, Vec::new()));
+            let Way::Messages(listener) = calls.expect("a free port").way else {
+                panic!("a network has an address")
+            };
+            let address = Some(listener.local_addr().expect("it listens").to_string());
+            let is_tcp = fabric == FabricKind::Tcp;
+            let Addresses { tcp, verbs, .. } = member.addresses;
+            assert_eq!(if is_tcp { (tcp, verbs) } else { (verbs, tcp) }, (address, None));
+        }
+    }
+
+    #[test]
+    fn a_server_without_calls_looks_seldom_until_it_ends() {
+        static STOP: AtomicBool = AtomicBool::new(false);
+        let config = OpenConfig { server_bytes: 16 << 20, ..OpenConfig::default() };
+        let database = open(&config).expect("little memory");
+        let mut keeper = Keeper::new(Lanes::new(1), Arc::new(Health::new(&STOP)), database);
+        assert_eq!(keeper.pause_ns(), LOOK_NS);
+        assert!(!run_now(keeper.is_over()));
+        assert_eq!(keeper.pause_ns(), IDLE_LOOK_NS);
+        STOP.store(true, Relaxed);
+        assert!(run_now(keeper.is_over()), "nothing is under way");
+        assert_eq!(keeper.pause_ns(), LOOK_NS);
+    }
+}

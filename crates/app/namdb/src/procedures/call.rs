@@ -1,0 +1,147 @@
+//! A procedure, its arguments, and how it ended.
+
+use super::argument::Argument;
+use super::error::{CallFailure, Misuse};
+use super::rows::{At, Rows};
+use super::session::{Procedure, Session};
+use super::signature::{Parameter, Signature};
+use interpreter::Retries;
+use procedure_runtime::Results;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A call of a procedure: bound once or several times, made once or several times. Arguments stay bound.
+pub struct Call {
+    session: Session,
+    signature: Arc<Signature>,
+    procedure: Procedure,
+    arguments: Vec<Option<Argument>>,
+    retries: Retries,
+    results: Results,
+    places: Vec<usize>,
+    retried: u32,
+}
+
+impl Call {
+    pub(super) fn new(session: Session, signature: Arc<Signature>, procedure: Procedure) -> Self {
+        Self {
+            session,
+            arguments: vec![None; signature.parameters.len()],
+            signature,
+            procedure,
+            retries: Retries::default(),
+            results: Results::default(),
+            places: Vec::new(),
+            retried: 0,
+        }
+    }
+
+    /// What the procedure takes and gives.
+    pub fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    /// Binds a value to a parameter, by its position, counted from 0, or its name.
+    ///
+    /// # Errors
+    /// If there is no such parameter, or it takes no such value; nothing is bound then.
+    pub fn bind<'n>(
+        &mut self,
+        parameter: impl Into<At<'n>>,
+        value: impl Into<Argument>,
+    ) -> Result<&mut Self, Misuse> {
+        let position = match parameter.into() {
+            At::Position(position) => position,
+            At::Name(name) => self.signature.parameter(name)?,
+        };
+        let value = value.into();
+        let Signature { name, parameters, .. } = &*self.signature;
+        let Some(Parameter { name: parameter, sql_type, .. }) = parameters.get(position) else {
+            let (procedure, count) = (name.clone(), parameters.len());
+            return Err(Misuse::NoPosition { procedure, position, count });
+        };
+        if !value.fits(sql_type) {
+            return Err(Misuse::WrongArgument {
+                procedure: name.clone(),
+                parameter: parameter.clone(),
+                wanted: sql_type.base().name(),
+                given: value.kind(),
+            });
+        }
+        self.arguments[position] = Some(value);
+        Ok(self)
+    }
+
+    /// Forgets all values.
+    pub fn unbind(&mut self) -> &mut Self {
+        self.arguments.fill(None);
+        self
+    }
+
+    /// Makes no further attempt so long after the call began; one that is under way is not cut short. Without it, a call that meets others
+    /// is tried again for about a second.
+    pub fn within(&mut self, time: Duration) -> &mut Self {
+        self.retries.within_ns = Some(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
+        self
+    }
+
+    /// Makes so many further attempts at most while the call meets others, by default 200.
+    pub fn retry(&mut self, count_max: u32) -> &mut Self {
+        self.retries.count_max = count_max;
+        self
+    }
+
+    /// Makes the call, as one transaction that is tried again while it meets others, and gives its rows.
+    ///
+    /// # Errors
+    /// If it did not commit: see [`CallFailure`].
+    pub fn execute(&mut self) -> Result<Rows<'_>, CallFailure> {
+        self.results.clear();
+        self.places.clear();
+        self.retried = 0;
+        let count = self.count()?;
+        let parameters = &self.signature.parameters[..count];
+        let given = || self.arguments[..count].iter().flatten().zip(parameters);
+        let texts: Vec<Vec<&[u8]>> = given().map(|(value, of)| value.texts(&of.sql_type)).collect();
+        let arguments: Vec<procedure_runtime::Argument<'_>> = given()
+            .zip(&texts)
+            .map(|((value, of), texts)| value.borrowed(&of.sql_type, texts))
+            .collect();
+        let mut session = self.session.inner.borrow_mut();
+        let ended = session.call(self.procedure, &arguments, self.retries, &mut self.results);
+        drop(session);
+        self.retried = ended.retries;
+        if let Some(failure) = ended.failure {
+            return Err(failure);
+        }
+        self.results.places(&mut self.places);
+        Ok(self.rows())
+    }
+
+    /// The rows of the last call that was made; none if it did not commit.
+    pub fn rows(&self) -> Rows<'_> {
+        Rows { signature: &self.signature, results: &self.results, places: &self.places }
+    }
+
+    /// Attempts beyond the first of the last call that was made.
+    pub fn retries(&self) -> u32 {
+        self.retried
+    }
+
+    /// How many of the first parameters have values; the others have defaults.
+    fn count(&self) -> Result<usize, Misuse> {
+        let count = self.arguments.iter().rposition(Option::is_some).map_or(0, |last| last + 1);
+        let parameters = self.signature.parameters.iter().zip(&self.arguments).enumerate();
+        let missing = parameters.filter(|(at, (of, value))| match value {
+            Some(_) => false,
+            None => *at < count || !of.has_default,
+        });
+        match missing.map(|(_, (of, _))| of).next() {
+            None => Ok(count),
+            Some(of) => Err(Misuse::Unbound {
+                procedure: self.signature.name.clone(),
+                parameter: of.name.clone(),
+            }),
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! The calls of one thread.
+
+use super::call::Call;
+use super::cluster::Seat;
+use super::database::Database;
+use super::error::{CallFailure, Misuse, OpenFailure};
+use super::open::World;
+use crate::database::Db;
+use fabric::{Env, run_now};
+use folder_benchmark::shipping::{Shipped, Shipper};
+use folder_benchmark::{Callers, Stored};
+use interpreter::{CallError, Retries};
+use procedure_runtime::{Argument, Counts, ProcedureId, Results};
+use std::cell::RefCell;
+use std::rc::Rc;
+use txn::{Abort, Lane};
+use workload::Workload;
+
+/// Makes calls one after another. It stays with its thread; another thread takes a session of its own.
+#[derive(Clone)]
+pub struct Session {
+    pub(super) database: Database,
+    pub(super) inner: Rc<RefCell<Inner>>,
+}
+
+/// What its calls share.
+pub(super) struct Inner {
+    callers: Callers,
+    /// Who sends calls to the owners of their rows, if anybody does.
+    shipper: Option<Shipper>,
+    home: Home,
+}
+
+/// A procedure, as calls name it.
+#[derive(Clone, Copy)]
+pub(super) struct Procedure {
+    /// Its position in the folder.
+    at: usize,
+    id: ProcedureId,
+}
+
+/// Where transactions run.
+enum Home {
+    /// On a lane that is borrowed for each call.
+    Local(Db),
+    /// Over connections of this thread.
+    Remote(Box<Seat>),
+}
+
+/// What came of a call.
+pub(super) struct Ended {
+    /// Attempts beyond the first.
+    pub retries: u32,
+    /// Why it did not commit, if so.
+    pub failure: Option<CallFailure>,
+}
+
+impl Session {
+    pub(super) fn open(database: Database) -> Result<Self, OpenFailure> {
+        let home = match &database.shared.world {
+            World::Local(db) => Home::Local(db.clone()),
+            World::Mapped(mapped) => Home::Local(mapped.db.clone()),
+            World::Remote(remote) => {
+                Home::Remote(Box::new(Seat::open(remote).map_err(OpenFailure::Session)?))
+            }
+        };
+        let callers = match &home {
+            Home::Local(db) => callers(&database, &db.handle())?,
+            Home::Remote(seat) => callers(&database, &seat.database)?,
+        };
+        let shipper = database.shared.owners.clone().map(Shipper::new);
+        let inner = Inner { callers, shipper, home };
+        Ok(Self { database, inner: Rc::new(RefCell::new(inner)) })
+    }
+
+    /// The database it belongs to.
+    pub fn database(&self) -> &Database {
+        &self.database
+    }
+
+    /// Whether generated code carries out its calls, and the executor of plans only what that leaves to it.
+    pub fn is_generated(&self) -> bool {
+        self.inner.borrow().callers.is_generated()
+    }
+
+    /// By what its calls were carried out so far; those that the owners of their rows have carried out are not counted.
+    pub fn counts(&self) -> Counts {
+        self.inner.borrow().callers.counts()
+    }
+
+    /// A call of the procedure with this name, to bind arguments to. It can be made any number of times.
+    ///
+    /// # Errors
+    /// If there is none of this name.
+    pub fn call(&self, procedure: &str) -> Result<Call, Misuse> {
+        let (at, signature) = self.database.find(procedure)?;
+        let id = self.inner.borrow().callers.find(procedure);
+        let id = id.expect("the callers have all procedures of the folder");
+        Ok(Call::new(self.clone(), signature, Procedure { at, id }))
+    }
+}
+
+fn callers<E: Env>(
+    database: &Database,
+    handle: &txn::Database<E>,
+) -> Result<Callers, procedure_runtime::OpenError> {
+    let (stored, settings) = (&database.shared.stored, database.settings(handle.env().now_ns()));
+    let name = <Stored as Workload<E>>::name(stored);
+    match database.shared.plans_only {
+        true => Callers::of_plans(handle, stored.ready(), settings),
+        false => Callers::open(name, handle, stored.ready(), settings, &database.shared.code),
+    }
+}
+
+impl Inner {
+    /// Makes a call, and copies what it gives.
+    pub fn call(
+        &mut self,
+        procedure: Procedure,
+        arguments: &[Argument<'_>],
+        retries: Retries,
+        results: &mut Results,
+    ) -> Ended {
+        let Self { callers, shipper, home } = self;
+        if let Some(shipper) = shipper
+            && let Some(owner) = shipper.owner(procedure.at, arguments)
+        {
+            let what = (procedure.at, retries);
+            let shipped = match home {
+                Home::Local(db) => {
+                    let env = db.handle();
+                    run_now(shipper.ship(env.env(), owner, what, arguments, results))
+                }
+                Home::Remote(seat) => {
+                    let env = seat.engine.endpoint();
+                    seat.engine.block_on(shipper.ship(&env, owner, what, arguments, results))
+                }
+            };
+            if let Some(Shipped { failure, aborts }) = shipped {
+                return ended(failure, &aborts, results);
+            }
+        }
+        let procedure = procedure.id;
+        callers.set_retries(retries);
+        match home {
+            Home::Local(db) => {
+                let mut lane = match db.lanes().borrow(|| db.handle()) {
+                    Ok(lane) => lane,
+                    Err(error) => return no_lane(&error),
+                };
+                let ended = run_now(call_on(callers, &mut lane, procedure, arguments, results));
+                // A lane whose last transaction nobody has decided takes no other.
+                if !ended.is_undecided() {
+                    db.lanes().give_back(lane);
+                }
+                ended
+            }
+            Home::Remote(seat) => {
+                let mut lane = match seat.lane() {
+                    Ok(lane) => lane,
+                    Err(error) => return no_lane(&*error),
+                };
+                let call = call_on(callers, &mut lane, procedure, arguments, results);
+                let ended = seat.engine.block_on(call);
+                if !ended.is_undecided() {
+                    seat.give_back(lane);
+                }
+                ended
+            }
+        }
+    }
+}
+
+impl Ended {
+    fn is_undecided(&self) -> bool {
+        matches!(self.failure, Some(CallFailure::Unknown))
+    }
+}
+
+fn no_lane(error: &dyn std::error::Error) -> Ended {
+    Ended { retries: 0, failure: Some(CallFailure::NoLane(error.to_string())) }
+}
+
+async fn call_on<E: Env>(
+    callers: &mut Callers,
+    lane: &mut Lane<E>,
+    procedure: ProcedureId,
+    arguments: &[Argument<'_>],
+    results: &mut Results,
+) -> Ended {
+    let failure = match callers.call(lane, procedure, arguments).await {
+        Ok(given) => {
+            results.clone_from(given);
+            None
+        }
+        Err(error) => Some(error),
+    };
+    ended(failure, callers.aborts(), results)
+}
+
+/// What came of a call after attempts that were aborted; its results stay if it committed.
+fn ended(failure: Option<CallError>, aborts: &[Abort], results: &mut Results) -> Ended {
+    if failure.is_some() {
+        results.clear();
+    }
+    let aborted = aborts.len() as u32;
+    let is_given_up = matches!(failure, Some(CallError::Aborted(_)));
+    let retries = aborted.saturating_sub(u32::from(is_given_up));
+    Ended { retries, failure: failure.map(|error| failed(error, retries)) }
+}
+
+fn failed(error: CallError, retries: u32) -> CallFailure {
+    match error {
+        CallError::Sql(error) => CallFailure::Refused {
+            sqlstate: error.sqlstate.to_string(),
+            message: error.message.clone(),
+        },
+        CallError::Aborted(reason) => CallFailure::Aborted { reason, retries },
+        CallError::Unknown => CallFailure::Unknown,
+        CallError::Engine(error) => match error.abort() {
+            Some(reason) => CallFailure::Aborted { reason, retries },
+            None => CallFailure::Statement(error),
+        },
+        other => CallFailure::NoLane(other.to_string()),
+    }
+}

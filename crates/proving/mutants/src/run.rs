@@ -1,0 +1,308 @@
+//! One run: a world of a kind, with or without a planted bug, and the defects that are detected.
+
+use crate::dice::Dice;
+use crate::kind::Kind;
+use crate::lists::{self, InUse, Tables};
+use crate::session::Session;
+use fabric::DynEnv;
+use history_judge::{History, Level, Verdict};
+use layout::Storage;
+use sim::{Carrier, Endpoint, SimConfig, Tearing, World};
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
+use txn::server::services;
+use txn::{Database, DatabaseConfig, Isolation, Oracle};
+use workload::recording::Recordings;
+
+/// Words of each memory server.
+const SERVER_WORDS: u64 = 1 << 20;
+/// A run of more events has failed.
+const EVENT_LIMIT: u64 = 20_000_000;
+/// The numbers that are left to a lane whose numbers are nearly used up.
+const NUMBERS_LEFT: u64 = 8;
+/// Staggered sessions begin within this time.
+const STAGGER_NS: u64 = 200_000;
+
+/// The guard of the fabric: rows, leaves and old versions are read again until they are whole.
+/// Worlds remove it by a broken promise.
+pub const UNTORN_ROWS: &str = "fabric::untorn_rows";
+
+/// The way in which a defect was detected.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Catch {
+    /// The judge of histories: an anomaly, in its words.
+    Judge {
+        anomaly: String,
+        /// The transactions that show it.
+        summary: String,
+    },
+    /// The check of structures found an error.
+    Structure(String),
+    /// An assertion of the engine or of the world failed.
+    Assertion(String),
+}
+
+impl Catch {
+    /// The name of the detection.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Judge { anomaly, .. } => anomaly,
+            Self::Structure(_) => "structure",
+            Self::Assertion(_) => "assertion",
+        }
+    }
+
+    /// Whether the clients' history alone shows it.
+    pub fn is_black_box(&self) -> bool {
+        matches!(self, Self::Judge { .. })
+    }
+}
+
+/// The result of a run.
+#[derive(Clone, Debug)]
+pub struct Ran {
+    /// The defect, if one was detected.
+    pub caught: Option<Catch>,
+    /// How often the code reached the mutant's guards.
+    pub asked: u64,
+    /// Transactions that committed.
+    pub committed: usize,
+    /// Transactions that aborted.
+    pub aborted: usize,
+    /// The clients' history.
+    pub history: History,
+}
+
+/// Runs a world of this kind and seed without these guards.
+pub fn run(kind: &Kind, seed: u64, guards: &[&'static str]) -> Ran {
+    let mut dice = Dice::new(seed, 1);
+    let drawn = if dice.percent(50) { Carrier::Caller } else { Carrier::Card };
+    Scene::run(kind, kind.carrier.unwrap_or(drawn), (seed, guards), dice)
+}
+
+struct Scene {
+    kind: Kind,
+    storage: Storage,
+    world: World,
+    database: Database<DynEnv>,
+    admin: Endpoint,
+    tables: Tables,
+    recordings: Recordings,
+    lists: InUse,
+    seed: u64,
+}
+
+impl Scene {
+    fn run(
+        kind: &Kind,
+        carrier: Carrier,
+        (seed, guards): (u64, &[&'static str]),
+        dice: Dice,
+    ) -> Ran {
+        let recordings = Recordings::default();
+        let open = || Self::open(kind, carrier, (seed, guards), dice, &recordings);
+        let (asked, played);
+        match catch_unwind(AssertUnwindSafe(open)) {
+            // If the creation of the tables loses a batch, the world shows nothing.
+            Err(_) if kind.lost_batch_one_in > 0 => (asked, played) = (0, Ok(Vec::new())),
+            Err(payload) => (asked, played) = (0, Err(payload)),
+            Ok(scene) => {
+                played = catch_unwind(AssertUnwindSafe(|| scene.play()));
+                asked = guards.iter().map(|guard| scene.world.mutant_asked(guard)).sum();
+            }
+        }
+        let history = recordings.history();
+        let report = history_judge::judge(&history);
+        let (mut committed, mut aborted) = (0, 0);
+        let judged = match &report {
+            Err(error) => {
+                let summary = error.to_string();
+                Some(Catch::Judge { anomaly: "no history".to_owned(), summary })
+            }
+            Ok(report) => {
+                (committed, aborted) = (report.counts.committed, report.counts.aborted);
+                let mut levels = levels(kind);
+                levels.retain(|&level| report.verdict(level) == &Verdict::Violated);
+                let found = levels.first().and_then(|&level| report.against(level).next());
+                found.map(|found| Catch::Judge {
+                    anomaly: found.witness.anomaly.to_string(),
+                    summary: found.witness.summary.clone(),
+                })
+            }
+        };
+        let caught = judged.or_else(|| match played {
+            Ok(errors) => errors.into_iter().next().map(Catch::Structure),
+            Err(payload) => Some(Catch::Assertion(message(&*payload))),
+        });
+        Ran { caught, asked, committed, aborted, history }
+    }
+
+    fn open(
+        kind: &Kind,
+        carrier: Carrier,
+        (seed, guards): (u64, &[&'static str]),
+        mut dice: Dice,
+        recordings: &Recordings,
+    ) -> Self {
+        let drawn = 1 + dice.below(3) as u16;
+        let servers = if kind.servers == 0 { drawn } else { kind.servers };
+        let words = vec![SERVER_WORDS; usize::from(servers)];
+        let mut config = SimConfig::hostile(seed).with_servers(&words);
+        config.lost_batch_one_in = kind.lost_batch_one_in;
+        (config.carrier, config.event_limit) = (carrier, EVENT_LIMIT);
+        if kind.word_ns > 0 {
+            config.word_ns = kind.word_ns;
+        }
+        if kind.slow_factor > 0 {
+            (config.slow_verb_one_in, config.slow_verb_factor) =
+                (kind.slow_one_in, kind.slow_factor);
+        }
+        if kind.is_in_order {
+            config.tearing = Tearing::InOrder;
+        }
+        config.broken.untorn_rows = guards.contains(&UNTORN_ROWS);
+        let config = guards.iter().fold(config, |config, guard| config.with_mutant(guard));
+        let world = World::new(config);
+        let nodes = world.serve(services);
+        let Kind { oracle, shares_slot, vector_copies, keeps_leaves, .. } = *kind;
+        let mut settings = DatabaseConfig {
+            oracle,
+            shares_slot,
+            vector_copies,
+            keeps_leaves,
+            ..DatabaseConfig::default()
+        };
+        if kind.slots > 0 {
+            (settings.slots, settings.lanes) = (kind.slots, kind.slots);
+        }
+        if kind.is_tight {
+            let drawn_ns = 2000 << dice.below(14);
+            let is_drawn = kind.time_max_ns == 0;
+            settings.transaction_time_max_ns = if is_drawn { drawn_ns } else { kind.time_max_ns };
+        }
+        if kind.is_near_wrap {
+            settings.first_counter = layout::version::COUNTER_MAX - NUMBERS_LEFT;
+        }
+        let admin = world.endpoint(world.compute_node(0));
+        let database =
+            world.block_on(&admin, Database::create(admin.clone().into_dyn(), nodes, settings));
+        let database = database.expect("the servers are empty");
+        let drawn = [Storage::HashInlined, Storage::HashOutside, Storage::Tree];
+        let storage = kind.storage.unwrap_or(drawn[dice.below(3) as usize]);
+        let drawn = 1 + dice.below(3) as u32;
+        let versions_beside = if kind.versions_beside == 0 { drawn } else { kind.versions_beside };
+        let spec = lists::table(kind, storage, versions_beside);
+        let table = world.block_on(&admin, database.create_table(spec)).expect("there is room");
+        let tables = Tables { table, index: database.index(lists::TABLE, lists::INDEX) };
+        let (recordings, lists) = (recordings.clone(), InUse::new(kind.lists));
+        Self { kind: *kind, storage, world, database, admin, tables, recordings, lists, seed }
+    }
+
+    fn session(&self, number: u64) -> Session {
+        Session {
+            kind: self.kind,
+            storage: self.storage,
+            tables: self.tables,
+            recording: self.recordings.open(),
+            lists: self.lists.clone(),
+            dice: Dice::new(self.seed, 2 + number),
+        }
+    }
+
+    /// Freezes vectors beside the oracle and fetches them for each compute server, as long as
+    /// sessions run.
+    fn start_oracle(&self, homes: &[Database<DynEnv>], running: &Rc<Cell<u64>>) {
+        let collector = self.database.elsewhere(self.world.endpoint(layout::NodeId(0)).into_dyn());
+        let sessions = running.clone();
+        self.world.spawn_on(&collector.env().clone(), async move {
+            let collected = collector.collect_vectors(|| sessions.get() > 0).await;
+            collected.expect("the servers live");
+        });
+        for (number, home) in (0..).zip(homes) {
+            home.rely_on_collector();
+            let home =
+                home.with_env(self.world.endpoint(self.world.compute_node(number)).into_dyn());
+            let sessions = running.clone();
+            self.world.spawn_on(&home.env().clone(), async move {
+                home.fetch_vectors(|| sessions.get() > 0).await.expect("the servers live");
+            });
+        }
+    }
+
+    /// Inserts rows that hold no list.
+    fn make_spare_rows(&self) {
+        let made = self.world.block_on(&self.admin, async {
+            let mut lane = self.database.lane().await.expect("it is the first");
+            let mut txn = lane.begin(Isolation::Snapshot).await?;
+            for id in 0..self.kind.spare_rows {
+                let row = txn.insert(self.tables.table, &lists::key(id)).await?;
+                txn.update(row).set_int(lists::OWNER, -1 - id);
+            }
+            Ok::<_, txn::TxnError>(txn.commit().await)
+        });
+        assert_eq!(made, Ok(txn::Outcome::Committed), "no other process runs");
+    }
+
+    /// Runs all sessions, reads everything, and checks the structures; returns their defects.
+    fn play(&self) -> Vec<String> {
+        if self.kind.spare_rows > 0 {
+            self.make_spare_rows();
+        }
+        let homes: Vec<_> =
+            (0..2).map(|_| self.database.elsewhere(self.admin.clone().into_dyn())).collect();
+        let running = Rc::new(Cell::new(self.kind.sessions));
+        if self.kind.vector_copies > 0 {
+            self.start_oracle(&homes, &running);
+        }
+        for number in 0..self.kind.sessions {
+            let env = self.world.endpoint(self.world.compute_node(number as u16 % 4));
+            let database = match self.kind.shares_slot {
+                false => self.database.elsewhere(env.clone().into_dyn()),
+                true => homes[number as usize % homes.len()].with_env(env.clone().into_dyn()),
+            };
+            let (session, running) = (self.session(number), running.clone());
+            let wait_ns = if self.kind.is_staggered { number * STAGGER_NS } else { 0 };
+            self.world.spawn_on(&env.clone(), async move {
+                fabric::Env::sleep_ns(&env, wait_ns).await;
+                session.run(database).await;
+                running.set(running.get() - 1);
+            });
+        }
+        let waiting = self.world.run_until_idle();
+        assert_eq!(waiting, 0, "{}: tasks wait for ever", self.world.identity());
+        let mut last = self.session(self.kind.sessions);
+        let looked = self.world.block_on(&self.admin, async {
+            let Ok(mut lane) = self.database.lane().await else { return false };
+            last.read_everything(&mut lane).await
+        });
+        if self.kind.lost_batch_one_in > 0 {
+            // Locks of lost lanes remain, and reads of the check may be lost, too.
+            return Vec::new();
+        }
+        assert!(looked, "{}: nothing can be read in the end", self.world.identity());
+        let checked = self.world.block_on(&self.admin, self.database.check());
+        let report = checked.expect("all servers are alive");
+        report.errors.into_iter().chain(report.locked).collect()
+    }
+}
+
+/// The levels that histories of a kind must satisfy, weakest first.
+fn levels(kind: &Kind) -> Vec<Level> {
+    let mut levels = vec![Level::Snapshot, Level::StrongSessionSnapshot];
+    if kind.oracle == Oracle::DoubleCollect {
+        // With double collect, a client learns of a commit only after every later snapshot covers
+        // it.
+        levels.push(Level::StrongSnapshot);
+    }
+    if kind.isolation == Isolation::Serializable {
+        levels.push(Level::Serializable);
+    }
+    levels
+}
+
+/// The message of a panic.
+fn message(payload: &(dyn std::any::Any + Send)) -> String {
+    let text = payload.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("a panic").to_owned()
+}

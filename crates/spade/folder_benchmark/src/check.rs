@@ -1,0 +1,182 @@
+//! What a folder says of its tables and of its calls, when nobody calls any more.
+
+use crate::names::kept;
+use fabric::Env;
+use interpreter::{CallError, Procedures, Settings};
+use procedure::node::Workload as Ready;
+use sql::Field;
+use sql::load::Load;
+use sql_value::Value;
+use txn::{Database, Isolation, Lane};
+use workload::{CheckResult, RunTotals, WorkloadError};
+
+/// So many standard deviations a share may be away from what is expected: a run in two millions is further.
+const DEVIATIONS: f64 = 5.0;
+
+/// What stands in front of a row that is wrong.
+const ROW_AHEAD: &str = " wrong: ";
+/// What stands in front of an error of a check.
+const ERROR_AHEAD: &str = "it ends with SQLSTATE ";
+
+/// What a check says of what it has found, in two: its own words, and behind them what stands in the tables, which is printed as it is.
+pub fn own_words(detail: &str) -> (&str, &str) {
+    let ahead = [ROW_AHEAD, ERROR_AHEAD].into_iter();
+    let found = ahead.filter_map(|ahead| Some(detail.find(ahead)? + ahead.len())).min();
+    detail.split_at(found.unwrap_or(detail.len()))
+}
+
+/// The checks of a folder.
+pub struct Checks {
+    /// The functions of `checks.sql`.
+    functions: Ready,
+    /// Their names, as sentences.
+    names: Vec<&'static str>,
+    /// Of each procedure, its name and the share of calls that succeed, from the least to the most; if that is expected.
+    shares: Vec<Option<(&'static str, f64, f64)>>,
+}
+
+impl Checks {
+    /// Those of these functions and of this load.
+    pub fn new(functions: Ready, load: &Load) -> Self {
+        let names = functions.procedures.iter().map(|check| {
+            let words = check.routine.name.replace('_', " ");
+            kept(&words)
+        });
+        let shares = load.procedures.iter().map(|procedure| {
+            let (low, high) = procedure.succeeds?;
+            let name = format!("{} succeeds as often as expected", procedure.procedure);
+            Some((kept(&name), low, high))
+        });
+        Self { names: names.collect(), shares: shares.collect(), functions }
+    }
+
+    /// Carries all of them out.
+    pub async fn judge<E: Env>(
+        &self,
+        database: &Database<E>,
+        lane: &mut Lane<E>,
+        totals: &RunTotals,
+    ) -> Result<Vec<CheckResult>, WorkloadError> {
+        let refused = |error: String| WorkloadError::Configuration(error);
+        let settings = Settings { isolation: Isolation::Snapshot, ..Settings::default() };
+        let mut procedures = Procedures::open(database, &self.functions, settings)
+            .map_err(|error| refused(error.to_string()))?;
+        let mut results = Vec::new();
+        for (check, name) in self.functions.procedures.iter().zip(&self.names) {
+            let id = procedures.find(&check.routine.name).expect("it was opened just now");
+            let columns = procedures.fields(id);
+            let found = match procedures.call(lane, id, &[]).await {
+                Ok(outcome) => outcome.rows.iter().next().map(|row| {
+                    let row = in_words(&columns, row);
+                    match outcome.rows.len() {
+                        1 => format!("1 row is{ROW_AHEAD}{row}"),
+                        count => format!("{count} rows are{ROW_AHEAD}first {row}"),
+                    }
+                }),
+                Err(CallError::Sql(error)) => {
+                    let (code, sentence) = (error.sqlstate, error.message);
+                    Some(format!("{ERROR_AHEAD}{code}: {sentence}"))
+                }
+                Err(CallError::Engine(error)) => return Err(WorkloadError::Statement(error)),
+                Err(CallError::Aborted(reason)) => return Err(WorkloadError::Aborted(reason)),
+                Err(error) => return Err(refused(format!("the check `{name}`: {error}"))),
+            };
+            results.push(match found {
+                None => CheckResult::holds(name, "no row is wrong".to_owned()),
+                Some(detail) => CheckResult::fails(name, detail),
+            });
+        }
+        results.extend((0..).zip(&self.shares).filter_map(|(kind, share)| {
+            let (name, low, high) = (*share)?;
+            let seen = totals.kind(kind);
+            judge_share(
+                name,
+                (low, high),
+                seen.committed - seen.skipped,
+                seen.rolled_back + seen.skipped,
+            )
+        }));
+        Ok(results)
+    }
+}
+
+/// Whether so many successes and failures are to be expected; nothing where there were no calls.
+fn judge_share(
+    name: &'static str,
+    (low, high): (f64, f64),
+    successes: u64,
+    failures: u64,
+) -> Option<CheckResult> {
+    let calls = successes + failures;
+    if calls == 0 {
+        return None;
+    }
+    let (count, share) = (calls as f64, successes as f64 / calls as f64);
+    // One call counts for something even where none or all succeed.
+    let slack = |of: f64| DEVIATIONS * (of * (1.0 - of) * count).sqrt() + 1.0;
+    let least = (low * count - slack(low)).ceil().max(0.0) as u64;
+    let most = (high * count + slack(high)).floor().min(count) as u64;
+    let expected = if low == high { format!("{low}") } else { format!("{low} to {high}") };
+    let detail = format!(
+        "{successes} of {calls} calls, a share of {share:.4}; {expected} expected, {least} to {most} successes are allowed of so many"
+    );
+    let holds = (least..=most).contains(&successes);
+    let judged =
+        if holds { CheckResult::holds(name, detail) } else { CheckResult::fails(name, detail) };
+    Some(judged.of_rates())
+}
+
+/// A row with the names of its columns.
+fn in_words(columns: &[Field], row: &[Value]) -> String {
+    let pairs = columns.iter().zip(row).map(|(column, value)| match value {
+        Value::Null => format!("{} null", column.name),
+        value => format!("{} {}", column.name, sql_value::output::text(value, &column.sql_type)),
+    });
+    pairs.collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_far_from_what_is_expected_are_refused() {
+        let judge = |bounds, successes, failures| {
+            judge_share("rate", bounds, successes, failures).map(|result| result.ok)
+        };
+        assert_eq!(judge((0.625, 0.625), 0, 0), None, "nobody has called");
+        assert_eq!(judge((0.625, 0.625), 6_250, 3_750), Some(true));
+        assert_eq!(judge((0.625, 0.625), 6_480, 3_520), Some(true), "within five deviations");
+        assert_eq!(judge((0.625, 0.625), 6_520, 3_480), Some(false));
+        assert_eq!(judge((0.1, 0.2), 1_500, 8_500), Some(true), "between the bounds");
+        assert_eq!(judge((0.1, 0.2), 2_300, 7_700), Some(false));
+        assert_eq!(judge((1.0, 1.0), 1_000, 0), Some(true));
+        assert_eq!(judge((1.0, 1.0), 1_000, 3), Some(false));
+    }
+
+    #[test]
+    fn shares_are_judged_by_the_bounds_that_are_told() {
+        let told = |bounds, successes, calls| {
+            let result = judge_share("rate", bounds, successes, calls - successes);
+            let result = result.expect("there were calls");
+            let allowed = result.detail.split_once("expected, ").map(|(_, allowed)| allowed);
+            let words: Vec<&str> = allowed.expect("it is told").split(' ').collect();
+            let bound = |at: usize| words[at].parse::<u64>().expect("a number of successes");
+            ((bound(0), bound(2)), result.ok)
+        };
+        // Few calls prove little: the share is outside of what is expected.
+        assert_eq!(told((0.59, 0.66), 161, 237), ((101, 193), true));
+        for bounds in [(0.59, 0.66), (0.5, 0.5), (0.0, 0.1), (1.0, 1.0), (0.0, 0.0)] {
+            for calls in [1, 2, 7, 60, 237, 4_000] {
+                let judged = |successes| {
+                    let ((least, most), holds) = told(bounds, successes, calls);
+                    assert_eq!(holds, (least..=most).contains(&successes));
+                    assert!(most <= calls && least <= most);
+                    holds
+                };
+                let holding = (0..=calls).filter(|successes| judged(*successes)).count();
+                assert!(holding > 0, "{bounds:?} of {calls}");
+            }
+        }
+    }
+}

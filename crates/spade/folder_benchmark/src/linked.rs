@@ -1,0 +1,241 @@
+//! Generated code, shipped or linked by a program, and the executor of plans, behind one type.
+//!
+//! For each workload there is a function for every world, behind which nobody has to know its types, and code is
+//! compiled once, where it is named. A call through it is an indirect one; where verbs take time its future is boxed.
+
+use fabric::{DynEnv, Env, LocalEnv, run_now};
+use interpreter::{CallError, Retries, Settings};
+use procedure::node::Workload;
+use procedure_runtime::{Argument, Caller, Generated, NoCode, OpenError, ProcedureId, Results};
+use sql_value::Value;
+use std::any::{Any, TypeId};
+use std::marker::PhantomData;
+use std::pin::Pin;
+use txn::{Abort, Database, Lane};
+
+/// The generated code of a workload, for the worlds that a program reaches.
+#[derive(Clone, Debug)]
+pub struct LinkedCode {
+    workload: &'static str,
+    fingerprint: u32,
+    procedures: &'static [&'static str],
+    worlds: [Open; 2],
+}
+
+/// Opens the code for a database, if that is of its world.
+type Open = fn(&dyn Any, &Workload, Settings) -> Option<Result<Box<dyn AnyCaller>, OpenError>>;
+
+impl LinkedCode {
+    /// The code for databases of this process and of clusters.
+    pub fn of<G: Generated + 'static>() -> Self {
+        let (workload, fingerprint) = (G::WORKLOAD, G::FINGERPRINT);
+        Self {
+            workload,
+            fingerprint,
+            procedures: G::PROCEDURES,
+            worlds: [open::<G, LocalEnv>, open::<G, DynEnv>],
+        }
+    }
+
+    /// The name of the workload that it was generated for.
+    pub fn workload(&self) -> &'static str {
+        self.workload
+    }
+
+    /// What it was generated for, see [`Workload::fingerprint`].
+    pub fn fingerprint(&self) -> u32 {
+        self.fingerprint
+    }
+
+    /// The procedures that there is code for.
+    pub(crate) fn procedures(&self) -> &'static [&'static str] {
+        self.procedures
+    }
+
+    pub(crate) fn open<E: Env>(
+        &self,
+        database: &Database<E>,
+        workload: &Workload,
+        settings: Settings,
+    ) -> Result<Box<dyn AnyCaller>, OpenError> {
+        let mut opened = self.worlds.iter().filter_map(|open| open(database, workload, settings));
+        opened.next().expect(ALL_WORLDS)
+    }
+}
+
+impl PartialEq for LinkedCode {
+    fn eq(&self, other: &Self) -> bool {
+        (self.workload, self.fingerprint) == (other.workload, other.fingerprint)
+    }
+}
+
+impl Eq for LinkedCode {}
+
+/// Opens the executor of plans for a database.
+pub(crate) fn open_plans<E: Env>(
+    database: &Database<E>,
+    workload: &Workload,
+    settings: Settings,
+) -> Result<Box<dyn AnyCaller>, OpenError> {
+    let mut opened =
+        plan_worlds().into_iter().filter_map(|open| open(database, workload, settings));
+    opened.next().expect(ALL_WORLDS)
+}
+
+/// Compiled here, as all generated code is: inlined elsewhere, it would be compiled there as well.
+#[inline(never)]
+fn plan_worlds() -> [Open; 2] {
+    [plans::<LocalEnv>, plans::<DynEnv>]
+}
+
+fn plans<E: Env>(
+    database: &dyn Any,
+    workload: &Workload,
+    settings: Settings,
+) -> Option<Result<Box<dyn AnyCaller>, OpenError>> {
+    let database = database.downcast_ref::<Database<E>>()?;
+    let caller = Caller::of_plans(database, workload, settings);
+    Some(caller.map(|caller| -> Box<dyn AnyCaller> {
+        Box::new(InWorld::<NoCode, E>(caller, PhantomData))
+    }))
+}
+
+fn open<G: Generated + 'static, E: Env>(
+    database: &dyn Any,
+    workload: &Workload,
+    settings: Settings,
+) -> Option<Result<Box<dyn AnyCaller>, OpenError>> {
+    let database = database.downcast_ref::<Database<E>>()?;
+    let caller = Caller::<G>::open(database, workload, settings);
+    Some(
+        caller
+            .map(|caller| -> Box<dyn AnyCaller> { Box::new(InWorld::<G, E>(caller, PhantomData)) }),
+    )
+}
+
+/// What a procedure is called with.
+#[derive(Clone, Copy)]
+pub(crate) enum Given<'a> {
+    /// What generated code takes.
+    Arguments(&'a [Argument<'a>]),
+    /// What only the executor takes.
+    Values(&'a [Value]),
+}
+
+/// A call under way.
+type Calling<'a> = Pin<Box<dyn Future<Output = Result<(), Box<CallError>>> + 'a>>;
+
+/// A [`Caller`] of linked code. Lanes are of the world that it was opened for.
+pub(crate) trait AnyCaller {
+    /// See [`Caller::find`].
+    fn find(&self, procedure: &str) -> Option<ProcedureId>;
+    /// See [`Caller::set_retries`].
+    fn set_retries(&mut self, retries: Retries);
+    /// See [`Caller::aborts`].
+    fn aborts(&self) -> &[Abort];
+    /// See [`Caller::counts`].
+    fn counts(&self) -> procedure_runtime::Counts;
+    /// See [`Caller::prefetch`].
+    fn prefetch(&self, lane: &dyn Any, procedure: ProcedureId, given: Given<'_>);
+    /// See [`Caller::make`].
+    fn call<'a>(
+        &'a mut self,
+        lane: &'a mut dyn Any,
+        procedure: ProcedureId,
+        given: Given<'a>,
+    ) -> Calling<'a>;
+    /// The same where nothing waits.
+    fn call_now(
+        &mut self,
+        lane: &mut dyn Any,
+        procedure: ProcedureId,
+        given: Given<'_>,
+    ) -> Result<(), Box<CallError>>;
+    /// See [`Caller::results`].
+    fn results(&self) -> &Results;
+}
+
+impl dyn AnyCaller {
+    /// Makes a call.
+    pub async fn make<E: Env>(
+        &mut self,
+        lane: &mut Lane<E>,
+        procedure: ProcedureId,
+        given: Given<'_>,
+    ) -> Result<(), Box<CallError>> {
+        match TypeId::of::<E>() == TypeId::of::<LocalEnv>() {
+            true => self.call_now(lane, procedure, given),
+            false => self.call(lane, procedure, given).await,
+        }
+    }
+}
+
+/// A caller with lanes of one world.
+struct InWorld<G, E>(Caller<G>, PhantomData<fn(E)>);
+
+/// Why a database is of one of the worlds.
+const ALL_WORLDS: &str = "the engine is compiled for these worlds alone";
+/// Why lanes are of the right type.
+const ONE_WORLD: &str = "calls are made on lanes of the database that was opened";
+
+impl<G: Generated + 'static, E: Env> AnyCaller for InWorld<G, E> {
+    fn find(&self, procedure: &str) -> Option<ProcedureId> {
+        self.0.find(procedure)
+    }
+
+    fn set_retries(&mut self, retries: Retries) {
+        self.0.set_retries(retries);
+    }
+
+    fn aborts(&self) -> &[Abort] {
+        self.0.aborts()
+    }
+
+    fn counts(&self) -> procedure_runtime::Counts {
+        self.0.counts()
+    }
+
+    fn prefetch(&self, lane: &dyn Any, procedure: ProcedureId, given: Given<'_>) {
+        let lane = lane.downcast_ref::<Lane<E>>().expect(ONE_WORLD);
+        match given {
+            Given::Arguments(arguments) => self.0.prefetch(lane, procedure, arguments),
+            Given::Values(values) => self.0.prefetch_by_plans(lane, procedure, values),
+        }
+    }
+
+    fn call<'a>(
+        &'a mut self,
+        lane: &'a mut dyn Any,
+        procedure: ProcedureId,
+        given: Given<'a>,
+    ) -> Calling<'a> {
+        let lane = lane.downcast_mut::<Lane<E>>().expect(ONE_WORLD);
+        Box::pin(call(&mut self.0, lane, procedure, given))
+    }
+
+    fn call_now(
+        &mut self,
+        lane: &mut dyn Any,
+        procedure: ProcedureId,
+        given: Given<'_>,
+    ) -> Result<(), Box<CallError>> {
+        let lane = lane.downcast_mut::<Lane<E>>().expect(ONE_WORLD);
+        run_now(call(&mut self.0, lane, procedure, given))
+    }
+
+    fn results(&self) -> &Results {
+        self.0.results()
+    }
+}
+
+async fn call<G: Generated, E: Env>(
+    caller: &mut Caller<G>,
+    lane: &mut Lane<E>,
+    procedure: ProcedureId,
+    given: Given<'_>,
+) -> Result<(), Box<CallError>> {
+    match given {
+        Given::Arguments(arguments) => caller.make(lane, procedure, arguments).await,
+        Given::Values(values) => caller.make_by_plans(lane, procedure, values).await,
+    }
+}

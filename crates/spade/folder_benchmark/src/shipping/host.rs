@@ -1,0 +1,229 @@
+//! A compute server that carries out procedures for others.
+//!
+//! Whoever calls says first which folder's procedures ([`OPEN`]), and makes calls then ([`CALL`]). The host reads the folder from
+//! its own files, and refuses one that says other things than the caller's. All handlers run on one thread, which has the
+//! database and the [`Lanes`]; each call under way has procedures of its own there, too.
+
+use super::message::{self, Arrived};
+use super::shipper::Opening;
+use crate::callers::Callers;
+use crate::linked::LinkedCode;
+use fabric::{CallError, Env, Reply, Service, ServiceId};
+use interpreter::{CallError as CallFailure, Retries, Settings};
+use procedure::node::Workload;
+use procedure_runtime::ProcedureId;
+use shipping::{Lanes, Ownership, database, seats};
+use std::sync::{Arc, Mutex};
+use txn::{Abort, Database, Isolation, Lane};
+
+/// Opens the procedures of a folder: the request is an [`Opening`], and the answer the number that calls name it by.
+pub const OPEN: ServiceId = ServiceId(230);
+/// Carries out a call.
+pub const CALL: ServiceId = ServiceId(231);
+/// The services of a host, with their names.
+pub const SERVICES: [(ServiceId, &str); 2] = [(OPEN, "open"), (CALL, "call")];
+
+/// Folders that a host keeps.
+const FOLDERS_MAX: usize = 64;
+/// Seats with procedures of the first folder; those of others follow.
+const PROCEDURES: u64 = 1 << 48;
+/// Calls are not tried again for longer: their callers wait for the answer, and before an attempt for a lane.
+const RETRIES_NS_MAX: u64 = 2_000_000_000;
+/// What malformed messages are said to be for.
+const FOR: &str = "a shipped call";
+
+/// What a compute server does for those who ship procedures.
+#[derive(Debug)]
+pub struct Host {
+    lanes: Arc<Lanes>,
+    /// Microseconds since 2000-01-01 UTC.
+    time_us: fn() -> i64,
+    linked: Vec<LinkedCode>,
+    folders: Mutex<Vec<Arc<Folder>>>,
+}
+
+/// A folder that was opened.
+#[derive(Debug)]
+struct Folder {
+    opening: Opening,
+    procedures: Workload,
+}
+
+/// The procedures of a folder for one call at a time.
+struct Procedures {
+    callers: Callers,
+    /// In the order of the file.
+    ids: Vec<ProcedureId>,
+}
+
+impl Host {
+    /// A host that works with these lanes, asks `time_us` for the microseconds since 2000-01-01 UTC, and has this generated code
+    /// beside that of the shipped workloads.
+    pub fn new(lanes: Arc<Lanes>, time_us: fn() -> i64, linked: Vec<LinkedCode>) -> Arc<Self> {
+        Arc::new(Self { lanes, time_us, linked, folders: Mutex::default() })
+    }
+
+    /// Its services, to be offered by a thread that has database and lanes.
+    pub fn services<E: Env>(self: &Arc<Self>) -> [(ServiceId, Arc<dyn Service<E>>); 2] {
+        let (open, call) = (Open(self.clone()), Call(self.clone()));
+        [(OPEN, Arc::new(open)), (CALL, Arc::new(call))]
+    }
+
+    /// What it keeps on this thread, which ends with what is returned.
+    pub fn ownership(&self) -> Ownership {
+        Ownership::of((0..FOLDERS_MAX as u64).map(|number| PROCEDURES + number))
+    }
+
+    fn open(&self, request: &[u8]) -> Result<Vec<u8>, CallError> {
+        self.lanes.enter()?;
+        let opening: Opening =
+            serde_json::from_slice(request).map_err(|_| CallError::Malformed(FOR))?;
+        let mut folders = self.folders.lock().expect("no holder panics");
+        let number = match folders.iter().position(|folder| folder.opening == opening) {
+            Some(number) => number,
+            None if folders.len() == FOLDERS_MAX => {
+                let why = format!("it keeps {FOLDERS_MAX} folders already; start it again");
+                return Err(CallError::Refused(why));
+            }
+            None => {
+                folders.push(Arc::new(Folder::read(opening)?));
+                folders.len() - 1
+            }
+        };
+        Ok((number as u32).to_le_bytes().to_vec())
+    }
+
+    fn folder(&self, number: u32) -> Result<Arc<Folder>, CallError> {
+        let folders = self.folders.lock().expect("no holder panics");
+        let folder = folders.get(number as usize).cloned();
+        folder.ok_or_else(|| CallError::Refused(format!("it has no folder {number}")))
+    }
+
+    async fn call<E: Env>(&self, env: &E, request: &[u8]) -> Result<Vec<u8>, CallError> {
+        self.lanes.enter()?;
+        let call = message::decode_call(request).ok_or(CallError::Malformed(FOR))?;
+        let folder = self.folder(call.folder)?;
+        let database = database::<E>()?;
+        let mut lane = self.lanes.take(env, &database).await?;
+        let seat = PROCEDURES + u64::from(call.folder);
+        let opened = match seats::take::<Procedures>(seat) {
+            Some(procedures) => Ok(procedures),
+            None => folder.open(&database, (self.time_us)(), &self.linked).await,
+        };
+        let mut procedures = match opened {
+            Ok(procedures) => procedures,
+            Err(error) => {
+                self.lanes.give_back(lane);
+                return Err(error);
+            }
+        };
+        let (answer, after) = procedures.carry_out(&mut lane, &call).await;
+        match after {
+            After::Usual => {
+                self.lanes.give_back(lane);
+                seats::give(seat, procedures);
+            }
+            After::Stale => self.lanes.give_back(lane),
+            After::Lost => self.lanes.lose(lane),
+        }
+        answer
+    }
+}
+
+/// What of a call may serve another.
+enum After {
+    Usual,
+    /// Not the procedures: the tables may be other ones by now, and are looked for anew.
+    Stale,
+    /// Not the lane either.
+    Lost,
+}
+
+impl Folder {
+    fn read(opening: Opening) -> Result<Self, CallError> {
+        let Opening { folder, fingerprint, .. } = &opening;
+        let read = Workload::read(folder.as_ref()).map_err(|error| {
+            CallError::Refused(format!(
+                "the compute server cannot read the folder {folder}: {error}"
+            ))
+        })?;
+        if read.fingerprint() != *fingerprint {
+            return Err(CallError::Refused(format!(
+                "the folder {folder} of the compute server says other things than the caller's; give both the same files"
+            )));
+        }
+        Ok(Self { opening, procedures: read })
+    }
+
+    async fn open<E: Env>(
+        &self,
+        database: &Database<E>,
+        time_us: i64,
+        linked: &[LinkedCode],
+    ) -> Result<Procedures, CallError> {
+        let refused = |error: &dyn ToString| CallError::Refused(error.to_string());
+        database.refresh().await.map_err(|error| refused(&error))?;
+        let Opening { name, plans_only, is_dated, is_serializable, .. } = &self.opening;
+        let epoch_us = match is_dated {
+            true => (database.env().now_ns() / 1_000) as i64 - time_us,
+            false => 0,
+        };
+        let isolation = match is_serializable {
+            true => Isolation::Serializable,
+            false => Isolation::Snapshot,
+        };
+        let settings = Settings { isolation, epoch_us };
+        let callers = match plans_only {
+            true => Callers::of_plans(database, &self.procedures, settings),
+            false => Callers::open(name, database, &self.procedures, settings, linked),
+        };
+        let callers = callers.map_err(|error| refused(&error))?;
+        let find = |name: &str| callers.find(name).expect("it is one of the workload's");
+        let ids = self.procedures.procedures.iter().map(|of| find(&of.routine.name)).collect();
+        Ok(Procedures { callers, ids })
+    }
+}
+
+impl Procedures {
+    async fn carry_out<E: Env>(
+        &mut self,
+        lane: &mut Lane<E>,
+        call: &Arrived,
+    ) -> (Result<Vec<u8>, CallError>, After) {
+        let Some(&id) = self.ids.get(call.procedure) else {
+            let why = format!("the folder has no procedure {}", call.procedure);
+            return (Err(CallError::Refused(why)), After::Usual);
+        };
+        let within_ns = call.retries.within_ns.map(|within_ns| within_ns.min(RETRIES_NS_MAX));
+        self.callers.set_retries(Retries { within_ns, ..call.retries });
+        let texts = call.texts();
+        let ended = self.callers.call(lane, id, &call.arguments(&texts)).await;
+        let ended = ended.map(message::encode_rows);
+        let after = match &ended {
+            Ok(_) | Err(CallFailure::Sql(_)) => After::Usual,
+            Err(CallFailure::Aborted(Abort::CatalogChanged)) => After::Stale,
+            Err(CallFailure::Aborted(_)) => After::Usual,
+            Err(_) => After::Lost,
+        };
+        let answer = message::encode_answer(ended, self.callers.aborts());
+        (answer.map_err(|error| CallError::Refused(error.to_string())), after)
+    }
+}
+
+/// [`OPEN`].
+struct Open(Arc<Host>);
+
+impl<E: Env> Service<E> for Open {
+    fn handle<'a>(&'a self, _env: &'a E, request: &'a [u8]) -> Reply<'a> {
+        Box::pin(async { self.0.open(request) })
+    }
+}
+
+/// [`CALL`].
+struct Call(Arc<Host>);
+
+impl<E: Env> Service<E> for Call {
+    fn handle<'a>(&'a self, env: &'a E, request: &'a [u8]) -> Reply<'a> {
+        Box::pin(self.0.call(env, request))
+    }
+}

@@ -1,0 +1,538 @@
+//! Designs that somebody has made are forecast as the tuner forecasts its own.
+
+use crate::support::{PRICES, Subject, measurements, options, shipped_measurements};
+use layout::{IndexKind, Storage};
+use spade::design::{Access, Design, Partition, Placement};
+use spade::measurement::Measurements;
+use spade::scale::rescale;
+use spade::tune::{DesignForecast, Options};
+use sql::load::{Distribution, Draw, Literal};
+
+const WORKLOADS: [&str; 4] = ["smallbank", "tatp", "tpcc", "ycsb"];
+
+#[test]
+fn what_the_tuner_chose_is_forecast_as_it_has_forecast_it() {
+    let measured = shipped_measurements();
+    let others =
+        Options { machines: Some(20), units: Some(30), remote_calls: 0.4, ..Options::default() };
+    for (name, options) in
+        WORKLOADS.into_iter().flat_map(|name| [(name, Options::default()), (name, others.clone())])
+    {
+        let subject = Subject::shipped(name);
+        let tuning = subject.tuned(&measured, &options);
+        let given = subject.forecast(&measured, &options, &tuning.design);
+        let given = given.unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(given.forecast, tuning.forecast, "{name}");
+        assert_eq!(given.memory, tuning.memory, "{name}");
+        assert_eq!(given.assumptions, tuning.assumptions, "{name}");
+        assert_eq!(given.warnings, tuning.warnings, "{name}");
+        for (given, tuned) in given.tables.iter().zip(&tuning.tables) {
+            assert_eq!(given.bytes_each, tuned.bytes_each, "{name}");
+            assert_eq!(given.stored, tuned.candidates[0].what, "{name}");
+        }
+        for (given, tuned) in given.procedures.iter().zip(&tuning.procedures) {
+            assert_eq!(given.local, tuned.local, "{name}");
+            assert_eq!(given.home_latency_us, tuned.home_latency_us, "{name}");
+            let own = tuned.candidates.iter().find(|of| of.access == tuned.access);
+            let elsewhere = own.and_then(|of| of.latency_us);
+            assert_eq!(given.elsewhere_latency_us, elsewhere, "{name}, {}", given.procedure);
+        }
+    }
+}
+
+/// A design says the units that it was made for, so that it is forecast as it was tuned, and scaled from these alone.
+#[test]
+fn a_design_for_other_units_is_forecast_as_it_was_tuned_for_them() {
+    let measured = shipped_measurements();
+    let at = |units: u64| Options { units: Some(units), ..Options::default() };
+    for name in WORKLOADS {
+        let subject = Subject::shipped(name);
+        let (program, load) = (&subject.folder.program, &subject.folder.load);
+        let units = if load.units == 1 { 2 } else { 1 };
+        let tuning = subject.tuned(&measured, &at(units));
+        let text = tuning.design.clone().sealed().json();
+        let design = Design::parse(&text).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(design.units(load.units), units, "{name}");
+        let forecast = |design: &Design, units: u64| {
+            let found = subject.forecast(&measured, &at(units), design);
+            found.unwrap_or_else(|error| panic!("{name}, {units} units: {error}"))
+        };
+        let own = forecast(&design, units);
+        assert_eq!(own.forecast, tuning.forecast, "{name}");
+        assert_eq!((own.memory, &own.warnings), (tuning.memory, &tuning.warnings), "{name}");
+        // The same at the usual units, where nothing is to be said of them, and back.
+        let usual = rescale(design.clone(), program, load, load.units).expect("it can be drawn");
+        assert!(!usual.json().contains("units"), "{name}");
+        assert_eq!(forecast(&usual, units), own, "{name}");
+        assert_eq!(forecast(&design, load.units), forecast(&usual, load.units), "{name}");
+        assert_eq!(forecast(&design, 3), forecast(&usual, 3), "{name}");
+    }
+}
+
+/// What is planned for fewer rows is as full at any units.
+#[test]
+fn buckets_are_as_full_at_other_units() {
+    let changes = Changes::new("tatp");
+    let mut design = changes.design.clone();
+    let table = &mut design.tables[1];
+    table.placement = Placement::Hashed { load_percent: 40 };
+    (table.storage, table.rows) = (Storage::HashInlined, table.rows / 4);
+    let options = Options { units: Some(1), ..options() };
+    let found = changes.subject.forecast(&changes.measured, &options, &design);
+    let warnings = found.unwrap_or_else(|error| panic!("{error}")).warnings;
+    assert!(
+        warnings.iter().any(|what| what.contains("its buckets are 160 % full")),
+        "{warnings:?}"
+    );
+}
+
+/// Units at which there are no rows to compare with are refused before anything is forecast.
+#[test]
+fn a_design_for_units_at_which_nothing_can_be_drawn_is_refused() {
+    let told = Changes::new("tatp").refused(|design| {
+        *design = design.clone().for_units(u64::MAX, 10);
+    });
+    assert!(told.contains("the design is for 18446744073709551615 units of scale"), "{told}");
+}
+
+/// An argument that tells the machine of few rows is not named in the design, so that calls come to any machine: in the tuner's forecast, too.
+#[test]
+fn what_tells_too_little_to_be_named_is_forecast_as_it_is_written() {
+    let (measured, options) = (
+        shipped_measurements(),
+        Options { machines: Some(50), units: Some(100), ..Options::default() },
+    );
+    let mut subject = Subject::shipped("tpcc");
+    let mut procedures = subject.folder.load.procedures.iter_mut();
+    let order = procedures.find(|of| of.procedure == "new_order").expect("it is called");
+    let (_, supply) = order
+        .arguments
+        .iter_mut()
+        .find(|(name, _)| name == "supply_warehouses")
+        .expect("it is an argument");
+    let Draw::Array { of, .. } = &mut supply.draw else { panic!("a warehouse for each item") };
+    let Draw::Mixture(of) = &mut of.draw else { panic!("most are at home") };
+    (of[0].0, of[1].0) = (of[1].0, of[0].0);
+    let tuning = subject.tuned(&measured, &options);
+    let design = &tuning.design;
+    let order = design.procedures.iter().find(|of| of.procedure == "new_order");
+    assert_eq!(order.expect("it is there").by, None);
+    let given = subject.forecast(&measured, &options, design);
+    let given = given.unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(given.forecast, tuning.forecast);
+    assert_eq!(given.assumptions, tuning.assumptions);
+    for (given, tuned) in given.procedures.iter().zip(&tuning.procedures) {
+        assert_eq!(given.local, tuned.local, "{}", given.procedure);
+        assert_eq!(given.home_latency_us, tuned.home_latency_us, "{}", given.procedure);
+    }
+}
+
+/// A workload with its tuned design and forecasts of changed ones.
+struct Changes {
+    subject: Subject,
+    measured: Measurements,
+    design: Design,
+}
+
+impl Changes {
+    fn new(name: &str) -> Self {
+        Self::of(Subject::shipped(name), PRICES.measured())
+    }
+
+    /// The same by measurements of hosts.
+    fn on_hosts(name: &str) -> Self {
+        let hosts = PRICES.measured().json().replace("\"sim\"", "\"verbs\"");
+        Self::of(Subject::shipped(name), Measurements::parse(&hosts).expect("it is as before"))
+    }
+
+    fn of(subject: Subject, measured: Measurements) -> Self {
+        let design = subject.tuned(&measured, &options()).design;
+        Self { subject, measured, design }
+    }
+
+    fn with(&self, change: impl Fn(&mut Design)) -> Result<DesignForecast, String> {
+        let mut design = self.design.clone();
+        change(&mut design);
+        let found = self.subject.forecast(&self.measured, &options(), &design);
+        found.map_err(|error| error.to_string())
+    }
+
+    fn forecast(&self, change: impl Fn(&mut Design)) -> DesignForecast {
+        self.with(change).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    fn refused(&self, change: impl Fn(&mut Design)) -> String {
+        self.with(change).expect_err("it does not fit")
+    }
+}
+
+fn rate(of: &DesignForecast) -> f64 {
+    of.forecast.transactions_per_s[1]
+}
+
+#[test]
+fn a_design_that_is_worse_is_forecast_to_be_worse() {
+    let changes = Changes::new("tatp");
+    let tuned = changes.forecast(|_| {});
+    let spread = changes.forecast(|design| {
+        design.tables.iter_mut().for_each(|table| table.partition = Partition::RoundRobin);
+        for of in &mut design.procedures {
+            (of.access, of.by) = (Access::OneSided, None);
+        }
+    });
+    assert!(rate(&spread) < 0.8 * rate(&tuned), "{} {}", rate(&spread), rate(&tuned));
+    assert!(spread.forecast.latency_us[1] > tuned.forecast.latency_us[1]);
+    assert!(spread.procedures.iter().all(|of| of.elsewhere_latency_us.is_none()));
+    assert!(spread.procedures.iter().all(|of| of.local < 0.26), "a quarter of all rows is near");
+    let tells_of_others = |of: &DesignForecast| {
+        of.assumptions.iter().any(|what| what.contains("of 100 calls come to another machine"))
+    };
+    assert!(tells_of_others(&tuned) && !tells_of_others(&spread), "{:?}", spread.assumptions);
+    assert_eq!((tuned.remote_calls, spread.remote_calls), (Some(0.1), None));
+    // One table away from the others makes its procedures slower, and no others.
+    let apart = changes.forecast(|design| {
+        design.tables[1].partition = Partition::RoundRobin;
+        design.procedures.iter_mut().for_each(|of| {
+            if of.procedure == "get_access_data" {
+                (of.access, of.by) = (Access::OneSided, None);
+            }
+        });
+    });
+    for (tuned, apart) in tuned.procedures.iter().zip(&apart.procedures) {
+        let is_slower = apart.home_latency_us > tuned.home_latency_us;
+        assert_eq!(is_slower, tuned.procedure == "get_access_data", "{}", tuned.procedure);
+    }
+    // The same column in another group leads elsewhere, too.
+    let alone = changes.forecast(|design| {
+        let columns = vec!["s_id".to_owned()];
+        design.tables[2].partition = Partition::By { columns, group: "alone".to_owned() };
+    });
+    let local = |of: &DesignForecast| of.procedures[1].local;
+    assert!((local(&tuned) - 1.0).abs() < 1e-9 && local(&alone) < 0.7, "{}", local(&alone));
+}
+
+#[test]
+fn what_tables_are_stored_as_makes_a_difference() {
+    let changes = Changes::new("tatp");
+    let with = |load_percent: u32, rows: u64| {
+        changes.forecast(|design| {
+            let table = &mut design.tables[1];
+            (table.storage, table.neighbourhood) = (Storage::HashInlined, 1);
+            table.placement = Placement::Hashed { load_percent };
+            table.rows = rows.max(1) * table.rows / 4;
+        })
+    };
+    let (full, half) = (with(90, 4), with(40, 4));
+    let latency = |of: &DesignForecast| of.procedures[2].latency_us[1];
+    assert!(latency(&full) > latency(&half), "chains are longer in full buckets");
+    assert!(full.tables[1].bytes_each < half.tables[1].bytes_each);
+    // Planned for a quarter of its rows it is four times as full.
+    let crowded = with(40, 1);
+    assert!(latency(&crowded) > latency(&full));
+    assert!(
+        crowded.warnings.iter().any(|what| what.contains("its buckets are 160 % full")),
+        "{:?}",
+        crowded.warnings
+    );
+    let versions = |versions_beside: u32| {
+        changes.forecast(|design| design.tables[0].versions_beside = versions_beside)
+    };
+    let [one, eight] = [1, 8].map(|slots| versions(slots).tables[0].clone());
+    let rest = |of: &spade::tune::TableForecast| of.bytes_each - of.version_bytes_each;
+    assert!(eight.version_bytes_each > 4 * one.version_bytes_each);
+    assert!(rest(&one).abs_diff(rest(&eight)) <= 1, "but for rounding");
+}
+
+/// Parts are ranges of the first column of the key: what is partitioned by another one is not together, whatever a design says.
+#[test]
+fn what_cannot_be_built_is_forecast_as_it_is_built() {
+    let changes = Changes::new("tatp");
+    let by = |partition: Partition| {
+        changes.forecast(|design| {
+            design.tables[2].partition = partition.clone();
+            design.procedures.iter_mut().for_each(|of| of.access = Access::OneSided);
+        })
+    };
+    let by_type = Partition::By { columns: vec!["sf_type".to_owned()], group: "types".to_owned() };
+    let (by_type, spread) = (by(by_type), by(Partition::RoundRobin));
+    // Spread, its rows are in the ranges of the group.
+    let local = |of: &DesignForecast| of.procedures[1].local;
+    assert!(local(&by_type) < 0.7 && local(&spread) == local(&changes.forecast(|_| {})));
+    assert!(rate(&by_type) < rate(&spread));
+    let is_told = |of: &DesignForecast| {
+        of.warnings.iter().any(|one| one.contains("with which its primary key does not begin"))
+    };
+    assert!(is_told(&by_type) && !is_told(&spread), "{:?}", by_type.warnings);
+}
+
+/// Savings stored and spread so, in calls that come to the machine of their rows or to any: calls per second, and the shares of rows
+/// that are at home.
+fn savings(
+    changes: &Changes,
+    (storage, placement): &(Storage, Placement),
+    is_spread: bool,
+    is_at_home: bool,
+) -> (f64, f64) {
+    let forecast = changes.forecast(|design| {
+        let table = &mut design.tables[1];
+        assert_eq!(table.table, "savings");
+        (table.storage, table.placement) = (*storage, placement.clone());
+        if is_spread {
+            table.partition = Partition::RoundRobin;
+        }
+        for of in design.procedures.iter_mut().filter(|_| !is_at_home) {
+            (of.access, of.by) = (Access::OneSided, None);
+        }
+    });
+    (rate(&forecast), forecast.procedures.iter().map(|of| of.local).sum::<f64>())
+}
+
+/// Tables that keep an order are in ranges, spread or not, and on simulated clusters all are: where these are a group's, rows are with it.
+#[test]
+fn spread_rows_in_the_ranges_of_a_group_are_with_it() {
+    let (simulated, hosts) = (Changes::new("smallbank"), Changes::on_hosts("smallbank"));
+    let columns = vec![(0, simulated.design.tables[0].rows)];
+    let dense = (Storage::HashInlined, Placement::Dense { columns });
+    let hashed = (Storage::HashInlined, Placement::Hashed { load_percent: 65 });
+    let tree = (Storage::Tree, Placement::Hashed { load_percent: 65 });
+    let cases = [(&simulated, &dense), (&simulated, &tree), (&simulated, &hashed)];
+    for (changes, stored) in cases.into_iter().chain([(&hosts, &dense), (&hosts, &tree)]) {
+        let [spread, partitioned] = [true, false].map(|is| savings(changes, stored, is, true));
+        assert_eq!(spread, partitioned, "{stored:?}");
+    }
+    let [spread, partitioned] = [true, false].map(|is| savings(&hosts, &hashed, is, true));
+    assert!(spread.0 < partitioned.0 && spread.1 < partitioned.1, "buckets are on all hosts");
+    // Calls that come to any machine find as few rows there, however these are divided.
+    let anywhere = savings(&simulated, &dense, false, false);
+    assert_eq!(savings(&simulated, &dense, true, false), anywhere);
+    assert!(anywhere.0 < savings(&simulated, &dense, false, true).0, "{anywhere:?}");
+    assert!(anywhere.1 < 0.26 * simulated.design.procedures.len() as f64, "{anywhere:?}");
+}
+
+#[test]
+fn a_group_with_a_table_of_unknown_values_is_in_no_ranges() {
+    let spread_and_not = |draw: fn(&Distribution) -> Draw| {
+        let mut subject = Subject::shipped("smallbank");
+        let mut tables = subject.folder.load.tables.iter_mut();
+        let of = tables.find(|of| of.table == "checking").expect("it is loaded");
+        let (_, number) = &mut of.columns[0];
+        number.draw = draw(number);
+        let changes = Changes::of(subject, PRICES.measured());
+        let tree = (Storage::Tree, Placement::Hashed { load_percent: 65 });
+        [true, false].map(|is_spread| savings(&changes, &tree, is_spread, true).1)
+    };
+    let [spread, known] = spread_and_not(|number| number.draw.clone());
+    assert_eq!(spread, known);
+    // Tables of a group are divided alike, and this one by the hash of its keys.
+    let [spread, own] =
+        spread_and_not(|number| Draw::Digits { of: Box::new(number.clone()), width: 1 });
+    assert_eq!(spread, own);
+    assert!(own < known, "{own} {known}");
+    // What is built has ranges wherever the load has them, so that forecasts have them there, too.
+    let [spread, own] = spread_and_not(|number| Draw::Mixture(vec![(1.0, number.clone())]));
+    assert_eq!(spread, own);
+}
+
+/// The shares of rows that calls of a procedure find at home where a table is partitioned with its group, and where it is spread.
+fn near(subject: Subject, table: &str, procedure: &str) -> [f64; 2] {
+    let changes = Changes::of(subject, PRICES.measured());
+    [false, true].map(|is_spread| {
+        let forecast = changes.forecast(|design| {
+            let of = design.tables.iter_mut().find(|of| of.table == table).expect("it is there");
+            of.storage = Storage::Tree;
+            of.placement = Placement::Hashed { load_percent: 65 };
+            if is_spread {
+                of.partition = Partition::RoundRobin;
+            }
+            design.procedures.iter_mut().for_each(|of| of.access = Access::OneSided);
+        });
+        let found = forecast.procedures.iter().find(|of| of.procedure == procedure);
+        found.expect("it is called").local
+    })
+}
+
+/// An index is cut where its table is. One that a procedure goes through in another order has to be whole, and so has its table.
+#[test]
+fn a_spread_table_with_an_index_in_another_order_is_in_no_ranges() {
+    let near = |begins_with_the_key: bool| {
+        let mut subject = Subject::shipped("tpcc");
+        let orders = subject.workload.catalog.position("orders").expect("it is there");
+        let columns = &mut subject.workload.catalog.tables[orders].indexes[0].columns;
+        if !begins_with_the_key {
+            columns.rotate_left(1);
+        }
+        near(subject, "orders", "delivery")
+    };
+    let [partitioned, spread] = near(true);
+    assert_eq!(partitioned, spread);
+    let [partitioned, spread] = near(false);
+    assert!(spread < partitioned, "{spread} {partitioned}");
+}
+
+/// Rows whose whole key is the dividing column, and that procedures add behind the load's, would all be on the last machine.
+#[test]
+fn a_spread_table_that_grows_behind_its_range_is_in_no_ranges() {
+    let near = |has_more_key: bool| {
+        let mut subject = Subject::shipped("tatp");
+        let at = subject.workload.catalog.position("call_forwarding").expect("it is there");
+        if !has_more_key {
+            subject.workload.catalog.tables[at].primary_key.truncate(1);
+        }
+        // Who goes through the rows in their order would keep them in ranges.
+        let mut procedures = subject.workload.procedures.iter_mut();
+        let scanning = procedures.find(|of| of.routine.name == "get_new_destination");
+        scanning.expect("it is there").statements.clear();
+        near(subject, "call_forwarding", "insert_call_forwarding")
+    };
+    let [partitioned, spread] = near(true);
+    assert_eq!(partitioned, spread);
+    let [partitioned, spread] = near(false);
+    assert!(spread < partitioned, "{spread} {partitioned}");
+}
+
+/// Who looks for a subscriber by another number knows the machine if that is written out from the one that divides subscribers.
+#[test]
+fn calls_that_find_their_first_row_by_another_column_are_at_home_if_that_tells() {
+    let local = |is_written_out: bool| {
+        let mut subject = Subject::shipped("tatp");
+        let mut tables = subject.folder.load.tables.iter_mut();
+        let of = tables.find(|of| of.table == "subscriber").expect("it is loaded");
+        let (_, number) =
+            of.columns.iter_mut().find(|(name, _)| name == "sub_nbr").expect("it is drawn");
+        let Draw::Digits { of, .. } = &mut number.draw else { panic!("digits of its subscriber") };
+        if !is_written_out {
+            of.draw = Draw::Constant(Literal::Integer(7));
+        }
+        let forecast = Changes::of(subject, PRICES.measured()).forecast(|_| {});
+        let update = forecast.procedures.into_iter().find(|of| of.procedure == "update_location");
+        update.expect("it is called").local
+    };
+    assert!(local(true) > 0.49 && local(false) < 0.26, "{} {}", local(true), local(false));
+}
+
+/// The entry is on another machine in both designs, and the row is at home.
+#[test]
+fn an_index_is_as_far_wherever_rows_live() {
+    let subject = Subject::shipped("tatp");
+    let (measured, options) = (shipped_measurements(), Options::default());
+    let design = subject.tuned(&measured, &options).design;
+    let home_us = |storage: Storage| {
+        let mut design = design.clone();
+        design.tables[0].storage = storage;
+        (design.tables[0].indexes[0].kind, design.tables[0].indexes[0].node_bytes) =
+            (IndexKind::Tree, 512);
+        let forecast = subject.forecast(&measured, &options, &design).expect("it can be built");
+        let mut each = forecast.procedures.into_iter();
+        each.find(|of| of.procedure == "update_location").expect("it is called").home_latency_us
+    };
+    let (inlined, outside) = (home_us(Storage::HashInlined), home_us(Storage::HashOutside));
+    assert!((0.99 * inlined..1.2 * inlined).contains(&outside), "{inlined} {outside}");
+}
+
+#[test]
+fn calls_are_at_home_where_the_argument_says() {
+    let changes = Changes::new("smallbank");
+    let tuned = changes.forecast(|_| {});
+    let merged = |of: &DesignForecast| of.procedures[0].clone();
+    assert_eq!(merged(&tuned).procedure, "amalgamate");
+    // Of the customer there are more rows to read and change than of the other one.
+    let other = changes.forecast(|design| design.procedures[0].by = Some("other".to_owned()));
+    assert!(merged(&other).local < merged(&tuned).local - 0.1);
+    assert!(merged(&other).home_latency_us > merged(&tuned).home_latency_us);
+    let told = changes.refused(|design| design.procedures[3].by = Some("nobody".to_owned()));
+    assert!(told.contains("procedure send_payment has no argument nobody"), "{told}");
+}
+
+#[test]
+fn what_does_not_fit_is_refused_all_at_once() {
+    let changes = Changes::new("tpcc");
+    let told = changes.refused(|design| {
+        design.tables[0].neighbourhood = 33;
+        design.tables[1].partition = Partition::Replicated;
+        let columns = vec!["c_w_id".to_owned(), "c_d_id".to_owned()];
+        design.tables[2].partition = Partition::By { columns, group: "warehouse".to_owned() };
+        design.tables[2].indexes[0].kind = IndexKind::Hash;
+        design.tables[6].storage = Storage::HashInlined;
+        design.tables[8].partition =
+            Partition::By { columns: vec!["s_x".to_owned()], group: "warehouse".to_owned() };
+        design.procedures[1].by = Some("amount".to_owned());
+        design.procedures[1].access = Access::Shipped;
+    });
+    for expected in [
+        "table warehouse: neighbourhood is 33; 1 to 32 is allowed",
+        "every machine has a copy of table district, which procedures change",
+        "table customer is partitioned by 2 columns; a forecast knows partitions by one",
+        "table order_line is a hash table, and ",
+        "table stock, partitioned by s_x, has no such column",
+        "procedure payment is shipped, and its argument amount tells the owner of none of its rows",
+    ] {
+        assert!(told.contains(expected), "{expected}: {told}");
+    }
+    let told = changes.refused(|design| {
+        design.workload = "other".to_owned();
+        design.tables[0].table = "nothing".to_owned();
+        design.procedures[0].procedure = "no_order".to_owned();
+    });
+    for expected in [
+        "it is of workload other, and this one is tpcc; tune this one, or write that name into the design if both have the same \
+         tables",
+        "schema.sql has no table nothing",
+        "it says nothing of table warehouse",
+        "procedures.sql has no procedure no_order",
+    ] {
+        assert!(told.contains(expected), "{expected}: {told}");
+    }
+}
+
+#[test]
+fn more_lanes_make_more_of_what_waits_and_more_threads_of_what_computes() {
+    let subject = Subject::shipped("tatp");
+    let measured = shipped_measurements();
+    let design = subject.tuned(&measured, &Options::default()).design;
+    let with = |threads: Option<u32>, lanes: Option<u32>| {
+        let options = Options { threads, lanes, ..Options::default() };
+        let found = subject.forecast(&measured, &options, &design);
+        found.unwrap_or_else(|error| panic!("{error}"))
+    };
+    let (usual, few, many) = (with(None, None), with(None, Some(2)), with(None, Some(64)));
+    assert_eq!((usual.target.threads, usual.target.lanes), (16, 32));
+    assert_eq!(few.forecast.bottleneck, "lanes");
+    assert!(rate(&few) < 0.5 * rate(&usual) && rate(&many) >= rate(&usual));
+    assert_eq!(few.forecast.latency_us, usual.forecast.latency_us, "alone it is the same");
+    assert!(few.loaded_latency_us < many.loaded_latency_us);
+    let one = with(Some(1), None);
+    assert_eq!(one.forecast.bottleneck, "cores");
+    assert!(rate(&one) < 0.5 * rate(&usual));
+    assert!(one.warnings.iter().any(|what| what.contains("1 and 32 are asked for")));
+}
+
+/// An index that nothing divides is on one machine, which forecasts do not count and tell; one that all ranges name a value of is not.
+#[test]
+fn an_index_that_is_on_one_machine_is_told() {
+    let measured = measurements("connectx3-fdr-4");
+    let told = |procedure: &str, machines: u32| {
+        let subject = Subject::shipped("../crates/eval/reproduce/data/items").only(procedure);
+        let options = Options { machines: Some(machines), ..Options::default() };
+        let tuning = subject.tuned(&measured, &options);
+        let given = subject.forecast(&measured, &options, &tuning.design);
+        assert_eq!(given.expect("all was measured").warnings, tuning.warnings);
+        let sentence = "index item_ends of item is on one machine, since closing goes through it in order and names no value of ends";
+        assert!(!tuning.warnings.iter().any(|what| what.contains("item_category")));
+        tuning.warnings.iter().any(|what| what.contains(sentence))
+    };
+    assert!(told("closing", 4));
+    assert!(!told("closing", 1) && !told("newest", 4));
+}
+
+/// Entries with the same value stand in one bucket and its chain: an index of few values is a tree, whatever a hash is forecast to take.
+#[test]
+fn an_index_of_few_values_is_a_tree() {
+    let subject = Subject::shipped("../crates/eval/reproduce/data/items");
+    let options = Options { machines: Some(4), ..Options::default() };
+    let tuning = subject.tuned(&measurements("connectx3-fdr-4"), &options);
+    let design = &tuning.design.tables[0].indexes[0];
+    assert_eq!((&*design.index, design.kind), ("member_country", IndexKind::Tree));
+    let index = &tuning.tables[0].indexes[0];
+    let hash = index.candidates.iter().find(|one| one.what == "hash").expect("it is looked at");
+    assert!(hash.reason.contains("a value of it is of 500 rows"), "{}", hash.reason);
+}

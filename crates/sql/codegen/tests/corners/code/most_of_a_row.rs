@@ -1,0 +1,73 @@
+//! Procedure `most_of_a_row`, line 1108 of `procedures.sql`.
+
+use super::tables::{Tables, broad};
+use fabric::Env;
+use layout::KeyBuilder;
+use procedure_runtime::{Argument, Call, Stop, Text, number};
+use txn::Lane;
+
+/// The arguments.
+#[derive(Clone, Copy, Debug)]
+pub struct Arguments<'a> {
+    /// `x`, integer.
+    pub x: i64,
+    /// Nothing is borrowed.
+    pub borrowed: std::marker::PhantomData<&'a ()>,
+}
+
+impl<'a> Arguments<'a> {
+    /// Takes the arguments of a call; others than expected deviate.
+    pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
+        let [x] = arguments else { return Err(Stop::Deviates) };
+        Ok(Self { x: x.int4()?, borrowed: std::marker::PhantomData })
+    }
+}
+
+/// Carries out `most_of_a_row`.
+pub async fn most_of_a_row<E: Env>(
+    call: &mut Call<'_, '_, E>,
+    tables: &Tables,
+    arguments: &Arguments<'_>,
+) -> Result<(), Stop> {
+    let x = arguments.x;
+    let mut one: Text<80>;
+    let mut two: Text<80>;
+    // What the arguments name is read together.
+    call.scratch.reads.clear();
+    call.scratch.reads.push((tables.broad, KeyBuilder::new().int4(x as i32).key()));
+    call.scratch.reads.push((
+        tables.broad,
+        KeyBuilder::new().int4(number::int4(number::add(x, 1)?)? as i32).key(),
+    ));
+    call.txn
+        .read_columns(
+            &call.scratch.reads,
+            &[tables.columns_of_broad_one_two],
+            &mut call.scratch.found,
+        )
+        .await?;
+    let Some(broad_row) = call.scratch.found[0] else {
+        return Err(Stop::raised("P0001", "no row"));
+    };
+    let broad = call.txn.row(broad_row);
+    one = Text::new(broad.bytes_in(broad::ONE))?;
+    two = Text::new(broad.bytes_in(broad::TWO))?;
+    if let Some(broad_row_2) = call.scratch.found[1] {}
+    call.results.row();
+    call.results.texts(&[&one, &two]);
+    Ok(())
+}
+
+/// Asks for what a call with these arguments will look for first.
+pub fn prefetch<E: Env>(
+    lane: &Lane<E>,
+    tables: &Tables,
+    arguments: &Arguments<'_>,
+) -> Result<(), Stop> {
+    let x = arguments.x;
+    lane.prefetch(&[
+        (tables.broad, KeyBuilder::new().int4(x as i32).key()),
+        (tables.broad, KeyBuilder::new().int4(number::int4(number::add(x, 1)?)? as i32).key()),
+    ]);
+    Ok(())
+}

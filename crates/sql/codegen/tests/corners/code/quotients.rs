@@ -1,0 +1,45 @@
+//! Procedure `quotients`, line 967 of `procedures.sql`.
+
+use super::tables::Tables;
+use fabric::Env;
+use procedure_runtime::{Argument, Call, Stop, number};
+
+/// The arguments.
+#[derive(Clone, Copy, Debug)]
+pub struct Arguments<'a> {
+    /// `x`, integer.
+    pub x: i64,
+    /// `y`, integer.
+    pub y: i64,
+    /// Nothing is borrowed.
+    pub borrowed: std::marker::PhantomData<&'a ()>,
+}
+
+impl<'a> Arguments<'a> {
+    /// Takes the arguments of a call; others than expected deviate.
+    pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
+        let [x, y] = arguments else { return Err(Stop::Deviates) };
+        Ok(Self { x: x.int4()?, y: y.int4()?, borrowed: std::marker::PhantomData })
+    }
+}
+
+/// Carries out `quotients`.
+pub async fn quotients<E: Env>(
+    call: &mut Call<'_, '_, E>,
+    tables: &Tables,
+    arguments: &Arguments<'_>,
+) -> Result<(), Stop> {
+    let x = arguments.x;
+    let y = arguments.y;
+    let mut one: i64;
+    let mut two: i64;
+    let mut three: i64;
+    one = number::int4(number::divide(x, y)?)?;
+    two = number::int4(number::modulo(x, y)?)?;
+    three = number::divide(number::multiply(number::multiply(x, x)?, x)?, y)?;
+    call.results.row();
+    call.results.int(one);
+    call.results.int(two);
+    call.results.int(three);
+    Ok(())
+}

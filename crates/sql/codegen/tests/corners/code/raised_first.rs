@@ -1,0 +1,79 @@
+//! Procedure `raised_first`, line 244 of `procedures.sql`.
+
+use super::tables::{Tables, wide};
+use fabric::Env;
+use layout::KeyBuilder;
+use procedure_runtime::{Argument, Call, Stop, number};
+use txn::Lane;
+
+/// The arguments.
+#[derive(Clone, Copy, Debug)]
+pub struct Arguments<'a> {
+    /// `x`, integer.
+    pub x: i64,
+    /// `y`, integer.
+    pub y: i64,
+    /// Nothing is borrowed.
+    pub borrowed: std::marker::PhantomData<&'a ()>,
+}
+
+impl<'a> Arguments<'a> {
+    /// Takes the arguments of a call; others than expected deviate.
+    pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
+        let [x, y] = arguments else { return Err(Stop::Deviates) };
+        Ok(Self { x: x.int4()?, y: y.int4()?, borrowed: std::marker::PhantomData })
+    }
+}
+
+/// Carries out `raised_first`.
+pub async fn raised_first<E: Env>(
+    call: &mut Call<'_, '_, E>,
+    tables: &Tables,
+    arguments: &Arguments<'_>,
+) -> Result<(), Stop> {
+    let x = arguments.x;
+    let y = arguments.y;
+    let mut one: i64;
+    let mut other: i64;
+    // What the arguments name is read together.
+    call.scratch.reads.clear();
+    call.scratch.reads.push((tables.wide, KeyBuilder::new().int4(x as i32).key()));
+    call.scratch.reads.push((
+        tables.wide,
+        KeyBuilder::new().int4(number::int4(number::divide(100, y)?)? as i32).key(),
+    ));
+    call.txn
+        .read_columns(&call.scratch.reads, &[tables.columns_of_wide_a], &mut call.scratch.found)
+        .await?;
+    if number::int4(number::modulo(x, 2)?)? == 0 {
+        return Err(Stop::raised("P0001", "even"));
+    }
+    let Some(wide_row) = call.scratch.found[0] else {
+        return Err(Stop::Deviates);
+    };
+    let wide = call.txn.row(wide_row);
+    one = wide.int_in(wide::A);
+    let Some(wide_row_2) = call.scratch.found[1] else {
+        return Err(Stop::Deviates);
+    };
+    let wide_2 = call.txn.row(wide_row_2);
+    other = wide_2.int_in(wide::A);
+    call.results.row();
+    call.results.int(number::int4(number::add(one, other)?)?);
+    return Ok(());
+}
+
+/// Asks for what a call with these arguments will look for first.
+pub fn prefetch<E: Env>(
+    lane: &Lane<E>,
+    tables: &Tables,
+    arguments: &Arguments<'_>,
+) -> Result<(), Stop> {
+    let x = arguments.x;
+    let y = arguments.y;
+    lane.prefetch(&[
+        (tables.wide, KeyBuilder::new().int4(x as i32).key()),
+        (tables.wide, KeyBuilder::new().int4(number::int4(number::divide(100, y)?)? as i32).key()),
+    ]);
+    Ok(())
+}

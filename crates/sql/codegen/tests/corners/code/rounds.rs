@@ -1,0 +1,109 @@
+//! Procedure `rounds`, line 425 of `procedures.sql`.
+
+use super::tables::{Tables, cell};
+use fabric::Env;
+use layout::KeyBuilder;
+use procedure_runtime::{Argument, Call, Stop, number};
+use txn::Lane;
+
+/// The arguments.
+#[derive(Clone, Copy, Debug)]
+pub struct Arguments<'a> {
+    /// `of_g`, integer.
+    pub of_g: i64,
+    /// `y`, integer.
+    pub y: i64,
+    /// Nothing is borrowed.
+    pub borrowed: std::marker::PhantomData<&'a ()>,
+}
+
+impl<'a> Arguments<'a> {
+    /// Takes the arguments of a call; others than expected deviate.
+    pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
+        let [of_g, y] = arguments else { return Err(Stop::Deviates) };
+        Ok(Self { of_g: of_g.int4()?, y: y.int4()?, borrowed: std::marker::PhantomData })
+    }
+}
+
+/// Carries out `rounds`.
+pub async fn rounds<E: Env>(
+    call: &mut Call<'_, '_, E>,
+    tables: &Tables,
+    arguments: &Arguments<'_>,
+) -> Result<(), Stop> {
+    let of_g = arguments.of_g;
+    let y = arguments.y;
+    let mut found_d: i64;
+    let mut given: i64;
+    let mut again: i64;
+    let mut one: i64;
+    let mut other: i64;
+    // What the arguments name is read together.
+    call.scratch.reads.clear();
+    for number_value in 1..=4 {
+        call.scratch.reads.push((
+            tables.cell,
+            KeyBuilder::new().int4(of_g as i32).int4(number_value as i32).key(),
+        ));
+    }
+    call.txn.read_many(&call.scratch.reads, &mut call.scratch.found).await?;
+    for number_value in 1..=4 {
+        if let Some(cell_row) = call.scratch.found[0 + (number_value - 1) as usize] {
+            let cell = call.txn.row(cell_row);
+            one = cell.int_in(cell::Q);
+            if let Some(cell_row_2) = call
+                .txn
+                .read(
+                    tables.cell,
+                    &KeyBuilder::new().int4(of_g as i32).int4(number_value as i32).key(),
+                )
+                .await?
+            {
+                let cell_2 = call.txn.row(cell_row_2);
+                let q = number::int4(number::modulo(
+                    number::int4(number::add(cell_2.int_in(cell::Q), y)?)?,
+                    1000,
+                )?)?;
+                let mut new_cell = call.txn.update(cell_row_2);
+                new_cell.set_int_in(cell::Q, q);
+            }
+            let Some(cell_row_3) = call
+                .txn
+                .read(
+                    tables.cell,
+                    &KeyBuilder::new().int4(of_g as i32).int4(number_value as i32).key(),
+                )
+                .await?
+            else {
+                return Err(Stop::Deviates);
+            };
+            let cell_3 = call.txn.row(cell_row_3);
+            other = cell_3.int_in(cell::Q);
+            found_d = number_value;
+            given = one;
+            again = other;
+            call.results.row();
+            call.results.int(found_d);
+            call.results.int(given);
+            call.results.int(again);
+        } else {
+        }
+    }
+    Ok(())
+}
+
+/// Asks for what a call with these arguments will look for first.
+pub fn prefetch<E: Env>(
+    lane: &Lane<E>,
+    tables: &Tables,
+    arguments: &Arguments<'_>,
+) -> Result<(), Stop> {
+    let of_g = arguments.of_g;
+    for number_value in (1..=4).take(4) {
+        lane.prefetch(&[(
+            tables.cell,
+            KeyBuilder::new().int4(of_g as i32).int4(number_value as i32).key(),
+        )]);
+    }
+    Ok(())
+}

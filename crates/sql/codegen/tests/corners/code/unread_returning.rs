@@ -1,0 +1,75 @@
+//! Procedure `unread_returning`, line 102 of `procedures.sql`.
+
+use super::tables::{Tables, small};
+use fabric::Env;
+use layout::KeyBuilder;
+use procedure_runtime::{Argument, Call, Stop, number};
+use txn::Lane;
+
+/// The arguments.
+#[derive(Clone, Copy, Debug)]
+pub struct Arguments<'a> {
+    /// `of_w`, smallint.
+    pub of_w: i64,
+    /// `of_d`, smallint.
+    pub of_d: i64,
+    /// `y`, integer.
+    pub y: i64,
+    /// Nothing is borrowed.
+    pub borrowed: std::marker::PhantomData<&'a ()>,
+}
+
+impl<'a> Arguments<'a> {
+    /// Takes the arguments of a call; others than expected deviate.
+    pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
+        let [of_w, of_d, y] = arguments else { return Err(Stop::Deviates) };
+        Ok(Self {
+            of_w: of_w.int2()?,
+            of_d: of_d.int2()?,
+            y: y.int4()?,
+            borrowed: std::marker::PhantomData,
+        })
+    }
+}
+
+/// Carries out `unread_returning`.
+pub async fn unread_returning<E: Env>(
+    call: &mut Call<'_, '_, E>,
+    tables: &Tables,
+    arguments: &Arguments<'_>,
+) -> Result<(), Stop> {
+    let of_w = arguments.of_w;
+    let of_d = arguments.of_d;
+    let y = arguments.y;
+    if let Some(small_row) = call
+        .txn
+        .read(tables.small, &KeyBuilder::new().int2(of_w as i16).int2(of_d as i16).key())
+        .await?
+    {
+        let small = call.txn.row(small_row);
+        let q = number::int4(number::add(small.int_in(small::Q), 1)?)?;
+        let mut new_small = call.txn.update(small_row);
+        new_small.set_int_in(small::Q, q);
+        let small = call.txn.row(small_row);
+        let _ = number::int4(number::divide(
+            1000,
+            number::int4(number::modulo(small.int_in(small::Q), y)?)?,
+        )?)?;
+    } else {
+    }
+    call.results.row();
+    call.results.int(1);
+    return Ok(());
+}
+
+/// Asks for what a call with these arguments will look for first.
+pub fn prefetch<E: Env>(
+    lane: &Lane<E>,
+    tables: &Tables,
+    arguments: &Arguments<'_>,
+) -> Result<(), Stop> {
+    let of_w = arguments.of_w;
+    let of_d = arguments.of_d;
+    lane.prefetch(&[(tables.small, KeyBuilder::new().int2(of_w as i16).int2(of_d as i16).key())]);
+    Ok(())
+}

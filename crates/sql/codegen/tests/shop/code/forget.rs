@@ -1,0 +1,63 @@
+//! Procedure `forget`, line 177 of `procedures.sql`.
+
+use super::tables::{Tables, visit};
+use fabric::Env;
+use layout::KeyBuilder;
+use procedure_runtime::{Argument, Call, Stop};
+use txn::Lane;
+
+/// The arguments.
+#[derive(Clone, Copy, Debug)]
+pub struct Arguments<'a> {
+    /// `p_customer`, integer.
+    pub p_customer: i64,
+    /// Nothing is borrowed.
+    pub borrowed: std::marker::PhantomData<&'a ()>,
+}
+
+impl<'a> Arguments<'a> {
+    /// Takes the arguments of a call; others than expected deviate.
+    pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
+        let [p_customer] = arguments else { return Err(Stop::Deviates) };
+        Ok(Self { p_customer: p_customer.int4()?, borrowed: std::marker::PhantomData })
+    }
+}
+
+/// Carries out `forget`.
+pub async fn forget<E: Env>(
+    call: &mut Call<'_, '_, E>,
+    tables: &Tables,
+    arguments: &Arguments<'_>,
+) -> Result<(), Stop> {
+    let p_customer = arguments.p_customer;
+    let mut visit_rows = call.scratch.take_rows();
+    call.txn
+        .lookup(
+            tables.visit_by_visit_customer,
+            &KeyBuilder::new().unsigned(0, 1).int4(p_customer as i32).key(),
+            &mut visit_rows,
+        )
+        .await?;
+    for &visit_row in visit_rows.iter() {
+        let visit = call.txn.row(visit_row);
+        if visit.int_in(visit::SECONDS) < 50 {
+            call.txn.delete(visit_row);
+        }
+    }
+    call.scratch.give_rows(visit_rows);
+    Ok(())
+}
+
+/// Asks for what a call with these arguments will look for first.
+pub fn prefetch<E: Env>(
+    lane: &Lane<E>,
+    tables: &Tables,
+    arguments: &Arguments<'_>,
+) -> Result<(), Stop> {
+    let p_customer = arguments.p_customer;
+    lane.prefetch_lookup(
+        tables.visit_by_visit_customer,
+        &KeyBuilder::new().unsigned(0, 1).int4(p_customer as i32).key(),
+    );
+    Ok(())
+}

@@ -1,0 +1,74 @@
+//! Procedure `seen`, line 183 of `procedures.sql`.
+
+use super::tables::{Tables, visit};
+use fabric::Env;
+use layout::KeyBuilder;
+use procedure_runtime::{Argument, Call, Stop};
+
+/// The arguments.
+#[derive(Clone, Copy, Debug)]
+pub struct Arguments<'a> {
+    /// `p_customer`, integer.
+    pub p_customer: i64,
+    /// Nothing is borrowed.
+    pub borrowed: std::marker::PhantomData<&'a ()>,
+}
+
+impl<'a> Arguments<'a> {
+    /// Takes the arguments of a call; others than expected deviate.
+    pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
+        let [p_customer] = arguments else { return Err(Stop::Deviates) };
+        Ok(Self { p_customer: p_customer.int4()?, borrowed: std::marker::PhantomData })
+    }
+}
+
+/// Carries out `seen`.
+pub async fn seen<E: Env>(
+    call: &mut Call<'_, '_, E>,
+    tables: &Tables,
+    arguments: &Arguments<'_>,
+) -> Result<(), Stop> {
+    let p_customer = arguments.p_customer;
+    let mut visit_rows = call.scratch.take_rows();
+    call.txn
+        .lookup(
+            tables.visit_by_visit_customer,
+            &KeyBuilder::new().unsigned(0, 1).int4(p_customer as i32).key(),
+            &mut visit_rows,
+        )
+        .await?;
+    visit_rows.sort_by(|&a, &b| {
+        let (left, right) = (call.txn.row(a), call.txn.row(b));
+        Ord::cmp(right.bytes_in(visit::SKU), left.bytes_in(visit::SKU))
+    });
+    let mut rest = visit_rows.as_slice();
+    while let Some(&visit_row) = rest.first() {
+        let alike = rest
+            .iter()
+            .take_while(|&&b| {
+                let (left, right) = (call.txn.row(visit_row), call.txn.row(b));
+                *left.bytes_in(visit::SKU) == *right.bytes_in(visit::SKU)
+            })
+            .count();
+        let group;
+        (group, rest) = rest.split_at(alike);
+        let mut counted = 0_i64;
+        let mut greatest = None::<i64>;
+        for &visit_row_2 in group {
+            counted += 1;
+            let visit_2 = call.txn.row(visit_row_2);
+            greatest = Some(greatest.map_or(visit_2.int_in(visit::SECONDS), |v: i64| {
+                v.max(visit_2.int_in(visit::SECONDS))
+            }));
+        }
+        if counted > 1 {
+            let visit = call.txn.row(visit_row);
+            call.results.row();
+            call.results.text(visit.bytes_in(visit::SKU));
+            call.results.int(counted);
+            call.results.int_or_null(greatest);
+        }
+    }
+    call.scratch.give_rows(visit_rows);
+    Ok(())
+}

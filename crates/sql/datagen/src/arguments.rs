@@ -1,0 +1,251 @@
+//! The arguments of a call, in memory that calls use again: most of them are integers, or arrays of integers, which are drawn
+//! without a value of SQL for each element.
+
+use crate::draw::{Distribution, Draw, Length, Reference};
+use crate::order::Orders;
+use crate::population::{Population, Procedure};
+use crate::sample::{Integers, Site, length_of};
+use sql_value::Value;
+use std::ops::Range;
+
+/// The arguments of a call.
+#[derive(Clone, Debug, Default)]
+pub struct Arguments {
+    /// One for each `IN` parameter; null in place of each that is held apart.
+    values: Vec<Value>,
+    /// Arrays of integers that are held apart, in order: their positions among the values, and their elements.
+    arrays: Vec<(usize, Range<usize>)>,
+    integers: Vec<i64>,
+}
+
+impl Arguments {
+    /// These, none of them held apart.
+    pub fn new(values: Vec<Value>) -> Self {
+        Self { values, arrays: Vec::new(), integers: Vec::new() }
+    }
+
+    /// The values, with null in place of each that is among [`Arguments::arrays`].
+    #[inline]
+    pub fn values(&self) -> &[Value] {
+        &self.values
+    }
+
+    /// Arrays of integers that are held apart, by position.
+    #[inline]
+    pub fn arrays(&self) -> impl Iterator<Item = (usize, &[i64])> {
+        self.arrays.iter().map(|(at, range)| (*at, &self.integers[range.clone()]))
+    }
+
+    /// Whether there are such.
+    #[inline]
+    pub fn has_arrays(&self) -> bool {
+        !self.arrays.is_empty()
+    }
+
+    /// All of them as values, none held apart any more.
+    pub fn whole(&mut self) -> &mut Vec<Value> {
+        for (at, range) in self.arrays.drain(..) {
+            let elements = self.integers[range].iter().map(|number| Value::Int(*number));
+            self.values[at] = Value::Array(elements.collect());
+        }
+        &mut self.values
+    }
+
+    #[inline]
+    pub(crate) fn clear(&mut self) {
+        self.values.clear();
+        self.arrays.clear();
+        self.integers.clear();
+    }
+
+    /// How many elements an array has that is as long as a value.
+    fn length(&self, at: usize) -> Option<i64> {
+        let apart = self.arrays.iter().find(|(position, _)| *position == at);
+        apart.map_or_else(|| length_of(&self.values[at]), |(_, range)| Some(range.len() as i64))
+    }
+}
+
+/// How an argument is drawn.
+#[derive(Clone, Debug)]
+pub(crate) enum Way {
+    /// As an integer.
+    Integer(Integers),
+    /// As integers.
+    Array { of: Integers, length: ArrayLength },
+    /// As a value of some kind.
+    Any,
+}
+
+/// How many elements an array has.
+#[derive(Clone, Debug)]
+pub(crate) enum ArrayLength {
+    Drawn(Integers),
+    /// As a number says, or as many as another array has.
+    Same(usize),
+}
+
+impl Way {
+    /// The way for a distribution.
+    pub fn of(distribution: &Distribution) -> Self {
+        if let Some(integers) = Integers::of(distribution) {
+            return Self::Integer(integers);
+        }
+        let (Draw::Array { integers: Some(of), length, .. }, 0.0) =
+            (&distribution.draw, distribution.null)
+        else {
+            return Self::Any;
+        };
+        let length = match length {
+            Length::Same(Reference::Own(at)) => Some(ArrayLength::Same(*at)),
+            Length::Same(Reference::Parent(_)) => None,
+            Length::Drawn(length) => Integers::of(length).map(ArrayLength::Drawn),
+        };
+        length.map_or(Self::Any, |length| Self::Array { of: of.clone(), length })
+    }
+}
+
+impl Population {
+    /// Draws the arguments of a call. What is drawn of the generator, and in which order, is as for values one by one.
+    #[inline]
+    pub(crate) fn draw_arguments(
+        &self,
+        procedure: &Procedure,
+        site: &mut Site<'_>,
+        orders: &mut Orders,
+        arguments: &mut Arguments,
+    ) {
+        arguments.clear();
+        self.draw_further(procedure, procedure.arguments.len(), site, orders, arguments);
+    }
+
+    /// Draws those behind the arguments that are there, until there are so many.
+    pub(crate) fn draw_further(
+        &self,
+        procedure: &Procedure,
+        count: usize,
+        site: &mut Site<'_>,
+        orders: &mut Orders,
+        arguments: &mut Arguments,
+    ) {
+        let there = arguments.values.len();
+        let all = procedure.ways.iter().zip(&procedure.arguments);
+        for (way, distribution) in all.take(count).skip(there) {
+            // Each kind of value is put in place by itself: one that is made elsewhere and moved is waited for.
+            match way {
+                Way::Integer(integers) => {
+                    let drawn = (site.parent, &arguments.values[..]);
+                    if let Some(number) = integers.one(&mut site.random, drawn) {
+                        // `push` puts it together elsewhere.
+                        arguments.values.extend(Some(Value::Int(number)));
+                        continue;
+                    }
+                }
+                Way::Array { of, length } => {
+                    if draw_array(of, length, site, arguments) {
+                        arguments.values.push(Value::Null);
+                        continue;
+                    }
+                }
+                Way::Any => {}
+            }
+            let value = self.value(distribution, site, orders, arguments.whole());
+            arguments.values.push(value);
+        }
+    }
+}
+
+/// Draws the next argument as an array that is held apart. Answers false, and has drawn nothing, if it depends on a value that is
+/// no integer.
+fn draw_array(
+    of: &Integers,
+    length: &ArrayLength,
+    site: &mut Site<'_>,
+    arguments: &mut Arguments,
+) -> bool {
+    let drawn = (site.parent, &arguments.values[..]);
+    if !of.has_integers(drawn.0, drawn.1) {
+        return false;
+    }
+    let length = match length {
+        ArrayLength::Drawn(length) => length.one(&mut site.random, drawn),
+        ArrayLength::Same(at) => arguments.length(*at),
+    };
+    let Some(length) = length.and_then(|length| length_of(&Value::Int(length))) else {
+        return false;
+    };
+    let begin = arguments.integers.len();
+    of.fill(length, &mut site.random, drawn, &mut arguments.integers);
+    arguments.arrays.push((arguments.values.len(), begin..arguments.integers.len()));
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::draw::Range as Numbers;
+    use crate::number::Form;
+    use crate::population::Scale;
+    use fabric::random::Random;
+
+    fn always(draw: Draw) -> Distribution {
+        Distribution { null: 0.0, draw }
+    }
+
+    fn numbers(low: i64, high: i64) -> Distribution {
+        let range = Numbers { low, high, form: Form::Int };
+        always(Draw::Uniform { range, except: None })
+    }
+
+    fn array(of: Distribution, length: Length) -> Distribution {
+        let integers = Integers::of(&of);
+        always(Draw::Array { of: Box::new(of), integers, length, is_distinct: false })
+    }
+
+    /// Arrays are as long as others, are looked at by others, and have elements that are no integers.
+    #[test]
+    fn arguments_are_the_same_as_values_one_by_one() {
+        let same = |at| Length::Same(Reference::Own(at));
+        let copy = |at| always(Draw::Same { from: Reference::Own(at), form: None });
+        let arguments = vec![
+            numbers(1, 9),
+            array(numbers(1, 100), Length::Drawn(Box::new(numbers(0, 7)))),
+            array(copy(0), same(1)),
+            Distribution { null: 0.3, ..array(numbers(5, 6), same(2)) },
+            copy(1),
+            array(copy(4), same(0)),
+            always(Draw::Chance(0.5)),
+            array(always(Draw::Chance(0.5)), same(6)),
+            array(numbers(3, 4), same(1)),
+            array(copy(0), same(8)),
+        ];
+        let ways = arguments.iter().map(Way::of).collect();
+        let procedure = Procedure { name: "p".to_owned(), frequency: 1.0, arguments, ways };
+        let scale = Scale { units: 1, seed: 1, now_us: 0 };
+        let population =
+            Population { scale, tables: Vec::new(), procedures: Vec::new(), order_count: 0 };
+        let mut drawn = Arguments::default();
+        let (mut has_arrays, mut has_none) = (0, 0);
+        for call in 0..200 {
+            let site = |random| Site {
+                random,
+                count: call,
+                group: 0,
+                client: None,
+                now_us: 0,
+                parent: &[],
+            };
+            let mut one = site(Random::stream(1, 2, call));
+            let mut expected = Vec::new();
+            let mut orders = population.orders();
+            population.draw_all(&procedure.arguments, &mut one, &mut orders, &mut expected);
+            let mut other = site(Random::stream(1, 2, call));
+            population.draw_arguments(&procedure, &mut other, &mut orders, &mut drawn);
+            has_arrays += u32::from(drawn.has_arrays());
+            has_none += u32::from(drawn.arrays().any(|(_, elements)| elements.is_empty()));
+            assert_eq!(*drawn.whole(), expected);
+            assert!(!drawn.has_arrays());
+            assert_eq!(other.random.word(), one.random.word(), "as much was drawn");
+        }
+        assert!(has_arrays == 200 && has_none > 0);
+    }
+}

@@ -1,0 +1,83 @@
+//! Which whole numbers the values of a column are among, as far as that follows from how they are drawn.
+
+use crate::draw::{Condition, Distribution, Draw, Ordered, Range, Reference};
+use crate::number::Form;
+use crate::population::{Count, Population};
+use sql_value::Value;
+
+/// Draws that refer to others are followed so far: tables do not refer to each other in circles.
+const DEPTH_MAX: u32 = 32;
+
+/// The smallest and the largest.
+type Ends = (i64, i64);
+
+impl Population {
+    /// The smallest value of a column and how many values it takes from there on; none if they are no integers, may be null
+    /// or are not known.
+    ///
+    /// # Panics
+    /// If there is no such table or column.
+    pub fn column_range(&self, table: usize, column: usize) -> Option<(i64, u64)> {
+        let (low, high) = self.ends(table, &self.tables[table].columns[column], 0)?;
+        Some((low, (high.wrapping_sub(low) as u64).checked_add(1)?))
+    }
+
+    fn ends(&self, table: usize, of: &Distribution, depth: u32) -> Option<Ends> {
+        if of.null > 0.0 || depth > DEPTH_MAX {
+            return None;
+        }
+        let below = |of: &Distribution| self.ends(table, of, depth + 1);
+        match &of.draw {
+            Draw::Uniform { range, .. }
+            | Draw::Ordered { values: Ordered::Range(range), .. }
+            | Draw::Nurand { range, .. }
+            | Draw::Zipf { range, .. }
+            | Draw::Sequence { range, .. } => integers(range),
+            Draw::Ordered { values: Ordered::List(values), .. } | Draw::OneOf { values, .. } => {
+                united(values.iter().map(integer))
+            }
+            Draw::Constant(value) => integer(value),
+            Draw::Same { from: Reference::Own(column), .. } => {
+                below(&self.tables[table].columns[*column])
+            }
+            Draw::Same { from: Reference::Parent(column), .. } => {
+                let Count::ForEach { parent, .. } = self.tables[table].count else { return None };
+                self.ends(parent, &self.tables[parent].columns[*column], depth + 1)
+            }
+            Draw::Column { table, column, .. } => {
+                self.ends(*table, &self.tables[*table].columns[*column], depth + 1)
+            }
+            Draw::Mixture { draws, .. } => united(draws.iter().map(below)),
+            // Where no case applies there is null.
+            Draw::Cases { cases, .. } if matches!(cases.last(), Some((Condition::Always, _))) => {
+                united(cases.iter().map(|(_, of)| below(of)))
+            }
+            Draw::Cases { .. }
+            | Draw::Chance(_)
+            | Draw::Text { .. }
+            | Draw::Digits { .. }
+            | Draw::LastName(_)
+            | Draw::Array { .. }
+            | Draw::Now { .. } => None,
+        }
+    }
+}
+
+fn integers(range: &Range) -> Option<Ends> {
+    (range.form == Form::Int).then_some((range.low, range.high))
+}
+
+fn integer(value: &Value) -> Option<Ends> {
+    match value {
+        Value::Int(number) => Some((*number, *number)),
+        _ => None,
+    }
+}
+
+/// All of them together, if all are known.
+fn united(parts: impl Iterator<Item = Option<Ends>>) -> Option<Ends> {
+    let all: Option<Vec<Ends>> = parts.collect();
+    let all = all?;
+    let low = all.iter().map(|ends| ends.0).min()?;
+    Some((low, all.iter().map(|ends| ends.1).max()?))
+}

@@ -1,0 +1,138 @@
+//! Binds the tables of a catalog to those of a database.
+
+use crate::cell::BoundColumn;
+use crate::error::OpenError;
+use fabric::Env;
+use layout::Schema;
+use procedure::reference::{Way, way};
+use sql::{Catalog, Table};
+use sql_value::Formula;
+use std::sync::Arc;
+use txn::{Database, IndexId, ScanSource, TableId};
+
+/// A table with all that reading and changing it requires.
+#[derive(Debug)]
+pub(crate) struct BoundTable {
+    pub id: TableId,
+    pub name: String,
+    pub schema: Arc<Schema>,
+    /// The columns that are visible to SQL.
+    pub columns: Vec<BoundColumn>,
+    pub key_name: String,
+    /// Whether the key is a hidden number, because the table has no primary key.
+    pub has_hidden_key: bool,
+    /// How many leading columns of the primary key a range must fix by equality; `None` if it is
+    /// not stored as a tree.
+    pub named: Option<usize>,
+    pub has_long: bool,
+    /// Whether some statement does a full scan of it.
+    pub is_read_whole: bool,
+    /// In schema order.
+    pub indexes: Vec<BoundIndex>,
+    pub checks: Vec<(String, Formula)>,
+    /// Foreign keys of this table.
+    pub references: Vec<Reference>,
+    /// Foreign keys of other tables that reference this one.
+    pub referrers: Vec<Reference>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct BoundIndex {
+    pub id: IndexId,
+    pub name: String,
+    pub columns: Vec<usize>,
+    pub unique: bool,
+    /// How many leading columns a range must fix by equality; `None` if the index is not stored as
+    /// a tree.
+    pub named: Option<usize>,
+    /// Words in the keys of its entries.
+    pub words: u32,
+}
+
+/// A foreign key, seen from one of its two tables.
+#[derive(Clone, Debug)]
+pub(crate) struct Reference {
+    pub name: String,
+    /// Columns of the table in whose list this is.
+    pub own: Vec<usize>,
+    pub table: usize,
+    /// The matching columns of the other table.
+    pub other: Vec<usize>,
+    /// How to find the rows of the other table; `None` for a full scan.
+    pub way: Option<Way>,
+}
+
+/// Binds the tables of a catalog to those of a database.
+pub(crate) fn bind<E: Env>(
+    database: &Database<E>,
+    catalog: &Catalog,
+) -> Result<Vec<BoundTable>, OpenError> {
+    let mut tables = Vec::with_capacity(catalog.tables.len());
+    for table in &catalog.tables {
+        tables.push(bind_table(database, table)?);
+    }
+    for (at, table) in catalog.tables.iter().enumerate() {
+        for key in &table.foreign_keys {
+            let reference = |table: usize, own: &[usize], other: &[usize]| Reference {
+                name: key.name.clone(),
+                own: own.to_vec(),
+                table,
+                other: other.to_vec(),
+                way: way(&catalog.tables[table], other),
+            };
+            let to = reference(key.table, &key.columns, &key.references);
+            let from = reference(at, &key.references, &key.columns);
+            tables[at].references.push(to);
+            tables[key.table].referrers.push(from);
+        }
+    }
+    Ok(tables)
+}
+
+fn bind_table<E: Env>(database: &Database<E>, table: &Table) -> Result<BoundTable, OpenError> {
+    let missing = |what: String| OpenError::Missing { what };
+    let no_table = || missing(format!("table {}", table.name));
+    let id = database.table(&table.name).ok_or_else(no_table)?;
+    let schema = database.schema(id).ok_or_else(no_table)?;
+    if *schema != table.schema {
+        let what = format!("table {} with these columns, types and key", table.name);
+        return Err(missing(what));
+    }
+    let mut columns = Vec::with_capacity(table.columns.len());
+    for (at, (field, column)) in table.fields().into_iter().zip(&table.columns).enumerate() {
+        let name = field.name.clone();
+        let bound = BoundColumn::new(field, column.nullable, &schema, at);
+        columns.push(bound.ok_or_else(|| missing(format!("column {name} of a known type")))?);
+    }
+    let mut indexes = Vec::with_capacity(table.indexes.len());
+    for index in &table.indexes {
+        let found = database.index(&table.name, &index.name);
+        let id = found.ok_or_else(|| missing(format!("index {} on {}", index.name, table.name)))?;
+        let words = schema.index_key_words(&index.columns);
+        indexes.push(BoundIndex {
+            id,
+            name: index.name.clone(),
+            columns: index.columns.clone(),
+            unique: index.unique,
+            named: database.named_by_ranges(ScanSource::Index(id)),
+            words,
+        });
+    }
+    let checks = table.checks.iter();
+    let checks = checks.map(|check| (check.name.clone(), Formula::compile(&check.condition)));
+    Ok(BoundTable {
+        id,
+        name: table.name.clone(),
+        named: database.named_by_ranges(ScanSource::Table(id)),
+        has_long: !schema.long_columns().is_empty(),
+        columns,
+        key_name: table.primary_key_name.clone(),
+        has_hidden_key: table.has_hidden_key(),
+        is_read_whole: false,
+        indexes,
+        checks: checks.collect(),
+        references: Vec::new(),
+        referrers: Vec::new(),
+        schema,
+    })
+}

@@ -1,0 +1,289 @@
+//! Converts directly between stored columns and SQL values.
+
+use compact_str::CompactString;
+use layout::{KeyBuilder, Place, RecordMut, RecordRef, Schema, Slot};
+use sql::types::Numeric;
+use sql::{Field, SqlType};
+use sql_value::{Decimal, Error, Value};
+
+/// How a row stores a column.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Cell {
+    Bool,
+    Int,
+    Decimal(u8),
+    Float,
+    /// Text or characters in the payload or out of line, of at most this many bytes.
+    Text(u32),
+    /// Text that is part of the key, of at most this many bytes.
+    KeyText(u32),
+    Date,
+    Timestamp,
+}
+
+/// A column, with all that reading and writing it requires.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct BoundColumn {
+    pub name: String,
+    pub sql_type: SqlType,
+    pub cell: Cell,
+    pub nullable: bool,
+    /// Whether it is part of the primary key.
+    pub is_key: bool,
+    /// Where a row stores it.
+    slot: Slot,
+    /// Bytes of its value in a key, without the null flag; 0 if it cannot be part of a key.
+    pub key_bytes: u32,
+    /// 64 minus the width of an integer column, in bits.
+    spare_bits: u32,
+}
+
+impl BoundColumn {
+    /// Binds column `at` of a schema. `None` if a column cannot have this type.
+    pub fn new(field: Field, nullable: bool, schema: &Schema, at: usize) -> Option<Self> {
+        let Field { name, sql_type } = field;
+        let is_key = matches!(schema.place(at), Place::Key { .. });
+        let key_bytes = schema.key_part_bytes(at) - u32::from(nullable);
+        let text = |length| if is_key { Cell::KeyText(length) } else { Cell::Text(length) };
+        let cell = match &sql_type {
+            SqlType::Bool => Cell::Bool,
+            SqlType::Int2 | SqlType::Int4 | SqlType::Int8 => Cell::Int,
+            SqlType::Numeric(Numeric::Declared { scale, .. }) => Cell::Decimal(*scale),
+            SqlType::Float8 => Cell::Float,
+            SqlType::Varchar(Some(length)) | SqlType::Char(Some(length)) => text(*length),
+            SqlType::Date => Cell::Date,
+            SqlType::Timestamp | SqlType::TimestampTz => Cell::Timestamp,
+            _ => return None,
+        };
+        let slot = schema.slot(at);
+        let spare_bits = match &sql_type {
+            SqlType::Int2 => 48,
+            SqlType::Int4 | SqlType::Date => 32,
+            _ => 0,
+        };
+        Some(Self { name, sql_type, cell, nullable, is_key, slot, key_bytes, spare_bits })
+    }
+
+    /// Appends an integer to a key if it is in range for the column; returns whether it is.
+    #[inline]
+    pub fn append_int(&self, builder: &mut KeyBuilder, value: &Value) -> bool {
+        match value {
+            Value::Int(value) if self.is_int() => self.append_number(builder, *value),
+            _ => false,
+        }
+    }
+
+    /// Whether it is an integer column.
+    #[inline]
+    pub fn is_int(&self) -> bool {
+        self.cell == Cell::Int
+    }
+
+    /// As [`Self::append_int`], for an integer column.
+    #[inline]
+    pub fn append_number(&self, builder: &mut KeyBuilder, number: i64) -> bool {
+        if !self.holds(number) {
+            return false;
+        }
+        if self.nullable {
+            builder.append_unsigned(0, 1);
+        }
+        builder.append_signed(number, self.key_bytes);
+        true
+    }
+
+    /// Whether the column `at` of a row is null.
+    #[inline]
+    fn is_null(&self, record: RecordRef<'_>, at: usize) -> bool {
+        self.nullable
+            && match self.is_key {
+                true => record.is_null(at),
+                false => record.is_null_in(self.slot),
+            }
+    }
+
+    /// Reads column `at` of a row as an integer; `None` if it is null or has another type.
+    #[inline]
+    pub fn read_int(&self, record: RecordRef<'_>, at: usize) -> Option<i64> {
+        if self.cell != Cell::Int || self.is_null(record, at) {
+            return None;
+        }
+        Some(record.int_in(self.slot))
+    }
+
+    /// Reads column `at` of a row as a decimal; `None` if it is null or has another type.
+    #[inline]
+    pub fn read_numeric(&self, record: RecordRef<'_>, at: usize) -> Option<Decimal> {
+        match self.cell {
+            Cell::Decimal(scale) if !self.is_null(record, at) => {
+                Some(Decimal { units: i128::from(record.int_in(self.slot)), scale })
+            }
+            _ => None,
+        }
+    }
+
+    /// Reads column `at` of a row.
+    ///
+    /// # Errors
+    ///
+    /// The bytes are not valid UTF-8, see [`Self::text`].
+    #[inline]
+    pub fn read(&self, record: RecordRef<'_>, at: usize) -> sql_value::Result<Value> {
+        if self.is_null(record, at) {
+            return Ok(Value::Null);
+        }
+        let slot = self.slot;
+        Ok(match self.cell {
+            Cell::Int => Value::Int(record.int_in(slot)),
+            Cell::Text(_) => {
+                Value::Text(CompactString::new(self.text(record, record.bytes_in(slot))?))
+            }
+            Cell::Decimal(scale) => {
+                Value::Numeric(Decimal { units: i128::from(record.int_in(slot)), scale })
+            }
+            Cell::Bool => Value::Bool(record.int_in(slot) != 0),
+            Cell::Float => Value::Float(record.float(at)),
+            Cell::KeyText(_) => {
+                Value::Text(CompactString::new(self.text(record, &record.key_text(at))?))
+            }
+            Cell::Date => Value::Date(record.int_in(slot) as i32),
+            Cell::Timestamp => Value::Timestamp(record.int_in(slot)),
+        })
+    }
+
+    /// As [`Self::read`], reusing the memory of the text that was there before.
+    #[inline]
+    pub fn read_into(
+        &self,
+        record: RecordRef<'_>,
+        at: usize,
+        place: &mut Value,
+    ) -> sql_value::Result<()> {
+        match (self.cell, &mut *place) {
+            (Cell::Text(_), Value::Text(held))
+                if held.is_heap_allocated() && !self.is_null(record, at) =>
+            {
+                let text = self.text(record, record.bytes_in(self.slot))?;
+                held.clear();
+                held.push_str(text);
+            }
+            _ => place.put(self.read(record, at)?),
+        }
+        Ok(())
+    }
+
+    /// Checks that bytes are UTF-8. SQL stores nothing else, but a program may build a key of any
+    /// bytes, and memory may be damaged.
+    #[inline]
+    fn text<'b>(&self, record: RecordRef<'_>, bytes: &'b [u8]) -> sql_value::Result<&'b str> {
+        std::str::from_utf8(bytes).map_err(|error| {
+            no_text(&bytes[error.valid_up_to()..], &self.name, record.schema().name())
+        })
+    }
+
+    /// Sets column `at`, which is not part of the key, to a value of its type.
+    ///
+    /// # Errors
+    ///
+    /// The value does not fit the column. The caller checks `NOT NULL`.
+    #[inline]
+    pub fn write(
+        &self,
+        record: &mut RecordMut<'_>,
+        at: usize,
+        value: &Value,
+    ) -> Result<(), Box<Error>> {
+        match (self.cell, value) {
+            (Cell::Int, Value::Int(number)) if self.holds(*number) => {
+                record.set_int_in(self.slot, *number);
+            }
+            (Cell::Text(length), Value::Text(text)) => {
+                if text.len() > length as usize {
+                    return Err(too_long(&self.sql_type));
+                }
+                record.set_bytes(at, text.as_bytes());
+            }
+            (Cell::Float, Value::Float(float)) => record.set_float(at, *float),
+            (_, Value::Null) => record.set_null(at),
+            (_, value) => {
+                let units = self.units(value).filter(|&units| self.holds(units));
+                record.set_int_in(self.slot, units.ok_or_else(|| out_of_range(&self.sql_type))?);
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the stored form of a value in a fixed-width column; `None` if it does not fit.
+    #[inline]
+    pub fn units(&self, value: &Value) -> Option<i64> {
+        match (self.cell, value) {
+            (Cell::Int, Value::Int(value)) => Some(*value),
+            (Cell::Decimal(scale), Value::Numeric(decimal)) => match decimal.scale == scale {
+                true => i64::try_from(decimal.units).ok(),
+                false => rescaled(*decimal, scale)
+                    .and_then(|(units, is_exact)| i64::try_from(units).ok().filter(|_| is_exact)),
+            },
+            (Cell::Bool, Value::Bool(value)) => Some(i64::from(*value)),
+            (Cell::Date, Value::Date(days)) => Some(i64::from(*days)),
+            (Cell::Timestamp, Value::Timestamp(microseconds)) => Some(*microseconds),
+            _ => None,
+        }
+    }
+
+    /// Whether the number fits the column's width.
+    #[inline]
+    pub fn holds(&self, units: i64) -> bool {
+        units << self.spare_bits >> self.spare_bits == units
+    }
+}
+
+/// Rescales a decimal, rounding down; returns whether that is exact. `None` if the result has more
+/// than 38 digits.
+pub(crate) fn rescaled(decimal: Decimal, scale: u8) -> Option<(i128, bool)> {
+    let Decimal { units, scale: own } = decimal;
+    if own <= scale {
+        let factor = 10_i128.checked_pow(u32::from(scale - own))?;
+        return Some((units.checked_mul(factor)?, true));
+    }
+    let divisor = 10_i128.checked_pow(u32::from(own - scale))?;
+    Some((units.div_euclid(divisor), units.rem_euclid(divisor) == 0))
+}
+
+/// The text is too long for its column.
+pub(crate) fn too_long(sql_type: &SqlType) -> Box<Error> {
+    Error::new("22001", format!("value too long for type {sql_type}"))
+}
+
+/// The bytes are not valid UTF-8; says which, and where. Like PostgreSQL, it shows as many bytes as
+/// the first byte announces.
+#[cold]
+fn no_text(bytes: &[u8], column: &str, table: &str) -> Box<Error> {
+    let count = match bytes.first() {
+        Some(0xc0..=0xdf) => 2,
+        Some(0xe0..=0xef) => 3,
+        Some(0xf0..=0xf7) => 4,
+        _ => 1,
+    };
+    let shown: Vec<String> = bytes.iter().take(count).map(|byte| format!("0x{byte:02x}")).collect();
+    let message = format!("invalid byte sequence for encoding \"UTF8\": {}", shown.join(" "));
+    Error::new("22021", message)
+        .detail(format!("The value is in column \"{column}\" of relation \"{table}\"."))
+}
+
+fn out_of_range(sql_type: &SqlType) -> Box<Error> {
+    Error::new("22003", format!("{} out of range", sql_type.base()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decimals_change_their_scale_downwards() {
+        let decimal = |units, scale| Decimal { units, scale };
+        assert_eq!(rescaled(decimal(125, 2), 4), Some((12_500, true)));
+        assert_eq!(rescaled(decimal(12_500, 4), 2), Some((125, true)));
+        assert_eq!(rescaled(decimal(-12_501, 4), 2), Some((-126, false)));
+        assert_eq!(rescaled(decimal(i128::MAX, 0), 4), None);
+    }
+}

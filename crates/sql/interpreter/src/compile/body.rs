@@ -1,0 +1,335 @@
+//! Compiles PL/pgSQL to a list of steps.
+
+use super::ahead;
+use crate::ahead::Ahead;
+use crate::plan::{Outputs, Statement, Way};
+use crate::program::{Ask, Conversion, Into, Over, Program, Raise, Step, Target};
+use sql::expression::{ColumnRef, Expr, ExprKind};
+use sql::procedure::{
+    self, Block, Body, Formula, ParameterMode, Procedure, Returns, RoutineKind, StatementKind,
+    Variable,
+};
+use sql_value::Formula as Compiled;
+
+/// Compiles the body of a procedure; its statements are compiled already.
+pub(super) fn compile(procedure: &Procedure, statements: Vec<Statement>) -> Program {
+    let mut compiler = Compiler::default();
+    let outputs = procedure.parameters.iter();
+    let outputs = outputs.filter(|parameter| parameter.mode != ParameterMode::In);
+    let outputs: Vec<usize> = outputs.map(|parameter| parameter.variable).collect();
+    let width = match &procedure.returns {
+        Returns::Nothing => 0,
+        Returns::Value(_) => 1,
+        Returns::Row(fields) | Returns::Rows(fields) => fields.len(),
+    };
+    let mut found = None;
+    match &procedure.body {
+        Body::Block(block) => {
+            found = Some(procedure.parameters.len());
+            compiler.block(block);
+            let may_end = !outputs.is_empty()
+                || procedure.kind == RoutineKind::Procedure
+                || matches!(procedure.returns, Returns::Nothing | Returns::Rows(_));
+            compiler.steps.push(if may_end { Step::Return(None) } else { Step::NoReturn });
+        }
+        Body::Statements { statements, results } => compiler.sql_body(statements, results),
+    }
+    for step in &mut compiler.steps {
+        if let Step::Statement { number, into: Some(into) } = step {
+            into.direct = direct(&statements[*number], &procedure.variables, into);
+        }
+    }
+    let mut program = Program {
+        name: procedure.name.clone(),
+        parameters: procedure.parameters.clone(),
+        variables: procedure.variables.clone(),
+        returns: procedure.returns.clone(),
+        is_strict: procedure.is_strict,
+        width,
+        writes: statements.iter().any(|statement| statement.writes),
+        statements,
+        steps: compiler.steps,
+        labels: compiler.labels,
+        loops: compiler.loops,
+        found,
+        outputs,
+        ahead: Ahead::default(),
+        is_guarded: false,
+    };
+    ahead::note(&mut program);
+    program
+}
+
+/// Returns the variables into which a statement's row can be read directly, with their columns.
+fn direct(
+    statement: &Statement,
+    variables: &[Variable],
+    into: &Into,
+) -> Option<Vec<(usize, usize)>> {
+    let Outputs::List(list) = &statement.root.outputs else { return None };
+    if statement.way != Way::Keyed {
+        return None;
+    }
+    let pair = |(target, conversion): &(Target, Conversion)| match (target, conversion) {
+        (Target::Variable(variable), Conversion::Same(column))
+            if *column < list.outputs.len()
+                && !variables[*variable].is_not_null
+                && !statement.looked_at.contains(variable) =>
+        {
+            Some((*variable, *column))
+        }
+        _ => None,
+    };
+    into.targets.iter().map(pair).collect()
+}
+
+/// A target of `EXIT` and `CONTINUE`.
+struct Enclosing {
+    label: Option<String>,
+    /// The label of the next iteration; `None` for blocks.
+    next: Option<usize>,
+    end: usize,
+    /// The state of a loop, which must be ended when control leaves the loop.
+    place: Option<usize>,
+}
+
+#[derive(Default)]
+struct Compiler {
+    steps: Vec<Step>,
+    labels: Vec<usize>,
+    loops: usize,
+    enclosing: Vec<Enclosing>,
+}
+
+impl Compiler {
+    fn sql_body(&mut self, statements: &[procedure::Sql], results: &[Expr]) {
+        let Some((last, before)) = statements.split_last() else { return };
+        for sql in before {
+            self.steps.push(Step::Statement { number: at(sql), into: None });
+        }
+        let conversions = results.iter().map(conversion).collect();
+        self.steps.push(Step::Deliver { number: at(last), conversions });
+    }
+
+    /// Creates a label without a position.
+    fn label(&mut self) -> usize {
+        self.labels.push(usize::MAX);
+        self.labels.len() - 1
+    }
+
+    /// Places the label before the next step.
+    fn set(&mut self, label: usize) {
+        self.labels[label] = self.steps.len();
+    }
+
+    fn block(&mut self, block: &Block) {
+        for (variable, value) in &block.declarations {
+            let value = value.as_ref().map(ask);
+            self.steps.push(Step::Declare { variable: *variable, value });
+        }
+        let end = self.label();
+        let label = block.label.clone();
+        self.enclosing.push(Enclosing { label, next: None, end, place: None });
+        self.statements(&block.statements);
+        self.enclosing.pop();
+        self.set(end);
+    }
+
+    fn statements(&mut self, statements: &[procedure::Statement]) {
+        statements.iter().for_each(|statement| self.statement(&statement.kind));
+    }
+
+    fn statement(&mut self, kind: &StatementKind) {
+        let step = match kind {
+            StatementKind::Block(block) => return self.block(block),
+            StatementKind::If { branches, otherwise } => {
+                return self.branches(branches, Some(otherwise));
+            }
+            StatementKind::Case { operand, branches, otherwise } => {
+                if let Some((variable, value)) = operand {
+                    let target = Target::Variable(*variable);
+                    self.steps.push(Step::Assign { target, value: ask(value) });
+                }
+                return self.branches(branches, otherwise.as_deref());
+            }
+            StatementKind::Loop { label, over, body } => {
+                return self.loop_statement(label.as_deref(), over, body);
+            }
+            StatementKind::Leave { label, continues, when } => {
+                return self.leave(label.as_deref(), *continues, when.as_ref());
+            }
+            StatementKind::Nothing => return,
+            StatementKind::Assign { target: to, value } => {
+                Step::Assign { target: target(to), value: ask(value) }
+            }
+            StatementKind::Sql { sql, into: row } => {
+                Step::Statement { number: at(sql), into: row.as_ref().map(into) }
+            }
+            StatementKind::Perform(sql) => Step::Statement { number: at(sql), into: None },
+            StatementKind::Return(value) => Step::Return(value.as_ref().map(ask)),
+            StatementKind::ReturnNext(value) => Step::ReturnNext(value.as_ref().map(ask)),
+            StatementKind::ReturnQuery(sql, columns) => {
+                let conversions = columns.iter().map(conversion).collect();
+                Step::ReturnQuery { number: at(sql), conversions }
+            }
+            StatementKind::Raise(raise) => Step::Raise(Raise {
+                level: raise.level,
+                sqlstate: raise.sqlstate.clone(),
+                message: raise.message.clone(),
+                values: raise.values.iter().map(ask).collect(),
+                detail: raise.detail.as_ref().map(ask),
+                hint: raise.hint.as_ref().map(ask),
+            }),
+            StatementKind::GetRowCount(targets) => {
+                let pair = |(to, value): &(_, _)| (target(to), conversion(value));
+                Step::RowCount(targets.iter().map(pair).collect())
+            }
+        };
+        self.steps.push(step);
+    }
+
+    /// Runs the first branch whose condition holds. If none does and there is no `ELSE`, a `CASE`
+    /// fails with `case not found`.
+    fn branches(
+        &mut self,
+        branches: &[(Formula, Vec<procedure::Statement>)],
+        otherwise: Option<&[procedure::Statement]>,
+    ) {
+        let end = self.label();
+        for (condition, statements) in branches {
+            let next = self.label();
+            self.steps.push(Step::Unless(ask(condition), next));
+            self.statements(statements);
+            self.steps.push(Step::Jump(end));
+            self.set(next);
+        }
+        match otherwise {
+            Some(statements) => self.statements(statements),
+            None => self.steps.push(Step::NoCase),
+        }
+        self.set(end);
+    }
+
+    fn loop_statement(
+        &mut self,
+        label: Option<&str>,
+        over: &procedure::Over,
+        body: &[procedure::Statement],
+    ) {
+        let (next, end) = (self.label(), self.label());
+        let place = self.start(over);
+        self.set(next);
+        match (over, place) {
+            (procedure::Over::While(condition), _) => {
+                self.steps.push(Step::Unless(ask(condition), end));
+            }
+            (over, Some(place)) => {
+                self.steps.push(Step::Next { place, into: loop_into(over), end });
+            }
+            (_, None) => {}
+        }
+        let label = label.map(str::to_owned);
+        self.enclosing.push(Enclosing { label, next: Some(next), end, place });
+        self.statements(body);
+        self.enclosing.pop();
+        self.steps.push(Step::Jump(next));
+        self.set(end);
+        if let Some(place) = place {
+            self.steps.push(Step::End(place));
+        }
+    }
+
+    /// Starts a loop over rows, a range or an array; returns its number.
+    fn start(&mut self, over: &procedure::Over) -> Option<usize> {
+        let over = match over {
+            procedure::Over::Forever | procedure::Over::While(_) => return None,
+            procedure::Over::Range { from, to, by, reverse, .. } => Over::Range {
+                from: ask(from),
+                to: ask(to),
+                by: by.as_ref().map(ask),
+                reverse: *reverse,
+            },
+            procedure::Over::Rows { sql, .. } => Over::Rows(at(sql)),
+            procedure::Over::Elements { array, .. } => Over::Elements(ask(array)),
+        };
+        let place = self.loops;
+        self.loops += 1;
+        self.steps.push(Step::Start { place, over });
+        Some(place)
+    }
+
+    fn leave(&mut self, label: Option<&str>, continues: bool, when: Option<&Formula>) {
+        let after = self.label();
+        if let Some(condition) = when {
+            self.steps.push(Step::Unless(ask(condition), after));
+        }
+        let is_meant = |enclosing: &Enclosing| match label {
+            Some(label) => enclosing.label.as_deref() == Some(label),
+            None => enclosing.next.is_some(),
+        };
+        let mut steps = Vec::new();
+        for enclosing in self.enclosing.iter().rev() {
+            if is_meant(enclosing) {
+                let next = enclosing.next.filter(|_| continues);
+                steps.push(Step::Jump(next.unwrap_or(enclosing.end)));
+                break;
+            }
+            steps.extend(enclosing.place.map(Step::End));
+        }
+        self.steps.append(&mut steps);
+        self.set(after);
+    }
+}
+
+/// Returns the position of a statement in the list of all statements.
+fn at(sql: &procedure::Sql) -> usize {
+    sql.number as usize - 1
+}
+
+fn ask(formula: &Formula) -> Ask {
+    match formula.number {
+        Some(number) => Ask::Statement(number as usize - 1),
+        None => Ask::Formula(Compiled::compile(&formula.expr)),
+    }
+}
+
+fn target(target: &procedure::Target) -> Target {
+    match target {
+        procedure::Target::Variable(variable) => Target::Variable(*variable),
+        procedure::Target::Field { variable, field } => {
+            Target::Field { variable: *variable, field: *field }
+        }
+        procedure::Target::Element { variable, index } => {
+            Target::Element { variable: *variable, index: ask(index) }
+        }
+    }
+}
+
+fn conversion(expr: &Expr) -> Conversion {
+    match expr.kind {
+        ExprKind::Column(ColumnRef { level: 0, source: 0, column }) => Conversion::Same(column),
+        ExprKind::Row(ref fields) => Conversion::Record(Compiled::compile(expr), fields.len()),
+        _ => Conversion::Formula(Compiled::compile(expr)),
+    }
+}
+
+fn into(into: &procedure::Into) -> Into {
+    let pair = |(to, value): &(_, _)| (target(to), conversion(value));
+    let targets = into.targets.iter().map(pair).collect();
+    Into { is_strict: into.is_strict, targets, direct: None }
+}
+
+/// Returns the targets of a loop's values.
+fn loop_into(over: &procedure::Over) -> Into {
+    let targets = match over {
+        procedure::Over::Range { variable, .. } => {
+            vec![(Target::Variable(*variable), Conversion::Same(0))]
+        }
+        procedure::Over::Elements { target: to, element, .. } => {
+            vec![(target(to), conversion(element))]
+        }
+        procedure::Over::Rows { into: row, .. } => return into(row),
+        procedure::Over::Forever | procedure::Over::While(_) => Vec::new(),
+    };
+    Into { is_strict: false, targets, direct: None }
+}

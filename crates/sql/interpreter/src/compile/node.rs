@@ -1,0 +1,478 @@
+//! Compiles plans.
+
+use super::columns::{self, Columns};
+use super::way::{note_plain_ways, way};
+use crate::bind::BoundTable;
+use crate::plan::{
+    self, Aggregate, Bound, Delete, Insert, Join, List, Operator, Output, Outputs, Range, Scan,
+    SortKey, SubPlan, Term, Update,
+};
+use procedure::Node;
+use procedure::node::{self, JoinMethod, Statement};
+use sql::expression::{ColumnRef, Expr, ExprKind};
+use sql_value::{AggregateCall, Formula};
+
+/// Compiles a statement. The error says why the physical design of a table does not support it.
+pub(super) fn compile(
+    statement: &Statement,
+    tables: &mut [BoundTable],
+) -> Result<plan::Statement, String> {
+    let mut compiler = Compiler {
+        tables,
+        statement,
+        correlated: statement.sub_plans.iter().map(|plan| plan.is_correlated).collect(),
+        writes: false,
+    };
+    let width = statement.fields.len();
+    let root = compiler.node(&statement.root, &(0..width).collect(), Some(width))?;
+    let mut plans = Vec::with_capacity(statement.sub_plans.len());
+    for (plan, wanted) in statement.sub_plans.iter().zip(columns::wanted(statement)) {
+        let all = (0..plan.root.outputs.len()).collect();
+        plans.push(SubPlan { root: compiler.node(&plan.root, &all, None)?, wanted });
+    }
+    let way = way(&root, compiler.tables);
+    let mut looked_at = Vec::new();
+    for expr in &statement.root.outputs {
+        expr.visit(&mut |part| {
+            if let ExprKind::Variable(variable) | ExprKind::Field { variable, .. } = part.kind {
+                looked_at.push(variable);
+            }
+        });
+    }
+    Ok(plan::Statement { root, plans, writes: compiler.writes, way, ahead: None, looked_at })
+}
+
+struct Compiler<'c> {
+    tables: &'c mut [BoundTable],
+    statement: &'c Statement,
+    correlated: Vec<bool>,
+    writes: bool,
+}
+
+impl Compiler<'_> {
+    /// Compiles a node and its used `columns`; with `width`, only that many of its outputs.
+    fn node(
+        &mut self,
+        node: &Node,
+        needed: &Columns,
+        width: Option<usize>,
+    ) -> Result<plan::Node, String> {
+        let given = &node.outputs[..width.unwrap_or(node.outputs.len())];
+        let mut calls = Vec::new();
+        let is_group = matches!(node.operator, node::Operator::Aggregate { .. });
+        let mut list = self.outputs(given, needed, is_group.then_some(&mut calls));
+        let looked = given.iter().enumerate().filter(|(at, _)| needed.contains(at));
+        let looked: Vec<&Expr> = looked.map(|(_, expr)| expr).collect();
+        let operator = self.operator(node, &looked, calls)?;
+        // Drop unused outputs at the end.
+        let used = list.outputs.iter().rposition(|output| !matches!(output, Output::Unused));
+        let width = used.map_or(0, |last| last + 1);
+        list.outputs.truncate(width);
+        let is_same = input_width(&operator) == Some(width)
+            && (0..width).all(|at| column_of(&given[at]) == Some((0, at)));
+        let outputs = if is_same { Outputs::Same } else { Outputs::List(list) };
+        let asked = self.asked(node);
+        let mut compiled = plan::Node { operator, outputs, width, asked };
+        note_plain_ways(&mut compiled);
+        Ok(compiled)
+    }
+
+    fn outputs(
+        &mut self,
+        given: &[Expr],
+        needed: &Columns,
+        mut calls: Option<&mut Vec<AggregateCall>>,
+    ) -> List {
+        let mut list = List::default();
+        for (at, expr) in given.iter().enumerate() {
+            let output = match (needed.contains(&at), &mut calls) {
+                (false, _) => Output::Unused,
+                (true, Some(calls)) => of_group(expr, calls),
+                (true, None) => output(expr),
+            };
+            list.asks |= matches!(&output, Output::Term(term) if term.asks);
+            list.outputs.push(output);
+        }
+        list
+    }
+
+    /// Lists the correlated sub plans that a node's expressions use.
+    fn asked(&self, node: &Node) -> Vec<usize> {
+        let mut plans = Vec::new();
+        node.for_each_expr(&mut |expr| columns::asked(expr, &mut plans));
+        plans.retain(|&plan| self.correlated.get(plan).copied().unwrap_or(false));
+        plans
+    }
+
+    /// Compiles an input whose columns these expressions use as `source`.
+    fn input<'e>(
+        &mut self,
+        input: &Node,
+        source: usize,
+        exprs: impl IntoIterator<Item = &'e Expr>,
+    ) -> Result<Box<plan::Node>, String> {
+        Ok(Box::new(self.node(input, &self.looked_at(source, exprs), None)?))
+    }
+
+    /// Returns the columns of a source that expressions use.
+    fn looked_at<'e>(&self, source: usize, exprs: impl IntoIterator<Item = &'e Expr>) -> Columns {
+        let mut columns = Columns::new();
+        for expr in exprs {
+            columns::of_source(self.statement, expr, (0, source), &mut columns);
+        }
+        columns
+    }
+
+    /// Compiles an input whose columns are all used.
+    fn whole(&mut self, input: &Node) -> Result<plan::Node, String> {
+        self.node(input, &(0..input.outputs.len()).collect(), None)
+    }
+
+    fn operator(
+        &mut self,
+        node: &Node,
+        looked: &[&Expr],
+        calls: Vec<AggregateCall>,
+    ) -> Result<Operator, String> {
+        let looked = looked.iter().copied();
+        Ok(match &node.operator {
+            node::Operator::Scan(scan) => Operator::Scan(self.scan(node, scan)?),
+            node::Operator::Join(join) => Operator::Join(Box::new(self.join(join, looked)?)),
+            node::Operator::Sort { keys, input } => {
+                let exprs = looked.chain(keys.iter().map(|key| &key.value));
+                Operator::Sort { keys: sort_keys(keys), input: self.input(input, 0, exprs)? }
+            }
+            node::Operator::Limit { limit, offset, input } => Operator::Limit {
+                limit: limit.as_ref().map(term),
+                offset: offset.as_ref().map(term),
+                input: self.input(input, 0, looked)?,
+            },
+            node::Operator::Aggregate { keys, is_sorted, filter, input } => {
+                self.aggregate((keys, filter.as_ref()), *is_sorted, calls, input, looked)?
+            }
+            node::Operator::Unique { input } => {
+                Operator::Unique { input: Box::new(self.whole(input)?) }
+            }
+            node::Operator::Project { condition, filter, input } => Operator::Project {
+                condition: condition.as_ref().map(term),
+                filter: filter.as_ref().map(term),
+                input: match input {
+                    Some(input) => Some(self.input(input, 0, looked.chain(filter))?),
+                    None => None,
+                },
+            },
+            node::Operator::Values { rows, filter } => Operator::Values {
+                rows: rows.iter().map(list).collect(),
+                filter: filter.as_ref().map(term),
+            },
+            node::Operator::Unnest { arrays, filter } => Operator::Unnest {
+                arrays: arrays.iter().map(term).collect(),
+                filter: filter.as_ref().map(term),
+            },
+            node::Operator::Series { bounds, filter } => Operator::Series {
+                bounds: bounds.iter().map(term).collect(),
+                filter: filter.as_ref().map(term),
+            },
+            node::Operator::Append { inputs } => Operator::Append { inputs: self.all(inputs)? },
+            node::Operator::MergeAppend { keys, inputs } => {
+                Operator::MergeAppend { keys: sort_keys(keys), inputs: self.all(inputs)? }
+            }
+            node::Operator::Shared { plan, filter } => {
+                Operator::Shared { plan: *plan, filter: filter.as_ref().map(term) }
+            }
+            node::Operator::Lock { input, .. } => {
+                self.writes = true;
+                Operator::Lock { input: self.input(input, 0, looked)? }
+            }
+            node::Operator::Insert(insert) => {
+                self.writes = true;
+                Operator::Insert(Box::new(self.insert(insert)?))
+            }
+            node::Operator::Update(update) => {
+                self.writes = true;
+                Operator::Update(Box::new(self.update(update, looked)?))
+            }
+            node::Operator::Delete(delete) => self.delete(delete, looked)?,
+        })
+    }
+
+    fn delete<'e>(
+        &mut self,
+        delete: &node::Delete,
+        looked: impl Iterator<Item = &'e Expr>,
+    ) -> Result<Operator, String> {
+        self.writes = true;
+        let input = *self.input(&delete.input, 1, looked)?;
+        Ok(Operator::Delete(Box::new(Delete { table: delete.table, input })))
+    }
+
+    fn all(&mut self, inputs: &[Node]) -> Result<Vec<plan::Node>, String> {
+        inputs.iter().map(|input| self.whole(input)).collect()
+    }
+
+    fn aggregate<'e>(
+        &mut self,
+        (keys, filter): (&'e [Expr], Option<&'e Expr>),
+        is_sorted: bool,
+        mut calls: Vec<AggregateCall>,
+        input: &Node,
+        looked: impl Iterator<Item = &'e Expr>,
+    ) -> Result<Operator, String> {
+        let exprs: Vec<&Expr> = looked.chain(filter).chain(keys).collect();
+        let compiled = filter.map(|filter| Term {
+            asks: asks(filter),
+            formula: Formula::of_group(filter, &mut calls),
+        });
+        let input = *self.input(input, 0, exprs)?;
+        let keys = list(keys);
+        Ok(Operator::Aggregate(Box::new(Aggregate {
+            keys,
+            is_sorted,
+            is_plain: false,
+            calls,
+            filter: compiled,
+            input,
+        })))
+    }
+
+    fn join<'e>(
+        &mut self,
+        join: &'e node::Join,
+        looked: impl Iterator<Item = &'e Expr>,
+    ) -> Result<Join, String> {
+        let pairs: &[(Expr, Expr)] = match &join.method {
+            JoinMethod::NestedLoop => &[],
+            JoinMethod::Equal { pairs, .. } => pairs,
+        };
+        let both = pairs.iter().flat_map(|(outer, inner)| [outer, inner]);
+        let exprs: Vec<&Expr> =
+            looked.chain(both).chain(&join.join_filter).chain(&join.filter).collect();
+        let side = |pick: fn(&(Expr, Expr)) -> &Expr| {
+            let exprs: Vec<Expr> = pairs.iter().map(|pair| pick(pair).clone()).collect();
+            list(&exprs)
+        };
+        let is_equal = matches!(join.method, JoinMethod::Equal { .. });
+        let mut of_outer = self.looked_at(0, exprs.iter().copied());
+        if !is_equal {
+            columns::of_inside(self.statement, &join.inner, (1, 0), &mut of_outer);
+        }
+        Ok(Join {
+            equal: is_equal.then(|| (side(|pair| &pair.0), side(|pair| &pair.1))),
+            kind: join.kind,
+            join_filter: join.join_filter.as_ref().map(term),
+            filter: join.filter.as_ref().map(term),
+            outer: self.node(&join.outer, &of_outer, None)?,
+            inner: *self.input(&join.inner, 1, exprs.iter().copied())?,
+            keyed: None,
+        })
+    }
+
+    fn insert(&mut self, insert: &node::Insert) -> Result<Insert, String> {
+        let Node { operator, outputs, .. } = &*insert.input;
+        if let node::Operator::Project { condition: None, filter: None, input: None } = operator
+            && let Some(values) =
+                insert.values.iter().map(|value| inlined(value, outputs)).collect()
+        {
+            let values: Vec<&Expr> = values;
+            let outputs: Vec<Output> = values.into_iter().map(output).collect();
+            let asks = outputs.iter().any(|output| matches!(output, Output::Term(t) if t.asks));
+            return Ok(Insert {
+                table: insert.table,
+                values: List { outputs, asks },
+                ignores_duplicates: insert.ignores_duplicates,
+                input: None,
+            });
+        }
+        Ok(Insert {
+            table: insert.table,
+            values: list(&insert.values),
+            ignores_duplicates: insert.ignores_duplicates,
+            input: Some(*self.input(&insert.input, 0, &insert.values)?),
+        })
+    }
+
+    fn update<'e>(
+        &mut self,
+        update: &'e node::Update,
+        looked: impl Iterator<Item = &'e Expr>,
+    ) -> Result<Update, String> {
+        let table = &self.tables[update.table];
+        let concerns = |own: &[usize]| update.assignments.iter().any(|(at, _)| own.contains(at));
+        let of_references =
+            table.references.iter().chain(&table.referrers).any(|other| concerns(&other.own));
+        let of_indexes = table.indexes.iter().any(|index| index.unique && concerns(&index.columns));
+        let is_whole =
+            !table.checks.is_empty() || of_references || of_indexes || concerns(table.schema.key());
+        let assigned: Vec<&Expr> = update.assignments.iter().map(|(_, value)| value).collect();
+        let values: Vec<Expr> = assigned.iter().map(|value| (*value).clone()).collect();
+        Ok(Update {
+            table: update.table,
+            columns: update.assignments.iter().map(|(at, _)| *at).collect(),
+            values: list(&values),
+            is_whole,
+            input: *self.input(&update.input, 1, looked.chain(assigned))?,
+        })
+    }
+
+    fn scan(&mut self, node: &Node, scan: &node::Scan) -> Result<Scan, String> {
+        let access = self.access(scan.table, &scan.access)?;
+        let read = self.looked_at(0, node.outputs.iter().chain(&scan.filter));
+        let schema = &self.tables[scan.table].schema;
+        let reads_long = schema.long_columns().iter().any(|column| read.contains(column));
+        Ok(Scan {
+            table: scan.table,
+            access,
+            filter: scan.filter.as_ref().map(term),
+            is_for_change: scan.is_for_change,
+            reads_long,
+        })
+    }
+
+    fn access(&mut self, table: usize, access: &node::Access) -> Result<plan::Access, String> {
+        Ok(match access {
+            node::Access::Key(key) => plan::Access::Key(key.iter().map(term).collect()),
+            node::Access::Lookup { index, key } => {
+                let index = &self.tables[table].indexes[*index];
+                plan::Access::Lookup {
+                    index: index.id,
+                    columns: index.columns.clone(),
+                    key: key.iter().map(term).collect(),
+                }
+            }
+            node::Access::Range(range) => plan::Access::Range(self.range(table, range)?),
+            node::Access::Any(accesses) => {
+                let accesses = accesses.iter().map(|access| self.access(table, access));
+                plan::Access::Any(accesses.collect::<Result<_, _>>()?)
+            }
+            node::Access::Each { array, access, is_backward } => plan::Access::Each {
+                array: term(array),
+                access: Box::new(self.access(table, access)?),
+                is_backward: *is_backward,
+            },
+            node::Access::All => {
+                self.tables[table].is_read_whole = true;
+                plan::Access::All
+            }
+        })
+    }
+
+    fn range(&self, table: usize, range: &node::Range) -> Result<Range, String> {
+        let table = &self.tables[table];
+        let index = range.index.map(|index| &table.indexes[index]);
+        let named = index.map_or(table.named, |index| index.named);
+        let what = || index.map_or("its primary key".to_owned(), |index| index.name.clone());
+        if let Some(named) = named.filter(|named| *named > range.equal.len()) {
+            return Err(format!(
+                "it goes through table {} in the order of {}, which was divided among memory servers by {named} of its first columns, and \
+                 names values of {} of them; create the tables again",
+                table.name,
+                what(),
+                range.equal.len()
+            ));
+        }
+        if named.is_none() {
+            return Err(format!(
+                "it goes through table {} in the order of {}, which is stored as a hash table; store it as a tree",
+                table.name,
+                what()
+            ));
+        }
+        let columns = index.map_or(table.schema.key(), |index| &index.columns);
+        let bound = |bound: &node::Bound| Bound {
+            value: term(&bound.value),
+            is_included: bound.is_included,
+        };
+        Ok(Range {
+            index: index.map(|index| index.id),
+            columns: columns.to_vec(),
+            words: index.map_or(table.schema.key_words(), |index| index.words),
+            equal: range.equal.iter().map(term).collect(),
+            low: range.low.as_ref().map(bound),
+            high: range.high.as_ref().map(bound),
+            is_backward: range.is_backward,
+        })
+    }
+}
+
+/// Returns the width of the rows that the outputs are over, if the outputs could be the input
+/// unchanged.
+fn input_width(operator: &Operator) -> Option<usize> {
+    match operator {
+        Operator::Sort { input, .. }
+        | Operator::Limit { input, .. }
+        | Operator::Unique { input }
+        | Operator::Project { input: Some(input), .. }
+        | Operator::Lock { input } => Some(input.width),
+        Operator::Append { inputs } | Operator::MergeAppend { inputs, .. } => {
+            inputs.first().map(|input| input.width)
+        }
+        Operator::Values { rows, .. } => rows.first().map(|row| row.outputs.len()),
+        Operator::Unnest { arrays, .. } => Some(arrays.len()),
+        Operator::Series { .. } => Some(1),
+        _ => None,
+    }
+}
+
+fn asks(expr: &Expr) -> bool {
+    let mut plans = Vec::new();
+    columns::asked(expr, &mut plans);
+    !plans.is_empty()
+}
+
+pub(super) fn term(expr: &Expr) -> Term {
+    Term { formula: Formula::compile(expr), asks: asks(expr) }
+}
+
+/// Returns source and column if the expression is a column of level 0.
+fn column_of(expr: &Expr) -> Option<(usize, usize)> {
+    match expr.kind {
+        ExprKind::Column(ColumnRef { level: 0, source, column }) => Some((source, column)),
+        _ => None,
+    }
+}
+
+fn output(expr: &Expr) -> Output {
+    match column_of(expr) {
+        Some((0, column)) => Output::Column(column),
+        Some((_, column)) => Output::Inner(column),
+        None => Output::Term(term(expr)),
+    }
+}
+
+fn of_group(expr: &Expr, calls: &mut Vec<AggregateCall>) -> Output {
+    match column_of(expr) {
+        Some((0, column)) => Output::Column(column),
+        _ => Output::Term(Term { asks: asks(expr), formula: Formula::of_group(expr, calls) }),
+    }
+}
+
+fn list<'e>(exprs: impl IntoIterator<Item = &'e Expr>) -> List {
+    let outputs: Vec<Output> = exprs.into_iter().map(output).collect();
+    let asks = outputs.iter().any(|output| matches!(output, Output::Term(term) if term.asks));
+    List { outputs, asks }
+}
+
+fn sort_keys(keys: &[node::SortKey]) -> Vec<SortKey> {
+    let key = |key: &node::SortKey| SortKey {
+        value: output(&key.value),
+        descending: key.descending,
+        nulls_first: key.nulls_first,
+    };
+    keys.iter().map(key).collect()
+}
+
+/// Returns the expression that an inserted value comes from, if the input is a single row of
+/// expressions.
+fn inlined<'e>(value: &'e Expr, input: &'e [Expr]) -> Option<&'e Expr> {
+    match column_of(value) {
+        Some((0, column)) => input.get(column),
+        Some(_) => None,
+        None => {
+            let mut looks = false;
+            value.visit(&mut |part| {
+                looks |= column_of(part).is_some() || matches!(part.kind, ExprKind::SubPlan { .. });
+            });
+            (!looks).then_some(value)
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! The state of a call, and buffers that all calls of a lane reuse.
+
+use crate::plan::Statement;
+use crate::rows::Rows;
+use layout::Key;
+use sql_value::Value;
+use std::rc::Rc;
+use txn::{IndexId, RowId, TableId};
+
+/// The state of a call.
+#[derive(Default, Debug)]
+pub(crate) struct Frame {
+    pub variables: Vec<Value>,
+    /// First columns of the rows of executed sub plans.
+    pub results: Vec<Option<Vec<Value>>>,
+    /// Rows of plans that several nodes read.
+    pub shared: Vec<Option<Rc<Rows>>>,
+    /// Results of the aggregates of the current group.
+    pub aggregates: Vec<Value>,
+    /// Number of rows that the last statement changed or delivered.
+    pub processed: u64,
+    /// When the transaction began, in microseconds since 2000-01-01.
+    pub began_us: i64,
+    /// Offset from the environment's clock to microseconds since 2000-01-01.
+    pub clock_us: i64,
+    /// Rows that the call has inserted into tables that a statement scans fully.
+    pub inserted: Vec<(usize, Key)>,
+    /// The last index lookup, until a statement changes rows, and the rows that it found.
+    pub looked_up: Option<(IndexId, Key)>,
+    pub found: Vec<RowId>,
+    /// The next key of a table without a primary key.
+    pub hidden_key: i64,
+    /// Whether the call neither changes nor locks rows and is not validated, so that its reads need
+    /// not be kept.
+    pub only_looks: bool,
+    /// Rows that were read ahead.
+    pub known: Vec<Option<RowId>>,
+    /// For each statement with rows that were read ahead: where they are.
+    pub places: Vec<Place>,
+    pub later: Later,
+    pub scratch: Scratch,
+}
+
+/// Where a statement finds the rows that were read ahead for it: one for each execution.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Place {
+    pub next: usize,
+    /// Distance from one execution's row to the next; 0 if the statement is executed once.
+    pub stride: usize,
+    pub end: usize,
+}
+
+/// Inserts waiting to be executed together, see [`crate::run`].
+#[derive(Default, Debug)]
+pub(crate) struct Later {
+    /// Their tables, by position among the bound tables.
+    pub tables: Vec<usize>,
+    pub keys: Vec<(TableId, Key)>,
+    /// The values of all rows, concatenated.
+    pub values: Vec<Value>,
+    /// The inserted rows.
+    pub rows: Vec<RowId>,
+}
+
+impl Later {
+    pub fn clear(&mut self) {
+        self.tables.clear();
+        self.keys.clear();
+        self.rows.clear();
+        self.values.clear();
+    }
+}
+
+/// Buffers that operators reuse.
+#[derive(Default, Debug)]
+pub(crate) struct Scratch {
+    pub values: Vec<Value>,
+    pub ids: Vec<RowId>,
+    pub rows: Rows,
+    /// Rows of inputs, no longer in use.
+    pub inputs: Vec<Rows>,
+    /// Keys that are read together, the positions of the rows that they belong to, and the rows
+    /// found.
+    pub reads: Vec<(TableId, Key)>,
+    pub places: Vec<usize>,
+    pub found: Vec<Option<RowId>>,
+}
+
+/// Maximum number of row buffers that are kept for reuse.
+const INPUTS_MAX: usize = 8;
+
+impl Scratch {
+    /// Returns an empty buffer for rows of this width.
+    pub fn input(&mut self, width: usize) -> Rows {
+        let mut rows = self.inputs.pop().unwrap_or_default();
+        rows.reset(width);
+        rows
+    }
+
+    /// Keeps a buffer for reuse.
+    pub fn give_back(&mut self, rows: Rows) {
+        if self.inputs.len() < INPUTS_MAX {
+            self.inputs.push(rows);
+        }
+    }
+}
+
+impl Frame {
+    /// Prepares for a call of a procedure with this many variables.
+    pub fn begin(&mut self, variables: usize, now_us: i64) {
+        self.variables.resize(variables, Value::Null);
+        self.variables.iter_mut().for_each(|variable| variable.put(Value::Null));
+        self.processed = 0;
+        self.began_us = now_us;
+        self.inserted.clear();
+        self.looked_up = None;
+        self.later.clear();
+    }
+
+    /// Returns the row that was read ahead for a statement, if it was; `Some(None)` if no row has
+    /// the key.
+    #[inline]
+    pub fn known_row(&mut self, place: usize) -> Option<Option<RowId>> {
+        let place = &mut self.places[place];
+        if place.next >= place.end {
+            return None;
+        }
+        let row = self.known[place.next];
+        place.next += place.stride;
+        Some(row)
+    }
+
+    /// Forgets the last index lookup if the statement changes rows.
+    #[inline]
+    pub fn note_changes(&mut self, statement: &Statement) {
+        if statement.writes {
+            self.looked_up = None;
+        }
+    }
+
+    /// Prepares for a statement.
+    #[inline]
+    pub fn begin_statement(&mut self, statement: &Statement) {
+        let plans = statement.plans.len();
+        self.results.clear();
+        self.shared.clear();
+        self.note_changes(statement);
+        if plans > 0 {
+            self.results.resize(plans, None);
+            self.shared.resize(plans, None);
+        }
+    }
+}

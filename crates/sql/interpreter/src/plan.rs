@@ -1,0 +1,219 @@
+//! The executable form of statements: expressions are compiled, tables and indexes bound, unused
+//! columns dropped.
+
+use procedure::node::JoinKind;
+use sql_value::{AggregateCall, Formula};
+use txn::IndexId;
+
+#[derive(Debug)]
+pub(crate) struct Term {
+    pub formula: Formula,
+    /// Whether it uses sub plans, which must be executed between two evaluations.
+    pub asks: bool,
+}
+
+/// The outputs of a node.
+#[derive(Debug)]
+pub(crate) enum Outputs {
+    /// The input's columns, unchanged.
+    Same,
+    List(List),
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct List {
+    pub outputs: Vec<Output>,
+    /// Whether one of them uses sub plans.
+    pub asks: bool,
+}
+
+/// An output expression, with fast paths for columns.
+#[derive(Debug)]
+pub(crate) enum Output {
+    /// A column of source 0.
+    Column(usize),
+    /// A column of source 1.
+    Inner(usize),
+    /// Not used.
+    Unused,
+    Term(Term),
+}
+
+#[derive(Debug)]
+pub(crate) struct Statement {
+    pub root: Node,
+    pub plans: Vec<SubPlan>,
+    pub writes: bool,
+    pub way: Way,
+    /// Its position among the statements that are read ahead.
+    pub ahead: Option<usize>,
+    /// Variables that its outputs read.
+    pub looked_at: Vec<usize>,
+}
+
+/// How a statement is executed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Way {
+    /// Reads, updates or deletes one row by its key, without sub plans or checks on other rows.
+    Keyed,
+    /// Inserts one row, without sub plans or checks on other rows.
+    Adds,
+    /// As `Adds`, into a table that no other statement of the procedure uses: the row may be
+    /// inserted later, in a batch.
+    AddsLater,
+    /// As a tree of nodes.
+    General,
+}
+
+/// A sub plan.
+#[derive(Debug)]
+pub(crate) struct SubPlan {
+    pub root: Node,
+    /// Maximum number of rows that its user needs.
+    pub wanted: usize,
+}
+
+/// A node of a plan.
+#[derive(Debug)]
+pub(crate) struct Node {
+    pub operator: Operator,
+    pub outputs: Outputs,
+    /// Columns that it delivers.
+    pub width: usize,
+    /// Correlated sub plans that its expressions use; they are executed again for each row.
+    pub asked: Vec<usize>,
+}
+
+/// The operation of a node, see [`procedure::Operator`].
+#[derive(Debug)]
+pub(crate) enum Operator {
+    Scan(Scan),
+    Join(Box<Join>),
+    Sort { keys: Vec<SortKey>, input: Box<Node> },
+    Limit { limit: Option<Term>, offset: Option<Term>, input: Box<Node> },
+    Aggregate(Box<Aggregate>),
+    Unique { input: Box<Node> },
+    Project { condition: Option<Term>, filter: Option<Term>, input: Option<Box<Node>> },
+    Values { rows: Vec<List>, filter: Option<Term> },
+    Unnest { arrays: Vec<Term>, filter: Option<Term> },
+    Series { bounds: Vec<Term>, filter: Option<Term> },
+    Append { inputs: Vec<Node> },
+    MergeAppend { keys: Vec<SortKey>, inputs: Vec<Node> },
+    Shared { plan: usize, filter: Option<Term> },
+    Lock { input: Box<Node> },
+    Insert(Box<Insert>),
+    Update(Box<Update>),
+    Delete(Box<Delete>),
+}
+
+/// A scan of a table.
+#[derive(Debug)]
+pub(crate) struct Scan {
+    /// Position among the bound tables.
+    pub table: usize,
+    pub access: Access,
+    pub filter: Option<Term>,
+    pub is_for_change: bool,
+    /// Whether it uses columns that are stored out of line.
+    pub reads_long: bool,
+}
+
+/// How rows are found, see [`procedure::Access`].
+#[derive(Debug)]
+pub(crate) enum Access {
+    Key(Vec<Term>),
+    Lookup { index: IndexId, columns: Vec<usize>, key: Vec<Term> },
+    Range(Range),
+    Any(Vec<Access>),
+    Each { array: Term, access: Box<Access>, is_backward: bool },
+    All,
+}
+
+/// A range scan of an index, or of the primary key.
+#[derive(Debug)]
+pub(crate) struct Range {
+    pub index: Option<IndexId>,
+    /// Columns of the index.
+    pub columns: Vec<usize>,
+    /// Words per key.
+    pub words: u32,
+    pub equal: Vec<Term>,
+    pub low: Option<Bound>,
+    pub high: Option<Bound>,
+    pub is_backward: bool,
+}
+
+/// A bound of a range.
+#[derive(Debug)]
+pub(crate) struct Bound {
+    pub value: Term,
+    pub is_included: bool,
+}
+
+/// A sort key.
+#[derive(Debug)]
+pub(crate) struct SortKey {
+    pub value: Output,
+    pub descending: bool,
+    pub nulls_first: bool,
+}
+
+#[derive(Debug)]
+pub(crate) struct Join {
+    /// The expressions over outer and inner rows that must be equal; `None` for a nested loop.
+    pub equal: Option<(List, List)>,
+    pub kind: JoinKind,
+    pub join_filter: Option<Term>,
+    pub filter: Option<Term>,
+    pub outer: Node,
+    pub inner: Node,
+    /// Set if a nested loop finds its inner rows by key, without sub plans.
+    pub keyed: Option<KeyedInner>,
+}
+
+/// How a nested loop finds its inner rows by key.
+#[derive(Debug)]
+pub(crate) struct KeyedInner {
+    /// The table's column for each column of an inner row.
+    pub columns: Vec<usize>,
+}
+
+/// Aggregation by groups.
+#[derive(Debug)]
+pub(crate) struct Aggregate {
+    pub keys: List,
+    pub is_sorted: bool,
+    /// Whether it has no keys, and does not use sub plans.
+    pub is_plain: bool,
+    pub calls: Vec<AggregateCall>,
+    pub filter: Option<Term>,
+    pub input: Node,
+}
+
+#[derive(Debug)]
+pub(crate) struct Insert {
+    pub table: usize,
+    /// The values of the columns that are visible to SQL.
+    pub values: List,
+    pub ignores_duplicates: bool,
+    /// `None` for a single row without columns.
+    pub input: Option<Node>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Update {
+    pub table: usize,
+    /// Positions of columns, in the order of `values`.
+    pub columns: Vec<usize>,
+    pub values: List,
+    /// Whether the update may change the primary key or a unique index, or must be checked: it then
+    /// builds the whole new row.
+    pub is_whole: bool,
+    pub input: Node,
+}
+
+#[derive(Debug)]
+pub(crate) struct Delete {
+    pub table: usize,
+    pub input: Node,
+}

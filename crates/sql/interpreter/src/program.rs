@@ -1,0 +1,150 @@
+//! Procedures as lists of steps.
+//!
+//! Blocks, branches and loops of PL/pgSQL are compiled to jumps, so that nested blocks do not nest
+//! futures.
+
+use crate::ahead::Ahead;
+use crate::plan::Statement;
+use sql::procedure::{Level, Parameter, Returns, Variable};
+use sql_value::Formula;
+
+/// A compiled procedure.
+#[derive(Debug)]
+pub(crate) struct Program {
+    pub name: String,
+    pub parameters: Vec<Parameter>,
+    pub variables: Vec<Variable>,
+    pub returns: Returns,
+    pub is_strict: bool,
+    pub width: usize,
+    pub statements: Vec<Statement>,
+    pub steps: Vec<Step>,
+    /// The step of each label.
+    pub labels: Vec<usize>,
+    /// Number of loops; each has a state.
+    pub loops: usize,
+    /// The variable `found`, in PL/pgSQL.
+    pub found: Option<usize>,
+    pub outputs: Vec<usize>,
+    /// The rows to read ahead.
+    pub ahead: Ahead,
+    /// Whether a statement changes or locks rows.
+    pub writes: bool,
+    /// Whether reads must be validated, because the procedure changes rows that reference others or
+    /// are referenced.
+    pub is_guarded: bool,
+}
+
+#[derive(Debug)]
+pub(crate) enum Ask {
+    Formula(Formula),
+    /// It contains sub-selects, and is the only column of this statement.
+    Statement(usize),
+}
+
+/// The target of an assignment.
+#[derive(Debug)]
+pub(crate) enum Target {
+    Variable(usize),
+    Field { variable: usize, field: usize },
+    Element { variable: usize, index: Ask },
+}
+
+/// The cast of a column of a row.
+#[derive(Debug)]
+pub(crate) enum Conversion {
+    Same(usize),
+    Formula(Formula),
+    /// The column goes into a record with this many columns.
+    Record(Formula, usize),
+}
+
+/// The targets of a row.
+#[derive(Debug)]
+pub(crate) struct Into {
+    pub is_strict: bool,
+    pub targets: Vec<(Target, Conversion)>,
+    /// Variables with their columns, if the statement's row can be read directly into them: nothing
+    /// is cast, and no output depends on an assigned variable.
+    pub direct: Option<Vec<(usize, usize)>>,
+}
+
+/// The values that a loop iterates over.
+#[derive(Debug)]
+pub(crate) enum Over {
+    Range { from: Ask, to: Ask, by: Option<Ask>, reverse: bool },
+    Rows(usize),
+    Elements(Ask),
+}
+
+#[derive(Debug)]
+pub(crate) struct Raise {
+    pub level: Level,
+    pub sqlstate: String,
+    pub message: Vec<String>,
+    pub values: Vec<Ask>,
+    pub detail: Option<Ask>,
+    pub hint: Option<Ask>,
+}
+
+/// A step. Jump targets are labels.
+#[derive(Debug)]
+pub(crate) enum Step {
+    Assign {
+        target: Target,
+        value: Ask,
+    },
+    Declare {
+        variable: usize,
+        value: Option<Ask>,
+    },
+    /// Executes an SQL statement.
+    Statement {
+        number: usize,
+        into: Option<Into>,
+    },
+    Jump(usize),
+    /// Jumps to a label unless a condition holds.
+    Unless(Ask, usize),
+    /// Starts a loop.
+    Start {
+        place: usize,
+        over: Over,
+    },
+    /// Assigns the next value, or jumps to a label at the end of the loop.
+    Next {
+        place: usize,
+        into: Into,
+        end: usize,
+    },
+    /// Ends a loop.
+    End(usize),
+    Return(Option<Ask>),
+    ReturnNext(Option<Ask>),
+    ReturnQuery {
+        number: usize,
+        conversions: Vec<Conversion>,
+    },
+    /// Reads ahead, see [`crate::ahead`].
+    ReadAhead,
+    /// Returns the rows of the last statement of a body in `sql`.
+    Deliver {
+        number: usize,
+        conversions: Vec<Conversion>,
+    },
+    Raise(Raise),
+    RowCount(Vec<(Target, Conversion)>),
+    NoCase,
+    NoReturn,
+}
+
+impl Program {
+    /// Whether a returned value is a row of several columns.
+    pub fn returns_rows(&self) -> bool {
+        match &self.returns {
+            Returns::Row(_) => true,
+            Returns::Rows(fields) => !matches!(&fields[..], [single] if single.name.is_empty()),
+            Returns::Nothing | Returns::Value(_) => false,
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! Checks constraints, with PostgreSQL's messages for violations.
+
+use super::Run;
+use super::change::key_of;
+use super::keyed_join::BATCH_ROWS;
+use crate::bind::{BoundIndex, BoundTable, Reference};
+use crate::error::{Failure, Result, error};
+use crate::key::{self, Fit};
+use crate::scope::{NOTHING, Source};
+use fabric::Env;
+use layout::{Key, KeyBuilder};
+use procedure::reference::Way;
+use sql_value::{Stop, Value, output};
+use txn::RowId;
+
+/// Maximum number of characters of a value in a message about a row.
+const SHOWN_MAX: usize = 64;
+
+impl<E: Env> Run<'_, '_, E> {
+    /// Checks `NOT NULL` and `CHECK` constraints.
+    #[inline]
+    pub(super) fn check_row(&self, table: usize, values: &[Value]) -> Result<()> {
+        let table = &self.tables[table];
+        for (at, (column, value)) in table.columns.iter().zip(values).enumerate() {
+            if !column.nullable && value.is_null() {
+                return Err(null_violation(table, at, values));
+            }
+        }
+        if table.checks.is_empty() {
+            return Ok(());
+        }
+        let view = self.view([Source::Values(values), NOTHING], None);
+        for (name, condition) in &table.checks {
+            match condition.evaluate(&view) {
+                Ok(Value::Bool(false)) => return Err(check_violation(table, name, values)),
+                Ok(_) => {}
+                Err(Stop::Error(error)) => return Err(error.into()),
+                Err(Stop::Needs(_)) => {
+                    return Err(sql_value::Error::internal("a check with a sub-select").into());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a row other than `own` has the same values in an index. Nulls are distinct.
+    pub(super) async fn find_equal(
+        &mut self,
+        table: usize,
+        index: &BoundIndex,
+        values: &[Value],
+        own: Option<RowId>,
+    ) -> Result<bool> {
+        if index.columns.iter().any(|&at| values[at].is_null()) {
+            return Ok(false);
+        }
+        let key = key_of(&self.tables[table], &index.columns, values)?;
+        let mut found = Vec::new();
+        self.txn.lookup(index.id, &key, &mut found).await?;
+        Ok(found.iter().any(|id| Some(*id) != own))
+    }
+
+    /// Reads all rows that these new ones reference by primary key in one batch, before they are
+    /// checked one by one.
+    pub(super) async fn read_referred(&mut self, table: usize, added: &[Vec<Value>]) -> Result<()> {
+        let (tables, references) = (self.tables, &self.tables[table].references);
+        if added.len() * references.len() < 2 {
+            return Ok(());
+        }
+        let mut reads = Vec::new();
+        for (values, reference) in
+            added.iter().flat_map(|of| references.iter().map(move |it| (of, it)))
+        {
+            let Some(Way::Key(places)) = &reference.way else { continue };
+            let other = &tables[reference.table];
+            let key = key_by(other, reference, places, |place| &values[reference.own[place]]);
+            reads.extend(key.map(|key| (other.id, key)));
+        }
+        for reads in reads.chunks(BATCH_ROWS) {
+            self.txn.read_many(reads, &mut Vec::new()).await?;
+        }
+        Ok(())
+    }
+
+    /// Checks that the rows exist that an inserted or updated row references.
+    pub(super) async fn check_references(
+        &mut self,
+        table: usize,
+        values: &[Value],
+        old: Option<&[Value]>,
+    ) -> Result<()> {
+        let tables = self.tables;
+        for reference in &tables[table].references {
+            let wanted: Vec<Value> = reference.own.iter().map(|&at| values[at].clone()).collect();
+            let differs = |old: &[Value]| {
+                reference
+                    .own
+                    .iter()
+                    .any(|&at| sql_value::order::order(&old[at], &values[at]).is_ne())
+            };
+            if wanted.iter().any(Value::is_null) || !old.is_none_or(differs) {
+                continue;
+            }
+            if !self.has_row(reference, &wanted).await? {
+                let (from, to) = (&tables[table], &tables[reference.table]);
+                let message = format!(
+                    "insert or update on table \"{}\" violates foreign key constraint \"{}\"",
+                    from.name, reference.name
+                );
+                let key = shown_key(from, &reference.own, values);
+                let detail = format!("Key {key} is not present in table \"{}\".", to.name);
+                return Err(error("23503", message, detail));
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that no row references a deleted or updated one.
+    pub(super) async fn check_referrers(
+        &mut self,
+        table: usize,
+        old: &[Value],
+        new: Option<&[Value]>,
+    ) -> Result<()> {
+        let tables = self.tables;
+        for referrer in &tables[table].referrers {
+            let wanted: Vec<Value> = referrer.own.iter().map(|&at| old[at].clone()).collect();
+            let differs = |new: &[Value]| {
+                referrer.own.iter().any(|&at| sql_value::order::order(&old[at], &new[at]).is_ne())
+            };
+            if wanted.iter().any(Value::is_null) || !new.is_none_or(differs) {
+                continue;
+            }
+            if self.has_row(referrer, &wanted).await? {
+                let (to, from) = (&tables[table], &tables[referrer.table]);
+                let message = format!(
+                    "update or delete on table \"{}\" violates foreign key constraint \"{}\" on table \"{}\"",
+                    to.name, referrer.name, from.name
+                );
+                let key = shown_key(to, &referrer.own, old);
+                let detail = format!("Key {key} is still referenced from table \"{}\".", from.name);
+                return Err(error("23503", message, detail));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the other table of a foreign key has a row with these values.
+    async fn has_row(&mut self, reference: &Reference, wanted: &[Value]) -> Result<bool> {
+        let tables = self.tables;
+        let table = &tables[reference.table];
+        let key = |places| key_by(table, reference, places, |place| &wanted[place]);
+        match &reference.way {
+            Some(Way::Key(places)) => {
+                let Some(key) = key(places) else { return Ok(false) };
+                Ok(self.txn.read(table.id, &key).await?.is_some())
+            }
+            Some(Way::Index(index, places)) => {
+                let Some(key) = key(places) else { return Ok(false) };
+                let mut found = Vec::new();
+                self.txn.lookup(table.indexes[*index].id, &key, &mut found).await?;
+                Ok(!found.is_empty())
+            }
+            None => {
+                let mut found = Vec::new();
+                self.find_all(reference.table, &mut found).await?;
+                for id in found {
+                    let record = self.txn.row(id);
+                    let (mut values, mut is_equal) = (reference.other.iter().zip(wanted), true);
+                    while is_equal && let Some((&at, wanted)) = values.next() {
+                        let value = table.columns[at].read(record, at)?;
+                        is_equal = sql_value::order::equal(&value, wanted) == Some(true);
+                    }
+                    if is_equal {
+                        return Ok(true);
+                    }
+                }
+                Ok(false)
+            }
+        }
+    }
+}
+
+/// Returns the key of the rows with these values in the columns of a foreign key; `None` if no row
+/// can have them.
+fn key_by<'v>(
+    table: &BoundTable,
+    reference: &Reference,
+    places: &[usize],
+    value: impl Fn(usize) -> &'v Value,
+) -> Option<Key> {
+    let builder = places.iter().try_fold(KeyBuilder::new(), |builder, &place| {
+        match key::append(builder, &table.columns[reference.other[place]], value(place)) {
+            Fit::Exact(key) => Some(key),
+            _ => None,
+        }
+    });
+    builder.map(|builder| builder.key())
+}
+
+/// A null in a `NOT NULL` column.
+#[cold]
+pub(super) fn null_violation(table: &BoundTable, at: usize, values: &[Value]) -> Failure {
+    let message = format!(
+        "null value in column \"{}\" of relation \"{}\" violates not-null constraint",
+        table.columns[at].name, table.name
+    );
+    error("23502", message, failing_row(table, values))
+}
+
+#[cold]
+fn check_violation(table: &BoundTable, name: &str, values: &[Value]) -> Failure {
+    let message =
+        format!("new row for relation \"{}\" violates check constraint \"{name}\"", table.name);
+    error("23514", message, failing_row(table, values))
+}
+
+/// Prints a row as PostgreSQL does in an error.
+fn failing_row(table: &BoundTable, values: &[Value]) -> String {
+    let shown = table.columns.iter().zip(values).map(|(column, value)| match value {
+        Value::Null => "null".to_owned(),
+        value => {
+            let text = output::text(value, &column.sql_type);
+            match text.char_indices().nth(SHOWN_MAX) {
+                Some((end, _)) => format!("{}...", &text[..end]),
+                None => text.to_string(),
+            }
+        }
+    });
+    format!("Failing row contains ({}).", shown.collect::<Vec<_>>().join(", "))
+}
+
+/// Prints columns and their values: `(a, b)=(1, 2)`.
+pub(super) fn shown_key(table: &BoundTable, columns: &[usize], values: &[Value]) -> String {
+    let names: Vec<&str> = columns.iter().map(|&at| &*table.columns[at].name).collect();
+    let shown = columns.iter().map(|&at| output::text(&values[at], &table.columns[at].sql_type));
+    let shown: Vec<_> = shown.map(|text| text.to_string()).collect();
+    format!("({})=({})", names.join(", "), shown.join(", "))
+}

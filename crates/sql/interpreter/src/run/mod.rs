@@ -1,0 +1,335 @@
+//! Executes statements.
+//!
+//! Each node collects its rows, at most as many as are needed, in straight-line code. Statements
+//! that find one row by its key allocate nothing; other nodes allocate one future per execution.
+//!
+//! ```text
+//! keyed    statements that access one row by its key
+//! scan     scans of tables: by key, by index or full
+//! single   nodes with one input or none
+//! join     joins; keyed_join if the inner rows are found by key
+//! group    aggregates and sorting
+//! change   insert, update, delete
+//! later    batched inserts
+//! check    constraints
+//! ```
+
+mod change;
+mod check;
+mod group;
+mod join;
+mod keyed;
+mod keyed_join;
+mod later;
+mod scan;
+mod single;
+mod visit;
+
+pub(crate) use change::draw_hidden_key;
+pub(crate) use keyed::{key_in, scan_by_key};
+pub(crate) use later::add_waiting;
+
+use crate::bind::BoundTable;
+use crate::error::{Failure, Result};
+use crate::frame::Frame;
+use crate::plan::{List, Node, Operator, Output, Outputs, Statement, Term, Way};
+use crate::rows::Rows;
+use crate::scope::{NOTHING, Outer, Source, View};
+use fabric::Env;
+use sql_value::{Formula, Scope, Stop, Value};
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+use txn::Transaction;
+
+/// No limit on the number of rows.
+pub(crate) const ALL: usize = usize::MAX;
+
+/// The future of a node's execution.
+type Carried<'r> = Pin<Box<dyn Future<Output = Result<()>> + 'r>>;
+
+/// The enclosing rows of a node, and the maximum number of its rows that are needed.
+#[derive(Clone, Copy)]
+pub(crate) struct Under<'v> {
+    pub outer: Option<&'v Outer<'v>>,
+    pub wanted: usize,
+}
+
+/// A statement that is executed in a transaction.
+pub(crate) struct Run<'r, 'l, E: Env> {
+    pub txn: &'r mut Transaction<'l, E>,
+    pub tables: &'r [BoundTable],
+    pub frame: &'r mut Frame,
+    pub statement: &'r Statement,
+}
+
+impl<E: Env> Run<'_, '_, E> {
+    /// Executes the statement; adds at most `wanted` rows to `rows`.
+    #[inline]
+    pub async fn statement(&mut self, wanted: usize, rows: &mut Rows) -> Result<()> {
+        let statement = self.statement;
+        self.frame.begin_statement(statement);
+        rows.reset(statement.root.width);
+        match (statement.way, &statement.root.operator) {
+            (Way::Keyed, _) => {
+                if let Some(keyed) = scan_by_key(&statement.root) {
+                    return self.keyed(keyed, wanted, rows).await;
+                }
+            }
+            (Way::Adds, Operator::Insert(insert)) => return self.add(insert, rows).await,
+            (Way::AddsLater, Operator::Insert(insert)) => return self.add_later(insert).await,
+            _ => {}
+        }
+        self.carry_out(&statement.root, Under { outer: None, wanted }, rows).await?;
+        let changes = matches!(
+            &statement.root.operator,
+            Operator::Insert(_) | Operator::Update(_) | Operator::Delete(_)
+        );
+        if !changes {
+            self.frame.processed = rows.len() as u64;
+        }
+        Ok(())
+    }
+
+    /// Executes a node; adds its rows to `rows`.
+    pub fn carry_out<'s>(
+        &'s mut self,
+        node: &'s Node,
+        under: Under<'s>,
+        rows: &'s mut Rows,
+    ) -> Carried<'s> {
+        // Each arm boxes a future of its own size.
+        match &node.operator {
+            Operator::Scan(scan) => Box::pin(self.scan(scan, node, under, rows)),
+            Operator::Join(join) => Box::pin(self.join(join, node, under, rows)),
+            Operator::Sort { keys, input } => Box::pin(self.sort(keys, input, node, under, rows)),
+            Operator::Limit { limit, offset, input } => {
+                let bounds = (limit.as_ref(), offset.as_ref());
+                Box::pin(self.limit(bounds, input, node, under, rows))
+            }
+            Operator::Aggregate(aggregate) => {
+                Box::pin(self.aggregate(aggregate, node, under, rows))
+            }
+            Operator::Unique { input } => Box::pin(self.unique(input, node, under, rows)),
+            Operator::Project { condition, filter, input } => {
+                let asked = (condition.as_ref(), filter.as_ref());
+                Box::pin(self.project(asked, input.as_deref(), node, under, rows))
+            }
+            Operator::Values { rows: lists, filter } => {
+                Box::pin(self.values(lists, filter.as_ref(), node, under, rows))
+            }
+            Operator::Unnest { arrays, filter } => {
+                Box::pin(self.unnest(arrays, filter.as_ref(), node, under, rows))
+            }
+            Operator::Series { bounds, filter } => {
+                Box::pin(self.series(bounds, filter.as_ref(), node, under, rows))
+            }
+            Operator::Append { inputs } => Box::pin(self.append(inputs, node, under, rows)),
+            Operator::MergeAppend { keys, inputs } => {
+                Box::pin(self.merge_append(keys, inputs, node, under, rows))
+            }
+            Operator::Shared { plan, filter } => {
+                Box::pin(self.shared(*plan, filter.as_ref(), node, under, rows))
+            }
+            Operator::Lock { input } => Box::pin(self.lock(input, node, under, rows)),
+            Operator::Insert(insert) => Box::pin(self.insert(insert, node, under, rows)),
+            Operator::Update(update) => Box::pin(self.update(update, node, under, rows)),
+            Operator::Delete(delete) => Box::pin(self.delete(delete, node, under, rows)),
+        }
+    }
+
+    /// Executes a node and returns its rows.
+    pub async fn rows_of(&mut self, node: &Node, under: Under<'_>) -> Result<Rows> {
+        let mut rows = self.frame.scratch.input(node.width);
+        self.carry_out(node, under, &mut rows).await?;
+        Ok(rows)
+    }
+
+    /// Returns the scope of expressions over these rows.
+    #[inline]
+    pub fn view<'v>(
+        &'v self,
+        sources: [Source<'v>; 2],
+        outer: Option<&'v Outer<'v>>,
+    ) -> View<'v, E> {
+        View { frame: self.frame, env: self.txn.env(), sources, outer, element: &Value::Null }
+    }
+
+    /// Evaluates an expression over intermediate rows; executes the sub plans that it uses.
+    pub async fn value(
+        &mut self,
+        formula: &Formula,
+        sources: [&[Value]; 2],
+        outer: Option<&Outer<'_>>,
+    ) -> Result<Value> {
+        loop {
+            let view = self.view(sources.map(Source::Values), outer);
+            match formula.evaluate(&view) {
+                Ok(value) => return Ok(value),
+                Err(Stop::Error(error)) => return Err(error.into()),
+                Err(Stop::Needs(plan)) => self.answer(plan, sources, outer).await?,
+            }
+        }
+    }
+
+    /// Evaluates an expression over no row.
+    #[inline]
+    pub async fn free_value(&mut self, term: &Term, outer: Option<&Outer<'_>>) -> Result<Value> {
+        match term.asks {
+            false => evaluate(term, &self.view([NOTHING; 2], outer)),
+            true => Box::pin(self.value(&term.formula, [&[], &[]], outer)).await,
+        }
+    }
+
+    /// Whether a condition over intermediate rows holds.
+    pub async fn holds(
+        &mut self,
+        filter: Option<&Term>,
+        sources: [&[Value]; 2],
+        outer: Option<&Outer<'_>>,
+    ) -> Result<bool> {
+        match filter {
+            None => Ok(true),
+            Some(term) if term.asks => {
+                Ok(self.value(&term.formula, sources, outer).await? == Value::Bool(true))
+            }
+            Some(term) => is_true(term, &self.view(sources.map(Source::Values), outer)),
+        }
+    }
+
+    /// Delivers a node's outputs for an intermediate row that passes the filter.
+    pub async fn deliver(
+        &mut self,
+        (node, filter): (&Node, Option<&Term>),
+        sources: [&[Value]; 2],
+        id: Option<txn::RowId>,
+        outer: Option<&Outer<'_>>,
+        rows: &mut Rows,
+    ) -> Result<()> {
+        self.forget(node);
+        if !self.holds(filter, sources, outer).await? {
+            return Ok(());
+        }
+        let list = match &node.outputs {
+            Outputs::Same => {
+                rows.push_row(sources[0], id);
+                return Ok(());
+            }
+            Outputs::List(list) => list,
+        };
+        if list.asks {
+            for output in &list.outputs {
+                let value = match output {
+                    Output::Term(term) => self.value(&term.formula, sources, outer).await?,
+                    other => {
+                        evaluate_output(other, &self.view(sources.map(Source::Values), outer))?
+                    }
+                };
+                rows.push(value);
+            }
+        } else {
+            push_all(list, &self.view(sources.map(Source::Values), outer), rows)?;
+        }
+        rows.end_row(id);
+        Ok(())
+    }
+
+    /// Forgets the results of correlated sub plans, which belong to an earlier row.
+    #[inline]
+    pub fn forget(&mut self, node: &Node) {
+        for &plan in &node.asked {
+            self.frame.results[plan] = None;
+        }
+    }
+
+    /// Executes a sub plan for a row.
+    async fn answer(
+        &mut self,
+        plan: usize,
+        sources: [&[Value]; 2],
+        outer: Option<&Outer<'_>>,
+    ) -> Result<()> {
+        let statement = self.statement;
+        let Some(sub_plan) = statement.plans.get(plan) else {
+            return Err(sql_value::Error::internal("a sub plan does not exist").into());
+        };
+        let outer = Outer { sources, next: outer };
+        let under = Under { outer: Some(&outer), wanted: sub_plan.wanted };
+        let mut rows = Rows::new(sub_plan.root.width);
+        // The plan may have groups of its own.
+        let aggregates = std::mem::take(&mut self.frame.aggregates);
+        self.carry_out(&sub_plan.root, under, &mut rows).await?;
+        self.frame.aggregates = aggregates;
+        let first = rows.iter().map(|row| row.first().cloned().unwrap_or(Value::Null));
+        self.frame.results[plan] = Some(first.collect());
+        Ok(())
+    }
+
+    /// Returns the rows of a plan that several nodes read; executes it at the first use.
+    async fn shared_rows(&mut self, plan: usize, outer: Option<&Outer<'_>>) -> Result<Rc<Rows>> {
+        if let Some(rows) = &self.frame.shared[plan] {
+            return Ok(rows.clone());
+        }
+        let statement = self.statement;
+        let root = &statement.plans[plan].root;
+        let rows = Rc::new(self.rows_of(root, Under { outer, wanted: ALL }).await?);
+        self.frame.shared[plan] = Some(rows.clone());
+        Ok(rows)
+    }
+}
+
+/// Evaluates an expression without sub plans.
+#[inline]
+pub(crate) fn evaluate(term: &Term, scope: &impl Scope) -> Result<Value> {
+    term.formula.evaluate(scope).map_err(stopped)
+}
+
+/// Evaluates a condition without sub plans.
+#[inline]
+pub(crate) fn is_true(term: &Term, scope: &impl Scope) -> Result<bool> {
+    term.formula.condition(scope).map_err(stopped)
+}
+
+#[cold]
+fn stopped(stop: Stop) -> Failure {
+    match stop {
+        Stop::Error(error) => error.into(),
+        Stop::Needs(_) => sql_value::Error::internal("an unexpected sub plan").into(),
+    }
+}
+
+/// Evaluates an output without sub plans.
+#[inline]
+pub(crate) fn evaluate_output<E: Env>(output: &Output, view: &View<'_, E>) -> Result<Value> {
+    match output {
+        Output::Column(column) => Ok(view.source_column(0, *column)?),
+        Output::Inner(column) => Ok(view.source_column(1, *column)?),
+        Output::Unused => Ok(Value::Null),
+        Output::Term(term) => evaluate(term, view),
+    }
+}
+
+/// Appends the outputs of a list without sub plans to the current row.
+#[inline]
+pub(crate) fn push_all<E: Env>(list: &List, view: &View<'_, E>, rows: &mut Rows) -> Result<()> {
+    append_all(list, view, rows.list())
+}
+
+/// As [`push_all`], appending to a list of values.
+#[inline]
+pub(crate) fn append_all<E: Env>(
+    list: &List,
+    view: &View<'_, E>,
+    values: &mut Vec<Value>,
+) -> Result<()> {
+    values.reserve(list.outputs.len());
+    for output in &list.outputs {
+        match output {
+            Output::Column(column) => view.source_column(0, *column)?.append_to(values),
+            Output::Inner(column) => view.source_column(1, *column)?.append_to(values),
+            Output::Unused => values.push(Value::Null),
+            Output::Term(term) => term.formula.append(view, values).map_err(stopped)?,
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,427 @@
+//! Executes scans of tables.
+
+use super::{ALL, Run, Under};
+use crate::error::Result;
+use crate::key::{self, End, Fit};
+use crate::plan::{Access, Node, Outputs, Range, Scan, Term};
+use crate::rows::Rows;
+use crate::scope::{NOTHING, Outer};
+use fabric::Env;
+use layout::{Key, KeyBuilder, LongValues};
+use sql_value::Value;
+use std::collections::BTreeSet;
+use std::future::Future;
+use std::pin::Pin;
+use txn::{IndexId, RowId, ScanSource};
+
+/// Minimum number of rows that a limited scan reads at a time if a filter may drop some.
+const CHUNK_ROWS: usize = 16;
+
+/// The enclosing rows of a scan, and the current element of an array.
+#[derive(Clone, Copy)]
+struct Around<'v> {
+    outer: Option<&'v Outer<'v>>,
+    element: &'v Value,
+}
+
+impl<E: Env> Run<'_, '_, E> {
+    /// Delivers the rows of a table that a scan finds.
+    #[inline]
+    pub async fn scan(
+        &mut self,
+        scan: &Scan,
+        node: &Node,
+        under: Under<'_>,
+        rows: &mut Rows,
+    ) -> Result<()> {
+        self.forget(node);
+        let around = Around { outer: under.outer, element: &Value::Null };
+        match &scan.access {
+            Access::Key(key) => {
+                let found = self.find_by_key(scan.table, key, around).await?;
+                match found {
+                    Some(id) if under.wanted > 0 => {
+                        self.deliver_row(scan, node, id, under.outer, rows).await
+                    }
+                    _ => Ok(()),
+                }
+            }
+            Access::Range(range) if under.wanted != ALL => {
+                Box::pin(self.scan_in_parts(scan, range, node, under, rows)).await
+            }
+            Access::All
+                if self.frame.only_looks && under.wanted == ALL && !needs_copy(scan, node) =>
+            {
+                Box::pin(self.visit(scan, node, under.outer, rows)).await
+            }
+            access => {
+                let mut ids = std::mem::take(&mut self.frame.scratch.ids);
+                ids.clear();
+                self.find(scan.table, access, around, &mut ids).await?;
+                let most = rows.len().saturating_add(under.wanted);
+                let needs_copy = needs_copy(scan, node);
+                for &id in &ids {
+                    if rows.len() == most {
+                        break;
+                    }
+                    match needs_copy {
+                        true => self.deliver_row(scan, node, id, under.outer, rows).await?,
+                        false => self.deliver_record(scan, node, id, under.outer, rows)?,
+                    }
+                }
+                self.frame.scratch.ids = ids;
+                Ok(())
+            }
+        }
+    }
+
+    /// Delivers the outputs of the scan for a row that passes the filter.
+    #[inline]
+    async fn deliver_row(
+        &mut self,
+        scan: &Scan,
+        node: &Node,
+        id: RowId,
+        outer: Option<&Outer<'_>>,
+        rows: &mut Rows,
+    ) -> Result<()> {
+        if needs_copy(scan, node) {
+            return Box::pin(self.deliver_copy(scan, node, id, outer, rows)).await;
+        }
+        self.deliver_record(scan, node, id, outer, rows)
+    }
+
+    /// As [`Self::deliver_row`] for a copy of the row, since sub plans may move the record.
+    async fn deliver_copy(
+        &mut self,
+        scan: &Scan,
+        node: &Node,
+        id: RowId,
+        outer: Option<&Outer<'_>>,
+        rows: &mut Rows,
+    ) -> Result<()> {
+        let copy = self.copy_of(scan.table, id).await?;
+        let asked = (node, scan.filter.as_ref());
+        let changed = scan.is_for_change.then_some(id);
+        self.deliver(asked, [&copy, &[]], changed, outer, rows).await
+    }
+
+    /// Returns all columns of a row that are visible to SQL.
+    pub(super) async fn copy_of(&mut self, table: usize, id: RowId) -> Result<Vec<Value>> {
+        let table = &self.tables[table];
+        let mut long = LongValues::default();
+        if table.has_long {
+            self.txn.read_long_row(id, &mut long).await?;
+        }
+        let record = self.txn.row(id).with_long(&long);
+        let columns = table.columns.iter().enumerate();
+        let values: sql_value::Result<Vec<Value>> =
+            columns.map(|(at, column)| column.read(record, at)).collect();
+        Ok(values?)
+    }
+
+    #[inline]
+    async fn find_by_key(
+        &mut self,
+        table: usize,
+        terms: &[Term],
+        around: Around<'_>,
+    ) -> Result<Option<RowId>> {
+        let key = self.tables[table].schema.key();
+        match self.key_of(table, key, terms, around).await? {
+            Some(key) => Ok(self.txn.read(self.tables[table].id, &key.key()).await?),
+            None => Ok(None),
+        }
+    }
+
+    /// Returns the key that expressions evaluate to; `None` if no row can have it.
+    #[inline]
+    async fn key_of(
+        &mut self,
+        table: usize,
+        columns: &[usize],
+        terms: &[Term],
+        around: Around<'_>,
+    ) -> Result<Option<KeyBuilder>> {
+        match terms.iter().any(|term| term.asks) {
+            true => Box::pin(self.asked_key(table, columns, terms, around)).await,
+            false => self.key_now(table, columns, terms, around),
+        }
+    }
+
+    /// As [`Self::key_of`], for expressions without sub plans.
+    #[inline]
+    fn key_now(
+        &self,
+        table: usize,
+        columns: &[usize],
+        terms: &[Term],
+        around: Around<'_>,
+    ) -> Result<Option<KeyBuilder>> {
+        let table = &self.tables[table];
+        let mut view = self.view([NOTHING; 2], around.outer);
+        view.element = around.element;
+        let mut builder = KeyBuilder::new();
+        for (term, &at) in terms.iter().zip(columns) {
+            let column = &table.columns[at];
+            let value = super::evaluate(term, &view)?;
+            if value.is_null() {
+                return Ok(None);
+            }
+            match key::append(builder, column, &value) {
+                Fit::Exact(key) => builder = key,
+                _ => return Ok(None),
+            }
+        }
+        Ok(Some(builder))
+    }
+
+    async fn asked_key(
+        &mut self,
+        table: usize,
+        columns: &[usize],
+        terms: &[Term],
+        around: Around<'_>,
+    ) -> Result<Option<KeyBuilder>> {
+        let mut builder = KeyBuilder::new();
+        for (term, &at) in terms.iter().zip(columns) {
+            let value = self.key_value(term, around).await?;
+            let table = &self.tables[table];
+            match key::append(builder, &table.columns[at], &value) {
+                Fit::Exact(key) if !value.is_null() => builder = key,
+                _ => return Ok(None),
+            }
+        }
+        Ok(Some(builder))
+    }
+
+    async fn key_value(&mut self, term: &Term, around: Around<'_>) -> Result<Value> {
+        if term.asks {
+            return self.value(&term.formula, [&[], &[]], around.outer).await;
+        }
+        let mut view = self.view([NOTHING; 2], around.outer);
+        view.element = around.element;
+        super::evaluate(term, &view)
+    }
+
+    /// Finds the rows of an access.
+    fn find<'s>(
+        &'s mut self,
+        table: usize,
+        access: &'s Access,
+        around: Around<'s>,
+        ids: &'s mut Vec<RowId>,
+    ) -> Pin<Box<dyn Future<Output = Result<()>> + 's>> {
+        Box::pin(async move {
+            match access {
+                Access::Key(key) => {
+                    ids.extend(self.find_by_key(table, key, around).await?);
+                    Ok(())
+                }
+                Access::Lookup { index, columns, key } => {
+                    let Some(key) = self.key_of(table, columns, key, around).await? else {
+                        return Ok(());
+                    };
+                    self.look_up(*index, key.key(), ids).await
+                }
+                Access::Range(range) => {
+                    let Some((low, high)) = self.bounds(table, range, around).await? else {
+                        return Ok(());
+                    };
+                    let mut found = Vec::new();
+                    let scan = self.part(table, range, (low, high), ALL);
+                    self.txn.scan(&scan, &mut found).await?;
+                    ids.append(&mut found);
+                    Ok(())
+                }
+                Access::Any(accesses) => {
+                    let mut all = Vec::new();
+                    for access in accesses {
+                        self.find(table, access, around, &mut all).await?;
+                    }
+                    keep_first(&all, ids);
+                    Ok(())
+                }
+                Access::Each { array, access, is_backward } => {
+                    let array = self.key_value(array, around).await?;
+                    let mut elements = distinct_elements(array);
+                    if *is_backward {
+                        elements.reverse();
+                    }
+                    let mut all = Vec::new();
+                    for element in elements {
+                        let around = Around { element: &element, ..around };
+                        self.find(table, access, around, &mut all).await?;
+                    }
+                    keep_first(&all, ids);
+                    Ok(())
+                }
+                Access::All => self.find_all(table, ids).await,
+            }
+        })
+    }
+
+    /// Finds the rows with a key in an index. If a procedure looks up the same key twice in a row,
+    /// say to count rows and then take one, the result is reused: the snapshot is the same, and no
+    /// statement has changed rows in between.
+    async fn look_up(&mut self, index: IndexId, key: Key, ids: &mut Vec<RowId>) -> Result<()> {
+        let frame = &mut *self.frame;
+        if frame.looked_up != Some((index, key)) {
+            frame.looked_up = None;
+            self.txn.lookup(index, &key, &mut frame.found).await?;
+            // A statement that changes rows does so after its lookup.
+            frame.looked_up = (!self.statement.writes).then_some((index, key));
+        }
+        ids.extend_from_slice(&frame.found);
+        Ok(())
+    }
+
+    /// Returns the smallest and the largest key of a range; `None` if the range is empty.
+    async fn bounds(
+        &mut self,
+        table: usize,
+        range: &Range,
+        around: Around<'_>,
+    ) -> Result<Option<(Key, Key)>> {
+        let Some(prefix) = self.key_of(table, &range.columns, &range.equal, around).await? else {
+            return Ok(None);
+        };
+        let mut ends = [Value::Null, Value::Null];
+        for (end, bound) in ends.iter_mut().zip([&range.low, &range.high]) {
+            if let Some(bound) = bound {
+                *end = self.key_value(&bound.value, around).await?;
+                if end.is_null() {
+                    return Ok(None);
+                }
+            }
+        }
+        let bound = |at: usize, bound: &Option<crate::plan::Bound>| {
+            let is_included = bound.as_ref().map(|bound| bound.is_included);
+            is_included.map(|is_included| (at, is_included))
+        };
+        let end = |(at, is_included): (usize, bool)| End { value: &ends[at], is_included };
+        let pair = (bound(0, &range.low).map(end), bound(1, &range.high).map(end));
+        let table = &self.tables[table];
+        let next = range.columns.get(range.equal.len());
+        let next = next.map(|&at| &table.columns[at]);
+        Ok(key::range(prefix, range.words, next, pair))
+    }
+
+    fn part(
+        &self,
+        table: usize,
+        range: &Range,
+        (low, high): (Key, Key),
+        limit: usize,
+    ) -> txn::Scan {
+        let source = match range.index {
+            Some(index) => ScanSource::Index(index),
+            None => ScanSource::Table(self.tables[table].id),
+        };
+        txn::Scan { source, low, high, reverse: range.is_backward, limit }
+    }
+
+    /// Delivers as many rows of a range as are needed, reading few others.
+    async fn scan_in_parts(
+        &mut self,
+        scan: &Scan,
+        range: &Range,
+        node: &Node,
+        under: Under<'_>,
+        rows: &mut Rows,
+    ) -> Result<()> {
+        let around = Around { outer: under.outer, element: &Value::Null };
+        let Some((mut low, mut high)) = self.bounds(scan.table, range, around).await? else {
+            return Ok(());
+        };
+        let most = rows.len().saturating_add(under.wanted);
+        let mut found = Vec::new();
+        let mut limit = match scan.filter {
+            None => under.wanted,
+            Some(_) => under.wanted.max(CHUNK_ROWS),
+        };
+        while rows.len() < most {
+            self.txn.scan(&self.part(scan.table, range, (low, high), limit), &mut found).await?;
+            for &id in &found {
+                if rows.len() < most {
+                    self.deliver_row(scan, node, id, under.outer, rows).await?;
+                }
+            }
+            let Some(&last) = found.last().filter(|_| found.len() == limit) else { break };
+            let last = self.entry_of(range, last);
+            let next = if range.is_backward { last.predecessor() } else { last.successor() };
+            let Some(next) = next else { break };
+            if range.is_backward {
+                high = next
+            } else {
+                low = next
+            }
+            limit = limit.saturating_mul(2);
+        }
+        Ok(())
+    }
+
+    /// Returns the position of a row in the order of a range.
+    fn entry_of(&self, range: &Range, id: RowId) -> Key {
+        let record = self.txn.row(id);
+        if range.index.is_none() {
+            return Key::from_words(record.key());
+        }
+        record.index_key(&range.columns)
+    }
+
+    /// Finds all rows of a table, including those that the transaction has inserted.
+    pub(super) async fn find_all(&mut self, table: usize, ids: &mut Vec<RowId>) -> Result<()> {
+        let bound = &self.tables[table];
+        if bound.named == Some(0) {
+            let words = bound.schema.key_words();
+            let scan = txn::Scan {
+                source: ScanSource::Table(bound.id),
+                low: Key::lowest(words),
+                high: Key::highest(words),
+                reverse: false,
+                limit: ALL,
+            };
+            let mut found = Vec::new();
+            self.txn.scan(&scan, &mut found).await?;
+            ids.append(&mut found);
+            return Ok(());
+        }
+        let mut keys = Vec::new();
+        let mut note = |record: layout::RecordRef<'_>| keys.push(Key::from_words(record.key()));
+        self.txn.for_each(bound.id, &mut note).await?;
+        let own = self.frame.inserted.iter().filter(|(of, _)| *of == table);
+        keys.extend(own.map(|(_, key)| *key));
+        keys.sort_unstable();
+        keys.dedup();
+        let reads: Vec<_> = keys.into_iter().map(|key| (bound.id, key)).collect();
+        let mut found = Vec::new();
+        self.txn.read_many(&reads, &mut found).await?;
+        ids.extend(found.into_iter().flatten());
+        Ok(())
+    }
+}
+
+/// Whether outputs need a copy of the row: they use sub plans, which may move the record, or values
+/// out of line.
+fn needs_copy(scan: &Scan, node: &Node) -> bool {
+    let list_asks = matches!(&node.outputs, Outputs::List(list) if list.asks);
+    let filter_asks = scan.filter.as_ref().is_some_and(|filter| filter.asks);
+    !node.asked.is_empty() || scan.reads_long || list_asks || filter_asks
+}
+
+/// Drops duplicates, keeping the first occurrence.
+fn keep_first(all: &[RowId], ids: &mut Vec<RowId>) {
+    let mut seen = BTreeSet::new();
+    ids.extend(all.iter().filter(|id| seen.insert(**id)));
+}
+
+/// Returns the distinct elements of an array, sorted as PostgreSQL sorts them for the search.
+fn distinct_elements(array: Value) -> Vec<Value> {
+    let Value::Array(elements) = array else { return Vec::new() };
+    let mut elements: Vec<Value> =
+        elements.iter().filter(|element| !element.is_null()).cloned().collect();
+    elements.sort_by(sql_value::order::order);
+    elements.dedup_by(|one, other| sql_value::order::order(one, other).is_eq());
+    elements
+}

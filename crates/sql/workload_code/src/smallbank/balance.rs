@@ -1,0 +1,74 @@
+//! Procedure `balance`, line 33 of `procedures.sql`.
+
+use super::tables::{Tables, checking, savings};
+use fabric::Env;
+use layout::KeyBuilder;
+use procedure_runtime::{Argument, Call, Stop, number};
+use txn::Lane;
+
+/// The arguments.
+#[derive(Clone, Copy, Debug)]
+pub struct Arguments<'a> {
+    /// `customer`, bigint.
+    pub customer: i64,
+    /// Nothing is borrowed.
+    pub borrowed: std::marker::PhantomData<&'a ()>,
+}
+
+impl<'a> Arguments<'a> {
+    /// Takes the arguments of a call; others than expected deviate.
+    pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
+        let [customer] = arguments else { return Err(Stop::Deviates) };
+        Ok(Self { customer: customer.int()?, borrowed: std::marker::PhantomData })
+    }
+}
+
+/// Carries out `balance`.
+pub async fn balance<E: Env>(
+    call: &mut Call<'_, '_, E>,
+    tables: &Tables,
+    arguments: &Arguments<'_>,
+) -> Result<(), Stop> {
+    let customer = arguments.customer;
+    let mut in_savings: i64;
+    let mut in_checking: i64;
+    // What the arguments name is read together.
+    call.scratch.reads.clear();
+    call.scratch.reads.push((tables.accounts, KeyBuilder::new().int8(customer).key()));
+    call.scratch.reads.push((tables.savings, KeyBuilder::new().int8(customer).key()));
+    call.scratch.reads.push((tables.checking, KeyBuilder::new().int8(customer).key()));
+    call.txn
+        .read_columns(&call.scratch.reads, &[tables.columns_of_accounts], &mut call.scratch.found)
+        .await?;
+    let Some(accounts_row) = call.scratch.found[0] else {
+        return Err(Stop::raised("P0001", "There is no such customer"));
+    };
+    let Some(savings_row) = call.scratch.found[1] else {
+        return Err(Stop::Deviates);
+    };
+    let savings = call.txn.row(savings_row);
+    in_savings = savings.int_in(savings::BALANCE);
+    let Some(checking_row) = call.scratch.found[2] else {
+        return Err(Stop::Deviates);
+    };
+    let checking = call.txn.row(checking_row);
+    in_checking = checking.int_in(checking::BALANCE);
+    call.results.row();
+    call.results.int(number::add(in_savings, in_checking)?);
+    return Ok(());
+}
+
+/// Asks for what a call with these arguments will look for first.
+pub fn prefetch<E: Env>(
+    lane: &Lane<E>,
+    tables: &Tables,
+    arguments: &Arguments<'_>,
+) -> Result<(), Stop> {
+    let customer = arguments.customer;
+    lane.prefetch(&[
+        (tables.accounts, KeyBuilder::new().int8(customer).key()),
+        (tables.savings, KeyBuilder::new().int8(customer).key()),
+        (tables.checking, KeyBuilder::new().int8(customer).key()),
+    ]);
+    Ok(())
+}

@@ -1,0 +1,77 @@
+//! Procedure `deposit_checking`, line 50 of `procedures.sql`.
+
+use super::tables::{Tables, checking};
+use fabric::Env;
+use layout::KeyBuilder;
+use procedure_runtime::{Argument, Call, Stop, number};
+use txn::Lane;
+
+/// The arguments.
+#[derive(Clone, Copy, Debug)]
+pub struct Arguments<'a> {
+    /// `customer`, bigint.
+    pub customer: i64,
+    /// `amount`, bigint.
+    pub amount: i64,
+    /// Nothing is borrowed.
+    pub borrowed: std::marker::PhantomData<&'a ()>,
+}
+
+impl<'a> Arguments<'a> {
+    /// Takes the arguments of a call; others than expected deviate.
+    pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
+        let [customer, amount] = arguments else { return Err(Stop::Deviates) };
+        Ok(Self {
+            customer: customer.int()?,
+            amount: amount.int()?,
+            borrowed: std::marker::PhantomData,
+        })
+    }
+}
+
+/// Carries out `deposit_checking`.
+pub async fn deposit_checking<E: Env>(
+    call: &mut Call<'_, '_, E>,
+    tables: &Tables,
+    arguments: &Arguments<'_>,
+) -> Result<(), Stop> {
+    let customer = arguments.customer;
+    let amount = arguments.amount;
+    let mut new_balance: i64;
+    // What the arguments name is read together.
+    call.scratch.reads.clear();
+    call.scratch.reads.push((tables.accounts, KeyBuilder::new().int8(customer).key()));
+    call.scratch.reads.push((tables.checking, KeyBuilder::new().int8(customer).key()));
+    call.txn
+        .read_columns(&call.scratch.reads, &[tables.columns_of_accounts], &mut call.scratch.found)
+        .await?;
+    let Some(accounts_row) = call.scratch.found[0] else {
+        return Err(Stop::raised("P0001", "There is no such customer"));
+    };
+    let Some(checking_row) = call.scratch.found[1] else {
+        return Err(Stop::Deviates);
+    };
+    let checking = call.txn.row(checking_row);
+    let balance = number::add(checking.int_in(checking::BALANCE), amount)?;
+    let mut new_checking = call.txn.update(checking_row);
+    new_checking.set_int_in(checking::BALANCE, balance);
+    let checking = call.txn.row(checking_row);
+    new_balance = checking.int_in(checking::BALANCE);
+    call.results.row();
+    call.results.int(new_balance);
+    return Ok(());
+}
+
+/// Asks for what a call with these arguments will look for first.
+pub fn prefetch<E: Env>(
+    lane: &Lane<E>,
+    tables: &Tables,
+    arguments: &Arguments<'_>,
+) -> Result<(), Stop> {
+    let customer = arguments.customer;
+    lane.prefetch(&[
+        (tables.accounts, KeyBuilder::new().int8(customer).key()),
+        (tables.checking, KeyBuilder::new().int8(customer).key()),
+    ]);
+    Ok(())
+}

@@ -1,0 +1,81 @@
+//! Procedure `transact_savings`, line 91 of `procedures.sql`.
+
+use super::tables::{Tables, savings};
+use fabric::Env;
+use layout::KeyBuilder;
+use procedure_runtime::{Argument, Call, Stop, number};
+use txn::Lane;
+
+/// The arguments.
+#[derive(Clone, Copy, Debug)]
+pub struct Arguments<'a> {
+    /// `customer`, bigint.
+    pub customer: i64,
+    /// `amount`, bigint.
+    pub amount: i64,
+    /// Nothing is borrowed.
+    pub borrowed: std::marker::PhantomData<&'a ()>,
+}
+
+impl<'a> Arguments<'a> {
+    /// Takes the arguments of a call; others than expected deviate.
+    pub fn bind(arguments: &'a [Argument<'a>]) -> Result<Self, Stop> {
+        let [customer, amount] = arguments else { return Err(Stop::Deviates) };
+        Ok(Self {
+            customer: customer.int()?,
+            amount: amount.int()?,
+            borrowed: std::marker::PhantomData,
+        })
+    }
+}
+
+/// Carries out `transact_savings`.
+pub async fn transact_savings<E: Env>(
+    call: &mut Call<'_, '_, E>,
+    tables: &Tables,
+    arguments: &Arguments<'_>,
+) -> Result<(), Stop> {
+    let customer = arguments.customer;
+    let amount = arguments.amount;
+    let mut in_savings: i64;
+    // What the arguments name is read together.
+    call.scratch.reads.clear();
+    call.scratch.reads.push((tables.accounts, KeyBuilder::new().int8(customer).key()));
+    call.scratch.reads.push((tables.savings, KeyBuilder::new().int8(customer).key()));
+    call.txn
+        .read_columns(&call.scratch.reads, &[tables.columns_of_accounts], &mut call.scratch.found)
+        .await?;
+    let Some(accounts_row) = call.scratch.found[0] else {
+        return Err(Stop::raised("P0001", "There is no such customer"));
+    };
+    let Some(savings_row) = call.scratch.found[1] else {
+        return Err(Stop::Deviates);
+    };
+    let savings = call.txn.row(savings_row);
+    in_savings = savings.int_in(savings::BALANCE);
+    if number::add(in_savings, amount)? < 0 {
+        return Err(Stop::raised("P0001", "There is not enough money"));
+    }
+    if let Some(savings_row_2) = call.scratch.found[1] {
+        let balance = number::add(in_savings, amount)?;
+        let mut new_savings = call.txn.update(savings_row_2);
+        new_savings.set_int_in(savings::BALANCE, balance);
+    }
+    call.results.row();
+    call.results.int(number::add(in_savings, amount)?);
+    return Ok(());
+}
+
+/// Asks for what a call with these arguments will look for first.
+pub fn prefetch<E: Env>(
+    lane: &Lane<E>,
+    tables: &Tables,
+    arguments: &Arguments<'_>,
+) -> Result<(), Stop> {
+    let customer = arguments.customer;
+    lane.prefetch(&[
+        (tables.accounts, KeyBuilder::new().int8(customer).key()),
+        (tables.savings, KeyBuilder::new().int8(customer).key()),
+    ]);
+    Ok(())
+}

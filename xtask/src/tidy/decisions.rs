@@ -21,7 +21,7 @@ pub fn check_pages(tree: &Tree) -> Vec<Violation> {
     let mut violations = Vec::new();
     for file in tree.files() {
         let Some(name) = page_name(&file.path) else { continue };
-        violations.extend(form(file, name));
+        violations.extend(form(tree, file, name));
         if !index.contains(&format!("]({name})")) {
             violations.push(Violation::new(&file.path, 1, format!("add a line to {INDEX}")));
         }
@@ -40,8 +40,8 @@ fn page_name(path: &str) -> Option<&str> {
     number.bytes().all(|byte| byte.is_ascii_digit()).then_some(name)
 }
 
-/// What is wrong with one page alone.
-fn form(file: &File, name: &str) -> Vec<Violation> {
+/// What is wrong with one page: its length, its parts, and code that has moved.
+fn form(tree: &Tree, file: &File, name: &str) -> Vec<Violation> {
     let mut violations = Vec::new();
     let line_count = file.text.lines().count();
     if line_count > LINE_COUNT_MAX {
@@ -52,6 +52,12 @@ fn form(file: &File, name: &str) -> Vec<Violation> {
     if !file.text.starts_with(&format!("# {number}. ")) {
         let what = format!("begin with `# {number}. ` and the title");
         violations.push(Violation::new(&file.path, 1, what));
+    }
+    let governed = file.text.split("## Context").next().unwrap_or_default();
+    for path in governed.split('`').skip(1).step_by(2) {
+        if tree.file(path).is_none() {
+            violations.push(Violation::new(&file.path, 1, format!("there is no {path}")));
+        }
     }
     let mut lines = file.text.lines();
     for part in PARTS {
@@ -125,7 +131,7 @@ mod tests {
 
     /// The sentences about a page of this name and text beside the index.
     fn told(path: &str, text: &str) -> Vec<String> {
-        let tree = Tree::of(&[LISTED, (path, text)]);
+        let tree = Tree::of(&[LISTED, (path, text), ("crates/a.rs", "//! A.\n")]);
         check_pages(&tree).into_iter().map(|violation| violation.what).collect()
     }
 
@@ -147,6 +153,12 @@ mod tests {
         let bare = PAGE.replace("Code: `crates/a.rs`\n", "");
         // The search for the missing part reads to the end, so the parts behind it are missing, too.
         assert!(told("docs/decisions/0006-a-lock.md", &bare)[0].contains("Code"));
+    }
+
+    #[test]
+    fn code_that_has_moved_is_caught() {
+        let moved = PAGE.replace("crates/a.rs", "crates/b.rs");
+        assert_eq!(told("docs/decisions/0006-a-lock.md", &moved), ["there is no crates/b.rs"]);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! Everything builds in the one development profile, so dependencies compile once. Standard output
 //! carries the tests' output unchanged and ends with `N passed, 0 failed`; all else goes to
-//! standard error. What takes minutes is in `cargo xtask nightly`.
+//! standard error. `cargo xtask nightly` runs the checks that take minutes.
 
 pub mod grammar;
 mod test_programs;

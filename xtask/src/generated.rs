@@ -43,7 +43,8 @@ pub const METRICS: Page = Page { task: "metrics", file: "docs/metrics.md", examp
 /// Writes a page, or checks it.
 pub fn run(root: &Path, page: &Page, options: &Options) -> Result<()> {
     let Page { task, file, example } = page;
-    // Of the whole workspace, since for one package libraries would be compiled with other features than for tests.
+    // For the whole workspace: for one package, cargo would compile libraries with other features
+    // than for tests.
     let build = ["build", "--quiet", "--workspace", "--example", example];
     process::run(&mut process::cargo(root, &build))?;
     let program = workspace::target_directory(root)?.join("debug/examples").join(example);

@@ -1,7 +1,9 @@
-//! `cargo xtask nightly`: what takes too long for every change, in parts of at most 25 minutes.
+//! `cargo xtask nightly`: the checks that take too long for every change, in parts of at most 25
+//! minutes.
 //!
-//! A part that passed at a commit is not run again there, so a run that was ended goes on where it stopped. Parts that
-//! draw seeds draw new ones in each round, and the record adds up rounds and seeds per commit.
+//! A part that passed at a commit is not run again there, so an interrupted run continues where it
+//! stopped. Parts that draw seeds draw new ones in each round, and the record adds up rounds and
+//! seeds per commit.
 
 mod part;
 mod record;

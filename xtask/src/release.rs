@@ -1,8 +1,9 @@
 //! `cargo xtask release`: the program `namdb` as it is distributed.
 //!
-//! A transaction's code is larger than a processor's first cache, and most of it handles rare cases. This builds the
-//! program with counters, runs what users run, and compiles it again with the counts (profile-guided optimisation).
-//! Nothing of that is kept in the repository. Debug information goes to a file beside the program.
+//! A transaction's code is larger than a processor's first cache, and most of it handles rare
+//! cases. This builds the program with counters, runs benchmarks, and compiles it again with the
+//! counts (profile-guided optimisation). The repository keeps no counts. Debug information goes to
+//! a file beside the program.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,9 +16,9 @@ use crate::{process, workspace};
 const BUILD: &[&str] =
     &["build", "--release", "-p", "namdb-program", "--bin", "namdb", "--target-dir"];
 
-/// What runs while branches are counted: every workload at full size, both isolation levels, both ways of taking
-/// snapshots, one thread and two. The compiler takes code with few of all counts for cold, so stored procedures run
-/// about as long as the workloads written by hand.
+/// The runs that count branches: every workload at full size, both isolation levels, both ways of
+/// taking snapshots, one thread and two. The compiler treats code with few counts as cold, so
+/// stored procedures run about as long as the workloads written by hand.
 const RUNS: [&str; 13] = [
     "bench tpcc --threads 1 --warehouses 1 --seconds 8",
     "bench tpcc --threads 2 --warehouses 4 --seconds 5",
@@ -55,7 +56,7 @@ pub fn run(root: &Path) -> Result<()> {
     // Sparse: without the functions that never ran.
     process::run(command.args(["merge", "--sparse", "-o"]).arg(&profile).arg(&counters))?;
     eprintln!("release: builds the program with the counts");
-    // What the runs never reached goes to pages of its own, so that the rest fits the caches.
+    // Code that the runs never reached goes to separate pages, so that the rest fits the caches.
     let using = format!(
         "-Cprofile-use={} -Cllvm-args=-no-pgo-warn-mismatch -Cllvm-args=-enable-split-machine-functions",
         profile.display()

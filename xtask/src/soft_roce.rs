@@ -6,6 +6,8 @@
 //! sees the host's files read-only below a layer in its own memory; it runs one script and ends.
 //! First one guest runs the programs that use their own device only, then two guests communicate
 //! over a private network.
+//!
+//! Decision: docs/decisions/0089-rdma-is-tested-in-an-emulated-machine.md
 
 mod archive;
 mod guest;

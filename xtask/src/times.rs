@@ -1,6 +1,6 @@
-//! `cargo xtask times`: what a developer waits for, and how large the program is.
+//! `cargo xtask times`: how long a developer waits, and how large the program is.
 //!
-//! Everything happens in a fresh clone of the committed sources, in a folder of its own, so that the working tree and its
+//! All builds run in a fresh clone of the committed sources, so that the working tree and its
 //! artefacts stay as they are. Other builds on the machine distort the times.
 
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use clap::Args;
 
 use crate::{clock, process, workspace};
 
-/// What to measure beside the build of the program.
+/// Measurements beside the build of the program.
 #[derive(Args)]
 pub struct Options {
     /// Also run the test command, cold and warm

@@ -13,7 +13,7 @@ const ROUND_TRIPS_GROWTH_MAX: f64 = 0.005;
 /// Verbs likewise.
 const VERBS_GROWTH_MAX: f64 = 0.005;
 
-/// What was measured.
+/// The kind of a measurement.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum What {
     /// Round trips, verbs and bytes.
@@ -22,8 +22,8 @@ pub enum What {
     All { is_ci: bool },
 }
 
-/// Prints every workload beside its record, and fails if one grew too much. Another compiler makes other
-/// instructions: then they are compared only in CI.
+/// Prints every workload beside its record, and fails if one grew too much. Another compiler
+/// generates other instructions: then they are compared only in CI.
 pub fn compare(recorded: &Record, measured: &Record, what: What) -> Result<()> {
     let is_other_compiler = what != What::Verbs && recorded.rustc != measured.rustc;
     if is_other_compiler {

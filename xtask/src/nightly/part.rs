@@ -18,7 +18,7 @@ pub struct Part {
     pub what: &'static str,
     /// New seeds in each round.
     pub seeds: u64,
-    /// Runs it, after so many rounds at this commit.
+    /// Runs the part; the number counts the rounds before at this commit.
     run: fn(&Path, u64) -> Result<()>,
 }
 

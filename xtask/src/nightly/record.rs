@@ -1,4 +1,4 @@
-//! What was run at which commit: a file beside cargo's artefacts.
+//! The record of parts that ran, by commit: a file beside cargo's artefacts.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -51,8 +51,9 @@ impl Record {
         }
         let text =
             std::fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))?;
-        serde_json::from_str(&text)
-            .with_context(|| format!("{} is damaged; remove it to begin anew", path.display()))
+        serde_json::from_str(&text).with_context(|| {
+            format!("{} is damaged; remove it to start an empty record", path.display())
+        })
     }
 
     pub fn write(&self, root: &Path) -> Result<()> {

@@ -69,8 +69,9 @@ fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
-/// What is built. Of the whole workspace, so that libraries have the features that `cargo test --workspace` builds
-/// them with: built for one package alone, most of the workspace would be compiled a second time.
+/// The build command. It names the whole workspace, so that libraries have the features of `cargo
+/// test --workspace`: for one package alone, cargo would compile most of the workspace a second
+/// time.
 const BUILD: [&str; 14] = [
     "build",
     "--release",

@@ -11,7 +11,7 @@ const INDEX: &str = "docs/decisions/README.md";
 const DEPENDENCIES: &str = "docs/decisions/dependencies.md";
 /// A longer page holds more than one decision.
 const LINE_COUNT_MAX: usize = 40;
-/// What every page has, in this order.
+/// The parts of every page, in this order.
 const PARTS: [&str; 4] = ["# ", "Code: `", "## Context", "## Decision"];
 
 /// Checks the pages of decisions: form, number, and a line in the index.
@@ -40,7 +40,7 @@ fn page_name(path: &str) -> Option<&str> {
     number.bytes().all(|byte| byte.is_ascii_digit()).then_some(name)
 }
 
-/// What is wrong with one page: its length, its parts, and code that has moved.
+/// The faults of one page: its length, its parts, and code that has moved.
 fn form(tree: &Tree, file: &File, name: &str) -> Vec<Violation> {
     let mut violations = Vec::new();
     let line_count = file.text.lines().count();
@@ -53,7 +53,8 @@ fn form(tree: &Tree, file: &File, name: &str) -> Vec<Violation> {
         let what = format!("begin with `# {number}. ` and the title");
         violations.push(Violation::new(&file.path, 1, what));
     }
-    let governed = file.text.split("## Context").next().unwrap_or_default();
+    let governed = file.text.lines().filter(|line| line.starts_with("Code: "));
+    let governed: String = governed.collect();
     for path in governed.split('`').skip(1).step_by(2) {
         if tree.file(path).is_none() {
             violations.push(Violation::new(&file.path, 1, format!("there is no {path}")));
@@ -87,8 +88,8 @@ pub fn check_references(tree: &Tree) -> Vec<Violation> {
     violations
 }
 
-/// Checks that `[workspace.dependencies]`, and what crates take in past it, has reasons. The tooling's own
-/// libraries need none: they never reach a user.
+/// Checks that `[workspace.dependencies]`, and dependencies of crates outside of it, have reasons.
+/// The tooling's own libraries need none: they never reach a user.
 pub fn check_libraries(tree: &Tree) -> Vec<Violation> {
     let reasons = tree.file(DEPENDENCIES).map_or("", |file| &file.text);
     let (manifests, _) = manifest::crates(tree);
@@ -151,7 +152,7 @@ mod tests {
         let long = format!("{PAGE}{}", "More.\n".repeat(LINE_COUNT_MAX));
         assert_eq!(told("docs/decisions/0006-a-lock.md", &long).len(), 1);
         let bare = PAGE.replace("Code: `crates/a.rs`\n", "");
-        // The search for the missing part reads to the end, so the parts behind it are missing, too.
+        // The search for the missing part reads to the end, so the next parts are missing, too.
         assert!(told("docs/decisions/0006-a-lock.md", &bare)[0].contains("Code"));
     }
 

@@ -1,7 +1,8 @@
-//! Documents: links lead somewhere, the pages of the reading path are short, and their figures are generated.
+//! Documents: links lead somewhere, the pages of the reading path are short, and their figures
+//! are generated.
 //!
-//! A measured figure on a page of the reading path is between two markers, and the first names the command that
-//! writes it again:
+//! A measured figure on a page of the reading path is between two markers, and the first names the
+//! command that writes it again:
 //! ```text
 //! <!-- generated: cargo xtask times -->
 //! ...
@@ -34,7 +35,7 @@ pub fn check(tree: &Tree) -> Vec<Violation> {
     documents.flat_map(|file| [links(tree, file), generated(file), short(file)]).flatten().collect()
 }
 
-/// Whether a file is a page for people: all of `docs` and what stands at the root.
+/// Whether a file is a page for people: all of `docs` and the pages at the root.
 fn is_document(path: &str) -> bool {
     path.ends_with(".md") && (path.starts_with("docs/") || !path.contains('/'))
 }
@@ -97,7 +98,7 @@ fn has_heading(text: &str, anchor: &str) -> bool {
     })
 }
 
-/// Blocks between markers: each ends, and names a command that is known. Figures stand in such blocks.
+/// Blocks between markers: each ends, and names a known command. Figures are in such blocks.
 fn generated(file: &File) -> Vec<Violation> {
     let is_on_path = READING_PATH.iter().any(|(path, _)| *path == file.path);
     let mut violations = Vec::new();

@@ -50,6 +50,9 @@ const WINGS: [(&str, &[&str]); 6] = [
     ("app", &["namdb", "namdb-program", "namdb-lab", "capi"]),
 ];
 
+/// Wings that do not use each other; the order of [`WINGS`] forbids the other direction.
+const APART: (&str, &str) = ("sql", "proving");
+
 /// Judges of the engine share no code with it, so that they do not share its mistakes.
 const INDEPENDENT: [&str; 2] = ["history_judge", "model"];
 
@@ -102,6 +105,10 @@ fn refusal(user: &Manifest<'_>, dependency: &Dependency, used: &str) -> Option<S
     }
     if INDEPENDENT.contains(&user) {
         return Some(format!("`{user}` may use no crate of ours, remove `{used}`"));
+    }
+    let (of_user, of_used) = (wing(user).unwrap_or_default(), wing(used).unwrap_or_default());
+    if (of_user, of_used) == APART {
+        return Some(format!("the wing `{of_user}` may not use `{of_used}`, remove `{used}`"));
     }
     if layer(used) < layer(user) {
         return None;
@@ -183,6 +190,13 @@ mod tests {
     #[test]
     fn an_unknown_crate_needs_a_layer() {
         assert_eq!(found("gateway", "[package]\nname = \"gateway\"\n", "layout").len(), 1);
+    }
+
+    #[test]
+    fn sql_does_not_use_what_proves_the_engine() {
+        let lines = "[dependencies]\nworkload.workspace = true\n";
+        assert_eq!(found("interpreter", lines, "workload").len(), 1);
+        assert_eq!(found("sql", "[dev-dependencies]\nsim.workspace = true\n", "sim"), []);
     }
 
     #[test]

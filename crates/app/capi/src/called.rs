@@ -1,4 +1,6 @@
 //! A call: what its functions do, and the memory that they keep for C to read.
+//!
+//! Decision: docs/decisions/0221-the-outcome-of-a-call-is-a-value-and-misuse-is-an-error.md
 
 use crate::failure::{Failure, c_text};
 use namdb::procedures::{Argument, Call, CallFailure, Rows};

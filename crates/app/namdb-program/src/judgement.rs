@@ -1,4 +1,6 @@
 //! What the judge of histories says, as text and as JSON.
+//!
+//! Decision: docs/decisions/0249-an-unexpected-success-rate-is-no-damage-exit-code-5.md
 
 use crate::bench::text::{counted, grouped};
 use history_judge::witness::{operations_in_words, transaction_in_words};

@@ -1,4 +1,6 @@
 //! The command line of the program `namdb`.
+//!
+//! Decision: docs/decisions/0275-a-users-generated-code-is-linked-by-the-users-program.md
 
 use crate::commands::{
     bench as bench_command, check as check_command, cluster, compute_server, counts, demo, doctor,

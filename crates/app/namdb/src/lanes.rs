@@ -5,6 +5,10 @@
 //!
 //! Any lane will do: a snapshot covers what was committed through any handle of the database before it was
 //! taken, so a session sees its own commits whichever lane it is lent.
+//!
+//! Decisions:
+//! - docs/decisions/0023-64-slots-by-default.md
+//! - docs/decisions/0224-a-session-in-this-process-borrows-a-lane-per-call.md
 
 use crate::error::TransactionError;
 use fabric::{LocalEnv, run_now};

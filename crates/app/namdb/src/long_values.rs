@@ -1,4 +1,6 @@
 //! Values out of line in transactions of ordinary threads: columns whose maximal length is over 1024 bytes.
+//!
+//! Decision: docs/decisions/0041-long-values-are-fetched-on-request.md
 
 use crate::session::Transaction;
 use fabric::run_now;

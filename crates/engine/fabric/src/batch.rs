@@ -1,4 +1,8 @@
 //! A batch: verbs that are posted together, and the arena that holds their words.
+//!
+//! Decisions:
+//! - docs/decisions/0001-one-batch-and-one-arena-per-transaction.md
+//! - docs/decisions/0047-the-poster-of-a-verb-on-cold-words-announces-it-first.md
 
 use crate::verb::{SlotGeometry, SlotRead, Verb};
 use layout::GlobalPtr;

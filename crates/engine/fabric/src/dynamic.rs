@@ -1,8 +1,10 @@
 //! A world behind a pointer.
 //!
-//! Protocols are generic over [`Env`] and are compiled once for each world that they meet. Where verbs take
-//! time, an indirect call and a boxed future per batch cost little beside the round trip; so all those worlds
-//! share this one type, and the engine is compiled twice: for [`LocalEnv`](crate::LocalEnv) and for [`DynEnv`].
+//! Protocols are generic over [`Env`] and are compiled once for each world. Where verbs take time,
+//! an indirect call and a boxed future per batch cost little beside the round trip. All those
+//! worlds share this one type, and the engine is compiled twice: for
+//! [`LocalEnv`](crate::LocalEnv) and for [`DynEnv`]. See
+//! docs/decisions/0291-the-engine-is-compiled-once-per-world.md.
 
 use crate::batch::Batch;
 use crate::counters::Counters;
@@ -147,7 +149,7 @@ trait ObjectEnv: Any {
     fn refuses_memory(&self) -> bool;
 }
 
-/// A failure point of which only the name is left.
+/// A failure point by its name.
 #[derive(Clone, Copy)]
 struct Named(&'static str);
 

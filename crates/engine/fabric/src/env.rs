@@ -1,4 +1,6 @@
 //! The two traits between protocols and worlds.
+//!
+//! Decision: docs/decisions/0005-mutants-exist-only-in-simulated-worlds.md
 
 use crate::batch::Batch;
 use crate::counters::Counters;

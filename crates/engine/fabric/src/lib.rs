@@ -16,6 +16,11 @@
 //! - A verb whose completion is lost may have happened or may still happen.
 //! - The batch owns its buffers, and the fabric owns the batch until completion: a dropped future
 //!   never lets the fabric write into freed memory.
+//!
+//! Decisions:
+//! - docs/decisions/0002-verbs-are-plain-async-functions-calls-are-boxed.md
+//! - docs/decisions/0003-commits-are-detached-tasks-wherever-verbs-do-not-complete-at.md
+//! - docs/decisions/0110-properties-of-memory-are-asked-of-the-endpoint.md
 #![deny(unsafe_code)]
 
 pub mod address_map;

@@ -1,4 +1,8 @@
 //! How a waiting thread spins, yields and sleeps.
+//!
+//! Decisions:
+//! - docs/decisions/0054-waits-below-20-us-spin.md
+//! - docs/decisions/0081-a-waiter-measures-whether-its-processor-is-wanted.md
 
 use std::time::Instant;
 

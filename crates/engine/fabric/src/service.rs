@@ -1,4 +1,6 @@
 //! Two-sided calls: named services that any node may offer.
+//!
+//! Decision: docs/decisions/0002-verbs-are-plain-async-functions-calls-are-boxed.md
 
 use crate::env::Env;
 use crate::error::CallError;

@@ -1,5 +1,7 @@
 //! Events of servers and callers in crate `tracing`, which cost nothing without a subscriber.
 //! Connections emit them, verbs never.
+//!
+//! Decision: docs/decisions/0100-events-use-tracing-the-lines-are-ours.md
 
 use crate::identity::{Hello, named};
 use std::fmt::Display;

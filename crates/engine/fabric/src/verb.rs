@@ -1,4 +1,8 @@
 //! The operations of a fabric on remote words.
+//!
+//! Decisions:
+//! - docs/decisions/0045-one-verb-installs-a-row.md
+//! - docs/decisions/0149-one-write-installs-a-row-where-memory-is-not-coherent.md
 
 use layout::GlobalPtr;
 use layout::bucket::{self, BucketLayout};

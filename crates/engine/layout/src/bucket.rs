@@ -1,4 +1,9 @@
 //! A bucket of a hash table: a group of slots (neighbourhood) that one read fetches.
+//!
+//! Decisions:
+//! - docs/decisions/0016-insert-words-prove-absence.md
+//! - docs/decisions/0028-bucket-tags-are-one-word.md
+//! - docs/decisions/0251-tags-become-narrower-where-buckets-become-wider.md
 
 use crate::address::WORD_BYTES;
 use crate::row::RowLayout;

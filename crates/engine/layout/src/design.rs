@@ -1,4 +1,10 @@
 //! The physical design: how a table's rows and indexes are stored, independent of their schema.
+//!
+//! Decisions:
+//! - docs/decisions/0031-dense-placement-for-keys-that-fill-a-box.md
+//! - docs/decisions/0138-a-table-may-be-placed-on-one-memory-server.md
+//! - docs/decisions/0141-rows-may-keep-the-memory-of-their-old-versions.md
+//! - docs/decisions/0289-a-hashed-index-is-partitioned-by-the-columns-that-its-range.md
 
 use crate::part::Part;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,6 @@
 //! Encoded keys: words that compare like the values they encode.
+//!
+//! Decision: docs/decisions/0256-an-index-stores-only-the-primary-key-columns-that-its-own.md
 
 /// Largest encoded key in words (64 bytes); creating a table with a longer key fails.
 pub const KEY_WORDS_MAX: usize = 8;

@@ -1,5 +1,9 @@
 //! A node of a B+-tree: sorted entries between two fences. Leaves and inner nodes have the same
 //! shape.
+//!
+//! Decisions:
+//! - docs/decisions/0016-insert-words-prove-absence.md
+//! - docs/decisions/0018-the-leafs-rewrite-counter-is-read-again-behind-the-lock.md
 
 use crate::address::WORD_BYTES;
 

@@ -1,4 +1,6 @@
 //! Where a column's value is stored in a row: in the key, in the payload, or out of line.
+//!
+//! Decision: docs/decisions/0031-dense-placement-for-keys-that-fill-a-box.md
 
 use crate::column::{Column, ColumnType};
 use std::fmt;

@@ -1,4 +1,9 @@
 //! Reads and writes the columns of a row in place: no copy, no allocation for numbers.
+//!
+//! Decisions:
+//! - docs/decisions/0008-old-versions-have-the-shape-of-rows-and-are-read.md
+//! - docs/decisions/0009-an-old-version-stores-its-successor.md
+//! - docs/decisions/0201-columns-are-constants-compared-with-the-schema-when-tables.md
 
 use crate::column::{ColumnType, Value, int_fits};
 use crate::key::{Key, KeyBuilder, read_signed, read_unsigned};

@@ -1,4 +1,6 @@
 //! The first words of every region: its format and size, and its collected-up-to stamp.
+//!
+//! Decision: docs/decisions/0026-collected-up-to-words-make-collection-safe.md
 
 use crate::address::{GlobalPtr, RegionId, WORD_BYTES};
 

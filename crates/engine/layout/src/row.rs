@@ -1,4 +1,9 @@
 //! A row, an old version of a row, and the buffer of old versions: one shape for all three.
+//!
+//! Decisions:
+//! - docs/decisions/0004-the-version-word-of-a-row-is-its-seqlock.md
+//! - docs/decisions/0006-the-lock-is-not-the-version.md
+//! - docs/decisions/0010-the-chain-word-packs-pointer-and-ring-position.md
 
 use crate::address::GlobalPtr;
 

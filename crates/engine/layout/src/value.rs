@@ -1,5 +1,7 @@
 //! A value out of line: a text or bytes that may be too long for its row, which holds a pointer to
 //! it.
+//!
+//! Decision: docs/decisions/0038-a-long-value-never-changes-and-the-row-names-its-version.md
 
 use crate::address::GlobalPtr;
 use crate::version::VersionWord;

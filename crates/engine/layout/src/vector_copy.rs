@@ -1,5 +1,7 @@
 //! Copies of frozen vectors on memory servers other than the oracle's, for the fetchers of compute
 //! servers.
+//!
+//! Decision: docs/decisions/0145-frozen-vectors-have-packed-copies-for-fetchers.md
 
 use crate::address::GlobalPtr;
 use crate::oracle::RING_PLACES;

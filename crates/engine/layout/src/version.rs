@@ -1,4 +1,6 @@
 //! The version of a row, and the lock on it: one word each.
+//!
+//! Decision: docs/decisions/0007-a-timestamp-is-16-bits-of-slot-and-46-bits-of-counter.md
 
 /// An index of the timestamp vector. One per lane.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

@@ -1,4 +1,6 @@
 //! The cluster map: the cluster at an epoch.
+//!
+//! Decision: docs/decisions/0093-a-death-concerns-only-the-dead-member.md
 
 use crate::cluster_file::{ClusterId, FabricKind};
 use crate::error::RegistryError;

@@ -1,4 +1,6 @@
 //! Sends requests to etcd through its JSON gateway: one at a time, each with a time bound.
+//!
+//! Decision: docs/decisions/0069-etcd-is-reached-by-json-over-a-blocking-client.md
 
 use crate::clock::{self, Moment};
 use crate::cluster_file::{ClusterFile, TlsSettings};

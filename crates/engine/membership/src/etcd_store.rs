@@ -5,6 +5,8 @@
 //! lease ends. On the member's own clock the lease ends earlier, since the member counts from
 //! before it sends the request, and etcd from when the request arrives. The margin allows for
 //! clocks that run at different speeds.
+//!
+//! Decision: docs/decisions/0069-etcd-is-reached-by-json-over-a-blocking-client.md
 
 use crate::clock::Moment;
 use crate::cluster_file::ClusterFile;

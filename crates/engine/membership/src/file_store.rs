@@ -3,6 +3,8 @@
 //!
 //! A member's lease is a lock (`flock`) on its entry; the kernel releases it when the process ends,
 //! for whatever reason. An unlocked entry means that its owner is gone.
+//!
+//! Decision: docs/decisions/0068-leases-of-a-development-cluster-are-file-locks.md
 
 use crate::clock::{self, Moment};
 use crate::error::RegistryError;

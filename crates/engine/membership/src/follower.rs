@@ -1,4 +1,6 @@
 //! Notifies a server of every change of its cluster.
+//!
+//! Decision: docs/decisions/0067-any-member-removes-expired-members.md
 
 use crate::clock;
 use crate::cluster_map::ClusterMap;

@@ -1,4 +1,6 @@
 //! The right to be a member, which ends unless it is renewed.
+//!
+//! Decision: docs/decisions/0067-any-member-removes-expired-members.md
 
 use crate::clock::{self, Moment};
 use crate::error::RegistryError;

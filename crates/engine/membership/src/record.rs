@@ -1,4 +1,6 @@
 //! The record that every change of a cluster replaces, and what it implies.
+//!
+//! Decision: docs/decisions/0066-membership-is-one-record-replaced-by-compare-and-swap.md
 
 use crate::cluster_file::ClusterId;
 use crate::cluster_map::ClusterMap;

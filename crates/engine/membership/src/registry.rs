@@ -3,6 +3,8 @@
 //! Every change reads record and entries at one moment, computes the next record, and replaces the
 //! record if nobody else has. So two servers never get one number, epochs only grow, and the first
 //! reader that notices the end of a lease records it for all.
+//!
+//! Decision: docs/decisions/0066-membership-is-one-record-replaced-by-compare-and-swap.md
 
 use crate::clock::{self, Moment};
 use crate::cluster_file::{ClusterFile, ClusterId, RegistryKind};

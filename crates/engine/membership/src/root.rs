@@ -1,4 +1,6 @@
 //! The root of a cluster's database.
+//!
+//! Decision: docs/decisions/0070-the-databases-root-names-its-memory-servers.md
 
 use crate::cluster_file::OracleKind;
 use layout::GlobalPtr;

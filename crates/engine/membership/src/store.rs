@@ -1,4 +1,6 @@
 //! The two places for a cluster's state: files of one host, or etcd.
+//!
+//! Decision: docs/decisions/0066-membership-is-one-record-replaced-by-compare-and-swap.md
 
 use crate::clock::Moment;
 use crate::error::RegistryError;

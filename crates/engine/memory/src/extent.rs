@@ -1,4 +1,8 @@
 //! Extents: large pieces of a region that a memory server allocates on call [ZB17 §5.3].
+//!
+//! Decisions:
+//! - docs/decisions/0042-tables-and-indexes-have-memory-labels-of-their-own.md
+//! - docs/decisions/0044-free-extents-are-merged-and-split.md
 
 use crate::message::{Reader, Writer};
 use fabric::{CallError, Env, Reply, Service, ServiceId};

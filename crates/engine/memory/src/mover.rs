@@ -1,4 +1,8 @@
 //! The version mover: empties a slot of a version buffer into the overflow region [ZB17 §5.1].
+//!
+//! Decisions:
+//! - docs/decisions/0012-a-ring-slot-is-freed-by-the-horizon-or-by-the-version-mover.md
+//! - docs/decisions/0051-the-version-mover-walks-an-overflow-list-only-now-and-then.md
 
 use crate::extent::{Extents, Label};
 use crate::message::{Reader, Writer};

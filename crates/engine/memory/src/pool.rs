@@ -1,4 +1,9 @@
 //! Sub-allocation on the compute server: pieces of a few words from its extents.
+//!
+//! Decisions:
+//! - docs/decisions/0013-a-row-gets-its-version-buffer-with-its-first-update.md
+//! - docs/decisions/0027-freed-memory-is-reused-for-the-same-purpose-and-shape-only.md
+//! - docs/decisions/0056-a-version-buffer-in-the-pool-has-an-empty-list.md
 
 use crate::extent::{AllocateError, Label, allocate_extent};
 use fabric::Env;

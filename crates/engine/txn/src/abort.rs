@@ -1,4 +1,8 @@
 //! How a transaction ends, and why a statement fails.
+//!
+//! Decisions:
+//! - docs/decisions/0170-a-duplicate-key-behind-a-kept-leaf-is-reported-at-the-next.md
+//! - docs/decisions/0258-results-travel-in-registers-and-values-are-built-where-they.md
 
 use crate::access::RowId;
 use crate::catalog::CatalogError;

@@ -1,4 +1,6 @@
 //! The rows a transaction has touched: its read set and write set in one list.
+//!
+//! Decision: docs/decisions/0058-the-access-map-uses-the-upper-bits-of-a-product.md
 
 use crate::read::ACCESSES_MAX;
 use fabric::Span;

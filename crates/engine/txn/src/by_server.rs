@@ -2,6 +2,8 @@
 //!
 //! Lanes of a large cluster have to do with few of many servers, and have tables by the dozen: a place for each
 //! server in each table would be most of their memory.
+//!
+//! Decision: docs/decisions/0148-a-lane-stores-only-what-it-has-opened.md
 
 use layout::NodeId;
 

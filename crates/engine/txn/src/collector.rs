@@ -12,6 +12,10 @@
 //! reads of all lanes' words and swaps on all servers, both of which grow with the square of the cluster: it finds the
 //! stamp that all lanes are past, raises the collected-up-to words to it, a few with each vector, and tells by the
 //! copies how far they have been raised.
+//!
+//! Decisions:
+//! - docs/decisions/0137-a-collector-freezes-vectors-on-large-clusters.md
+//! - docs/decisions/0146-the-collector-computes-the-horizon-for-everybody.md
 
 use crate::database::{Database, Shared};
 use crate::oracle::{post_vector, read_vector};

@@ -6,6 +6,8 @@
 //!
 //! The first copy is locked a round trip ahead of the others. Two writers of one row, each with a copy of its own beside it,
 //! would otherwise lock that first, find the other's locked, give up both, and do so again.
+//!
+//! Decision: docs/decisions/0276-copies-of-a-table-are-parts-with-all-rows.md
 
 use crate::abort::{Abort, TxnError};
 use crate::access::{Absence, State};

@@ -1,5 +1,7 @@
 //! Range scans. Cursors go over leaves and rows together: independent scans share their round trips, and a
 //! scan of a long range reads the leaves ahead that the lane remembers.
+//!
+//! Decision: docs/decisions/0048-independent-scans-share-round-trips.md
 
 use crate::abort::TxnError;
 use crate::access::{RowId, State};

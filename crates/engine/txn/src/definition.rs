@@ -1,4 +1,9 @@
 //! Definitions of tables and indexes as the catalog's shards keep them.
+//!
+//! Decisions:
+//! - docs/decisions/0023-64-slots-by-default.md
+//! - docs/decisions/0138-a-table-may-be-placed-on-one-memory-server.md
+//! - docs/decisions/0151-lanes-keep-the-leaves-that-they-wrote-last.md
 
 use crate::catalog::CatalogError;
 use index::hash::{HashTable, Locator};

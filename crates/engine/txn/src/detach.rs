@@ -1,4 +1,8 @@
 //! Work that goes on to its end when nobody waits for it any more.
+//!
+//! Decisions:
+//! - docs/decisions/0056-a-version-buffer-in-the-pool-has-an-empty-list.md
+//! - docs/decisions/0141-rows-may-keep-the-memory-of-their-old-versions.md
 
 use crate::lane::LaneInner;
 use fabric::Env;

@@ -2,6 +2,12 @@
 //!
 //! A row gets its buffer with an update and keeps it while transactions may need what was displaced. Once a
 //! horizon covers the row's version, and the row has not changed since, the buffer goes back to the pool.
+//!
+//! Decisions:
+//! - docs/decisions/0010-the-chain-word-packs-pointer-and-ring-position.md
+//! - docs/decisions/0012-a-ring-slot-is-freed-by-the-horizon-or-by-the-version-mover.md
+//! - docs/decisions/0013-a-row-gets-its-version-buffer-with-its-first-update.md
+//! - docs/decisions/0150-what-a-swap-proves-is-not-read-again.md
 
 use crate::collect::Horizon;
 use crate::lane::LaneInner;

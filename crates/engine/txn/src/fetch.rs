@@ -17,6 +17,10 @@
 //!
 //! Stamps and epochs of the vector here only rise, and a lane that begins takes them or later ones, so either bound
 //! holds for ever from the moment when it is computed, however late its write arrives.
+//!
+//! Decisions:
+//! - docs/decisions/0139-a-fetcher-takes-vectors-for-all-lanes-of-a-compute-server.md
+//! - docs/decisions/0147-fetchers-announce-ten-times-per-millisecond.md
 
 use crate::abort::Abort;
 use crate::database::{Database, Oracle};

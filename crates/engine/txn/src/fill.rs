@@ -4,6 +4,8 @@
 //! Rows are found part by part, each in a snapshot of its own, so that neither memory nor the age of a
 //! snapshot bounds the table. A row that changes meanwhile may be missed: whoever changes it has known of the
 //! index and gives it its entry.
+//!
+//! Decision: docs/decisions/0052-fresh-memory-may-be-touched-in-advance.md
 
 use crate::catalog::{Catalog, CatalogError, TableId};
 use crate::change::no_index;

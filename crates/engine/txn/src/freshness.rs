@@ -11,6 +11,10 @@
 //! ```
 //!
 //! Where a collector freezes all the time, there is nothing to keep in mind.
+//!
+//! Decisions:
+//! - docs/decisions/0021-double-collect-is-the-default-snapshot-frozen-vectors.md
+//! - docs/decisions/0139-a-fetcher-takes-vectors-for-all-lanes-of-a-compute-server.md
 
 use layout::oracle::RING_PLACES;
 use std::sync::{Mutex, MutexGuard};

@@ -1,5 +1,7 @@
 //! Attempts at one transaction: how long to wait before another, and for how long those are made that somebody cannot do
 //! without.
+//!
+//! Decision: docs/decisions/0003-commits-are-detached-tasks-wherever-verbs-do-not-complete-at.md
 
 use crate::abort::Abort;
 use fabric::Env;

@@ -4,6 +4,10 @@
 //! own last write proves at commit that the leaf is what is kept here, and that the new key is still absent. What others
 //! have changed meanwhile makes the swap fail: an [`crate::Abort::InsertConflict`], and the leaf is kept no longer. Nothing is
 //! ever concluded from a kept leaf without that swap: reads and scans do not see it.
+//!
+//! Decisions:
+//! - docs/decisions/0151-lanes-keep-the-leaves-that-they-wrote-last.md
+//! - docs/decisions/0170-a-duplicate-key-behind-a-kept-leaf-is-reported-at-the-next.md
 
 use crate::abort::TxnError;
 use crate::access::{Absence, State};

@@ -1,4 +1,8 @@
 //! What a read does when the version in place is not the snapshot's, or not at its usual place.
+//!
+//! Decisions:
+//! - docs/decisions/0008-old-versions-have-the-shape-of-rows-and-are-read.md
+//! - docs/decisions/0009-an-old-version-stores-its-successor.md
 
 use crate::abort::{Abort, TxnError};
 use crate::access::{Absence, State};

@@ -1,9 +1,10 @@
 //! The engine's operations, compiled once for each world.
 //!
-//! The engine is generic over [`Env`], and the compiler generates optimised generic code anew in every crate
-//! that uses it. Sessions therefore reach the engine through a table of functions, which this crate fills for
-//! its two worlds: [`LocalEnv`], where verbs complete at once, and [`DynEnv`] for all others. What users of
-//! this crate compile themselves is the call through the table, and accessors of rows.
+//! The engine is generic over [`Env`], and the compiler generates optimised generic code again in
+//! every crate that uses it. Sessions therefore reach the engine through a table of functions, which
+//! this crate fills for its two worlds: [`LocalEnv`], where verbs complete at once, and [`DynEnv`]
+//! for all others. Users of this crate compile only the call through the table, and accessors of
+//! rows. See docs/decisions/0291-the-engine-is-compiled-once-per-world.md.
 //!
 //! To add an operation: a field of [`Operations`], a function below that calls the generic code, and a method
 //! of [`Transaction`], [`Lane`] or [`Database`] that calls the field.
@@ -282,9 +283,9 @@ impl<E: Env> Transaction<'_, E> {
         self.read_columns(reads, &[], found)
     }
 
-    /// As [`Transaction::read_many`], but of rows whose table has an entry in `columns` nothing else may be asked
-    /// for: other columns may not have come, and whoever looks at them panics. Nor can such a row be changed,
-    /// before the transaction reads its key without this restriction; the [`RowId`] stays the same.
+    /// As [`Transaction::read_many`], but rows whose table has an entry in `columns` have only these
+    /// columns: accessing others panics. Such a row cannot be changed before the transaction reads
+    /// its key without this restriction; the [`RowId`] stays the same.
     #[inline]
     pub fn read_columns<'a>(
         &'a mut self,
@@ -308,8 +309,8 @@ impl<E: Env> Transaction<'_, E> {
         (lane.operations.insert)(lane, table, key)
     }
 
-    /// Adds independent rows together: one round trip to see that their keys are free. Where one is refused, `rows`
-    /// ends with that row, and those before it were added.
+    /// Adds independent rows together: one round trip checks that their keys are free. If one is
+    /// refused, `rows` ends with that row, and those before it were added.
     #[inline]
     pub fn insert_many<'a>(
         &'a mut self,
@@ -356,8 +357,8 @@ impl<E: Env> Transaction<'_, E> {
         (lane.operations.lookup)(lane, index, key, rows)
     }
 
-    /// Visits every visible row of a table as the snapshot has it, without keeping the rows. Changes of
-    /// this transaction are not seen.
+    /// Visits every visible row of a table as of the snapshot, without keeping the rows. The visit
+    /// ignores changes of this transaction.
     pub fn for_each<'a>(
         &'a mut self,
         table: TableId,

@@ -10,6 +10,12 @@
 //! snapshot is a frozen one, a vector that covers a transaction covers all that transaction saw. A vector that may be too
 //! old is not taken ([`crate::freshness`]). Where many compute
 //! servers want one all the time, a collector beside the vector freezes all the time instead.
+//!
+//! Decisions:
+//! - docs/decisions/0021-double-collect-is-the-default-snapshot-frozen-vectors.md
+//! - docs/decisions/0022-a-snapshot-is-never-edited.md
+//! - docs/decisions/0061-a-snapshot-also-compares-the-number-of-slots.md
+//! - docs/decisions/0112-over-messages-one-read-of-the-vector-is-a-snapshot.md
 
 use crate::abort::Abort;
 use crate::database::Oracle;

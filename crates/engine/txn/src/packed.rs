@@ -3,6 +3,10 @@
 //!
 //! Nothing is lost by it: what a fetcher unpacks is the frozen vector of that number. So snapshots stay comparable
 //! whichever copy they come from, and a copy that lags behind costs freshness alone.
+//!
+//! Decisions:
+//! - docs/decisions/0021-double-collect-is-the-default-snapshot-frozen-vectors.md
+//! - docs/decisions/0145-frozen-vectors-have-packed-copies-for-fetchers.md
 
 use fabric::{Batch, Span};
 use layout::row::{Cover, checksum};

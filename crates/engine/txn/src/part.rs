@@ -4,6 +4,10 @@
 //! that has their key, and scans through as many as their range touches, one after the other. An entry of an index is in
 //! the part of its row if the index begins with the column that divides the rows; else the hash of its own columns, or of
 //! the first of them, chooses the part, so that one lookup finds it, and a range that names these. Parts that are copies are told of in `copies.rs`.
+//!
+//! Decisions:
+//! - docs/decisions/0244-parts-of-a-table-are-tables.md
+//! - docs/decisions/0276-copies-of-a-table-are-parts-with-all-rows.md
 
 use crate::catalog::{Catalog, CatalogError, IndexInfo, TableId, TableSpec};
 use crate::database::Database;

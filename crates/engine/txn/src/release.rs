@@ -1,4 +1,9 @@
 //! Giving back the memory of dropped tables and indexes, when no transaction can know of them any more.
+//!
+//! Decisions:
+//! - docs/decisions/0027-freed-memory-is-reused-for-the-same-purpose-and-shape-only.md
+//! - docs/decisions/0042-tables-and-indexes-have-memory-labels-of-their-own.md
+//! - docs/decisions/0043-a-drop-waits-for-upkeep.md
 
 use crate::catalog::CatalogError;
 use crate::database::Database;

@@ -1,6 +1,10 @@
 //! Removing entries that no snapshot needs: of tombstones from buckets and leaves, and of index keys that no
 //! version has any more. Each removal locks its bucket or leaf, and says in a collected-up-to word what it
 //! took away.
+//!
+//! Decisions:
+//! - docs/decisions/0060-collection-also-looks-at-the-rows-lock.md
+//! - docs/decisions/0169-a-free-header-says-nothing-about-its-row.md
 
 use crate::catalog::Primary;
 use crate::collect::{Garbage, Retired};

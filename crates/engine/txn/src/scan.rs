@@ -1,4 +1,6 @@
 //! Scans: the visible rows of a key range, in order, forward and backward.
+//!
+//! Decision: docs/decisions/0048-independent-scans-share-round-trips.md
 
 use crate::abort::TxnError;
 use crate::access::RowId;

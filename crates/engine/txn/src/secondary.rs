@@ -2,6 +2,8 @@
 //!
 //! Entries carry no version. One is added with the first version of a row that has its key and stays
 //! until no snapshot needs it; whoever follows it checks the row it leads to.
+//!
+//! Decision: docs/decisions/0256-an-index-stores-only-the-primary-key-columns-that-its-own.md
 
 use crate::abort::{Abort, TxnError};
 use crate::access::{Absence, Access, State};

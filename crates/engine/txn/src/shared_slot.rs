@@ -7,6 +7,10 @@
 //! wait until it has counted theirs. The price is that a commit waits for those that drew before it, and that a
 //! number whose fate nobody knows stops the compute server. We deviate from the paper, which has one slot: whoever
 //! writes little would wait for the few that write much.
+//!
+//! Decisions:
+//! - docs/decisions/0136-lanes-of-a-compute-server-may-share-a-slot.md
+//! - docs/decisions/0140-lanes-that-share-have-two-slots-for-short-and-for-long.md
 
 use layout::{SlotId, VersionWord};
 use std::collections::VecDeque;

@@ -3,6 +3,8 @@
 //! Where lanes share a slot, the first lane of a compute server takes it, and the last one to leave gives it back.
 //! A slot that was given back goes on where it stopped: its last owner wrote the last number that it drew to the
 //! vector, those of aborted attempts included, so that the next one draws none that was ever used.
+//!
+//! Decision: docs/decisions/0091-a-returned-slot-carries-its-last-number.md
 
 use crate::database::{Database, Shared};
 use crate::lane::{COUNTER_LIMIT, LaneInner};

@@ -1,4 +1,6 @@
 //! A snapshot: which versions a transaction sees [ZB17 §4.1].
+//!
+//! Decision: docs/decisions/0022-a-snapshot-is-never-edited.md
 
 use layout::{SlotId, VersionWord};
 

@@ -1,5 +1,7 @@
 //! Tombstones of trees, removed together: all of them go through each step at once, so that ten take as many round
 //! trips as one. Over a network that is most of what upkeep waits for.
+//!
+//! Decision: docs/decisions/0153-tombstones-of-trees-are-removed-together.md
 
 use crate::collect::Retired;
 use crate::lane::LaneInner;

@@ -1,4 +1,8 @@
 //! A transaction, as the code that runs it sees it.
+//!
+//! Decisions:
+//! - docs/decisions/0020-a-commit-has-three-outcomes.md
+//! - docs/decisions/0262-a-statement-that-does-not-finish-ends-its-transaction.md
 
 use crate::abort::{Abort, Outcome};
 use crate::access::{Access, RowId, State};

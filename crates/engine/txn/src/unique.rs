@@ -1,4 +1,8 @@
 //! What a unique violation was about: the index, and the key that two rows would have shared.
+//!
+//! Decisions:
+//! - docs/decisions/0017-a-new-key-for-a-row-locks-its-leaf-or-bucket-even.md
+//! - docs/decisions/0169-a-free-header-says-nothing-about-its-row.md
 
 use crate::catalog::IndexInfo;
 use layout::{ColumnType, Key, Schema, Value};

@@ -3,6 +3,10 @@
 //! The row that the snapshot covers names pointer, length and version of the value. Values never change,
 //! and their memory is used again only when a horizon covers the row's next version, so a snapshot that
 //! is not too old finds them whole. One that is finds another version there, or a torn one.
+//!
+//! Decisions:
+//! - docs/decisions/0038-a-long-value-never-changes-and-the-row-names-its-version.md
+//! - docs/decisions/0041-long-values-are-fetched-on-request.md
 
 use crate::abort::{Abort, TxnError};
 use crate::access::State;

@@ -1,6 +1,10 @@
 //! Memory for values out of line: what a lane holds of it, and what lanes of a compute server share.
 //!
 //! A lane that deletes more than it writes would otherwise pile up memory that the others lack.
+//!
+//! Decisions:
+//! - docs/decisions/0039-long-values-are-written-in-batch-2-ahead-of-their-row.md
+//! - docs/decisions/0040-freeing-a-long-value-takes-no-verb.md
 
 use fabric::Env;
 use layout::{GlobalPtr, NodeId};

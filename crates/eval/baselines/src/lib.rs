@@ -15,6 +15,8 @@
 //!
 //! Where the papers leave something open, we choose the faster way for the baseline; a comment says
 //! so at each such place.
+//!
+//! Decision: docs/decisions/0130-baselines-are-engines-not-formulas.md
 #![forbid(unsafe_code)]
 
 pub mod h_store;

@@ -4,6 +4,8 @@
 //! compute server is a lane whose terminal has one home warehouse. The population of a warehouse is
 //! smaller than the specification's ([`SCALE`]), which changes neither the number of districts nor
 //! the work of a transaction.
+//!
+//! Decision: docs/decisions/0154-figures-4-5-and-8-without-locality-run-a-lane-per-warehouse.md
 
 use crate::busy::{Busiest, Busy};
 use crate::kinds::Kinds;

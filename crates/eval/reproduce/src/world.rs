@@ -1,4 +1,6 @@
 //! Worlds whose verbs take exactly the time of their hardware.
+//!
+//! Decision: docs/decisions/0113-worlds-that-measure-speed-have-strong-memory.md
 
 use fabric::Batch;
 use layout::{GlobalPtr, RegionId};

@@ -17,6 +17,8 @@
 //! the two times. The engine's time per verb depends on kind and size. A queue pair whose state is
 //! not in the card's cache costs extra, and so does a request beyond the number that the card
 //! tracks without a miss. Links carry bytes with headers; the two directions are independent.
+//!
+//! Decision: docs/decisions/0108-one-engine-for-what-a-card-issues-and-serves.md
 
 use crate::sheet::Sheet;
 

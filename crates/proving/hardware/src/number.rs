@@ -1,4 +1,6 @@
 //! A number of a profile, with its basis and its source.
+//!
+//! Decision: docs/decisions/0109-every-hardware-number-has-a-source-and-a-basis.md
 
 use serde::Deserialize;
 

@@ -1,4 +1,6 @@
 //! Profiles: the built-in files, and a parsed profile.
+//!
+//! Decision: docs/decisions/0109-every-hardware-number-has-a-source-and-a-basis.md
 
 use crate::card::Card;
 use crate::core::Core;

@@ -7,6 +7,8 @@
 //! overwritten, since a transaction's snapshot, a key that this transaction writes. If the order of
 //! versions is known, the replay succeeds whenever the graph has no cycle; otherwise it may fail
 //! although another order would succeed, and the verdict is `Unknown`.
+//!
+//! Decision: docs/decisions/0063-an-isolation-level-holds-only-by-proof.md
 
 use crate::graph::view::{Form, View};
 use crate::history::{Kind, TransactionId};

@@ -28,6 +28,8 @@
 //!
 //! All steps are linear in the size of the history, except for sorting and for the search for short
 //! cycles, which has a budget.
+//!
+//! Decision: docs/decisions/0065-the-judge-does-not-depend-on-the-engine.md
 #![forbid(unsafe_code)]
 
 pub mod anomaly;

@@ -1,5 +1,7 @@
 //! The judge: which levels of isolation a history satisfies, and which anomalies violate the
 //! others.
+//!
+//! Decision: docs/decisions/0063-an-isolation-level-holds-only-by-proof.md
 
 use crate::anomaly::{Anomaly, Level, Order};
 use crate::certificate;

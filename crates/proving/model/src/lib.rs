@@ -48,6 +48,8 @@
 //!
 //! Two writers, readers, rows and payload words are the fewest that show each anomaly; the
 //! simulator, which runs the real code, covers larger numbers.
+//!
+//! Decision: docs/decisions/0034-the-commit-protocol-is-model-checked-exhaustively.md
 #![forbid(unsafe_code)]
 
 mod commit;

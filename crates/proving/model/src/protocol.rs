@@ -1,4 +1,6 @@
 //! The model: all processes, one step of one of them at a time.
+//!
+//! Decision: docs/decisions/0034-the-commit-protocol-is-model-checked-exhaustively.md
 
 use crate::commit;
 use crate::config::{Config, SnapshotWay};

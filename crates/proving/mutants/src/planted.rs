@@ -1,4 +1,6 @@
 //! All mutants, by the step of the protocol whose guard they remove.
+//!
+//! Decision: docs/decisions/0005-mutants-exist-only-in-simulated-worlds.md
 
 use crate::kind::{
     CROWD, FETCHED_LATE, FROZEN, GROWING, GROWING_CARDS, GROWING_HOT, HOT, KEPT, KEPT_VERSIONS,

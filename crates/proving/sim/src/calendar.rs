@@ -1,4 +1,6 @@
 //! The busy times of a stage that serves one request after another.
+//!
+//! Decision: docs/decisions/0107-stages-of-a-simulated-card-keep-calendars.md
 
 /// The busy times of a stage from now on. A request takes the first free time from its arrival on,
 /// in pieces if necessary, so that no time is lost: a message that is entered now and arrives late

@@ -1,4 +1,8 @@
 //! The configuration of a simulated world, and how hostile it is.
+//!
+//! Decisions:
+//! - docs/decisions/0113-worlds-that-measure-speed-have-strong-memory.md
+//! - docs/decisions/0142-send-lists-shared-queue-pairs-and-communicators-are-part.md
 
 use crate::fault::{FaultKind, FaultRate, PlannedFault};
 use crate::machine::Machines;

@@ -3,6 +3,8 @@
 //! While [`World::load`] runs, a batch takes effect when it is posted, and the caller's task
 //! executes the handler of a call. Nothing waits, so there are no events, and the cost of a row is
 //! the transaction that inserts it.
+//!
+//! Decision: docs/decisions/0114-a-simulated-world-is-loaded-by-its-own-code-without-hardware.md
 
 use crate::effect::take_effect;
 use crate::env::{AsEndpoint, Endpoint};

@@ -1,5 +1,7 @@
 //! Machines: the nodes that share cores and a card, and how a node accesses memory of its own
 //! machine.
+//!
+//! Decision: docs/decisions/0168-a-memory-server-reaches-its-own-memory-by-its-core.md
 
 use crate::network::Network;
 use crate::world::World;

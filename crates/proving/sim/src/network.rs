@@ -10,6 +10,8 @@
 //!
 //! Every endpoint has a queue pair of its own to each server. Each thread that posts has a core of
 //! its own, unless the world has [`crate::Machines`].
+//!
+//! Decision: docs/decisions/0107-stages-of-a-simulated-card-keep-calendars.md
 
 use crate::calendar::Calendar;
 use crate::queue_pairs::QueuePairs;

@@ -1,4 +1,6 @@
 //! A card's cache of the state of queue pairs.
+//!
+//! Decision: docs/decisions/0142-send-lists-shared-queue-pairs-and-communicators-are-part.md
 
 use fabric::random::SplitMix64;
 

@@ -13,6 +13,8 @@
 //!
 //! So verbs leave, and clocks show, the right moments. Data that tasks of one node leave for each
 //! other in the node's own memory is visible from the beginning of the turn.
+//!
+//! Decision: docs/decisions/0115-a-turn-on-a-simulated-core-is-charged-as-it-goes.md
 
 use crate::calendar::Calendar;
 use crate::machine::{Machines, Reach, local_ps};

@@ -1,4 +1,6 @@
 //! The encoding of numbers that processes send to the one that checks for all.
+//!
+//! Decision: docs/decisions/0096-one-clock-per-process-ordered-by-the-hosts-clock.md
 
 use crate::error::WorkloadError;
 use std::str::FromStr;

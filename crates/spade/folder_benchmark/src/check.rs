@@ -1,4 +1,8 @@
 //! What a folder says of its tables and of its calls, when nobody calls any more.
+//!
+//! Decisions:
+//! - docs/decisions/0206-checks-of-a-folder-are-sql.md
+//! - docs/decisions/0248-rows-are-checked-when-they-are-loaded.md
 
 use crate::names::kept;
 use fabric::Env;

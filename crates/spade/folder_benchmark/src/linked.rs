@@ -2,6 +2,8 @@
 //!
 //! For each workload there is a function for every world, behind which nobody has to know its types, and code is
 //! compiled once, where it is named. A call through it is an indirect one; where verbs take time its future is boxed.
+//!
+//! Decision: docs/decisions/0275-a-users-generated-code-is-linked-by-the-users-program.md
 
 use fabric::{DynEnv, Env, LocalEnv, run_now};
 use interpreter::{CallError, Retries, Settings};

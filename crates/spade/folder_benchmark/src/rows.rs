@@ -5,6 +5,8 @@
 //! ```
 //! That is asked of tables of which some procedure says in `workload.toml` what its calls add; the others add nothing to
 //! them. Where no procedure has an `INSERT` into a table or a `DELETE` from it, that is known without being said.
+//!
+//! Decision: docs/decisions/0279-rows-in-workload-toml-says-how-many-rows-calls-add.md
 
 use crate::names::kept;
 use procedure::node::Workload as Ready;

@@ -1,4 +1,6 @@
 //! By which errors calls end as their procedures say.
+//!
+//! Decision: docs/decisions/0267-a-procedures-own-error-codes-are-read-from-its-text.md
 
 use procedure::node::Workload;
 use sql::procedure::{Body, Level, Statement, StatementKind};

@@ -1,4 +1,6 @@
 //! The calls of one thread.
+//!
+//! Decision: docs/decisions/0220-generated-code-names-a-calls-keys-for-prefetching.md
 
 use crate::code::{Crew, Ready};
 use crate::residence::Resident;

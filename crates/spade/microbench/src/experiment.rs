@@ -18,6 +18,8 @@
 //! ```
 //! Neighbourhoods larger than the engine's maximum ([`layout::bucket::SLOTS_MAX`]) are left out.
 //! The most informative points come first, so that an interrupted run has them.
+//!
+//! Decision: docs/decisions/0193-one-parameter-is-varied-at-a-time-interacting-pairs-together.md
 
 use layout::Storage;
 use layout::bucket::SLOTS_MAX;

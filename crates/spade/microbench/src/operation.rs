@@ -1,4 +1,6 @@
 //! One operation, as a transaction of its own.
+//!
+//! Decision: docs/decisions/0281-storing-old-versions-beside-rows-is-decided-like-storage.md
 
 use crate::subject::{self, FIELD, Table, alias, key};
 use fabric::Env;

@@ -1,4 +1,6 @@
 //! Saves measurements to a file, so that an interrupted run can continue.
+//!
+//! Decision: docs/decisions/0192-measured-points-contain-demands-not-only-rates.md
 
 use rustix::fs::{FlockOperation, flock};
 use spade_format::measurement::{MeasurementError, Measurements, Parameters, Point, Version};

@@ -3,6 +3,8 @@
 //!
 //! Idle lanes are closed soon, since other operations wait for all lanes: dropping a table, and
 //! garbage collection.
+//!
+//! Decision: docs/decisions/0269-lanes-for-handlers-are-a-crate-of-their-own.md
 
 use crate::seats::{self, Ownership};
 use fabric::{CallError, Env};

@@ -3,6 +3,8 @@
 //!
 //! A handler takes a free seat and gives it back; it may await in between. The number of a seat
 //! identifies its owner.
+//!
+//! Decision: docs/decisions/0269-lanes-for-handlers-are-a-crate-of-their-own.md
 
 use std::any::Any;
 use std::cell::RefCell;

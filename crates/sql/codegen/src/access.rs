@@ -1,4 +1,6 @@
 //! Prints keys and ranges of tables.
+//!
+//! Decision: docs/decisions/0243-generated-code-reports-duplicate-primary-keys-itself.md
 
 use crate::code::{Code, Kind};
 use crate::expression::Scope;

@@ -2,6 +2,8 @@
 //! followed by one that takes one of them. The lookup is executed once.
 //!
 //! A transaction reads one snapshot, and nothing changes between two adjacent statements.
+//!
+//! Decision: docs/decisions/0200-rows-named-by-arguments-are-read-together-first.md
 
 use crate::ahead::assignments;
 use crate::chain::Chain;

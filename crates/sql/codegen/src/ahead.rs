@@ -7,6 +7,8 @@
 //!
 //! A variable that starts as an argument, and changes only if some conditions on arguments hold,
 //! gives a key ahead if these conditions do not hold.
+//!
+//! Decision: docs/decisions/0200-rows-named-by-arguments-are-read-together-first.md
 
 use crate::access::key;
 use crate::cast::without_casts;

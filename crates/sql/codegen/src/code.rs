@@ -1,4 +1,6 @@
 //! Fragments of Rust code, with the properties of their values.
+//!
+//! Decision: docs/decisions/0199-the-load-says-which-arguments-may-be-null-and-how-many.md
 
 use crate::expression::atom;
 use crate::unsupported::Unsupported;

@@ -2,6 +2,8 @@
 //!
 //! Operands of operators and functions must not be null: a nullable operand that is null deviates.
 //! Null is preserved only where a value is moved unchanged, and where it is tested.
+//!
+//! Decision: docs/decisions/0260-generated-code-shows-a-decimal-with-postgresqls-digits.md
 
 use crate::cast::{in_scale, in_type, rescaled, without_casts};
 use crate::code::{Code, Kind, TEXT_BYTES_MAX};

@@ -1,4 +1,6 @@
 //! Data-flow analysis: which variables are read, and which may still be unassigned then.
+//!
+//! Decision: docs/decisions/0198-types-of-variables-are-found-by-printing-until-nothing.md
 
 use crate::found;
 use crate::variable::{Guess, Place};

@@ -1,5 +1,7 @@
 //! Prints groups of rows of one table: rows in the order of the grouping keys, in which adjacent
 //! rows with equal keys form a group. Groups come in that order, like the executor's.
+//!
+//! Decision: docs/decisions/0273-groups-are-adjacent-rows.md
 
 use crate::aggregate::{Gathered, gather};
 use crate::chain::Chain;

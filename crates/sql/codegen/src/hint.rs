@@ -1,5 +1,7 @@
 //! Prefetch hints: which rows a call reads first, determined from its arguments alone. A caller
 //! that knows its next call prefetches them while it executes the current one.
+//!
+//! Decision: docs/decisions/0220-generated-code-names-a-calls-keys-for-prefetching.md
 
 use crate::access::key;
 use crate::chain::Chain;

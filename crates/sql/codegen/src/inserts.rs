@@ -5,6 +5,8 @@
 //! no statement reads these tables. Between the first and the last insert, the procedure can only
 //! end with an error, which undoes all of them; procedures that could return, or leave a loop, are
 //! not batched. A duplicate key deviates.
+//!
+//! Decision: docs/decisions/0217-rows-with-known-keys-are-inserted-together.md
 
 use crate::access::key;
 use crate::ahead::{assignments, round_at};

@@ -44,6 +44,8 @@
 //! folder      writes files
 //! project     writes a cargo project that links them
 //! ```
+//!
+//! Decision: docs/decisions/0197-generated-code-does-the-common-case-and-leaves-the-rest.md
 #![forbid(unsafe_code)]
 
 mod access;

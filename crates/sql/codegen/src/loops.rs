@@ -1,4 +1,6 @@
 //! Prints PL/pgSQL loops.
+//!
+//! Decision: docs/decisions/0247-generated-code-evaluates-everything-that-may-raise-an-error.md
 
 use crate::ahead::assignments;
 use crate::body::any;

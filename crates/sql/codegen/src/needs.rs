@@ -3,6 +3,8 @@
 //!
 //! The columns are found in the printed code. Rows that a procedure changes are fetched whole,
 //! since their old versions are kept.
+//!
+//! Decision: docs/decisions/0247-generated-code-evaluates-everything-that-may-raise-an-error.md
 
 use crate::function::Function;
 use crate::names::{constant, identifier};

@@ -509,7 +509,7 @@ impl<'a> Function<'a> {
     }
 }
 
-/// Returns the code of an expression, or a placeholder if it is unsupported.
+/// Returns the code of an expression, or a stand-in if it is unsupported.
 fn code_or_placeholder(scope: Scope<'_>, expr: &Expr) -> Code {
     let kind = match expr.kind {
         ExprKind::Column(column) if scope.is_unreadable(column) => Kind::Unreadable,

@@ -4,6 +4,8 @@
 //! Its files are written once and then belong to the user; only the folder of the generated module
 //! is overwritten. So a project may link several workloads, have other dependencies, and extend
 //! `main`.
+//!
+//! Decision: docs/decisions/0275-a-users-generated-code-is-linked-by-the-users-program.md
 
 use crate::folder::{FolderError, failure};
 use crate::names::identifier;

@@ -4,6 +4,8 @@
 //! Rows are read at the transaction's snapshot, as the executor does, and procedures that change
 //! such tables are serializable: if another transaction concurrently deletes the referenced row, or
 //! inserts a referencing one, one of the two is aborted and retried.
+//!
+//! Decision: docs/decisions/0272-generated-code-checks-constraints-and-the-executor-reports.md
 
 use crate::access::key_of;
 use crate::code::Code;

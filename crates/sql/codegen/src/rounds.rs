@@ -8,6 +8,8 @@
 //! iteration to the next, or after the loop, are also read and assigned only there. An iteration
 //! can end early only with an error: if one is raised before that point, the call deviates, and the
 //! executor determines which error comes first.
+//!
+//! Decision: docs/decisions/0238-rounds-of-a-loop-run-side-by-side-where-they-are-independent.md
 
 use crate::ahead::assignments;
 use crate::chain::Chain;

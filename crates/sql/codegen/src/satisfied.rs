@@ -1,5 +1,7 @@
 //! Constraints on a table's rows. A violation deviates: the executor reports which one, in
 //! PostgreSQL's words.
+//!
+//! Decision: docs/decisions/0272-generated-code-checks-constraints-and-the-executor-reports.md
 
 use crate::code::{Code, Kind};
 use crate::function::Function;

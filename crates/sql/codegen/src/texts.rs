@@ -4,6 +4,8 @@
 //!
 //! This applies only to columns that the procedure does not change, of tables from which it deletes
 //! nothing.
+//!
+//! Decision: docs/decisions/0241-texts-stay-in-their-rows-and-large-result-rows-are-copied.md
 
 use crate::code::{Code, Kind, Row};
 use crate::function::Function;

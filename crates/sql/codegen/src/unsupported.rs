@@ -1,4 +1,6 @@
 //! Constructs for which no code is generated.
+//!
+//! Decision: docs/decisions/0260-generated-code-shows-a-decimal-with-postgresqls-digits.md
 
 use sql::expression::Aggregate;
 use sql::function::Function;

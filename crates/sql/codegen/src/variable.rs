@@ -1,4 +1,6 @@
 //! The variables of a procedure.
+//!
+//! Decision: docs/decisions/0198-types-of-variables-are-found-by-printing-until-nothing.md
 
 use crate::code::{Code, Kind, TEXT_BYTES_MAX};
 use crate::names::Names;

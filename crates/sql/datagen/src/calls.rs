@@ -1,4 +1,8 @@
 //! The calls of a client: which procedure, with which arguments.
+//!
+//! Decisions:
+//! - docs/decisions/0167-procedures-receive-their-inputs-as-arguments.md
+//! - docs/decisions/0182-clients-divide-the-range-of-a-sequence.md
 
 use crate::arguments::Arguments;
 use crate::draw::Shares;

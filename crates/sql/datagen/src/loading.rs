@@ -1,4 +1,6 @@
 //! Rows into a database of our own.
+//!
+//! Decision: docs/decisions/0248-rows-are-checked-when-they-are-loaded.md
 
 use crate::population::Population;
 use fabric::Env;

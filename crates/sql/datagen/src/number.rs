@@ -1,4 +1,8 @@
 //! Whole numbers in the form of a type, and comparisons with them.
+//!
+//! Decisions:
+//! - docs/decisions/0181-a-row-follows-from-its-parents-row-and-its-number-there.md
+//! - docs/decisions/0182-clients-divide-the-range-of-a-sequence.md
 
 use sql::{Numeric, SqlType};
 use sql_value::{Decimal, Value};

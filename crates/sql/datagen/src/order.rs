@@ -1,4 +1,6 @@
 //! Values in random orders: each comes once before any comes again.
+//!
+//! Decision: docs/decisions/0180-loads-draw-rows-per-parent-row-and-values-in-random-orders.md
 
 use fabric::random::{Random, step};
 

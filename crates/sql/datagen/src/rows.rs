@@ -2,6 +2,10 @@
 //!
 //! A row of a counted table follows from its number. A row of another table follows from its parent's row and its number
 //! among the rows of that, so a part of such a table is the rows of a part of the table from which they come in the end.
+//!
+//! Decisions:
+//! - docs/decisions/0180-loads-draw-rows-per-parent-row-and-values-in-random-orders.md
+//! - docs/decisions/0181-a-row-follows-from-its-parents-row-and-its-number-there.md
 
 use crate::order::Orders;
 use crate::population::{Count, Population};

@@ -5,6 +5,8 @@
 //! that it and they exist with the feature `pg_query` alone: `cargo test --release -p grammar --features pg_query`.
 //!
 //! A parser knows no tables. What names mean and whether types go together is judged by a whole server, in the tests of `sql`.
+//!
+//! Decision: docs/decisions/0158-postgresqls-server-and-postgresqls-parser-both-judge.md
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "pg_query")]

@@ -1,4 +1,6 @@
 //! Statements by PostgreSQL's grammar of SQL, and the bodies of routines by that of their language.
+//!
+//! Decision: docs/decisions/0158-postgresqls-server-and-postgresqls-parser-both-judge.md
 
 use pg_query::protobuf::{CreateFunctionStmt, RawStmt};
 use pg_query::{Error, Node, NodeEnum};

@@ -4,6 +4,8 @@
 //!
 //! Read-ahead is a hint. If no row has a key, or an expression fails, the statement itself finds
 //! out.
+//!
+//! Decision: docs/decisions/0233-the-executor-of-plans-reads-ahead.md
 
 use crate::bind::BoundTable;
 use crate::control::Machine;

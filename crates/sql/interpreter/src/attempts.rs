@@ -1,4 +1,6 @@
 //! Retry policy: which aborts are retried, and how long to back off before each retry.
+//!
+//! Decision: docs/decisions/0187-hidden-keys-begin-at-a-drawn-place-and-count-from-there.md
 
 use fabric::Env;
 use txn::Abort;

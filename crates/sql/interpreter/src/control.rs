@@ -1,4 +1,6 @@
 //! The interpreter of a procedure's steps.
+//!
+//! Decision: docs/decisions/0184-a-procedure-is-a-list-of-steps-with-jumps-and-a-plan-node.md
 
 use crate::bind::BoundTable;
 use crate::error::{Failure, Result, plain};

@@ -1,5 +1,7 @@
 //! The executable form of statements: expressions are compiled, tables and indexes bound, unused
 //! columns dropped.
+//!
+//! Decision: docs/decisions/0184-a-procedure-is-a-list-of-steps-with-jumps-and-a-plan-node.md
 
 use procedure::node::JoinKind;
 use sql_value::{AggregateCall, Formula};

@@ -1,4 +1,8 @@
 //! Asks a PostgreSQL for the plans of statements.
+//!
+//! Decisions:
+//! - docs/decisions/0162-plans-are-collected-by-psql.md
+//! - docs/decisions/0164-the-planners-page-costs-are-zero.md
 
 use crate::server::{CollectError, Server, ServerChoice};
 use crate::statistics::{self, TableSize};

@@ -1,6 +1,8 @@
 //! The plans beside a workload: one file `plans/PROCEDURE.NUMBER.xml` for each statement.
 //!
 //! Each file begins with a comment that has the statement, so that a plan that is of an older one is noticed.
+//!
+//! Decision: docs/decisions/0165-stored-plans-contain-costs-and-their-statement.md
 
 use crate::collect::{Question, Statement, collect};
 use crate::node::Plan;

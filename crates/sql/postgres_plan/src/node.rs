@@ -5,6 +5,8 @@
 //! The outputs of an `UPDATE`'s child are the new values, in the order of the table's columns, and then `ctid`. Behind the
 //! columns that a query delivers, its nodes may have more that it sorts by or locks with: the statement tells how many.
 //! Conversions that PostgreSQL inserts by itself are not printed either; they follow from the types of both sides.
+//!
+//! Decision: docs/decisions/0166-what-a-plan-does-not-say-is-not-guessed.md
 
 use crate::expression::{Expression, SortKey};
 

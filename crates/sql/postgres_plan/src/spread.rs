@@ -1,4 +1,6 @@
 //! How large tables are and how often values repeat, as `workload.toml` says it.
+//!
+//! Decision: docs/decisions/0163-tables-look-full-and-are-empty-when-plans-are-made.md
 
 use crate::statistics::{ColumnSpread, TableSize};
 use sql::Load;

@@ -4,6 +4,8 @@
 //! which takes one page, and a density of all its rows. How often values repeat stands in the catalog, too, and the planner
 //! divides by it. Nothing is loaded or analyzed, so that the plans of a thousand warehouses take no longer than those of
 //! one, and equal workloads give equal plans.
+//!
+//! Decision: docs/decisions/0163-tables-look-full-and-are-empty-when-plans-are-made.md
 
 use std::fmt::Write;
 

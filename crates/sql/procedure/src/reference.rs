@@ -1,4 +1,8 @@
 //! How to find the rows that a foreign key check reads.
+//!
+//! Decisions:
+//! - docs/decisions/0186-the-statement-checks-unique-keys-and-references.md
+//! - docs/decisions/0290-foreign-keys-are-operations-of-a-procedure.md
 
 use sql::Table;
 

@@ -1,4 +1,6 @@
 //! The context of a call.
+//!
+//! Decision: docs/decisions/0197-generated-code-does-the-common-case-and-leaves-the-rest.md
 
 use crate::results::Results;
 use fabric::Env;

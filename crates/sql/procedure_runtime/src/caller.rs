@@ -1,5 +1,7 @@
 //! Calls a workload's procedures by name: with generated code if a procedure has any, and with the
 //! executor of plans if the generated code deviates.
+//!
+//! Decision: docs/decisions/0258-results-travel-in-registers-and-values-are-built-where-they.md
 
 use crate::argument::Argument;
 use crate::bind::BindError;

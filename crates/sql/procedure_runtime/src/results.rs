@@ -1,4 +1,8 @@
 //! The rows that a call returns, in memory that calls reuse.
+//!
+//! Decisions:
+//! - docs/decisions/0241-texts-stay-in-their-rows-and-large-result-rows-are-copied.md
+//! - docs/decisions/0258-results-travel-in-registers-and-values-are-built-where-they.md
 
 use crate::text::copy;
 use layout::{RecordRef, Slot};

@@ -1,4 +1,6 @@
 //! Texts of a known maximum length, without heap memory.
+//!
+//! Decision: docs/decisions/0274-a-text-of-unknown-length-has-128-bytes.md
 
 use crate::stop::{Stop, known};
 use layout::{RecordRef, Slot};

@@ -2,6 +2,8 @@
 //!
 //! The parser bounds brackets by its own recursion, but `1 + 1 + 1 + ...` is a loop to it that gives a tree as deep as the
 //! sum is long, and everything that walks trees is recursive.
+//!
+//! Decision: docs/decisions/0160-expression-depth-is-limited-before-trees-are-built.md
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::source::Source;

@@ -1,4 +1,6 @@
 //! Why a file is refused: where, what, and what to write instead.
+//!
+//! Decision: docs/decisions/0157-stricter-than-create-function.md
 
 use crate::source::Source;
 use sqlparser::tokenizer::{Location, Span};

@@ -1,4 +1,6 @@
 //! What the parser of `sqlparser` takes from other databases, and leaves no trace of in its trees.
+//!
+//! Decision: docs/decisions/0155-queries-by-sqlparser-everything-around-them-by-our-own.md
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::reserved::is_reserved;

@@ -1,4 +1,6 @@
 //! Statements and expressions of SQL by the parser of `sqlparser`, with errors that know their place.
+//!
+//! Decision: docs/decisions/0155-queries-by-sqlparser-everything-around-them-by-our-own.md
 
 use crate::depth::check_depth;
 use crate::error::{Error, ErrorKind, Result};

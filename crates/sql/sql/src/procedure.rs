@@ -1,4 +1,6 @@
 //! Stored procedures with every name resolved.
+//!
+//! Decision: docs/decisions/0157-stricter-than-create-function.md
 
 use crate::embedded::EmbeddedStatement;
 use crate::expression::Expr;

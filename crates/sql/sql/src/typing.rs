@@ -2,6 +2,8 @@
 //!
 //! PostgreSQL leaves the conversions that it inserts by itself out of its plans. So whoever reads one has its operations typed
 //! here, by the code that typed the statement, and both agree.
+//!
+//! Decision: docs/decisions/0176-a-plan-is-typed-by-the-code-that-typed-its-statement.md
 
 use crate::catalog::Catalog;
 use crate::error::Result;

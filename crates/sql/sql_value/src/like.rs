@@ -1,4 +1,6 @@
 //! `LIKE` and `ILIKE`.
+//!
+//! Decision: docs/decisions/0172-text-is-bytes-letters-are-ascii.md
 
 use crate::error::{Error, Result, sqlstate};
 use compact_str::CompactString;

@@ -2,6 +2,8 @@
 //!
 //! A value that needs more digits is an error, whereas PostgreSQL allows 131072; NaN and infinities
 //! are not supported. [PostgreSQL 15, `src/backend/utils/adt/numeric.c`]
+//!
+//! Decision: docs/decisions/0171-decimals-have-38-digits.md
 
 use crate::error::{Error, Result, sqlstate};
 use crate::value::Decimal;

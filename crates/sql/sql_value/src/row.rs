@@ -1,4 +1,6 @@
 //! Values of columns of stored rows, and of keys.
+//!
+//! Decision: docs/decisions/0161-lengths-count-characters-in-postgresql-and-bytes-in-rows.md
 
 use crate::error::{Error, Result, sqlstate};
 use crate::numeric;

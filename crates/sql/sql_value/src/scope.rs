@@ -1,4 +1,8 @@
 //! The values that an expression reads during evaluation.
+//!
+//! Decisions:
+//! - docs/decisions/0174-evaluation-of-an-expression-does-not-wait.md
+//! - docs/decisions/0205-values-have-32-bytes-and-a-stop-one-word.md
 
 use crate::error::{Error, Result};
 use crate::value::{Decimal, Value};

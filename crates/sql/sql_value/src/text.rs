@@ -1,4 +1,6 @@
 //! Text functions. Only ASCII letters have upper and lower case, as with the collation `C`.
+//!
+//! Decision: docs/decisions/0172-text-is-bytes-letters-are-ascii.md
 
 use crate::error::{Error, Result, sqlstate};
 use compact_str::CompactString;

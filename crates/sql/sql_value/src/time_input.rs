@@ -4,6 +4,8 @@
 //! special values: `2024-02-29`, `2024-02-29 13:00:05.5+02`, `20240229T130005`, `infinity`,
 //! `epoch`. Names of months, other orders of the fields, names of zones except UTC, and words such
 //! as `now` are refused as if they were not dates.
+//!
+//! Decision: docs/decisions/0173-the-zone-is-utc-and-relative-time-words-are-refused.md
 
 use crate::date;
 use crate::error::{Error, Result, sqlstate};

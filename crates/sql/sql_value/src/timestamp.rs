@@ -3,6 +3,8 @@
 //!
 //! The session's zone is UTC, so there is no daylight saving time, and timestamps with and without
 //! zone are computed alike.
+//!
+//! Decision: docs/decisions/0173-the-zone-is-utc-and-relative-time-words-are-refused.md
 
 use crate::error::{Error, Result, sqlstate};
 use crate::value::{Decimal, Interval};

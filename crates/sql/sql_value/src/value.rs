@@ -1,4 +1,6 @@
 //! SQL values.
+//!
+//! Decision: docs/decisions/0205-values-have-32-bytes-and-a-stop-one-word.md
 
 use compact_str::CompactString;
 use std::sync::Arc;

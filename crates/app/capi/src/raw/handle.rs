@@ -1,4 +1,6 @@
 //! Handles: pointers that programs hold, and safe access to what they point to.
+//!
+//! Decision: docs/decisions/0222-c-handles-know-their-thread.md
 
 use crate::failure::{Failure, c_text, last, note, of_panic};
 use std::cell::UnsafeCell;

@@ -1,4 +1,6 @@
 //! Reads result values.
+//!
+//! Decision: docs/decisions/0223-result-rows-are-copied-once-and-addressed-by-place.md
 
 use super::call::{CALL, CCall};
 use super::handle::{ERROR, Handle, NULL, OK};

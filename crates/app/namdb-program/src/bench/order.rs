@@ -9,6 +9,8 @@
 //! End (at any time)   ->
 //! ```
 //! A benchmark that is gone has ended the run, too.
+//!
+//! Decision: docs/decisions/0095-compute-servers-execute-orders.md
 
 use super::driver::Standing;
 use super::part::Part;

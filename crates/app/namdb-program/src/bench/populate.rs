@@ -1,5 +1,7 @@
 //! Touching memory before the measured time that will take it: what the host charges for the first touch of
 //! a page says nothing about the engine.
+//!
+//! Decision: docs/decisions/0052-fresh-memory-may-be-touched-in-advance.md
 
 use super::site::Seat;
 use namdb::host::Moment;

@@ -1,5 +1,7 @@
 //! Where the transactions of a run are carried out: in this process, or from here on the memory servers of a
 //! cluster.
+//!
+//! Decision: docs/decisions/0090-a-run-takes-place-at-a-site.md
 
 use anyhow::Result;
 use fabric::{Env, LocalEnv, run_now};

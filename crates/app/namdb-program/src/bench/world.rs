@@ -1,4 +1,6 @@
 //! The database that a run works on, with as much memory as it needs and the machine has.
+//!
+//! Decision: docs/decisions/0090-a-run-takes-place-at-a-site.md
 
 use super::text;
 use anyhow::{Context, Result, ensure};

@@ -1,4 +1,6 @@
 //! Parts of a benchmark's run for compute servers: how they are ordered, and how they are carried out.
+//!
+//! Decision: docs/decisions/0095-compute-servers-execute-orders.md
 
 use super::bench::BenchArguments;
 use super::choice::{CodeName, Job};

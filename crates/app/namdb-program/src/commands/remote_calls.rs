@@ -1,4 +1,6 @@
 //! How many calls come to another machine than that of their rows, as `namdb bench` is told.
+//!
+//! Decision: docs/decisions/0277-calls-are-at-home-on-real-clusters-as-on-simulated-ones.md
 
 use spade_format::design::REMOTE_CALLS;
 

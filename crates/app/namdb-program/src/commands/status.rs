@@ -1,4 +1,6 @@
 //! `namdb status`: who is in a cluster, and what its memory servers hold.
+//!
+//! Decision: docs/decisions/0098-namdb-status-is-not-a-member.md
 
 use super::memory_server::{CLUSTER_FILE, ClusterArguments};
 use crate::Verdict;

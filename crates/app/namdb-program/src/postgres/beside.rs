@@ -1,4 +1,6 @@
 //! PostgreSQL's result and ours, one beside the other.
+//!
+//! Decision: docs/decisions/0226-postgresqls-tables-are-in-its-buffers-before-the-clock.md
 
 use super::clients::{ClientPlan, ClientRun, Kind};
 use crate::Verdict;
@@ -220,6 +222,13 @@ impl Beside {
             "",
             ""
         )?;
+        self.write_notes(text)?;
+        writeln!(text, "  namdb commits {} times as many transactions.", ratio(self.ratio))
+    }
+
+    /// Notes below the table: what `gain` means, the load of PostgreSQL's clients, and errors.
+    fn write_notes(&self, text: &mut String) -> std::fmt::Result {
+        let theirs = &self.postgresql;
         writeln!(
             text,
             "  gain: how many times shorter the median of namdb is. Both run the same mix, so"
@@ -243,7 +252,7 @@ impl Beside {
             writeln!(text, "  {} {sentence}", grouped(theirs.failed))?;
             writeln!(text, "  the two have not done the same, and a ratio says little.")?;
         }
-        writeln!(text, "  namdb commits {} times as many transactions.", ratio(self.ratio))
+        Ok(())
     }
 }
 

@@ -1,4 +1,6 @@
 //! Clients that call procedures of PostgreSQL at the same time, each over a connection of its own, with the calls that our threads would draw.
+//!
+//! Decision: docs/decisions/0225-postgresql-is-measured-by-a-small-client-of-our-own.md
 
 use super::session::{Address, Session};
 use super::wire::Failure;

@@ -1,5 +1,7 @@
 //! The messages of PostgreSQL's protocol, version 3, that prepared calls need: frames of a byte that says what they are, four bytes of
 //! length that count themselves, and a body; numbers have their most significant byte first.
+//!
+//! Decision: docs/decisions/0225-postgresql-is-measured-by-a-small-client-of-our-own.md
 
 use std::io::{self, Read};
 

@@ -1,4 +1,6 @@
 //! Calls that a compute server takes from others of its cluster: operations that are shipped to it.
+//!
+//! Decision: docs/decisions/0259-a-compute-server-that-is-called-is-a-node-with-a-port-and-no.md
 
 use super::abroad::Peers;
 use super::health::Health;

@@ -1,4 +1,6 @@
 //! A compute server: a member of the cluster that waits for work and for calls, does it, and tells how it fares.
+//!
+//! Decision: docs/decisions/0095-compute-servers-execute-orders.md
 
 use super::calls::Calls;
 use super::error::ServerError;

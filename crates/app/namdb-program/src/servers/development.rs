@@ -1,4 +1,6 @@
 //! A development cluster: all its servers as processes on this host, started and ended together.
+//!
+//! Decision: docs/decisions/0094-development-clusters-over-shared-memory-read-the-vector.md
 
 use super::{keys, room};
 use crate::bench::text::{bytes, counted};

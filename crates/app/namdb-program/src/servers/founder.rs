@@ -1,4 +1,8 @@
 //! Who makes the database on the empty regions, and says where it begins.
+//!
+//! Decisions:
+//! - docs/decisions/0092-the-first-memory-server-creates-the-database.md
+//! - docs/decisions/0105-a-caller-creates-the-database-over-rdma.md
 
 use super::{all_servers, published, settings, verbs};
 use anyhow::{Context, Result, ensure};

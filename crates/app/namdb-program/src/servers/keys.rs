@@ -1,5 +1,9 @@
 //! The keys by which servers over `tcp` prove who they are: those of a cluster's file, and new ones for a
 //! development cluster.
+//!
+//! Decisions:
+//! - docs/decisions/0082-tls-1-3-with-a-certificate-per-process-or-no-encryption.md
+//! - docs/decisions/0102-a-development-cluster-discards-its-authoritys-key.md
 
 use anyhow::{Context, Result};
 use fabric::tcp::TlsKeys;

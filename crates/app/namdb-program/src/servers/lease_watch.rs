@@ -1,4 +1,8 @@
 //! Looks after a process' lease until the process ends or leaves, and warns before it is lost.
+//!
+//! Decisions:
+//! - docs/decisions/0093-a-death-concerns-only-the-dead-member.md
+//! - docs/decisions/0099-a-process-ends-with-its-lease.md
 
 use membership::LeaseClock;
 use std::sync::Arc;

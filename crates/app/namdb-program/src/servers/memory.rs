@@ -1,4 +1,6 @@
 //! A memory server: a region, the services over it, and the ports by which others reach both.
+//!
+//! Decision: docs/decisions/0101-a-memory-server-that-has-run-is-not-restarted.md
 
 use super::error::ServerError;
 use super::founder::{Founder, found};

@@ -1,4 +1,6 @@
 //! A procedure, its arguments, and how it ended.
+//!
+//! Decision: docs/decisions/0221-the-outcome-of-a-call-is-a-value-and-misuse-is-an-error.md
 
 use super::argument::Argument;
 use super::error::{CallFailure, Misuse};

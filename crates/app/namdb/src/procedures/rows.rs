@@ -1,4 +1,6 @@
 //! Values that come back.
+//!
+//! Decision: docs/decisions/0223-result-rows-are-copied-once-and-addressed-by-place.md
 
 use super::argument::Decimal;
 use super::error::Misuse;

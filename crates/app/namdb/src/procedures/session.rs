@@ -1,4 +1,6 @@
 //! The calls of one thread.
+//!
+//! Decision: docs/decisions/0224-a-session-in-this-process-borrows-a-lane-per-call.md
 
 use super::call::Call;
 use super::cluster::Seat;

@@ -1,4 +1,8 @@
 //! An endpoint of a local world: executes verbs immediately, on the caller's thread.
+//!
+//! Decisions:
+//! - docs/decisions/0054-waits-below-20-us-spin.md
+//! - docs/decisions/0096-one-clock-per-process-ordered-by-the-hosts-clock.md
 
 use crate::batch::Batch;
 use crate::clock;

@@ -1,4 +1,8 @@
 //! Executes a batch on shared memory, in posting order.
+//!
+//! Decisions:
+//! - docs/decisions/0004-the-version-word-of-a-row-is-its-seqlock.md
+//! - docs/decisions/0046-immediate-worlds-execute-without-a-future.md
 
 use crate::batch::Batch;
 use crate::error::FabricError;

@@ -1,4 +1,6 @@
 //! Files in memory that several processes map: regions, and the segments of calls.
+//!
+//! Decision: docs/decisions/0072-shared-memory-has-no-name.md
 
 use crate::local::huge;
 use crate::raw::{HUGE_PAGE_BYTES, Memory};

@@ -4,6 +4,8 @@
 //! into a huge one on request, so a thread of the memory server requests it for touched pages and
 //! for some ahead of them. Memory that is allocated next is then mostly in huge pages before its
 //! first use.
+//!
+//! Decision: docs/decisions/0073-huge-pages-wherever-the-host-has-them.md
 
 use crate::local::world::LocalWorld;
 use crate::raw::{HUGE_PAGE_BYTES, Memory};

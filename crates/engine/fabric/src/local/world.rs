@@ -1,4 +1,6 @@
 //! The shared state of a local world: regions, services and nodes.
+//!
+//! Decision: docs/decisions/0071-fabric-shm-is-the-local-world-with-mapped-files.md
 
 use crate::address_map::AddressMap;
 use crate::error::{CallError, FabricError};

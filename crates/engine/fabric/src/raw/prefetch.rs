@@ -1,4 +1,6 @@
 //! Hints to the cache, so that the misses of independent reads overlap.
+//!
+//! Decision: docs/decisions/0047-the-poster-of-a-verb-on-cold-words-announces-it-first.md
 
 use std::sync::atomic::AtomicU64;
 

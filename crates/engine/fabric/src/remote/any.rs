@@ -1,4 +1,6 @@
 //! All networks of this library behind one type, so that the code above is compiled once.
+//!
+//! Decision: docs/decisions/0110-properties-of-memory-are-asked-of-the-endpoint.md
 
 use crate::address_map::AddressMap;
 use crate::batch::Batch;

@@ -1,4 +1,6 @@
 //! The engine of a thread: runs its tasks, and waits for the network on behalf of all of them.
+//!
+//! Decision: docs/decisions/0080-an-engine-is-a-queue-a-slab-and-a-loop.md
 
 use crate::clock;
 use crate::patience::{Patience, Step, Waiter};

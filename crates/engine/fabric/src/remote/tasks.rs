@@ -1,4 +1,6 @@
 //! The detached tasks of an engine.
+//!
+//! Decision: docs/decisions/0080-an-engine-is-a-queue-a-slab-and-a-loop.md
 
 use crate::remote::ready::{Ready, TaskWaker};
 use std::future::Future;

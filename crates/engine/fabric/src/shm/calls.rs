@@ -1,4 +1,6 @@
 //! The server's state of one compute process: its segment, and the calls in it.
+//!
+//! Decision: docs/decisions/0074-a-call-over-shared-memory-is-a-slot-that-changes-hands.md
 
 use crate::service::{Answer, AnswerRecord, ServiceId};
 use crate::shm::conversation::{Conversation, ProtocolError};

@@ -1,4 +1,6 @@
 //! The server's side of one slot: receives a request and sends the answer, piece by piece.
+//!
+//! Decision: docs/decisions/0074-a-call-over-shared-memory-is-a-slot-that-changes-hands.md
 
 use crate::service::{AnswerRecord, Arrival, CallId, ServiceId};
 use crate::shm::answer::encode;

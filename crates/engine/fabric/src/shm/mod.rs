@@ -17,6 +17,8 @@
 //! it shows whether its server lives. Each side notices at once when the other ends: verbs and
 //! calls then fail as unreachable, slots are free. Processes of one user trust each other with the
 //! region, which they can all write; but no process can crash another one, whatever it writes.
+//!
+//! Decision: docs/decisions/0071-fabric-shm-is-the-local-world-with-mapped-files.md
 
 mod answer;
 mod caller;

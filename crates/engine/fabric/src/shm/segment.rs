@@ -24,6 +24,8 @@
 //! Either side may be broken and write anything anywhere at any time. So the side with the turn
 //! reads every number once, checks the value it read, and keeps its own state of the call in
 //! private memory.
+//!
+//! Decision: docs/decisions/0072-shared-memory-has-no-name.md
 
 use crate::local::create_file;
 use crate::raw::{Memory, load_words, store_words};

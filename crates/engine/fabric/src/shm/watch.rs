@@ -1,4 +1,6 @@
 //! A thread of a compute process that notices the end of memory servers.
+//!
+//! Decision: docs/decisions/0075-a-fenced-process-is-killed.md
 
 use crate::local::LocalWorld;
 use crate::shm::socket::RING;

@@ -6,6 +6,8 @@
 //! FIND_SLOT      | index; behind MISSING the header of the bucket, else the slot
 //! others         | nothing
 //! ```
+//!
+//! Decision: docs/decisions/0076-a-batch-is-one-message-each-way-and-the-server-rebuilds-it.md
 
 use crate::tcp::request::Malformed;
 use crate::verb::{SlotRead, Verb};

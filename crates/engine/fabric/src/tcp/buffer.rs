@@ -1,4 +1,6 @@
 //! Input and output buffers of a connection, in words.
+//!
+//! Decision: docs/decisions/0077-back-pressure-means-not-reading.md
 
 use crate::tcp::frame::{FRAME_WORDS_MAX, Head};
 use std::io;

@@ -1,4 +1,8 @@
 //! Executes requests: a memory server at once, here; a compute server as tasks, in `desk`.
+//!
+//! Decisions:
+//! - docs/decisions/0076-a-batch-is-one-message-each-way-and-the-server-rebuilds-it.md
+//! - docs/decisions/0112-over-messages-one-read-of-the-vector-is-a-snapshot.md
 
 use crate::batch::Batch;
 use crate::env::Fabric;

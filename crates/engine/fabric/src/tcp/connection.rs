@@ -1,4 +1,6 @@
 //! A server's connection to one engine thread of a caller.
+//!
+//! Decision: docs/decisions/0077-back-pressure-means-not-reading.md
 
 use crate::identity::{HELLO_BYTES, Refusal};
 use crate::tcp::buffer::{Inbox, NoFrame, Outbox, is_temporary};

@@ -3,6 +3,8 @@
 //!
 //! Handlers wait for their own verbs, so calls of one connection run concurrently and are answered
 //! as they end, in any order. The frame's number matches an answer to its request.
+//!
+//! Decision: docs/decisions/0259-a-compute-server-that-is-called-is-a-node-with-a-port-and-no.md
 
 use crate::env::Env;
 use crate::error::CallError;

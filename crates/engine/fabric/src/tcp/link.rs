@@ -1,4 +1,6 @@
 //! The connection of an engine thread to one server.
+//!
+//! Decision: docs/decisions/0079-a-lost-connection-ends-its-requests-and-is-replaced.md
 
 use crate::batch::Batch;
 use crate::error::{CallError, FabricError};

@@ -1,4 +1,8 @@
 //! The TCP port of a server.
+//!
+//! Decisions:
+//! - docs/decisions/0078-few-connections-are-read-in-turn-many-are-polled.md
+//! - docs/decisions/0079-a-lost-connection-ends-its-requests-and-is-replaced.md
 
 use crate::env::Env;
 use crate::identity::{Admission, Refusal, named};

@@ -23,6 +23,8 @@
 //! ```
 //!
 //! The receiver assigns all arena offsets itself and takes none from the message.
+//!
+//! Decision: docs/decisions/0076-a-batch-is-one-message-each-way-and-the-server-rebuilds-it.md
 
 use crate::batch::Batch;
 use crate::tcp::frame::VERB_WORDS_MAX;

@@ -5,6 +5,8 @@
 //! server's key cannot impersonate another server; hosts and addresses are not checked. A caller's
 //! certificate may have any name. The polling thread does the handshakes for verbs between the
 //! requests of other callers.
+//!
+//! Decision: docs/decisions/0082-tls-1-3-with-a-certificate-per-process-or-no-encryption.md
 
 use layout::NodeId;
 use rustls::pki_types::pem::PemObject;

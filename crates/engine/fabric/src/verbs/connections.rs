@@ -1,5 +1,7 @@
 //! The connections of an engine thread, or of several that share them, to all memory servers, and
 //! to compute servers that they call.
+//!
+//! Decision: docs/decisions/0103-threads-share-queue-pairs-beyond-a-number.md
 
 use super::flight::{Flight, Progress, Region, Ways};
 use super::handshake::{Offer, introduce, is_closed};

@@ -2,6 +2,8 @@
 //! has ended.
 //!
 //! Handlers wait for their own verbs, so calls run concurrently and end in any order.
+//!
+//! Decision: docs/decisions/0270-calls-over-rdma-use-queue-pairs-and-one-port-serves-both.md
 
 use super::running::Running;
 use crate::env::Env;

@@ -1,4 +1,6 @@
 //! Known faults of devices that break locks.
+//!
+//! Decision: docs/decisions/0246-a-software-device-that-breaks-a-promise-is-reported.md
 
 use std::fs::read_to_string;
 

@@ -3,6 +3,10 @@
 //! A wave contains the verbs that can be posted at once: those up to the next fence, or reads to
 //! repeat because their words did not match. A fence waits for completions; the order of one
 //! connection is not enough, since other servers have their own connections.
+//!
+//! Decisions:
+//! - docs/decisions/0085-one-completion-for-each-wave-and-server.md
+//! - docs/decisions/0086-a-fence-is-waited-for-not-flagged.md
 
 use super::line::{FIRST_STAGING, Line};
 use super::members::Owner;

@@ -1,6 +1,8 @@
 //! The handshake over TCP before the first verb: identities, and the addresses of both ends of the
 //! connection and of the region. The TCP connection stays open: when it closes, the other side has
 //! ended.
+//!
+//! Decision: docs/decisions/0087-rdma-connections-are-introduced-over-tcp.md
 
 use super::flight::Region;
 use super::{Endpoint, VerbsError};

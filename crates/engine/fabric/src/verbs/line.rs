@@ -1,4 +1,6 @@
 //! One end of a connection with its posted and waiting requests and received messages.
+//!
+//! Decision: docs/decisions/0085-one-completion-for-each-wave-and-server.md
 
 use super::message::Assembly;
 use super::{

@@ -1,4 +1,6 @@
 //! The threads that share connections, and their completed operations.
+//!
+//! Decision: docs/decisions/0104-a-fence-destroys-queue-pairs-by-identity.md
 
 use crate::remote::bell::Bell;
 use crate::remote::{Outcome, Ticket};

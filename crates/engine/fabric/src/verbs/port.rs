@@ -1,5 +1,9 @@
 //! The server side: admits callers, and executes their calls. Verbs do not come here: a memory
 //! server's card executes them, a compute server's refuses them.
+//!
+//! Decisions:
+//! - docs/decisions/0088-services-of-a-memory-server-use-its-own-card.md
+//! - docs/decisions/0270-calls-over-rdma-use-queue-pairs-and-one-port-serves-both.md
 
 use super::callers::{Living, VerbsCallers};
 use super::connections::send;

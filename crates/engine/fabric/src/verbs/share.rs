@@ -1,4 +1,6 @@
 //! Connections that the threads of a process share.
+//!
+//! Decision: docs/decisions/0103-threads-share-queue-pairs-beyond-a-number.md
 
 use super::connections::Connections;
 use super::slots::{Choice, Slots};

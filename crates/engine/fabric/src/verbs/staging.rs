@@ -4,6 +4,8 @@
 //! each engine thread registers memory once, and words are copied. It grows piecewise and never
 //! shrinks. A range of it belongs to the card from posting to completion, even if the waiting
 //! future is dropped.
+//!
+//! Decision: docs/decisions/0084-words-pass-through-staging-memory.md
 
 use super::{Device, Registered, VerbsError};
 use std::sync::Arc;

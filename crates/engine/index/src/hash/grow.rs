@@ -1,4 +1,9 @@
 //! Online growth: splits the next bucket, in the order of linear hashing.
+//!
+//! Decisions:
+//! - docs/decisions/0029-hash-tables-grow-linearly-and-the-split-level.md
+//! - docs/decisions/0030-a-new-bucket-is-readable-before-the-old-one-redirects.md
+//! - docs/decisions/0169-a-free-header-says-nothing-about-its-row.md
 
 use super::create::allocate_segment;
 use super::{Directory, HashTable, SEGMENTS_MAX, read_directory, root};

@@ -1,4 +1,6 @@
 //! Finds the bucket of a key.
+//!
+//! Decision: docs/decisions/0029-hash-tables-grow-linearly-and-the-split-level.md
 
 use super::HashTable;
 use layout::bucket::Identity;

@@ -1,4 +1,8 @@
 //! The last known addresses of leaves: a compute server's shortcut past the inner nodes.
+//!
+//! Decisions:
+//! - docs/decisions/0032-leaves-are-read-one-sided-inner-nodes-by-call.md
+//! - docs/decisions/0050-the-leaf-cache-is-sorted-chunks-of-words.md
 
 use super::order::{count_below, count_to};
 use super::view::{LeafView, generation, is_below};

@@ -1,4 +1,6 @@
 //! Builds node images at the end of an arena.
+//!
+//! Decision: docs/decisions/0049-a-leaf-changes-in-place-in-the-arena.md
 
 use super::view::{LeafView, next_life};
 use fabric::{Batch, Span};

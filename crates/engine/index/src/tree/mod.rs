@@ -39,6 +39,8 @@
 //! `descend`, `settle`, `inner`, `rebuild`. [`check`] verifies it all.
 //!
 //! [LY81] Lehman, Yao: Efficient locking for concurrent operations on B-trees.
+//!
+//! Decision: docs/decisions/0032-leaves-are-read-one-sided-inner-nodes-by-call.md
 
 mod absorb;
 mod cache;

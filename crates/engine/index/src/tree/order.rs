@@ -1,4 +1,6 @@
 //! Binary search in records that begin with a key.
+//!
+//! Decision: docs/decisions/0050-the-leaf-cache-is-sorted-chunks-of-words.md
 
 use super::view::is_below;
 

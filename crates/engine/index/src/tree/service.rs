@@ -1,4 +1,6 @@
 //! The tree service: creates trees, and handles calls of compute servers that need inner nodes.
+//!
+//! Decision: docs/decisions/0032-leaves-are-read-one-sided-inner-nodes-by-call.md
 
 use super::descend::find_child;
 use super::image::{Head, ImageBuilder, post_image};

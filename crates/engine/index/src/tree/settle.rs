@@ -10,6 +10,8 @@
 //! 1. settle A walks leaves X, Y            2. a client splits Y into Y, Z
 //! 3. A writes entries X, Y                 4. the client's settle walks Y, Z, adds Z
 //! ```
+//!
+//! Decision: docs/decisions/0033-the-path-to-a-leaf-is-a-hint.md
 
 use super::chain::read_behind;
 use super::descend::{InnerRead, check_key, descend, entry_for, read_root};

@@ -1,4 +1,6 @@
 //! Makes room in a leaf: splits it until the pending keys fit.
+//!
+//! Decision: docs/decisions/0033-the-path-to-a-leaf-is-a-hint.md
 
 use super::cache::LeafCache;
 use super::find::settle_range;

@@ -1,4 +1,6 @@
 //! Epochs of the catalog: a change is known when all lanes have taken note of its epoch.
+//!
+//! Decision: docs/decisions/0263-catalog-changes-give-up-at-once-on-a-lane-that-has-been.md
 
 use crate::catalog::{Catalog, CatalogError};
 use crate::database::{Database, Oracle};

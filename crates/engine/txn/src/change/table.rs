@@ -1,4 +1,6 @@
 //! Tables come and go.
+//!
+//! Decision: docs/decisions/0244-parts-of-a-table-are-tables.md
 
 use crate::catalog::{CatalogError, TableId, TableSpec, check_design, index_label, table_label};
 use crate::database::Database;

@@ -1,5 +1,11 @@
 //! Horizons: snapshots that every transaction now running covers, or that are older than the maximal transaction time E. One
 //! is adopted when the collected-up-to words of all regions have been raised to its stamp, and not before.
+//!
+//! Decisions:
+//! - docs/decisions/0025-announced-stamps-decide-when-garbage-goes-e-is-only.md
+//! - docs/decisions/0026-collected-up-to-words-make-collection-safe.md
+//! - docs/decisions/0146-the-collector-computes-the-horizon-for-everybody.md
+//! - docs/decisions/0152-a-transaction-adopts-the-horizon-when-it-begins.md
 
 use crate::abort::Abort;
 use crate::database::Oracle;

@@ -12,6 +12,10 @@
 //!
 //! To read it: [`retired`] (what is listed), [`horizon`] (when it may go), and here the rounds; then
 //! [`crate::removal`] and [`crate::sweep`] for entries, [`crate::displaced`] for version buffers.
+//!
+//! Decisions:
+//! - docs/decisions/0024-lanes-collect-their-own-garbage.md
+//! - docs/decisions/0060-collection-also-looks-at-the-rows-lock.md
 
 mod horizon;
 mod retired;

@@ -1,4 +1,6 @@
 //! What a commit has superseded, and waits for a horizon.
+//!
+//! Decision: docs/decisions/0040-freeing-a-long-value-takes-no-verb.md
 
 use crate::access::{Access, State};
 use crate::displaced::DisplacedBuffer;

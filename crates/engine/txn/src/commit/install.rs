@@ -1,4 +1,12 @@
 //! Batch 2: old versions to their buffers, payloads, headers; new rows, entries, insert words.
+//!
+//! Decisions:
+//! - docs/decisions/0006-the-lock-is-not-the-version.md
+//! - docs/decisions/0011-version-buffers-are-on-the-rows-server.md
+//! - docs/decisions/0045-one-verb-installs-a-row.md
+//! - docs/decisions/0049-a-leaf-changes-in-place-in-the-arena.md
+//! - docs/decisions/0059-an-insert-word-goes-last-behind-a-fence-if-its-chain.md
+//! - docs/decisions/0149-one-write-installs-a-row-where-memory-is-not-coherent.md
 
 use super::{LeafLock, Ring, RowLock};
 use crate::abort::Abort;

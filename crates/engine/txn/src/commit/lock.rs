@@ -1,5 +1,12 @@
 //! Batch 1: one swap per row, bucket and leaf; what held is locked. Copies of rows come behind the first copy, in a batch of
 //! their own.
+//!
+//! Decisions:
+//! - docs/decisions/0006-the-lock-is-not-the-version.md
+//! - docs/decisions/0015-the-swap-expects-what-was-read.md
+//! - docs/decisions/0016-insert-words-prove-absence.md
+//! - docs/decisions/0018-the-leafs-rewrite-counter-is-read-again-behind-the-lock.md
+//! - docs/decisions/0150-what-a-swap-proves-is-not-read-again.md
 
 use super::{Locks, Ring, RowLock};
 use crate::abort::Abort;

@@ -1,4 +1,8 @@
 //! Commit: lock, validate, install, publish [ZB17 §3.1 listing 1, §4.1, §6.1].
+//!
+//! Decisions:
+//! - docs/decisions/0003-commits-are-detached-tasks-wherever-verbs-do-not-complete-at.md
+//! - docs/decisions/0020-a-commit-has-three-outcomes.md
 
 mod install;
 mod lock;

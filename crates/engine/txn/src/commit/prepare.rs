@@ -1,4 +1,6 @@
 //! What has to be ready before batch 1: memory for new rows, room in buckets and leaves, index entries.
+//!
+//! Decision: docs/decisions/0017-a-new-key-for-a-row-locks-its-leaf-or-bucket-even.md
 
 use super::LeafLock;
 use crate::abort::{Abort, TxnError};

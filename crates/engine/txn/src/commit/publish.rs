@@ -1,4 +1,8 @@
 //! Publishing: the lane's slot counts the number [ZB17 §4.1].
+//!
+//! Decisions:
+//! - docs/decisions/0014-publish-waits-for-all-installs.md
+//! - docs/decisions/0136-lanes-of-a-compute-server-may-share-a-slot.md
 
 use crate::lane::LaneInner;
 use crate::shared_slot::{SharedSlot, Turn};

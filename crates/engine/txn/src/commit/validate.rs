@@ -1,4 +1,6 @@
 //! Serializable: everything read is still as it was, looked at with all locks held.
+//!
+//! Decision: docs/decisions/0019-serializable-reads-are-validated-with-all-locks-held.md
 
 use crate::abort::Abort;
 use crate::lane::LaneInner;

@@ -2,6 +2,8 @@
 //!
 //! A value is written in the batch that installs its row, before the row, on the same server. Nothing
 //! refers to its memory until then, so a transaction that aborts gives it back without a verb.
+//!
+//! Decision: docs/decisions/0039-long-values-are-written-in-batch-2-ahead-of-their-row.md
 
 use crate::abort::Abort;
 use crate::access::{Access, State};

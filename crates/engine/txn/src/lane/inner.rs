@@ -1,4 +1,9 @@
 //! The owned part of a lane, and what a transaction begins with.
+//!
+//! Decisions:
+//! - docs/decisions/0001-one-batch-and-one-arena-per-transaction.md
+//! - docs/decisions/0043-a-drop-waits-for-upkeep.md
+//! - docs/decisions/0046-immediate-worlds-execute-without-a-future.md
 
 use super::number::COUNTER_LIMIT;
 use super::open::{LaneIndex, LaneTable};

@@ -2,6 +2,8 @@
 //!
 //! To read it: the handle that sessions have, here; [`inner`] (the lane itself), [`number`] (where its numbers come
 //! from), [`open`] (what it keeps of tables and indexes), [`leaves`] (what it may learn of trees beforehand).
+//!
+//! Decision: docs/decisions/0191-a-terminal-draws-its-next-transaction-before-it-runs.md
 
 mod inner;
 mod leaves;

@@ -1,5 +1,7 @@
 //! What a lane keeps of the tables and indexes that it has used: directories, leaves, and pools of memory. They are made
 //! when a table is first used, and forgotten with it.
+//!
+//! Decision: docs/decisions/0148-a-lane-stores-only-what-it-has-opened.md
 
 use super::LaneInner;
 use crate::abort::{Abort, TxnError};

@@ -2,6 +2,8 @@
 //!
 //! Only of rows that stand alone in their buckets, and only where memory is coherent: a bucket of several rows is
 //! fetched as a whole, and a checksum vouches for all of a row.
+//!
+//! Decision: docs/decisions/0055-a-read-may-fetch-only-some-columns.md
 
 use crate::abort::TxnError;
 use crate::access::{Absence, Access, RowId, State};

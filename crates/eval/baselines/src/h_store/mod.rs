@@ -18,6 +18,8 @@
 //! with the rows. All sites grant turns in the same order, so there are no deadlocks to detect.
 //!
 //! Read [`engine`], [`site`], `turns`.
+//!
+//! Decision: docs/decisions/0131-open-details-favour-the-baseline.md
 
 pub mod engine;
 mod request;

@@ -35,6 +35,8 @@
 //! version may be those of a newer one by the time it is read.
 //!
 //! Read [`design`], [`vector`], [`client`], [`transaction`], `read`, `commit`, [`mover`].
+//!
+//! Decision: docs/decisions/0143-the-protocol-as-printed-is-an-engine-of-its-own.md
 
 pub mod client;
 mod commit;

@@ -1,4 +1,6 @@
 //! Records in memory servers.
+//!
+//! Decision: docs/decisions/0133-rsi-exists-with-the-records-as-printed-and-with-untorn-ones.md
 
 use fabric::{Batch, Span};
 use layout::row::{Cover, KEY, RowLayout, VERSION};

@@ -6,6 +6,8 @@
 //! partition; items are never written, and every server has all of them.
 //!
 //! Columns that no transaction uses are present as padding of the right length.
+//!
+//! Decision: docs/decisions/0135-tpc-c-transactions-are-functions-for-the-baselines.md
 
 pub mod check;
 pub mod delivery;

@@ -33,6 +33,8 @@
 //! like that of NAM-DB [ZB17 3.1].
 //!
 //! Read [`manager`], [`transaction`], `owner` with `partition`, `timestamps`.
+//!
+//! Decision: docs/decisions/0131-open-details-favour-the-baseline.md
 
 pub mod cluster;
 mod exchange;

@@ -1,4 +1,6 @@
 //! The owner's execution of a manager's requests.
+//!
+//! Decision: docs/decisions/0132-owners-of-trad-si-refuse-instead-of-waiting.md
 
 use super::cluster::Server;
 use super::partition::{Partition, TooOld};

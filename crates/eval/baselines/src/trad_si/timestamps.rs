@@ -1,4 +1,6 @@
 //! The timestamps of all servers, kept by one of them.
+//!
+//! Decision: docs/decisions/0132-owners-of-trad-si-refuse-instead-of-waiting.md
 
 use super::cluster::{Cluster, Snapshots, TOLD};
 use super::request::TimestampRequest;

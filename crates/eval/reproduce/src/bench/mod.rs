@@ -5,6 +5,8 @@
 //! spread    a workload whose tables are distributed over all machines, and accessed by verbs
 //! ```
 //! Folders are stored and executed as their designs say ([`crate::verify`]).
+//!
+//! Decision: docs/decisions/0255-stored-workloads-run-on-simulated-clusters-as-a-symmetric.md
 
 mod spread;
 

@@ -3,6 +3,8 @@
 //! The texts are in the folder `text` of this crate: `front.md`, `method.md`, and one for each experiment. A place in a
 //! text names the number of a run that belongs there ([`template`]); a text that names a number that the run does not
 //! have is refused. Equal records give equal bytes.
+//!
+//! Decision: docs/decisions/0144-the-reproduction-pages-are-generated.md
 
 mod markdown;
 mod template;

@@ -6,6 +6,8 @@
 //! it has a card per socket; each has lanes for clients, which run one transaction after another,
 //! and lanes for shipped transactions. Calls use the queue pairs of verbs: the machine's memory
 //! server receives them, and passes them to a lane of either compute server.
+//!
+//! Decision: docs/decisions/0227-spades-figures-card-pairs-partitioned-tatp-shipped-tpc-c.md
 
 mod rows;
 mod seen;

@@ -1,5 +1,7 @@
 //! Measurements that are stored in a file while others are made: an interrupted run resumes from
 //! it.
+//!
+//! Decision: docs/decisions/0265-regret-is-found-by-successive-halving-on-fresh-tables.md
 
 use std::collections::BTreeMap;
 use std::fs::{File, read_to_string};

@@ -12,6 +12,8 @@
 //! kept      stored measurements, for resumed runs
 //! swept     the results: regret, and errors of forecasts
 //! ```
+//!
+//! Decision: docs/decisions/0245-a-design-is-verified-by-the-code-that-runs-it.md
 
 pub(crate) mod cell;
 pub(crate) mod folder;

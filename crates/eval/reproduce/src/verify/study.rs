@@ -9,6 +9,8 @@
 //! at last    the best of them, by further seeds, because one may be on top by chance
 //! ```
 //! Forecasts select no design.
+//!
+//! Decision: docs/decisions/0265-regret-is-found-by-successive-halving-on-fresh-tables.md
 
 use super::Counted;
 use super::cell::{Cell, StudyError};

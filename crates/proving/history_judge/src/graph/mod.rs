@@ -7,6 +7,8 @@
 //! shortest.rs     the shortest way back along an edge
 //! cycle.rs        which anomalies the cycles are
 //! ```
+//!
+//! Decision: docs/decisions/0064-snapshot-isolation-has-two-graph-nodes-per-transaction.md
 
 mod components;
 pub(crate) mod cycle;

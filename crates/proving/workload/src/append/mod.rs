@@ -6,6 +6,8 @@
 //! key takes its place, so lists are also created while others look for them. Read [`transaction`]
 //! (the operations of sessions), [`crate::recording`] (the recorded histories), then `check` (the
 //! final read and the verdict).
+//!
+//! Decision: docs/decisions/0065-the-judge-does-not-depend-on-the-engine.md
 
 mod check;
 pub mod transaction;

@@ -1,4 +1,6 @@
 //! The two transactions that start and stop forwarding calls.
+//!
+//! Decision: docs/decisions/0188-tatps-forwardings-are-read-by-key.md
 
 use super::input::Input;
 use super::keys;

@@ -4,6 +4,8 @@
 //! An update has a number; of two updates of the same row the later one's is larger: see
 //! [`crate::recording::version`]. All updates that a terminal has forgotten have smaller numbers
 //! than those that it remembers.
+//!
+//! Decision: docs/decisions/0190-tatps-checks-know-the-last-updates-not-all.md
 
 use crate::driver::TransactionResult;
 use crate::error::WorkloadError;

@@ -11,6 +11,8 @@
 //! Call forwardings are inserted and deleted, with sparse keys: they are hashed. A transaction that
 //! needs those of a facility up to a time reads at most three keys in one round trip, which needs
 //! no key order.
+//!
+//! Decision: docs/decisions/0188-tatps-forwardings-are-read-by-key.md
 
 use super::config::TatpConfig;
 use super::population::TYPES;

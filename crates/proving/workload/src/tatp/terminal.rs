@@ -3,6 +3,8 @@
 //! A terminal draws its next transaction before it runs the current one, as a server with a queue
 //! of requests can, and prefetches the rows that the input names: they arrive while the current one
 //! runs.
+//!
+//! Decision: docs/decisions/0191-a-terminal-draws-its-next-transaction-before-it-runs.md
 
 use super::config::TatpConfig;
 use super::input::{Input, InputSource, Kind};

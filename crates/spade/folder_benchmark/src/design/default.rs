@@ -1,4 +1,6 @@
 //! The design of a workload that nobody has tuned: what follows from its procedures and its load alone.
+//!
+//! Decision: docs/decisions/0208-the-default-design-is-dense-where-the-load-says-so.md
 
 use super::{Subject, places};
 use layout::{IndexKind, Storage};

@@ -1,4 +1,10 @@
 //! How the tables of a design are divided among memory servers.
+//!
+//! Decisions:
+//! - docs/decisions/0252-designs-partition-real-clusters-as-they-do-simulated-ones.md
+//! - docs/decisions/0264-the-tuner-forecasts-only-what-is-built.md
+//! - docs/decisions/0280-forecasts-of-given-designs-follow-what-stored-builds.md
+//! - docs/decisions/0289-a-hashed-index-is-partitioned-by-the-columns-that-its-range.md
 
 use super::Subject;
 use layout::{IndexKind, PartRule, Storage};

@@ -1,4 +1,6 @@
 //! On which memory server most rows of a call are, as far as its arguments tell.
+//!
+//! Decision: docs/decisions/0277-calls-are-at-home-on-real-clusters-as-on-simulated-ones.md
 
 use super::divide::Division;
 use super::{Subject, divide};

@@ -1,4 +1,6 @@
 //! What the engine does otherwise than a design says.
+//!
+//! Decision: docs/decisions/0209-unsupported-parts-of-a-design-are-reported-not-refused.md
 
 use super::divide::{Division, is_led};
 use super::{Subject, divide, is_spread};

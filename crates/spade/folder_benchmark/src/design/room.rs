@@ -9,6 +9,8 @@
 //! added anywhere          2.5    6.1                each row splits one, until all have been
 //! loaded with room     |1 2 .|3 4 .|5 6 .|7 ...    two thirds, as in the long run
 //! ```
+//!
+//! Decision: docs/decisions/0286-the-load-leaves-room-in-leaves-where-procedures-insert.md
 
 use super::Subject;
 use super::uses::Adds;

@@ -3,6 +3,8 @@
 //! Whoever calls says first which folder's procedures ([`OPEN`]), and makes calls then ([`CALL`]). The host reads the folder from
 //! its own files, and refuses one that says other things than the caller's. All handlers run on one thread, which has the
 //! database and the [`Lanes`]; each call under way has procedures of its own there, too.
+//!
+//! Decision: docs/decisions/0268-procedures-are-shipped-to-compute-servers-which-read.md
 
 use super::message::{self, Arrived};
 use super::shipper::Opening;

@@ -1,5 +1,7 @@
 //! Whoever calls procedures where their rows are: sends a call to the owner of its rows, and has it carried out here if the
 //! owner does not.
+//!
+//! Decision: docs/decisions/0268-procedures-are-shipped-to-compute-servers-which-read.md
 
 use super::host::{CALL, OPEN};
 use super::message::{self, Ended};

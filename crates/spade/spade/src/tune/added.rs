@@ -5,6 +5,8 @@
 //! in order of memory  a b c d                 as loaded, or added by one call: read together
 //! added anywhere      c     a        d   b    each by a lane, at a time: read one by one
 //! ```
+//!
+//! Decision: docs/decisions/0287-inserts-and-ranges-are-charged-for-leaves-and-rows.md
 
 use super::asked::{Ask, Kind};
 use super::cost::Cost;

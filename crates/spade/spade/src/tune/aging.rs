@@ -8,6 +8,8 @@
 //! ```
 //! Changes of a row come by chance, so that how many come within that time is Poisson's distribution. Where the memory of old versions
 //! does not stay with the row, each last change has it given back.
+//!
+//! Decision: docs/decisions/0281-storing-old-versions-beside-rows-is-decided-like-storage.md
 
 use super::asked::{Ask, Kind};
 use super::cost::{Cost, add, scaled};

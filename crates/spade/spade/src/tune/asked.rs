@@ -1,4 +1,6 @@
 //! What a call of a procedure asks of each table: operations with counts.
+//!
+//! Decision: docs/decisions/0236-succeeds-scales-what-a-procedure-changes-and-nothing-else.md
 
 use super::branch::{Basis, Branches};
 use super::draws::Drawn;

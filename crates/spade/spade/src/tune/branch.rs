@@ -1,4 +1,6 @@
 //! How often a procedure takes each branch: as its arguments decide, where they do.
+//!
+//! Decision: docs/decisions/0215-branches-are-decided-by-drawn-arguments.md
 
 use super::draws::{Drawn, mean};
 use procedure::operations::Branch;

@@ -1,5 +1,7 @@
 //! Buckets that keys are hashed into: how many rows come into each, by Poisson's distribution, and what becomes of those that are
 //! full.
+//!
+//! Decision: docs/decisions/0212-costs-are-the-usual-designs-and-differences-from-it.md
 
 use layout::bucket::overflow_slots;
 

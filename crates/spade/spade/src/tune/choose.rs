@@ -1,5 +1,7 @@
 //! The search: one decision after the other is taken anew with all others as they are, until none changes; then memory is saved
 //! where that costs least, if there is too little. What is left at the end is beaten by nothing that differs in one decision.
+//!
+//! Decision: docs/decisions/0216-memory-is-saved-one-decision-at-a-time-cheapest-byte-first.md
 
 use super::aging;
 use super::average::Average;

@@ -1,4 +1,8 @@
 //! What an operation costs, as numbers that can be added up.
+//!
+//! Decisions:
+//! - docs/decisions/0210-designs-are-compared-by-service-times-that-add-up.md
+//! - docs/decisions/0212-costs-are-the-usual-designs-and-differences-from-it.md
 
 use crate::measurement::{Demand, Operation, Point, Spread};
 

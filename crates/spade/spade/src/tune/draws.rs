@@ -1,4 +1,6 @@
 //! Arguments as callers draw them, and what can be told from them alone.
+//!
+//! Decision: docs/decisions/0215-branches-are-decided-by-drawn-arguments.md
 
 use datagen::{Mix, Population, PopulationError, Scale};
 use procedure::node::Procedure;

@@ -1,4 +1,6 @@
 //! What is known before anything is decided: the cluster, the load, what procedures ask, and what tables may be.
+//!
+//! Decision: docs/decisions/0235-a-given-design-is-forecast-from-the-same-facts-as-the-tuners.md
 
 use super::aging::Again;
 use super::asked::Asked;

@@ -1,4 +1,8 @@
 //! A design that somebody has made, as the model has it.
+//!
+//! Decisions:
+//! - docs/decisions/0235-a-given-design-is-forecast-from-the-same-facts-as-the-tuners.md
+//! - docs/decisions/0280-forecasts-of-given-designs-follow-what-stored-builds.md
 
 use super::TuneError;
 use super::candidate::{Choice, IndexChoice, Placing, Shape};

@@ -3,6 +3,10 @@
 //! Columns that one argument is compared with, that take the values of each other's rows, or that the load draws from each other,
 //! are linked; linked columns are an attribute. The attribute by which most rows are where the call is becomes the key of the
 //! partitions. What has no such column is grouped by what is left, copied if nothing changes it, or spread.
+//!
+//! Decisions:
+//! - docs/decisions/0213-a-calls-home-is-the-value-that-most-of-its-rows-share.md
+//! - docs/decisions/0214-columns-are-linked-by-the-load-too.md
 
 use super::asked::{Ask, Asked, Kind};
 use super::candidate::value_range;

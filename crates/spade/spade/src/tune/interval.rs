@@ -3,6 +3,8 @@
 //! Each measured point that a forecast goes by is taken to be off by as much as its repetitions were from their median, one point at a
 //! time, and the forecast is made anew, from where it was. What several points change adds up in quadrature, since repetitions of one know nothing
 //! of those of another. What one point changes wherever it is used adds up as it stands, and so does what cancels out where it is subtracted again.
+//!
+//! Decision: docs/decisions/0234-an-interval-shows-how-far-one-wrong-point-moves-a-forecast.md
 
 use super::kept::Lines;
 use super::model::{Model, Plan};

@@ -1,4 +1,6 @@
 //! Lines of measured points that differ in one size alone, and the settings that are found between them.
+//!
+//! Decision: docs/decisions/0250-throughput-is-forecast-from-what-a-lane-waits.md
 
 use super::cost::Cost;
 use crate::measurement::{AccessPath, Operation, Parameters, Place, storage_name};

@@ -4,6 +4,10 @@
 //! and so is how often other calls change them. What a call's rows are by values that it has read itself is not known: such rows
 //! are taken to be its own. Where an argument tells the machine of the rows, calls of a machine meet those of the same machine,
 //! which has some rows of which many calls are, and others none: so machines on which calls meet more than elsewhere are looked at apart.
+//!
+//! Decisions:
+//! - docs/decisions/0250-throughput-is-forecast-from-what-a-lane-waits.md
+//! - docs/decisions/0253-conflicts-at-leaves-are-forecast-from-where-keys-fall.md
 
 use super::asked::{Ask, Asked, Kind};
 use super::draws::Drawn;

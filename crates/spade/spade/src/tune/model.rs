@@ -1,4 +1,6 @@
 //! A workload with a design on a cluster: everything that what it costs depends on, and how much memory it takes.
+//!
+//! Decision: docs/decisions/0210-designs-are-compared-by-service-times-that-add-up.md
 
 use super::aging::Again;
 use super::asked::{Asked, Kind};

@@ -11,6 +11,8 @@
 //! approximation: who comes finds the queue of a cluster with one call less, and whoever is served has half of its service left,
 //! since services of a kind take equal times. All of that depends on the throughput, and the lanes' time from call to call grows with
 //! it: [`super::settle`] finds the throughput at which lanes are busy all the time.
+//!
+//! Decision: docs/decisions/0250-throughput-is-forecast-from-what-a-lane-waits.md
 
 use super::aging::{Aged, Old};
 use super::attempts::Call;

@@ -1,4 +1,9 @@
 //! What the workload would do with rows partitioned otherwise: spread over all machines, or by the next attribute first.
+//!
+//! Decisions:
+//! - docs/decisions/0213-a-calls-home-is-the-value-that-most-of-its-rows-share.md
+//! - docs/decisions/0232-read-only-tables-are-copied-up-to-a-tenth-of-a-machines.md
+//! - docs/decisions/0264-the-tuner-forecasts-only-what-is-built.md
 
 use super::choose::{Judge, TOLD_MIN};
 use super::facts::Facts;

@@ -8,6 +8,8 @@
 //! 5  of these that which takes least of all stages, of equals that which takes least memory, and then the one that there was before
 //! ```
 //! Figures are compared as they are told: with as many digits as a report has.
+//!
+//! Decision: docs/decisions/0254-designs-within-half-a-percent-of-the-fastest-are-equally.md
 
 /// The share by which forecasts of equally fast designs may differ. Waits depend on each other: what makes a call slower lets it meet fewer others, so
 /// that forecasts differ by a little which way ever; the interval of most measurements is wider.

@@ -3,6 +3,8 @@
 //! Spread tables that keep an order are in ranges of the first column of their keys, as partitioned ones are; on simulated clusters all
 //! are, whose memory servers are not all that the database has. Where that column has the same values as those of a group, rows of a
 //! spread table are on the machines of the group's rows, as crate `folder_benchmark` divides them.
+//!
+//! Decision: docs/decisions/0287-inserts-and-ranges-are-charged-for-leaves-and-rows.md
 
 use super::asked::Kind;
 use super::candidate::Placing;

@@ -3,6 +3,10 @@
 //! Measured is a usual design with one thing varied at a time, and the pairs that interact. So a cost is that of the usual design at
 //! the row's size, plus what each other choice was seen to change: differences add up where ratios of small numbers would not.
 //! Between two measured sizes it is a straight line, beyond them the line goes on.
+//!
+//! Decisions:
+//! - docs/decisions/0212-costs-are-the-usual-designs-and-differences-from-it.md
+//! - docs/decisions/0266-an-index-that-was-not-measured-over-a-storage-is-taken.md
 
 use super::aging::Aging;
 use super::chains::chain_blocks;

@@ -16,6 +16,8 @@
 //! in this order, each design once; with everything there, nothing follows. Styles are what somebody would do to all tables alike: inlined in small buckets, or placed by counting;
 //! the usual buckets of eight; rows outside of small buckets; trees. Bases differ in what is full first, so that a choice that only pays
 //! where cards or cores are is seen on one of them.
+//!
+//! Decision: docs/decisions/0237-the-sweep-that-the-tuner-is-compared-with-uses-no-forecast.md
 
 use super::candidate::{Choice, IndexChoice, Placing, Shape};
 use super::facts::Facts;

@@ -1,4 +1,6 @@
 //! What the whole workload does: calls by frequency, and how fast they go; each stage of a machine has so many nanoseconds in a second.
+//!
+//! Decision: docs/decisions/0231-a-transactions-fixed-cost-counts-once-for-a-local-call.md
 
 use super::aging::Old;
 use super::cost::{Cost, add};

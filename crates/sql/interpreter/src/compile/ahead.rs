@@ -3,6 +3,8 @@
 //! Read-ahead does not change the result of a procedure. A transaction reads one snapshot at any
 //! time, a row in its access set includes its own changes, and tables in which a procedure inserts,
 //! deletes or moves rows are excluded.
+//!
+//! Decision: docs/decisions/0233-the-executor-of-plans-reads-ahead.md
 
 use crate::ahead::{Ahead, Round};
 use crate::plan::{Operator, Way};

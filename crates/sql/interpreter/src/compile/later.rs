@@ -1,4 +1,6 @@
 //! Finds the inserts that can be batched, see [`crate::run`].
+//!
+//! Decision: docs/decisions/0261-the-executor-adds-rows-together-that-nothing-else-reads.md
 
 use crate::bind::BoundTable;
 use crate::plan::{Operator, Statement, Way};

@@ -8,6 +8,8 @@
 //! body     PL/pgSQL as a list of steps
 //! ahead    which rows can be read ahead
 //! ```
+//!
+//! Decision: docs/decisions/0184-a-procedure-is-a-list-of-steps-with-jumps-and-a-plan-node.md
 
 mod ahead;
 mod body;

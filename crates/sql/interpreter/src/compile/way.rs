@@ -1,4 +1,6 @@
 //! Finds the statements that only access a single row by its key.
+//!
+//! Decision: docs/decisions/0203-a-statement-about-one-row-by-key-is-plain-code-around.md
 
 use crate::bind::BoundTable;
 use crate::plan::{

@@ -1,4 +1,6 @@
 //! Checks constraints, with PostgreSQL's messages for violations.
+//!
+//! Decision: docs/decisions/0186-the-statement-checks-unique-keys-and-references.md
 
 use super::Run;
 use super::change::key_of;

@@ -1,5 +1,7 @@
 //! Nested loops that find their inner rows by key: the inner rows of many outer rows are read
 //! together.
+//!
+//! Decision: docs/decisions/0204-inner-rows-with-known-keys-are-read-together.md
 
 use super::{Run, Under, is_true, push_all};
 use crate::error::Result;

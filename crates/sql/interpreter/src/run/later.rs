@@ -3,6 +3,8 @@
 //!
 //! The result is the same. Waiting rows are inserted before the procedure ends or fails, so that
 //! their errors come first.
+//!
+//! Decision: docs/decisions/0261-the-executor-adds-rows-together-that-nothing-else-reads.md
 
 use super::Run;
 use super::change::duplicate;

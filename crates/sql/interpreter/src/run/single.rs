@@ -1,4 +1,6 @@
 //! Executes nodes with one input or none, and appends.
+//!
+//! Decision: docs/decisions/0203-a-statement-about-one-row-by-key-is-plain-code-around.md
 
 use super::{ALL, Run, Under, evaluate_output};
 use crate::error::{Result, plain};

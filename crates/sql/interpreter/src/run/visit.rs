@@ -1,5 +1,7 @@
 //! Full scans of procedures that change nothing: rows are visited one after the other and not kept
 //! in the access set, so that memory limits only the scan's result.
+//!
+//! Decision: docs/decisions/0185-a-row-that-is-locked-is-written-unchanged.md
 
 use super::Run;
 use super::keyed::deliver_view;

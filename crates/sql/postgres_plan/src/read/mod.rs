@@ -1,6 +1,8 @@
 //! Reads what `EXPLAIN (VERBOSE, FORMAT XML)` of PostgreSQL 14 to 16 says; later ones print sub plans in another way.
 //!
 //! Whatever is not known is refused: a node or an attribute that is passed over might change what the plan means.
+//!
+//! Decision: docs/decisions/0165-stored-plans-contain-costs-and-their-statement.md
 
 mod fields;
 mod node;

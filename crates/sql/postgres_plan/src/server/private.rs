@@ -1,4 +1,6 @@
 //! A PostgreSQL server of our own: in a temporary folder, reached through a socket there, gone with its owner.
+//!
+//! Decision: docs/decisions/0162-plans-are-collected-by-psql.md
 
 use super::CollectError;
 use super::interrupt::{forget_program, is_interrupted, note_program};

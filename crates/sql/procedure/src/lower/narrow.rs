@@ -3,6 +3,8 @@
 //! PostgreSQL compares an index column of one type with a value of another; our keys have one type.
 //! A value that does not fit the column must find no rows, or all rows on one side, and must never
 //! raise an error.
+//!
+//! Decision: docs/decisions/0177-key-values-have-the-columns-type-and-never-fail.md
 
 use sql::expression::{CastKind, Expr, ExprKind};
 use sql::types::Numeric;

@@ -1,5 +1,9 @@
 //! Collects what a plan omits from its statement: numbers of `LIMIT`, rows of `VALUES`, locks,
 //! column names, and how the rows of a sub-select are used.
+//!
+//! Decisions:
+//! - docs/decisions/0166-what-a-plan-does-not-say-is-not-guessed.md
+//! - docs/decisions/0179-sub-selects-of-a-plan-are-matched-by-their-tables.md
 
 use super::scope::{Row, Visible};
 use sql::Catalog;

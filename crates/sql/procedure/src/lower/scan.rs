@@ -1,4 +1,6 @@
 //! Lowers table scans and row locks.
+//!
+//! Decision: docs/decisions/0178-orders-are-kept-where-a-consumer-relies-on-them.md
 
 use super::Lowering;
 use super::access::{Taken, Target, Wanted};

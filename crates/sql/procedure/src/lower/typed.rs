@@ -1,6 +1,8 @@
 //! Gives the expressions of plans their types.
 //!
 //! Each operation is typed bottom-up by the code that typed the statement.
+//!
+//! Decision: docs/decisions/0176-a-plan-is-typed-by-the-code-that-typed-its-statement.md
 
 use super::Lowering;
 use super::error::LowerError;

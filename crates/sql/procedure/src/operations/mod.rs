@@ -1,5 +1,9 @@
 //! The table accesses of procedures: the low-level operations that the tuner counts and by which it
 //! partitions tables [SPADE 4.1, 4.2].
+//!
+//! Decisions:
+//! - docs/decisions/0289-a-hashed-index-is-partitioned-by-the-columns-that-its-range.md
+//! - docs/decisions/0290-foreign-keys-are-operations-of-a-procedure.md
 
 mod flow;
 mod trace;

@@ -1,4 +1,6 @@
 //! What a load makes on the average: how many rows a table has, and how often a column is null.
+//!
+//! Decision: docs/decisions/0180-loads-draw-rows-per-parent-row-and-values-in-random-orders.md
 
 use super::{Amount, Condition, Distribution, Draw, Literal, Load, Range, Rows};
 

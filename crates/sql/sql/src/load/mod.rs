@@ -95,6 +95,8 @@
 //! "Earlier" is by the order of parameters in the procedure, and of columns in the table, before which come the columns of the
 //! other table if there is one. A literal (`constant`, `one_of`,
 //! `is`) is a TOML boolean, integer, float or string; decimals, dates and times are strings, as PostgreSQL reads them.
+//!
+//! Decision: docs/decisions/0199-the-load-says-which-arguments-may-be-null-and-how-many.md
 
 mod amount;
 mod convert;

@@ -1,4 +1,6 @@
 //! From `workload.toml` as written to what is checked against the program.
+//!
+//! Decision: docs/decisions/0279-rows-in-workload-toml-says-how-many-rows-calls-add.md
 
 use super::convert::Converter;
 use super::raw::{

@@ -3,6 +3,8 @@
 //! PL/pgSQL has an error (55000) for whoever reads a field of a record that nothing was assigned to, which depends on the way that a call has
 //! taken. Here one is read only where a row was assigned on every way there: definite assignment, as Java has it for local variables. A query
 //! that finds nothing assigns a row of nulls, so that `SELECT INTO` and `FOR` always do. A record as a whole is null until then.
+//!
+//! Decision: docs/decisions/0284-a-records-fields-are-read-only-where-every-path-has-assigned.md
 
 use super::Compiler;
 use crate::error::Result;

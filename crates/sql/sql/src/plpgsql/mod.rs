@@ -3,6 +3,8 @@
 //! A [`Compiler`] goes through the text once, as PostgreSQL does, since names mean what is declared before them. `block` and
 //! `declare` have the structure, `assigned` what records have by then, `control`, `loops`, `raise` and `assign` the statements of the language, `statement` those
 //! of SQL; `embed` makes of the latter what a planner gets.
+//!
+//! Decision: docs/decisions/0156-names-are-resolved-in-one-pass-as-in-pl-pgsql.md
 
 mod assign;
 mod assigned;

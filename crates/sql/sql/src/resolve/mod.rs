@@ -3,6 +3,8 @@
 //! A [`Resolver`] works on one statement or expression. `expression` goes by the kind of expression, with `operator`,
 //! `call` and `name` for the larger kinds; `select`, `from` and `write` go by the clauses of statements; `coerce` has
 //! PostgreSQL's rules of conversion.
+//!
+//! Decision: docs/decisions/0156-names-are-resolved-in-one-pass-as-in-pl-pgsql.md
 
 mod aggregate;
 mod call;

@@ -2,6 +2,8 @@
 //!
 //! [`header`] reads what stands around the body, [`parameter`] and [`returns`] what calls look like, [`sql_body`] the bodies
 //! in `sql`; those in `plpgsql` are [`crate::plpgsql`]'s.
+//!
+//! Decision: docs/decisions/0155-queries-by-sqlparser-everything-around-them-by-our-own.md
 
 mod header;
 mod parameter;

@@ -4,6 +4,8 @@
 //! for each, [`column`] and [`constraint`] what stands inside a table, and [`draft`] makes a table of it.
 //!
 //! [`statement`]: self::statement
+//!
+//! Decision: docs/decisions/0159-a-table-without-a-primary-key-has-a-hidden-column-ctid.md
 
 mod column;
 mod constraint;

@@ -1,5 +1,7 @@
 //! Evaluation. Constants and variables are borrowed where they are stored, so that comparing text
 //! copies nothing.
+//!
+//! Decision: docs/decisions/0174-evaluation-of-an-expression-does-not-wait.md
 
 use super::{Moment, Node, Pair, Wanted};
 use crate::error::{Error, sqlstate};

@@ -1,4 +1,6 @@
 //! Compiled expressions: constants are parsed, and functions chosen by the types of their operands.
+//!
+//! Decision: docs/decisions/0175-functions-are-judged-by-random-expressions.md
 
 mod apply;
 mod call;

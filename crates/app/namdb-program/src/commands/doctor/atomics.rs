@@ -1,4 +1,6 @@
 //! Whether RDMA devices carry out compare-and-swap, which locks are made of.
+//!
+//! Decision: docs/decisions/0246-a-software-device-that-breaks-a-promise-is-reported.md
 
 use super::code::ATOMICS;
 use super::devices::DevicePort;

@@ -1,4 +1,6 @@
 //! An event as a line.
+//!
+//! Decision: docs/decisions/0100-events-use-tracing-the-lines-are-ours.md
 
 use serde_json::Value;
 use std::fmt::{Debug, Write};

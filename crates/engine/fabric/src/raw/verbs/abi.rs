@@ -4,6 +4,8 @@
 //! version 1.1, because every linked program relies on them. The sizes and offsets asserted here
 //! are those of 64-bit Linux; a test compares them with the header if one is installed. For
 //! structures that only the library creates, the declaration ends with the last field that we read.
+//!
+//! Decision: docs/decisions/0083-libibverbs-is-declared-by-hand.md
 
 use std::ffi::{c_int, c_void};
 use std::mem::offset_of;

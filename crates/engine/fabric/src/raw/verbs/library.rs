@@ -1,4 +1,6 @@
 //! libibverbs, loaded at the first use of a device: builds and hosts do not need it.
+//!
+//! Decision: docs/decisions/0083-libibverbs-is-declared-by-hand.md
 
 use super::abi;
 use crate::verbs::VerbsError;

@@ -1,4 +1,6 @@
 //! Memory that an RDMA device may access.
+//!
+//! Decision: docs/decisions/0106-registered-memory-is-not-a-file.md
 
 use super::abi;
 use super::device::Device;

@@ -1,4 +1,6 @@
 //! The figures of SPADE, on its machines [SPADE 5.2].
+//!
+//! Decision: docs/decisions/0227-spades-figures-card-pairs-partitioned-tatp-shipped-tpc-c.md
 
 pub(crate) mod designs;
 pub mod inlined;

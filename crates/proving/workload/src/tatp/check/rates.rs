@@ -4,6 +4,8 @@
 //! more often than others: in a run of any length the rates depend on the rows of those. The
 //! tolerated deviation therefore has two parts, one for the number of draws and one for the number
 //! of subscribers that matter.
+//!
+//! Decision: docs/decisions/0183-tatps-success-rate-of-get-new-destination-is-derived.md
 
 use super::unless;
 use crate::driver::{CheckResult, RunTotals};

@@ -3,6 +3,8 @@
 //! UPDATE_SUBSCRIBER_DATA writes two rows: if it is atomic, the last one of a subscriber determines
 //! the bit, and the last one of a facility its number. One that found no facility leaves the bit
 //! unchanged, which is then that of an earlier update, or of the load.
+//!
+//! Decision: docs/decisions/0190-tatps-checks-know-the-last-updates-not-all.md
 
 use super::found::{Found, Seen};
 use super::unless;

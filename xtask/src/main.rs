@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+mod block;
 mod ci;
 mod clock;
 mod counts;

@@ -13,7 +13,7 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 
-use crate::{clock, process};
+use crate::{block, clock, process};
 use part::{PARTS, Part};
 use record::{Record, Run};
 
@@ -29,6 +29,9 @@ pub struct Options {
     /// Run one part, which the hash of the commit chooses
     #[arg(long)]
     chosen: bool,
+    /// Write the results of this commit into docs/testing.md
+    #[arg(long)]
+    write: bool,
 }
 
 /// Runs the parts, and writes the record after each.
@@ -55,7 +58,11 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
         })?;
         eprintln!("nightly: {} passed in {seconds} s", part.name);
     }
-    println!("{}", record.table(&commit));
+    let table = record.table(&commit);
+    println!("{table}");
+    if options.write {
+        block::write(root, "docs/testing.md", "cargo xtask nightly", &table)?;
+    }
     Ok(())
 }
 

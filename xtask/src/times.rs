@@ -10,7 +10,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use clap::Args;
 
-use crate::{clock, process, workspace};
+use crate::{block, clock, process, workspace};
 
 /// Measurements beside the build of the program.
 #[derive(Args)]
@@ -21,6 +21,9 @@ pub struct Options {
     /// Also compare TPC-C with this build of the program, by turns
     #[arg(long, value_name = "PROGRAM")]
     against: Option<PathBuf>,
+    /// Write the table into docs/performance.md
+    #[arg(long)]
+    write: bool,
 }
 
 /// A source file of the engine, which the rebuild changes.
@@ -62,8 +65,12 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
         lines
             .push((format!("TPC-C, this build over {}", against.display()), format!("{ratio:.3}")));
     }
-    println!("| what | measured |\n|---|---|");
-    lines.iter().for_each(|(what, measured)| println!("| {what} | {measured} |"));
+    let mut table = "| what | measured |\n|---|---|\n".to_owned();
+    lines.iter().for_each(|(what, measured)| table.push_str(&format!("| {what} | {measured} |\n")));
+    print!("{table}");
+    if options.write {
+        block::write(root, "docs/performance.md", "cargo xtask times", &table)?;
+    }
     Ok(())
 }
 

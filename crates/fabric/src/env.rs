@@ -3,6 +3,7 @@
 use crate::batch::Batch;
 use crate::counters::Counters;
 use crate::error::{CallError, FabricError};
+use crate::mutant::Mutant;
 use crate::service::ServiceId;
 use layout::{GlobalPtr, NodeId};
 use std::future::Future;
@@ -12,10 +13,6 @@ pub trait FailurePoint: Copy {
     /// The point's name, unique over all protocols: `commit::LocksHeld`.
     fn name(self) -> &'static str;
 }
-
-/// A planted bug, by the name of the guard it removes. Only simulated worlds ever switch one on; in
-/// worlds on real memory the question is answered at compile time.
-pub type Mutant = &'static str;
 
 /// Verbs and calls.
 pub trait Fabric {
@@ -87,7 +84,7 @@ pub trait Env: Fabric + Clone + 'static {
 
     /// Whether a guard is removed in this world, to show that a test notices.
     #[inline]
-    fn mutant(&self, _name: Mutant) -> bool {
+    fn mutant(&self, _mutant: Mutant) -> bool {
         false
     }
 

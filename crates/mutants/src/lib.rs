@@ -16,17 +16,16 @@
 //! ```
 //!
 //! To read it: [`kind`] (what worlds are made of), [`lists`] (how a list stands in rows), [`session`],
-//! [`run`], [`mutant`] with the list of them in [`planted`], [`search`], [`caught`].
+//! [`run`], [`planted`] (the list of mutants), [`search`], [`caught`].
 #![forbid(unsafe_code)]
 
 pub mod caught;
 pub mod dice;
 pub mod kind;
 pub mod lists;
-pub mod mutant;
 pub mod planted;
 pub mod run;
 pub mod search;
 pub mod session;
 
-pub use mutant::Mutant;
+pub use planted::Planted;

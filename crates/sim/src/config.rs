@@ -5,7 +5,7 @@ use crate::machine::Machines;
 use crate::network::Network;
 use crate::random::Random;
 use crate::verbs::{Kind, kind};
-use fabric::Verb;
+use fabric::{Mutant, Verb};
 use std::collections::BTreeMap;
 
 /// Times are drawn from here, every value equally likely.
@@ -190,7 +190,7 @@ pub struct SimConfig {
     /// Faults that happen for certain. Default none.
     pub plan: Vec<PlannedFault>,
     /// Guards that are removed, see [`fabric::Env::mutant`]. Default none.
-    pub mutants: Vec<&'static str>,
+    pub mutants: Vec<Mutant>,
     /// Promises that are broken. Default none.
     pub broken: BrokenPromises,
     /// Whether every event is written down. Default no.
@@ -389,7 +389,7 @@ impl SimConfig {
     }
 
     /// The same run with a guard removed.
-    pub fn with_mutant(mut self, mutant: &'static str) -> Self {
+    pub fn with_mutant(mut self, mutant: Mutant) -> Self {
         self.mutants.push(mutant);
         self
     }

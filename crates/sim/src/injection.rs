@@ -5,6 +5,7 @@ use crate::env::Endpoint;
 use crate::fault::{Fault, FaultKind, FaultRate, Memory, PlannedFault};
 use crate::state::Core;
 use crate::world::World;
+use fabric::Mutant;
 use layout::NodeId;
 use std::collections::BTreeMap;
 
@@ -143,8 +144,8 @@ impl World {
         self.core(|core| core.points.reached().clone())
     }
 
-    /// How often somebody asked whether guard `name` is removed.
-    pub fn mutant_asked(&self, name: &str) -> u64 {
-        self.core(|core| core.points.asked(name))
+    /// How often somebody asked whether the guard of this mutant is removed.
+    pub fn mutant_asked(&self, mutant: Mutant) -> u64 {
+        self.core(|core| core.points.asked(mutant))
     }
 }

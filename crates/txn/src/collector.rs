@@ -16,7 +16,7 @@
 use crate::database::{Database, Shared};
 use crate::oracle::{post_vector, read_vector};
 use crate::packed::Packer;
-use fabric::{Batch, Env, FabricError, Span, Swap};
+use fabric::{Batch, Env, FabricError, Mutant, Span, Swap};
 use layout::oracle::{LANE_ACTIVE, LANE_WORDS};
 use layout::{RegionId, SlotId, region};
 
@@ -132,7 +132,7 @@ impl<E: Env> Collector<'_, E> {
         post_vector(&mut batch, oracle, shape, vector);
         let mut swaps = Vec::new();
         if has_copies {
-            if self.env.mutant("collect::tell_unraised") {
+            if self.env.mutant(Mutant::CollectTellUnraised) {
                 self.collected.claim();
             }
             let packed = self.packer.pack(&mut batch, vector, self.collected.stamp);
@@ -156,7 +156,7 @@ impl<E: Env> Collector<'_, E> {
     }
 
     fn look(&mut self, batch: &Batch, lanes: Span) {
-        let ignores = self.env.mutant("collect::ignore_lanes");
+        let ignores = self.env.mutant(Mutant::CollectIgnoreLanes);
         let lanes = batch.words(lanes).chunks_exact(LANE_WORDS as usize);
         let announced = lanes.map(|lane| if ignores { 0 } else { lane[LANE_ACTIVE as usize] });
         let times = (self.env.now_ns(), self.shared.config.transaction_time_max_ns);

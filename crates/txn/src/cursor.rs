@@ -7,7 +7,7 @@ use crate::lane::LaneInner;
 use crate::read::Pending;
 use crate::scan::{Range, Scan, Sighting};
 use crate::write::Owner;
-use fabric::{Env, Span};
+use fabric::{Env, Mutant, Span};
 use index::tree::{LeafView, PostedLeaf};
 use layout::row::KEY;
 use layout::{GlobalPtr, Key};
@@ -210,7 +210,7 @@ impl<E: Env> LaneInner<E> {
         sightings: &mut Vec<Sighting>,
     ) -> Result<Option<Key>, TxnError> {
         sightings.clear();
-        if !self.env.mutant("scan::range_unwitnessed") {
+        if !self.env.mutant(Mutant::ScanRangeUnwitnessed) {
             self.witness_leaf(seen);
         }
         let may_add_own = self.may_add_own(range);
@@ -357,7 +357,7 @@ impl<E: Env> LaneInner<E> {
             Some(index) => {
                 let batch = self.batch.as_ref().expect("the batch is here");
                 self.entry_key(index, entry.current()).words() == batch.words(sighting.key)
-                    || self.env.mutant("scan::trust_entry")
+                    || self.env.mutant(Mutant::ScanTrustEntry)
             }
             None => true,
         }

@@ -6,7 +6,7 @@
 use crate::collect::Horizon;
 use crate::lane::LaneInner;
 use crate::step::CollectStep;
-use fabric::{Env, FabricError};
+use fabric::{Env, FabricError, Mutant};
 use layout::row::{LINK, OVERFLOW_HEAD};
 use layout::{GlobalPtr, VersionWord};
 use memory::MoveRequest;
@@ -40,7 +40,7 @@ impl<E: Env> LaneInner<E> {
     /// Gives back the buffers that the horizon covers, oldest first. Answers whether none of them is left.
     pub(crate) async fn detach_buffers(&mut self) -> Result<bool, FabricError> {
         for _ in 0..BATCHES_PER_ROUND {
-            let count = match self.env.mutant("collect::buffers_before_horizon") {
+            let count = match self.env.mutant(Mutant::CollectBuffersBeforeHorizon) {
                 true => self.displaced.len().min(DETACHED_PER_BATCH),
                 false => covered_count(&self.displaced, &self.horizon),
             };
@@ -73,7 +73,7 @@ impl<E: Env> LaneInner<E> {
         for number in 0..count as u32 {
             let Some(waiting) = self.displaced.pop_front() else { break };
             let found = VersionWord::from_word(batch.word(2 * number));
-            if found != waiting.version && !self.env.mutant("collect::detach_changed") {
+            if found != waiting.version && !self.env.mutant(Mutant::CollectDetachChanged) {
                 // Whoever has locked the row may abort and leave it as it was.
                 if found.is_locked() && found != VersionWord::MOVED {
                     self.displaced.push_back(waiting);

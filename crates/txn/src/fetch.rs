@@ -25,7 +25,7 @@ use crate::oracle::newest_intact;
 use crate::packed::{Trust, Unpacker, Vector};
 use crate::shared_slot::{SLOTS_EACH, SharedSlot};
 use crate::snapshot::Snapshot;
-use fabric::{Batch, Env, FabricError};
+use fabric::{Batch, Env, FabricError, Mutant};
 use layout::oracle::{LANE_ACKNOWLEDGED, LANE_ACTIVE, NEWEST};
 use layout::vector_copy::{BASE_PLACES, COPY_NEWEST};
 use layout::{GlobalPtr, SlotId};
@@ -165,7 +165,7 @@ impl<E: Env> LaneInner<E> {
         {
             self.env.yield_now().await;
         }
-        let overlooks = self.env.mutant("oracle::overlook_own_commit");
+        let overlooks = self.env.mutant(Mutant::OracleOverlookOwnCommit);
         let published = |slot| (slot, if overlooks { 0 } else { shared.published(slot) });
         let stamp_min = self.snapshot.stamp + u64::from(self.wants_newer);
         let stamp_min = stamp_min.max(shared_slot.stamp_of(self.number));
@@ -224,8 +224,8 @@ impl<E: Env> Database<E> {
     async fn fetch_until(&self, is_wanted: &impl Fn() -> bool) -> Result<(), FabricError> {
         let fetched = &self.shared.fetched;
         let trust = Trust {
-            torn: self.env.mutant("oracle::torn_copy"),
-            base: self.env.mutant("oracle::other_base"),
+            torn: self.env.mutant(Mutant::OracleTornCopy),
+            base: self.env.mutant(Mutant::OracleOtherBase),
         };
         let mut unpacker = Unpacker::new(self.shared.oracle_layout.copies(), trust);
         let (mut batch, mut vain, mut newest, mut announce_ns) = (Batch::new(), 0, 0, 0);

@@ -5,7 +5,7 @@ use crate::access::{Absence, State};
 use crate::catalog::Primary;
 use crate::lane::LaneInner;
 use crate::write::{BucketSeen, Owner};
-use fabric::{Env, SlotGeometry, SlotRead, Span};
+use fabric::{Env, Mutant, SlotGeometry, SlotRead, Span};
 use index::tree::LeafView;
 use layout::row::{ChainWord, Cover, HEADER, KEY, LINK, OVERFLOW_HEAD, VERSION};
 use layout::{GlobalPtr, VersionWord, bucket, region};
@@ -107,7 +107,7 @@ impl<E: Env> LaneInner<E> {
                 && let Some(old) = self.search_buffer(access, chain.buffer()).await?
             {
                 let version = VersionWord::from_word(self.batch().word(old.at + VERSION));
-                if !self.env.mutant("read::old_unwitnessed") {
+                if !self.env.mutant(Mutant::ReadOldUnwitnessed) {
                     self.witness(row, VersionWord::NONE.locked().word());
                 }
                 self.accept(access, row, old, version, true);
@@ -127,7 +127,7 @@ impl<E: Env> LaneInner<E> {
             };
             let is_same = same(VERSION) && same(LINK);
             let stands_still = version != VersionWord::TORN
-                && (is_same || self.env.mutant("read::trust_first_reading"));
+                && (is_same || self.env.mutant(Mutant::ReadTrustFirstReading));
             let collected = self.batch().words(collected)[0];
             if stands_still {
                 self.check_collected(collected)?;
@@ -189,7 +189,7 @@ impl<E: Env> LaneInner<E> {
                 return Ok(Some(slot));
             }
         }
-        if self.env.mutant("read::skip_overflow") {
+        if self.env.mutant(Mutant::ReadSkipOverflow) {
             return Ok(None);
         }
         // The list's head is read after the slots: a version leaves its slot only when it is in the list.
@@ -221,9 +221,9 @@ impl<E: Env> LaneInner<E> {
         let batch = self.batch.as_ref().expect("the batch is here");
         let version = VersionWord::from_word(batch.word(image.at + VERSION));
         let successor = VersionWord::from_word(batch.word(image.at + LINK));
-        let unchecked = self.env.mutant("read::successor_unchecked");
+        let unchecked = self.env.mutant(Mutant::ReadSuccessorUnchecked);
         is_settled(version)
-            && (self.has_key(access, image) || self.env.mutant("read::old_of_any_row"))
+            && (self.has_key(access, image) || self.env.mutant(Mutant::ReadOldOfAnyRow))
             && self.snapshot.covers(version)
             && (unchecked || !self.snapshot.covers(successor))
     }
@@ -332,7 +332,7 @@ impl<E: Env> LaneInner<E> {
         hash: &index::hash::HashTable,
         place: &index::hash::Place,
     ) -> Result<bool, TxnError> {
-        if self.env.mutant("read::trust_chain") {
+        if self.env.mutant(Mutant::ReadTrustChain) {
             return Ok(true);
         }
         self.batch().clear_verbs();

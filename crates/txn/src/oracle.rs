@@ -16,7 +16,7 @@ use crate::database::Oracle;
 use crate::detach::detached;
 use crate::lane::LaneInner;
 use crate::read::same_words;
-use fabric::{Batch, Env, FabricError, Span};
+use fabric::{Batch, Env, FabricError, Mutant, Span};
 use layout::oracle::{
     CLOCK, EPOCH, FREEZER, LANE_ACKNOWLEDGED, LANE_ACTIVE, NEWEST, SLOT_COUNT, VECTOR,
 };
@@ -34,7 +34,7 @@ impl<E: Env> LaneInner<E> {
     pub(crate) async fn take_snapshot(&mut self) -> Result<(), Abort> {
         let before = self.env.counters().counts();
         let epoch = match self.shared.config.oracle {
-            _ if self.env.mutant("oracle::stale_snapshot") && self.has_snapshot_left() => {
+            _ if self.env.mutant(Mutant::OracleStaleSnapshot) && self.has_snapshot_left() => {
                 self.catalog.epoch
             }
             Oracle::DoubleCollect => self.double_collect().await?,
@@ -66,8 +66,8 @@ impl<E: Env> LaneInner<E> {
         let announced = self.announce().await;
         let slots = self.shared.slots();
         let words = VECTOR + self.shared.slots_in_use();
-        let single = self.env.mutant("oracle::single_collect");
-        let is_short = self.env.mutant("oracle::skip_new_slots");
+        let single = self.env.mutant(Mutant::OracleSingleCollect);
+        let is_short = self.env.mutant(Mutant::OracleSkipNewSlots);
         let batch = self.batch();
         batch.clear_verbs();
         batch.write_word(lane, announced);
@@ -199,8 +199,8 @@ impl<E: Env> LaneInner<E> {
         let covers_published = (0..self.shared.slots_in_use() as u16)
             .all(|slot| counters[usize::from(slot)] >= self.shared.published(SlotId(slot)));
         let at_least = self.snapshot.stamp + u64::from(self.wants_newer);
-        let merges = self.env.mutant("oracle::merge_own_slot");
-        let overlooks = merges || self.env.mutant("oracle::overlook_own_commit");
+        let merges = self.env.mutant(Mutant::OracleMergeOwnSlot);
+        let overlooks = merges || self.env.mutant(Mutant::OracleOverlookOwnCommit);
         if number < at_least || !(covers_published || overlooks) {
             return None;
         }
@@ -344,7 +344,7 @@ pub(crate) fn newest_intact<'a, E: Env>(
     let intact = vectors.filter(|vector| {
         let (body, sum) = vector.split_at(vector.len() - 1);
         let is_intact = checksum(body, Cover::All) == sum[0];
-        body[0] != 0 && (is_intact || env.mutant("oracle::torn_frozen"))
+        body[0] != 0 && (is_intact || env.mutant(Mutant::OracleTornFrozen))
     });
     intact.max_by_key(|vector| vector[0])
 }
@@ -362,7 +362,7 @@ async fn freeze_vector<E: Env>(
     batch.clear_verbs();
     let swap = batch.compare_and_swap(freezer, 0, owner);
     batch = env.execute(batch).await?;
-    if !batch.swapped(swap) && !env.mutant("oracle::freeze_unlocked") {
+    if !batch.swapped(swap) && !env.mutant(Mutant::OracleFreezeUnlocked) {
         env.yield_now().await;
         return Ok((batch, None));
     }

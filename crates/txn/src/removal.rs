@@ -7,7 +7,7 @@ use crate::collect::{Garbage, Retired};
 use crate::lane::LaneInner;
 use crate::step::CollectStep;
 use crate::write::Owner;
-use fabric::{Batch, Env, FabricError, Swap};
+use fabric::{Batch, Env, FabricError, Mutant, Swap};
 use index::tree::{LeafLock, LeafRead, LeafView, LockResult};
 use layout::bucket;
 use layout::row::{HEADER, LINK, VERSION};
@@ -82,7 +82,7 @@ impl<E: Env> LaneInner<E> {
                 self.env.reach(CollectStep::TombstoneLocked).await;
                 // Lanes have horizons of their own: the word only ever rises.
                 let stamp = self.removal_stamp(owner).await?.max(collected);
-                if !self.env.mutant("collect::skip_bucket_stamp") {
+                if !self.env.mutant(Mutant::CollectSkipBucketStamp) {
                     let word = place.bucket.add_words(u64::from(bucket::COLLECTED));
                     batch.write_word(word, stamp);
                 }
@@ -171,7 +171,7 @@ impl<E: Env> LaneInner<E> {
         batch.clear_verbs();
         let swap = batch.compare_and_swap(word, held, owner.locked().word());
         let batch = self.env.execute(batch).await?;
-        let swapped = batch.swapped(swap) || self.env.mutant("collect::unlocked_bucket");
+        let swapped = batch.swapped(swap) || self.env.mutant(Mutant::CollectUnlockedBucket);
         self.scratch.batch = Some(batch);
         Ok(swapped.then_some(held))
     }
@@ -239,7 +239,7 @@ impl<E: Env> LaneInner<E> {
         let found = VersionWord::from_word(batch.found(swap));
         match batch.swapped(swap) {
             true => Removal::Done,
-            false if self.env.mutant("collect::trust_tombstone") => Removal::Done,
+            false if self.env.mutant(Mutant::CollectTrustTombstone) => Removal::Done,
             false if found.is_locked() && found != VersionWord::MOVED => Removal::Busy,
             false => Removal::Gone,
         }
@@ -266,7 +266,7 @@ impl<E: Env> LaneInner<E> {
         let expected = if is_inlined { GlobalPtr::NULL } else { retired.row };
         matches!(owner, Owner::Index(_))
             && leads_to != expected.word()
-            && !self.env.mutant("collect::trust_entry_key")
+            && !self.env.mutant(Mutant::CollectTrustEntryKey)
     }
 
     async fn judge_entry(&mut self, index: u32, key: &Key, retired: &Retired) -> Removal {
@@ -284,7 +284,7 @@ impl<E: Env> LaneInner<E> {
             // not wait for it.
             return Removal::Busy;
         }
-        if !self.horizon.covers(version) && !self.env.mutant("collect::trust_newest_version") {
+        if !self.horizon.covers(version) && !self.env.mutant(Mutant::CollectTrustNewestVersion) {
             // The row may have had the key again since this entry was listed, for snapshots that still run.
             return Removal::Busy;
         }
@@ -297,7 +297,7 @@ impl<E: Env> LaneInner<E> {
     pub(crate) fn end_garbage(&mut self, batch: &mut Batch, owner: Owner, retired: &Retired) {
         let Owner::Table(table) = owner else { return };
         let words = self.info(table).row.words();
-        if !self.env.mutant("collect::row_unmarked") {
+        if !self.env.mutant(Mutant::CollectRowUnmarked) {
             let image = retired.row.add_words(u64::from(VERSION));
             if self.env.is_coherent() {
                 batch.write_word(image, 0);
@@ -318,8 +318,8 @@ impl<E: Env> LaneInner<E> {
     /// What became of the lock of a leaf from which entries are to go.
     pub(crate) fn leaf_lock_result(&self, batch: &Batch, lock: &LeafLock) -> LockResult {
         match index::tree::lock_result(batch, lock) {
-            LockResult::Missed if self.env.mutant("collect::unlocked_leaf") => LockResult::Held,
-            LockResult::Outdated if self.env.mutant("collect::trust_first_leaf") => {
+            LockResult::Missed if self.env.mutant(Mutant::CollectUnlockedLeaf) => LockResult::Held,
+            LockResult::Outdated if self.env.mutant(Mutant::CollectTrustFirstLeaf) => {
                 LockResult::Held
             }
             result => result,
@@ -373,7 +373,7 @@ impl<E: Env> LaneInner<E> {
         }
         self.env.reach(CollectStep::EntryLocked).await;
         let removal = self.lock_garbage(owner, key, retired, None, timestamp).await?;
-        let unstamped = self.env.mutant("collect::skip_leaf_stamp");
+        let unstamped = self.env.mutant(Mutant::CollectSkipLeafStamp);
         let stamp = if unstamped { 0 } else { self.removal_stamp(owner).await? };
         let mut batch = self.scratch.batch.take().unwrap_or_default();
         batch.clear_verbs();

@@ -10,7 +10,7 @@ use crate::lane::LaneInner;
 use crate::read::same_words;
 use crate::unique::UniqueViolation;
 use crate::write::{BucketSeen, EntryInsert, Owner};
-use fabric::{Env, SlotGeometry, SlotRead, Span};
+use fabric::{Env, Mutant, SlotGeometry, SlotRead, Span};
 use index::tree::LeafView;
 use layout::record::copy_key_bytes;
 use layout::row::{Cover, HEADER, KEY, VERSION};
@@ -90,7 +90,7 @@ impl<E: Env> LaneInner<E> {
                 let index = self.info(entry.table).indexes[position];
                 let existed = entry.state == State::Updated && entry.absence == Absence::None;
                 let must_stand = existed && self.filling != Some(index);
-                let is_lost = must_stand && self.env.mutant("commit::skip_entry");
+                let is_lost = must_stand && self.env.mutant(Mutant::CommitSkipEntry);
                 if is_lost || (must_stand && self.keeps_key(index, &entry)) {
                     continue;
                 }
@@ -227,7 +227,7 @@ impl<E: Env> LaneInner<E> {
         entry: &Key,
         row: GlobalPtr,
     ) -> Result<(), TxnError> {
-        if self.env.mutant("commit::skip_unique_check") {
+        if self.env.mutant(Mutant::CommitSkipUniqueCheck) {
             return Ok(());
         }
         let primary = self.primary_key(info, entry.words());
@@ -248,13 +248,13 @@ impl<E: Env> LaneInner<E> {
         let header = VersionWord::from_word(batch.word(image.at + HEADER));
         let version = VersionWord::from_word(batch.word(image.at + VERSION));
         // A header that is not the version's belongs to one that is being installed.
-        let is_under_way = header != version && !self.env.mutant("commit::trust_half_installed");
+        let is_under_way = header != version && !self.env.mutant(Mutant::CommitTrustHalfInstalled);
         if header.is_locked() || version == VersionWord::TORN || is_under_way {
             return Err(Abort::WriteConflict.into());
         }
         // A version after the snapshot may be installed and not yet published: whoever gave the key up may
         // become visible after us, and both rows would be seen with it.
-        let takes = self.env.mutant("commit::take_key_from_unpublished");
+        let takes = self.env.mutant(Mutant::CommitTakeKeyFromUnpublished);
         if version.is_none() || (!self.snapshot.covers(version) && !takes) {
             return Err(Abort::WriteConflict.into());
         }

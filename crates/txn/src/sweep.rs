@@ -6,7 +6,7 @@ use crate::lane::LaneInner;
 use crate::removal::Removal;
 use crate::step::CollectStep;
 use crate::write::Owner;
-use fabric::{Batch, Env, FabricError, Swap};
+use fabric::{Batch, Env, FabricError, Mutant, Swap};
 use index::tree::{LeafLock, LeafRead, LockResult, PostedLeaf};
 use layout::{Key, VersionWord};
 
@@ -206,7 +206,7 @@ impl<E: Env> LaneInner<E> {
         timestamp: VersionWord,
     ) -> Result<Batch, FabricError> {
         batch.clear_verbs();
-        let unstamped = self.env.mutant("collect::skip_leaf_stamp");
+        let unstamped = self.env.mutant(Mutant::CollectSkipLeafStamp);
         let stamp = if unstamped { 0 } else { self.horizon.stamp() };
         for swept in leaves.iter().filter(|swept| swept.lock.is_some()) {
             let LeafRead { ptr, insert, .. } = swept.leaf;

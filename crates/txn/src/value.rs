@@ -10,7 +10,7 @@ use crate::catalog::{CatalogError, TableId};
 use crate::database::Database;
 use crate::lane::LaneInner;
 use crate::transaction::{Isolation, Transaction};
-use fabric::{Env, Span};
+use fabric::{Env, Mutant, Span};
 use layout::row::Cover;
 use layout::value::{BYTES, DATA, VERSION};
 use layout::{LongValues, OutOfLine, RecordRef, ValueLayout};
@@ -177,7 +177,7 @@ impl<E: Env> LaneInner<E> {
                     continue;
                 }
                 let image = self.batch.as_ref().expect("the batch came back").words(span);
-                if !is_value(image, reference) && !self.env.mutant("value::skip_version") {
+                if !is_value(image, reference) && !self.env.mutant(Mutant::ValueSkipVersion) {
                     return Err(Abort::SnapshotTooOld.into());
                 }
                 let data = image.get(DATA as usize..).unwrap_or_default();

@@ -6,7 +6,7 @@ use crate::lane::LaneInner;
 use crate::transaction::Transaction;
 use crate::value::Visitor;
 use crate::write::Owner;
-use fabric::{Batch, Env, Span};
+use fabric::{Batch, Env, Mutant, Span};
 use index::tree::LeafView;
 use layout::bucket::{self, Identity};
 use layout::row::{Cover, KEY, VERSION};
@@ -302,7 +302,7 @@ impl<E: Env> LaneInner<E> {
             has_hole |= is_here && is_hole;
             is_here && !is_hole
         });
-        if self.serializable && !self.env.mutant("scan::bucket_unwitnessed") {
+        if self.serializable && !self.env.mutant(Mutant::ScanBucketUnwitnessed) {
             // A row on another server may be on its way while its insert word is free again: nothing that
             // is read here bears witness of it.
             let expected = match has_hole {

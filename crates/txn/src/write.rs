@@ -6,7 +6,7 @@ use crate::access::{Absence, RowId, State};
 use crate::catalog::{IndexId, Primary, Secondary, TableId};
 use crate::lane::LaneInner;
 use crate::transaction::Transaction;
-use fabric::{Env, Span};
+use fabric::{Env, Mutant, Span};
 use index::hash::HashTable;
 use index::tree::{LeafCache, Tree};
 use layout::row::KEY;
@@ -251,7 +251,7 @@ impl<E: Env> LaneInner<E> {
             Primary::Hash(_) => {
                 let seen = self.buckets_seen[entry.place as usize];
                 let is_locked = VersionWord::from_word(seen.insert).is_locked();
-                if is_locked && !self.env.mutant("write::steal_bucket_lock") {
+                if is_locked && !self.env.mutant(Mutant::WriteStealBucketLock) {
                     return Err(Abort::InsertConflict.into());
                 }
                 self.accesses[access as usize].place = self.bucket_insert(&seen)?;
@@ -274,7 +274,7 @@ impl<E: Env> LaneInner<E> {
         access: u32,
     ) -> Result<(), TxnError> {
         let is_locked = self.leaves_seen[seen as usize].insert.is_locked();
-        if is_locked && !self.env.mutant("write::steal_leaf_lock") {
+        if is_locked && !self.env.mutant(Mutant::WriteStealLeafLock) {
             return Err(Abort::InsertConflict.into());
         }
         self.leaf_inserts.push(LeafInsert { owner, seen, key, access });
@@ -287,7 +287,7 @@ impl<E: Env> LaneInner<E> {
         let known = self.bucket_inserts.iter().position(|other| other.bucket == seen.bucket);
         if let Some(known) = known {
             let is_same = self.bucket_inserts[known].insert == seen.insert;
-            if !is_same && !self.env.mutant("write::mix_bucket_readings") {
+            if !is_same && !self.env.mutant(Mutant::WriteMixBucketReadings) {
                 return Err(Abort::InsertConflict.into());
             }
             return Ok(known as u32);

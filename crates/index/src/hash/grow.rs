@@ -3,7 +3,7 @@
 use super::create::allocate_segment;
 use super::{Directory, HashTable, SEGMENTS_MAX, read_directory, root};
 use crate::error::IndexError;
-use fabric::{Batch, Env, FailurePoint, Span};
+use fabric::{Batch, Env, FailurePoint, Mutant, Span};
 use layout::bucket::{self, Identity};
 use layout::row::{HEADER, LINK, VERSION};
 use layout::{GlobalPtr, NodeId, VersionWord};
@@ -163,7 +163,7 @@ async fn split<E: Env>(
     };
     env.reach(HashStep::BucketLocked).await;
     let level = directory.level + 1;
-    let batch = match env.mutant("hash::redirect_first") {
+    let batch = match env.mutant(Mutant::HashRedirectFirst) {
         true => redirect(env, batch, old, directory.split, level).await?,
         false => batch,
     };
@@ -186,7 +186,7 @@ async fn split<E: Env>(
     };
     env.reach(HashStep::RowsLocked).await;
     // Whoever misses a key in the new bucket learns there what was collected in the old one.
-    let forgets = env.mutant("hash::forget_collected");
+    let forgets = env.mutant(Mutant::HashForgetCollected);
     let collected = if forgets { 0 } else { batch.word(blocks[0].span.at + bucket::COLLECTED) };
     let identity = Identity { bucket: target, level };
     let written =
@@ -248,7 +248,7 @@ async fn lock_bucket<E: Env>(
     batch.clear_verbs();
     let swap = batch.compare_and_swap(bucket, insert, owner.locked().word());
     batch = env.execute(batch).await?;
-    let is_held = batch.swapped(swap) || env.mutant("hash::split_unlocked");
+    let is_held = batch.swapped(swap) || env.mutant(Mutant::HashSplitUnlocked);
     Ok(is_held.then_some((batch, insert)))
 }
 
@@ -325,13 +325,13 @@ async fn lock_rows<E: Env>(
     moving: &[Moving],
     (owner, is_installed): (VersionWord, &dyn Fn(VersionWord) -> bool),
 ) -> Result<Option<Batch>, IndexError> {
-    if !table.rows || moving.is_empty() || env.mutant("hash::copy_unlocked") {
+    if !table.rows || moving.is_empty() || env.mutant(Mutant::HashCopyUnlocked) {
         return Ok(Some(batch));
     }
     batch.clear_verbs();
     let header = |batch: &Batch, slot: &Moving| batch.word(slot.span.at + HEADER);
     let locked = moving.iter().any(|slot| VersionWord::from_word(header(&batch, slot)).is_locked());
-    if locked && !env.mutant("hash::steal_row_locks") {
+    if locked && !env.mutant(Mutant::HashStealRowLocks) {
         return Ok(None);
     }
     let mut swaps = Vec::with_capacity(moving.len());
@@ -357,7 +357,7 @@ async fn lock_rows<E: Env>(
     if !complete {
         return Ok(None);
     }
-    let trusts = env.is_coherent() || env.mutant("hash::move_half_installed");
+    let trusts = env.is_coherent() || env.mutant(Mutant::HashMoveHalfInstalled);
     if !trusts && !are_installed(&batch, moving, is_installed) {
         batch.clear_verbs();
         for slot in moving {
@@ -367,7 +367,7 @@ async fn lock_rows<E: Env>(
         env.execute(batch).await?;
         return Ok(None);
     }
-    if !env.mutant("hash::trust_first_copy") {
+    if !env.mutant(Mutant::HashTrustFirstCopy) {
         copy_back(&mut batch, moving);
     }
     Ok(Some(batch))
@@ -484,7 +484,7 @@ async fn retire_slots<E: Env>(
         if table.rows {
             batch.write_word(slot.from.add_words(u64::from(VERSION)), 0);
             batch.write_word(slot.from.add_words(u64::from(LINK)), 0);
-            let unlocked = env.mutant("hash::moved_row_unlocked");
+            let unlocked = env.mutant(Mutant::HashMovedRowUnlocked);
             let header = if unlocked {
                 batch.word(slot.span.at + HEADER)
             } else {

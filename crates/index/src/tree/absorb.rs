@@ -9,7 +9,7 @@ use super::step::TreeStep;
 use super::view::next_version;
 use super::{LeafRead, Tree};
 use crate::error::IndexError;
-use fabric::{Batch, Env};
+use fabric::{Batch, Env, Mutant};
 use layout::{GlobalPtr, VersionWord};
 
 /// Largest share of a leaf that two neighbours may fill together when one takes over the other, in
@@ -65,7 +65,7 @@ pub async fn absorb_right<E: Env>(
     env.reach(TreeStep::LeftTookOver).await;
     // Dead before the leaf is unlocked: the leaf's changes must not pass by readers who still see
     // the neighbour. Unlinked only then: whoever recovers from our death finds it through the leaf.
-    let late = env.mutant("tree::late_burial");
+    let late = env.mutant(Mutant::TreeLateBurial);
     let batch = if late { batch } else { bury(env, batch, tree, &right, timestamp).await? };
     env.reach(TreeStep::RightDead).await;
     let after = right.view(&batch, tree).next();

@@ -7,7 +7,7 @@ use super::node::{back_off, read_node};
 use super::view::{LeafView, generation, is_below};
 use super::{LeafRead, Tree};
 use crate::error::IndexError;
-use fabric::{Batch, Env, Span};
+use fabric::{Batch, Env, Mutant, Span};
 use layout::row::Cover;
 use layout::{GlobalPtr, Key};
 
@@ -122,7 +122,7 @@ async fn walk_right<E: Env>(
     let (mut batch, span) = read_node(env, batch, tree.layout, start).await?;
     let (mut ptr, mut leaf) = (start, LeafView::new(tree.layout, batch.words(span)));
     let other_life = expected.is_some_and(|expected| expected != generation(leaf.version()))
-        && !env.mutant("tree::any_life");
+        && !env.mutant(Mutant::TreeAnyLife);
     if !leaf.is_live(0) || other_life || is_below(key, leaf.low()) {
         batch.truncate(span.at);
         return Ok((batch, None));

@@ -7,7 +7,7 @@ use crate::lane::LaneInner;
 use crate::shared_slot::SharedSlot;
 use crate::snapshot::Snapshot;
 use crate::step::CollectStep;
-use fabric::{Env, FabricError};
+use fabric::{Env, FabricError, Mutant};
 use layout::oracle::{CLOCK, LANE_ACTIVE, LANE_WORDS};
 use layout::{GlobalPtr, RegionId, VersionWord, region};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -123,7 +123,7 @@ impl<E: Env> LaneInner<E> {
     #[inline]
     pub(crate) fn adopt_shared_horizon(&mut self) {
         let newest = &self.shared.horizon;
-        if self.env.mutant("collect::adopt_candidate") {
+        if self.env.mutant(Mutant::CollectAdoptCandidate) {
             self.horizon.adopted.clone_from(&newest.unraised());
             return;
         }
@@ -189,7 +189,7 @@ impl<E: Env> LaneInner<E> {
         if !self.everybody_is_past(stamp).await? {
             return Ok(false);
         }
-        if !self.env.mutant("collect::skip_collected_word") {
+        if !self.env.mutant(Mutant::CollectSkipCollectedWord) {
             if !self.raise_collected(stamp).await.map_err(|_| Abort::Unreachable)? {
                 return Ok(false);
             }
@@ -201,7 +201,7 @@ impl<E: Env> LaneInner<E> {
     /// A stamp such that a snapshot with this one or a later one covers the candidate. The number of a
     /// frozen vector is one; for a double collect the clock is raised.
     async fn candidate_stamp(&mut self) -> Result<u64, Abort> {
-        let keeps = self.env.mutant("collect::clock_unraised");
+        let keeps = self.env.mutant(Mutant::CollectClockUnraised);
         if self.shared.config.oracle == Oracle::Frozen || keeps {
             return Ok(self.snapshot.stamp);
         }
@@ -216,7 +216,7 @@ impl<E: Env> LaneInner<E> {
     }
 
     async fn everybody_is_past(&mut self, stamp: u64) -> Result<bool, Abort> {
-        if self.env.mutant("collect::ignore_lanes") {
+        if self.env.mutant(Mutant::CollectIgnoreLanes) {
             return Ok(true);
         }
         let is_own_past = |slot: &SharedSlot| slot.is_past(self.number, stamp);

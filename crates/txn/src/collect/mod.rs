@@ -27,7 +27,7 @@ use crate::lane::{LaneInner, blocks_of, leaves_of};
 use crate::removal::Removal;
 use crate::sweep::SWEPT_MAX;
 use crate::write::Owner;
-use fabric::{Env, FabricError};
+use fabric::{Env, FabricError, Mutant};
 use index::IndexError;
 use index::hash::Growth;
 use layout::oracle::LANE_WORKING;
@@ -158,7 +158,7 @@ impl<E: Env> LaneInner<E> {
             Err(_) => return self.lose_upkeep(),
         }
         let mut result = Ok(());
-        let early = self.env.mutant("collect::garbage_before_horizon");
+        let early = self.env.mutant(Mutant::CollectGarbageBeforeHorizon);
         let mut swept = Vec::new();
         // What is in use now is looked at again in another round, not in this one.
         for _ in 0..self.retired.len().min(GARBAGE_PER_ROUND) {

@@ -6,7 +6,7 @@ use crate::access::{Access, State};
 use crate::catalog::Primary;
 use crate::lane::LaneInner;
 use crate::write::Owner;
-use fabric::{Batch, Env, FabricError, Span};
+use fabric::{Batch, Env, FabricError, Mutant, Span};
 use index::tree::LeafRead;
 use layout::bucket;
 use layout::row::{BufferLayout, ChainWord, Cover, HEADER, KEY, LINK, MOVED_FLAG, VERSION};
@@ -55,7 +55,7 @@ impl<E: Env> LaneInner<E> {
         version.is_none()
             || flag == MOVED_FLAG
             || self.horizon.covers(successor)
-            || self.env.mutant("commit::overwrite_needed_slot")
+            || self.env.mutant(Mutant::CommitOverwriteNeededSlot)
     }
 
     /// Takes a version buffer from the pool on the row's own server, so that batch 2 can order the buffer
@@ -104,7 +104,7 @@ impl<E: Env> LaneInner<E> {
         let locks = std::mem::take(&mut self.scratch.locks);
         let mut batch = self.batch.take().unwrap_or_default();
         batch.clear_verbs();
-        if self.env.mutant("commit::unlock_bucket_first") {
+        if self.env.mutant(Mutant::CommitUnlockBucketFirst) {
             for insert in &self.bucket_inserts {
                 batch.write_word(insert.bucket, timestamp.word());
             }
@@ -130,7 +130,7 @@ impl<E: Env> LaneInner<E> {
         for lock in &locks.leaves {
             self.install_leaf(&mut batch, lock, timestamp);
         }
-        if self.env.mutant("commit::publish_with_install") {
+        if self.env.mutant(Mutant::CommitPublishWithInstall) {
             let slot = self.shared.oracle_layout.slot(self.shared.oracle, self.slot);
             batch.write_word(slot, timestamp.counter());
         }
@@ -192,11 +192,11 @@ impl<E: Env> LaneInner<E> {
         batch.set_word(entry.image.at + HEADER, 0);
         batch.set_word(entry.image.at + LINK, version.word());
         let first = if is_deleted { shape.row.words() } else { shape.row.payload() };
-        if self.env.mutant("commit::payload_before_old_version") {
+        if self.env.mutant(Mutant::CommitPayloadBeforeOldVersion) {
             batch.write_row(entry.row, fresh, first, Cover::AllButLink);
         }
-        let is_new_chain =
-            (entry.has_new_buffer || after != chain) && !self.env.mutant("commit::chain_with_row");
+        let is_new_chain = (entry.has_new_buffer || after != chain)
+            && !self.env.mutant(Mutant::CommitChainWithRow);
         if is_coherent {
             batch.install_row(slot, entry.image, KEY, Cover::All);
             batch.install_row(entry.row, fresh, first, Cover::AllButLink);
@@ -277,7 +277,7 @@ impl<E: Env> LaneInner<E> {
     #[inline]
     fn install_leaf(&mut self, batch: &mut Batch, lock: &LeafLock, timestamp: VersionWord) {
         let seen = self.leaves_seen[lock.seen as usize];
-        if self.env.mutant("commit::unlock_leaf_first") {
+        if self.env.mutant(Mutant::CommitUnlockLeafFirst) {
             batch.write_word(seen.leaf, timestamp.word());
         }
         if lock.count > 0 {

@@ -6,7 +6,7 @@ use crate::abort::Abort;
 use crate::access::Access;
 use crate::lane::LaneInner;
 use crate::write::Owner;
-use fabric::{Batch, Env, Span};
+use fabric::{Batch, Env, Mutant, Span};
 use layout::row::{ChainWord, LINK};
 use layout::{VersionWord, leaf};
 
@@ -24,7 +24,7 @@ impl<E: Env> LaneInner<E> {
             false => self.lock_those(timestamp, |_, _| true).await?,
             true => Box::pin(self.lock_copies(timestamp)).await?,
         }
-        if !self.env.mutant("commit::chain_before_lock") {
+        if !self.env.mutant(Mutant::CommitChainBeforeLock) {
             self.adopt_chains().await?;
         }
         Ok(())
@@ -108,7 +108,7 @@ impl<E: Env> LaneInner<E> {
             if !is_wanted(self, insert.owner) {
                 continue;
             }
-            let skipped = self.env.mutant("commit::skip_insert_word");
+            let skipped = self.env.mutant(Mutant::CommitSkipInsertWord);
             let desired = if skipped { insert.insert } else { locked };
             let swap = batch.compare_and_swap(insert.bucket, insert.insert, desired);
             locks.buckets.push((number as u32, swap));
@@ -134,7 +134,7 @@ impl<E: Env> LaneInner<E> {
     /// chain that was read with it is the one, if the swap finds it. A tombstone's buffer goes all the same.
     #[inline]
     fn post_chain(&self, batch: &mut Batch, access: &Access) -> Span {
-        let is_row = !access.version.is_deleted() || self.env.mutant("commit::trust_old_chain");
+        let is_row = !access.version.is_deleted() || self.env.mutant(Mutant::CommitTrustOldChain);
         let stays = self.info(access.table).design.keeps_versions && is_row;
         match stays {
             true => Span { at: access.image.at + LINK, words: 1 },
@@ -150,7 +150,7 @@ impl<E: Env> LaneInner<E> {
         if chain.buffer().is_null() {
             return Ring::Missing;
         }
-        let is_early = self.env.mutant("commit::free_slot_early");
+        let is_early = self.env.mutant(Mutant::CommitFreeSlotEarly);
         if self.horizon.covers(access.version) || (is_early && self.is_next(access.version)) {
             return Ring::Free;
         }
@@ -171,18 +171,18 @@ impl<E: Env> LaneInner<E> {
         let batch = self.batch.as_ref().expect("the batch came back");
         let locks = &self.scratch.locks;
         let rows = locks.rows.iter().all(|lock| batch.swapped(lock.swap));
-        if !rows && !self.env.mutant("commit::skip_row_locks") {
+        if !rows && !self.env.mutant(Mutant::CommitSkipRowLocks) {
             return Err(Abort::WriteConflict);
         }
-        let skip = self.env.mutant("commit::skip_insert_word");
+        let skip = self.env.mutant(Mutant::CommitSkipInsertWord);
         let buckets = skip || locks.buckets.iter().all(|&(_, swap)| batch.swapped(swap));
         let leaves = locks.leaves.iter().all(|lock| {
             // Without a swap it is another copy's, whose turn comes.
             let Some(swap) = lock.swap else { return true };
             let read = self.leaves_seen[lock.seen as usize].span.at + leaf::VERSION;
             let unchanged = batch.words(lock.version) == [batch.word(read)]
-                || self.env.mutant("commit::skip_leaf_version");
-            let is_held = batch.swapped(swap) || self.env.mutant("commit::skip_leaf_lock");
+                || self.env.mutant(Mutant::CommitSkipLeafVersion);
+            let is_held = batch.swapped(swap) || self.env.mutant(Mutant::CommitSkipLeafLock);
             unchanged && is_held
         });
         if buckets && leaves { Ok(()) } else { Err(Abort::InsertConflict) }

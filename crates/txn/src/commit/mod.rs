@@ -14,7 +14,7 @@ pub use values::PlacedValue;
 use crate::abort::{Abort, Outcome};
 use crate::detach::away_from_home;
 use crate::lane::LaneInner;
-use fabric::{Env, FabricError, Span, Swap};
+use fabric::{Env, FabricError, Mutant, Span, Swap};
 use layout::VersionWord;
 
 /// A row to be locked: its access, the swap, and what the next slot of its version buffer holds.
@@ -121,7 +121,7 @@ impl<E: Env> LaneInner<E> {
     async fn commit_read_only(&mut self) -> Outcome {
         let is_single =
             self.witnesses.len() + self.leaf_witnesses.len() <= 1 && self.read_count <= 1;
-        let is_skipped = is_single || self.env.mutant("commit::skip_readers");
+        let is_skipped = is_single || self.env.mutant(Mutant::CommitSkipReaders);
         if !self.serializable || is_skipped {
             return Outcome::Committed;
         }
@@ -144,7 +144,7 @@ impl<E: Env> LaneInner<E> {
             self.free_private_memory();
             return Outcome::Aborted(abort);
         }
-        if self.env.mutant("commit::validate_before_locks")
+        if self.env.mutant(Mutant::CommitValidateBeforeLocks)
             && self.serializable
             && let Err(abort) = self.validate_reads(timestamp).await
         {
@@ -156,8 +156,8 @@ impl<E: Env> LaneInner<E> {
         }
         self.env.reach(CommitStep::LocksHeld).await;
         if self.serializable
-            && !self.env.mutant("commit::validate_before_locks")
-            && !self.env.mutant("commit::skip_validation")
+            && !self.env.mutant(Mutant::CommitValidateBeforeLocks)
+            && !self.env.mutant(Mutant::CommitSkipValidation)
             && let Err(abort) = self.validate_reads(timestamp).await
         {
             return self.release(timestamp, abort).await;
@@ -167,12 +167,12 @@ impl<E: Env> LaneInner<E> {
         if let Err(abort) = self.free_ring_slots().await {
             return self.release(timestamp, abort).await;
         }
-        if self.env.mutant("commit::publish_before_install")
+        if self.env.mutant(Mutant::CommitPublishBeforeInstall)
             && self.publish(timestamp).await.is_err()
         {
             return Outcome::Unknown;
         }
-        if self.env.mutant("commit::unlock_before_install") && self.unlock_rows().await.is_err() {
+        if self.env.mutant(Mutant::CommitUnlockBeforeInstall) && self.unlock_rows().await.is_err() {
             return self.lose();
         }
         // Point of no return: from here a failure means `Unknown`, never `Aborted`.
@@ -197,7 +197,7 @@ impl<E: Env> LaneInner<E> {
 
     /// After an unknown outcome the lane's number is not decided: it takes no transaction any more.
     fn lose(&mut self) -> Outcome {
-        if !self.env.mutant("lane::reused_after_unknown") {
+        if !self.env.mutant(Mutant::LaneReusedAfterUnknown) {
             self.lose_number();
         }
         Outcome::Unknown
@@ -228,7 +228,7 @@ impl<E: Env> LaneInner<E> {
         let locks = std::mem::take(&mut self.scratch.locks);
         batch.clear_verbs();
         for lock in &locks.rows {
-            if batch.swapped(lock.swap) || self.env.mutant("commit::release_unheld") {
+            if batch.swapped(lock.swap) || self.env.mutant(Mutant::CommitReleaseUnheld) {
                 let access = &self.accesses[lock.access as usize];
                 batch.write_word(access.row, access.version.word());
             }
@@ -248,7 +248,7 @@ impl<E: Env> LaneInner<E> {
         self.batch = Some(batch);
         self.scratch.locks = locks;
         self.free_private_memory();
-        if self.env.mutant("commit::number_reused") {
+        if self.env.mutant(Mutant::CommitNumberReused) {
             self.counter -= 1;
         }
         if !is_empty && self.execute().await.is_err() {

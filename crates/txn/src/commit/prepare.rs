@@ -6,7 +6,7 @@ use crate::access::State;
 use crate::catalog::Primary;
 use crate::lane::{LaneInner, blocks_of, leaves_of};
 use crate::write::{InsertBlock, LeafInsert, LeafSeen, LeafWitness, Owner};
-use fabric::{Env, Span};
+use fabric::{Env, Mutant, Span};
 use index::tree::LeafRead;
 use layout::row::{ChainWord, LINK};
 use layout::{GlobalPtr, Key, bucket};
@@ -26,7 +26,7 @@ impl<E: Env> LaneInner<E> {
             Box::pin(self.write_to_copies()).await.map_err(abort_of)?;
         }
         if self.written.iter().any(|&access| self.accesses[access as usize].is_old)
-            && !self.env.mutant("commit::skip_snapshot_check")
+            && !self.env.mutant(Mutant::CommitSkipSnapshotCheck)
         {
             return Err(Abort::WriteConflict);
         }
@@ -165,7 +165,7 @@ impl<E: Env> LaneInner<E> {
         };
         let (one, other) = (&self.leaves_seen[one as usize], &self.leaves_seen[other as usize]);
         (one.insert == other.insert && version(one) == version(other))
-            || self.env.mutant("commit::mix_leaf_readings")
+            || self.env.mutant(Mutant::CommitMixLeafReadings)
     }
 
     async fn prepare_leaf(&mut self, first: usize, count: usize) -> Result<(), TxnError> {
@@ -231,7 +231,7 @@ impl<E: Env> LaneInner<E> {
 
     /// Notes that a leaf is locked though nothing goes into it.
     pub(crate) fn note_bare_leaf_lock(&mut self, seen: u32) {
-        if !self.env.mutant("commit::skip_unique_lock") {
+        if !self.env.mutant(Mutant::CommitSkipUniqueLock) {
             self.scratch.bare_leaves.push(seen);
         }
     }

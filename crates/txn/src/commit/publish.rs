@@ -2,7 +2,7 @@
 
 use crate::lane::LaneInner;
 use crate::shared_slot::{SharedSlot, Turn};
-use fabric::{Batch, Env, FabricError};
+use fabric::{Batch, Env, FabricError, Mutant};
 use layout::oracle::{LANE_ACTIVE, LANE_WORKING};
 use layout::{GlobalPtr, NodeId, VersionWord};
 use std::future::poll_fn;
@@ -17,7 +17,7 @@ impl<E: Env> LaneInner<E> {
         if let Some(shared_slot) = self.shared_slot.clone() {
             return self.publish_in_turn(&shared_slot, slot, timestamp).await;
         }
-        if self.env.mutant("commit::answer_before_publish") {
+        if self.env.mutant(Mutant::CommitAnswerBeforePublish) {
             self.publish_later(slot, timestamp);
             return Ok(());
         }
@@ -49,7 +49,7 @@ impl<E: Env> LaneInner<E> {
     ) -> Result<(), FabricError> {
         self.decide_upkeep();
         self.end_number();
-        if self.env.mutant("commit::publish_past_gap") {
+        if self.env.mutant(Mutant::CommitPublishPastGap) {
             return self.publish_past_gap(slot, number).await;
         }
         loop {

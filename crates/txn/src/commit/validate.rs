@@ -3,7 +3,7 @@
 use crate::abort::Abort;
 use crate::lane::LaneInner;
 use crate::write::LeafWitness;
-use fabric::Env;
+use fabric::{Env, Mutant};
 use layout::{GlobalPtr, VersionWord, leaf};
 
 /// Words of a leaf that validation reads: insert word and rewrite counter.
@@ -44,7 +44,7 @@ impl<E: Env> LaneInner<E> {
             let is_unlocked = !VersionWord::from_word(insert).is_locked();
             let is_ours = insert == own && !timestamp.is_none();
             let is_still = batch.word(at + leaf::VERSION) == witness.version
-                || self.env.mutant("commit::trust_leaf_insert_word");
+                || self.env.mutant(Mutant::CommitTrustLeafInsertWord);
             is_still && (is_ours || (insert == witness.insert && is_unlocked))
         };
         let rows = self.witnesses.iter().enumerate().all(holds);
@@ -57,6 +57,6 @@ impl<E: Env> LaneInner<E> {
     fn is_proved(&self, word: GlobalPtr, expected: u64) -> bool {
         let insert = self.bucket_inserts.iter().find(|insert| insert.bucket == word);
         insert.is_none_or(|insert| insert.insert == expected)
-            || self.env.mutant("commit::trust_own_bucket_lock")
+            || self.env.mutant(Mutant::CommitTrustOwnBucketLock)
     }
 }

@@ -16,7 +16,7 @@ use crate::unique::UniqueViolation;
 use crate::write::{
     BucketInsert, BucketSeen, EntryInsert, InsertBlock, LeafInsert, LeafSeen, LeafWitness, Owner,
 };
-use fabric::{Batch, Env, Span};
+use fabric::{Batch, Env, Mutant, Span};
 use layout::oracle::{LANE_ACKNOWLEDGED, LANE_ACTIVE};
 use layout::{GlobalPtr, Key, SlotId, VersionWord};
 use std::collections::VecDeque;
@@ -205,7 +205,7 @@ impl<E: Env> LaneInner<E> {
         let drawn = |slot: &Arc<SharedSlot>| slot.has_drawn(COUNTER_LIMIT);
         let is_used_up =
             self.counter >= COUNTER_LIMIT || self.shared_slot.as_ref().is_some_and(drawn);
-        if is_used_up && !self.env.mutant("lane::pass_last_number") {
+        if is_used_up && !self.env.mutant(Mutant::LanePassLastNumber) {
             self.take_new_slot().await?;
         }
         self.wants_newer = self.is_unfinished;

@@ -9,7 +9,7 @@ use crate::catalog::{TableId, TableInfo};
 use crate::database::Database;
 use crate::lane::LaneInner;
 use crate::transaction::Transaction;
-use fabric::Env;
+use fabric::{Env, Mutant};
 use layout::Key;
 
 /// Columns of a table that reads are content with; made by [`Database::columns`], good for as long as the table is
@@ -81,7 +81,7 @@ impl<E: Env> LaneInner<E> {
         // What is kept says nothing to a read.
         let is_known = state != State::Absent
             || !matches!(absence, Absence::Kept | Absence::Unknown)
-            || absence == Absence::Kept && self.env.mutant("read::trust_kept_absence");
+            || absence == Absence::Kept && self.env.mutant(Mutant::ReadTrustKeptAbsence);
         is_known && (state != State::Read || image.words >= words.min(self.info(table).row.words()))
     }
 }

@@ -5,7 +5,7 @@ use super::{Pending, Step};
 use crate::abort::TxnError;
 use crate::lane::LaneInner;
 use crate::write::{LeafSeen, Owner};
-use fabric::{Batch, Env, Span};
+use fabric::{Batch, Env, Mutant, Span};
 use index::tree::{LeafRead, LeafView, PostedLeaf, Tree};
 use layout::Key;
 
@@ -61,7 +61,7 @@ impl<E: Env> LaneInner<E> {
     ) -> Option<usize> {
         let covers = |seen: &LeafSeen| {
             seen.owner == owner
-                && (!seen.is_kept || self.env.mutant("read::trust_kept_leaf"))
+                && (!seen.is_kept || self.env.mutant(Mutant::ReadTrustKeptLeaf))
                 && LeafView::new(tree.layout, batch.words(seen.span)).covers(key)
         };
         let first = self.leaves_seen.len().saturating_sub(LEAVES_SEARCHED_MAX);

@@ -6,7 +6,7 @@ use crate::access::{Absence, Access, State};
 use crate::catalog::Primary;
 use crate::lane::LaneInner;
 use crate::write::{BucketSeen, LeafSeen, Owner};
-use fabric::{Env, SlotRead, Span};
+use fabric::{Env, Mutant, SlotRead, Span};
 use index::hash::HashTable;
 use index::tree::LeafView;
 use layout::row::{Cover, KEY, LINK, VERSION};
@@ -57,7 +57,7 @@ impl<E: Env> LaneInner<E> {
         if found == SlotRead::MISSING {
             let link = batch.word(at + bucket::LINK);
             let identity = batch.word(at + bucket::IDENTITY);
-            let trusts = self.env.mutant("read::trust_directory");
+            let trusts = self.env.mutant(Mutant::ReadTrustDirectory);
             if link != 0 || !(trusts || self.is_current(hash, pending.access, bucket, identity)) {
                 pending.step = Step::Chain;
                 return Ok(());
@@ -125,7 +125,7 @@ impl<E: Env> LaneInner<E> {
     /// What is missing proves nothing to a snapshot that is older than what was collected here.
     #[inline]
     pub(crate) fn check_collected(&self, collected: u64) -> Result<(), TxnError> {
-        if collected > self.snapshot.stamp && !self.env.mutant("read::skip_collected") {
+        if collected > self.snapshot.stamp && !self.env.mutant(Mutant::ReadSkipCollected) {
             return Err(Abort::SnapshotTooOld.into());
         }
         Ok(())
@@ -135,7 +135,7 @@ impl<E: Env> LaneInner<E> {
     pub(crate) fn note_bucket(&mut self, access: u32, seen: BucketSeen) {
         self.accesses[access as usize].place = self.buckets_seen.len() as u32;
         self.accesses[access as usize].absence = Absence::NoEntry;
-        if self.serializable && !self.env.mutant("read::absence_unwitnessed") {
+        if self.serializable && !self.env.mutant(Mutant::ReadAbsenceUnwitnessed) {
             self.witnesses.push((seen.bucket, seen.insert));
         }
         self.buckets_seen.push(seen);
@@ -177,7 +177,7 @@ impl<E: Env> LaneInner<E> {
         collected: u64,
     ) -> Result<(), TxnError> {
         self.check_collected(collected)?;
-        if !self.env.mutant("read::gap_unwitnessed") {
+        if !self.env.mutant(Mutant::ReadGapUnwitnessed) {
             self.witness_leaf(seen);
         }
         let access = &mut self.accesses[access as usize];
@@ -200,7 +200,7 @@ impl<E: Env> LaneInner<E> {
         if !(in_place && self.snapshot.covers(version)) {
             return false;
         }
-        if self.serializable && !self.env.mutant("read::row_unwitnessed") {
+        if self.serializable && !self.env.mutant(Mutant::ReadRowUnwitnessed) {
             self.witnesses.push((row, version.word()));
         }
         self.accept(access, row, image, version, false);

@@ -7,6 +7,7 @@ use crate::append::TYPES;
 use crate::driver::{RunTotals, TransactionResult, Workload};
 use crate::simulated;
 use check::{Level, Report, Verdict};
+use fabric::Mutant;
 use sim::{SimConfig, World};
 use txn::Isolation;
 
@@ -75,7 +76,7 @@ fn right_code_keeps_what_each_level_promises() {
 }
 
 /// The anomalies by which a planted bug shows itself, in the first world where it does.
-fn shown(mutant: &'static str, isolation: Isolation, level: Level) -> String {
+fn shown(mutant: Mutant, isolation: Isolation, level: Level) -> String {
     let is_guilty = |seed| {
         let report = judged(SimConfig::hostile(seed).with_mutant(mutant), isolation);
         (report.verdict(level) == &Verdict::Violated).then_some(report)
@@ -91,10 +92,10 @@ fn shown(mutant: &'static str, isolation: Isolation, level: Level) -> String {
 fn planted_bugs_are_found_out_by_what_clients_see() {
     use Isolation::{Serializable, Snapshot};
     for (mutant, isolation, anomaly) in [
-        ("commit::publish_before_install", Snapshot, "G-single"),
-        ("commit::validate_before_locks", Serializable, "G2"),
-        ("commit::skip_insert_word", Snapshot, "G-single"),
-        ("hash::moved_row_unlocked", Snapshot, "lost-update"),
+        (Mutant::CommitPublishBeforeInstall, Snapshot, "G-single"),
+        (Mutant::CommitValidateBeforeLocks, Serializable, "G2"),
+        (Mutant::CommitSkipInsertWord, Snapshot, "G-single"),
+        (Mutant::HashMovedRowUnlocked, Snapshot, "lost-update"),
     ] {
         let level = match isolation {
             Snapshot => Level::Snapshot,

@@ -41,11 +41,11 @@ pub trait Fabric {
         unreachable!("verbs of this world take time")
     }
 
-    /// A hint: a verb that is about to be posted will touch these words, which are unlikely to be near this
-    /// processor. Worlds that reach memory through its caches ask for them now, so that the misses of a batch
-    /// overlap with each other and with the posting of the rest.
+    /// Hints that a verb of the next batch reads or writes these words. Worlds that reach memory
+    /// through the processor's caches prefetch them, so that the cache misses of a batch overlap
+    /// with each other and with posting the rest.
     #[inline]
-    fn expect(&self, _at: GlobalPtr, _words: u32) {}
+    fn prefetch(&self, _at: GlobalPtr, _words: u32) {}
 
     /// Calls `service` on `node` and waits for its answer.
     fn call(

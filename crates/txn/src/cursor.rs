@@ -140,7 +140,7 @@ impl<E: Env> LaneInner<E> {
                 }
             });
             for (_, posted) in &ahead[before..] {
-                self.env.expect(posted.ptr, tree.layout.words());
+                self.env.prefetch(posted.ptr, tree.layout.words());
             }
         }
         let is_empty = batch.is_empty();

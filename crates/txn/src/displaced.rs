@@ -61,8 +61,8 @@ impl<E: Env> LaneInner<E> {
         let mut batch = self.scratch.batch.take().unwrap_or_default();
         batch.reset();
         for waiting in self.displaced.iter().take(count) {
-            self.env.expect(waiting.row, 1);
-            self.env.expect(waiting.buffer, 1);
+            self.env.prefetch(waiting.row, 1);
+            self.env.prefetch(waiting.buffer, 1);
             batch.compare_and_swap(waiting.row, waiting.version.word(), locked);
             // Whoever moved a version out of it may have aborted, and the row is as it was.
             batch.read(waiting.buffer.add_words(u64::from(OVERFLOW_HEAD)), 1);

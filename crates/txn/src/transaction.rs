@@ -212,7 +212,7 @@ impl<E: Env> LaneInner<E> {
         let mut fresh = access.fresh;
         if fresh.words == 0 {
             assert!(access.image.words == shape.words(), "{READ_IN_PART}");
-            self.expect_displaced(number);
+            self.prefetch_version_slot(number);
             fresh = self.batch().duplicate(access.image);
             let access = &mut self.accesses[number as usize];
             access.fresh = fresh;
@@ -234,7 +234,7 @@ impl<E: Env> LaneInner<E> {
                 assert!(access.image.words == words, "{READ_IN_PART}");
                 access.state = State::Deleted;
                 self.written.push(number);
-                self.expect_displaced(number);
+                self.prefetch_version_slot(number);
             }
             State::Updated => access.state = State::Deleted,
             // A row that is inserted and deleted in one transaction leaves a tombstone behind.
@@ -243,10 +243,10 @@ impl<E: Env> LaneInner<E> {
         }
     }
 
-    /// Asks for where the row's version will go that is displaced: a commit writes all of it, and waits for every line of it that is
-    /// not near.
+    /// Prefetches the slot of the version buffer that receives the displaced version: the commit writes all of it, and waits
+    /// for every cache line that misses.
     #[inline]
-    fn expect_displaced(&self, number: u32) {
+    fn prefetch_version_slot(&self, number: u32) {
         let Access { table, image, is_old, .. } = self.accesses[number as usize];
         // An old version has its successor there, and is never committed.
         if !E::IMMEDIATE || is_old {
@@ -257,7 +257,7 @@ impl<E: Env> LaneInner<E> {
         if !chain.buffer().is_null() {
             let shape = self.info(table).buffer;
             let slot = chain.buffer().add_words(u64::from(shape.slot(chain.next())));
-            self.env.expect(slot, shape.row.words());
+            self.env.prefetch(slot, shape.row.words());
         }
     }
 }

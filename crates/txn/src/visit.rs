@@ -160,7 +160,7 @@ impl<E: Env> LaneInner<E> {
         self.batch().clear_verbs();
         let mut reads = Vec::with_capacity(rows.len());
         for (key, row) in rows {
-            self.env.expect(*row, words);
+            self.env.prefetch(*row, words);
             let key_span = self.batch().put(key.words());
             let span = self.batch().read_row(*row, words, Cover::AllButLink);
             reads.push((key_span, span));

@@ -3,8 +3,8 @@
 use crate::driver::{AbortCounts, Finished, TransactionResult, Whereabouts};
 use crate::error::WorkloadError;
 use fabric::Env;
-use txn::insistence::{RETRIES_AT_ONCE, stand_back};
-use txn::{Abort, Insistence, Lane, Outcome, TxnError};
+use txn::retry::{RETRIES_AT_ONCE, back_off};
+use txn::{Abort, Lane, Outcome, RetryUntilDeadline, TxnError};
 
 /// Attempts beyond the first before a transaction is given up.
 pub const RETRIES_MAX: u32 = 200;
@@ -63,7 +63,7 @@ impl Attempts {
             return Ok(Some(TransactionResult::Aborted(reason)));
         }
         self.retries += 1;
-        stand_back(env, self.retries).await;
+        back_off(env, self.retries).await;
         Ok(None)
     }
 
@@ -108,16 +108,17 @@ pub async fn run<E: Env>(
     Ok(attempts.finish(kind, result, 0))
 }
 
-/// Runs a transaction that a load or a check cannot do without: an abort that deserves no further attempt is an error. [`Insistence`] says for how long there is one.
+/// Runs the transaction of a load or a check, again as long as [`RetryUntilDeadline`] allows. An
+/// abort that no retry can help is an error.
 pub async fn insist<E: Env>(
     lane: &mut Lane<E>,
     mut attempt: impl AsyncFnMut(&mut Lane<E>) -> Result<TransactionResult, WorkloadError>,
 ) -> Result<TransactionResult, WorkloadError> {
-    let mut insistence = Insistence::begin(lane.env());
+    let mut attempts = RetryUntilDeadline::begin(lane.env());
     loop {
         let ended = attempt(lane).await;
         let Some(reason) = aborted(&ended) else { return ended };
-        if !insistence.again(lane.env(), reason).await {
+        if !attempts.again(lane.env(), reason).await {
             return Err(reason.into());
         }
     }

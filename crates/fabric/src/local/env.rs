@@ -68,7 +68,7 @@ impl Fabric for LocalEnv {
     }
 
     #[inline]
-    fn expect(&self, at: GlobalPtr, words: u32) {
+    fn prefetch(&self, at: GlobalPtr, words: u32) {
         // An address that is wrong is the verb's to report.
         if let Ok(words) = self.world.words(at, words) {
             prefetch_words(words);

@@ -36,7 +36,7 @@ impl<E: Env> LaneInner<E> {
             };
             let known = pending.iter().rev().find_map(same);
             known.unwrap_or_else(|| {
-                self.env.expect(place.ptr, tree.layout.words());
+                self.env.prefetch(place.ptr, tree.layout.words());
                 index::tree::post_leaf_at(&mut batch, tree, place)
             })
         });

@@ -47,9 +47,9 @@ fn bucket_of(
     (place.bucket, geometry)
 }
 
-/// As [`bucket_of`]; the bucket is asked for.
+/// As [`bucket_of`], and prefetches the bucket.
 #[inline(always)]
-fn expect_bucket<E: Env>(
+fn prefetch_bucket<E: Env>(
     env: &E,
     hash: &HashTable,
     directory: &Directory,
@@ -57,7 +57,7 @@ fn expect_bucket<E: Env>(
     words: u32,
 ) -> (GlobalPtr, SlotGeometry) {
     let (bucket, geometry) = bucket_of(hash, directory, key, words);
-    env.expect(bucket, geometry.first_words());
+    env.prefetch(bucket, geometry.first_words());
     (bucket, geometry)
 }
 
@@ -170,7 +170,7 @@ impl<E: Env> LaneInner<E> {
             Err(vacancy) => self.add_access(table, vacancy, key.at)?,
         };
         let words = self.info(table).row.words();
-        self.env.expect(row, words);
+        self.env.prefetch(row, words);
         let span = self.batch().read_row(row, words, Cover::AllButLink);
         pending.push(Pending { access, step: Step::Row(row), span });
         Ok(access)
@@ -183,7 +183,7 @@ impl<E: Env> LaneInner<E> {
         self.known_access(table, words)
     }
 
-    /// Asks for the buckets of these rows, as far as the lane knows where they are.
+    /// Prefetches the buckets of these rows, as far as the lane knows where they are.
     pub(crate) fn prefetch(&self, reads: &[(TableId, Key)]) {
         if reads.len() > PREFETCHES_MAX {
             return;
@@ -200,12 +200,12 @@ impl<E: Env> LaneInner<E> {
             if let Primary::Hash(hash) = &info.primary
                 && let Some(lane_table) = lane_table
             {
-                expect_bucket(&self.env, hash, &lane_table.directory, key.words(), WHOLE);
+                prefetch_bucket(&self.env, hash, &lane_table.directory, key.words(), WHOLE);
             }
         }
     }
 
-    /// Asks for the bucket of this key in an index, as far as the lane knows where it is.
+    /// Prefetches the bucket of this key in an index, as far as the lane knows where it is.
     pub(crate) fn prefetch_lookup(&self, index: u32, key: &Key) {
         let Some(Some(info)) = self.catalog.indexes.get(index as usize) else { return };
         if !key.may_have_bytes(info.column_bytes) {
@@ -216,7 +216,7 @@ impl<E: Env> LaneInner<E> {
         let Some(Some(open)) = self.indexes.get(index as usize) else { return };
         if let Secondary::Hash(hash) = &info.storage {
             let bucket = hash.locate(&open.directory, key.words()).bucket;
-            self.env.expect(bucket, hash.layout.words());
+            self.env.prefetch(bucket, hash.layout.words());
         }
     }
 
@@ -231,7 +231,7 @@ impl<E: Env> LaneInner<E> {
                 let batch = batch.as_mut().expect("between round trips the batch is here");
                 let directory = &lane_table.directory;
                 let (bucket, geometry) =
-                    expect_bucket(&self.env, hash, directory, batch.words(key), words);
+                    prefetch_bucket(&self.env, hash, directory, batch.words(key), words);
                 let span = batch.find_slot(bucket, geometry, key);
                 pending.push(Pending { access, step: Step::Bucket(bucket), span });
             }

@@ -81,7 +81,7 @@ impl<E: Env> LaneInner<E> {
             return Ok(());
         }
         let words = info.row.words();
-        self.env.expect(row, words);
+        self.env.prefetch(row, words);
         pending.span = self.batch().read_row(row, words, Cover::AllButLink);
         pending.step = Step::Row(row);
         Ok(())
@@ -156,7 +156,7 @@ impl<E: Env> LaneInner<E> {
             Ok(index) => {
                 let row = GlobalPtr::from_word(view.value(index)[0]);
                 let words = self.info(access.table).row.words();
-                self.env.expect(row, words);
+                self.env.prefetch(row, words);
                 pending.span = self.batch().read_row(row, words, Cover::AllButLink);
                 pending.step = Step::Row(row);
             }

@@ -1,6 +1,10 @@
 //! The rows a transaction has touched: its read set and write set in one list.
 
+use crate::catalog::TableId;
+use crate::ids::Id;
 use crate::read::ACCESSES_MAX;
+use crate::write::{BucketSeenId, LeafSeenId};
+use crate::write_set::{BucketInsertId, InsertSlot};
 use fabric::Span;
 use layout::{GlobalPtr, VersionWord};
 
@@ -15,24 +19,24 @@ pub struct RowId {
 
 impl RowId {
     #[inline(always)]
-    pub(crate) fn new(access: u32, transaction: u32) -> Self {
-        Self { access, transaction }
+    pub(crate) fn new(access: AccessId, transaction: u32) -> Self {
+        Self { access: access.position(), transaction }
     }
 
     /// The position in the access set of the transaction that gave the row.
     ///
     /// # Panics
-    /// If it is asked in another one.
+    /// If another transaction has given it.
     #[inline(always)]
-    pub(crate) fn access_in(self, transaction: u32) -> u32 {
+    pub(crate) fn access_in(self, transaction: u32) -> AccessId {
         assert!(self.transaction == transaction, "a row id ends with the transaction that gave it");
-        self.access
+        AccessId::new(self.access)
     }
 }
 
 /// What the transaction has done with a row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum State {
+pub(crate) enum State {
     /// Read; visible to the snapshot.
     Read,
     /// Looked for and not there: no entry, a tombstone, or a version after the snapshot.
@@ -47,7 +51,7 @@ pub enum State {
 
 /// What stands where an absent row would be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Absence {
+pub(crate) enum Absence {
     /// The row exists for us.
     None,
     /// Nothing has this key.
@@ -62,14 +66,67 @@ pub enum Absence {
     Later,
 }
 
-/// The place of an access of which nothing was learned yet.
-const UNSETTLED: u32 = u32::MAX;
+/// Where the key of an absent row belongs: first what the lookup has seen, then what the commit fills.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum KeyPlace {
+    /// No lookup has ended yet.
+    Unsettled,
+    /// The lookup has read this bucket.
+    BucketSeen(BucketSeenId),
+    /// The lookup has read this leaf.
+    LeafSeen(LeafSeenId),
+    /// The transaction inserts into this bucket.
+    BucketInsert(BucketInsertId),
+    /// The commit fills this slot.
+    Slot(InsertSlot),
+}
+
+impl KeyPlace {
+    /// The bucket that a lookup has read.
+    #[inline]
+    pub fn bucket_seen(self) -> BucketSeenId {
+        match self {
+            Self::BucketSeen(seen) => seen,
+            other => unreachable!("the key was looked for in a bucket: {other:?}"),
+        }
+    }
+
+    /// The leaf that a lookup has read.
+    #[inline]
+    pub fn leaf_seen(self) -> LeafSeenId {
+        match self {
+            Self::LeafSeen(seen) => seen,
+            other => unreachable!("the key was looked for in a leaf: {other:?}"),
+        }
+    }
+
+    /// The bucket that the transaction inserts into.
+    #[inline]
+    pub fn bucket_insert(self) -> BucketInsertId {
+        match self {
+            Self::BucketInsert(insert) => insert,
+            other => unreachable!("an insert into a bucket has noted it: {other:?}"),
+        }
+    }
+
+    /// The slot that the commit fills.
+    #[inline]
+    pub fn slot(self) -> InsertSlot {
+        match self {
+            Self::Slot(slot) => slot,
+            other => unreachable!("the commit has taken a slot: {other:?}"),
+        }
+    }
+}
+
+/// Position in the access set.
+pub(crate) type AccessId = Id<Access>;
 
 /// A row in the access set.
 #[derive(Clone, Copy, Debug)]
-pub struct Access {
-    /// The table, by position in the catalog.
-    pub table: u32,
+pub(crate) struct Access {
+    /// The table.
+    pub table: TableId,
     /// What was done.
     pub state: State,
     /// Why it is absent, if it is.
@@ -86,8 +143,8 @@ pub struct Access {
     pub version: VersionWord,
     /// First word of the encoded key in the arena.
     pub key_at: u32,
-    /// For an absent row: what its bucket or leaf looked like, by position in the lane's list.
-    pub place: u32,
+    /// For an absent row: where its key belongs.
+    pub place: KeyPlace,
     /// The buffer that the displaced version goes to, once commit has chosen it.
     pub buffer: GlobalPtr,
     /// The buffer comes out of the pool for this commit.
@@ -97,7 +154,7 @@ pub struct Access {
 impl Access {
     /// An access that nothing is known of yet but its key.
     #[inline]
-    pub fn absent(table: u32, key_at: u32) -> Self {
+    pub fn absent(table: TableId, key_at: u32) -> Self {
         Self {
             table,
             state: State::Absent,
@@ -108,7 +165,7 @@ impl Access {
             fresh: Span::default(),
             version: VersionWord::NONE,
             key_at,
-            place: UNSETTLED,
+            place: KeyPlace::Unsettled,
             buffer: GlobalPtr::NULL,
             has_new_buffer: false,
         }
@@ -116,7 +173,7 @@ impl Access {
 
     /// Says of an access of which nothing was learned that nothing is known.
     pub fn forget_if_unsettled(&mut self) {
-        let is_unsettled = self.absence == Absence::NoEntry && self.place == UNSETTLED;
+        let is_unsettled = self.absence == Absence::NoEntry && self.place == KeyPlace::Unsettled;
         if is_unsettled && self.state == State::Absent {
             self.absence = Absence::Unknown;
         }
@@ -142,7 +199,7 @@ impl Access {
 }
 
 /// Finds accesses by hash. A transaction clears it by counting up, not by touching its memory.
-pub struct AccessMap {
+pub(crate) struct AccessMap {
     places: Vec<Place>,
     /// Of the 64 bits of a hash, the place is chosen by the uppermost: how many are not.
     shift: u32,
@@ -168,7 +225,7 @@ const PLACES_MIN: usize = 256;
 
 /// Where an access that the map does not have would go.
 #[derive(Clone, Copy, Debug)]
-pub struct Vacancy {
+pub(crate) struct Vacancy {
     /// Hash of table and key, its upper half.
     hash: u32,
     place: u32,
@@ -195,7 +252,11 @@ impl AccessMap {
 
     /// Walks the accesses with this hash until `matches` says yes.
     #[inline(always)]
-    pub fn find(&self, hash: u64, mut matches: impl FnMut(u32) -> bool) -> Result<u32, Vacancy> {
+    pub fn find(
+        &self,
+        hash: u64,
+        mut matches: impl FnMut(AccessId) -> bool,
+    ) -> Result<AccessId, Vacancy> {
         let mask = self.places.len() - 1;
         let mut at = (hash >> self.shift) as usize;
         loop {
@@ -203,7 +264,7 @@ impl AccessMap {
             if place as u32 >> ACCESS_BITS != self.generation {
                 return Err(Vacancy { hash: (hash >> 32) as u32, place: at as u32 });
             }
-            let access = place as u32 & (ACCESSES_MAX as u32 - 1);
+            let access = AccessId::new(place as u32 & (ACCESSES_MAX as u32 - 1));
             if place >> 32 == hash >> 32 && matches(access) {
                 return Ok(access);
             }
@@ -213,9 +274,11 @@ impl AccessMap {
 
     /// Adds an access where [`Self::find`] has just missed it.
     #[inline(always)]
-    pub fn insert(&mut self, vacancy: Vacancy, access: u32) {
+    pub fn insert(&mut self, vacancy: Vacancy, access: AccessId) {
         let Vacancy { hash, place } = vacancy;
-        let known = self.generation << ACCESS_BITS | access;
+        debug_assert!((access.position() as usize) < ACCESSES_MAX);
+        debug_assert!(self.places[place as usize] as u32 >> ACCESS_BITS != self.generation);
+        let known = self.generation << ACCESS_BITS | access.position();
         self.places[place as usize] = u64::from(hash) << 32 | u64::from(known);
         self.used += 1;
         if self.used * 2 >= self.places.len() {
@@ -252,17 +315,20 @@ mod tests {
         for _ in 0..2 * GENERATION_MAX {
             assert!(map.find(hash(7), |_| true).is_err());
             for n in 0..3 {
-                let vacancy = map.find(hash(n), |access| access == n).expect_err("it is new");
-                map.insert(vacancy, n);
+                let vacancy =
+                    map.find(hash(n), |access| access.position() == n).expect_err("it is new");
+                map.insert(vacancy, AccessId::new(n));
             }
             map.clear();
         }
         for n in 0..1000 {
-            let vacancy = map.find(hash(n), |access| access == n).expect_err("it is new");
-            map.insert(vacancy, n);
+            let vacancy =
+                map.find(hash(n), |access| access.position() == n).expect_err("it is new");
+            map.insert(vacancy, AccessId::new(n));
         }
         for n in 0..1000 {
-            assert_eq!(map.find(hash(n), |access| access == n).expect("it is there"), n);
+            let found = map.find(hash(n), |access| access.position() == n);
+            assert_eq!(found.expect("it is there"), AccessId::new(n));
         }
         assert!(map.find(hash(1), |_| false).is_err());
         map.clear();

@@ -44,11 +44,29 @@ pub fn label_name(label: Label) -> String {
 
 /// A table, for as long as it is not dropped.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[repr(transparent)]
 pub struct TableId(pub u32);
+
+impl TableId {
+    /// The position in [`Catalog::tables`].
+    #[inline(always)]
+    pub const fn position(self) -> usize {
+        self.0 as usize
+    }
+}
 
 /// A secondary index, unique over all tables.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[repr(transparent)]
 pub struct IndexId(pub u32);
+
+impl IndexId {
+    /// The position in [`Catalog::indexes`].
+    #[inline(always)]
+    pub const fn position(self) -> usize {
+        self.0 as usize
+    }
+}
 
 /// What a user says to create a table.
 #[derive(Clone, PartialEq, Debug)]
@@ -212,8 +230,8 @@ pub struct TableInfo {
     pub buffer: BufferLayout,
     /// Where its rows are.
     pub primary: Primary,
-    /// Its secondary indexes, by position in [`Catalog::indexes`].
-    pub indexes: Vec<u32>,
+    /// Its secondary indexes.
+    pub indexes: Vec<IndexId>,
     /// Some of its columns are kept out of line.
     pub has_long_columns: bool,
     /// Something goes with its rows: entries of indexes, or values out of line.
@@ -234,8 +252,8 @@ pub enum Secondary {
 /// A secondary index with everything computed that the data path needs.
 #[derive(Clone, PartialEq, Debug)]
 pub struct IndexInfo {
-    /// The table it belongs to, by position in [`Catalog::tables`].
-    pub table: u32,
+    /// The table it belongs to.
+    pub table: TableId,
     /// Number of the index: its label in the memory servers, never used twice.
     pub label: Label,
     /// What the user said.
@@ -350,7 +368,7 @@ impl Catalog {
         let row = schema.row_layout(checksummed);
         let design = definition.design.clone();
         let number = definition.number as usize;
-        let indexes = definition.indexes.iter().map(|index| index.number).collect();
+        let indexes = definition.indexes.iter().map(|index| IndexId(index.number)).collect();
         for index in &definition.indexes {
             self.add_index(definition, &schema, index, checksummed);
         }
@@ -393,7 +411,7 @@ impl Catalog {
             IndexStorage::Tree(tree) => Secondary::Tree(tree.tree(key_words, checksummed)),
         };
         let info = IndexInfo {
-            table: definition.number,
+            table: TableId(definition.number),
             label: index_label(index.number),
             design: index.design.clone(),
             column_bytes,
@@ -422,10 +440,10 @@ impl Catalog {
     /// The index called `index` of the table called `table`.
     pub fn index(&self, table: &str, index: &str) -> Option<IndexId> {
         let table = self.info(self.table(table)?)?;
-        let named = |&&number: &&u32| {
-            self.indexes[number as usize].as_ref().is_some_and(|info| info.design.name == index)
+        let named = |&&number: &&IndexId| {
+            self.index_info(number).is_some_and(|info| info.design.name == index)
         };
-        table.indexes.iter().find(named).map(|&number| IndexId(number))
+        table.indexes.iter().find(named).copied()
     }
 
     /// Everything about a table.

@@ -1,9 +1,9 @@
 //! The full structural check of a database: its hash tables, its trees, and the rows behind pointers.
 
-use crate::catalog::{CatalogError, IndexId, Primary, Secondary};
+use crate::catalog::{CatalogError, Primary, Secondary};
 use crate::copies::check_copies;
 use crate::database::Database;
-use crate::value::check_values;
+use crate::value::{ValueReport, check_values};
 use fabric::{Batch, Env};
 use index::hash::HashReport;
 use index::tree::TreeReport;
@@ -35,7 +35,8 @@ impl StructureReport {
         self.add(name, "row", Vec::new(), report.locked_rows);
     }
 
-    fn add_values(&mut self, name: &str, (count, errors): (u64, Vec<String>)) {
+    fn add_values(&mut self, name: &str, report: ValueReport) {
+        let ValueReport { count, errors } = report;
         self.lines.push(format!("{name}: {count} values out of line"));
         self.errors.extend(errors.into_iter().map(|error| format!("{name}: {error}")));
     }
@@ -99,7 +100,7 @@ impl<E: Env> Database<E> {
                 }
             }
             for &number in &info.indexes {
-                let Some(index) = catalog.index_info(IndexId(number)) else { continue };
+                let Some(index) = catalog.index_info(number) else { continue };
                 let name = format!("{name}.{}", index.design.name);
                 match &index.storage {
                     Secondary::Hash(hash) => {

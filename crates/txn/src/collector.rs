@@ -35,8 +35,10 @@ struct Collected {
     raised: usize,
     /// What all of them have.
     stamp: u64,
-    /// A vector, and since when it is there: what runs with an older one after E is not waited for.
-    aging: (u64, u64),
+    /// A vector. What runs with an older one for longer than E is not waited for.
+    aging: u64,
+    /// Since when that vector is there.
+    aging_since_ns: u64,
     due_ns: u64,
 }
 
@@ -47,7 +49,8 @@ impl Collected {
             target: 0,
             raised: servers,
             stamp: 0,
-            aging: (0, now_ns),
+            aging: 0,
+            aging_since_ns: now_ns,
             due_ns: now_ns,
         }
     }
@@ -63,13 +66,14 @@ impl Collected {
         &mut self,
         announced: impl Iterator<Item = u64>,
         newest: u64,
-        (now_ns, time_max_ns): (u64, u64),
+        now_ns: u64,
+        time_max_ns: u64,
     ) {
         let oldest = announced.filter(|&stamp| stamp > 0).min();
         let mut passed = oldest.map_or(newest, |stamp| stamp.min(newest));
-        if now_ns.saturating_sub(self.aging.1) > time_max_ns {
-            passed = passed.max(self.aging.0);
-            self.aging = (newest, now_ns);
+        if now_ns.saturating_sub(self.aging_since_ns) > time_max_ns {
+            passed = passed.max(self.aging);
+            (self.aging, self.aging_since_ns) = (newest, now_ns);
         }
         self.due_ns = now_ns + LOOK_INTERVAL_NS;
         if passed > self.target {
@@ -159,8 +163,9 @@ impl<E: Env> Collector<'_, E> {
         let ignores = self.env.mutant(Mutant::CollectIgnoreLanes);
         let lanes = batch.words(lanes).chunks_exact(LANE_WORDS as usize);
         let announced = lanes.map(|lane| if ignores { 0 } else { lane[LANE_ACTIVE as usize] });
-        let times = (self.env.now_ns(), self.shared.config.transaction_time_max_ns);
-        self.collected.note_lanes(announced, self.newest, times);
+        let now_ns = self.env.now_ns();
+        let time_max_ns = self.shared.config.transaction_time_max_ns;
+        self.collected.note_lanes(announced, self.newest, now_ns, time_max_ns);
     }
 
     fn post_swaps(&self, batch: &mut Batch) -> Vec<Swap> {
@@ -210,7 +215,7 @@ mod tests {
     const E_NS: u64 = 1_000_000;
 
     fn looked(collected: &mut Collected, announced: &[u64], newest: u64, now_ns: u64) -> u64 {
-        collected.note_lanes(announced.iter().copied(), newest, (now_ns, E_NS));
+        collected.note_lanes(announced.iter().copied(), newest, now_ns, E_NS);
         collected.target
     }
 

@@ -8,10 +8,10 @@
 //! would otherwise lock that first, find the other's locked, give up both, and do so again.
 
 use crate::abort::{Abort, TxnError};
-use crate::access::{Absence, State};
+use crate::access::{Absence, AccessId, State};
 use crate::catalog::{CatalogError, TableId};
 use crate::database::Database;
-use crate::lane::LaneInner;
+use crate::lane::{LaneInner, OpenCatalog};
 use crate::transaction::Isolation;
 use crate::write::Owner;
 use fabric::{Env, Span};
@@ -22,24 +22,27 @@ use std::ops::Range;
 
 /// A row that the transaction writes, and the same row of another copy.
 struct Twin {
-    own: u32,
-    other: u32,
+    own: AccessId,
+    other: AccessId,
 }
 
 impl<E: Env> LaneInner<E> {
     /// Adds to the write set the rows of other copies that it lacks.
     pub(crate) async fn write_to_copies(&mut self) -> Result<(), TxnError> {
         let (mut owns, mut keys) = (Vec::new(), Vec::new());
-        for &own in &self.written {
-            let entry = self.accesses[own as usize];
-            let info = self.info(entry.table);
+        for &own in &self.writes.rows {
+            let entry = self.txn.accesses[own];
+            let info = self.open.info(entry.table);
             let Some(parts) = info.parts.as_ref().filter(|parts| parts.are_copies()) else {
                 continue;
             };
             let key = Span { at: entry.current().at + row::KEY, words: info.row.key_words };
-            let batch = self.batch.as_ref().expect("the batch is here");
+            let batch = &*self.txn.batch;
             let key = Key::from_words(batch.words(key));
-            for &copy in parts.numbers().iter().filter(|&&copy| copy != entry.table) {
+            for copy in parts.numbers().iter().copied().map(TableId) {
+                if copy == entry.table {
+                    continue;
+                }
                 owns.push(own);
                 keys.push((copy, key));
             }
@@ -56,8 +59,8 @@ impl<E: Env> LaneInner<E> {
 
     /// Does with another copy's row what was done with the own one. Both are as the snapshot has them, which is the same.
     fn write_twin(&mut self, twin: Twin) -> Result<(), TxnError> {
-        let own = self.accesses[twin.own as usize];
-        let found = self.accesses[twin.other as usize].state;
+        let own = self.txn.accesses[twin.own];
+        let found = self.txn.accesses[twin.other].state;
         let is_change = own.absence == Absence::None;
         match (is_change, found) {
             (true, State::Read) | (false, State::Absent) => {}
@@ -68,9 +71,9 @@ impl<E: Env> LaneInner<E> {
         if !is_change {
             self.insert_access(twin.other)?;
             self.copy_payload(&twin);
-            self.accesses[twin.other as usize].state = own.state;
+            self.txn.accesses[twin.other].state = own.state;
         } else if own.state == State::Deleted {
-            self.delete(self.row_id(twin.other));
+            self.delete(self.txn.row_id(twin.other));
         } else {
             self.make_fresh(twin.other);
             self.copy_payload(&twin);
@@ -80,10 +83,10 @@ impl<E: Env> LaneInner<E> {
 
     /// The payload as the transaction has made it. Values out of line that stay are each copy's own.
     fn copy_payload(&mut self, twin: &Twin) {
-        let (own, other) = (self.accesses[twin.own as usize], self.accesses[twin.other as usize]);
-        let shape = self.info(own.table).row;
+        let (own, other) = (self.txn.accesses[twin.own], self.txn.accesses[twin.other]);
+        let shape = self.open.info(own.table).row;
         let stay = self.staying_values(twin.own);
-        let batch = self.batch();
+        let batch = &mut *self.txn.batch;
         for word in 0..shape.payload_words {
             if !stay.iter().any(|words| words.contains(&word)) {
                 let value = batch.word(own.fresh.at + shape.payload() + word);
@@ -93,13 +96,13 @@ impl<E: Env> LaneInner<E> {
     }
 
     /// Words of the payload that lead to values out of line which the transaction has left as they were.
-    fn staying_values(&self, access: u32) -> Vec<Range<u32>> {
-        let entry = self.accesses[access as usize];
-        let info = self.info(entry.table);
+    fn staying_values(&self, access: AccessId) -> Vec<Range<u32>> {
+        let entry = self.txn.accesses[access];
+        let info = self.open.info(entry.table);
         if entry.absence != Absence::None {
             return Vec::new();
         }
-        let batch = self.batch.as_ref().expect("the batch is here");
+        let batch = &*self.txn.batch;
         let words = |image: Span, at: u32| {
             let at = image.at + info.row.payload() + at;
             batch.words(Span { at, words: REFERENCE_WORDS })
@@ -113,18 +116,17 @@ impl<E: Env> LaneInner<E> {
 
     /// Whether the transaction writes rows of which there are other copies.
     pub(crate) fn writes_copies(&self) -> bool {
-        let of_other =
-            |&access: &u32| self.is_later_copy(Owner::Table(self.accesses[access as usize].table));
-        self.catalog.has_copies && self.written.iter().any(of_other)
+        let of_other = |&access: &AccessId| {
+            self.open.is_later_copy(Owner::Table(self.txn.accesses[access].table))
+        };
+        self.open.catalog.has_copies && self.writes.rows.iter().any(of_other)
     }
+}
 
+impl OpenCatalog {
     /// Whether this is of a copy that is locked once the first one is.
     pub(crate) fn is_later_copy(&self, owner: Owner) -> bool {
-        let table = match owner {
-            Owner::Table(table) => table,
-            Owner::Index(index) => self.index_info(index).table,
-        };
-        let part = self.info(table).design.part.as_ref();
+        let part = self.info(self.table_of(owner)).design.part.as_ref();
         part.is_some_and(|part| part.rule.is_copied() && part.number > 0)
     }
 }

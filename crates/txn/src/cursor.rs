@@ -2,11 +2,12 @@
 //! scan of a long range reads the leaves ahead that the lane remembers.
 
 use crate::abort::TxnError;
-use crate::access::{RowId, State};
+use crate::access::{AccessId, RowId, State};
+use crate::catalog::TableId;
 use crate::lane::LaneInner;
 use crate::read::Pending;
 use crate::scan::{Range, Scan, Sighting};
-use crate::write::Owner;
+use crate::write::{LeafSeenId, Owner};
 use fabric::{Env, Mutant, Span};
 use index::tree::{LeafView, PostedLeaf};
 use layout::row::KEY;
@@ -56,12 +57,25 @@ impl Cursor {
     }
 }
 
+/// A leaf that is read ahead.
+#[derive(Clone, Copy)]
+struct LeafAhead {
+    owner: Owner,
+    posted: PostedLeaf,
+}
+
+/// An entry that a cursor met, and the access of its row.
+struct Sighted {
+    sighting: Sighting,
+    access: AccessId,
+}
+
 /// The lists that a round of cursors fills.
 #[derive(Default)]
 pub(crate) struct Round {
-    ahead: Vec<(Owner, PostedLeaf)>,
+    ahead: Vec<LeafAhead>,
     sightings: Vec<Sighting>,
-    sighted: Vec<(Sighting, u32)>,
+    sighted: Vec<Sighted>,
     pending: Vec<Pending>,
 }
 
@@ -93,7 +107,7 @@ impl<E: Env> LaneInner<E> {
         }
         round.sighted.clear();
         round.pending.clear();
-        self.batch().clear_verbs();
+        self.txn.batch.clear_verbs();
         for (cursor, rows) in cursors.iter_mut().zip(&mut *rows) {
             cursor.sighted = 0..0;
             if !cursor.is_over {
@@ -102,11 +116,11 @@ impl<E: Env> LaneInner<E> {
         }
         self.settle_pending(&mut round.pending).await?;
         for (cursor, rows) in cursors.iter_mut().zip(rows) {
-            for (sighting, access) in &round.sighted[cursor.sighted.clone()] {
+            for Sighted { sighting, access } in &round.sighted[cursor.sighted.clone()] {
                 if rows.len() < cursor.scan.limit
                     && self.is_sighted(&cursor.range, sighting, *access)
                 {
-                    rows.push(self.row_id(*access));
+                    rows.push(self.txn.row_id(*access));
                 }
             }
             cursor.is_over |= rows.len() >= cursor.scan.limit;
@@ -119,40 +133,40 @@ impl<E: Env> LaneInner<E> {
     async fn read_leaves_ahead(
         &mut self,
         cursors: &[Cursor],
-        ahead: &mut Vec<(Owner, PostedLeaf)>,
+        ahead: &mut Vec<LeafAhead>,
     ) -> Result<(), TxnError> {
         ahead.clear();
-        let mut batch = self.batch.take().unwrap_or_default();
-        batch.clear_verbs();
+        self.txn.batch.clear_verbs();
         for cursor in cursors.iter().filter(|cursor| !cursor.is_over) {
             let owner = cursor.range.owner;
-            let tree = self.tree(owner);
-            if self.seen_leaf_in(&batch, owner, &tree, cursor.from.words()).is_some() {
+            let tree = self.open.tree(owner);
+            if self.seen_leaf_in(owner, &tree, cursor.from.words()).is_some() {
                 continue;
             }
             let is_long = !cursor.scan.reverse && cursor.scan.limit >= ROWS_FOR_LEAVES_AHEAD;
             let count_max = if is_long { LEAVES_AHEAD_MAX } else { 1 };
             let to = cursor.rest().high;
             let before = ahead.len();
-            self.leaf_cache(owner).run(cursor.from.words(), to.words(), count_max, &mut |place| {
-                if ahead.iter().all(|(_, posted)| posted.ptr != place.ptr) {
-                    ahead.push((owner, index::tree::post_leaf_at(&mut batch, &tree, place)));
+            let batch = &mut *self.txn.batch;
+            let cache = self.open.leaf_cache(owner);
+            cache.run(cursor.from.words(), to.words(), count_max, &mut |place| {
+                if ahead.iter().all(|known| known.posted.ptr != place.ptr) {
+                    let posted = index::tree::post_leaf_at(batch, &tree, place);
+                    ahead.push(LeafAhead { owner, posted });
                 }
             });
-            for (_, posted) in &ahead[before..] {
+            for LeafAhead { posted, .. } in &ahead[before..] {
                 self.env.prefetch(posted.ptr, tree.layout.words());
             }
         }
-        let is_empty = batch.is_empty();
-        self.batch = Some(batch);
-        if is_empty {
+        if self.txn.batch.is_empty() {
             return Ok(());
         }
         self.execute().await?;
-        for (owner, posted) in ahead.iter() {
-            let batch = self.batch.as_ref().expect("the batch came back");
-            if let Some(read) = index::tree::accept_any(batch, &self.tree(*owner), *posted) {
-                self.note_leaf(*owner, &read);
+        for &LeafAhead { owner, posted } in ahead.iter() {
+            let tree = self.open.tree(owner);
+            if let Some(read) = index::tree::accept_any(&self.txn.batch, &tree, posted) {
+                self.txn.note_leaf(owner, &read);
             }
         }
         Ok(())
@@ -173,11 +187,11 @@ impl<E: Env> LaneInner<E> {
             let rest = cursor.rest();
             let room = first + wanted - round.sighted.len();
             let mut next =
-                self.sight_leaf(&rest, &cursor.range, (seen, room), &mut round.sightings)?;
+                self.sight_leaf(&rest, &cursor.range, seen, room, &mut round.sightings)?;
             if round.sightings.len() > room {
                 round.sightings.truncate(room);
                 let last = round.sightings[room - 1].key;
-                let last = Key::from_words(self.batch().words(last));
+                let last = Key::from_words(self.txn.batch.words(last));
                 next = if rest.reverse { last.predecessor() } else { last.successor() };
             }
             // Rows that were added one after the other follow each other in memory: asked for in that order they are one verb.
@@ -187,7 +201,7 @@ impl<E: Env> LaneInner<E> {
             let begin = round.sighted.len();
             for sighting in &round.sightings {
                 let access = self.post_sighting(&cursor.range, sighting, &mut round.pending)?;
-                round.sighted.push((*sighting, access));
+                round.sighted.push(Sighted { sighting: *sighting, access });
             }
             if rest.reverse {
                 round.sighted[begin..].reverse();
@@ -206,7 +220,8 @@ impl<E: Env> LaneInner<E> {
         &mut self,
         scan: &Scan,
         range: &Range,
-        (seen, room): (usize, usize),
+        seen: LeafSeenId,
+        room: usize,
         sightings: &mut Vec<Sighting>,
     ) -> Result<Option<Key>, TxnError> {
         sightings.clear();
@@ -214,9 +229,9 @@ impl<E: Env> LaneInner<E> {
             self.witness_leaf(seen);
         }
         let may_add_own = self.may_add_own(range);
-        let span = self.leaves_seen[seen].span;
-        let tree = self.tree(range.owner);
-        let batch = self.batch.as_ref().expect("the batch is here");
+        let span = self.txn.leaves_seen[seen].span;
+        let tree = self.open.tree(range.owner);
+        let batch = &*self.txn.batch;
         let view = LeafView::new(tree.layout, batch.words(span));
         self.check_collected(view.collected())?;
         let end = view.search(scan.high.words()).map_or_else(|after| after, |last| last + 1);
@@ -251,8 +266,8 @@ impl<E: Env> LaneInner<E> {
 
     /// Whether the write set can hold a row of the range that no entry leads to.
     fn may_add_own(&self, range: &Range) -> bool {
-        self.written.iter().any(|&access| {
-            let entry = &self.accesses[access as usize];
+        self.writes.rows.iter().any(|&access| {
+            let entry = &self.txn.accesses[access];
             let is_moved = range.index.is_some() && entry.state == State::Updated;
             (entry.state == State::Inserted || is_moved) && self.may_be_of(range, entry.table)
         })
@@ -260,10 +275,10 @@ impl<E: Env> LaneInner<E> {
 
     /// Whether rows of a table may belong to a range: of a table in parts, a scan goes to one after the other, but an entry of
     /// an index need not be in its row's part.
-    fn may_be_of(&self, range: &Range, table: u32) -> bool {
+    fn may_be_of(&self, range: &Range, table: TableId) -> bool {
         match range.index {
             None => table == range.table,
-            Some(_) => self.is_same_table(table, range.table),
+            Some(_) => self.open.is_same_table(table, range.table),
         }
     }
 
@@ -276,9 +291,9 @@ impl<E: Env> LaneInner<E> {
         high: &Key,
         sightings: &mut Vec<Sighting>,
     ) {
-        for number in 0..self.written.len() {
-            let access = self.written[number];
-            let entry = self.accesses[access as usize];
+        for number in 0..self.writes.rows.len() {
+            let access = self.writes.rows[number];
+            let entry = self.txn.accesses[access];
             let is_old = entry.state == State::Updated && range.index.is_none();
             let is_other = !self.may_be_of(range, entry.table);
             if is_other || entry.state == State::Deleted || is_old {
@@ -287,15 +302,15 @@ impl<E: Env> LaneInner<E> {
             let key = match &range.index {
                 Some(index) => self.entry_key(index, entry.fresh),
                 None => {
-                    let words = self.info(entry.table).row.key_words;
+                    let words = self.open.info(entry.table).row.key_words;
                     let span = Span { at: entry.fresh.at + KEY, words };
-                    Key::from_words(self.batch().words(span))
+                    Key::from_words(self.txn.batch.words(span))
                 }
             };
             if key < *low || *high < key || !self.has_entry(range, &key) {
                 continue;
             }
-            let batch = self.batch();
+            let batch = &mut *self.txn.batch;
             let is_known = |sighting: &Sighting| batch.words(sighting.key) == key.words();
             if !sightings.iter().any(is_known) {
                 let key = batch.put(key.words());
@@ -309,7 +324,7 @@ impl<E: Env> LaneInner<E> {
     #[inline]
     pub(crate) fn sort(&self, sightings: &mut [Sighting]) {
         if sightings.len() > 1 {
-            let batch = self.batch.as_ref().expect("the batch is here");
+            let batch = &*self.txn.batch;
             let by_key =
                 |one: &Sighting, other: &Sighting| batch.words(one.key).cmp(batch.words(other.key));
             sightings.sort_unstable_by(by_key);
@@ -319,7 +334,9 @@ impl<E: Env> LaneInner<E> {
     /// Whether the range's part of an index, if it is one, is the one that has this entry.
     fn has_entry(&self, range: &Range, key: &Key) -> bool {
         match (range.owner, &range.index) {
-            (Owner::Index(part), Some(info)) => self.entry_part_of(part, info, key.words()) == part,
+            (Owner::Index(part), Some(info)) => {
+                self.open.entry_part_of(part, info, key.words()) == part
+            }
             _ => true,
         }
     }
@@ -330,16 +347,16 @@ impl<E: Env> LaneInner<E> {
         range: &Range,
         sighting: &Sighting,
         pending: &mut Vec<Pending>,
-    ) -> Result<u32, TxnError> {
+    ) -> Result<AccessId, TxnError> {
         if let Some(own) = sighting.own {
             return Ok(own);
         }
         let (mut table, mut key) = (range.table, sighting.key);
         if let Some(index) = &range.index {
-            let batch = self.batch.as_ref().expect("the batch is here");
+            let batch = &*self.txn.batch;
             let primary = self.primary_key(index, batch.words(key));
-            table = self.row_part_of(table, primary.words());
-            key = self.batch().put(primary.words());
+            table = self.open.row_part_of(table, primary.words());
+            key = self.txn.batch.put(primary.words());
         }
         match sighting.row.is_null() {
             true => self.post_key(table, key, pending),
@@ -348,14 +365,14 @@ impl<E: Env> LaneInner<E> {
     }
 
     /// Whether the row is there and has the key that its entry says: entries outlive their versions.
-    pub(crate) fn is_sighted(&self, range: &Range, sighting: &Sighting, access: u32) -> bool {
-        let entry = &self.accesses[access as usize];
+    pub(crate) fn is_sighted(&self, range: &Range, sighting: &Sighting, access: AccessId) -> bool {
+        let entry = &self.txn.accesses[access];
         if matches!(entry.state, State::Absent | State::Deleted) {
             return false;
         }
         match &range.index {
             Some(index) => {
-                let batch = self.batch.as_ref().expect("the batch is here");
+                let batch = &*self.txn.batch;
                 self.entry_key(index, entry.current()).words() == batch.words(sighting.key)
                     || self.env.mutant(Mutant::ScanTrustEntry)
             }

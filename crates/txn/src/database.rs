@@ -281,7 +281,7 @@ impl<E: Env> Database<E> {
             .names()
             .map(|(name, table)| {
                 let indexes = catalog.info(table).map(|info| info.indexes.as_slice());
-                let indexes = indexes.unwrap_or_default().iter().map(|&index| index_label(index));
+                let indexes = indexes.unwrap_or_default().iter().map(|index| index_label(index.0));
                 let labels = indexes.chain([table_label(table.0)]);
                 let used_bytes = labels.filter_map(|label| bytes.remove(&label.0)).sum();
                 let of = catalog.whole_name(name).to_owned();

@@ -3,6 +3,7 @@
 //! A row gets its buffer with an update and keeps it while transactions may need what was displaced. Once a
 //! horizon covers the row's version, and the row has not changed since, the buffer goes back to the pool.
 
+use crate::catalog::TableId;
 use crate::collect::Horizon;
 use crate::lane::LaneInner;
 use crate::step::CollectStep;
@@ -19,15 +20,15 @@ const BATCHES_PER_ROUND: usize = 8;
 
 /// A buffer that waits for a horizon to cover its row's version.
 #[derive(Clone, Copy, Debug)]
-pub struct DisplacedBuffer {
+pub(crate) struct DisplacedBuffer {
     /// The row.
     pub row: GlobalPtr,
     /// The version that stands in the row since the commit.
     pub version: VersionWord,
     /// The buffer.
     pub buffer: GlobalPtr,
-    /// The table, by position in the catalog.
-    pub table: u32,
+    /// The table.
+    pub table: TableId,
 }
 
 /// How many of the oldest buffers a horizon covers, up to what goes into one batch.
@@ -41,8 +42,8 @@ impl<E: Env> LaneInner<E> {
     pub(crate) async fn detach_buffers(&mut self) -> Result<bool, FabricError> {
         for _ in 0..BATCHES_PER_ROUND {
             let count = match self.env.mutant(Mutant::CollectBuffersBeforeHorizon) {
-                true => self.displaced.len().min(DETACHED_PER_BATCH),
-                false => covered_count(&self.displaced, &self.horizon),
+                true => self.garbage.displaced.len().min(DETACHED_PER_BATCH),
+                false => covered_count(&self.garbage.displaced, &self.garbage.horizon),
             };
             if count == 0 {
                 return Ok(true);
@@ -57,10 +58,10 @@ impl<E: Env> LaneInner<E> {
 
     /// Locks each row that has not changed since, clears its chain, unlocks.
     async fn detach_oldest(&mut self, count: usize) -> Result<(), FabricError> {
-        let locked = self.upkeep_timestamp().locked().word();
+        let locked = self.identity.upkeep_timestamp().locked().word();
         let mut batch = self.scratch.batch.take().unwrap_or_default();
         batch.reset();
-        for waiting in self.displaced.iter().take(count) {
+        for waiting in self.garbage.displaced.iter().take(count) {
             self.env.prefetch(waiting.row, 1);
             self.env.prefetch(waiting.buffer, 1);
             batch.compare_and_swap(waiting.row, waiting.version.word(), locked);
@@ -71,12 +72,12 @@ impl<E: Env> LaneInner<E> {
         self.env.reach(CollectStep::BuffersLocked).await;
         batch.clear_verbs();
         for number in 0..count as u32 {
-            let Some(waiting) = self.displaced.pop_front() else { break };
+            let Some(waiting) = self.garbage.displaced.pop_front() else { break };
             let found = VersionWord::from_word(batch.word(2 * number));
             if found != waiting.version && !self.env.mutant(Mutant::CollectDetachChanged) {
                 // Whoever has locked the row may abort and leave it as it was.
                 if found.is_locked() && found != VersionWord::MOVED {
-                    self.displaced.push_back(waiting);
+                    self.garbage.displaced.push_back(waiting);
                 }
                 continue;
             }
@@ -100,23 +101,23 @@ impl<E: Env> LaneInner<E> {
 
     /// Gives a version buffer back to the pool of its server.
     #[inline]
-    pub(crate) fn free_buffer(&mut self, table: u32, buffer: GlobalPtr) {
-        let words = self.info(table).buffer.words();
+    pub(crate) fn free_buffer(&mut self, table: TableId, buffer: GlobalPtr) {
+        let words = self.open.info(table).buffer.words();
         let server = self.env.node_of(buffer.region());
-        self.lane_table(table).buffers_on(server).free(buffer, words);
+        self.open.table_mut(table).buffers_on(server).free(buffer, words);
     }
 
     /// Has the mover drop the whole overflow list: all of it is older than the horizon. Failing only
     /// leaves the entries where they are.
     #[cold]
     async fn empty_overflow(&mut self, waiting: &DisplacedBuffer) {
-        let info = self.info(waiting.table);
+        let info = self.open.info(waiting.table);
         let request = MoveRequest {
             buffer: waiting.buffer,
             layout: info.buffer,
             slot: 0,
             label: info.label,
-            horizon: self.horizon.counters().to_vec(),
+            horizon: self.garbage.horizon.counters().to_vec(),
         };
         let _ = memory::mover::drop_overflow(&self.env, &request).await;
     }

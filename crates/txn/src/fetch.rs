@@ -23,12 +23,13 @@ use crate::database::{Database, Oracle};
 use crate::lane::LaneInner;
 use crate::oracle::newest_intact;
 use crate::packed::{Trust, Unpacker, Vector};
-use crate::shared_slot::{SLOTS_EACH, SharedSlot};
+use crate::shared_slot::{Bounds, SLOTS_EACH, SharedSlot};
+use crate::slot::TakenSlot;
 use crate::snapshot::Snapshot;
 use fabric::{Batch, Env, FabricError, Mutant};
 use layout::oracle::{LANE_ACKNOWLEDGED, LANE_ACTIVE, NEWEST};
 use layout::vector_copy::{BASE_PLACES, COPY_NEWEST};
-use layout::{GlobalPtr, SlotId};
+use layout::GlobalPtr;
 use std::future::poll_fn;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard};
@@ -63,12 +64,12 @@ struct Newest {
 struct Wanted {
     stamp_min: u64,
     /// What this compute server has published.
-    published: [(SlotId, u64); SLOTS_EACH],
+    published: [TakenSlot; SLOTS_EACH],
 }
 
 impl Wanted {
     fn is_in(&self, snapshot: &Snapshot) -> bool {
-        let covers = |&(slot, counter): &(SlotId, u64)| snapshot.counter(slot) >= counter;
+        let covers = |of: &TakenSlot| snapshot.counter(of.slot) >= of.counter;
         snapshot.stamp >= self.stamp_min && self.published.iter().all(covers)
     }
 }
@@ -90,10 +91,10 @@ impl Fetched {
         self.is_stopped.store(true, Relaxed);
     }
 
-    /// Stamp and epoch that every snapshot yet to come has at least.
-    pub(crate) fn bounds(&self) -> (u64, u64) {
+    /// What every snapshot yet to come has at least.
+    pub(crate) fn bounds(&self) -> Bounds {
         let newest = self.newest();
-        (newest.snapshot.stamp, newest.epoch)
+        Bounds { stamp: newest.snapshot.stamp, epoch: newest.epoch }
     }
 
     /// The stamp to which the collected-up-to words of all regions have been raised, if the collector does that and
@@ -156,19 +157,22 @@ impl<E: Env> LaneInner<E> {
     /// lane's last; `None` if nobody fetches any more.
     pub(crate) async fn newest_fetched(&mut self) -> Result<Option<u64>, Abort> {
         let shared_slot =
-            self.shared_slot.clone().expect("fetchers are for lanes that share a slot");
+            self.identity.shared_slot.clone().expect("fetchers are for lanes that share a slot");
         let shared = self.shared.clone();
         // Before the vector is looked at: a round that does not count this lane is bound by the vector that was here.
         while shared_slot
-            .announce(self.number, self.snapshot.stamp.max(shared.fetched.bounds().0))
+            .announce(self.identity.number, self.snapshot.stamp.max(shared.fetched.bounds().stamp))
             .is_none()
         {
             self.env.yield_now().await;
         }
         let overlooks = self.env.mutant(Mutant::OracleOverlookOwnCommit);
-        let published = |slot| (slot, if overlooks { 0 } else { shared.published(slot) });
-        let stamp_min = self.snapshot.stamp + u64::from(self.wants_newer);
-        let stamp_min = stamp_min.max(shared_slot.stamp_of(self.number));
+        let published = |slot| {
+            let counter = if overlooks { 0 } else { shared.published(slot) };
+            TakenSlot { slot, counter }
+        };
+        let stamp_min = self.snapshot.stamp + u64::from(self.identity.wants_newer);
+        let stamp_min = stamp_min.max(shared_slot.stamp_of(self.identity.number));
         let published = shared_slot.slots().map(published);
         let wanted = Wanted { stamp_min: stamp_min.max(1), published };
         let snapshot = &mut self.snapshot;
@@ -246,7 +250,7 @@ impl<E: Env> Database<E> {
                 None => self.fetch_vector(batch).await?,
                 Some(copy) => self.fetch_copied(batch, copy, &mut unpacker).await?,
             };
-            let stamp = fetched.bounds().0;
+            let stamp = fetched.bounds().stamp;
             vain = if stamp > newest { 0 } else { vain + 1 };
             newest = stamp;
         }
@@ -270,12 +274,11 @@ impl<E: Env> Database<E> {
     /// Posts the announcement of all lanes, running or not; not while one is withdrawn.
     fn announce_for_all(&self, slot: &SharedSlot, batch: &mut Batch) -> bool {
         let shared = &self.shared;
-        let (stamp, epoch) = shared.fetched.bounds();
-        let Some((active, acknowledged)) = slot.bounds_of_running((stamp.max(1), epoch)) else {
-            return false;
-        };
+        let Bounds { stamp, epoch } = shared.fetched.bounds();
+        let bounds = Bounds { stamp: stamp.max(1), epoch };
+        let Some(running) = slot.bounds_of_running(bounds) else { return false };
         let lane = shared.oracle_layout.lane(shared.oracle, slot.slot);
-        let both = batch.put(&[active, acknowledged]);
+        let both = batch.put(&[running.stamp, running.epoch]);
         const { assert!(LANE_ACKNOWLEDGED == LANE_ACTIVE + 1) };
         batch.write(lane.add_words(u64::from(LANE_ACTIVE)), both);
         true
@@ -318,7 +321,7 @@ impl<E: Env> Database<E> {
         let newest = batch.read(copy.add_words(u64::from(COPY_NEWEST)), 1);
         batch = env.execute(batch).await?;
         let number = batch.word(newest.at);
-        if number <= self.shared.fetched.bounds().0 {
+        if number <= self.shared.fetched.bounds().stamp {
             return Ok(batch);
         }
         batch.clear_verbs();

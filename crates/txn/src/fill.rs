@@ -5,7 +5,7 @@
 //! snapshot bounds the table. A row that changes meanwhile may be missed: whoever changes it has known of the
 //! index and gives it its entry.
 
-use crate::catalog::{Catalog, CatalogError, TableId};
+use crate::catalog::{Catalog, CatalogError, IndexId, TableId};
 use crate::change::no_index;
 use crate::database::Database;
 use crate::definition::{IndexDefinition, TableDefinition};
@@ -59,7 +59,7 @@ impl<E: Env> Database<E> {
         let mut last = None;
         for tries in 0..FILL_TRIES_MAX {
             let Ok(mut txn) = lane.begin(Isolation::Snapshot).await else { continue };
-            still_there(&txn.lane().catalog, table, index)?;
+            still_there(&txn.lane().open.catalog, table, index)?;
             // A snapshot that was too old for many rows may do for fewer.
             let wanted = FILL_ROWS >> tries.min(usize::BITS - 1);
             match read_keys(txn.lane(), TableId(table.number), from, wanted, keys).await {
@@ -109,13 +109,13 @@ impl<E: Env> Database<E> {
         keys: &[Key],
     ) -> Result<bool, CatalogError> {
         let Ok(mut txn) = lane.begin(Isolation::Snapshot).await else { return Ok(false) };
-        still_there(&txn.lane().catalog, table, index)?;
+        still_there(&txn.lane().open.catalog, table, index)?;
         let reads: Vec<_> = keys.iter().map(|&key| (TableId(table.number), key)).collect();
         let mut rows = Vec::new();
         if txn.read_many(&reads, &mut rows).await.is_err() {
             return Ok(false);
         }
-        match txn.add_index_entries(index.number, rows.iter().flatten()).await {
+        match txn.add_index_entries(IndexId(index.number), rows.iter().flatten()).await {
             Ok(Outcome::Committed) => Ok(true),
             Ok(Outcome::Aborted(Abort::UniqueViolation)) => {
                 let violation = lane.last_unique_violation().expect("it was noted").clone();

@@ -6,10 +6,10 @@
 //! ever concluded from a kept leaf without that swap: reads and scans do not see it.
 
 use crate::abort::TxnError;
-use crate::access::{Absence, State};
+use crate::access::{Absence, AccessId, KeyPlace, State};
 use crate::catalog::{Primary, TableId};
 use crate::lane::LaneInner;
-use crate::write::{LeafSeen, Owner};
+use crate::write::{LeafSeen, LeafSeenId, Owner};
 use fabric::Env;
 use index::tree::{LeafRead, LeafView};
 use layout::{GlobalPtr, Key, LeafLayout, VersionWord};
@@ -42,6 +42,7 @@ impl KeptLeaves {
 
     /// Keeps a leaf as it was written, in the place of what was kept of it or of another.
     fn keep(&mut self, leaf: GlobalPtr, insert: VersionWord, words: &[u64]) {
+        debug_assert!(!insert.is_locked(), "a commit unlocks the leaves that it writes");
         let known = self.leaves.iter().position(|kept| kept.leaf == leaf);
         if known.is_none() && self.leaves.len() < KEPT_MAX {
             self.leaves.push(KeptLeaf { leaf, insert, words: words.to_vec() });
@@ -55,7 +56,8 @@ impl KeptLeaves {
         kept.words.extend_from_slice(words);
     }
 
-    fn forget(&mut self, leaf: GlobalPtr) {
+    /// Keeps a leaf no longer.
+    pub(crate) fn evict(&mut self, leaf: GlobalPtr) {
         self.leaves.retain(|kept| kept.leaf != leaf);
         self.next = 0;
     }
@@ -68,84 +70,74 @@ impl<E: Env> LaneInner<E> {
             return Ok(());
         }
         for (table, key) in inserts {
-            if self.is_open(table.0) && key.may_have_bytes(self.info(table.0).schema.key_bytes()) {
-                self.settle_by_kept(self.part_of(table.0, key.words()), key)?;
+            let is_right = || key.may_have_bytes(self.open.info(*table).schema.key_bytes());
+            if self.open.is_open(*table) && is_right() {
+                self.settle_by_kept(self.open.part_of(*table, key.words()), key)?;
             }
         }
         Ok(())
     }
 
-    fn settle_by_kept(&mut self, table: u32, key: &Key) -> Result<(), TxnError> {
-        let Primary::Tree(tree) = self.info(table).primary else { return Ok(()) };
-        self.batch();
-        let Err(vacancy) = self.known_access(table, key.words()) else { return Ok(()) };
-        let batch = self.batch.as_mut().expect("it was made above");
-        let lane_table = self.tables[table as usize].as_ref().expect("it is open");
-        let Some(kept) = lane_table.kept.without(tree.layout, key.words()) else { return Ok(()) };
+    fn settle_by_kept(&mut self, table: TableId, key: &Key) -> Result<(), TxnError> {
+        let Primary::Tree(tree) = self.open.info(table).primary else { return Ok(()) };
+        let Err(vacancy) = self.txn.known_access(table, key.words()) else { return Ok(()) };
+        let open = self.open.table(table);
+        let Some(kept) = open.kept.without(tree.layout, key.words()) else { return Ok(()) };
         let collected = LeafView::new(tree.layout, &kept.words).collected();
         if collected > self.snapshot.stamp {
             return Ok(());
         }
         let (owner, leaf) = (Owner::Table(table), kept.leaf);
         let is_noted = |seen: &LeafSeen| seen.is_kept && seen.leaf == leaf;
-        let seen = match self.leaves_seen.iter().rposition(is_noted) {
-            Some(seen) => seen,
+        let seen = match self.txn.leaves_seen.iter().rposition(is_noted) {
+            Some(seen) => LeafSeenId::new(seen as u32),
             None => {
-                let read =
-                    LeafRead { ptr: leaf, span: batch.put(&kept.words), insert: kept.insert };
-                let seen = self.note_leaf(owner, &read);
-                self.leaves_seen[seen].is_kept = true;
+                let span = self.txn.batch.put(&kept.words);
+                let read = LeafRead { ptr: leaf, span, insert: kept.insert };
+                let seen = self.txn.note_leaf(owner, &read);
+                self.txn.leaves_seen[seen].is_kept = true;
                 seen
             }
         };
-        let key = self.batch().put(key.words());
-        let access = self.add_access(table, vacancy, key.at)?;
-        let access = &mut self.accesses[access as usize];
-        (access.place, access.absence) = (seen as u32, Absence::Kept);
+        let key = self.txn.batch.put(key.words());
+        let access = self.txn.add_access(table, vacancy, key.at)?;
+        let access = &mut self.txn.accesses[access];
+        (access.place, access.absence) = (KeyPlace::LeafSeen(seen), Absence::Kept);
         Ok(())
     }
 
     /// The access of a key that a kept leaf has settled for an insert.
-    pub(crate) fn kept_access(&self, table: u32, key: &Key) -> Option<u32> {
-        let access = self.known_access(table, key.words()).ok()?;
-        let entry = &self.accesses[access as usize];
+    pub(crate) fn kept_access(&self, table: TableId, key: &Key) -> Option<AccessId> {
+        let access = self.txn.known_access(table, key.words()).ok()?;
+        let entry = &self.txn.accesses[access];
         (entry.state == State::Absent && entry.absence == Absence::Kept).then_some(access)
     }
 
     /// Keeps the leaves of tables that the commit with this timestamp has written.
-    pub(crate) fn keep_leaves(&mut self, timestamp: VersionWord) {
+    pub(crate) fn cache_written_leaves(&mut self, timestamp: VersionWord) {
         if !self.shared.config.keeps_leaves {
             return;
         }
-        let batch = self.batch.as_ref().expect("the batch is here");
-        for lock in self.scratch.locks.leaves.iter().filter(|lock| lock.is_written()) {
-            let LeafSeen { owner, leaf, span, .. } = self.leaves_seen[lock.seen as usize];
+        let batch = &*self.txn.batch;
+        for lock in self.writes.locks.leaves.iter().filter(|lock| lock.is_written()) {
+            let LeafSeen { owner, leaf, span, .. } = self.txn.leaves_seen[lock.seen];
             let Owner::Table(table) = owner else { continue };
-            if let Some(table) = &mut self.tables[table as usize] {
+            if let Some(table) = &mut self.open.tables[table.position()] {
                 table.kept.keep(leaf, timestamp, batch.words(span));
             }
         }
     }
 
-    /// A commit that had to give up may have gone by leaves that others have changed, or has put its own number into
-    /// their insert words.
-    pub(crate) fn forget_leaves(&mut self) {
+    /// Evicts the leaves that an aborted commit was to insert into: others may have changed them, or the commit has put its own
+    /// number into their insert words.
+    pub(crate) fn evict_leaves_of_inserts(&mut self) {
         if !self.shared.config.keeps_leaves {
             return;
         }
-        for number in 0..self.leaf_inserts.len() {
-            let insert = self.leaf_inserts[number];
-            let LeafSeen { owner, leaf, .. } = self.leaves_seen[insert.seen as usize];
-            self.forget_leaf(owner, leaf);
-        }
-    }
-
-    /// The lane changes a leaf otherwise than by a commit.
-    pub(crate) fn forget_leaf(&mut self, owner: Owner, leaf: GlobalPtr) {
-        if let Owner::Table(table) = owner
-            && let Some(table) = &mut self.tables[table as usize]
-        {
-            table.kept.forget(leaf);
+        for number in 0..self.writes.leaf_inserts.len() {
+            let insert = self.writes.leaf_inserts[number];
+            let LeafSeen { owner, leaf, .. } = self.txn.leaves_seen[insert.seen];
+            self.open.evict_leaf(owner, leaf);
         }
     }
 }

@@ -7,6 +7,7 @@
 
 pub mod abort;
 pub mod access;
+mod batch;
 mod by_server;
 pub mod catalog;
 pub mod change;
@@ -23,6 +24,7 @@ pub mod displaced;
 mod fetch;
 mod fill;
 mod freshness;
+mod ids;
 mod kept;
 pub mod lane;
 pub mod local;
@@ -49,7 +51,9 @@ pub mod unique;
 pub mod value;
 mod value_pool;
 mod visit;
+mod witness;
 pub mod write;
+mod write_set;
 
 pub use abort::{Abort, Outcome, TxnError};
 pub use access::RowId;

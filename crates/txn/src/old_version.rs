@@ -1,13 +1,13 @@
 //! What a read does when the version in place is not the snapshot's, or not at its usual place.
 
 use crate::abort::{Abort, TxnError};
-use crate::access::{Absence, State};
+use crate::access::AccessId;
 use crate::catalog::Primary;
 use crate::lane::LaneInner;
 use crate::write::{BucketSeen, Owner};
 use fabric::{Env, Mutant, SlotGeometry, SlotRead, Span};
 use index::tree::LeafView;
-use layout::row::{ChainWord, Cover, HEADER, KEY, LINK, OVERFLOW_HEAD, VERSION};
+use layout::row::{ChainWord, Cover, HEADER, LINK, OVERFLOW_HEAD, VERSION};
 use layout::{GlobalPtr, VersionWord, bucket, region};
 use memory::mover::OVERFLOW_COUNT_MAX;
 
@@ -30,15 +30,15 @@ impl<E: Env> LaneInner<E> {
     /// in the buffer, in the overflow region; else reads everything again, bounded.
     pub(crate) async fn settle_old(
         &mut self,
-        access: u32,
+        access: AccessId,
         row: GlobalPtr,
         image: Span,
     ) -> Result<(), TxnError> {
         match self.search_versions(access, row, image).await? {
             Search::Settled => Ok(()),
             Search::Moved => {
-                let table = self.accesses[access as usize].table;
-                match self.info(table).primary {
+                let table = self.txn.accesses[access].table;
+                match self.open.info(table).primary {
                     Primary::Hash(_) => self.settle_bucket(access).await,
                     Primary::Tree(_) => self.settle_by_leaf(access, row).await,
                 }
@@ -48,17 +48,17 @@ impl<E: Env> LaneInner<E> {
 
     /// The address of a row of a tree was not its own any more: it came from an entry of a secondary index
     /// that outlived the row, or from a leaf read a while ago. Asks the leaf again.
-    async fn settle_by_leaf(&mut self, access: u32, row: GlobalPtr) -> Result<(), TxnError> {
-        let entry = self.accesses[access as usize];
+    async fn settle_by_leaf(&mut self, access: AccessId, row: GlobalPtr) -> Result<(), TxnError> {
+        let entry = self.txn.accesses[access];
         let owner = Owner::Table(entry.table);
-        let shape = self.info(entry.table).row;
+        let shape = self.open.info(entry.table).row;
         let key = Span { at: entry.key_at, words: shape.key_words };
-        let tree = self.tree(owner);
+        let tree = self.open.tree(owner);
         let mut before = row;
         for _ in 0..MOVED_COUNT_MAX {
             let seen = self.find_leaf(owner, key).await?;
-            let batch = self.batch.as_ref().expect("the batch is here");
-            let view = LeafView::new(tree.layout, batch.words(self.leaves_seen[seen].span));
+            let batch = &*self.txn.batch;
+            let view = LeafView::new(tree.layout, batch.words(self.txn.leaves_seen[seen].span));
             let Ok(position) = view.search(batch.words(key)) else {
                 let collected = view.collected();
                 return self.settle_no_entry(access, seen, collected);
@@ -68,8 +68,8 @@ impl<E: Env> LaneInner<E> {
                 break;
             }
             before = row;
-            self.batch().clear_verbs();
-            let image = self.batch().read_row(row, shape.words(), Cover::AllButLink);
+            self.txn.batch.clear_verbs();
+            let image = self.txn.batch.read_row(row, shape.words(), Cover::AllButLink);
             self.execute().await?;
             if let Search::Settled = self.finish_or_settle(access, row, image).await? {
                 return Ok(());
@@ -80,17 +80,17 @@ impl<E: Env> LaneInner<E> {
 
     async fn search_versions(
         &mut self,
-        access: u32,
+        access: AccessId,
         row: GlobalPtr,
         image: Span,
     ) -> Result<Search, TxnError> {
         self.statistics.old_version_reads += 1;
-        let table = self.accesses[access as usize].table;
-        let words = self.info(table).row.words();
+        let table = self.txn.accesses[access].table;
+        let words = self.open.info(table).row.words();
         let mut image = image;
         for round in 0..RETRY_COUNT_MAX {
-            let version = VersionWord::from_word(self.batch().word(image.at + VERSION));
-            let chain = ChainWord::from_word(self.batch().word(image.at + LINK));
+            let version = VersionWord::from_word(self.txn.batch.word(image.at + VERSION));
+            let chain = ChainWord::from_word(self.txn.batch.word(image.at + LINK));
             let is_ours = self.has_key(access, image);
             if version != VersionWord::TORN && (!is_ours || !is_settled(version)) {
                 // A split has moved the row to another bucket, or slot or row changed hands: while they were
@@ -98,37 +98,34 @@ impl<E: Env> LaneInner<E> {
                 return Ok(Search::Moved);
             }
             if is_ours && is_settled(version) && self.snapshot.covers(version) {
-                self.witness(row, version.word());
-                self.accept(access, row, image, version, false);
+                self.witness_word(row, version.word());
+                self.txn.accept(access, row, image, version, false);
                 return Ok(Search::Settled);
             }
             if is_ours
                 && !chain.buffer().is_null()
                 && let Some(old) = self.search_buffer(access, chain.buffer()).await?
             {
-                let version = VersionWord::from_word(self.batch().word(old.at + VERSION));
+                let version = VersionWord::from_word(self.txn.batch.word(old.at + VERSION));
                 if !self.env.mutant(Mutant::ReadOldUnwitnessed) {
-                    self.witness(row, VersionWord::NONE.locked().word());
+                    self.witness_word(row, VersionWord::NONE.locked().word());
                 }
-                self.accept(access, row, old, version, true);
+                self.txn.accept(access, row, old, version, true);
                 return Ok(Search::Settled);
             }
             // Read the row again, and after everything else what was collected.
-            self.batch().clear_verbs();
-            let again = self.batch().read_row(row, words, Cover::AllButLink);
+            self.txn.batch.clear_verbs();
+            let again = self.txn.batch.read_row(row, words, Cover::AllButLink);
             self.execute().await?;
-            self.batch().clear_verbs();
-            let collected = self.batch().read(region::collected(row.region()), 1);
+            self.txn.batch.clear_verbs();
+            let collected = self.txn.batch.read(region::collected(row.region()), 1);
             self.execute().await?;
-            let same = |word: u32| {
-                self.batch
-                    .as_ref()
-                    .is_some_and(|batch| batch.word(again.at + word) == batch.word(image.at + word))
-            };
+            let batch = &*self.txn.batch;
+            let same = |word: u32| batch.word(again.at + word) == batch.word(image.at + word);
             let is_same = same(VERSION) && same(LINK);
             let stands_still = version != VersionWord::TORN
                 && (is_same || self.env.mutant(Mutant::ReadTrustFirstReading));
-            let collected = self.batch().words(collected)[0];
+            let collected = self.txn.batch.words(collected)[0];
             if stands_still {
                 self.check_collected(collected)?;
             }
@@ -146,37 +143,25 @@ impl<E: Env> LaneInner<E> {
 
     /// What stands here is later than the snapshot: others come before this transaction whom it did not
     /// see, so it cannot validate any more.
-    fn settle_later(&mut self, access: u32, row: GlobalPtr) {
-        self.witness(row, VersionWord::NONE.locked().word());
-        let access = &mut self.accesses[access as usize];
-        access.state = State::Absent;
-        access.absence = Absence::Later;
-        access.row = row;
+    fn settle_later(&mut self, access: AccessId, row: GlobalPtr) {
+        self.witness_word(row, VersionWord::NONE.locked().word());
+        self.txn.accept_later(access, row);
     }
 
-    fn witness(&mut self, word: GlobalPtr, value: u64) {
-        if self.serializable {
-            self.witnesses.push((word, value));
-        }
-    }
-
-    fn has_key(&self, access: u32, image: Span) -> bool {
-        let access = &self.accesses[access as usize];
-        let words = self.info(access.table).row.key_words;
-        let batch = self.batch.as_ref().expect("the batch is here");
-        let own = batch.words(Span { at: access.key_at, words });
-        batch.words(Span { at: image.at + KEY, words }) == own
+    fn has_key(&self, access: AccessId, image: Span) -> bool {
+        let words = self.open.info(self.txn.accesses[access].table).row.key_words;
+        self.txn.has_key(access, image, words)
     }
 
     /// Reads all slots of a version buffer in one round trip, then the overflow list entry by entry.
     async fn search_buffer(
         &mut self,
-        access: u32,
+        access: AccessId,
         buffer: GlobalPtr,
     ) -> Result<Option<Span>, TxnError> {
-        let shape = self.info(self.accesses[access as usize].table).buffer;
+        let shape = self.open.info(self.txn.accesses[access].table).buffer;
         let words = shape.row.words();
-        let batch = self.batch();
+        let batch = &mut *self.txn.batch;
         batch.clear_verbs();
         let mut slots = [Span::default(); layout::row::BUFFER_SLOTS_MAX as usize];
         for index in 0..shape.slots {
@@ -193,16 +178,16 @@ impl<E: Env> LaneInner<E> {
             return Ok(None);
         }
         // The list's head is read after the slots: a version leaves its slot only when it is in the list.
-        self.batch().clear_verbs();
-        let head = self.batch().read(buffer.add_words(u64::from(OVERFLOW_HEAD)), 1);
+        self.txn.batch.clear_verbs();
+        let head = self.txn.batch.read(buffer.add_words(u64::from(OVERFLOW_HEAD)), 1);
         self.execute().await?;
-        let mut entry = GlobalPtr::from_word(self.batch().words(head)[0]);
+        let mut entry = GlobalPtr::from_word(self.txn.batch.words(head)[0]);
         for _ in 0..2 * OVERFLOW_COUNT_MAX {
             if entry.is_null() {
                 break;
             }
-            self.batch().clear_verbs();
-            let image = self.batch().read_row(entry, words, Cover::All);
+            self.txn.batch.clear_verbs();
+            let image = self.txn.batch.read_row(entry, words, Cover::All);
             self.execute().await?;
             if self.fits(access, image) {
                 return Ok(Some(image));
@@ -210,15 +195,15 @@ impl<E: Env> LaneInner<E> {
             if !self.has_key(access, image) {
                 break;
             }
-            entry = GlobalPtr::from_word(self.batch().word(image.at + HEADER));
+            entry = GlobalPtr::from_word(self.txn.batch.word(image.at + HEADER));
         }
         Ok(None)
     }
 
     /// An old version is the snapshot's if it is covered and its successor is not. Key and version
     /// together are unique, so it does not matter whose buffer it was found in.
-    fn fits(&self, access: u32, image: Span) -> bool {
-        let batch = self.batch.as_ref().expect("the batch is here");
+    fn fits(&self, access: AccessId, image: Span) -> bool {
+        let batch = &*self.txn.batch;
         let version = VersionWord::from_word(batch.word(image.at + VERSION));
         let successor = VersionWord::from_word(batch.word(image.at + LINK));
         let unchecked = self.env.mutant(Mutant::ReadSuccessorUnchecked);
@@ -229,9 +214,9 @@ impl<E: Env> LaneInner<E> {
     }
 
     /// Follows a bucket's overflow chain, with a fresh directory if the cached one was too old.
-    pub(crate) async fn settle_bucket(&mut self, access: u32) -> Result<(), TxnError> {
-        let entry = self.accesses[access as usize];
-        let info = self.info(entry.table).clone();
+    pub(crate) async fn settle_bucket(&mut self, access: AccessId) -> Result<(), TxnError> {
+        let entry = self.txn.accesses[access];
+        let info = self.open.info(entry.table).clone();
         let Primary::Hash(hash) = &info.primary else {
             unreachable!("buckets belong to hash tables")
         };
@@ -239,19 +224,18 @@ impl<E: Env> LaneInner<E> {
         let mut moved_count = 0;
         let mut redirected = None;
         for _ in 0..RETRY_COUNT_MAX {
-            let directory =
-                &self.tables[entry.table as usize].as_ref().expect("it is open").directory;
-            let words = self.batch.as_ref().expect("the batch is here").words(key);
+            let directory = &self.open.table(entry.table).directory;
+            let words = self.txn.batch.words(key);
             let place = redirected.take().unwrap_or_else(|| hash.locate(directory, words));
             let mut outdated = None;
             let mut seen = None;
             let mut geometry = SlotGeometry::bucket(&hash.layout, hash.rows, place.tag_hash);
             let mut block = place.bucket;
             loop {
-                self.batch().clear_verbs();
-                let span = self.batch().find_slot(block, geometry, key);
+                self.txn.batch.clear_verbs();
+                let span = self.txn.batch.find_slot(block, geometry, key);
                 self.execute().await?;
-                let word = |n: u32| self.batch.as_ref().expect("it came back").word(span.at + n);
+                let word = |n: u32| self.txn.batch.word(span.at + n);
                 if word(SlotRead::INDEX) != SlotRead::MISSING {
                     if let Search::Settled =
                         self.settle_slot(access, block, &geometry, span).await?
@@ -295,7 +279,7 @@ impl<E: Env> LaneInner<E> {
             let directory = index::hash::read_directory(&self.env, hash).await?;
             redirected =
                 outdated.and_then(|identity| hash.redirected(&directory, &place, identity));
-            self.lane_table(entry.table).directory = directory;
+            self.open.table_mut(entry.table).directory = directory;
         }
         Err(Abort::Contended.into())
     }
@@ -306,20 +290,24 @@ impl<E: Env> LaneInner<E> {
         hash: &index::hash::HashTable,
         place: &index::hash::Place,
     ) -> Result<Option<u64>, TxnError> {
-        self.batch().clear_verbs();
-        let identity = self.batch().read(place.bucket.add_words(u64::from(bucket::IDENTITY)), 1);
+        self.txn.batch.clear_verbs();
+        let identity = self.txn.batch.read(place.bucket.add_words(u64::from(bucket::IDENTITY)), 1);
         self.execute().await?;
-        let identity = self.batch().words(identity)[0];
+        let identity = self.txn.batch.words(identity)[0];
         Ok((!hash.is_current(place, identity)).then_some(identity))
     }
 
     /// A slot leads to a row that is never there: whoever was putting it in place has not finished, or is
     /// dead. It has not published, so the row is later than the snapshot.
-    async fn settle_unfinished(&mut self, access: u32, block: GlobalPtr) -> Result<(), TxnError> {
-        self.batch().clear_verbs();
-        let collected = self.batch().read(region::collected(block.region()), 1);
+    async fn settle_unfinished(
+        &mut self,
+        access: AccessId,
+        block: GlobalPtr,
+    ) -> Result<(), TxnError> {
+        self.txn.batch.clear_verbs();
+        let collected = self.txn.batch.read(region::collected(block.region()), 1);
         self.execute().await?;
-        let collected = self.batch().words(collected)[0];
+        let collected = self.txn.batch.words(collected)[0];
         self.check_collected(collected)?;
         self.settle_later(access, block);
         Ok(())
@@ -335,10 +323,10 @@ impl<E: Env> LaneInner<E> {
         if self.env.mutant(Mutant::ReadTrustChain) {
             return Ok(true);
         }
-        self.batch().clear_verbs();
-        let header = self.batch().read(place.bucket, bucket::SLOTS);
+        self.txn.batch.clear_verbs();
+        let header = self.txn.batch.read(place.bucket, bucket::SLOTS);
         self.execute().await?;
-        let word = |n: u32| self.batch.as_ref().expect("it came back").word(header.at + n);
+        let word = |n: u32| self.txn.batch.word(header.at + n);
         self.check_collected(word(bucket::COLLECTED))?;
         Ok(hash.is_current(place, word(bucket::IDENTITY)))
     }
@@ -346,31 +334,31 @@ impl<E: Env> LaneInner<E> {
     /// The key was found in a block of the chain.
     async fn settle_slot(
         &mut self,
-        access: u32,
+        access: AccessId,
         block: GlobalPtr,
         geometry: &SlotGeometry,
         span: Span,
     ) -> Result<Search, TxnError> {
-        let index = self.batch().word(span.at + SlotRead::INDEX) as u32;
+        let index = self.txn.batch.word(span.at + SlotRead::INDEX) as u32;
         let slot = Span { at: span.at + SlotRead::SLOT, words: u32::from(geometry.slot_words) };
         if geometry.rows {
             let row = block.add_words(u64::from(geometry.slot(index)));
             return self.finish_or_settle(access, row, slot).await;
         }
-        let row = GlobalPtr::from_word(self.batch().word(slot.at));
+        let row = GlobalPtr::from_word(self.txn.batch.word(slot.at));
         if row.is_null() {
             return Ok(Search::Moved);
         }
-        let words = self.info(self.accesses[access as usize].table).row.words();
-        self.batch().clear_verbs();
-        let image = self.batch().read_row(row, words, Cover::AllButLink);
+        let words = self.open.info(self.txn.accesses[access].table).row.words();
+        self.txn.batch.clear_verbs();
+        let image = self.txn.batch.read_row(row, words, Cover::AllButLink);
         self.execute().await?;
         self.finish_or_settle(access, row, image).await
     }
 
     async fn finish_or_settle(
         &mut self,
-        access: u32,
+        access: AccessId,
         row: GlobalPtr,
         image: Span,
     ) -> Result<Search, TxnError> {

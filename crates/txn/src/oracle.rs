@@ -35,7 +35,7 @@ impl<E: Env> LaneInner<E> {
         let before = self.env.counters().counts();
         let epoch = match self.shared.config.oracle {
             _ if self.env.mutant(Mutant::OracleStaleSnapshot) && self.has_snapshot_left() => {
-                self.catalog.epoch
+                self.open.catalog.epoch
             }
             Oracle::DoubleCollect => self.double_collect().await?,
             Oracle::Frozen => self.newest_frozen().await?,
@@ -45,7 +45,7 @@ impl<E: Env> LaneInner<E> {
         self.statistics.snapshots += 1;
         self.statistics.snapshot_round_trips += cost.round_trips;
         self.statistics.snapshot_verbs += cost.verbs;
-        if epoch != self.catalog.epoch {
+        if epoch != self.open.catalog.epoch {
             self.refresh_catalog(epoch).await?;
         }
         Ok(())
@@ -68,7 +68,7 @@ impl<E: Env> LaneInner<E> {
         let words = VECTOR + self.shared.slots_in_use();
         let single = self.env.mutant(Mutant::OracleSingleCollect);
         let is_short = self.env.mutant(Mutant::OracleSkipNewSlots);
-        let batch = self.batch();
+        let batch = &mut *self.txn.batch;
         batch.clear_verbs();
         batch.write_word(lane, announced);
         let mut first = batch.read(oracle, words);
@@ -79,21 +79,21 @@ impl<E: Env> LaneInner<E> {
         done.map_err(|_| Abort::Unreachable)?;
         let is_serial = self.env.is_serial();
         for _ in 0..COLLECT_COUNT_MAX {
-            let batch = self.batch();
+            let batch = &mut *self.txn.batch;
             // Whoever asks for a slot when all are taken is refused, but counted.
             let slot_count = batch.word(first.at + SLOT_COUNT).min(u64::from(slots)) as u32;
             let is_longer = VECTOR + slot_count > first.words;
             if is_longer && !is_short {
                 // A lane was added: read the longer vector from now on.
                 self.shared.note_slots(slot_count);
-                let batch = self.batch();
+                let batch = &mut *self.txn.batch;
                 batch.clear_verbs();
                 first = batch.read(oracle, VECTOR + slot_count);
                 self.execute().await.map_err(|_| Abort::Unreachable)?;
                 continue;
             }
             if is_serial {
-                let batch = self.batch.as_ref().expect("the batch came back");
+                let batch = &*self.txn.batch;
                 let header = batch.words(first);
                 self.snapshot.set(&header[VECTOR as usize..], header[CLOCK as usize].max(1));
                 return Ok(header[EPOCH as usize]);
@@ -105,7 +105,7 @@ impl<E: Env> LaneInner<E> {
                 None => self.execute().await,
             };
             done.map_err(|_| Abort::Unreachable)?;
-            let batch = self.batch.as_ref().expect("the batch came back");
+            let batch = &*self.txn.batch;
             let (header, again) = (batch.words(first), batch.words(second));
             let counters = &header[VECTOR as usize..];
             // The count as well: a lane that came in between may have committed.
@@ -117,7 +117,7 @@ impl<E: Env> LaneInner<E> {
             }
             // The second read may serve as the first of the next pair; clock and epoch read earlier
             // are only older, which is safe.
-            let batch = self.batch();
+            let batch = &mut *self.txn.batch;
             for n in SLOT_COUNT..second.words {
                 let word = batch.word(second.at + n);
                 batch.set_word(first.at + n, word);
@@ -137,7 +137,7 @@ impl<E: Env> LaneInner<E> {
         }
         let lane = self.lane_word(LANE_ACTIVE);
         let announced = self.announce().await;
-        let batch = self.batch();
+        let batch = &mut *self.txn.batch;
         batch.clear_verbs();
         batch.write_word(lane, announced);
         if self.shared.has_collector() {
@@ -154,7 +154,7 @@ impl<E: Env> LaneInner<E> {
                 }
             }
             self.freeze().await?;
-            self.batch().clear_verbs();
+            self.txn.batch.clear_verbs();
             looked_ns = self.env.now_ns();
         }
         Err(Abort::SnapshotUnavailable)
@@ -164,17 +164,17 @@ impl<E: Env> LaneInner<E> {
     async fn newest_collected(&mut self) -> Result<u64, Abort> {
         let (oracle, shape) = (self.shared.oracle, self.shared.oracle_layout);
         for _ in 0..FREEZE_COUNT_MAX {
-            let newest = self.batch().read(oracle.add_words(u64::from(NEWEST)), 1);
+            let newest = self.txn.batch.read(oracle.add_words(u64::from(NEWEST)), 1);
             self.execute().await.map_err(|_| Abort::Unreachable)?;
-            let number = self.batch().word(newest.at);
-            self.batch().clear_verbs();
+            let number = self.txn.batch.word(newest.at);
+            self.txn.batch.clear_verbs();
             // Slots behind those in use, and their counters, are 0.
-            let place = self.batch().read(shape.frozen(oracle, number), shape.frozen_words());
+            let place = self.txn.batch.read(shape.frozen(oracle, number), shape.frozen_words());
             self.execute().await.map_err(|_| Abort::Unreachable)?;
             if let Some(epoch) = self.take_frozen(place) {
                 return Ok(epoch);
             }
-            self.batch().clear_verbs();
+            self.txn.batch.clear_verbs();
         }
         Err(Abort::SnapshotUnavailable)
     }
@@ -184,21 +184,21 @@ impl<E: Env> LaneInner<E> {
     async fn read_frozen(&mut self) -> Result<Option<u64>, Abort> {
         let (oracle, shape) = (self.shared.oracle, self.shared.oracle_layout);
         let places = layout::oracle::RING_PLACES;
-        let ring = self.batch().read(shape.frozen(oracle, 0), places * shape.frozen_words());
+        let ring = self.txn.batch.read(shape.frozen(oracle, 0), places * shape.frozen_words());
         self.execute().await.map_err(|_| Abort::Unreachable)?;
         Ok(self.take_frozen(ring))
     }
 
     /// Takes the newest intact vector among those that were read, if it is new enough.
     fn take_frozen(&mut self, vectors: Span) -> Option<u64> {
-        let batch = self.batch.as_ref().expect("the batch came back");
+        let batch = &*self.txn.batch;
         let newest = newest_intact(&self.env, self.shared.oracle_layout, batch.words(vectors))?;
         let counters = &newest[2..newest.len() - 1];
         let number = newest[0];
         // What anybody on this compute server has committed is seen by whoever begins here afterwards.
         let covers_published = (0..self.shared.slots_in_use() as u16)
             .all(|slot| counters[usize::from(slot)] >= self.shared.published(SlotId(slot)));
-        let at_least = self.snapshot.stamp + u64::from(self.wants_newer);
+        let at_least = self.snapshot.stamp + u64::from(self.identity.wants_newer);
         let merges = self.env.mutant(Mutant::OracleMergeOwnSlot);
         let overlooks = merges || self.env.mutant(Mutant::OracleOverlookOwnCommit);
         if number < at_least || !(covers_published || overlooks) {
@@ -217,8 +217,8 @@ impl<E: Env> LaneInner<E> {
     #[cold]
     fn with_own_slot(&self, counters: &[u64]) -> Vec<u64> {
         let mut merged = counters.to_vec();
-        let own = &mut merged[usize::from(self.slot.0)];
-        *own = self.shared.published(self.slot).max(*own);
+        let own = &mut merged[usize::from(self.identity.slot.0)];
+        *own = self.shared.published(self.identity.slot).max(*own);
         merged
     }
 
@@ -226,7 +226,7 @@ impl<E: Env> LaneInner<E> {
     /// the change.
     pub(crate) async fn freeze_epoch(&mut self, epoch: u64) -> Result<(), Abort> {
         for _ in 0..FREEZE_COUNT_MAX {
-            self.batch().reset();
+            self.txn.batch.reset();
             if self.read_frozen().await?.is_some_and(|frozen| frozen >= epoch) {
                 return Ok(());
             }
@@ -242,7 +242,7 @@ impl<E: Env> LaneInner<E> {
             return Ok(());
         }
         for _ in 0..FREEZE_COUNT_MAX {
-            self.batch().reset();
+            self.txn.batch.reset();
             // What somebody else is freezing may have been read before.
             if self.freeze().await? {
                 return Ok(());
@@ -258,13 +258,13 @@ impl<E: Env> LaneInner<E> {
             return self.await_two_freezes().await;
         }
         let (oracle, shape) = (self.shared.oracle, self.shared.oracle_layout);
-        let owner = u64::from(self.slot.0) + 1;
+        let owner = u64::from(self.identity.slot.0) + 1;
         let began_ns = self.env.now_ns();
         let frozen = if E::IMMEDIATE {
-            let batch = self.batch.take().unwrap_or_default();
+            let batch = self.txn.batch.take();
             let frozen = freeze_vector(&self.env, batch, oracle, shape, owner).await;
             let (batch, number) = frozen.map_err(|_| Abort::Unreachable)?;
-            self.batch = Some(batch);
+            self.txn.batch.put_back(batch);
             number
         } else {
             let env = self.env.clone();
@@ -282,10 +282,10 @@ impl<E: Env> LaneInner<E> {
     /// The stamp to announce: of the last snapshot, and where lanes share their words the oldest of all that run.
     #[inline]
     async fn announce(&self) -> u64 {
-        match &self.shared_slot {
+        match &self.identity.shared_slot {
             None => self.snapshot.stamp.max(1),
             Some(slot) => loop {
-                if let Some(stamp) = slot.announce(self.number, self.snapshot.stamp) {
+                if let Some(stamp) = slot.announce(self.identity.number, self.snapshot.stamp) {
                     return stamp;
                 }
                 // The announcement is being withdrawn, which must not come behind this one.
@@ -300,13 +300,13 @@ impl<E: Env> LaneInner<E> {
         let newest = self.shared.oracle.add_words(u64::from(NEWEST));
         let mut first = None;
         for _ in 0..FREEZE_COUNT_MAX {
-            self.batch().clear_verbs();
-            let word = self.batch().read(newest, 1);
+            self.txn.batch.clear_verbs();
+            let word = self.txn.batch.read(newest, 1);
             self.execute().await.map_err(|_| Abort::Unreachable)?;
-            let number = self.batch().word(word.at);
+            let number = self.txn.batch.word(word.at);
             let is_newer = |stamp| first.is_some_and(|first: u64| stamp >= first + 2);
             let fetched = &self.shared.fetched;
-            if is_newer(number) && (!fetched.is_running() || is_newer(fetched.bounds().0)) {
+            if is_newer(number) && (!fetched.is_running() || is_newer(fetched.bounds().stamp)) {
                 return Ok(true);
             }
             first = first.or(Some(number));
@@ -323,11 +323,11 @@ impl<E: Env> LaneInner<E> {
         let epoch = catalog.epoch;
         self.adopt_catalog(catalog);
         let acknowledged = self.lane_word(LANE_ACKNOWLEDGED);
-        let epoch = match &self.shared_slot {
+        let epoch = match &self.identity.shared_slot {
             None => epoch,
-            Some(slot) => slot.acknowledge(self.number, epoch),
+            Some(slot) => slot.acknowledge(self.identity.number, epoch),
         };
-        let batch = self.batch();
+        let batch = &mut *self.txn.batch;
         batch.clear_verbs();
         batch.write_word(acknowledged, epoch);
         self.execute().await.map_err(|_| Abort::Unreachable)
@@ -427,7 +427,7 @@ mod tests {
         let database = open(&config).expect("memory");
         let mut lane = run_now(database.lane()).expect("a lane");
         run_now(run_now(lane.begin(Isolation::Snapshot)).expect("begins").abort());
-        let older = lane.inner().catalog.epoch;
+        let older = lane.inner().open.catalog.epoch;
         run_now(lane.rest()).expect("reachable");
         let columns = vec![Column::new("id", ColumnType::Int8)];
         let schema = Schema::new("t", columns, &[0]).expect("a valid schema");
@@ -440,6 +440,6 @@ mod tests {
         let mut batch = Batch::new();
         let word = batch.read(lane.lane_word(LANE_ACKNOWLEDGED), 1);
         let batch = run_now(lane.env.execute(batch)).expect("reachable");
-        assert_eq!((lane.catalog.epoch, batch.word(word.at)), (newer, newer));
+        assert_eq!((lane.open.catalog.epoch, batch.word(word.at)), (newer, newer));
     }
 }

@@ -5,10 +5,10 @@
 //! the part of its row if the index begins with the column that divides the rows; else the hash of its own columns, or of
 //! the first of them, chooses the part, so that one lookup finds it, and a range that names these. Parts that are copies are told of in `copies.rs`.
 
-use crate::catalog::{Catalog, CatalogError, IndexInfo, TableId, TableSpec};
+use crate::catalog::{Catalog, CatalogError, IndexId, IndexInfo, TableId, TableSpec};
 use crate::database::Database;
 use crate::definition::TableDefinition;
-use crate::lane::LaneInner;
+use crate::lane::OpenCatalog;
 use crate::scan::{Scan, ScanSource};
 use fabric::Env;
 use layout::key::{hash_words, read_signed};
@@ -133,7 +133,8 @@ fn nearest_of(copies: &[&TableDefinition], nearest: u16) -> u16 {
 /// How keys that begin with these columns choose, where the table's own begin with column `divider`; by hash they do by so many of them.
 fn choice(
     schema: &Schema,
-    (columns, hashed): (&[usize], Option<u16>),
+    columns: &[usize],
+    hashed: Option<u16>,
     divider: usize,
     rule: PartRule,
 ) -> Choice {
@@ -190,7 +191,7 @@ impl Catalog {
         let nearest = Choice::Nearest(nearest_of(parts, nearest));
         let choice_of = |columns: &[usize], hashed: Option<u16>| match rule {
             PartRule::Copied => nearest,
-            _ => choice(&schema, (columns, hashed), divider, rule),
+            _ => choice(&schema, columns, hashed, divider, rule),
         };
         let hashed = match rule {
             PartRule::Hashed { columns } => Some(columns),
@@ -306,7 +307,7 @@ impl<E: Env> Database<E> {
                 return Err(CatalogError::Exists(format!("table {name}")));
             }
             let made = database.make_tables(parts).await?;
-            let first = made.last().map(|(_, number)| TableId(*number));
+            let first = made.last().map(|made| made.table);
             let table = database.shared.cached_catalog().table(&name);
             if let Some(table) = table.filter(|_| table == first) {
                 return Ok(table);
@@ -321,9 +322,16 @@ impl<E: Env> Database<E> {
     }
 }
 
-/// The names of all parts of a table and their numbers, the first part's first, also where some are missing. A table that
+/// A table of the catalog with its name.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct NamedTable {
+    pub name: String,
+    pub table: TableId,
+}
+
+/// All parts of a table, the first part first, also if some are missing. A table that
 /// is whole comes alone, or with parts that somebody has left of an earlier one. None if there is nothing of that name.
-pub(crate) fn parts_of(definitions: &[(u64, TableDefinition)], name: &str) -> Vec<(String, u32)> {
+pub(crate) fn parts_of(definitions: &[(u64, TableDefinition)], name: &str) -> Vec<NamedTable> {
     let all = || definitions.iter().map(|(_, definition)| definition);
     let part_of = |one: &TableDefinition| Some(one.design.part.as_ref()?.of.clone());
     let of = all().find(|one| one.name == name).and_then(part_of).unwrap_or(name.to_owned());
@@ -334,39 +342,44 @@ pub(crate) fn parts_of(definitions: &[(u64, TableDefinition)], name: &str) -> Ve
     let mut parts: Vec<(u16, &TableDefinition)> =
         all().filter_map(|one| Some((number(one)?, one))).collect();
     parts.sort_unstable_by_key(|(number, _)| *number);
-    parts.into_iter().map(|(_, one)| (one.name.clone(), one.number)).collect()
+    let named = |(_, one): (u16, &TableDefinition)| NamedTable {
+        name: one.name.clone(),
+        table: TableId(one.number),
+    };
+    parts.into_iter().map(named).collect()
 }
 
-impl<E: Env> LaneInner<E> {
+impl OpenCatalog {
     /// The part of a table that has a key; of copies the nearest.
     #[inline]
-    pub(crate) fn part_of(&self, table: u32, key: &[u64]) -> u32 {
-        self.info(table).parts.as_ref().map_or(table, |parts| parts.of(key))
+    pub(crate) fn part_of(&self, table: TableId, key: &[u64]) -> TableId {
+        self.info(table).parts.as_ref().map_or(table, |parts| TableId(parts.of(key)))
     }
 
     /// The part of an index that has an entry whose key begins so; of copies the nearest.
     #[inline]
-    pub(crate) fn index_part_of(&self, index: u32, info: &IndexInfo, key: &[u64]) -> u32 {
-        info.parts.as_ref().map_or(index, |parts| parts.of(key))
+    pub(crate) fn index_part_of(&self, index: IndexId, info: &IndexInfo, key: &[u64]) -> IndexId {
+        info.parts.as_ref().map_or(index, |parts| IndexId(parts.of(key)))
     }
 
     /// The part of a table that has the row to which an entry of an index of part `table` leads.
     #[inline]
-    pub(crate) fn row_part_of(&self, table: u32, key: &[u64]) -> u32 {
-        self.info(table).parts.as_ref().map_or(table, |parts| parts.beside(table, key))
+    pub(crate) fn row_part_of(&self, table: TableId, key: &[u64]) -> TableId {
+        let parts = self.info(table).parts.as_ref();
+        parts.map_or(table, |parts| TableId(parts.beside(table.0, key)))
     }
 
     /// The part of an index that has the entry of a row whose part of the table has part `index` of it.
     #[inline]
-    pub(crate) fn entry_part_of(&self, index: u32, info: &IndexInfo, key: &[u64]) -> u32 {
-        info.parts.as_ref().map_or(index, |parts| parts.beside(index, key))
+    pub(crate) fn entry_part_of(&self, index: IndexId, info: &IndexInfo, key: &[u64]) -> IndexId {
+        info.parts.as_ref().map_or(index, |parts| IndexId(parts.beside(index.0, key)))
     }
 
     /// Whether two tables are one, or parts of one that have different rows of it.
     #[inline]
-    pub(crate) fn is_same_table(&self, one: u32, other: u32) -> bool {
+    pub(crate) fn is_same_table(&self, one: TableId, other: TableId) -> bool {
         let parts = || self.info(one).parts.as_ref().filter(|parts| !parts.are_copies());
-        one == other || parts().is_some_and(|parts| parts.numbers.contains(&other))
+        one == other || parts().is_some_and(|parts| parts.numbers.contains(&other.0))
     }
 
     /// The parts that a scan goes through, by position; none if what is scanned is whole.
@@ -391,7 +404,7 @@ impl<E: Env> LaneInner<E> {
         let number = parts.numbers[position];
         match source {
             ScanSource::Table(_) => ScanSource::Table(TableId(number)),
-            ScanSource::Index(_) => ScanSource::Index(crate::catalog::IndexId(number)),
+            ScanSource::Index(_) => ScanSource::Index(IndexId(number)),
         }
     }
 

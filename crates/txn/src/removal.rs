@@ -2,7 +2,7 @@
 //! version has any more. Each removal locks its bucket or leaf, and says in a collected-up-to word what it
 //! took away.
 
-use crate::catalog::Primary;
+use crate::catalog::{IndexId, Primary};
 use crate::collect::{Garbage, Retired};
 use crate::lane::LaneInner;
 use crate::step::CollectStep;
@@ -46,17 +46,9 @@ impl<E: Env> LaneInner<E> {
         key: &Key,
         retired: &Retired,
     ) -> Result<Removal, FabricError> {
-        let directory = match owner {
-            Owner::Table(table) => {
-                self.tables[table as usize].as_ref().map(|table| &table.directory)
-            }
-            Owner::Index(index) => {
-                self.indexes[index as usize].as_ref().map(|index| &index.directory)
-            }
-        };
-        let Some(directory) = directory else { return Ok(Removal::Gone) };
+        let Some(directory) = self.open.directory(owner) else { return Ok(Removal::Gone) };
         let place = hash.locate(directory, key.words());
-        let timestamp = self.upkeep_timestamp();
+        let timestamp = self.identity.upkeep_timestamp();
         let Some(insert) = self.lock_word(place.bucket, timestamp).await? else {
             return Ok(Removal::Busy);
         };
@@ -122,12 +114,7 @@ impl<E: Env> LaneInner<E> {
             return Ok(false);
         }
         if let Ok(newer) = index::hash::read_directory(&self.env, hash).await {
-            match owner {
-                Owner::Table(table) => self.lane_table(table).directory = newer,
-                Owner::Index(index) => {
-                    self.indexes[index as usize].as_mut().expect("it is open").directory = newer;
-                }
-            }
+            self.open.set_directory(owner, newer);
         }
         Ok(true)
     }
@@ -248,7 +235,7 @@ impl<E: Env> LaneInner<E> {
     /// The stamp that a bucket or leaf gets when an entry leaves it. An index entry may lead to a row that
     /// another lane has collected by a later horizon: whoever needs that row learns it here, too.
     async fn removal_stamp(&self, owner: Owner) -> Result<u64, FabricError> {
-        let own = self.horizon.stamp();
+        let own = self.garbage.horizon.stamp();
         if matches!(owner, Owner::Table(_)) {
             return Ok(own);
         }
@@ -262,29 +249,31 @@ impl<E: Env> LaneInner<E> {
     /// together with its entry, and its key has a new row and a new entry.
     fn is_of_another_row(&self, owner: Owner, retired: &Retired, leads_to: u64) -> bool {
         let is_inlined =
-            matches!(&self.info(retired.table).primary, Primary::Hash(hash) if hash.rows);
+            matches!(&self.open.info(retired.table).primary, Primary::Hash(hash) if hash.rows);
         let expected = if is_inlined { GlobalPtr::NULL } else { retired.row };
         matches!(owner, Owner::Index(_))
             && leads_to != expected.word()
             && !self.env.mutant(Mutant::CollectTrustEntryKey)
     }
 
-    async fn judge_entry(&mut self, index: u32, key: &Key, retired: &Retired) -> Removal {
-        let info = self.index_info(index).clone();
+    async fn judge_entry(&mut self, index: IndexId, key: &Key, retired: &Retired) -> Removal {
+        let info = self.open.index_info(index).clone();
         let primary = self.primary_key(&info, key.words());
         let Ok(newest) = self.read_newest(retired.table, &primary, retired.row).await else {
             return Removal::Busy;
         };
         let Some(image) = newest else { return Removal::Done };
-        let version = VersionWord::from_word(self.batch().word(image.at + VERSION));
-        let header = VersionWord::from_word(self.batch().word(image.at + HEADER));
+        let version = VersionWord::from_word(self.txn.batch.word(image.at + VERSION));
+        let header = VersionWord::from_word(self.txn.batch.word(image.at + HEADER));
         let is_under_way = header != version && header != VersionWord::MOVED;
         if is_under_way || version == VersionWord::TORN {
             // A new version may be on its way to the row's server: the lock of the entry, on another, does
             // not wait for it.
             return Removal::Busy;
         }
-        if !self.horizon.covers(version) && !self.env.mutant(Mutant::CollectTrustNewestVersion) {
+        if !self.garbage.horizon.covers(version)
+            && !self.env.mutant(Mutant::CollectTrustNewestVersion)
+        {
             // The row may have had the key again since this entry was listed, for snapshots that still run.
             return Removal::Busy;
         }
@@ -296,7 +285,7 @@ impl<E: Env> LaneInner<E> {
     /// The row of a removed tombstone: marked as gone, and its memory free again.
     pub(crate) fn end_garbage(&mut self, batch: &mut Batch, owner: Owner, retired: &Retired) {
         let Owner::Table(table) = owner else { return };
-        let words = self.info(table).row.words();
+        let words = self.open.info(table).row.words();
         if !self.env.mutant(Mutant::CollectRowUnmarked) {
             let image = retired.row.add_words(u64::from(VERSION));
             if self.env.is_coherent() {
@@ -310,7 +299,7 @@ impl<E: Env> LaneInner<E> {
             }
             batch.write_word(retired.row, VersionWord::MOVED.word());
         }
-        if let Some(lane_table) = self.tables[table as usize].as_mut() {
+        if let Some(lane_table) = self.open.tables[table.position()].as_mut() {
             lane_table.pool.free(retired.row, words);
         }
     }
@@ -333,12 +322,13 @@ impl<E: Env> LaneInner<E> {
         key: &Key,
         retired: &Retired,
     ) -> Result<Removal, FabricError> {
-        let tree = self.tree(owner);
+        let tree = self.open.tree(owner);
         let mut batch = self.scratch.batch.take().unwrap_or_default();
         batch.reset();
         let env = self.env.clone();
         let found =
-            index::tree::find_leaf(&env, batch, &tree, self.leaf_cache(owner), key.words()).await;
+            index::tree::find_leaf(&env, batch, &tree, self.open.leaf_cache(owner), key.words())
+                .await;
         let Ok((mut batch, leaf)) = found else { return Ok(Removal::Busy) };
         let view = LeafView::new(tree.layout, batch.words(leaf.span));
         let Ok(position) = view.search(key.words()) else {
@@ -355,8 +345,8 @@ impl<E: Env> LaneInner<E> {
             self.scratch.batch = Some(batch);
             return Ok(Removal::Gone);
         }
-        self.forget_leaf(owner, leaf.ptr);
-        let timestamp = self.upkeep_timestamp();
+        self.open.evict_leaf(owner, leaf.ptr);
+        let timestamp = self.identity.upkeep_timestamp();
         batch.clear_verbs();
         let lock = index::tree::post_lock(&mut batch, &tree, &leaf, timestamp);
         batch = self.env.execute(batch).await?;
@@ -395,26 +385,24 @@ impl<E: Env> LaneInner<E> {
 
     /// An empty leaf takes over its right neighbour; the neighbour's memory waits for a horizon.
     pub(crate) async fn absorb_neighbour(&mut self, owner: Owner, key: &Key) {
-        let tree = self.tree(owner);
-        let timestamp = self.upkeep_timestamp();
+        let tree = self.open.tree(owner);
+        let timestamp = self.identity.upkeep_timestamp();
         let batch = Batch::new();
         let env = self.env.clone();
         let found =
-            index::tree::find_leaf(&env, batch, &tree, self.leaf_cache(owner), key.words()).await;
+            index::tree::find_leaf(&env, batch, &tree, self.open.leaf_cache(owner), key.words())
+                .await;
         let Ok((batch, leaf)) = found else { return };
         let leaf: LeafRead = leaf;
-        self.forget_leaf(owner, leaf.ptr);
-        let cache = self.leaf_cache(owner);
+        self.open.evict_leaf(owner, leaf.ptr);
+        let cache = self.open.leaf_cache(owner);
         let absorbed = index::tree::absorb_right(&env, batch, &tree, cache, leaf, timestamp).await;
         if let Ok((_, Some(absorbed))) = absorbed {
-            let table = match owner {
-                Owner::Table(table) => table,
-                Owner::Index(index) => self.index_info(index).table,
-            };
-            let what = Garbage::Leaf(owner, absorbed.dead.word());
+            let table = self.open.table_of(owner);
+            let what = Garbage::Leaf(owner, absorbed.dead);
             let row = absorbed.dead;
-            self.forget_leaf(owner, row);
-            self.retired.push_back(Retired { table, row, successor: timestamp, what });
+            self.open.evict_leaf(owner, row);
+            self.garbage.retired.push_back(Retired { table, row, successor: timestamp, what });
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Scans: the visible rows of a key range, in order, forward and backward.
 
 use crate::abort::TxnError;
-use crate::access::RowId;
+use crate::access::{AccessId, RowId};
 use crate::catalog::{CatalogError, IndexId, IndexInfo, Primary, Secondary, TableId};
 use crate::cursor::Cursor;
 use crate::lane::LaneInner;
@@ -10,6 +10,7 @@ use crate::secondary::column_range;
 use crate::transaction::Transaction;
 use crate::write::Owner;
 use fabric::{Env, Span};
+use index::tree::LeafView;
 use layout::{GlobalPtr, Key};
 use std::ops::RangeInclusive;
 
@@ -46,7 +47,7 @@ pub(crate) struct Sighting {
     pub key: Span,
     pub row: GlobalPtr,
     /// A row of the write set, which no leaf need know yet.
-    pub own: Option<u32>,
+    pub own: Option<AccessId>,
 }
 
 impl<E: Env> Transaction<'_, E> {
@@ -95,26 +96,41 @@ fn overlay(base: &Key, key: &Key) -> Key {
     Key::from_words(&words[..count])
 }
 
+/// What an entry of an index or leaf says: a key, and where its row is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct KeyedRow {
+    pub key: Key,
+    pub row: GlobalPtr,
+}
+
+impl KeyedRow {
+    /// What entry `n` of a leaf says.
+    pub fn of(leaf: &LeafView<'_>, n: u32) -> Self {
+        let row = GlobalPtr::from_word(leaf.value(n)[0]);
+        Self { key: Key::from_words(leaf.key(n)), row }
+    }
+}
+
 /// Lists that lookups in hash indexes fill and empty, kept from one to the next.
 #[derive(Default)]
 pub(crate) struct Looking {
-    found: Vec<(Key, GlobalPtr)>,
+    found: Vec<KeyedRow>,
     sightings: Vec<Sighting>,
     pending: Vec<Pending>,
-    accesses: Vec<u32>,
+    accesses: Vec<AccessId>,
 }
 
 /// What a scan works on.
 pub(crate) struct Range {
     pub owner: Owner,
-    pub table: u32,
+    pub table: TableId,
     pub index: Option<std::sync::Arc<IndexInfo>>,
 }
 
 impl<E: Env> LaneInner<E> {
     async fn scan_one(&mut self, scan: &Scan, rows: &mut Vec<RowId>) -> Result<(), TxnError> {
-        self.read_count += 2;
-        match self.scanned_parts(scan)? {
+        self.txn.read_count += 2;
+        match self.open.scanned_parts(scan)? {
             None => self.scan_whole(scan, rows).await,
             Some(parts) => self.scan_parts(scan, parts, rows).await,
         }
@@ -125,7 +141,7 @@ impl<E: Env> LaneInner<E> {
         scans: &[Scan],
         rows: &mut [Vec<RowId>],
     ) -> Result<(), TxnError> {
-        self.read_count += 2 * scans.len() as u32;
+        self.txn.read_count += 2 * scans.len() as u32;
         let mut cursors = std::mem::take(&mut self.scratch.cursors);
         cursors.clear();
         for scan in scans {
@@ -136,7 +152,7 @@ impl<E: Env> LaneInner<E> {
         self.scratch.cursors = cursors;
         result?;
         for (scan, rows) in scans.iter().zip(rows) {
-            if let Some(parts) = self.scanned_parts(scan)? {
+            if let Some(parts) = self.open.scanned_parts(scan)? {
                 self.scan_parts_behind(scan, parts, rows).await?;
             }
         }
@@ -149,15 +165,15 @@ impl<E: Env> LaneInner<E> {
         key: &Key,
         rows: &mut Vec<RowId>,
     ) -> Result<(), TxnError> {
-        self.read_count += 2;
-        let info = self.readable_index(index)?;
+        self.txn.read_count += 2;
+        let info = self.open.readable_index(index)?;
         if !key.may_have_bytes(info.column_bytes) {
             return Err(info.wrong_key(key).into());
         }
         self.open_table(info.table).await?;
-        let number = self.index_part_of(index.0, &info, key.words());
-        let info = if number == index.0 { info } else { self.index_info(number).clone() };
-        let (owner, table) = (Owner::Index(number), info.table);
+        let part = self.open.index_part_of(index, &info, key.words());
+        let info = if part == index { info } else { self.open.index_info(part).clone() };
+        let (owner, table) = (Owner::Index(part), info.table);
         if matches!(info.storage, Secondary::Hash(_)) {
             let range = Range { owner, table, index: Some(info) };
             let mut scratch = std::mem::take(&mut self.scratch.looking);
@@ -166,7 +182,7 @@ impl<E: Env> LaneInner<E> {
             return result;
         }
         let (low, high) = column_range(&overlay(&Key::lowest(info.key_words), key), &info);
-        let (source, reverse, limit) = (ScanSource::Index(IndexId(number)), false, usize::MAX);
+        let (source, reverse, limit) = (ScanSource::Index(part), false, usize::MAX);
         let range = Range { owner, table, index: Some(info) };
         let mut cursor = Cursor::new(&Scan { source, low, high, reverse, limit }, range);
         self.run_cursors(std::slice::from_mut(&mut cursor), std::slice::from_mut(rows)).await
@@ -210,7 +226,7 @@ impl<E: Env> LaneInner<E> {
 
     /// The scan of what it begins with: a part, if its source is in parts.
     fn first_part_of(&self, scan: &Scan) -> Result<Scan, TxnError> {
-        Ok(match self.scanned_parts(scan)? {
+        Ok(match self.open.scanned_parts(scan)? {
             None => *scan,
             Some(parts) if scan.reverse => self.part_scan(scan, *parts.end()),
             Some(parts) => self.part_scan(scan, *parts.start()),
@@ -218,28 +234,30 @@ impl<E: Env> LaneInner<E> {
     }
 
     fn part_scan(&self, scan: &Scan, position: usize) -> Scan {
-        Scan { source: self.scanned_part(scan.source, position), ..*scan }
+        Scan { source: self.open.scanned_part(scan.source, position), ..*scan }
     }
 
     /// What a scan works on; its table is open afterwards. Bounds that are no keys of the source are refused.
     async fn open_range(&mut self, scan: &Scan) -> Result<Range, TxnError> {
         let range = match scan.source {
-            ScanSource::Table(table) => match self.catalog.info(table).map(|info| &info.primary) {
-                Some(Primary::Tree(_)) => {
-                    Range { owner: Owner::Table(table.0), table: table.0, index: None }
+            ScanSource::Table(table) => {
+                match self.open.catalog.info(table).map(|info| &info.primary) {
+                    Some(Primary::Tree(_)) => {
+                        Range { owner: Owner::Table(table), table, index: None }
+                    }
+                    Some(Primary::Hash(_)) => {
+                        let reason = "a range scan needs a table stored as a tree, or a tree index";
+                        return Err(CatalogError::WrongKind(reason).into());
+                    }
+                    None => return Err(CatalogError::NoTable(format!("number {}", table.0)).into()),
                 }
-                Some(Primary::Hash(_)) => {
-                    let reason = "a range scan needs a table stored as a tree, or a tree index";
-                    return Err(CatalogError::WrongKind(reason).into());
-                }
-                None => return Err(CatalogError::NoTable(format!("number {}", table.0)).into()),
-            },
+            }
             ScanSource::Index(index) => {
-                let info = self.readable_index(index)?;
+                let info = self.open.readable_index(index)?;
                 if matches!(info.storage, Secondary::Hash(_)) {
                     return Err(CatalogError::WrongKind("a range scan needs a tree index").into());
                 }
-                Range { owner: Owner::Index(index.0), table: info.table, index: Some(info) }
+                Range { owner: Owner::Index(index), table: info.table, index: Some(info) }
             }
         };
         for bound in [&scan.low, &scan.high] {
@@ -248,8 +266,8 @@ impl<E: Env> LaneInner<E> {
                 Some(index) if words != index.key_words as usize => {
                     return Err(index.wrong_bound(bound).into());
                 }
-                None if words != self.info(range.table).row.key_words as usize => {
-                    return Err(self.info(range.table).wrong_bound(bound).into());
+                None if words != self.open.info(range.table).row.key_words as usize => {
+                    return Err(self.open.info(range.table).wrong_bound(bound).into());
                 }
                 _ => {}
             }
@@ -271,15 +289,13 @@ impl<E: Env> LaneInner<E> {
         };
         let Looking { found, sightings, pending, accesses } = scratch;
         let seen = self.read_entries(index, info, key, found).await?;
-        if self.serializable {
-            self.witnesses.push((seen.bucket, seen.insert));
-        }
+        self.witness_word(seen.bucket, seen.insert);
         sightings.clear();
-        for (entry, row) in &*found {
-            let key = self.batch().put(entry.words());
+        for KeyedRow { key, row } in &*found {
+            let key = self.txn.batch.put(key.words());
             sightings.push(Sighting { key, row: *row, own: None });
         }
-        if self.written.is_empty() {
+        if self.writes.rows.is_empty() {
             self.sort(sightings);
         } else {
             let (low, high) = column_range(&overlay(&Key::lowest(info.key_words), key), info);
@@ -287,14 +303,14 @@ impl<E: Env> LaneInner<E> {
         }
         pending.clear();
         accesses.clear();
-        self.batch().clear_verbs();
+        self.txn.batch.clear_verbs();
         for sighting in &*sightings {
             accesses.push(self.post_sighting(range, sighting, pending)?);
         }
         self.settle_pending(pending).await?;
         for (sighting, &access) in sightings.iter().zip(&*accesses) {
             if self.is_sighted(range, sighting, access) {
-                rows.push(self.row_id(access));
+                rows.push(self.txn.row_id(access));
             }
         }
         Ok(())

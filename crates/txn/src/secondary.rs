@@ -4,12 +4,14 @@
 //! until no snapshot needs it; whoever follows it checks the row it leads to.
 
 use crate::abort::{Abort, TxnError};
-use crate::access::{Absence, Access, State};
-use crate::catalog::{IndexInfo, Primary, Secondary};
+use crate::access::{Absence, Access, AccessId, State};
+use crate::catalog::{IndexId, IndexInfo, Primary, Secondary, TableId};
 use crate::lane::LaneInner;
 use crate::read::same_words;
+use crate::scan::KeyedRow;
 use crate::unique::UniqueViolation;
-use crate::write::{BucketSeen, EntryInsert, Owner};
+use crate::write::{BucketSeen, LeafSeenId, Owner};
+use crate::write_set::{EntryInsert, LeafInsert, UniqueKey};
 use fabric::{Env, Mutant, SlotGeometry, SlotRead, Span};
 use index::tree::LeafView;
 use layout::record::copy_key_bytes;
@@ -24,17 +26,17 @@ const LOOKUP_COUNT_MAX: u32 = 1000;
 
 /// An entry that the write set needs.
 #[derive(Clone, Copy, Debug)]
-pub struct Entry {
-    pub(crate) index: u32,
-    pub(crate) access: u32,
+pub(crate) struct Entry {
+    pub(crate) index: IndexId,
+    pub(crate) access: AccessId,
     pub(crate) key: Key,
 }
 
 impl<E: Env> LaneInner<E> {
     /// The columns of an access, from the words in `span`.
-    pub(crate) fn record(&self, table: u32, span: Span) -> RecordRef<'_> {
-        let info = self.info(table);
-        let words = self.batch.as_ref().expect("the batch is here").words(span);
+    pub(crate) fn record(&self, table: TableId, span: Span) -> RecordRef<'_> {
+        let info = self.open.info(table);
+        let words = self.txn.batch.words(span);
         let payload = info.row.payload() as usize;
         let end = payload + info.row.payload_words as usize;
         RecordRef::new(&info.schema, &words[KEY as usize..payload], &words[payload..end])
@@ -49,14 +51,14 @@ impl<E: Env> LaneInner<E> {
 
     /// Whether an update left the bytes of all indexed columns as they were.
     #[inline]
-    pub(crate) fn keeps_key(&self, index: u32, entry: &Access) -> bool {
-        let shape = self.info(entry.table).row;
+    pub(crate) fn keeps_key(&self, index: IndexId, entry: &Access) -> bool {
+        let shape = self.open.info(entry.table).row;
         let payload = |span: Span| {
             let words = Span { at: span.at + shape.payload(), words: shape.payload_words };
-            self.batch.as_ref().expect("the batch is here").words(words)
+            self.txn.batch.words(words)
         };
         let (old, new) = (payload(entry.image), payload(entry.fresh));
-        self.index_info(index).payload_ranges.iter().all(|&(from, to)| {
+        self.open.index_info(index).payload_ranges.iter().all(|&(from, to)| {
             let (first, last) = ((from / 8) as usize, to.div_ceil(8) as usize);
             let differs = |n: usize| (old[n] ^ new[n]) & byte_mask(n, from, to) != 0;
             !(first..last).any(differs)
@@ -71,9 +73,9 @@ impl<E: Env> LaneInner<E> {
     }
 
     /// What an entry keeps of its row's address: rows in buckets move when the table grows.
-    pub(crate) fn index_row(&self, access: u32) -> GlobalPtr {
-        let access = &self.accesses[access as usize];
-        match &self.info(access.table).primary {
+    pub(crate) fn index_row(&self, access: AccessId) -> GlobalPtr {
+        let access = &self.txn.accesses[access];
+        match &self.open.info(access.table).primary {
             Primary::Hash(hash) if hash.rows => GlobalPtr::NULL,
             _ => access.row,
         }
@@ -81,25 +83,25 @@ impl<E: Env> LaneInner<E> {
 
     /// Finds out which entries the rows listed as indexed add, reads where they go, and checks unique keys.
     pub(crate) async fn prepare_index_entries(&mut self) -> Result<(), TxnError> {
-        let mut entries = std::mem::take(&mut self.scratch.entries);
+        let mut entries = std::mem::take(&mut self.writes.entries);
         entries.clear();
-        for number in 0..self.scratch.indexed.len() {
-            let access = self.scratch.indexed[number];
-            let entry = self.accesses[access as usize];
-            for position in 0..self.info(entry.table).indexes.len() {
-                let index = self.info(entry.table).indexes[position];
+        for number in 0..self.writes.indexed.len() {
+            let access = self.writes.indexed[number];
+            let entry = self.txn.accesses[access];
+            for position in 0..self.open.info(entry.table).indexes.len() {
+                let index = self.open.info(entry.table).indexes[position];
                 let existed = entry.state == State::Updated && entry.absence == Absence::None;
-                let must_stand = existed && self.filling != Some(index);
+                let must_stand = existed && self.txn.filling != Some(index);
                 let is_lost = must_stand && self.env.mutant(Mutant::CommitSkipEntry);
                 if is_lost || (must_stand && self.keeps_key(index, &entry)) {
                     continue;
                 }
-                let index_info = self.index_info(index).clone();
+                let index_info = self.open.index_info(index).clone();
                 let key = self.entry_key(&index_info, entry.fresh);
                 if must_stand && self.entry_key(&index_info, entry.image) == key {
                     continue;
                 }
-                let index = self.entry_part_of(index, &index_info, key.words());
+                let index = self.open.entry_part_of(index, &index_info, key.words());
                 entries.push(Entry { index, access, key });
             }
         }
@@ -109,7 +111,7 @@ impl<E: Env> LaneInner<E> {
                 result = self.prepare_entry(entry).await;
             }
         }
-        self.scratch.entries = entries;
+        self.writes.entries = entries;
         result
     }
 
@@ -119,24 +121,25 @@ impl<E: Env> LaneInner<E> {
         if entries.len() < 2 {
             return Ok(());
         }
-        let mut keys = std::mem::take(&mut self.scratch.unique_keys);
+        let mut keys = std::mem::take(&mut self.writes.unique_keys);
         keys.clear();
         for entry in entries {
-            let info = self.index_info(entry.index);
+            let info = self.open.index_info(entry.index);
             if info.design.unique && !self.has_null(entry, info) {
-                keys.push((entry.index, column_range(&entry.key, info).0));
+                let key = column_range(&entry.key, info).0;
+                keys.push(UniqueKey { index: entry.index, key });
             }
         }
         keys.sort_unstable();
         let twice = keys.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0]);
-        self.scratch.unique_keys = keys;
-        let Some((index, key)) = twice else { return Ok(()) };
-        let info = self.index_info(index).clone();
+        self.writes.unique_keys = keys;
+        let Some(UniqueKey { index, key }) = twice else { return Ok(()) };
+        let info = self.open.index_info(index).clone();
         Err(self.violate(&info, &key))
     }
 
     async fn prepare_entry(&mut self, entry: &Entry) -> Result<(), TxnError> {
-        let info = self.index_info(entry.index).clone();
+        let info = self.open.index_info(entry.index).clone();
         match &info.storage {
             Secondary::Tree(_) => self.prepare_tree_entry(entry, &info).await,
             Secondary::Hash(_) => self.prepare_hash_entry(entry, &info).await,
@@ -150,12 +153,12 @@ impl<E: Env> LaneInner<E> {
     ) -> Result<(), TxnError> {
         let owner = Owner::Index(entry.index);
         let seen = self.leaf_for(owner, &entry.key).await?;
-        let tree = self.tree(owner);
+        let tree = self.open.tree(owner);
         if info.design.unique && !self.has_null(entry, info) {
             self.check_unique_in_leaves(entry, info).await?;
         }
-        let batch = self.batch.as_ref().expect("the batch is here");
-        let view = LeafView::new(tree.layout, batch.words(self.leaves_seen[seen].span));
+        let batch = &*self.txn.batch;
+        let view = LeafView::new(tree.layout, batch.words(self.txn.leaves_seen[seen].span));
         let stands = view.search(entry.key.words());
         match stands {
             Ok(position) if view.value(position)[0] == self.index_row(entry.access).word() => {
@@ -164,25 +167,25 @@ impl<E: Env> LaneInner<E> {
             // The same key leads to a row that was there before at another address: both cannot stand.
             Ok(_) => Err(Abort::InsertConflict.into()),
             Err(_) => {
-                let key = self.batch().put(entry.key.words());
-                self.add_leaf_insert(owner, seen as u32, key, entry.access)
+                let key = self.txn.batch.put(entry.key.words());
+                self.add_leaf_insert(LeafInsert { owner, seen, key, access: entry.access })
             }
         }
     }
 
     /// Whoever gives a row a key takes the lock of its leaf, even where the entry stands already: it
     /// guards a unique key until the row is installed, and a standing entry against its collection.
-    fn lock_bare_leaf(&mut self, seen: usize) -> Result<(), TxnError> {
-        if self.leaves_seen[seen].insert.is_locked() {
+    fn lock_bare_leaf(&mut self, seen: LeafSeenId) -> Result<(), TxnError> {
+        if self.txn.leaves_seen[seen].insert.is_locked() {
             return Err(Abort::InsertConflict.into());
         }
-        self.note_bare_leaf_lock(seen as u32);
+        self.writes.add_bare_leaf(&self.env, seen);
         Ok(())
     }
 
     /// Whether an indexed column of the row is null: nulls are unknown, and no two of them are the same.
     fn has_null(&self, entry: &Entry, info: &IndexInfo) -> bool {
-        let record = self.record(info.table, self.accesses[entry.access as usize].fresh);
+        let record = self.record(info.table, self.txn.accesses[entry.access].fresh);
         info.design.columns.iter().any(|&column| record.is_null(column))
     }
 
@@ -197,17 +200,17 @@ impl<E: Env> LaneInner<E> {
         let mut from = low;
         loop {
             let seen = self.leaf_for(owner, &from).await?;
-            let tree = self.tree(owner);
-            let batch = self.batch.as_ref().expect("the batch is here");
-            let view = LeafView::new(tree.layout, batch.words(self.leaves_seen[seen].span));
+            let tree = self.open.tree(owner);
+            let batch = &*self.txn.batch;
+            let view = LeafView::new(tree.layout, batch.words(self.txn.leaves_seen[seen].span));
             let first = view.lower_bound(low.words());
-            let others: Vec<(Key, GlobalPtr)> = (first..view.count())
-                .map(|n| (Key::from_words(view.key(n)), GlobalPtr::from_word(view.value(n)[0])))
-                .take_while(|(key, _)| *key <= high)
-                .filter(|(key, _)| *key != entry.key)
+            let others: Vec<KeyedRow> = (first..view.count())
+                .map(|n| KeyedRow::of(&view, n))
+                .take_while(|other| other.key <= high)
+                .filter(|other| other.key != entry.key)
                 .collect();
             let next = view.high_key().filter(|next| *next <= high);
-            for (key, row) in others {
+            for KeyedRow { key, row } in others {
                 self.check_other_row(info, &key, row).await?;
             }
             // The keys of this value spread over several leaves: all of them are guarded. The last one, too:
@@ -231,9 +234,9 @@ impl<E: Env> LaneInner<E> {
             return Ok(());
         }
         let primary = self.primary_key(info, entry.words());
-        let table = self.row_part_of(info.table, primary.words());
-        if let Ok(own) = self.known_access(table, primary.words()) {
-            let own = self.accesses[own as usize];
+        let table = self.open.row_part_of(info.table, primary.words());
+        if let Ok(own) = self.txn.known_access(table, primary.words()) {
+            let own = self.txn.accesses[own];
             if own.is_written() {
                 let gone =
                     own.state == State::Deleted || self.entry_key(info, own.current()) != *entry;
@@ -244,7 +247,7 @@ impl<E: Env> LaneInner<E> {
         // An entry without its row: the row was collected and the entry will be, or the row is being put in
         // place on another server, whose writes this one's do not wait for. Only time can tell.
         let Some(image) = image else { return Err(Abort::WriteConflict.into()) };
-        let batch = self.batch.as_ref().expect("the batch is here");
+        let batch = &*self.txn.batch;
         let header = VersionWord::from_word(batch.word(image.at + HEADER));
         let version = VersionWord::from_word(batch.word(image.at + VERSION));
         // A header that is not the version's belongs to one that is being installed.
@@ -267,33 +270,33 @@ impl<E: Env> LaneInner<E> {
     /// Notes what the violation is about.
     #[cold]
     fn violate(&mut self, info: &IndexInfo, entry: &Key) -> TxnError {
-        let violation = UniqueViolation::new(&self.info(info.table).schema, info, entry);
-        self.last_unique_violation = Some(Box::new(violation));
+        let violation = UniqueViolation::new(&self.open.info(info.table).schema, info, entry);
+        self.txn.last_unique_violation = Some(Box::new(violation));
         Abort::UniqueViolation.into()
     }
 
     /// The row with this key in its newest version, whatever the snapshot says.
     pub(crate) async fn read_newest(
         &mut self,
-        table: u32,
+        table: TableId,
         key: &Key,
         row: GlobalPtr,
     ) -> Result<Option<Span>, TxnError> {
-        let info = self.info(table).clone();
-        let span = self.batch().put(key.words());
-        self.batch().clear_verbs();
+        let info = self.open.info(table).clone();
+        let span = self.txn.batch.put(key.words());
+        self.txn.batch.clear_verbs();
         let image = match &info.primary {
             Primary::Hash(hash) if hash.rows => match self.find_newest(table, hash, span).await? {
                 Some(image) => image,
                 None => return Ok(None),
             },
             _ => {
-                let image = self.batch().read_row(row, info.row.words(), Cover::AllButLink);
+                let image = self.txn.batch.read_row(row, info.row.words(), Cover::AllButLink);
                 self.execute().await?;
                 image
             }
         };
-        let batch = self.batch();
+        let batch = &mut *self.txn.batch;
         let same = batch.words(Span { at: image.at + KEY, words: span.words }) == batch.words(span);
         Ok(same.then_some(image))
     }
@@ -301,22 +304,22 @@ impl<E: Env> LaneInner<E> {
     /// The slot of a bucket that holds the key in `span`, looked up again while the table grows.
     async fn find_newest(
         &mut self,
-        table: u32,
+        table: TableId,
         hash: &index::hash::HashTable,
         key: Span,
     ) -> Result<Option<Span>, TxnError> {
         let mut redirected = None;
         for _ in 0..LOOKUP_COUNT_MAX {
-            let words = self.batch.as_ref().expect("the batch is here").words(key);
-            let open = self.tables[table as usize].as_ref().expect("the table is open");
+            let words = self.txn.batch.words(key);
+            let open = self.open.table(table);
             let place = redirected.take().unwrap_or_else(|| hash.locate(&open.directory, words));
             let mut block = place.bucket;
             let mut geometry = SlotGeometry::bucket(&hash.layout, true, place.tag_hash);
             while !block.is_null() {
-                self.batch().clear_verbs();
-                let found = self.batch().find_slot(block, geometry, key);
+                self.txn.batch.clear_verbs();
+                let found = self.txn.batch.find_slot(block, geometry, key);
                 self.execute().await?;
-                let batch = self.batch();
+                let batch = &mut *self.txn.batch;
                 if batch.word(found.at + SlotRead::INDEX) != SlotRead::MISSING {
                     let slot =
                         Span { at: found.at + SlotRead::SLOT, words: hash.layout.slot_words };
@@ -329,18 +332,18 @@ impl<E: Env> LaneInner<E> {
                 block = GlobalPtr::from_word(batch.word(found.at + bucket::LINK));
                 geometry = SlotGeometry::overflow(&hash.layout, true, place.tag_hash);
             }
-            self.batch().clear_verbs();
+            self.txn.batch.clear_verbs();
             let identity = place.bucket.add_words(u64::from(bucket::IDENTITY));
-            let identity = self.batch().read(identity, 1);
+            let identity = self.txn.batch.read(identity, 1);
             self.execute().await?;
-            let identity = self.batch().word(identity.at);
+            let identity = self.txn.batch.word(identity.at);
             if block.is_null() && hash.is_current(&place, identity) {
                 return Ok(None);
             }
             self.env.yield_now().await;
             let directory = index::hash::read_directory(&self.env, hash).await?;
             redirected = hash.redirected(&directory, &place, identity);
-            self.lane_table(table).directory = directory;
+            self.open.table_mut(table).directory = directory;
         }
         Err(Abort::Contended.into())
     }
@@ -354,27 +357,27 @@ impl<E: Env> LaneInner<E> {
         let mut found = Vec::new();
         let seen = self.read_entries(entry.index, info, &entry.key, &mut found).await?;
         if info.design.unique && !self.has_null(entry, info) {
-            for (key, row) in &found {
+            for KeyedRow { key, row } in &found {
                 if *key != entry.key {
                     self.check_other_row(info, key, *row).await?;
                 }
             }
         }
         let row = self.index_row(entry.access);
-        let stands = found.iter().any(|(key, _)| *key == entry.key);
-        if stands && !found.contains(&(entry.key, row)) {
+        let stands = found.iter().any(|other| other.key == entry.key);
+        if stands && !found.contains(&KeyedRow { key: entry.key, row }) {
             return Err(Abort::InsertConflict.into());
         }
         if VersionWord::from_word(seen.insert).is_locked() {
             return Err(Abort::InsertConflict.into());
         }
-        let place = self.bucket_insert(&seen)?;
+        let insert = self.writes.bucket_insert(&self.env, &seen)?;
         if !stands {
             let Secondary::Hash(hash) = &info.storage else { unreachable!("a hash index") };
             let tag_hash = hash.locator.hash(entry.key.words()).1;
-            let place = self.take_slot(Owner::Index(entry.index), place, tag_hash).await?;
+            let slot = self.take_slot(insert, tag_hash).await?;
             let Entry { index, key, access } = *entry;
-            self.entry_inserts.push(EntryInsert { index, key, access, place });
+            self.writes.entry_inserts.push(EntryInsert { index, key, access, slot });
         }
         Ok(())
     }
@@ -383,10 +386,10 @@ impl<E: Env> LaneInner<E> {
     /// insert word is read before the slots, in a round trip of its own where memory is not coherent.
     pub(crate) async fn read_entries(
         &mut self,
-        index: u32,
+        index: IndexId,
         info: &IndexInfo,
         key: &Key,
-        found: &mut Vec<(Key, GlobalPtr)>,
+        found: &mut Vec<KeyedRow>,
     ) -> Result<BucketSeen, TxnError> {
         let Secondary::Hash(hash) = &info.storage else {
             unreachable!("the caller has a hash index")
@@ -394,23 +397,23 @@ impl<E: Env> LaneInner<E> {
         let mut redirected = None;
         loop {
             found.clear();
-            let lane_index = self.indexes[index as usize].as_ref().expect("it is open");
+            let lane_index = self.open.index(index);
             let located = || hash.locate(&lane_index.directory, key.words());
             let place = redirected.take().unwrap_or_else(located);
             let mut identity = 0;
-            self.batch().clear_verbs();
-            let insert = self.batch().read(place.bucket, 1);
+            self.txn.batch.clear_verbs();
+            let insert = self.txn.batch.read(place.bucket, 1);
             self.execute().await?;
-            let insert = self.batch().words(insert)[0];
+            let insert = self.txn.batch.words(insert)[0];
             let (mut block, mut slots) = (place.bucket, hash.layout.slots);
             let mut is_current = true;
             for _ in 0..CHAIN_BLOCKS_MAX {
-                self.batch().clear_verbs();
-                let span = self.batch().read(block, hash.layout.slot(slots));
-                self.batch().fence();
-                let again = self.batch().read(block, bucket::SLOTS);
+                self.txn.batch.clear_verbs();
+                let span = self.txn.batch.read(block, hash.layout.slot(slots));
+                self.txn.batch.fence();
+                let again = self.txn.batch.read(block, bucket::SLOTS);
                 self.execute().await?;
-                let batch = self.batch.as_ref().expect("the batch came back");
+                let batch = &*self.txn.batch;
                 let (words, header) = (batch.words(span), batch.words(again));
                 if block == place.bucket {
                     identity = header[bucket::IDENTITY as usize];
@@ -424,7 +427,7 @@ impl<E: Env> LaneInner<E> {
                     let slot = &slot[..hash.layout.slot_words as usize];
                     if same_columns(&slot[1..], key.words(), info) {
                         let other = Key::from_words(&slot[1..]);
-                        found.push((other, GlobalPtr::from_word(slot[0])));
+                        found.push(KeyedRow { key: other, row: GlobalPtr::from_word(slot[0]) });
                     }
                 }
                 let link = GlobalPtr::from_word(header[bucket::LINK as usize]);
@@ -448,7 +451,7 @@ impl<E: Env> LaneInner<E> {
             }
             let directory = index::hash::read_directory(&self.env, hash).await?;
             redirected = hash.redirected(&directory, &place, identity);
-            self.indexes[index as usize].as_mut().expect("it is open").directory = directory;
+            self.open.index_mut(index).directory = directory;
         }
     }
 }

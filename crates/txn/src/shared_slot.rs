@@ -8,6 +8,7 @@
 //! number whose fate nobody knows stops the compute server. We deviate from the paper, which has one slot: whoever
 //! writes little would wait for the few that write much.
 
+use crate::slot::TakenSlot;
 use layout::{SlotId, VersionWord};
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard};
@@ -76,8 +77,15 @@ struct Numbers {
     published: u64,
     is_publishing: bool,
     /// A number that nobody may pass has no owner any more.
-    is_lost: bool,
+    is_poisoned: bool,
     waiting: Vec<Waker>,
+}
+
+/// What snapshots have at least: of those that run, or of all that are yet to come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Bounds {
+    pub stamp: u64,
+    pub epoch: u64,
 }
 
 /// What a lane whose commit is installed has to do.
@@ -90,17 +98,17 @@ pub(crate) enum Turn {
     /// Wait for others.
     Wait,
     /// Its number will never be counted.
-    Lost,
+    Poisoned,
 }
 
 impl SharedSlot {
     /// Slots, with the counters up to which their numbers are used up.
-    pub(crate) fn new(slots: [(SlotId, u64); SLOTS_EACH]) -> Self {
-        let series = |(slot, counter)| {
+    pub(crate) fn new(slots: [TakenSlot; SLOTS_EACH]) -> Self {
+        let series = |TakenSlot { slot, counter }| {
             let numbers = Numbers { complete: counter, published: counter, ..Numbers::default() };
             Series { slot, numbers: Mutex::new(numbers) }
         };
-        Self { slot: slots[0].0, series: slots.map(series), lanes: Mutex::default() }
+        Self { slot: slots[0].slot, series: slots.map(series), lanes: Mutex::default() }
     }
 
     /// A number that nobody else has, for a commit that writes so many rows; it has to come to an end.
@@ -111,10 +119,11 @@ impl SharedSlot {
         VersionWord::new(series.slot, numbers.complete + numbers.over.len() as u64)
     }
 
-    /// Says that a number is over.
-    pub(crate) fn end(&self, drawn: VersionWord) {
+    /// Ends the use of a number: its commit is installed, or has released its locks.
+    pub(crate) fn finish(&self, drawn: VersionWord) {
         let number = drawn.counter();
         let mut numbers = self.numbers(drawn.slot());
+        assert!(number > numbers.complete, "a number is finished once");
         let place = number - numbers.complete - 1;
         numbers.over[place as usize] = true;
         if place > 0 {
@@ -139,8 +148,8 @@ impl SharedSlot {
         if numbers.published >= number {
             return Turn::Counted;
         }
-        if numbers.is_lost {
-            return Turn::Lost;
+        if numbers.is_poisoned {
+            return Turn::Poisoned;
         }
         if numbers.complete >= number && !numbers.is_publishing {
             numbers.is_publishing = true;
@@ -158,20 +167,21 @@ impl SharedSlot {
         wake_all(numbers);
     }
 
-    /// Says that a number stays without an end: nothing behind it is ever counted.
-    pub(crate) fn lose(&self) {
+    /// Nobody knows what became of a number: nothing behind it is ever counted.
+    pub(crate) fn poison(&self) {
         for series in &self.series {
             let mut numbers = series.numbers();
-            numbers.is_lost = true;
+            numbers.is_poisoned = true;
             wake_all(numbers);
         }
     }
 
     /// The slots, and the last number of each that anybody has drawn.
-    pub(crate) fn last_drawn(&self) -> [(SlotId, u64); SLOTS_EACH] {
+    pub(crate) fn last_drawn(&self) -> [TakenSlot; SLOTS_EACH] {
         self.series.each_ref().map(|series| {
             let numbers = series.numbers();
-            (series.slot, numbers.complete + numbers.over.len() as u64)
+            let counter = numbers.complete + numbers.over.len() as u64;
+            TakenSlot { slot: series.slot, counter }
         })
     }
 
@@ -182,12 +192,12 @@ impl SharedSlot {
 
     /// Whether any of the counters has come so far.
     pub(crate) fn has_drawn(&self, limit: u64) -> bool {
-        self.last_drawn().iter().any(|&(_, counter)| counter >= limit)
+        self.last_drawn().iter().any(|drawn| drawn.counter >= limit)
     }
 
-    /// Whether a number stays without an end.
-    pub(crate) fn is_lost(&self) -> bool {
-        self.series[0].numbers().is_lost
+    /// Whether a number is without an end.
+    pub(crate) fn is_poisoned(&self) -> bool {
+        self.series[0].numbers().is_poisoned
     }
 
     /// A place for one more lane.
@@ -233,17 +243,17 @@ impl SharedSlot {
         lanes.running().map(|lane| lane.epoch).min().unwrap_or(epoch)
     }
 
-    /// The smaller of these bounds and those of the lanes that run: a stamp, and an epoch. `None` while the
-    /// announcement is being withdrawn.
-    pub(crate) fn bounds_of_running(&self, (stamp, epoch): (u64, u64)) -> Option<(u64, u64)> {
+    /// The smaller of these bounds and those of the lanes that run. `None` while the announcement is being withdrawn.
+    pub(crate) fn bounds_of_running(&self, bounds: Bounds) -> Option<Bounds> {
         let lanes = self.lanes();
         if lanes.is_resting {
             return None;
         }
-        let both = |(stamp, epoch): (u64, u64), lane: &Announcement| {
-            (stamp.min(lane.stamp), epoch.min(lane.epoch))
+        let both = |Bounds { stamp, epoch }: Bounds, lane: &Announcement| Bounds {
+            stamp: stamp.min(lane.stamp),
+            epoch: epoch.min(lane.epoch),
         };
-        Some(lanes.running().fold((stamp, epoch), both))
+        Some(lanes.running().fold(bounds, both))
     }
 
     /// If no lane runs, the announcement that was made for all has to be withdrawn.
@@ -309,8 +319,12 @@ fn wake_all(mut numbers: MutexGuard<'_, Numbers>) {
 mod tests {
     use super::*;
 
+    fn taken(slot: u16, counter: u64) -> TakenSlot {
+        TakenSlot { slot: SlotId(slot), counter }
+    }
+
     fn slot() -> SharedSlot {
-        SharedSlot::new([(SlotId(3), 10), (SlotId(5), 20)])
+        SharedSlot::new([taken(3, 10), taken(5, 20)])
     }
 
     #[test]
@@ -318,12 +332,12 @@ mod tests {
         let slot = slot();
         let [first, second, third] = [(); 3].map(|()| slot.draw(SHORT_WRITES_MAX));
         assert_eq!([first, second, third].map(VersionWord::counter), [11, 12, 13]);
-        slot.end(second);
+        slot.finish(second);
         assert_eq!(slot.turn(second), Turn::Wait);
-        slot.end(first);
+        slot.finish(first);
         assert_eq!(slot.turn(second), Turn::Publish(12), "for the first as well");
         assert_eq!(slot.turn(first), Turn::Wait, "one publishes at a time");
-        slot.end(third);
+        slot.finish(third);
         slot.note_published(SlotId(3), 12);
         assert_eq!((slot.turn(first), slot.turn(second)), (Turn::Counted, Turn::Counted));
         assert_eq!(slot.turn(third), Turn::Publish(13));
@@ -335,11 +349,11 @@ mod tests {
         let slot = slot();
         let (long, short) = (slot.draw(SHORT_WRITES_MAX + 1), slot.draw(1));
         assert_eq!((long, short.slot()), (VersionWord::new(SlotId(5), 21), SlotId(3)));
-        slot.end(short);
+        slot.finish(short);
         assert_eq!(slot.turn(short), Turn::Publish(11));
-        slot.end(long);
+        slot.finish(long);
         assert_eq!(slot.turn(long), Turn::Publish(21));
-        assert_eq!(slot.last_drawn(), [(SlotId(3), 11), (SlotId(5), 21)]);
+        assert_eq!(slot.last_drawn(), [taken(3, 11), taken(5, 21)]);
     }
 
     #[test]
@@ -365,15 +379,15 @@ mod tests {
     }
 
     #[test]
-    fn nothing_behind_a_lost_number_is_counted() {
+    fn nothing_behind_a_poisoned_number_is_counted() {
         let slot = slot();
         let (first, second) = (slot.draw(1), slot.draw(1));
-        slot.end(first);
+        slot.finish(first);
         assert_eq!(slot.turn(first), Turn::Publish(11));
         slot.note_published(SlotId(3), 11);
-        slot.end(second);
-        slot.lose();
-        assert_eq!((slot.turn(first), slot.turn(second)), (Turn::Counted, Turn::Lost));
-        assert!(slot.is_lost());
+        slot.finish(second);
+        slot.poison();
+        assert_eq!((slot.turn(first), slot.turn(second)), (Turn::Counted, Turn::Poisoned));
+        assert!(slot.is_poisoned());
     }
 }

@@ -5,7 +5,7 @@
 //! vector, those of aborted attempts included, so that the next one draws none that was ever used.
 
 use crate::database::{Database, Shared};
-use crate::lane::{COUNTER_LIMIT, LaneInner};
+use crate::lane::{COUNTER_LIMIT, LaneIdentity, LaneInner};
 use crate::shared_slot::{SLOTS_EACH, SharedSlot};
 use fabric::{Batch, Env, FabricError};
 use layout::oracle::{LANE_GIVEN_BACK, LANE_WORDS, SLOT_COUNT};
@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Acquire, Ordering::Release};
 const LOOK_INTERVAL_NS: u64 = 1_000_000;
 
 /// A slot, and the last number that was drawn of it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct TakenSlot {
     pub slot: SlotId,
     pub counter: u64,
@@ -87,16 +87,17 @@ impl Drop for Taking<'_> {
 async fn take_slots<E: Env>(
     env: &E,
     shared: &Shared<E>,
-) -> Result<Option<[(SlotId, u64); SLOTS_EACH]>, FabricError> {
-    let mut slots = [(SlotId(0), 0); SLOTS_EACH];
+) -> Result<Option<[TakenSlot; SLOTS_EACH]>, FabricError> {
+    let mut slots = [TakenSlot { slot: SlotId(0), counter: 0 }; SLOTS_EACH];
     for number in 0..SLOTS_EACH {
         let Some(taken) = take_slot(env, shared).await? else {
-            for &(slot, _) in &slots[..number] {
-                give_back_unused(env, shared, slot).await?;
+            for unused in &slots[..number] {
+                give_back_unused(env, shared, unused.slot).await?;
             }
             return Ok(None);
         };
-        slots[number] = (taken.slot, taken.counter.max(shared.config.first_counter));
+        let counter = taken.counter.max(shared.config.first_counter);
+        slots[number] = TakenSlot { slot: taken.slot, counter };
     }
     Ok(Some(slots))
 }
@@ -222,8 +223,8 @@ impl<E: Env> LaneInner<E> {
         loop {
             // A collection that fails leaves its garbage to the next.
             let _ = self.collect_all().await;
-            let left = (self.retired.len() + self.displaced.len()) as u64;
-            if left == 0 || self.is_lost || self.env.now_ns() >= deadline_ns {
+            let left = self.garbage.len() as u64;
+            if left == 0 || self.identity.is_poisoned || self.env.now_ns() >= deadline_ns {
                 return left;
             }
             self.env.sleep_ns(LOOK_INTERVAL_NS).await;
@@ -234,20 +235,21 @@ impl<E: Env> LaneInner<E> {
     /// draws any more. Not where somebody has to find out first what became of that number, or where hardly any
     /// are left. Answers how many slots were given up.
     async fn give_back_place(mut self: Box<Self>) -> Result<u32, FabricError> {
-        let Some(shared_slot) = self.shared_slot.take() else {
-            if !self.is_lost {
-                self.give_back_slot((self.slot, self.counter)).await?;
+        let Some(shared_slot) = self.identity.shared_slot.take() else {
+            if !self.identity.is_poisoned {
+                let LaneIdentity { slot, counter, .. } = self.identity;
+                self.give_back_slot(TakenSlot { slot, counter }).await?;
             }
             return Ok(1);
         };
         {
             let mut place = self.shared.shared_slot();
-            if !shared_slot.remove_lane(self.number) {
+            if !shared_slot.remove_lane(self.identity.number) {
                 return Ok(0);
             }
             *place = None;
         }
-        if !shared_slot.is_lost() {
+        if !shared_slot.is_poisoned() {
             for drawn in shared_slot.last_drawn() {
                 self.give_back_slot(drawn).await?;
             }
@@ -255,17 +257,17 @@ impl<E: Env> LaneInner<E> {
         Ok(SLOTS_EACH as u32)
     }
 
-    async fn give_back_slot(&mut self, drawn: (SlotId, u64)) -> Result<(), FabricError> {
-        let (slot, counter) = drawn;
+    async fn give_back_slot(&mut self, drawn: TakenSlot) -> Result<(), FabricError> {
+        let TakenSlot { slot, counter } = drawn;
         if counter >= COUNTER_LIMIT {
             return Ok(());
         }
         let shared = self.shared.clone();
-        let mut batch = self.batch.take().unwrap_or_default();
+        let mut batch = self.txn.batch.take();
         batch.reset();
         batch.write_word(shared.oracle_layout.slot(shared.oracle, slot), counter);
         batch.write_word(lane_of(&shared, slot).add_words(u64::from(LANE_GIVEN_BACK)), 1);
-        self.batch = Some(self.env.execute(batch).await?);
+        self.txn.batch.put_back(self.env.execute(batch).await?);
         Ok(())
     }
 }

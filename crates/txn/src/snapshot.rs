@@ -26,6 +26,10 @@ impl Snapshot {
     /// Takes the counters over.
     #[inline]
     pub fn set(&mut self, counters: &[u64], stamp: u64) {
+        debug_assert!(
+            counters.iter().zip(&self.counters).all(|(counter, before)| counter >= before),
+            "a later snapshot has all that an earlier one has"
+        );
         // Vectors have a few words and seldom become longer: neither is worth a call.
         if self.counters.len() == counters.len() {
             self.counters.iter_mut().zip(counters).for_each(|(own, counter)| *own = *counter);

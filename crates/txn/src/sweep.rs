@@ -1,6 +1,7 @@
 //! Tombstones of trees, removed together: all of them go through each step at once, so that ten take as many round
 //! trips as one. Over a network that is most of what upkeep waits for.
 
+use crate::catalog::TableId;
 use crate::collect::Retired;
 use crate::lane::LaneInner;
 use crate::removal::Removal;
@@ -13,9 +14,24 @@ use layout::{Key, VersionWord};
 /// Most tombstones that are removed together.
 pub(crate) const SWEPT_MAX: usize = 32;
 
+/// A row to be removed, and its key.
+#[derive(Clone, Copy)]
+pub(crate) struct Tombstone {
+    pub retired: Retired,
+    pub key: Key,
+}
+
+/// What was read of the leaves of tombstones.
+struct Swept {
+    batch: Batch,
+    leaves: Vec<SweptLeaf>,
+    /// Tombstones whose leaves are not where the lane remembers them.
+    others: Vec<Tombstone>,
+}
+
 /// A leaf with entries to be removed.
 struct SweptLeaf {
-    table: u32,
+    table: TableId,
     leaf: LeafRead,
     /// How many entries it had.
     count: usize,
@@ -49,10 +65,10 @@ impl<E: Env> LaneInner<E> {
     /// another round.
     pub(crate) async fn sweep_tombstones(
         &mut self,
-        tombstones: &[(Retired, Key)],
+        tombstones: &[Tombstone],
     ) -> Result<(), FabricError> {
-        let (batch, mut leaves, others) = self.read_swept(tombstones).await?;
-        let timestamp = self.upkeep_timestamp();
+        let Swept { batch, mut leaves, others } = self.read_swept(tombstones).await?;
+        let timestamp = self.identity.upkeep_timestamp();
         let batch = self.lock_swept_leaves(batch, &mut leaves, timestamp).await?;
         self.env.reach(CollectStep::EntryLocked).await;
         let batch = self.lock_swept_rows(batch, &mut leaves, timestamp).await?;
@@ -68,25 +84,22 @@ impl<E: Env> LaneInner<E> {
                 self.absorb_neighbour(leaf.owner(), &leaf.entries[0].key).await;
             }
         }
-        for (retired, key) in others {
+        for Tombstone { retired, key } in others {
             self.collect_tombstone(&retired, &key).await?;
         }
         Ok(())
     }
 
     /// Reads the leaves where the lane remembers them. Answers them, and the tombstones whose leaves are not there.
-    async fn read_swept(
-        &mut self,
-        tombstones: &[(Retired, Key)],
-    ) -> Result<(Batch, Vec<SweptLeaf>, Vec<(Retired, Key)>), FabricError> {
+    async fn read_swept(&mut self, tombstones: &[Tombstone]) -> Result<Swept, FabricError> {
         let mut batch = self.scratch.batch.take().unwrap_or_default();
         batch.reset();
         let mut posted: Vec<PostedLeaf> = Vec::new();
         let mut places = Vec::with_capacity(tombstones.len());
-        for (retired, key) in tombstones {
+        for Tombstone { retired, key } in tombstones {
             let owner = Owner::Table(retired.table);
-            let tree = self.tree(owner);
-            places.push(self.leaf_cache(owner).find(key.words()).map(|place| {
+            let tree = self.open.tree(owner);
+            places.push(self.open.leaf_cache(owner).find(key.words()).map(|place| {
                 let known = posted.iter().position(|posted| posted.ptr == place.ptr);
                 known.unwrap_or_else(|| {
                     posted.push(index::tree::post_leaf_at(&mut batch, &tree, place));
@@ -99,11 +112,12 @@ impl<E: Env> LaneInner<E> {
         }
         let mut leaves: Vec<SweptLeaf> = Vec::with_capacity(posted.len());
         let mut others = Vec::new();
-        for ((retired, key), place) in tombstones.iter().zip(places) {
+        for (&tombstone, place) in tombstones.iter().zip(places) {
+            let Tombstone { retired, key } = &tombstone;
             let posted = place.map(|place| posted[place]);
             let entry = posted.and_then(|posted| self.swept_entry(&batch, retired, key, posted));
             let Some((leaf, entry)) = entry else {
-                others.push((*retired, *key));
+                others.push(tombstone);
                 continue;
             };
             match leaves.iter_mut().find(|known| known.leaf.ptr == leaf.ptr) {
@@ -111,14 +125,14 @@ impl<E: Env> LaneInner<E> {
                 None => leaves.push(SweptLeaf {
                     table: retired.table,
                     leaf,
-                    count: leaf.view(&batch, &self.tree(Owner::Table(retired.table))).count()
+                    count: leaf.view(&batch, &self.open.tree(Owner::Table(retired.table))).count()
                         as usize,
                     lock: None,
                     entries: vec![entry],
                 }),
             }
         }
-        Ok((batch, leaves, others))
+        Ok(Swept { batch, leaves, others })
     }
 
     /// The entry of a tombstone in the leaf that was read for it, if that is the leaf and nobody has its lock.
@@ -129,7 +143,7 @@ impl<E: Env> LaneInner<E> {
         key: &Key,
         posted: PostedLeaf,
     ) -> Option<(LeafRead, SweptEntry)> {
-        let tree = self.tree(Owner::Table(retired.table));
+        let tree = self.open.tree(Owner::Table(retired.table));
         let leaf = index::tree::accept_leaf(batch, &tree, posted, key.words())?;
         let position = leaf.view(batch, &tree).search(key.words()).ok()?;
         let entry = SweptEntry {
@@ -151,9 +165,9 @@ impl<E: Env> LaneInner<E> {
     ) -> Result<Batch, FabricError> {
         batch.clear_verbs();
         for swept in leaves.iter_mut() {
-            self.forget_leaf(swept.owner(), swept.leaf.ptr);
+            self.open.evict_leaf(swept.owner(), swept.leaf.ptr);
             swept.entries.sort_unstable_by_key(|entry| entry.position);
-            let tree = self.tree(swept.owner());
+            let tree = self.open.tree(swept.owner());
             swept.lock = Some(index::tree::post_lock(&mut batch, &tree, &swept.leaf, timestamp));
         }
         batch = self.env.execute(batch).await?;
@@ -207,7 +221,7 @@ impl<E: Env> LaneInner<E> {
     ) -> Result<Batch, FabricError> {
         batch.clear_verbs();
         let unstamped = self.env.mutant(Mutant::CollectSkipLeafStamp);
-        let stamp = if unstamped { 0 } else { self.horizon.stamp() };
+        let stamp = if unstamped { 0 } else { self.garbage.horizon.stamp() };
         for swept in leaves.iter().filter(|swept| swept.lock.is_some()) {
             let LeafRead { ptr, insert, .. } = swept.leaf;
             let removed = swept.removed();
@@ -215,7 +229,7 @@ impl<E: Env> LaneInner<E> {
                 batch.write_word(ptr, insert.word());
                 continue;
             }
-            let tree = self.tree(swept.owner());
+            let tree = self.open.tree(swept.owner());
             index::tree::write_leaf_without(&mut batch, &tree, &swept.leaf, &removed, stamp);
             for entry in swept.entries.iter().filter(|entry| entry.removal == Removal::Done) {
                 self.end_garbage(&mut batch, swept.owner(), &entry.retired);

@@ -25,15 +25,15 @@ impl<E: Env> Transaction<'_, E> {
 
 impl<E: Env> LaneInner<E> {
     async fn publish_timestamp(&mut self) -> Result<VersionWord, Abort> {
-        assert!(self.written.is_empty(), "rows have to be installed before: commit them");
-        let timestamp = self.next_timestamp();
+        assert!(self.writes.rows.is_empty(), "rows have to be installed before: commit them");
+        let timestamp = self.identity.next_timestamp(self.writes.rows.len());
         if self.publish(timestamp).await.is_err() {
-            self.lose_number();
+            self.identity.poison();
             return Err(Abort::Unreachable);
         }
-        self.is_unfinished = false;
+        self.identity.is_unfinished = false;
         self.statistics.commits += 1;
-        self.keep_up().await;
+        self.split_and_collect().await;
         Ok(timestamp)
     }
 }

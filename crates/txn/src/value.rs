@@ -5,7 +5,7 @@
 //! is not too old finds them whole. One that is finds another version there, or a torn one.
 
 use crate::abort::{Abort, TxnError};
-use crate::access::{RowId, State};
+use crate::access::{AccessId, RowId, State};
 use crate::catalog::{CatalogError, TableId};
 use crate::database::Database;
 use crate::lane::LaneInner;
@@ -105,8 +105,8 @@ fn note_references(row: RecordRef<'_>, references: &mut Vec<Option<OutOfLine>>) 
 
 impl<E: Env> LaneInner<E> {
     /// Shows a row to the visitor, or keeps it until [`LaneInner::show_kept`].
-    pub(crate) fn show(&self, access: u32, visitor: &mut Visitor<'_>) {
-        let access = &self.accesses[access as usize];
+    pub(crate) fn show(&self, access: AccessId, visitor: &mut Visitor<'_>) {
+        let access = &self.txn.accesses[access];
         if access.state != State::Read {
             return;
         }
@@ -119,11 +119,11 @@ impl<E: Env> LaneInner<E> {
     /// Shows the rows that were kept, with their values. Their images still stand in the arena.
     pub(crate) async fn show_kept(
         &mut self,
-        table: u32,
+        table: TableId,
         visitor: &mut Visitor<'_>,
     ) -> Result<(), TxnError> {
         let Visitor::Long { visit, rows } = visitor else { return Ok(()) };
-        let columns = self.info(table).schema.long_columns().len();
+        let columns = self.open.info(table).schema.long_columns().len();
         let (mut references, mut values) = (Vec::new(), LongValues::default());
         let mut done = 0;
         while done < rows.len() {
@@ -165,7 +165,7 @@ impl<E: Env> LaneInner<E> {
         let mut rest = references;
         while !rest.is_empty() {
             let (now, later) = rest.split_at(self.fetch_count(rest));
-            let arena = self.batch().arena_words() as u32;
+            let arena = self.txn.batch.arena_words() as u32;
             let spans = self.post_values(now).await?;
             for (&reference, span) in now.iter().zip(spans) {
                 let Some(reference) = reference else {
@@ -173,18 +173,18 @@ impl<E: Env> LaneInner<E> {
                     continue;
                 };
                 if let Some(number) = reference.staged_number() {
-                    values.push(Some(self.stage.bytes(number)));
+                    values.push(Some(self.txn.stage.bytes(number)));
                     continue;
                 }
-                let image = self.batch.as_ref().expect("the batch came back").words(span);
+                let image = self.txn.batch.words(span);
                 if !is_value(image, reference) && !self.env.mutant(Mutant::ValueSkipVersion) {
                     return Err(Abort::SnapshotTooOld.into());
                 }
                 let data = image.get(DATA as usize..).unwrap_or_default();
                 values.push_words(data, reference.bytes as usize);
             }
-            self.batch().clear_verbs();
-            self.batch().truncate(arena);
+            self.txn.batch.clear_verbs();
+            self.txn.batch.truncate(arena);
             rest = later;
         }
         Ok(())
@@ -195,16 +195,16 @@ impl<E: Env> LaneInner<E> {
         &mut self,
         references: &[Option<OutOfLine>],
     ) -> Result<Vec<Span>, TxnError> {
-        self.batch().clear_verbs();
+        self.txn.batch.clear_verbs();
         let mut spans = Vec::with_capacity(references.len());
         for reference in references {
             let stored = reference.and_then(|reference| Some((reference, reference.stored()?)));
             spans.push(stored.map_or(Span::default(), |(reference, ptr)| {
                 let words = value_layout(&self.env, reference).words();
-                self.batch().read_row(ptr, words, Cover::All)
+                self.txn.batch.read_row(ptr, words, Cover::All)
             }));
         }
-        if !self.batch().is_empty() {
+        if !self.txn.batch.is_empty() {
             self.execute().await?;
         }
         Ok(spans)
@@ -223,11 +223,19 @@ fn is_value(image: &[u64], reference: OutOfLine) -> bool {
             && image[BYTES as usize] == reference.bytes)
 }
 
-/// Follows every pointer to a value from these parts of a table at rest; answers how many there are, and what is wrong.
+/// What the check of values found.
+pub(crate) struct ValueReport {
+    /// Values out of line.
+    pub count: u64,
+    /// What is wrong.
+    pub errors: Vec<String>,
+}
+
+/// Follows every pointer to a value from these parts of a table at rest.
 pub(crate) async fn check_values<E: Env>(
     database: &Database<E>,
     parts: &[u32],
-) -> Result<(u64, Vec<String>), CatalogError> {
+) -> Result<ValueReport, CatalogError> {
     let unreachable = |error: TxnError| CatalogError::Unreachable(error.to_string());
     let lane = database.lane().await;
     let mut lane = lane.map_err(|error| CatalogError::Limit(error.to_string()))?;
@@ -261,5 +269,5 @@ pub(crate) async fn check_values<E: Env>(
         }
     }
     lane.rest().await.map_err(|abort| unreachable(abort.into()))?;
-    Ok((count, errors))
+    Ok(ValueReport { count, errors })
 }

@@ -3,10 +3,11 @@
 use crate::abort::TxnError;
 use crate::catalog::{Primary, TableId};
 use crate::lane::LaneInner;
+use crate::scan::KeyedRow;
 use crate::transaction::Transaction;
 use crate::value::Visitor;
 use crate::write::Owner;
-use fabric::{Batch, Env, Mutant, Span};
+use fabric::{Env, Mutant, Span};
 use index::tree::LeafView;
 use layout::bucket::{self, Identity};
 use layout::row::{Cover, KEY, VERSION};
@@ -20,8 +21,31 @@ const CHUNKS: u64 = 256;
 /// Buckets that a full scan reads together: they share its round trips.
 const TOGETHER: usize = 32;
 
-/// A row that a full scan reads: its address, its words, and the key that its bucket has for it.
-type Posted = (GlobalPtr, Span, u32);
+/// A row that a full scan reads.
+#[derive(Clone, Copy)]
+struct Posted {
+    row: GlobalPtr,
+    /// Its words.
+    span: Span,
+    /// The key that its bucket has for it.
+    key_at: u32,
+}
+
+/// What a full scan has read of a bucket and its chain.
+struct BucketRows {
+    number: u64,
+    /// How often the bucket was split.
+    level: u32,
+    rows: Vec<Posted>,
+}
+
+/// The directory that a visit began with: it had `count` buckets, and every bucket had been split as often as `level` says or
+/// once more.
+#[derive(Clone, Copy)]
+pub(crate) struct Began {
+    count: u64,
+    level: u32,
+}
 
 /// Where a visit of a whole table goes on. Each part may be visited by a transaction of its own: rows that
 /// do not change between the first and the last of these are visited once, others perhaps not or twice.
@@ -29,9 +53,8 @@ type Posted = (GlobalPtr, Span, u32);
 pub(crate) enum Part {
     /// The leaf that covers this key, from there on.
     Leaf(Key),
-    /// Some buckets, in the numbering of the directory that the visit began with: it had `count` buckets,
-    /// and every bucket had been split as often as `level` says or once more.
-    Buckets { first: u64, count: u64, level: u32 },
+    /// Some buckets, in the numbering of the directory that the visit began with.
+    Buckets { first: u64, began: Began },
 }
 
 impl<E: Env> Transaction<'_, E> {
@@ -66,8 +89,8 @@ impl<E: Env> LaneInner<E> {
         table: TableId,
         visit: &mut Visitor<'_>,
     ) -> Result<(), TxnError> {
-        self.open_table(table.0).await?;
-        let parts = self.info(table.0).parts.clone();
+        self.open_table(table).await?;
+        let parts = self.open.info(table).parts.clone();
         let numbers =
             parts.as_ref().map_or(std::slice::from_ref(&table.0), |all| all.of_all_rows());
         for &number in numbers {
@@ -91,15 +114,15 @@ impl<E: Env> LaneInner<E> {
 
     /// Where a visit of a table begins.
     pub(crate) async fn first_part(&mut self, table: TableId) -> Result<Part, TxnError> {
-        self.open_table(table.0).await?;
-        let hash = match &self.info(table.0).primary {
+        self.open_table(table).await?;
+        let hash = match &self.open.info(table).primary {
             Primary::Tree(tree) => return Ok(Part::Leaf(Key::lowest(tree.layout.key_words))),
             Primary::Hash(hash) => hash.clone(),
         };
         let directory = index::hash::read_directory(&self.env, &hash).await?;
         let (count, level) = (hash.bucket_count(&directory), directory.level);
-        self.lane_table(table.0).directory = directory;
-        Ok(Part::Buckets { first: 0, count, level })
+        self.open.table_mut(table).directory = directory;
+        Ok(Part::Buckets { first: 0, began: Began { count, level } })
     }
 
     /// Shows the visible rows of a part of a table; answers which one is next.
@@ -109,14 +132,15 @@ impl<E: Env> LaneInner<E> {
         part: Part,
         visit: &mut Visitor<'_>,
     ) -> Result<Option<Part>, TxnError> {
-        self.open_table(table.0).await?;
+        self.open_table(table).await?;
         match part {
-            Part::Leaf(from) => Ok(self.visit_leaf(table.0, from, visit).await?.map(Part::Leaf)),
-            Part::Buckets { first, count, level } => {
+            Part::Leaf(from) => Ok(self.visit_leaf(table, from, visit).await?.map(Part::Leaf)),
+            Part::Buckets { first, began } => {
+                let count = began.count;
                 let chunk = (count / CHUNKS).clamp(*CHUNK_BUCKETS.start(), *CHUNK_BUCKETS.end());
                 let end = (first + chunk).min(count);
-                self.visit_buckets(table.0, (count, level), first..end, visit).await?;
-                Ok((end < count).then_some(Part::Buckets { first: end, count, level }))
+                self.visit_buckets(table, began, first..end, visit).await?;
+                Ok((end < count).then_some(Part::Buckets { first: end, began }))
             }
         }
     }
@@ -124,79 +148,72 @@ impl<E: Env> LaneInner<E> {
     /// Visits the leaf that covers `from`, from there on; answers where the next one begins.
     async fn visit_leaf(
         &mut self,
-        table: u32,
+        table: TableId,
         from: Key,
         visit: &mut Visitor<'_>,
     ) -> Result<Option<Key>, TxnError> {
         let owner = Owner::Table(table);
-        let tree = self.tree(owner);
-        let (arena, leaves) = (self.batch().arena_words() as u32, self.leaves_seen.len());
+        let tree = self.open.tree(owner);
+        let (arena, leaves) = (self.txn.batch.arena_words() as u32, self.txn.leaves_seen.len());
         let seen = self.leaf_for(owner, &from).await?;
-        let batch = self.batch.as_ref().expect("the batch is here");
-        let view = LeafView::new(tree.layout, batch.words(self.leaves_seen[seen].span));
+        let batch = &*self.txn.batch;
+        let view = LeafView::new(tree.layout, batch.words(self.txn.leaves_seen[seen].span));
         self.check_collected(view.collected())?;
         // The leaf may have absorbed the next one since: then it begins with what was visited.
         let first = view.search(from.words()).unwrap_or_else(|position| position);
-        let entries: Vec<(Key, GlobalPtr)> = (first..view.count())
-            .map(|n| (Key::from_words(view.key(n)), GlobalPtr::from_word(view.value(n)[0])))
-            .collect();
+        let entries: Vec<KeyedRow> =
+            (first..view.count()).map(|n| KeyedRow::of(&view, n)).collect();
         let next = view.high_key();
         self.witness_leaf(seen);
         self.visit_rows(table, &entries, visit).await?;
-        self.leaves_seen.truncate(leaves);
-        self.batch().clear_verbs();
-        self.batch().truncate(arena);
+        self.txn.leaves_seen.truncate(leaves);
+        self.txn.batch.clear_verbs();
+        self.txn.batch.truncate(arena);
         Ok(next)
     }
 
     /// Reads rows by address, shows the visible ones, and forgets them.
     async fn visit_rows(
         &mut self,
-        table: u32,
-        rows: &[(Key, GlobalPtr)],
+        table: TableId,
+        rows: &[KeyedRow],
         visit: &mut Visitor<'_>,
     ) -> Result<(), TxnError> {
-        let words = self.info(table).row.words();
-        self.batch().clear_verbs();
+        let words = self.open.info(table).row.words();
+        self.txn.batch.clear_verbs();
         let mut reads = Vec::with_capacity(rows.len());
-        for (key, row) in rows {
+        for KeyedRow { key, row } in rows {
             self.env.prefetch(*row, words);
-            let key_span = self.batch().put(key.words());
-            let span = self.batch().read_row(*row, words, Cover::AllButLink);
+            let key_span = self.txn.batch.put(key.words());
+            let span = self.txn.batch.read_row(*row, words, Cover::AllButLink);
             reads.push((key_span, span));
         }
         if rows.is_empty() {
             return Ok(());
         }
         self.execute().await?;
-        let accesses = self.accesses.len();
-        for ((_, row), (key, span)) in rows.iter().zip(reads) {
-            let access = self.add_passing_access(table, key.at);
+        let accesses = self.txn.accesses.len();
+        for (KeyedRow { row, .. }, (key, span)) in rows.iter().zip(reads) {
+            let access = self.txn.add_passing_access(table, key.at);
             if !self.finish_row(access, *row, span) {
                 Box::pin(self.settle_old(access, *row, span)).await?;
             }
             self.show(access, visit);
-            self.accesses.truncate(accesses);
+            self.txn.accesses.truncate(accesses);
         }
         self.show_kept(table, visit).await
-    }
-
-    /// An access that the map does not know and that is forgotten soon.
-    fn add_passing_access(&mut self, table: u32, key_at: u32) -> u32 {
-        self.accesses.push(crate::access::Access::absent(table, key_at));
-        self.accesses.len() as u32 - 1
     }
 
     /// Visits buckets in the numbering of the directory that the visit began with, though rows that moved are
     /// looked up by newer ones; what a split has moved on is visited with the bucket it came from.
     async fn visit_buckets(
         &mut self,
-        table: u32,
-        began: (u64, u32),
+        table: TableId,
+        began: Began,
         buckets: std::ops::Range<u64>,
         visit: &mut Visitor<'_>,
     ) -> Result<(), TxnError> {
-        let info = self.info(table).clone();
+        let info = self.open.info(table).clone();
         let Primary::Hash(hash) = &info.primary else {
             unreachable!("the caller knows it is hashed")
         };
@@ -211,63 +228,66 @@ impl<E: Env> LaneInner<E> {
     /// Visits some buckets with their chains, and lists those that were split off them since the scan began.
     async fn visit_some(
         &mut self,
-        table: u32,
+        table: TableId,
         hash: &index::hash::HashTable,
-        (count, level_before): (u64, u32),
+        began: Began,
         numbers: Vec<u64>,
         split_off: &mut Vec<u64>,
         visit: &mut Visitor<'_>,
     ) -> Result<(), TxnError> {
-        let (arena, accesses) = (self.batch().arena_words() as u32, self.accesses.len());
-        for (number, level, rows) in self.read_buckets(table, hash, numbers).await? {
-            for level in level_before..level {
+        let (arena, accesses) = (self.txn.batch.arena_words() as u32, self.txn.accesses.len());
+        for BucketRows { number, level, rows } in self.read_buckets(table, hash, numbers).await? {
+            for level in began.level..level {
                 let child = number + (hash.initial_buckets << level);
-                if child >= count && child % (hash.initial_buckets << level) == number {
+                if child >= began.count && child % (hash.initial_buckets << level) == number {
                     split_off.push(child);
                 }
             }
-            for (row, span, key_at) in rows {
-                let access = self.add_passing_access(table, key_at);
+            for Posted { row, span, key_at } in rows {
+                let access = self.txn.add_passing_access(table, key_at);
                 if !self.finish_row(access, row, span) {
                     Box::pin(self.settle_old(access, row, span)).await?;
                 }
                 self.show(access, visit);
-                self.accesses.truncate(accesses);
+                self.txn.accesses.truncate(accesses);
             }
         }
         self.show_kept(table, visit).await?;
-        self.batch().clear_verbs();
-        self.batch().truncate(arena);
+        self.txn.batch.clear_verbs();
+        self.txn.batch.truncate(arena);
         Ok(())
     }
 
     /// Reads all used slots of some buckets and their chains, each until they and its identity stand still.
-    /// Answers for each its number, how often it was split, and its rows.
+    /// Answers what it read of each.
     async fn read_buckets(
         &mut self,
-        table: u32,
+        table: TableId,
         hash: &index::hash::HashTable,
         mut numbers: Vec<u64>,
-    ) -> Result<Vec<(u64, u32, Vec<Posted>)>, TxnError> {
+    ) -> Result<Vec<BucketRows>, TxnError> {
         let mut done = Vec::with_capacity(numbers.len());
         while let Some(&last) = numbers.iter().max() {
-            let directory = &self.lane_table(table).directory;
+            let directory = &self.open.table_mut(table).directory;
             if last >> hash.segment_shift >= directory.segments.len() as u64 {
                 let directory = index::hash::read_directory(&self.env, hash).await?;
-                self.lane_table(table).directory.segments = directory.segments;
+                self.open.table_mut(table).directory.segments = directory.segments;
                 continue;
             }
             let reading = |number| Reading::new(number, hash.bucket(directory, number), hash);
             let mut readings: Vec<Reading> = numbers.drain(..).map(reading).collect();
             self.read_witnesses(&mut readings).await?;
             self.read_chains(table, hash, &mut readings).await?;
-            self.batch().clear_verbs();
-            let read_again = |reading: &Reading| self.batch().read(reading.bucket, bucket::SLOTS);
+            self.txn.batch.clear_verbs();
+            let read_again = |reading: &Reading| self.txn.batch.read(reading.bucket, bucket::SLOTS);
             let again: Vec<Span> = readings.iter().map(read_again).collect();
             self.execute().await?;
             for (mut reading, again) in readings.into_iter().zip(again) {
                 match self.judge_reading(hash, &mut reading, again)? {
-                    Some(level) => done.push((reading.number, level, reading.rows)),
+                    Some(level) => {
+                        let Reading { number, rows, .. } = reading;
+                        done.push(BucketRows { number, level, rows });
+                    }
                     None => numbers.push(reading.number),
                 }
             }
@@ -282,7 +302,7 @@ impl<E: Env> LaneInner<E> {
         reading: &mut Reading,
         again: Span,
     ) -> Result<Option<u32>, TxnError> {
-        let batch: &Batch = self.batch.as_ref().expect("the batch came back");
+        let batch = &*self.txn.batch;
         let first = reading.first.expect("a bucket has a first block");
         let same = |word: u32| batch.word(first.at + word) == batch.word(again.at + word);
         self.check_collected(batch.word(again.at + bucket::COLLECTED))?;
@@ -293,23 +313,23 @@ impl<E: Env> LaneInner<E> {
         let modulus = hash.initial_buckets << identity.level;
         let words = hash.layout.key_words;
         let mut has_hole = false;
-        reading.rows.retain(|&(_, span, at)| {
+        reading.rows.retain(|&Posted { span, key_at, .. }| {
             // A slot without version is being filled or was emptied: its row is not part of any
             // snapshot here. A row that a split has copied already is visited where it is now.
-            let key = batch.words(Span { at, words });
+            let key = batch.words(Span { at: key_at, words });
             let is_here = hash.locator.hash(key).0 % modulus == reading.number;
             let is_hole = batch.word(span.at + VERSION) == 0;
             has_hole |= is_here && is_hole;
             is_here && !is_hole
         });
-        if self.serializable && !self.env.mutant(Mutant::ScanBucketUnwitnessed) {
+        if self.txn.serializable && !self.env.mutant(Mutant::ScanBucketUnwitnessed) {
             // A row on another server may be on its way while its insert word is free again: nothing that
             // is read here bears witness of it.
             let expected = match has_hole {
                 true => VersionWord::NONE.locked().word(),
                 false => reading.insert,
             };
-            self.witnesses.push((reading.bucket, expected));
+            self.witnesses.add_word(reading.bucket, expected);
         }
         Ok(Some(identity.level))
     }
@@ -317,16 +337,16 @@ impl<E: Env> LaneInner<E> {
     /// The insert words of buckets that are about to be read, for a transaction that validates. They have a round
     /// trip of their own: among the words of one read they could be newer than tags and link.
     async fn read_witnesses(&mut self, readings: &mut [Reading]) -> Result<(), TxnError> {
-        if !self.serializable {
+        if !self.txn.serializable {
             return Ok(());
         }
-        self.batch().clear_verbs();
+        self.txn.batch.clear_verbs();
         let word = |reading: &Reading| reading.bucket.add_words(u64::from(bucket::INSERT));
-        let read = |reading: &Reading| self.batch().read(word(reading), 1);
+        let read = |reading: &Reading| self.txn.batch.read(word(reading), 1);
         let inserts: Vec<Span> = readings.iter().map(read).collect();
         self.execute().await?;
         for (reading, insert) in readings.iter_mut().zip(inserts) {
-            reading.insert = self.batch().words(insert)[0];
+            reading.insert = self.txn.batch.words(insert)[0];
         }
         Ok(())
     }
@@ -334,34 +354,34 @@ impl<E: Env> LaneInner<E> {
     /// Reads the rows of the used slots of all blocks: of the first blocks together, then of those behind them.
     async fn read_chains(
         &mut self,
-        table: u32,
+        table: TableId,
         hash: &index::hash::HashTable,
         readings: &mut [Reading],
     ) -> Result<(), TxnError> {
         loop {
             let has_block = |reading: &&mut Reading| !reading.block.is_null();
-            self.batch().clear_verbs();
+            self.txn.batch.clear_verbs();
             let mut headers = Vec::with_capacity(readings.len());
             for reading in readings.iter_mut().filter(has_block) {
-                headers.push(self.batch().read(reading.block, bucket::SLOTS));
+                headers.push(self.txn.batch.read(reading.block, bucket::SLOTS));
             }
             if headers.is_empty() {
                 return Ok(());
             }
             self.execute().await?;
-            self.batch().clear_verbs();
+            self.txn.batch.clear_verbs();
             for (reading, &header) in readings.iter_mut().filter(has_block).zip(&headers) {
                 reading.first.get_or_insert(header);
                 self.post_slots(table, hash, reading, header);
             }
-            if !self.batch().is_empty() {
+            if !self.txn.batch.is_empty() {
                 self.execute().await?;
             }
             if !hash.rows {
                 self.read_rows_outside(table, readings).await?;
             }
             for (reading, header) in readings.iter_mut().filter(has_block).zip(headers) {
-                reading.block = GlobalPtr::from_word(self.batch().word(header.at + bucket::LINK));
+                reading.block = GlobalPtr::from_word(self.txn.batch.word(header.at + bucket::LINK));
                 reading.slots = hash.layout.overflow_slots;
             }
         }
@@ -370,42 +390,42 @@ impl<E: Env> LaneInner<E> {
     /// Posts reads of the used slots of a block, whose header is there.
     fn post_slots(
         &mut self,
-        table: u32,
+        table: TableId,
         hash: &index::hash::HashTable,
         reading: &mut Reading,
         header: Span,
     ) {
         reading.known = reading.rows.len();
-        let tags = self.batch().word(header.at + bucket::TAGS);
-        let words = self.info(table).row.words();
+        let tags = self.txn.batch.word(header.at + bucket::TAGS);
+        let words = self.open.info(table).row.words();
         let slots = reading.slots;
         for n in (0..slots).filter(|&n| bucket::tag_of(slots, tags, n) != 0) {
             let slot = reading.block.add_words(u64::from(hash.layout.slot(n)));
             let span = match hash.rows {
-                true => self.batch().read_row(slot, words, Cover::AllButLink),
-                false => self.batch().read(slot, hash.layout.slot_words),
+                true => self.txn.batch.read_row(slot, words, Cover::AllButLink),
+                false => self.txn.batch.read(slot, hash.layout.slot_words),
             };
             let key_at = span.at + if hash.rows { KEY } else { 1 };
-            reading.rows.push((slot, span, key_at));
+            reading.rows.push(Posted { row: slot, span, key_at });
         }
     }
 
     /// Reads the rows that the slots read last point to.
     async fn read_rows_outside(
         &mut self,
-        table: u32,
+        table: TableId,
         readings: &mut [Reading],
     ) -> Result<(), TxnError> {
-        let words = self.info(table).row.words();
-        self.batch().clear_verbs();
+        let words = self.open.info(table).row.words();
+        self.txn.batch.clear_verbs();
         for reading in readings.iter_mut() {
             let known = std::mem::replace(&mut reading.known, reading.rows.len());
-            for (row, span, _) in &mut reading.rows[known..] {
-                *row = GlobalPtr::from_word(self.batch().word(span.at));
-                *span = self.batch().read_row(*row, words, Cover::AllButLink);
+            for Posted { row, span, .. } in &mut reading.rows[known..] {
+                *row = GlobalPtr::from_word(self.txn.batch.word(span.at));
+                *span = self.txn.batch.read_row(*row, words, Cover::AllButLink);
             }
         }
-        if !self.batch().is_empty() {
+        if !self.txn.batch.is_empty() {
             self.execute().await?;
         }
         Ok(())

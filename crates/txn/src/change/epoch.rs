@@ -26,12 +26,18 @@ struct Silence {
     since_ns: u64,
 }
 
+/// A lane that works and does not know the newest epoch.
+#[derive(Clone, Copy)]
+struct SilentLane {
+    slot: u32,
+    acknowledged: u64,
+}
+
 impl SilentLanes {
-    /// Takes note of all lanes that are silent now, by slot and what they have acknowledged; since when that is so of the one
-    /// that fell silent last.
-    fn note(&self, silent: &[(u32, u64)], now_ns: u64) -> u64 {
+    /// Notes all lanes that are silent now; returns since when the one is that fell silent last.
+    fn note(&self, silent: &[SilentLane], now_ns: u64) -> u64 {
         let mut known = self.0.lock().expect("no holder panics");
-        let note = |&(slot, acknowledged): &(u32, u64)| {
+        let note = |&SilentLane { slot, acknowledged }: &SilentLane| {
             let before = known.get(&slot).filter(|before| before.acknowledged == acknowledged);
             (slot, *before.unwrap_or(&Silence { acknowledged, since_ns: now_ns }))
         };
@@ -89,9 +95,10 @@ impl<E: Env> Database<E> {
                 let word = |words: Span, word: u32| batch.word(words.at + slot * LANE_WORDS + word);
                 let is_at_rest = word(lanes, LANE_ACTIVE) == 0 && word(works, LANE_WORKING) == 0;
                 let acknowledged = word(lanes, LANE_ACKNOWLEDGED);
-                (!is_at_rest && acknowledged < epoch).then_some((slot, acknowledged))
+                let lane = SilentLane { slot, acknowledged };
+                (!is_at_rest && acknowledged < epoch).then_some(lane)
             };
-            let silent: Vec<(u32, u64)> = (0..slots).filter_map(silence).collect();
+            let silent: Vec<SilentLane> = (0..slots).filter_map(silence).collect();
             let now_ns = self.env.now_ns();
             let since_ns = self.shared.silent_lanes.note(&silent, now_ns).min(start_ns);
             if silent.is_empty() {

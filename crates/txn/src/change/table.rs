@@ -3,7 +3,7 @@
 use crate::catalog::{CatalogError, TableId, TableSpec, check_design, index_label, table_label};
 use crate::database::Database;
 use crate::definition::TableDefinition;
-use crate::part::parts_of;
+use crate::part::{NamedTable, parts_of};
 use crate::step::ChangeStep;
 use fabric::Env;
 use layout::oracle::{INDEXES, TABLES};
@@ -16,7 +16,7 @@ impl<E: Env> Database<E> {
     pub async fn create_table(&self, spec: TableSpec) -> Result<TableId, CatalogError> {
         self.to_its_end(|database| async move {
             let made = database.make_tables(vec![spec]).await?;
-            Ok(TableId(made[0].1))
+            Ok(made[0].table)
         })
         .await
     }
@@ -26,8 +26,8 @@ impl<E: Env> Database<E> {
     pub(crate) async fn make_tables(
         &self,
         specs: Vec<TableSpec>,
-    ) -> Result<Vec<(String, u32)>, CatalogError> {
-        let mut made: Vec<(String, u32)> = Vec::new();
+    ) -> Result<Vec<NamedTable>, CatalogError> {
+        let mut made: Vec<NamedTable> = Vec::new();
         for spec in specs {
             match self.store_table(spec).await {
                 Ok(table) => made.push(table),
@@ -50,7 +50,7 @@ impl<E: Env> Database<E> {
     }
 
     /// Makes a table's memory, and stores its definition; answers its name and number.
-    async fn store_table(&self, spec: TableSpec) -> Result<(String, u32), CatalogError> {
+    async fn store_table(&self, spec: TableSpec) -> Result<NamedTable, CatalogError> {
         check_design(&spec, self.shared.servers.len())?;
         let catalog = self.refresh().await?;
         let name = spec.schema.name().to_owned();
@@ -92,14 +92,14 @@ impl<E: Env> Database<E> {
             self.refresh().await?;
             return Err(CatalogError::Exists(format!("table {name}")));
         }
-        Ok((name, number))
+        Ok(NamedTable { name, table: TableId(number) })
     }
 
     /// Takes back tables that were stored in the last epoch if there are too many with them: others may have
     /// stored theirs since the tables were counted. The catalog of that epoch has all that were stored
     /// before, so that the last one of too many knows of all others. Those who come to the limit together may
     /// all be refused.
-    async fn keep_tables_max(&self, made: &[(String, u32)]) -> Result<(), CatalogError> {
+    async fn keep_tables_max(&self, made: &[NamedTable]) -> Result<(), CatalogError> {
         if self.shared.cached_catalog().names().count() <= self.shared.config.tables {
             return Ok(());
         }
@@ -165,10 +165,10 @@ impl<E: Env> Database<E> {
     }
 
     /// Removes tables, each if it still has its number, and then starts one epoch without them.
-    pub(crate) async fn remove_tables(&self, tables: &[(String, u32)]) -> Result<(), CatalogError> {
+    pub(crate) async fn remove_tables(&self, tables: &[NamedTable]) -> Result<(), CatalogError> {
         let (mut labels, mut refused) = (Vec::new(), None);
-        for (name, number) in tables {
-            match self.remove_definition_of(name, *number).await {
+        for NamedTable { name, table } in tables {
+            match self.remove_definition_of(name, table.0).await {
                 Ok(of) => labels.extend(of),
                 // Somebody else was faster with this one. What else went wrong may be over for the next.
                 Err(error) => refused = refused.or(Some(error)),

@@ -17,15 +17,14 @@ mod horizon;
 mod retired;
 
 pub use horizon::Horizon;
-pub(crate) use horizon::SharedHorizon;
-pub(crate) use retired::Garbage;
-pub use retired::Retired;
+pub(crate) use horizon::{Raise, SharedHorizon};
+pub(crate) use retired::{Garbage, GarbageQueue, Retired};
 
 use crate::abort::Abort;
-use crate::catalog::{Primary, Secondary};
-use crate::lane::{LaneInner, blocks_of, leaves_of};
+use crate::catalog::{IndexId, Primary, Secondary};
+use crate::lane::{LaneInner, LeavesOf};
 use crate::removal::Removal;
-use crate::sweep::SWEPT_MAX;
+use crate::sweep::{SWEPT_MAX, Tombstone};
 use crate::write::Owner;
 use fabric::{Env, FabricError, Mutant};
 use index::IndexError;
@@ -46,9 +45,9 @@ const SPLITS_PER_COMMIT: usize = 1024;
 impl<E: Env> LaneInner<E> {
     /// Upkeep after a commit: growth that was asked for, and a round of collection now and then.
     #[inline]
-    pub(crate) async fn keep_up(&mut self) {
-        if self.is_upkeep_due {
-            self.keep_up_now().await;
+    pub(crate) async fn split_and_collect(&mut self) {
+        if self.writes.is_upkeep_due {
+            self.split_and_collect_now().await;
         }
     }
 
@@ -56,22 +55,23 @@ impl<E: Env> LaneInner<E> {
     #[inline]
     pub(crate) fn decide_upkeep(&mut self) -> bool {
         let is_time = self.statistics.commits.is_multiple_of(COMMITS_PER_ROUND);
-        self.is_upkeep_due =
-            is_time || !self.wants_growth.is_empty() || self.displaced.len() > BACKLOG_MAX;
-        self.is_upkeep_due
+        self.writes.is_upkeep_due = is_time
+            || !self.writes.wants_growth.is_empty()
+            || self.garbage.displaced.len() > BACKLOG_MAX;
+        self.writes.is_upkeep_due
     }
 
-    async fn keep_up_now(&mut self) {
+    async fn split_and_collect_now(&mut self) {
         let before = self.env.counters().counts();
-        self.wants_growth.truncate(SPLITS_PER_COMMIT);
-        while let Some(owner) = self.wants_growth.pop() {
+        self.writes.wants_growth.truncate(SPLITS_PER_COMMIT);
+        while let Some(owner) = self.writes.wants_growth.pop() {
             // A table that cannot grow now asks again with its next overflow block.
             let _ = self.grow(owner).await;
         }
-        if !self.retired.is_empty() || !self.displaced.is_empty() {
+        if !self.garbage.is_empty() {
             // Collection that fails is tried again with the next round; nothing is lost by waiting.
             let _ = self.collect_round().await;
-        } else if self.shared_slot.is_some() {
+        } else if self.identity.shared_slot.is_some() {
             // Rows that keep their old versions need a horizon, too: one that fails is tried again.
             let _ = self.advance_horizon().await;
         }
@@ -87,9 +87,9 @@ impl<E: Env> LaneInner<E> {
 
     /// Changes of the catalog need not wait for this lane any more.
     async fn end_upkeep(&mut self) -> Result<(), FabricError> {
-        if self.shared_slot.is_some() {
+        if self.identity.shared_slot.is_some() {
             // It stayed announced.
-            self.end_number();
+            self.identity.finish_number();
             return Ok(());
         }
         let working = self.lane_word(LANE_WORKING);
@@ -101,17 +101,17 @@ impl<E: Env> LaneInner<E> {
     }
 
     async fn grow(&mut self, owner: Owner) -> Result<(), Abort> {
-        let timestamp = self.upkeep_timestamp();
-        let hash = self.hash_table(owner).clone();
+        let timestamp = self.identity.upkeep_timestamp();
+        let hash = self.open.hash_table(owner).clone();
         let placed = match owner {
-            Owner::Table(table) => self.info(table).placed(),
-            Owner::Index(index) => self.index_info(index).placed(),
+            Owner::Table(table) => self.open.info(table).placed(),
+            Owner::Index(index) => self.open.index_info(index).placed(),
         };
         let (label, nodes) = (placed.label, self.shared.nodes(placed));
-        let pool = blocks_of(&mut self.tables, &mut self.indexes, owner).expect("it is open");
+        let pool = self.open.blocks_of(owner).expect("a table is opened when it is first named");
         // What the snapshot covers was installed before it was taken, and what this lane has committed, too.
         let snapshot = self.snapshot.clone();
-        let own = self.shared_slot.is_none().then_some(self.slot);
+        let own = self.identity.shared_slot.is_none().then_some(self.identity.slot);
         let is_installed =
             |version: VersionWord| snapshot.covers(version) || Some(version.slot()) == own;
         let grown =
@@ -123,7 +123,7 @@ impl<E: Env> LaneInner<E> {
             Err(IndexError::OutOfMemory(_)) => return Err(Abort::OutOfMemory),
             Err(IndexError::Damaged(_)) => return Err(Abort::Damaged),
             Err(IndexError::Conflict | IndexError::Contended) => return Err(Abort::Contended),
-            Err(_) => return self.lose_upkeep(),
+            Err(_) => return self.poison_upkeep(),
         }
         Ok(())
     }
@@ -131,20 +131,20 @@ impl<E: Env> LaneInner<E> {
     /// Collects until nothing more can be collected.
     pub(crate) async fn collect_all(&mut self) -> Result<(), Abort> {
         self.reset();
-        self.is_announced = true;
+        self.identity.is_announced = true;
         self.take_snapshot().await?;
         self.advance_horizon().await?;
         loop {
-            let before = self.retired.len() + self.displaced.len();
+            let before = self.garbage.len();
             if before == 0 {
                 break;
             }
             self.collect_round().await?;
-            if self.retired.len() + self.displaced.len() >= before {
+            if self.garbage.len() >= before {
                 break;
             }
         }
-        self.end_number();
+        self.identity.finish_number();
         self.rest().await
     }
 
@@ -155,35 +155,35 @@ impl<E: Env> LaneInner<E> {
         match self.detach_buffers().await {
             Ok(true) => {}
             Ok(false) => return Ok(()),
-            Err(_) => return self.lose_upkeep(),
+            Err(_) => return self.poison_upkeep(),
         }
         let mut result = Ok(());
         let early = self.env.mutant(Mutant::CollectGarbageBeforeHorizon);
         let mut swept = Vec::new();
         // What is in use now is looked at again in another round, not in this one.
-        for _ in 0..self.retired.len().min(GARBAGE_PER_ROUND) {
+        for _ in 0..self.garbage.retired.len().min(GARBAGE_PER_ROUND) {
             if swept.len() == SWEPT_MAX && result.is_ok() {
                 result = self.sweep_tombstones(&std::mem::take(&mut swept)).await;
             }
-            let Some(&retired) = self.retired.front() else { break };
-            if !(early || self.horizon.covers(retired.successor)) || result.is_err() {
+            let Some(&retired) = self.garbage.retired.front() else { break };
+            if !(early || self.garbage.horizon.covers(retired.successor)) || result.is_err() {
                 break;
             }
-            self.retired.pop_front();
+            self.garbage.retired.pop_front();
             match retired.what {
-                Garbage::Leaf(owner, leaf) => self.free_leaf(owner, GlobalPtr::from_word(leaf)),
+                Garbage::Leaf(owner, leaf) => self.free_leaf(owner, leaf),
                 Garbage::Value(value) => {
                     self.free_value(retired.table, value);
                     self.statistics.values_collected += 1;
                 }
                 // Where verbs take effect at once there is nothing to wait for together.
-                Garbage::Tombstone(key) if !E::IMMEDIATE && self.is_tree(retired.table) => {
-                    swept.push((retired, key));
+                Garbage::Tombstone(key) if !E::IMMEDIATE && self.open.is_tree(retired.table) => {
+                    swept.push(Tombstone { retired, key });
                 }
                 Garbage::Tombstone(key) => {
                     result = self.collect_tombstone(&retired, &key).await;
                 }
-                Garbage::Entry(index, _) if !self.is_index_open(index) => {}
+                Garbage::Entry(index, _) if !self.open.is_index_open(index) => {}
                 Garbage::Entry(index, key) => {
                     result = self.collect_entry(&retired, index, &key).await;
                 }
@@ -192,29 +192,19 @@ impl<E: Env> LaneInner<E> {
         if result.is_ok() && !swept.is_empty() {
             result = self.sweep_tombstones(&swept).await;
         }
-        result.or_else(|_: FabricError| self.lose_upkeep())
-    }
-
-    fn is_tree(&self, table: u32) -> bool {
-        matches!(self.info(table).primary, Primary::Tree(_))
+        result.or_else(|_: FabricError| self.poison_upkeep())
     }
 
     /// What became of locks was lost with a batch: they may be held by a number that must not be passed, so
     /// that the lane takes no transaction any more.
-    fn lose_upkeep(&mut self) -> Result<(), Abort> {
-        self.lose_number();
+    fn poison_upkeep(&mut self) -> Result<(), Abort> {
+        self.identity.poison();
         Err(Abort::Unreachable)
     }
 
-    /// Whether an index is still there; entries of dropped ones went with it.
-    fn is_index_open(&self, index: u32) -> bool {
-        let is_known = self.catalog.indexes.get(index as usize).is_some_and(Option::is_some);
-        is_known && self.indexes.get(index as usize).is_some_and(Option::is_some)
-    }
-
     fn free_leaf(&mut self, owner: Owner, leaf: GlobalPtr) {
-        let words = self.tree(owner).layout.words();
-        if let Some((_, pool)) = leaves_of(&mut self.tables, &mut self.indexes, owner) {
+        let words = self.open.tree(owner).layout.words();
+        if let Some(LeavesOf { pool, .. }) = self.open.leaves_of(owner) {
             pool.free(leaf, words);
         }
     }
@@ -226,7 +216,7 @@ impl<E: Env> LaneInner<E> {
         retired: &Retired,
         key: &Key,
     ) -> Result<(), FabricError> {
-        let info = self.info(retired.table).clone();
+        let info = self.open.info(retired.table).clone();
         let removed = match &info.primary {
             Primary::Hash(hash) => {
                 let hash = hash.clone();
@@ -243,7 +233,7 @@ impl<E: Env> LaneInner<E> {
     pub(crate) fn note_removal(&mut self, removal: Removal, retired: &Retired) {
         match removal {
             Removal::Done => self.statistics.entries_collected += 1,
-            Removal::Busy => self.retired.push_back(*retired),
+            Removal::Busy => self.garbage.retired.push_back(*retired),
             Removal::Gone => {}
         }
     }
@@ -252,10 +242,10 @@ impl<E: Env> LaneInner<E> {
     async fn collect_entry(
         &mut self,
         retired: &Retired,
-        index: u32,
+        index: IndexId,
         key: &Key,
     ) -> Result<(), FabricError> {
-        let info = self.index_info(index).clone();
+        let info = self.open.index_info(index).clone();
         let removal = match &info.storage {
             Secondary::Tree(_) => self.remove_leaf_entry(Owner::Index(index), key, retired).await?,
             Secondary::Hash(hash) => {

@@ -14,27 +14,31 @@ impl<E: Env> LaneInner<E> {
     #[inline]
     pub(crate) async fn publish(&mut self, timestamp: VersionWord) -> Result<(), FabricError> {
         let slot = self.shared.oracle_layout.slot(self.shared.oracle, timestamp.slot());
-        if let Some(shared_slot) = self.shared_slot.clone() {
+        if let Some(shared_slot) = self.identity.shared_slot.clone() {
             return self.publish_in_turn(&shared_slot, slot, timestamp).await;
         }
         if self.env.mutant(Mutant::CommitAnswerBeforePublish) {
             self.publish_later(slot, timestamp);
             return Ok(());
         }
-        let batch = self.batch();
+        debug_assert!(
+            self.shared.published(self.identity.slot) < timestamp.counter(),
+            "a number is published once"
+        );
+        let batch = &mut *self.txn.batch;
         batch.clear_verbs();
         batch.write_word(slot, timestamp.counter());
         let (working, active) = (self.lane_word(LANE_WORKING), self.lane_word(LANE_ACTIVE));
         if self.decide_upkeep() {
-            self.batch().write_word(working, 1);
+            self.txn.batch.write_word(working, 1);
         }
         // With the same message the lane is at rest: nobody waits for its snapshot any more. The upkeep that may
         // follow still works on tables and indexes, whose memory must not go before that is over.
-        self.batch().write_word(active, 0);
+        self.txn.batch.write_word(active, 0);
         self.execute().await?;
-        self.is_announced = false;
-        self.committed = timestamp;
-        self.shared.note_published(self.slot, timestamp.counter());
+        self.identity.is_announced = false;
+        self.identity.committed = timestamp;
+        self.shared.note_published(self.identity.slot, timestamp.counter());
         Ok(())
     }
 
@@ -48,7 +52,7 @@ impl<E: Env> LaneInner<E> {
         number: VersionWord,
     ) -> Result<(), FabricError> {
         self.decide_upkeep();
-        self.end_number();
+        self.identity.finish_number();
         if self.env.mutant(Mutant::CommitPublishPastGap) {
             return self.publish_past_gap(slot, number).await;
         }
@@ -59,18 +63,18 @@ impl<E: Env> LaneInner<E> {
             };
             match turn {
                 Turn::Counted => {
-                    self.committed = number;
+                    self.identity.committed = number;
                     return Ok(());
                 }
-                Turn::Lost => return Err(FabricError::Unreachable(NodeId(slot.region().0))),
+                Turn::Poisoned => return Err(FabricError::Unreachable(NodeId(slot.region().0))),
                 // Somebody else on another thread, who does not wait for this one.
                 Turn::Wait => std::hint::spin_loop(),
                 Turn::Publish(all) => {
-                    let batch = self.batch();
+                    let batch = &mut *self.txn.batch;
                     batch.clear_verbs();
                     batch.write_word(slot, all);
                     if let Err(error) = self.execute().await {
-                        shared_slot.lose();
+                        shared_slot.poison();
                         return Err(error);
                     }
                     self.shared.note_published(number.slot(), all);
@@ -88,11 +92,11 @@ impl<E: Env> LaneInner<E> {
         number: VersionWord,
     ) -> Result<(), FabricError> {
         let all = number.counter().max(self.shared.published(number.slot()));
-        let batch = self.batch();
+        let batch = &mut *self.txn.batch;
         batch.clear_verbs();
         batch.write_word(slot, all);
         self.execute().await?;
-        self.committed = number;
+        self.identity.committed = number;
         self.shared.note_published(number.slot(), all);
         Ok(())
     }
@@ -109,8 +113,8 @@ impl<E: Env> LaneInner<E> {
             let _ = env.execute(batch).await;
         };
         self.env.spawn(publish);
-        self.committed = timestamp;
-        self.shared.note_published(self.slot, counter);
+        self.identity.committed = timestamp;
+        self.shared.note_published(self.identity.slot, counter);
     }
 }
 

@@ -11,7 +11,7 @@ use crate::lane::LaneInner;
 use crate::release::Released;
 use crate::shared_slot::SharedSlot;
 use crate::value_pool::SharedPieces;
-use fabric::{Batch, Env};
+use fabric::Env;
 use layout::{GlobalPtr, NodeId, OracleLayout, SlotId};
 use memory::Label;
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -208,15 +208,15 @@ impl<E: Env> Shared<E> {
     /// A lane comes home. If its announcement still stands it is withdrawn first, in a task of its own:
     /// collection and catalog changes would wait for a lane that nobody uses.
     pub fn take_back(self: &Arc<Self>, mut inner: Box<LaneInner<E>>) {
-        if inner.drawn.is_some() {
+        if inner.identity.drawn.is_some() {
             // A thread panicked in the middle of a commit.
-            inner.lose_number();
+            inner.identity.poison();
         }
-        if inner.is_lost {
+        if inner.identity.is_poisoned {
             return;
         }
-        inner.batch.get_or_insert_with(Batch::new).reset();
-        if inner.is_announced {
+        inner.txn.batch.reset();
+        if inner.identity.is_announced {
             self.bring_to_rest(inner);
         } else {
             self.put_home(inner);

@@ -1,17 +1,20 @@
 //! A lane: one timestamp slot and everything a transaction needs, kept from one to the next.
 //!
-//! To read it: the handle that sessions have, here; [`inner`] (the lane itself), [`number`] (where its numbers come
-//! from), [`open`] (what it keeps of tables and indexes), [`leaves`] (what it may learn of trees beforehand).
+//! To read it: the handle that sessions have, here; [`inner`] (the lane itself), [`identity`] (slot and
+//! numbers), [`open`] (what it keeps of tables and indexes), [`running`] (what the running transaction has read), [`leaves`]
+//! (what it may learn of trees beforehand).
 
+mod identity;
 mod inner;
 mod leaves;
-mod number;
 mod open;
+mod running;
 
+pub(crate) use identity::{COUNTER_LIMIT, LaneIdentity};
 pub(crate) use inner::LaneInner;
 pub use leaves::KnownLeaves;
-pub(crate) use number::COUNTER_LIMIT;
-pub(crate) use open::{blocks_of, leaves_of};
+pub(crate) use open::{LeavesOf, OpenCatalog};
+pub(crate) use running::RunningTransaction;
 
 use crate::abort::Abort;
 use crate::catalog::{IndexId, TableId};
@@ -77,7 +80,7 @@ impl<E: Env> Lane<E> {
         if E::IMMEDIATE
             && let Some(inner) = &self.inner
         {
-            inner.prefetch_lookup(index.0, key);
+            inner.prefetch_lookup(index, key);
         }
     }
 
@@ -99,12 +102,12 @@ impl<E: Env> Lane<E> {
     /// The version that the lane's last commit gave to its rows; none as for [`Lane::statistics`].
     pub fn last_commit(&self) -> Option<VersionWord> {
         let inner = self.inner.as_ref()?;
-        Some(inner.committed)
+        Some(inner.identity.committed)
     }
 
     /// What the last [`Abort::UniqueViolation`] of this lane was about.
     pub fn last_unique_violation(&self) -> Option<&UniqueViolation> {
-        self.inner.as_ref()?.last_unique_violation.as_deref()
+        self.inner.as_ref()?.txn.last_unique_violation.as_deref()
     }
 
     /// Withdraws the announcement of the last snapshot: nobody waits for a lane at rest. A lane that will

@@ -3,8 +3,9 @@
 //! Only of rows that stand alone in their buckets, and only where memory is coherent: a bucket of several rows is
 //! fetched as a whole, and a checksum vouches for all of a row.
 
+use super::Wanted;
 use crate::abort::TxnError;
-use crate::access::{Absence, Access, RowId, State};
+use crate::access::{Absence, Access, AccessId, RowId, State};
 use crate::catalog::{TableId, TableInfo};
 use crate::database::Database;
 use crate::lane::LaneInner;
@@ -55,13 +56,13 @@ impl<E: Env> Transaction<'_, E> {
     ) -> Result<(), TxnError> {
         found.clear();
         let lane = self.lane().begin_statement()?;
-        lane.read_count += reads.len() as u32;
-        let transaction = lane.transaction;
+        lane.txn.read_count += reads.len() as u32;
+        let transaction = lane.txn.number;
         let mut visit = |access, state| {
             let is_there = !matches!(state, State::Absent | State::Deleted);
             found.push(is_there.then(|| RowId::new(access, transaction)));
         };
-        let located = lane.locate_many(reads, (columns, false), &mut visit).await;
+        let located = lane.locate_many(reads, Wanted::Rows(columns), &mut visit).await;
         lane.end_statement(located)
     }
 }
@@ -76,12 +77,13 @@ pub(super) fn words_of(columns: &[Columns], table: TableId) -> u32 {
 impl<E: Env> LaneInner<E> {
     /// Whether so many words of a row that was found have come, if it is there.
     #[inline]
-    pub(super) fn has_words(&self, access: u32, words: u32) -> bool {
-        let Access { state, absence, image, table, .. } = self.accesses[access as usize];
+    pub(super) fn has_words(&self, access: AccessId, words: u32) -> bool {
+        let Access { state, absence, image, table, .. } = self.txn.accesses[access];
         // What is kept says nothing to a read.
         let is_known = state != State::Absent
             || !matches!(absence, Absence::Kept | Absence::Unknown)
             || absence == Absence::Kept && self.env.mutant(Mutant::ReadTrustKeptAbsence);
-        is_known && (state != State::Read || image.words >= words.min(self.info(table).row.words()))
+        is_known
+            && (state != State::Read || image.words >= words.min(self.open.info(table).row.words()))
     }
 }

@@ -14,8 +14,8 @@ pub enum CommitStep {
     LocksHeld,
     /// Every row read still has the version read. Serializable only.
     ReadsValidated,
-    /// The journal has the write set. Beyond this point nothing may say aborted.
-    JournalWritten,
+    /// Every version buffer has a free slot. Beyond this point nothing may say aborted.
+    BuffersReady,
     /// One row: its old version is in the buffer, and the chain word leads there.
     OldVersionWritten,
     /// One row: its payload is in place, between the invalid version and the new one.
@@ -96,8 +96,9 @@ pub enum WriterMove {
     Swap(usize),
     /// Validate this row, which was only read.
     Validate(usize),
-    /// Write the journal entry; its place only, for the model has no recovery.
-    WriteJournal,
+    /// Make sure that every version buffer has a free slot: a step without effect, since a buffer
+    /// of the model has room or overwrites.
+    ReadyBuffers,
     /// Install the next word of a row.
     Install {
         /// The row.
@@ -142,7 +143,7 @@ impl Writer {
     /// installs.
     pub fn commit_steps(&self, config: &Config) -> Vec<CommitStep> {
         match self.phase {
-            Phase::At(CommitStep::JournalWritten) => {
+            Phase::At(CommitStep::BuffersReady) => {
                 let held = self.progress.iter().filter_map(|progress| match progress {
                     Progress::Held(install) => Some(install.commit_step(config)),
                     Progress::Untouched | Progress::Refused => None,
@@ -157,7 +158,7 @@ impl Writer {
 
     /// Whether its transaction will be committed, if it lives.
     pub fn is_beyond_return(&self) -> bool {
-        matches!(self.phase, Phase::At(step) if step >= CommitStep::JournalWritten)
+        matches!(self.phase, Phase::At(step) if step >= CommitStep::BuffersReady)
     }
 }
 
@@ -186,7 +187,7 @@ pub fn moves(config: &Config, state: &State, index: usize, moves: &mut Vec<Write
             moves.extend(unvalidated.map(WriterMove::Validate));
         }
         Phase::At(CommitStep::LocksHeld | CommitStep::ReadsValidated) => {
-            moves.push(WriterMove::WriteJournal);
+            moves.push(WriterMove::ReadyBuffers);
         }
         Phase::At(CommitStep::TimestampPublished) | Phase::Absent | Phase::Aborted { .. } => {}
         Phase::At(_) => install_or_publish(config, state, index, moves),

@@ -51,10 +51,10 @@ impl<E: Env> LaneInner<E> {
             return self.release(timestamp, abort).await;
         }
         self.env.reach(CommitStep::ReadsValidated).await;
-        self.env.reach(CommitStep::JournalWritten).await;
         if let Err(abort) = self.free_buffer_slots().await {
             return self.release(timestamp, abort).await;
         }
+        self.env.reach(CommitStep::BuffersReady).await;
         // Point of no return: from here a failure means `Unknown`, never `Aborted`.
         if self.install_new_versions(timestamp).await.is_err() {
             return self.end_unknown();

@@ -52,10 +52,10 @@ impl<E: Env> LaneInner<E> {
             return self.release(timestamp, abort).await;
         }
         self.env.reach(CommitStep::ReadsValidated).await;
-        self.env.reach(CommitStep::JournalWritten).await;
         if let Err(abort) = self.free_buffer_slots().await {
             return self.release(timestamp, abort).await;
         }
+        self.env.reach(CommitStep::BuffersReady).await;
         if self.env.mutant(Mutant::CommitPublishBeforeInstall)
             && self.publish(timestamp).await.is_err()
         {

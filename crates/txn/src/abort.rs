@@ -1,7 +1,7 @@
 //! How a transaction ends, and why a statement fails.
 
-use crate::access::RowId;
 use crate::catalog::CatalogError;
+use crate::read::access::RowId;
 use fabric::{CallError, FabricError};
 use index::{Damage, IndexError};
 use layout::SchemaError;

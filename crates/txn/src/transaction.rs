@@ -1,9 +1,9 @@
 //! A transaction, as the code that runs it sees it.
 
 use crate::abort::{Abort, Outcome};
-use crate::access::{Access, AccessId, RowId, State};
 use crate::catalog::{IndexId, TableId};
 use crate::lane::LaneInner;
+use crate::read::access::{Access, AccessId, RowId, State};
 use crate::snapshot::Snapshot;
 use fabric::{Env, Span};
 use layout::row::{ChainWord, KEY, LINK};

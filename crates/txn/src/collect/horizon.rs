@@ -4,8 +4,8 @@
 use crate::abort::Abort;
 use crate::database::Oracle;
 use crate::lane::LaneInner;
-use crate::shared_slot::SharedSlot;
 use crate::snapshot::Snapshot;
+use crate::snapshot::shared_slot::SharedSlot;
 use crate::step::CollectStep;
 use fabric::{Env, FabricError, Mutant};
 use layout::oracle::{CLOCK, LANE_ACTIVE, LANE_WORDS};

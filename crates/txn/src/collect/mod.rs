@@ -11,7 +11,11 @@
 //! that its snapshot is too old.
 //!
 //! To read it: [`retired`] (what is listed), [`horizon`] (when it may go), and here the rounds; then
-//! [`crate::removal`] and [`crate::sweep`] for entries, [`crate::displaced`] for version buffers.
+//! [`crate::collect::removal`] and [`crate::collect::sweep`] for entries, [`crate::collect::displaced`] for version buffers.
+
+pub(crate) mod displaced;
+pub(crate) mod removal;
+pub(crate) mod sweep;
 
 mod horizon;
 mod retired;
@@ -22,9 +26,9 @@ pub(crate) use retired::{Garbage, GarbageQueue, Retired};
 
 use crate::abort::Abort;
 use crate::catalog::{IndexId, Primary, Secondary};
+use crate::collect::removal::Removal;
+use crate::collect::sweep::{SWEPT_MAX, Tombstone};
 use crate::lane::{LaneInner, LeavesOf};
-use crate::removal::Removal;
-use crate::sweep::{SWEPT_MAX, Tombstone};
 use crate::write::Owner;
 use fabric::{Env, FabricError, Mutant};
 use index::IndexError;

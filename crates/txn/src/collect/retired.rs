@@ -1,10 +1,10 @@
 //! What a commit has superseded, and waits for a horizon.
 
 use super::Horizon;
-use crate::access::{Access, State};
 use crate::catalog::{IndexId, TableId};
-use crate::displaced::DisplacedBuffer;
+use crate::collect::displaced::DisplacedBuffer;
 use crate::lane::LaneInner;
+use crate::read::access::{Access, State};
 use crate::write::Owner;
 use fabric::{Env, Span};
 use layout::row::KEY;

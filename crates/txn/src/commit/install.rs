@@ -2,9 +2,9 @@
 
 use super::{LeafLock, NextSlot, RowLock};
 use crate::abort::Abort;
-use crate::access::{Access, AccessId, State};
 use crate::catalog::Primary;
 use crate::lane::LaneInner;
+use crate::read::access::{Access, AccessId, State};
 use crate::write::Owner;
 use fabric::{Batch, Env, FabricError, Mutant, Span};
 use index::tree::LeafRead;

@@ -3,9 +3,9 @@
 
 use super::{BucketLock, Locks, NextSlot, RowLock};
 use crate::abort::Abort;
-use crate::access::Access;
-use crate::ids::Id;
+use crate::lane::ids::Id;
 use crate::lane::{LaneInner, RunningTransaction};
+use crate::read::access::Access;
 use crate::write::Owner;
 use fabric::{Batch, Env, Mutant, Span};
 use layout::row::{ChainWord, LINK};

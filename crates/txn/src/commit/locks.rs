@@ -1,8 +1,8 @@
 //! What a commit knows of the locks that it takes.
 
-use crate::access::AccessId;
+use crate::read::access::AccessId;
 use crate::write::LeafSeenId;
-use crate::write_set::BucketInsertId;
+use crate::write::write_set::BucketInsertId;
 use fabric::{Span, Swap};
 use std::ops::Range;
 

@@ -4,6 +4,8 @@
 //! [`publish`], and [`release`] for commits that abort. [`locks`] has the bookkeeping, [`mutated`]
 //! the listing with its phases in a wrong order.
 
+pub(crate) mod witness;
+
 mod install;
 mod lock;
 mod locks;

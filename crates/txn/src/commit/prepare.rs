@@ -3,12 +3,12 @@
 
 use super::LeafLock;
 use crate::abort::{Abort, TxnError};
-use crate::access::{AccessId, KeyPlace, State};
 use crate::catalog::Primary;
+use crate::commit::witness::LeafWitness;
 use crate::lane::{LaneInner, LeavesOf};
-use crate::witness::LeafWitness;
+use crate::read::access::{AccessId, KeyPlace, State};
+use crate::write::write_set::{BucketInsertId, InsertSlot, LeafInsert};
 use crate::write::{LeafSeen, LeafSeenId};
-use crate::write_set::{BucketInsertId, InsertSlot, LeafInsert};
 use fabric::{Batch, Env, Mutant};
 use index::tree::{LeafRead, LeafView, Tree};
 use layout::{GlobalPtr, Key, VersionWord};

@@ -1,7 +1,7 @@
 //! Publishing: the lane's slot counts the number [ZB17 §4.1].
 
 use crate::lane::LaneInner;
-use crate::shared_slot::{SharedSlot, Turn};
+use crate::snapshot::shared_slot::{SharedSlot, Turn};
 use fabric::{Batch, Env, FabricError, Mutant};
 use layout::oracle::{LANE_ACTIVE, LANE_WORKING};
 use layout::{GlobalPtr, NodeId, VersionWord};

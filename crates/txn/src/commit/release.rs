@@ -2,10 +2,10 @@
 
 use super::{BucketLock, CommitStep};
 use crate::abort::{Abort, Outcome};
-use crate::access::State;
 use crate::catalog::Primary;
 use crate::lane::LaneInner;
-use crate::write_set::InsertBlock;
+use crate::read::access::State;
+use crate::write::write_set::InsertBlock;
 use fabric::{Env, Mutant};
 use layout::VersionWord;
 use layout::row::{ChainWord, LINK};

@@ -1,8 +1,8 @@
 //! Serializable: everything read is still as it was, looked at with all locks held.
 
 use crate::abort::Abort;
+use crate::commit::witness::{LeafWitness, WordWitness};
 use crate::lane::LaneInner;
-use crate::witness::{LeafWitness, WordWitness};
 use fabric::{Env, Mutant};
 use layout::{GlobalPtr, VersionWord, leaf};
 

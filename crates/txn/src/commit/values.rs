@@ -4,12 +4,12 @@
 //! refers to its memory until then, so a transaction that aborts gives it back without a verb.
 
 use crate::abort::Abort;
-use crate::access::{Access, State};
 use crate::catalog::TableId;
 use crate::collect::Retired;
 use crate::lane::LaneInner;
 use crate::read::ARENA_WORDS_MAX;
-use crate::value::value_layout;
+use crate::read::access::{Access, State};
+use crate::read::value::value_layout;
 use fabric::{Batch, Env, Span};
 use layout::row::{Cover, LINK};
 use layout::value::{BYTES, DATA, REFERENCE_WORDS, VERSION};
@@ -118,7 +118,7 @@ impl<E: Env> LaneInner<E> {
     /// Lists the values that the newest version does not have any more.
     #[cold]
     pub(crate) fn enqueue_values(&mut self, access: &Access, successor: VersionWord) {
-        if access.absence != crate::access::Absence::None {
+        if access.absence != crate::read::access::Absence::None {
             // A new row had none; those of a tombstone went with the deletion.
             return;
         }

@@ -1,16 +1,16 @@
 //! What all handles and lanes of a compute server share, and where its idle lanes are at home.
 
 use super::{DatabaseConfig, Root};
+use crate::catalog::change::SilentLanes;
+use crate::catalog::definition::TableDefinition;
+use crate::catalog::release::Released;
 use crate::catalog::{Catalog, CatalogError};
-use crate::change::SilentLanes;
 use crate::collect::SharedHorizon;
-use crate::definition::TableDefinition;
-use crate::fetch::Fetched;
-use crate::freshness::Freshness;
 use crate::lane::LaneInner;
-use crate::release::Released;
-use crate::shared_slot::SharedSlot;
-use crate::value_pool::SharedPieces;
+use crate::snapshot::fetch::Fetched;
+use crate::snapshot::freshness::Freshness;
+use crate::snapshot::shared_slot::SharedSlot;
+use crate::write::value_pool::SharedPieces;
 use fabric::Env;
 use layout::{GlobalPtr, NodeId, OracleLayout, SlotId};
 use memory::Label;

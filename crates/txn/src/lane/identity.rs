@@ -1,11 +1,11 @@
 //! Who a lane is: its slot of the timestamp vector, and its numbers. Each number serves one attempt
 //! of a commit, or one round of upkeep. It comes from the lane's own counter, or from one that the
-//! lanes of a compute server share ([`SharedSlot`](crate::shared_slot::SharedSlot)).
+//! lanes of a compute server share ([`SharedSlot`](crate::snapshot::shared_slot::SharedSlot)).
 
 use super::LaneInner;
 use crate::abort::Abort;
-use crate::shared_slot::SharedSlot;
-use crate::slot::LanePlace;
+use crate::snapshot::shared_slot::SharedSlot;
+use crate::snapshot::slot::LanePlace;
 use fabric::{Env, Mutant};
 use layout::{SlotId, VersionWord};
 use std::sync::Arc;
@@ -122,7 +122,7 @@ impl<E: Env> LaneInner<E> {
             return Err(Abort::SnapshotUnavailable);
         }
         self.rest().await?;
-        let taken = crate::slot::take_slot(&self.env, &self.shared).await;
+        let taken = crate::snapshot::slot::take_slot(&self.env, &self.shared).await;
         let taken = taken.map_err(|_| Abort::Unreachable)?.ok_or(Abort::SnapshotUnavailable)?;
         (self.identity.slot, self.identity.counter) = (taken.slot, taken.counter);
         Ok(())

@@ -5,12 +5,12 @@ use super::open::OpenCatalog;
 use super::running::RunningTransaction;
 use crate::abort::{Abort, TxnError};
 use crate::collect::GarbageQueue;
+use crate::commit::witness::Witnesses;
 use crate::database::Shared;
-use crate::slot::LanePlace;
 use crate::snapshot::Snapshot;
+use crate::snapshot::slot::LanePlace;
 use crate::statistics::LaneStatistics;
-use crate::witness::Witnesses;
-use crate::write_set::WriteSet;
+use crate::write::write_set::WriteSet;
 use fabric::{Batch, Env};
 use layout::GlobalPtr;
 use layout::oracle::{LANE_ACKNOWLEDGED, LANE_ACTIVE};
@@ -44,13 +44,13 @@ pub(crate) struct LaneInner<E: Env> {
 pub(crate) struct Scratch {
     pub pending: Vec<crate::read::Pending>,
     /// Accesses of a statement, in the order of its keys.
-    pub located: Vec<crate::access::AccessId>,
-    pub inserting: Vec<crate::access::AccessId>,
+    pub located: Vec<crate::read::access::AccessId>,
+    pub inserting: Vec<crate::read::access::AccessId>,
     /// Collected-up-to words that are being raised.
     pub raising: Vec<crate::collect::Raise>,
-    pub looking: crate::scan::Looking,
-    pub cursors: Vec<crate::cursor::Cursor>,
-    pub round: crate::cursor::Round,
+    pub looking: crate::read::scan::Looking,
+    pub cursors: Vec<crate::read::cursor::Cursor>,
+    pub round: crate::read::cursor::Round,
     /// For upkeep, whose verbs are not the transaction's.
     pub batch: Option<Batch>,
 }

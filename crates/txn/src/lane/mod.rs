@@ -4,6 +4,10 @@
 //! numbers), [`open`] (what it keeps of tables and indexes), [`running`] (what the running transaction has read), [`leaves`]
 //! (what it may learn of trees beforehand).
 
+pub(crate) mod batch;
+pub(crate) mod by_server;
+pub(crate) mod ids;
+
 mod identity;
 mod inner;
 mod leaves;
@@ -22,7 +26,7 @@ use crate::detach::away_from_home;
 use crate::snapshot::Snapshot;
 use crate::statistics::LaneStatistics;
 use crate::transaction::{Isolation, Transaction};
-use crate::unique::UniqueViolation;
+use crate::write::unique::UniqueViolation;
 use fabric::Env;
 use layout::{Key, VersionWord};
 

@@ -3,13 +3,13 @@
 
 use super::LaneInner;
 use crate::abort::{Abort, TxnError};
-use crate::by_server::ByServer;
 use crate::catalog::{
     Catalog, CatalogError, IndexId, IndexInfo, Primary, Secondary, TableId, TableInfo,
 };
-use crate::kept::KeptLeaves;
-use crate::value_pool::ValuePool;
+use crate::lane::by_server::ByServer;
 use crate::write::Owner;
+use crate::write::kept::KeptLeaves;
+use crate::write::value_pool::ValuePool;
 use fabric::Env;
 use index::hash::{Directory, HashTable};
 use index::tree::{LeafCache, Tree};

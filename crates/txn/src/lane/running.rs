@@ -2,12 +2,12 @@
 //! that it has read.
 
 use crate::abort::{Abort, TxnError};
-use crate::access::{Absence, Access, AccessId, AccessMap, KeyPlace, RowId, State, Vacancy};
-use crate::batch::TransactionBatch;
 use crate::catalog::{IndexId, TableId};
-use crate::ids::List;
+use crate::lane::batch::TransactionBatch;
+use crate::lane::ids::List;
+use crate::read::access::{Absence, Access, AccessId, AccessMap, KeyPlace, RowId, State, Vacancy};
 use crate::read::{ACCESSES_MAX, ARENA_WORDS_MAX, access_hash, same_words};
-use crate::unique::UniqueViolation;
+use crate::write::unique::UniqueViolation;
 use crate::write::{BucketSeen, LeafSeen, LeafSeenId, Owner};
 use fabric::Span;
 use index::tree::LeafRead;

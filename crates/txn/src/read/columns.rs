@@ -5,10 +5,10 @@
 
 use super::Wanted;
 use crate::abort::TxnError;
-use crate::access::{Absence, Access, AccessId, RowId, State};
 use crate::catalog::{TableId, TableInfo};
 use crate::database::Database;
 use crate::lane::LaneInner;
+use crate::read::access::{Absence, Access, AccessId, RowId, State};
 use crate::transaction::Transaction;
 use fabric::{Env, Mutant};
 use layout::Key;

@@ -3,8 +3,8 @@
 
 use super::{Pending, Step};
 use crate::abort::TxnError;
-use crate::access::AccessId;
 use crate::lane::LaneInner;
+use crate::read::access::AccessId;
 use crate::write::{LeafSeen, LeafSeenId, Owner};
 use fabric::{Batch, Env, Mutant, Span};
 use index::tree::{LeafRead, LeafView, PostedLeaf, Tree};

@@ -4,9 +4,9 @@
 use super::post::LoneLookup;
 use super::{Pending, Step};
 use crate::abort::TxnError;
-use crate::access::{RowId, State};
 use crate::catalog::TableId;
 use crate::lane::LaneInner;
+use crate::read::access::{RowId, State};
 use crate::transaction::Transaction;
 use fabric::Env;
 use layout::Key;

@@ -2,10 +2,19 @@
 //!
 //! Independent reads go together: one round trip for all buckets and leaves, one more for rows that stand
 //! outside. What is not as usual (old versions, overflow blocks, old directories) is settled one by one
-//! in [`crate::old_version`].
+//! in [`crate::read::old_version`].
 //!
 //! To read it: [`post`] (what is asked for), [`settle`] (what came), [`leaf`] (leaves of trees, of which a
 //! transaction reads each once), [`lone`] (one row alone), [`columns`] (reads that need not all of a row).
+//! Further on: [`access`] (the rows a transaction has touched), [`scan`] with [`cursor`], [`visit`] (whole tables), [`value`]
+//! (values out of line).
+
+pub(crate) mod access;
+pub(crate) mod cursor;
+pub(crate) mod old_version;
+pub(crate) mod scan;
+pub(crate) mod value;
+pub(crate) mod visit;
 
 mod columns;
 mod leaf;
@@ -14,9 +23,9 @@ mod post;
 mod settle;
 
 use crate::abort::TxnError;
-use crate::access::{AccessId, RowId, State};
 use crate::catalog::TableId;
 use crate::lane::LaneInner;
+use crate::read::access::{AccessId, RowId, State};
 use crate::transaction::Transaction;
 use crate::write::LeafSeenId;
 pub use columns::Columns;

@@ -3,9 +3,9 @@
 use super::columns::WHOLE;
 use super::{Pending, Step};
 use crate::abort::TxnError;
-use crate::access::{Access, AccessId};
 use crate::catalog::{IndexId, Primary, Secondary, TableId};
 use crate::lane::LaneInner;
+use crate::read::access::{Access, AccessId};
 use crate::write::Owner;
 use fabric::{Env, SlotGeometry, Span};
 use index::hash::{Directory, HashTable};

@@ -2,9 +2,9 @@
 
 use super::{Pending, Step, same_words};
 use crate::abort::{Abort, TxnError};
-use crate::access::{AccessId, KeyPlace};
 use crate::catalog::Primary;
 use crate::lane::LaneInner;
+use crate::read::access::{AccessId, KeyPlace};
 use crate::write::{BucketSeen, LeafSeen, LeafSeenId, Owner};
 use fabric::{Env, Mutant, SlotRead, Span};
 use index::hash::HashTable;

@@ -1,20 +1,30 @@
 //! Inserts, and what a transaction remembers of the buckets and leaves in which it did not find a key. Everything stays local
 //! until commit.
+//!
+//! To read it: inserts here, [`write_set`] (what a commit locks and installs), [`secondary`] and [`unique`] (index entries),
+//! [`kept`] (leaves that the lane has written last), [`copies`], [`value_pool`].
+
+pub(crate) mod copies;
+pub(crate) mod kept;
+pub(crate) mod secondary;
+pub(crate) mod unique;
+pub(crate) mod value_pool;
+pub(crate) mod write_set;
 
 use crate::abort::{Abort, TxnError};
-use crate::access::{Absence, AccessId, KeyPlace, RowId, State};
 use crate::catalog::{IndexId, Primary, TableId};
-use crate::ids::Id;
+use crate::commit::witness::LeafWitness;
 use crate::lane::LaneInner;
+use crate::lane::ids::Id;
 use crate::read::Wanted;
+use crate::read::access::{Absence, AccessId, KeyPlace, RowId, State};
 use crate::transaction::Transaction;
-use crate::witness::LeafWitness;
-use crate::write_set::LeafInsert;
+use crate::write::write_set::LeafInsert;
 use fabric::{Env, Mutant, Span};
 use layout::row::KEY;
 use layout::{GlobalPtr, Key, VersionWord};
 
-pub use crate::write_set::WRITES_MAX;
+pub use crate::write::write_set::WRITES_MAX;
 
 /// Whose structure a bucket or leaf belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

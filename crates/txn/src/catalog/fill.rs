@@ -5,14 +5,14 @@
 //! snapshot bounds the table. A row that changes meanwhile may be missed: whoever changes it has known of the
 //! index and gives it its entry.
 
+use crate::catalog::change::no_index;
+use crate::catalog::definition::{IndexDefinition, TableDefinition};
 use crate::catalog::{Catalog, CatalogError, IndexId, TableId};
-use crate::change::no_index;
 use crate::database::Database;
-use crate::definition::{IndexDefinition, TableDefinition};
 use crate::lane::LaneInner;
+use crate::read::value::Visitor;
+use crate::read::visit::Part;
 use crate::transaction::Isolation;
-use crate::value::Visitor;
-use crate::visit::Part;
 use crate::{Abort, Lane, Outcome, TxnError};
 use fabric::Env;
 use layout::{Key, RecordRef};

@@ -1,9 +1,9 @@
 //! What a read does when the version in place is not the snapshot's, or not at its usual place.
 
 use crate::abort::{Abort, TxnError};
-use crate::access::AccessId;
 use crate::catalog::Primary;
 use crate::lane::LaneInner;
+use crate::read::access::AccessId;
 use crate::write::{BucketSeen, Owner};
 use fabric::{Env, Mutant, SlotGeometry, SlotRead, Span};
 use index::tree::LeafView;

@@ -1,8 +1,8 @@
 //! Indexes come and go, each in steps.
 
+use crate::catalog::definition::{IndexDefinition, IndexState, TableDefinition};
 use crate::catalog::{CatalogError, INDEXES_MAX, IndexId, index_label};
 use crate::database::{Database, Placed};
-use crate::definition::{IndexDefinition, IndexState, TableDefinition};
 use crate::step::ChangeStep;
 use fabric::Env;
 use layout::IndexDesign;

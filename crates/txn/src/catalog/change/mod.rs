@@ -17,8 +17,8 @@ pub(crate) use epoch::SilentLanes;
 pub(crate) use index::no_index;
 
 use crate::catalog::CatalogError;
+use crate::catalog::definition::TableDefinition;
 use crate::database::Database;
-use crate::definition::TableDefinition;
 use crate::detach::detached;
 use crate::step::ChangeStep;
 use fabric::{Batch, Env};

@@ -3,8 +3,8 @@
 
 use crate::catalog::TableId;
 use crate::collect::Retired;
+use crate::collect::removal::Removal;
 use crate::lane::LaneInner;
-use crate::removal::Removal;
 use crate::step::CollectStep;
 use crate::write::Owner;
 use fabric::{Batch, Env, FabricError, Mutant, Swap};

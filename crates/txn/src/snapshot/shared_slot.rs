@@ -8,7 +8,7 @@
 //! number whose fate nobody knows stops the compute server. We deviate from the paper, which has one slot: whoever
 //! writes little would wait for the few that write much.
 
-use crate::slot::TakenSlot;
+use crate::snapshot::slot::TakenSlot;
 use layout::{SlotId, VersionWord};
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard};

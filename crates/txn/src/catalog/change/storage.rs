@@ -1,11 +1,11 @@
 //! The memory of tables and indexes that are being made.
 
-use crate::catalog::{CatalogError, TableSpec, check_index, index_label, table_label};
-use crate::database::{Database, Placed};
-use crate::definition::{
+use crate::catalog::definition::{
     ENTRY_SLOTS, HashRoot, IndexDefinition, IndexState, IndexStorage, TableStorage, TreeRoot,
     bucket_layout,
 };
+use crate::catalog::{CatalogError, TableSpec, check_index, index_label, table_label};
+use crate::database::{Database, Placed};
 use fabric::Env;
 use index::hash::Locator;
 use layout::{

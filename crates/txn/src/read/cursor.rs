@@ -2,11 +2,11 @@
 //! scan of a long range reads the leaves ahead that the lane remembers.
 
 use crate::abort::TxnError;
-use crate::access::{AccessId, RowId, State};
 use crate::catalog::TableId;
 use crate::lane::LaneInner;
 use crate::read::Pending;
-use crate::scan::{Range, Scan, Sighting};
+use crate::read::access::{AccessId, RowId, State};
+use crate::read::scan::{Range, Scan, Sighting};
 use crate::write::{LeafSeenId, Owner};
 use fabric::{Env, Mutant, Span};
 use index::tree::{LeafView, PostedLeaf};

@@ -5,11 +5,11 @@
 //! the part of its row if the index begins with the column that divides the rows; else the hash of its own columns, or of
 //! the first of them, chooses the part, so that one lookup finds it, and a range that names these. Parts that are copies are told of in `copies.rs`.
 
+use crate::catalog::definition::TableDefinition;
 use crate::catalog::{Catalog, CatalogError, IndexId, IndexInfo, TableId, TableSpec};
 use crate::database::Database;
-use crate::definition::TableDefinition;
 use crate::lane::OpenCatalog;
-use crate::scan::{Scan, ScanSource};
+use crate::read::scan::{Scan, ScanSource};
 use fabric::Env;
 use layout::key::{hash_words, read_signed};
 use layout::{ColumnType, KEY_WORDS_MAX, Key, PARTS_MAX, Part, PartRule, Placement, Schema};

@@ -1,7 +1,7 @@
 //! The collector of vectors: a task beside the oracle's memory that freezes one vector after another, for compute
 //! servers that rely on it.
 //!
-//! Each vector goes to the oracle's ring, and packed to the copies that the database has ([`crate::packed`]), with one
+//! Each vector goes to the oracle's ring, and packed to the copies that the database has ([`crate::snapshot::packed`]), with one
 //! batch. With C compute servers, a vector of V bytes and k copies, the oracle's server sends k V for each vector and
 //! a server with a copy C/k V: k = sqrt(C) is least for the busiest. Copies of copies would send less still, and be
 //! later by a vector for each level; packed, one level is enough for a thousand machines. The collector writes the
@@ -14,8 +14,8 @@
 //! copies how far they have been raised.
 
 use crate::database::{Database, Shared};
-use crate::oracle::{post_vector, read_vector};
-use crate::packed::Packer;
+use crate::snapshot::oracle::{post_vector, read_vector};
+use crate::snapshot::packed::Packer;
 use fabric::{Batch, Env, FabricError, Mutant, Span, Swap};
 use layout::oracle::{LANE_ACTIVE, LANE_WORDS};
 use layout::{RegionId, SlotId, region};

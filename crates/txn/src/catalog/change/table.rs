@@ -1,9 +1,9 @@
 //! Tables come and go.
 
+use crate::catalog::definition::TableDefinition;
+use crate::catalog::part::{NamedTable, parts_of};
 use crate::catalog::{CatalogError, TableId, TableSpec, check_design, index_label, table_label};
 use crate::database::Database;
-use crate::definition::TableDefinition;
-use crate::part::{NamedTable, parts_of};
 use crate::step::ChangeStep;
 use fabric::Env;
 use layout::oracle::{INDEXES, TABLES};

@@ -8,10 +8,10 @@
 //! would otherwise lock that first, find the other's locked, give up both, and do so again.
 
 use crate::abort::{Abort, TxnError};
-use crate::access::{Absence, AccessId, State};
 use crate::catalog::{CatalogError, TableId};
 use crate::database::Database;
 use crate::lane::{LaneInner, OpenCatalog};
+use crate::read::access::{Absence, AccessId, State};
 use crate::transaction::Isolation;
 use crate::write::Owner;
 use fabric::{Env, Span};

@@ -8,7 +8,7 @@
 //! Frozen: whoever needs a newer vector takes the try-lock, reads the vector once and writes it, numbered,
 //! to the ring. One freezes after another, so frozen vectors are comparable; and since every transaction's
 //! snapshot is a frozen one, a vector that covers a transaction covers all that transaction saw. A vector that may be too
-//! old is not taken ([`crate::freshness`]). Where many compute
+//! old is not taken ([`crate::snapshot::freshness`]). Where many compute
 //! servers want one all the time, a collector beside the vector freezes all the time instead.
 
 use crate::abort::Abort;

@@ -8,8 +8,8 @@ use crate::catalog::{
 };
 use crate::detach::detached;
 use crate::lane::{Lane, LaneError, LaneInner};
-use crate::scan::ScanSource;
-use crate::slot::take_place;
+use crate::read::scan::ScanSource;
+use crate::snapshot::slot::take_place;
 use fabric::{Batch, Env};
 use layout::oracle::VECTOR;
 use layout::{GlobalPtr, NodeId, OracleLayout, Schema, WORD_BYTES};

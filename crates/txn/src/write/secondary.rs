@@ -4,14 +4,14 @@
 //! until no snapshot needs it; whoever follows it checks the row it leads to.
 
 use crate::abort::{Abort, TxnError};
-use crate::access::{Absence, Access, AccessId, State};
 use crate::catalog::{IndexId, IndexInfo, Primary, Secondary, TableId};
 use crate::lane::LaneInner;
+use crate::read::access::{Absence, Access, AccessId, State};
 use crate::read::same_words;
-use crate::scan::KeyedRow;
-use crate::unique::UniqueViolation;
+use crate::read::scan::KeyedRow;
+use crate::write::unique::UniqueViolation;
+use crate::write::write_set::{EntryInsert, LeafInsert, UniqueKey};
 use crate::write::{BucketSeen, LeafSeenId, Owner};
-use crate::write_set::{EntryInsert, LeafInsert, UniqueKey};
 use fabric::{Env, Mutant, SlotGeometry, SlotRead, Span};
 use index::tree::LeafView;
 use layout::record::copy_key_bytes;

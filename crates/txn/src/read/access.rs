@@ -1,10 +1,10 @@
 //! The rows a transaction has touched: its read set and write set in one list.
 
 use crate::catalog::TableId;
-use crate::ids::Id;
+use crate::lane::ids::Id;
 use crate::read::ACCESSES_MAX;
+use crate::write::write_set::{BucketInsertId, InsertSlot};
 use crate::write::{BucketSeenId, LeafSeenId};
-use crate::write_set::{BucketInsertId, InsertSlot};
 use fabric::Span;
 use layout::{GlobalPtr, VersionWord};
 

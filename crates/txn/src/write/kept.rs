@@ -6,9 +6,9 @@
 //! ever concluded from a kept leaf without that swap: reads and scans do not see it.
 
 use crate::abort::TxnError;
-use crate::access::{Absence, AccessId, KeyPlace, State};
 use crate::catalog::{Primary, TableId};
 use crate::lane::LaneInner;
+use crate::read::access::{Absence, AccessId, KeyPlace, State};
 use crate::write::{LeafSeen, LeafSeenId, Owner};
 use fabric::Env;
 use index::tree::{LeafRead, LeafView};

@@ -3,9 +3,9 @@
 use crate::abort::TxnError;
 use crate::catalog::{Primary, TableId};
 use crate::lane::LaneInner;
-use crate::scan::KeyedRow;
+use crate::read::scan::KeyedRow;
+use crate::read::value::Visitor;
 use crate::transaction::Transaction;
-use crate::value::Visitor;
 use crate::write::Owner;
 use fabric::{Env, Mutant, Span};
 use index::tree::LeafView;

@@ -1,14 +1,14 @@
 //! Scans: the visible rows of a key range, in order, forward and backward.
 
 use crate::abort::TxnError;
-use crate::access::{AccessId, RowId};
 use crate::catalog::{CatalogError, IndexId, IndexInfo, Primary, Secondary, TableId};
-use crate::cursor::Cursor;
 use crate::lane::LaneInner;
 use crate::read::Pending;
-use crate::secondary::column_range;
+use crate::read::access::{AccessId, RowId};
+use crate::read::cursor::Cursor;
 use crate::transaction::Transaction;
 use crate::write::Owner;
+use crate::write::secondary::column_range;
 use fabric::{Env, Span};
 use index::tree::LeafView;
 use layout::{GlobalPtr, Key};

@@ -1,9 +1,9 @@
 //! The full structural check of a database: its hash tables, its trees, and the rows behind pointers.
 
 use crate::catalog::{CatalogError, Primary, Secondary};
-use crate::copies::check_copies;
 use crate::database::Database;
-use crate::value::{ValueReport, check_values};
+use crate::read::value::{ValueReport, check_values};
+use crate::write::copies::check_copies;
 use fabric::{Batch, Env};
 use index::hash::HashReport;
 use index::tree::TreeReport;

@@ -2,11 +2,11 @@
 //! installs.
 
 use crate::abort::{Abort, TxnError};
-use crate::access::AccessId;
 use crate::catalog::IndexId;
 use crate::commit::{Locks, PlacedValue};
-use crate::ids::{Id, List};
-use crate::secondary::Entry;
+use crate::lane::ids::{Id, List};
+use crate::read::access::AccessId;
+use crate::write::secondary::Entry;
 use crate::write::{BucketSeen, LeafSeen, LeafSeenId, Owner};
 use fabric::{Env, Mutant, Span};
 use layout::{BucketLayout, GlobalPtr, Key, bucket};

@@ -5,10 +5,10 @@
 //! is not too old finds them whole. One that is finds another version there, or a torn one.
 
 use crate::abort::{Abort, TxnError};
-use crate::access::{AccessId, RowId, State};
 use crate::catalog::{CatalogError, TableId};
 use crate::database::Database;
 use crate::lane::LaneInner;
+use crate::read::access::{AccessId, RowId, State};
 use crate::transaction::{Isolation, Transaction};
 use fabric::{Env, Mutant, Span};
 use layout::row::Cover;

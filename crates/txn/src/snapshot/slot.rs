@@ -6,7 +6,7 @@
 
 use crate::database::{Database, Shared};
 use crate::lane::{COUNTER_LIMIT, LaneIdentity, LaneInner};
-use crate::shared_slot::{SLOTS_EACH, SharedSlot};
+use crate::snapshot::shared_slot::{SLOTS_EACH, SharedSlot};
 use fabric::{Batch, Env, FabricError};
 use layout::oracle::{LANE_GIVEN_BACK, LANE_WORDS, SLOT_COUNT};
 use layout::{GlobalPtr, SlotId};

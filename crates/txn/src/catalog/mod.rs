@@ -1,9 +1,21 @@
 //! The catalog as a compute server caches it: tables, indexes, and where their roots are [ZB17 §6.1].
+//!
+//! To read it: the cached catalog here, [`definition`] (what its shards keep), [`part`] (tables in parts), [`change`] (how
+//! tables and indexes come and go), [`fill`], [`release`], [`check`].
 
+pub(crate) mod change;
+pub(crate) mod check;
+pub(crate) mod definition;
+pub(crate) mod fill;
+pub(crate) mod part;
+pub(crate) mod release;
+
+use crate::catalog::definition::{
+    IndexDefinition, IndexState, IndexStorage, TableDefinition, TableStorage,
+};
+use crate::catalog::part::Parts;
 use crate::database::Placed;
-use crate::definition::{IndexDefinition, IndexState, IndexStorage, TableDefinition, TableStorage};
-use crate::part::Parts;
-use crate::unique::UniqueViolation;
+use crate::write::unique::UniqueViolation;
 use fabric::CallError;
 use index::hash::HashTable;
 use index::tree::Tree;

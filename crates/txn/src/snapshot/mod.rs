@@ -1,4 +1,16 @@
 //! A snapshot: which versions a transaction sees [ZB17 §4.1].
+//!
+//! To read it: the snapshot here, [`oracle`] (how one is taken), [`slot`] and [`shared_slot`] (slots of the vector and their
+//! numbers); where many compute servers ask, [`freshness`], [`collector`], [`packed`] and [`fetch`].
+
+pub(crate) mod collector;
+pub(crate) mod fetch;
+pub(crate) mod freshness;
+pub(crate) mod oracle;
+pub(crate) mod packed;
+pub(crate) mod shared_slot;
+pub(crate) mod slot;
+pub(crate) mod timestamp;
 
 use layout::{SlotId, VersionWord};
 

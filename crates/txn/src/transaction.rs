@@ -15,7 +15,8 @@ const READ_IN_PART: &str = "only some columns of the row were read; read all of 
 /// How much a transaction is kept apart from others.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Isolation {
-    /// Snapshot isolation: no dirty, fuzzy or skewed reads, no lost updates; write skew is possible.
+    /// Snapshot isolation: no dirty, fuzzy or skewed reads, no lost updates; write skew is
+    /// possible.
     Snapshot,
     /// As if transactions ran one after another, among those that ask for it.
     Serializable,
@@ -31,12 +32,13 @@ impl Isolation {
     }
 }
 
-/// A running transaction. It borrows its lane; dropping it rolls back, unless a commit has begun: that
-/// one goes on without it.
+/// A running transaction. It borrows its lane; dropping it rolls back, unless a commit has begun:
+/// that one goes on without it.
 ///
-/// A statement that ends with an abort ([`TxnError::abort`](crate::TxnError::abort)) ends the transaction: further ones, and
-/// the commit, end with the same. One whose future is dropped does so with [`Abort::Unreachable`], where verbs take time. After
-/// any other error the transaction goes on.
+/// A statement that ends with an abort ([`TxnError::abort`](crate::TxnError::abort)) ends the
+/// transaction: further ones, and the commit, end with the same. One whose future is dropped does
+/// so with [`Abort::Unreachable`], where verbs take time. After any other error the transaction
+/// goes on.
 pub struct Transaction<'lane, E: Env> {
     /// The lane's inner part; away while a commit runs that a dropped future must not stop.
     pub(crate) home: &'lane mut Option<Box<LaneInner<E>>>,
@@ -87,7 +89,8 @@ impl<'lane, E: Env> Transaction<'lane, E> {
     /// A row's columns, own changes included.
     ///
     /// # Panics
-    /// If another transaction has given the row, or a statement has ended with [`Abort::Unreachable`] since.
+    /// If another transaction has given the row, or a statement has ended with
+    /// [`Abort::Unreachable`] since.
     #[inline(always)]
     pub fn row(&self, row: RowId) -> RecordRef<'_> {
         let lane = self.lane_ref();
@@ -103,8 +106,8 @@ impl<'lane, E: Env> Transaction<'lane, E> {
     /// A row's columns, to change them. Whether that was allowed shows at commit.
     ///
     /// # Panics
-    /// If another transaction has given the row, or this one has deleted it, or read some columns only, or as
-    /// [`Transaction::row`].
+    /// If another transaction has given the row, or this one has deleted it, or read some columns
+    /// only, or as [`Transaction::row`].
     #[inline(always)]
     pub fn update(&mut self, row: RowId) -> RecordMut<'_> {
         let lane = self.lane();
@@ -124,8 +127,8 @@ impl<'lane, E: Env> Transaction<'lane, E> {
         self.lane().delete(row);
     }
 
-    /// As [`Transaction::commit`], and brings the lane to rest, as [`Lane::rest`](crate::Lane::rest) does: for
-    /// lanes that may be kept aside.
+    /// As [`Transaction::commit`], and brings the lane to rest, as
+    /// [`Lane::rest`](crate::Lane::rest) does: for lanes that may be kept aside.
     pub async fn commit_and_rest(self) -> Outcome {
         let Self { home } = self;
         let outcome = Transaction { home: &mut *home }.commit().await;
@@ -145,8 +148,9 @@ impl<'lane, E: Env> Transaction<'lane, E> {
         self.lane().statistics.aborts[Abort::User.index()] += 1;
     }
 
-    /// Adds entries of one index for rows that were read, and commits. The rows themselves are locked and
-    /// installed again as they are, so that a change in between is noticed as a conflict.
+    /// Adds entries of one index for rows that were read, and commits. The rows themselves are
+    /// locked and installed again as they are, so that a change in between is noticed as a
+    /// conflict.
     pub(crate) async fn add_index_entries(
         mut self,
         index: IndexId,
@@ -175,8 +179,8 @@ impl<'lane, E: Env> Transaction<'lane, E> {
     }
 }
 
-/// Brings a lane to rest, unless nobody has decided its last transaction. Whoever waits for a lane that cannot say
-/// that it rests waits no longer than a transaction may run.
+/// Brings a lane to rest, unless it is poisoned. If the lane cannot withdraw its announcement,
+/// others wait for it no longer than a transaction may run.
 async fn rest<E: Env>(home: &mut Option<Box<LaneInner<E>>>) {
     if let Some(inner) = home.as_mut().filter(|inner| !inner.identity.is_poisoned) {
         let _ = inner.rest().await;
@@ -184,7 +188,8 @@ async fn rest<E: Env>(home: &mut Option<Box<LaneInner<E>>>) {
 }
 
 impl<E: Env> LaneInner<E> {
-    /// Makes a copy of an access's row that the transaction may change; returns the payload's words.
+    /// Makes a copy of an access's row that the transaction may change; returns the payload's
+    /// words.
     #[inline(always)]
     pub(crate) fn make_fresh(&mut self, number: AccessId) -> Span {
         let access = self.txn.accesses[number];
@@ -228,8 +233,8 @@ impl<E: Env> LaneInner<E> {
         }
     }
 
-    /// Prefetches the slot of the version buffer that receives the displaced version: the commit writes all of it, and waits
-    /// for every cache line that misses.
+    /// Prefetches the slot of the version buffer that receives the displaced version: the commit
+    /// writes all of it, and waits for every cache line that misses.
     #[inline]
     fn prefetch_version_slot(&self, number: AccessId) {
         let Access { table, image, is_old, .. } = self.txn.accesses[number];

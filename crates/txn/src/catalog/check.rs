@@ -1,4 +1,5 @@
-//! The full structural check of a database: its hash tables, its trees, and the rows behind pointers.
+//! The full structural check of a database: its hash tables, its trees, and the rows behind
+//! pointers.
 
 use crate::catalog::{CatalogError, Primary, Secondary};
 use crate::database::Database;
@@ -58,8 +59,9 @@ impl<E: Env> Database<E> {
         self.check_tables(&|_| true).await
     }
 
-    /// Checks the structure of those tables, with their parts and their indexes, whose names are `wanted`. Meant for tables
-    /// at rest: others may be at work in the rest of the database, or have left locks there when they died.
+    /// Checks the structure of those tables, with their parts and their indexes, whose names are
+    /// `wanted`. Meant for tables at rest: others may be at work in the rest of the database, or
+    /// have left locks there when they died.
     pub async fn check_tables(
         &self,
         wanted: &dyn Fn(&str) -> bool,
@@ -86,7 +88,7 @@ impl<E: Env> Database<E> {
                 }
             };
             self.check_rows(&mut report, name, outside).await?;
-            // The first part stands for all; parts without the others are no table that anybody reads.
+            // The first part represents all; parts without the others are not readable.
             let is_first = info.design.part.as_ref().is_none_or(|part| part.number == 0);
             if is_first && catalog.table(name).is_some() {
                 let parts = info.parts.as_ref();
@@ -115,8 +117,8 @@ impl<E: Env> Database<E> {
         Ok(report)
     }
 
-    /// Checks the headers of rows that stand behind pointers. Whoever died in the middle of a split leaves
-    /// two pointers to a row.
+    /// Checks the headers of rows behind pointers. A split that was interrupted leaves two pointers
+    /// to a row.
     async fn check_rows(
         &self,
         report: &mut StructureReport,
@@ -136,7 +138,8 @@ impl<E: Env> Database<E> {
             for (number, row) in rows.iter().enumerate() {
                 let at = first + number as u32 * LINK;
                 let header = VersionWord::from_word(batch.word(at + HEADER));
-                // Header and image may be one write, whose words come in any order: it is under way.
+                // Header and image may be one write, whose words come in any order: it is under
+                // way.
                 let is_half = !self.env.is_coherent() && header.word() != batch.word(at + VERSION);
                 if header.is_locked() || is_half {
                     report.locked.push(format!("{name}: row {row:?}"));

@@ -57,8 +57,8 @@ pub enum IndexState {
     Filling,
     /// Transactions may read it.
     Readable,
-    /// Somebody drops it. It never becomes readable again, or a reader could miss what writers who do not
-    /// know it any more leave out.
+    /// Somebody drops it. It never becomes readable again, or a reader could miss what writers who
+    /// do not know it any more leave out.
     Going,
 }
 
@@ -71,7 +71,7 @@ pub enum IndexStorage {
     Tree(TreeRoot),
 }
 
-/// What has to be known of a hash table to find everything else.
+/// The root of a hash table: all else is found from it.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct HashRoot {
     /// Its root block.
@@ -82,7 +82,7 @@ pub struct HashRoot {
     pub segment_shift: u32,
 }
 
-/// What has to be known of a tree to find everything else.
+/// The root of a tree: all else is found from it.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct TreeRoot {
     /// Its root block.
@@ -135,8 +135,8 @@ impl HashRoot {
         }
     }
 
-    /// The hash table of a secondary index whose entries have keys of `key_words` words, the first
-    /// `column_bytes` bytes of which are the indexed columns.
+    /// The hash table of a secondary index. Its entries have keys of `key_words` words, which begin
+    /// with `column_bytes` bytes of indexed columns.
     pub fn entries(&self, key_words: u32, column_bytes: u32) -> HashTable {
         HashTable {
             root: self.root,

@@ -1,9 +1,9 @@
-//! Filling an index over a table in use: every row gets its entry, a few hundred rows per transaction. The
-//! table or the index may be dropped meanwhile.
+//! Filling an index over a table in use: every row gets its entry, a few hundred rows per
+//! transaction. The table or the index may be dropped meanwhile.
 //!
-//! Rows are found part by part, each in a snapshot of its own, so that neither memory nor the age of a
-//! snapshot bounds the table. A row that changes meanwhile may be missed: whoever changes it has known of the
-//! index and gives it its entry.
+//! Rows are found part by part, each in a snapshot of its own, so that neither memory nor the age
+//! of a snapshot bounds the table. A row that changes meanwhile may be missed: the transaction that
+//! changes it knows the index and adds the entry.
 
 use crate::catalog::change::no_index;
 use crate::catalog::definition::{IndexDefinition, TableDefinition};
@@ -27,14 +27,16 @@ const FILL_YIELDS_MAX: u32 = 100;
 const FILL_WAIT_NS: u64 = 1_000_000;
 
 impl<E: Env> Database<E> {
-    /// Adds an entry for every row that was there when everybody had begun to keep the index up to date.
+    /// Adds an entry for every row that was there when everybody had begun to keep the index up to
+    /// date.
     pub(crate) async fn fill_index(
         &self,
         table: &TableDefinition,
         index: &IndexDefinition,
     ) -> Result<(), CatalogError> {
         let mut lane = self.lane().await.map_err(|error| CatalogError::Limit(error.to_string()))?;
-        // Whoever did not know of the index has ended, and the rows he wrote are to be seen.
+        // Transactions that did not know the index have ended: the next snapshot must see their
+        // rows.
         let fresh = lane.inner().freeze_now().await;
         fresh.map_err(|error| CatalogError::Unreachable(error.to_string()))?;
         let (mut keys, mut from) = (Vec::new(), None);
@@ -70,8 +72,8 @@ impl<E: Env> Database<E> {
         Err(CatalogError::Unreachable(last.unwrap_or_else(|| under_load(index))))
     }
 
-    /// Gives rows their entries, as many at a time as the load allows: the fewer they are, the less likely it
-    /// is that somebody changes one of them meanwhile.
+    /// Gives rows their entries, as many at a time as the load allows: the fewer they are, the less
+    /// likely it is that somebody changes one of them meanwhile.
     async fn fill_rows(
         &self,
         lane: &mut Lane<E>,
@@ -90,7 +92,7 @@ impl<E: Env> Database<E> {
             if failures == FILL_TRIES_MAX {
                 return Err(CatalogError::Unreachable(under_load(index)));
             }
-            // Whoever has locked a row may have been taken off its processor for many milliseconds.
+            // The owner of a row's lock may have been off its processor for many milliseconds.
             match failures {
                 ..=FILL_YIELDS_MAX => self.env.yield_now().await,
                 _ => self.env.sleep_ns(FILL_WAIT_NS).await,
@@ -99,8 +101,9 @@ impl<E: Env> Database<E> {
         Ok(())
     }
 
-    /// Rows that changed since they were found have their entry from whoever changed them; the others get it
-    /// here, in a transaction that writes entries only. Answers whether it committed.
+    /// Rows that changed since they were found have their entry from the commit that changed them;
+    /// the others get it here, in a transaction that writes entries only. Answers whether it
+    /// committed.
     async fn fill_some(
         &self,
         lane: &mut Lane<E>,
@@ -129,7 +132,8 @@ impl<E: Env> Database<E> {
     }
 }
 
-/// Reads the keys of parts of the table, one at least, until there are as many as wanted, in one snapshot.
+/// Reads the keys of parts of the table, one at least, until there are as many as wanted, in one
+/// snapshot.
 async fn read_keys<E: Env>(
     lane: &mut LaneInner<E>,
     table: TableId,
@@ -156,8 +160,8 @@ fn under_load(index: &IndexDefinition) -> String {
     format!("index {} could not be filled under this load", index.design.name)
 }
 
-/// Whether the catalog of the transaction that has begun still has what is filled: then nothing of it is
-/// freed before that transaction ends.
+/// Whether the catalog of the transaction that has begun still has what is filled: then nothing of
+/// it is freed before that transaction ends.
 fn still_there(
     catalog: &Catalog,
     table: &TableDefinition,

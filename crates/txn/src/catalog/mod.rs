@@ -1,7 +1,8 @@
-//! The catalog as a compute server caches it: tables, indexes, and where their roots are [ZB17 §6.1].
+//! The catalog as a compute server caches it: tables, indexes, and where their roots are [ZB17
+//! §6.1].
 //!
-//! To read it: the cached catalog here, [`definition`] (what its shards keep), [`part`] (tables in parts), [`change`] (how
-//! tables and indexes come and go), [`fill`], [`release`], [`check`].
+//! To read it: the cached catalog here, [`definition`] (what its shards keep), [`part`] (tables in
+//! parts), [`change`] (how tables and indexes come and go), [`fill`], [`release`], [`check`].
 
 pub(crate) mod change;
 pub(crate) mod check;
@@ -26,7 +27,7 @@ use memory::{AllocateError, Label};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// Most tables of a database at a time, where nothing else is asked for.
+/// Default limit of tables of a database.
 pub const TABLES_MAX: usize = 1024;
 /// Most secondary indexes of a table.
 pub const INDEXES_MAX: usize = 16;
@@ -44,8 +45,8 @@ pub(crate) fn index_label(number: u32) -> Label {
     Label(INDEX_LABELS + u64::from(number))
 }
 
-/// What memory with this label is for, in words for people: `system`, `table 3` or `index 5`, with the number that
-/// [`TableId`] and [`IndexId`] have.
+/// What memory with this label is for, in words for people: `system`, `table 3` or `index 5`, with
+/// the number that [`TableId`] and [`IndexId`] have.
 pub fn label_name(label: Label) -> String {
     match label.0 {
         0 => "system".to_owned(),
@@ -100,8 +101,8 @@ pub struct TableMemory {
     pub of: String,
     /// All rows of the table are in it, as they are in others.
     pub is_copy: bool,
-    /// Bytes handed out for it and its indexes: rows, buckets, nodes, old versions, values out of line, and
-    /// free space in its extents.
+    /// Bytes handed out for it and its indexes: rows, buckets, nodes, old versions, values out of
+    /// line, and free space in its extents.
     pub used_bytes: u64,
 }
 
@@ -255,7 +256,7 @@ pub struct TableInfo {
 /// How a secondary index finds its entries.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Secondary {
-    /// Slots of a hash table, chosen by the indexed columns, told apart by the primary key.
+    /// Slots of a hash table: the indexed columns choose the bucket, the primary key the slot.
     Hash(HashTable),
     /// Entries of a tree: indexed columns, then what they lack of the primary key.
     Tree(Tree),
@@ -276,9 +277,10 @@ pub struct IndexInfo {
     pub key_words: u32,
     /// The columns in it, see [`Schema::index_key`].
     pub key_columns: Vec<usize>,
-    /// Where the primary key stands in it, see [`Schema::key_in_index`].
+    /// Where the primary key is in it, see [`Schema::key_in_index`].
     pub primary_ranges: Vec<(u32, u32)>,
-    /// Bytes of the payload, from and to, that the indexed columns take: if none differs, no key does.
+    /// Bytes of the payload, from and to, that the indexed columns take: if none differs, no key
+    /// does.
     pub payload_ranges: Vec<(u32, u32)>,
     /// The memory server that has all of it, if it is one.
     pub server: Option<u16>,
@@ -352,15 +354,16 @@ pub struct Catalog {
     /// Indexes by [`IndexId`]; dropped ones leave a hole.
     pub indexes: Vec<Option<Arc<IndexInfo>>>,
     names: BTreeMap<String, u32>,
-    /// Parts of tables of which others are missing: they are being made or dropped, or somebody was stopped at that.
+    /// Parts of tables whose other parts are missing: they are being made or dropped, or that was
+    /// interrupted.
     pub(crate) incomplete: BTreeSet<u32>,
     /// Some table has parts that are copies.
     pub(crate) has_copies: bool,
 }
 
 impl Catalog {
-    /// Builds the cache from the definitions that the catalog's shards keep, for compute servers to whom memory server
-    /// `nearest`, a position, is nearest.
+    /// Builds the cache from the definitions that the catalog's shards keep. `nearest` is the
+    /// position of the memory server that is nearest to this compute server.
     pub fn build<'a>(
         epoch: u64,
         definitions: impl IntoIterator<Item = &'a TableDefinition> + Clone,
@@ -443,7 +446,7 @@ impl Catalog {
         self.indexes[number] = Some(Arc::new(info));
     }
 
-    /// The table called `name`; of one in parts all have to be there.
+    /// The table called `name`; a table in parts only if all parts exist.
     pub fn table(&self, name: &str) -> Option<TableId> {
         let number = self.names.get(name).filter(|number| !self.incomplete.contains(number))?;
         Some(TableId(*number))

@@ -1,9 +1,12 @@
-//! Tables in parts: one table for each memory server that has rows of it, and a rule by which keys choose among them.
+//! Tables in parts: one table for each memory server that has rows of it, and a rule by which keys
+//! choose among them.
 //!
-//! Each part is a table with its own rows, trees and indexes; who names any of them names all. Operations go to the part
-//! that has their key, and scans through as many as their range touches, one after the other. An entry of an index is in
-//! the part of its row if the index begins with the column that divides the rows; else the hash of its own columns, or of
-//! the first of them, chooses the part, so that one lookup finds it, and a range that names these. Parts that are copies are told of in `copies.rs`.
+//! Each part is a table with its own rows, trees and indexes; who names any of them names all.
+//! Operations go to the part that has their key, and scans through as many as their range touches,
+//! one after the other. An entry of an index is in the part of its row if the index begins with the
+//! column that divides the rows; else the hash of its own columns, or of the first of them, chooses
+//! the part, so that one lookup finds it, and a range that names these. Copies are in
+//! [`crate::write::copies`].
 
 use crate::catalog::definition::TableDefinition;
 use crate::catalog::{Catalog, CatalogError, IndexId, IndexInfo, TableId, TableSpec};
@@ -27,11 +30,11 @@ pub struct Parts {
 /// How encoded keys choose.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Choice {
-    /// By the integer of so many bytes that they begin with.
+    /// By the integer of this many bytes that they begin with.
     Ranges { bytes: u32, rule: PartRule },
-    /// By the hash of so many first columns, which are so many bytes.
+    /// By the hash of the first columns: how many columns and bytes.
     Hashed { columns: usize, bytes: u32 },
-    /// All parts have all keys, and who asks takes the one at this position: his nearest.
+    /// All parts have all keys; reads go to the part at this position, the nearest.
     Nearest(u16),
 }
 
@@ -41,7 +44,8 @@ impl Parts {
         &self.numbers
     }
 
-    /// How many first columns a range has to name by their values to be in one part, or in parts that are in order.
+    /// How many first columns a range has to name by their values to be in one part, or in parts
+    /// that are in order.
     pub fn named(&self) -> usize {
         match self.choice {
             Choice::Ranges { .. } | Choice::Nearest(_) => 0,
@@ -68,7 +72,8 @@ impl Parts {
         self.numbers[self.position(key)]
     }
 
-    /// The one that has a key which belongs to something in part `own`: copies have all of it themselves.
+    /// The one that has a key which belongs to something in part `own`: copies have all of it
+    /// themselves.
     #[inline]
     fn beside(&self, own: u32, key: &[u64]) -> u32 {
         if self.are_copies() { own } else { self.of(key) }
@@ -92,7 +97,7 @@ impl Parts {
         }
     }
 
-    /// Those that have keys of a range; none if that cannot be told.
+    /// Those that have keys of a range; `None` if the range names no part.
     fn between(&self, low: &Key, high: &Key) -> Option<RangeInclusive<usize>> {
         if let Choice::Hashed { bytes, .. } = self.choice {
             // A range of nothing, as what is left of one may be, is anywhere.
@@ -124,13 +129,15 @@ fn range_bytes(schema: &Schema, column: usize) -> Option<u32> {
     (is_integer && !of.nullable).then(|| schema.key_part_bytes(column))
 }
 
-/// Which of these copies is nearest to whom memory server `nearest` is: the one there, or else one by turns.
+/// Which of these copies is nearest to whom memory server `nearest` is: the one there, or else one
+/// by turns.
 fn nearest_of(copies: &[&TableDefinition], nearest: u16) -> u16 {
     let there = copies.iter().position(|copy| copy.design.server == Some(nearest));
     there.unwrap_or(usize::from(nearest) % copies.len()) as u16
 }
 
-/// How keys that begin with these columns choose, where the table's own begin with column `divider`; by hash they do by so many of them.
+/// How keys that begin with these columns choose, where the table's own begin with column
+/// `divider`; by hash the first `hashed` of them choose.
 fn choice(
     schema: &Schema,
     columns: &[usize],
@@ -151,8 +158,9 @@ fn choice(
 }
 
 impl Catalog {
-    /// Joins the tables that are parts of one, as soon as all of them are there. Parts that somebody has left of another
-    /// division of a table with the same name belong to none. Of copies the one on memory server `nearest` is read.
+    /// Joins the tables that are parts of one, as soon as all of them are there. Parts that
+    /// somebody has left of another division of a table with the same name belong to none. Of
+    /// copies the one on memory server `nearest` is read.
     pub(crate) fn join_parts<'a>(
         &mut self,
         definitions: impl Iterator<Item = &'a TableDefinition>,
@@ -261,8 +269,9 @@ fn part_spec(spec: &TableSpec, part: Part, server: u16) -> Result<TableSpec, Cat
     if let (Placement::Dense { columns }, PartRule::Ranges { smallest, .. }) =
         (&mut design.placement, part.rule)
     {
-        // What keys outside the ranges have is planned for where they are: at either end. A part has places for no others
-        // than the table has, which may be fewer than its ranges: those of a group are the same.
+        // What keys outside the ranges have is planned for where they are: at either end. A part
+        // has places for no others than the table has, which may be fewer than its ranges: those of
+        // a group are the same.
         let low = i128::from(columns[0].0);
         let end = low + i128::from(columns[0].1);
         let range = part.rule.values(part.number, part.count).expect("the rule has ranges");
@@ -278,15 +287,17 @@ fn part_spec(spec: &TableSpec, part: Part, server: u16) -> Result<TableSpec, Cat
 }
 
 impl<E: Env> Database<E> {
-    /// Makes a table with a part on each of these memory servers, which are positions; keys choose by `rule`. The table is
-    /// there when all parts are; they have the names `table`, `table.1`, `table.2` and so on, and each of them stands for all.
-    /// By [`PartRule::Copied`] each part has all rows: who reads goes to the one on [the nearest](Database::nearest_to) of
-    /// these servers, and who writes changes all.
+    /// Makes a table with a part on each of these memory servers, which are positions; keys choose
+    /// by `rule`. The table is there when all parts are; they have the names `table`, `table.1`,
+    /// `table.2` and so on, and each of them names the whole table. By [`PartRule::Copied`] each
+    /// part has all rows: who reads goes to the one on [the nearest](Database::nearest_to) of these
+    /// servers, and who writes changes all.
     ///
     /// # Errors
-    /// As [`Database::create_table`]; parts that are there then are taken back, as far as memory servers answer. The division
-    /// is refused where the key does not begin with an integer and ranges are asked for, or where a dense placement is to be
-    /// hashed. [`CatalogError::NoTable`] if somebody dropped what was there of it meanwhile.
+    /// As [`Database::create_table`]; parts that are there then are taken back, as far as memory
+    /// servers answer. The division is refused where the key does not begin with an integer and
+    /// ranges are asked for, or where a dense placement is to be hashed. [`CatalogError::NoTable`]
+    /// if somebody dropped what was there of it meanwhile.
     pub async fn create_in_parts(
         &self,
         spec: TableSpec,
@@ -329,8 +340,8 @@ pub(crate) struct NamedTable {
     pub table: TableId,
 }
 
-/// All parts of a table, the first part first, also if some are missing. A table that
-/// is whole comes alone, or with parts that somebody has left of an earlier one. None if there is nothing of that name.
+/// All parts of a table, the first part first, also if some are missing. A table that is whole
+/// comes alone, or with parts that were left of an earlier one. Empty if nothing has that name.
 pub(crate) fn parts_of(definitions: &[(u64, TableDefinition)], name: &str) -> Vec<NamedTable> {
     let all = || definitions.iter().map(|(_, definition)| definition);
     let part_of = |one: &TableDefinition| Some(one.design.part.as_ref()?.of.clone());
@@ -369,7 +380,8 @@ impl OpenCatalog {
         parts.map_or(table, |parts| TableId(parts.beside(table.0, key)))
     }
 
-    /// The part of an index that has the entry of a row whose part of the table has part `index` of it.
+    /// The part of an index that has the entry of a row whose part of the table has part `index` of
+    /// it.
     #[inline]
     pub(crate) fn entry_part_of(&self, index: IndexId, info: &IndexInfo, key: &[u64]) -> IndexId {
         info.parts.as_ref().map_or(index, |parts| IndexId(parts.beside(index.0, key)))
@@ -382,7 +394,7 @@ impl OpenCatalog {
         one == other || parts().is_some_and(|parts| parts.numbers.contains(&other.0))
     }
 
-    /// The parts that a scan goes through, by position; none if what is scanned is whole.
+    /// The parts that a scan goes through, by position; `None` if its source is not in parts.
     ///
     /// # Errors
     /// Its range goes over several values of what is divided by a hash.
@@ -421,7 +433,8 @@ impl OpenCatalog {
 mod tests {
     use super::*;
 
-    /// An index that nothing divides has all of its entries in one part; others of the same table are elsewhere.
+    /// An index that nothing divides has all of its entries in one part; others of the same table
+    /// are elsewhere.
     #[test]
     fn indexes_that_nothing_divides_take_turns() {
         let choice = Choice::Hashed { columns: 0, bytes: 0 };

@@ -1,4 +1,5 @@
-//! Giving back the memory of dropped tables and indexes, when no transaction can know of them any more.
+//! Giving back the memory of dropped tables and indexes, when no transaction can know of them any
+//! more.
 
 use crate::catalog::CatalogError;
 use crate::database::Database;
@@ -22,8 +23,8 @@ impl<E: Env> Database<E> {
         released.push(Released { epoch, labels });
     }
 
-    /// Every lane knows `epoch`: gives back what was dropped up to it, also by changes that had given up
-    /// waiting for the lanes.
+    /// Every lane knows `epoch`: gives back what was dropped up to it, also by changes that had
+    /// given up waiting for the lanes.
     pub(crate) async fn free_released(&self, epoch: u64) -> Result<(), CatalogError> {
         let due: Vec<Released> = {
             let mut released = self.shared.released.lock().expect("no holder panics");

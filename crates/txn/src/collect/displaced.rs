@@ -1,7 +1,8 @@
 //! Version buffers that nobody needs any more: detached from their rows and given back.
 //!
-//! A row gets its buffer with an update and keeps it while transactions may need what was displaced. Once a
-//! horizon covers the row's version, and the row has not changed since, the buffer goes back to the pool.
+//! A row gets its buffer with an update and keeps it while transactions may need what was
+//! displaced. Once a horizon covers the row's version, and the row has not changed since, the
+//! buffer goes back to the pool.
 
 use crate::catalog::TableId;
 use crate::collect::Horizon;
@@ -23,7 +24,7 @@ const BATCHES_PER_ROUND: usize = 8;
 pub(crate) struct DisplacedBuffer {
     /// The row.
     pub row: GlobalPtr,
-    /// The version that stands in the row since the commit.
+    /// The version that the commit gave to the row.
     pub version: VersionWord,
     /// The buffer.
     pub buffer: GlobalPtr,
@@ -38,7 +39,8 @@ fn covered_count(displaced: &VecDeque<DisplacedBuffer>, horizon: &Horizon) -> us
 }
 
 impl<E: Env> LaneInner<E> {
-    /// Gives back the buffers that the horizon covers, oldest first. Answers whether none of them is left.
+    /// Gives back the buffers that the horizon covers, oldest first. Answers whether none of them
+    /// is left.
     pub(crate) async fn detach_buffers(&mut self) -> Result<bool, FabricError> {
         for _ in 0..BATCHES_PER_ROUND {
             let count = match self.env.mutant(Mutant::CollectBuffersBeforeHorizon) {
@@ -65,7 +67,7 @@ impl<E: Env> LaneInner<E> {
             self.env.prefetch(waiting.row, 1);
             self.env.prefetch(waiting.buffer, 1);
             batch.compare_and_swap(waiting.row, waiting.version.word(), locked);
-            // Whoever moved a version out of it may have aborted, and the row is as it was.
+            // A commit that moved a version out of it may have aborted, and the row is as it was.
             batch.read(waiting.buffer.add_words(u64::from(OVERFLOW_HEAD)), 1);
         }
         let mut batch = self.env.execute(batch).await?;
@@ -75,7 +77,7 @@ impl<E: Env> LaneInner<E> {
             let Some(waiting) = self.garbage.displaced.pop_front() else { break };
             let found = VersionWord::from_word(batch.word(2 * number));
             if found != waiting.version && !self.env.mutant(Mutant::CollectDetachChanged) {
-                // Whoever has locked the row may abort and leave it as it was.
+                // The commit that holds the lock may abort and leave the row as it was.
                 if found.is_locked() && found != VersionWord::MOVED {
                     self.garbage.displaced.push_back(waiting);
                 }
@@ -107,8 +109,8 @@ impl<E: Env> LaneInner<E> {
         self.open.table_mut(table).buffers_on(server).free(buffer, words);
     }
 
-    /// Has the mover drop the whole overflow list: all of it is older than the horizon. Failing only
-    /// leaves the entries where they are.
+    /// Has the mover drop the whole overflow list: all of it is older than the horizon. Failing
+    /// only leaves the entries where they are.
     #[cold]
     async fn empty_overflow(&mut self, waiting: &DisplacedBuffer) {
         let info = self.open.info(waiting.table);

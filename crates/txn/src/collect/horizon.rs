@@ -1,5 +1,6 @@
-//! Horizons: snapshots that every transaction now running covers, or that are older than the maximal transaction time E. One
-//! is adopted when the collected-up-to words of all regions have been raised to its stamp, and not before.
+//! Horizons: snapshots that every transaction now running covers, or that are older than the
+//! maximal transaction time E. One is adopted when the collected-up-to words of all regions have
+//! been raised to its stamp, and not before.
 
 use crate::abort::Abort;
 use crate::database::Oracle;
@@ -36,7 +37,8 @@ pub struct Horizon {
 #[derive(Default)]
 pub(crate) struct SharedHorizon {
     shareable: Mutex<Shareable>,
-    /// The stamp of the snapshot that everybody covers, so that lanes see without the lock whether theirs is older.
+    /// The stamp of the snapshot that everybody covers, so that lanes see without the lock whether
+    /// theirs is older.
     stamp: AtomicU64,
 }
 
@@ -109,8 +111,8 @@ impl Horizon {
 }
 
 impl<E: Env> LaneInner<E> {
-    /// A newer horizon, if there is one. Lanes that share a slot share it: one of them advances it now and then,
-    /// since what it takes to do so grows with the number of lanes.
+    /// A newer horizon, if there is one. Lanes that share a slot share it: one of them advances it
+    /// now and then, since what it takes to do so grows with the number of lanes.
     pub(crate) async fn advance_horizon(&mut self) -> Result<(), Abort> {
         if self.identity.shared_slot.is_none() {
             return self.advance_own_horizon().await;
@@ -126,7 +128,8 @@ impl<E: Env> LaneInner<E> {
         advanced
     }
 
-    /// Takes the horizon of the compute server, if its lanes have one and it is newer than this lane's.
+    /// Takes the horizon of the compute server, if its lanes have one and it is newer than this
+    /// lane's.
     #[inline]
     pub(crate) fn adopt_shared_horizon(&mut self) {
         let newest = &self.shared.horizon;
@@ -139,9 +142,10 @@ impl<E: Env> LaneInner<E> {
         }
     }
 
-    /// Adopts the candidate as soon as every other lane is idle, covers it, or has run for longer than E.
-    /// The next one is taken at once, so that what the others are waited for is always as new as it can be:
-    /// what hot rows supersede fills their version buffers in a few transactions' time.
+    /// Adopts the candidate as soon as every other lane is idle, covers it, or has run for longer
+    /// than E. The next one is taken at once, so that what the others are waited for is always as
+    /// new as it can be: what hot rows supersede fills their version buffers in a few transactions'
+    /// time.
     async fn advance_own_horizon(&mut self) -> Result<(), Abort> {
         self.take_candidate().await?;
         if self.garbage.horizon.candidate.is_set && self.adopt_candidate().await? {
@@ -150,10 +154,11 @@ impl<E: Env> LaneInner<E> {
         Ok(())
     }
 
-    /// Takes the snapshot of the running transaction as the candidate, if there is none and it is a newer one.
+    /// Takes the snapshot of the running transaction as the candidate, if there is none and it is a
+    /// newer one.
     ///
-    /// The clock is raised after the candidate's collect: a lane whose stamp is the raised value or more
-    /// has read the vector after that, so it covers the candidate.
+    /// The clock is raised after the candidate's collect: a lane whose stamp is the raised value or
+    /// more has read the vector after that, so it covers the candidate.
     async fn take_candidate(&mut self) -> Result<(), Abort> {
         let adopted = &self.garbage.horizon.adopted;
         if self.garbage.horizon.candidate.is_set
@@ -206,8 +211,8 @@ impl<E: Env> LaneInner<E> {
         Ok(true)
     }
 
-    /// A stamp such that a snapshot with this one or a later one covers the candidate. The number of a
-    /// frozen vector is one; for a double collect the clock is raised.
+    /// A stamp such that a snapshot with this one or a later one covers the candidate. The number
+    /// of a frozen vector is one; for a double collect the clock is raised.
     async fn candidate_stamp(&mut self) -> Result<u64, Abort> {
         let keeps = self.env.mutant(Mutant::CollectClockUnraised);
         if self.shared.config.oracle == Oracle::Frozen || keeps {
@@ -263,7 +268,7 @@ impl<E: Env> LaneInner<E> {
         result
     }
 
-    /// Raises words that may hold what stands beside them.
+    /// Raises these words, each from what it is expected to hold.
     async fn raise_words(
         &mut self,
         words: &mut Vec<Raise>,
@@ -276,7 +281,7 @@ impl<E: Env> LaneInner<E> {
                 batch.compare_and_swap(word, expected, stamp);
             }
             let batch = self.env.execute(batch).await?;
-            // What the swaps have found stands at the beginning of the arena, in their order.
+            // The results of the swaps are at the beginning of the arena, in their order.
             let mut found = (0..).map(|place| batch.word(place));
             words.retain_mut(|Raise { expected, .. }| {
                 let found = found.next().expect("it never ends");

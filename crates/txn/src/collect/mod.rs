@@ -1,17 +1,20 @@
-//! Garbage collection [ZB17 §5.3], done by the lanes that made the garbage, a little after each commit.
+//! Garbage collection [ZB17 §5.3], done by the lanes that made the garbage, a little after each
+//! commit.
 //!
-//! What a commit has superseded (version buffers, tombstones, index entries) waits in the lane's list until
-//! a *horizon* covers the successor: a snapshot that every transaction now running covers too, or that is
-//! older than the maximal transaction time E. We deviate from the paper, which waits for E always: lanes
-//! announce a stamp when they begin, so that a busy system keeps milliseconds of garbage, not E of it. E
-//! remains the bound: a lane that announces an older stamp for longer is not waited for.
+//! What a commit has superseded (version buffers, tombstones, index entries) waits in the lane's
+//! list until a *horizon* covers the successor: a snapshot that every transaction now running
+//! covers too, or that is older than the maximal transaction time E. We deviate from the paper,
+//! which waits for E always: lanes announce a stamp when they begin, so that a busy system keeps
+//! milliseconds of garbage, not E of it. E remains the bound: a lane that announces an older stamp
+//! for longer is not waited for.
 //!
-//! Safety does not rest on announcements. Before anything is collected, the collected-up-to word of every
-//! region is raised to the horizon's stamp; a reader that misses something and has a smaller stamp learns
-//! that its snapshot is too old.
+//! Safety does not rest on announcements. Before anything is collected, the collected-up-to word of
+//! every region is raised to the horizon's stamp; a reader that misses something and has a smaller
+//! stamp learns that its snapshot is too old.
 //!
-//! To read it: [`retired`] (what is listed), [`horizon`] (when it may go), and here the rounds; then
-//! [`crate::collect::removal`] and [`crate::collect::sweep`] for entries, [`crate::collect::displaced`] for version buffers.
+//! To read it: [`retired`] (what is listed), [`horizon`] (when it may go), and here the rounds;
+//! then [`crate::collect::removal`] and [`crate::collect::sweep`] for entries,
+//! [`crate::collect::displaced`] for version buffers.
 
 pub(crate) mod displaced;
 pub(crate) mod removal;
@@ -38,8 +41,8 @@ use layout::{GlobalPtr, Key, VersionWord};
 
 /// Commits between two rounds of collection.
 const COMMITS_PER_ROUND: u64 = 16;
-/// Version buffers waiting from which on every commit makes a round: large transactions leave more than the
-/// usual rounds can take.
+/// Version buffers waiting from which on every commit makes a round: large transactions leave more
+/// than the usual rounds can take.
 const BACKLOG_MAX: usize = 4096;
 /// Most pieces of garbage looked at in one round.
 const GARBAGE_PER_ROUND: usize = 512;
@@ -47,7 +50,8 @@ const GARBAGE_PER_ROUND: usize = 512;
 const SPLITS_PER_COMMIT: usize = 1024;
 
 impl<E: Env> LaneInner<E> {
-    /// Upkeep after a commit: growth that was asked for, and a round of collection now and then.
+    /// Upkeep after a commit: bucket splits that are due, and every few commits a round of
+    /// collection.
     #[inline]
     pub(crate) async fn split_and_collect(&mut self) {
         if self.writes.is_upkeep_due {
@@ -79,7 +83,8 @@ impl<E: Env> LaneInner<E> {
             // Rows that keep their old versions need a horizon, too: one that fails is tried again.
             let _ = self.advance_horizon().await;
         }
-        // If it cannot be said that the upkeep is over, changes of the catalog wait for it no longer than E.
+        // If it cannot be said that the upkeep is over, changes of the catalog wait for it no
+        // longer than E.
         let _ = self.end_upkeep().await;
         let cost = self.env.counters().counts() - before;
         self.statistics.upkeep_round_trips += cost.round_trips;
@@ -113,7 +118,8 @@ impl<E: Env> LaneInner<E> {
         };
         let (label, nodes) = (placed.label, self.shared.nodes(placed));
         let pool = self.open.blocks_of(owner).expect("a table is opened when it is first named");
-        // What the snapshot covers was installed before it was taken, and what this lane has committed, too.
+        // What the snapshot covers was installed before it was taken, and what this lane has
+        // committed, too.
         let snapshot = self.snapshot.clone();
         let own = self.identity.shared_slot.is_none().then_some(self.identity.slot);
         let is_installed =
@@ -199,8 +205,8 @@ impl<E: Env> LaneInner<E> {
         result.or_else(|_: FabricError| self.poison_upkeep())
     }
 
-    /// What became of locks was lost with a batch: they may be held by a number that must not be passed, so
-    /// that the lane takes no transaction any more.
+    /// What became of locks was lost with a batch: they may be held by a number that must not be
+    /// passed, so that the lane takes no transaction any more.
     fn poison_upkeep(&mut self) -> Result<(), Abort> {
         self.identity.poison();
         Err(Abort::Unreachable)
@@ -213,8 +219,9 @@ impl<E: Env> LaneInner<E> {
         }
     }
 
-    /// Removes a tombstone and its entry: locks bucket or leaf and row, raises the bucket's or leaf's own
-    /// collected-up-to word, empties the place. If anything is in use, it waits for another round.
+    /// Removes a tombstone and its entry: locks bucket or leaf and row, raises the bucket's or
+    /// leaf's own collected-up-to word, empties the place. If anything is in use, it waits for
+    /// another round.
     pub(crate) async fn collect_tombstone(
         &mut self,
         retired: &Retired,

@@ -1,6 +1,6 @@
-//! Removing entries that no snapshot needs: of tombstones from buckets and leaves, and of index keys that no
-//! version has any more. Each removal locks its bucket or leaf, and says in a collected-up-to word what it
-//! took away.
+//! Removing entries that no snapshot needs: of tombstones from buckets and leaves, and of index
+//! keys that no version has any more. Each removal locks its bucket or leaf, and says in a
+//! collected-up-to word what it took away.
 
 use crate::catalog::{IndexId, Primary};
 use crate::collect::{Garbage, Retired};
@@ -13,7 +13,7 @@ use layout::bucket;
 use layout::row::{HEADER, LINK, VERSION};
 use layout::{GlobalPtr, Key, RegionId, VersionWord, region};
 
-/// Where a key stands in a bucket's chain.
+/// Where a key is in a bucket's chain.
 struct UsedSlot {
     block: GlobalPtr,
     index: u32,
@@ -79,7 +79,8 @@ impl<E: Env> LaneInner<E> {
                     batch.write_word(word, stamp);
                 }
                 if block.region() != place.bucket.region() {
-                    // Writes to two servers have no order: the word must stand before the slot goes.
+                    // Writes to two servers have no order: the word must stand before the slot
+                    // goes.
                     batch = self.env.execute(batch).await?;
                     batch.clear_verbs();
                 }
@@ -96,8 +97,8 @@ impl<E: Env> LaneInner<E> {
         Ok(removal)
     }
 
-    /// Whether a split took the key out of its bucket since the lane read the directory; then reads it again,
-    /// for another round.
+    /// Whether a split took the key out of its bucket since the lane read the directory; then reads
+    /// it again, for another round.
     async fn is_moved_on(
         &mut self,
         owner: Owner,
@@ -163,7 +164,7 @@ impl<E: Env> LaneInner<E> {
         Ok(swapped.then_some(held))
     }
 
-    /// The block, slot and tags where a key stands; the bucket is locked by us.
+    /// The block, slot and tags of a key; we hold the bucket's lock.
     async fn find_used_slot(
         &mut self,
         hash: &index::hash::HashTable,
@@ -196,10 +197,10 @@ impl<E: Env> LaneInner<E> {
         Ok(None)
     }
 
-    /// Decides whether an entry is garbage still, with its bucket or leaf locked. The tombstone of a
-    /// table's row is locked itself, for good. An index entry is garbage if the newest version of its row
-    /// has another key: whoever gives a row a key takes the lock that is held here, even if the entry
-    /// stands already.
+    /// Decides whether an entry is garbage still, with its bucket or leaf locked. The tombstone of
+    /// a table's row is locked itself, for good. An index entry is garbage if the newest version of
+    /// its row has another key: a commit that gives a row a key takes the lock that we hold here,
+    /// even if the entry exists already.
     async fn lock_garbage(
         &mut self,
         owner: Owner,
@@ -232,8 +233,9 @@ impl<E: Env> LaneInner<E> {
         }
     }
 
-    /// The stamp that a bucket or leaf gets when an entry leaves it. An index entry may lead to a row that
-    /// another lane has collected by a later horizon: whoever needs that row learns it here, too.
+    /// The stamp that a bucket or leaf gets when an entry leaves it. An index entry may lead to a
+    /// row that another lane has collected by a later horizon: a reader that needs the row learns
+    /// it here, too.
     async fn removal_stamp(&self, owner: Owner) -> Result<u64, FabricError> {
         let own = self.garbage.horizon.stamp();
         if matches!(owner, Owner::Table(_)) {
@@ -245,8 +247,8 @@ impl<E: Env> LaneInner<E> {
         Ok(own.max(batch.words(word)[0]))
     }
 
-    /// Whether an index entry leads to another row than the one it was listed for: that one was collected
-    /// together with its entry, and its key has a new row and a new entry.
+    /// Whether an index entry leads to another row than the one it was listed for: that one was
+    /// collected together with its entry, and its key has a new row and a new entry.
     fn is_of_another_row(&self, owner: Owner, retired: &Retired, leads_to: u64) -> bool {
         let is_inlined =
             matches!(&self.open.info(retired.table).primary, Primary::Hash(hash) if hash.rows);
@@ -267,14 +269,15 @@ impl<E: Env> LaneInner<E> {
         let header = VersionWord::from_word(self.txn.batch.word(image.at + HEADER));
         let is_under_way = header != version && header != VersionWord::MOVED;
         if is_under_way || version == VersionWord::TORN {
-            // A new version may be on its way to the row's server: the lock of the entry, on another, does
-            // not wait for it.
+            // A new version may be on its way to the row's server: the lock of the entry, on
+            // another, does not wait for it.
             return Removal::Busy;
         }
         if !self.garbage.horizon.covers(version)
             && !self.env.mutant(Mutant::CollectTrustNewestVersion)
         {
-            // The row may have had the key again since this entry was listed, for snapshots that still run.
+            // The row may have had the key again since this entry was listed, for snapshots that
+            // still run.
             return Removal::Busy;
         }
         let has_key =
@@ -291,8 +294,9 @@ impl<E: Env> LaneInner<E> {
             if self.env.is_coherent() {
                 batch.write_word(image, 0);
             } else {
-                // Nothing but zeros is the whole image of no row; beside a checksum, a version that is gone
-                // would be read again and again by whoever comes over an entry that outlives the row.
+                // Nothing but zeros is the whole image of no row; beside a checksum, a version that
+                // is gone would make readers that follow an entry to a collected row retry for
+                // ever.
                 let zeros = batch.reserve(words - VERSION);
                 batch.words_mut(zeros).fill(0);
                 batch.write(image, zeros);

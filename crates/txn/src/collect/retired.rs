@@ -100,7 +100,8 @@ impl<E: Env> LaneInner<E> {
             self.enqueue_values(entry, successor);
         }
         if entry.state == State::Deleted {
-            // Not from where the key was found: that may be a leaf's image, whose entries have moved since.
+            // Not from where the key was found: that may be a leaf's image, whose entries have
+            // moved since.
             let key =
                 Span { at: entry.current().at + KEY, words: self.open.info(table).row.key_words };
             let key = Key::from_words(self.txn.batch.words(key));

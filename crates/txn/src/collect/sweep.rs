@@ -1,5 +1,5 @@
-//! Tombstones of trees, removed together: all of them go through each step at once, so that ten take as many round
-//! trips as one. Over a network that is most of what upkeep waits for.
+//! Tombstones of trees, removed together: all of them go through each step at once, so that ten
+//! take as many round trips as one. Over a network that is most of what upkeep waits for.
 
 use crate::catalog::TableId;
 use crate::collect::Retired;
@@ -61,8 +61,8 @@ impl SweptLeaf {
 }
 
 impl<E: Env> LaneInner<E> {
-    /// Removes the entries of tombstones whose tables are trees, and their rows; those that are in use are listed for
-    /// another round.
+    /// Removes the entries of tombstones whose tables are trees, and their rows; those that are in
+    /// use are listed for another round.
     pub(crate) async fn sweep_tombstones(
         &mut self,
         tombstones: &[Tombstone],
@@ -90,7 +90,8 @@ impl<E: Env> LaneInner<E> {
         Ok(())
     }
 
-    /// Reads the leaves where the lane remembers them. Answers them, and the tombstones whose leaves are not there.
+    /// Reads the leaves where the lane remembers them. Answers them, and the tombstones whose
+    /// leaves are not there.
     async fn read_swept(&mut self, tombstones: &[Tombstone]) -> Result<Swept, FabricError> {
         let mut batch = self.scratch.batch.take().unwrap_or_default();
         batch.reset();
@@ -135,7 +136,8 @@ impl<E: Env> LaneInner<E> {
         Ok(Swept { batch, leaves, others })
     }
 
-    /// The entry of a tombstone in the leaf that was read for it, if that is the leaf and nobody has its lock.
+    /// The entry of a tombstone in the leaf that was read for it, if that is the leaf and nobody
+    /// has its lock.
     fn swept_entry(
         &self,
         batch: &Batch,

@@ -14,9 +14,9 @@ use layout::{GlobalPtr, Key, VersionWord};
 use memory::MoveRequest;
 
 impl<E: Env> LaneInner<E> {
-    /// Ensures that the next slot of every row's version buffer may be overwritten: it is empty, was
-    /// moved, or holds a version that nobody can need. Rows without a buffer get one. Last chance to
-    /// abort.
+    /// Ensures that the next slot of every row's version buffer may be overwritten: it is empty,
+    /// was moved, or holds a version that nobody can need. Rows without a buffer get one. Last
+    /// chance to abort.
     #[inline]
     pub(super) async fn free_buffer_slots(&mut self) -> Result<(), Abort> {
         let mut refreshed = false;
@@ -58,8 +58,8 @@ impl<E: Env> LaneInner<E> {
             || self.env.mutant(Mutant::CommitOverwriteNeededSlot)
     }
 
-    /// Takes a version buffer from the pool on the row's own server, so that batch 2 can order the buffer
-    /// before the pointer to it; notes it in the chain word of the image.
+    /// Takes a version buffer from the pool on the row's own server, so that batch 2 can order the
+    /// buffer before the pointer to it; notes it in the chain word of the image.
     #[inline]
     async fn give_buffer(&mut self, access: AccessId) -> Result<(), Abort> {
         let Access { table, row, image, .. } = self.txn.accesses[access];
@@ -139,8 +139,8 @@ impl<E: Env> LaneInner<E> {
         self.execute().await
     }
 
-    /// A row's new buffer with the version that is displaced, where memory is not coherent: all of it is private until
-    /// the chain leads there, and buffers that follow each other are one write.
+    /// A row's new buffer with the version that is displaced, where memory is not coherent: all of
+    /// it is private until the chain leads there, and buffers that follow each other are one write.
     #[inline]
     fn fill_new_buffer(&mut self, batch: &mut Batch, access: AccessId, timestamp: VersionWord) {
         let entry = self.txn.accesses[access];
@@ -165,10 +165,10 @@ impl<E: Env> LaneInner<E> {
 
     /// {old version to its buffer}, {chain}, {payload with its version, header}.
     ///
-    /// Where memory is not coherent the last is one write, whose words come in any order. Whoever locks the row expects
-    /// a version that its snapshot covers, which stands there whole since before that snapshot, and a split moves a row only
-    /// in such a version. The chain goes ahead if it changes: a reader that meets the new version too early would miss the
-    /// older ones.
+    /// Where memory is not coherent the last is one write, whose words come in any order. A commit
+    /// that locks the row expects a version that its snapshot covers, which was whole before that
+    /// snapshot, and a split moves a row only in such a version. The chain goes ahead if it
+    /// changes: a reader that meets the new version too early would miss the older ones.
     #[inline]
     fn install_row(&mut self, batch: &mut Batch, access: AccessId, timestamp: VersionWord) {
         let entry = self.txn.accesses[access];
@@ -233,7 +233,8 @@ impl<E: Env> LaneInner<E> {
         };
         let slot = self.writes.address_of(entry.place.slot(), &layout);
         if is_inlined {
-            // An empty slot has no chain, and nobody locks a row of it before its bucket is free again.
+            // An empty slot has no chain, and nobody locks a row of it before its bucket is free
+            // again.
             batch.install_row_at_once(slot, entry.fresh, KEY, Cover::AllButLink);
             self.txn.accesses[access].row = slot;
         } else {
@@ -260,7 +261,8 @@ impl<E: Env> LaneInner<E> {
                 batch.write_word(link, block.block.word());
             }
         }
-        // Writes to two servers have no order: the insert word must not be free before what it guards stands.
+        // Writes to two servers have no order: the insert word must not be free before what it
+        // guards is written.
         if self
             .writes
             .insert_blocks
@@ -333,8 +335,8 @@ fn close_image(batch: &mut Batch, row: Span, cover: Cover) {
     batch.set_word(row.at + row.words - 1, sum);
 }
 
-/// A buffer out of the pool holds what its last row left in all slots but the one that is filled now: they are
-/// empty once they have no version. Its list is empty already.
+/// A buffer out of the pool holds what its last row left in all slots but the one that is filled
+/// now: they are empty once they have no version. Its list is empty already.
 #[inline]
 fn clear_buffer(batch: &mut Batch, buffer: GlobalPtr, shape: &BufferLayout) {
     for index in 1..shape.slots {

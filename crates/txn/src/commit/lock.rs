@@ -1,5 +1,5 @@
-//! Batch 1: one swap per row, bucket and leaf; what held is locked. Copies of rows come behind the first copy, in a batch of
-//! their own.
+//! Batch 1: one swap per row, bucket and leaf; what held is locked. Copies of rows come behind the
+//! first copy, in a batch of their own.
 
 use super::{BucketLock, Locks, NextSlot, RowLock};
 use crate::abort::Abort;
@@ -15,8 +15,8 @@ use layout::{VersionWord, leaf};
 const SLOT_HEAD_WORDS: u32 = 3;
 
 impl<E: Env> LaneInner<E> {
-    /// Locks the write set: first committer wins. Every version expected here is covered by the snapshot,
-    /// so a row that was changed after it does not match.
+    /// Locks the write set: first committer wins. Every version expected here is covered by the
+    /// snapshot, so a row that was changed after it does not match.
     #[inline]
     pub(super) async fn lock_write_set(&mut self, timestamp: VersionWord) -> Result<(), Abort> {
         self.writes.locks.rows.clear();
@@ -31,7 +31,8 @@ impl<E: Env> LaneInner<E> {
         Ok(())
     }
 
-    /// What is no copy, and first copies; then the others, for which nobody competes who has not locked the first.
+    /// What is no copy, and first copies; then the others, for which nobody competes who has not
+    /// locked the first.
     async fn lock_copies(&mut self, timestamp: VersionWord) -> Result<(), Abort> {
         self.lock_matching(timestamp, |lane, owner| !lane.open.is_later_copy(owner)).await?;
         self.lock_matching(timestamp, |lane, owner| lane.open.is_later_copy(owner)).await
@@ -53,9 +54,10 @@ impl<E: Env> LaneInner<E> {
         self.all_held()
     }
 
-    /// Takes over the chains as they are under the locks. Where rows give their buffers back, the version that a swap
-    /// finds does not vouch for the chain that was read with it: collection may have detached the buffer in between, and
-    /// put the same header back. A chain that leads elsewhere means one more round trip.
+    /// Takes over the chains as they are under the locks. Where rows give their buffers back, the
+    /// version that a swap finds does not vouch for the chain that was read with it: collection may
+    /// have detached the buffer in between, and put the same header back. A chain that leads
+    /// elsewhere means one more round trip.
     #[inline]
     async fn adopt_chains(&mut self) -> Result<(), Abort> {
         let RunningTransaction { batch, accesses, .. } = &mut self.txn;
@@ -118,8 +120,9 @@ impl<E: Env> LaneInner<E> {
                 continue;
             }
             lock.swap = Some(batch.compare_and_swap(seen.leaf, seen.insert.word(), locked));
-            // The insert word may have been read later than the entries; with the lock held, the rewrite
-            // counter tells whether they are still what was read. Of a kept leaf both are of one moment.
+            // The insert word may have been read later than the entries; with the lock held, the
+            // rewrite counter tells whether they are still what was read. Of a kept leaf both are
+            // of one moment.
             lock.version = match seen.is_kept {
                 true => Span { at: seen.span.at + leaf::VERSION, words: 1 },
                 false => batch.read(seen.leaf.add_words(u64::from(leaf::VERSION)), 1),
@@ -128,9 +131,10 @@ impl<E: Env> LaneInner<E> {
         self.txn.batch.put_back(batch);
     }
 
-    /// The chain word under the lock. Where rows keep their buffers nobody changes it but who installs a version, and
-    /// the version that is expected here was installed, all of it, before the snapshot that covers it was taken: so the
-    /// chain that was read with it is the one, if the swap finds it. A tombstone's buffer goes all the same.
+    /// The chain word under the lock. Where rows keep their buffers nobody changes it but who
+    /// installs a version, and the version that is expected here was installed, all of it, before
+    /// the snapshot that covers it was taken: so the chain that was read with it is the one, if the
+    /// swap finds it. A tombstone's buffer goes all the same.
     #[inline]
     fn post_chain(&self, batch: &mut Batch, access: &Access) -> Span {
         let is_row = !access.version.is_deleted() || self.env.mutant(Mutant::CommitTrustOldChain);
@@ -141,8 +145,8 @@ impl<E: Env> LaneInner<E> {
         }
     }
 
-    /// The next slot of the row's buffer. What it holds was displaced by the row's version or before it: if everybody
-    /// sees that version, nobody needs the slot, and it need not be read.
+    /// The next slot of the row's buffer. What it holds was displaced by the row's version or
+    /// before it: if everybody sees that version, nobody needs the slot, and it need not be read.
     #[inline]
     fn post_next_slot(&self, batch: &mut Batch, access: &Access) -> NextSlot {
         let chain = ChainWord::from_word(batch.word(access.image.at + LINK));
@@ -159,7 +163,8 @@ impl<E: Env> LaneInner<E> {
         NextSlot::Read(batch.read(slot, SLOT_HEAD_WORDS))
     }
 
-    /// Whether the version before this one of its slot is the last that the horizon covers. For a mutant.
+    /// Whether the version before this one of its slot is the last that the horizon covers. For a
+    /// mutant.
     #[cold]
     fn is_next(&self, version: VersionWord) -> bool {
         let before = version.counter().saturating_sub(1);

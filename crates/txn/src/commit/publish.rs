@@ -9,8 +9,8 @@ use std::future::poll_fn;
 use std::task::{Context, Poll};
 
 impl<E: Env> LaneInner<E> {
-    /// Writes the slot. Only the lane writes it and its numbers rise, so a plain write does; it goes out
-    /// after every install has completed, on all servers.
+    /// Writes the slot. Only the lane writes it and its numbers rise, so a plain write does; it
+    /// goes out after every install has completed, on all servers.
     #[inline]
     pub(crate) async fn publish(&mut self, timestamp: VersionWord) -> Result<(), FabricError> {
         let slot = self.shared.oracle_layout.slot(self.shared.oracle, timestamp.slot());
@@ -32,8 +32,9 @@ impl<E: Env> LaneInner<E> {
         if self.decide_upkeep() {
             self.txn.batch.write_word(working, 1);
         }
-        // With the same message the lane is at rest: nobody waits for its snapshot any more. The upkeep that may
-        // follow still works on tables and indexes, whose memory must not go before that is over.
+        // With the same message the lane is at rest: nobody waits for its snapshot any more. The
+        // upkeep that may follow still works on tables and indexes, whose memory must not go before
+        // that is over.
         self.txn.batch.write_word(active, 0);
         self.execute().await?;
         self.identity.is_announced = false;
@@ -42,8 +43,9 @@ impl<E: Env> LaneInner<E> {
         Ok(())
     }
 
-    /// Where lanes share the slot: whoever finds that nobody writes it does so, for all numbers that are over.
-    /// The lane stays announced, and so at work for whoever changes the catalog, until it begins again or rests.
+    /// Where lanes share the slot: the first lane that finds nobody writing it writes it, for all
+    /// numbers that are over. The lane stays announced until it begins again or rests, so that
+    /// catalog changes wait for it.
     #[inline(never)]
     async fn publish_in_turn(
         &mut self,
@@ -109,7 +111,7 @@ impl<E: Env> LaneInner<E> {
         let publish = async move {
             let mut batch = Batch::new();
             batch.write_word(slot, counter);
-            // Whoever waits for it has long been answered.
+            // The client was answered long ago.
             let _ = env.execute(batch).await;
         };
         self.env.spawn(publish);

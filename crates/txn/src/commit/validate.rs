@@ -11,8 +11,8 @@ const LEAF_WORDS: u32 = 2;
 const _: () = assert!(leaf::INSERT == 0 && leaf::VERSION == 1);
 
 impl<E: Env> LaneInner<E> {
-    /// Reads every witness word again: headers of rows reached (visible or not), insert
-    /// words of buckets and leaves. Each must hold what it held when it was read, or our own lock, whose
+    /// Reads every witness word again: headers of rows reached (visible or not), insert words of
+    /// buckets and leaves. Each must hold what it held when it was read, or our own lock, whose
     /// swap has proved the same.
     pub(super) async fn validate_reads(&mut self, timestamp: VersionWord) -> Result<(), Abort> {
         if self.witnesses.is_empty() {
@@ -51,8 +51,8 @@ impl<E: Env> LaneInner<E> {
         if rows && leaves { Ok(()) } else { Err(Abort::ReadValidation) }
     }
 
-    /// Whether an own lock was taken over what a witness expects. A row is read once; a bucket may have
-    /// been read twice, before and after somebody else's insert.
+    /// Whether an own lock was taken over what a witness expects. A row is read once; a bucket may
+    /// have been read twice, before and after somebody else's insert.
     fn is_proved(&self, word: GlobalPtr, expected: u64) -> bool {
         let insert = self.writes.bucket_inserts.iter().find(|insert| insert.bucket == word);
         insert.is_none_or(|insert| insert.insert == expected)

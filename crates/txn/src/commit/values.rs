@@ -1,7 +1,9 @@
-//! Values out of line in a commit: memory before the locks, words in batch 2, and what becomes of them.
+//! Values out of line in a commit: memory before the locks, words in batch 2, and what becomes of
+//! them.
 //!
-//! A value is written in the batch that installs its row, before the row, on the same server. Nothing
-//! refers to its memory until then, so a transaction that aborts gives it back without a verb.
+//! A value is written in the batch that installs its row, before the row, on the same server.
+//! Nothing refers to its memory until then, so a transaction that aborts gives it back without a
+//! verb.
 
 use crate::abort::Abort;
 use crate::catalog::TableId;
@@ -25,7 +27,8 @@ pub(crate) struct PlacedValue {
 }
 
 impl<E: Env> LaneInner<E> {
-    /// Gives every value that was set its memory, on the server of its row, and notes it in the row.
+    /// Gives every value that was set its memory, on the server of its row, and notes it in the
+    /// row.
     #[cold]
     pub(super) async fn place_values(&mut self, timestamp: VersionWord) -> Result<(), Abort> {
         if self.txn.stage.word_count() > ARENA_WORDS_MAX {
@@ -71,7 +74,7 @@ impl<E: Env> LaneInner<E> {
         Ok(OutOfLine { ptr: piece.word(), ..unplaced })
     }
 
-    /// Where the row stands, or the block that it will stand in.
+    /// Where the row is, or the block that it will be in.
     fn home_of(&self, access: &Access) -> GlobalPtr {
         match access.row.is_null() {
             true => self.writes.block_of(access.place.slot()),

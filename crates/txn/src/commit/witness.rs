@@ -10,7 +10,7 @@ pub(crate) struct WordWitness {
     pub value: u64,
 }
 
-/// A leaf that stands for the absence of keys. Its insert word may have been read later than its
+/// A leaf that proves the absence of keys. Its insert word may have been read later than its
 /// entries, so the rewrite counter, which was read with them, must be the same, too.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct LeafWitness {
@@ -21,7 +21,7 @@ pub(crate) struct LeafWitness {
     pub version: u64,
 }
 
-/// All witnesses of a transaction; none if it is not serializable.
+/// All witnesses of a transaction; empty if it is not serializable.
 #[derive(Default)]
 pub(crate) struct Witnesses {
     pub words: Vec<WordWitness>,

@@ -20,7 +20,7 @@ pub(crate) use shared::{Placed, Shared};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Slots of the vector where nothing else is asked for, and most lanes of a compute server.
+/// Default number of slots of the vector, and of lanes of a compute server at most.
 const SLOTS: u32 = 64;
 /// Most slots of a vector: versions name them with 16 bits.
 pub const SLOTS_MAX: u32 = (1 << 16) - 8;
@@ -53,15 +53,17 @@ pub struct DatabaseConfig {
     pub lanes: u32,
     /// Slots of the vector: a multiple of 8, at most [`SLOTS_MAX`].
     pub slots: u32,
-    /// Whether the lanes of this compute server share two slots of the vector, or have one each. The vector is
-    /// shorter then, and a commit waits for those of its compute server that drew their numbers before it.
+    /// Whether the lanes of this compute server share two slots of the vector, or have one each.
+    /// The vector is shorter then, and a commit waits for those of its compute server that drew
+    /// their numbers before it.
     pub shares_slot: bool,
-    /// Whether lanes keep the leaves that they have written last, and insert beside without reading them again. Saves a
-    /// read for each leaf where lanes insert at places of their own; where they meet, attempts are aborted for it.
+    /// Whether lanes keep the leaves that they have written last, and insert beside without reading
+    /// them again. Saves a read for each leaf where lanes insert at places of their own; where they
+    /// meet, attempts are aborted for it.
     pub keeps_leaves: bool,
-    /// Copies of each frozen vector beside the oracle's ring, on other memory servers as far as there are, for
-    /// fetchers ([`Database::fetch_vectors`]); 0: they all read the ring. For large clusters the square root of the
-    /// number of compute servers is best.
+    /// Copies of each frozen vector beside the oracle's ring, on other memory servers as far as
+    /// there are, for fetchers ([`Database::fetch_vectors`]); 0: they all read the ring. For large
+    /// clusters the square root of the number of compute servers is best.
     pub vector_copies: u32,
     /// Most tables.
     pub tables: usize,
@@ -117,7 +119,8 @@ impl<E: Env> Clone for Database<E> {
 }
 
 impl<E: Env> Database<E> {
-    /// Makes a database on memory servers that hold none yet: allocates the oracle's area on the first.
+    /// Makes a database on memory servers that hold none yet: allocates the oracle's area on the
+    /// first.
     pub async fn create(
         env: E,
         servers: Vec<NodeId>,
@@ -167,9 +170,9 @@ impl<E: Env> Database<E> {
         Self { env, home: Arc::new(HomeKeeper(shared.clone())), shared }
     }
 
-    /// Says which memory server, by position, is nearest to this compute server: of tables that are copied, the copy there
-    /// is read. Nobody else has to agree. Before it is said it is the first; lanes that are there already go by it with the
-    /// next change of the catalog.
+    /// Says which memory server, by position, is nearest to this compute server: of tables that are
+    /// copied, the copy there is read. Nobody else has to agree. Before it is said it is the first;
+    /// lanes that are there already go by it with the next change of the catalog.
     pub fn nearest_to(self, server: u16) -> Self {
         self.shared.nearest.store(server, Relaxed);
         *self.shared.catalog.lock().expect("no holder panics") = Arc::default();
@@ -238,16 +241,18 @@ impl<E: Env> Database<E> {
         catalog.info(table).map(|info| info.schema.clone())
     }
 
-    /// Whether [`Transaction::scan`](crate::Transaction::scan) goes through all of a table or index: whether it is a tree,
-    /// or trees in parts that have ranges or are copies. None if there is none such.
+    /// Whether [`Transaction::scan`](crate::Transaction::scan) goes through all of a table or
+    /// index: whether it is a tree, or trees in parts that have ranges or are copies. `None` if
+    /// there is no such table or index.
     pub fn is_ordered(&self, source: ScanSource) -> Option<bool> {
         let (is_tree, named) = self.order(source)?;
         Some(is_tree && named == 0)
     }
 
-    /// How many first columns a range of a table or index has to name by their values for
-    /// [`Transaction::scan`](crate::Transaction::scan) to go through it: none where all is in order, those whose hash chooses
-    /// the part where it is in such parts. None if it is no tree, or not there.
+    /// How many first columns a range of a table or index must fix by equality for
+    /// [`Transaction::scan`](crate::Transaction::scan) to go through it: 0 if all of it is in
+    /// order, the columns whose hash chooses the part if it is in hashed parts. `None` if it is
+    /// not a tree, or does not exist.
     pub fn named_by_ranges(&self, source: ScanSource) -> Option<usize> {
         self.order(source).and_then(|(is_tree, named)| is_tree.then_some(named))
     }
@@ -296,8 +301,8 @@ impl<E: Env> Database<E> {
         Ok(tables)
     }
 
-    /// Has every memory server touch the next `bytes` bytes that it will hand out. A host may charge
-    /// dearly for the first touch of a page; this charges it now, and not to a transaction.
+    /// Has every memory server touch the next `bytes` bytes that it will hand out. A host may
+    /// charge dearly for the first touch of a page; this charges it now, and not to a transaction.
     pub async fn populate(&self, bytes: u64) -> Result<(), CatalogError> {
         for &server in &self.shared.servers {
             memory::extent::populate(&self.env, server, bytes).await?;

@@ -17,8 +17,8 @@ use memory::Label;
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// Closes the home of idle lanes with the last handle. Idle lanes hold what they share, and that holds
-/// them: left alone, the circle would keep the whole world.
+/// Closes the home of idle lanes with the last handle. Idle lanes hold what they share, and that
+/// holds them: left alone, the circle would keep the whole world.
 pub(super) struct HomeKeeper<E: Env>(pub(super) Arc<Shared<E>>);
 
 impl<E: Env> Drop for HomeKeeper<E> {
@@ -39,8 +39,8 @@ pub(crate) struct Placed {
     pub server: Option<u16>,
 }
 
-/// What all handles and lanes share on a compute server. Nothing here is touched on the data path but
-/// the two numbers.
+/// What all handles and lanes share on a compute server. Nothing here is touched on the data path
+/// but the two numbers.
 pub(crate) struct Shared<E: Env> {
     pub oracle: GlobalPtr,
     pub oracle_layout: OracleLayout,
@@ -54,9 +54,9 @@ pub(crate) struct Shared<E: Env> {
     pub fetched: Fetched,
     /// The memory server whose copies of tables are read, by position.
     pub(super) nearest: AtomicU16,
-    /// Whom changes of the catalog have waited for.
+    /// The lanes that changes of the catalog have waited for.
     pub silent_lanes: SilentLanes,
-    /// Where nobody does.
+    /// How old the newest frozen vector is, if no collector freezes.
     pub freshness: Freshness,
     published: Vec<AtomicU64>,
     pub(super) catalog: Mutex<Arc<Catalog>>,
@@ -154,8 +154,8 @@ impl<E: Env> Shared<E> {
         self.published[usize::from(slot.0)].store(counter, Relaxed);
     }
 
-    /// The memory servers of a table or index: the one that has all of it, or all, starting with another one for
-    /// each.
+    /// The memory servers of a table or index: the one that has all of it, or all, starting with
+    /// another one for each.
     pub fn nodes(&self, owner: Placed) -> Vec<NodeId> {
         let Placed { label, server } = owner;
         if let Some(server) = server {
@@ -205,8 +205,8 @@ impl<E: Env> Shared<E> {
         Ok(definitions)
     }
 
-    /// A lane comes home. If its announcement still stands it is withdrawn first, in a task of its own:
-    /// collection and catalog changes would wait for a lane that nobody uses.
+    /// Takes a lane back. If it is announced, the announcement is withdrawn first, in a task of its
+    /// own: collection and catalog changes would wait for a lane that nobody uses.
     pub fn take_back(self: &Arc<Self>, mut inner: Box<LaneInner<E>>) {
         if inner.identity.drawn.is_some() {
             // A thread panicked in the middle of a commit.

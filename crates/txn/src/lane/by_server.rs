@@ -1,11 +1,11 @@
 //! What a lane keeps of each memory server that it had to do with.
 //!
-//! Lanes of a large cluster have to do with few of many servers, and have tables by the dozen: a place for each
-//! server in each table would be most of their memory.
+//! Lanes of a large cluster have to do with few of many servers, and have tables by the dozen: a
+//! place for each server in each table would be most of their memory.
 
 use layout::NodeId;
 
-/// One value for each memory server that was asked for, made when it is first asked for.
+/// One value for each memory server, made when it is first wanted.
 pub(crate) struct ByServer<T> {
     /// In the order of their servers.
     made: Vec<(NodeId, T)>,

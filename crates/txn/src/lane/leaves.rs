@@ -1,4 +1,5 @@
-//! What a lane knows of the leaves of trees, before it has looked for any key there: read at once, and given to others.
+//! What a lane knows of the leaves of trees, before it has looked for any key there: read at once,
+//! and given to others.
 
 use super::inner::LaneInner;
 use super::open::OpenCatalog;
@@ -18,8 +19,8 @@ pub struct KnownLeaves {
 }
 
 impl<E: Env> Lane<E> {
-    /// Reads all leaves of a table and of its indexes, so that no lookup asks memory servers for the way, and answers where
-    /// they are. As many are remembered as the lane has room for.
+    /// Reads all leaves of a table and of its indexes, so that no lookup asks memory servers for
+    /// the way, and answers where they are. As many are remembered as the lane has room for.
     ///
     /// # Errors
     /// There is no such table, or memory servers do not answer.

@@ -1,8 +1,8 @@
 //! A lane: one timestamp slot and everything a transaction needs, kept from one to the next.
 //!
-//! To read it: the handle that sessions have, here; [`inner`] (the lane itself), [`identity`] (slot and
-//! numbers), [`open`] (what it keeps of tables and indexes), [`running`] (what the running transaction has read), [`leaves`]
-//! (what it may learn of trees beforehand).
+//! To read it: the handle that sessions have, here; [`inner`] (the lane itself), [`identity`] (slot
+//! and numbers), [`open`] (what it keeps of tables and indexes), [`running`] (what the running
+//! transaction has read), [`leaves`] (what it may learn of trees beforehand).
 
 pub(crate) mod batch;
 pub(crate) mod by_server;
@@ -77,8 +77,8 @@ impl<E: Env> Lane<E> {
         }
     }
 
-    /// As [`Self::prefetch`], that the next transaction will look for this key in an index: a hint if the index is a
-    /// hash table.
+    /// As [`Self::prefetch`], that the next transaction will look for this key in an index: a hint
+    /// if the index is a hash table.
     #[inline]
     pub fn prefetch_lookup(&self, index: IndexId, key: &Key) {
         if E::IMMEDIATE
@@ -93,17 +93,20 @@ impl<E: Env> Lane<E> {
         &self.env
     }
 
-    /// What the lane has done; none if the future of a commit was dropped, which goes on without the lane.
+    /// What the lane has done; `None` if the future of a commit was dropped, which goes on without
+    /// the lane.
     pub fn statistics(&self) -> Option<&LaneStatistics> {
         Some(&self.inner.as_ref()?.statistics)
     }
 
-    /// The snapshot that was taken last; none as for [`Lane::statistics`]. [`Snapshot::lag`] tells how stale it is.
+    /// The snapshot that was taken last; `None` as for [`Lane::statistics`]. [`Snapshot::lag`]
+    /// tells how stale it is.
     pub fn snapshot(&self) -> Option<&Snapshot> {
         Some(&self.inner.as_ref()?.snapshot)
     }
 
-    /// The version that the lane's last commit gave to its rows; none as for [`Lane::statistics`].
+    /// The version that the lane's last commit gave to its rows; `None` as for
+    /// [`Lane::statistics`].
     pub fn last_commit(&self) -> Option<VersionWord> {
         let inner = self.inner.as_ref()?;
         Some(inner.identity.committed)
@@ -114,15 +117,16 @@ impl<E: Env> Lane<E> {
         self.inner.as_ref()?.txn.last_unique_violation.as_deref()
     }
 
-    /// Withdraws the announcement of the last snapshot: nobody waits for a lane at rest. A lane that will
-    /// begin again soon need not; one that is kept aside should. Dropping a lane does it, too.
+    /// Withdraws the announcement of the last snapshot: nobody waits for a lane at rest. A lane
+    /// that will begin again soon need not; one that is kept aside should. Dropping a lane does it,
+    /// too.
     pub async fn rest(&mut self) -> Result<(), Abort> {
         let Some(inner) = self.inner.as_mut() else { return Err(Abort::Unreachable) };
         inner.rest().await
     }
 
-    /// Collects what can be collected, without waiting for enough of it to pile up. It holds locks as it
-    /// goes, so like a commit it goes on to its end.
+    /// Collects what can be collected, without waiting for enough of it to pile up. It holds locks
+    /// as it goes, so like a commit it goes on to its end.
     pub async fn collect_garbage(&mut self) -> Result<(), Abort> {
         if E::IMMEDIATE {
             return self.inner().collect_all().await;

@@ -8,7 +8,8 @@ use crate::write::{BucketSeenId, LeafSeenId};
 use fabric::Span;
 use layout::{GlobalPtr, VersionWord};
 
-/// A row in its transaction's access set. It ends with its transaction: a later one does not know it.
+/// A row in its transaction's access set. It ends with its transaction: a later one does not know
+/// it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct RowId {
     /// Position in the access set.
@@ -49,14 +50,15 @@ pub(crate) enum State {
     Deleted,
 }
 
-/// What stands where an absent row would be.
+/// What is known of a row that is absent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Absence {
     /// The row exists for us.
     None,
     /// Nothing has this key.
     NoEntry,
-    /// Nothing had this key when the lane last wrote its leaf: good for an insert, and for nothing else.
+    /// Nothing had this key when the lane last wrote its leaf: good for an insert, and for nothing
+    /// else.
     Kept,
     /// A statement was to look for it, and failed before: good for nothing.
     Unknown,
@@ -66,7 +68,8 @@ pub(crate) enum Absence {
     Later,
 }
 
-/// Where the key of an absent row belongs: first what the lookup has seen, then what the commit fills.
+/// Where the key of an absent row belongs: first what the lookup has seen, then what the commit
+/// fills.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum KeyPlace {
     /// No lookup has ended yet.
@@ -171,7 +174,7 @@ impl Access {
         }
     }
 
-    /// Says of an access of which nothing was learned that nothing is known.
+    /// Marks an access as unknown if no lookup of it has ended.
     pub fn forget_if_unsettled(&mut self) {
         let is_unsettled = self.absence == Absence::NoEntry && self.place == KeyPlace::Unsettled;
         if is_unsettled && self.state == State::Absent {
@@ -185,7 +188,7 @@ impl Access {
         matches!(self.state, State::Updated | State::Inserted | State::Deleted)
     }
 
-    /// Whether commit makes the row, rather than changing one that stands there.
+    /// Whether commit makes the row, rather than changing one that exists.
     #[inline]
     pub fn is_new(&self) -> bool {
         matches!(self.absence, Absence::NoEntry | Absence::Kept) && self.state != State::Read
@@ -219,7 +222,7 @@ type Place = u64;
 
 const ACCESS_BITS: u32 = 20;
 const _: () = assert!(ACCESSES_MAX == 1 << ACCESS_BITS);
-/// Generations from 1 on; 0 stands in places that were never used.
+/// Generations begin with 1; places that were never used have 0.
 const GENERATION_MAX: u32 = (1 << (32 - ACCESS_BITS)) - 1;
 const PLACES_MIN: usize = 256;
 

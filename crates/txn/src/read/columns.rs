@@ -1,7 +1,8 @@
-//! Reads of some columns: the rows of one table come as far as the last of these columns, and no further.
+//! Reads of some columns: the rows of one table come as far as the last of these columns, and no
+//! further.
 //!
-//! Only of rows that stand alone in their buckets, and only where memory is coherent: a bucket of several rows is
-//! fetched as a whole, and a checksum vouches for all of a row.
+//! Only of rows that stand alone in their buckets, and only where memory is coherent: a bucket of
+//! several rows is fetched as a whole, and a checksum vouches for all of a row.
 
 use super::Wanted;
 use crate::abort::TxnError;
@@ -13,8 +14,8 @@ use crate::transaction::Transaction;
 use fabric::{Env, Mutant};
 use layout::Key;
 
-/// Columns of a table that reads are content with; made by [`Database::columns`], good for as long as the table is
-/// there.
+/// Columns of a table that reads are content with; made by [`Database::columns`], good for as long
+/// as the table is there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Columns {
     table: TableId,
@@ -26,7 +27,8 @@ pub struct Columns {
 pub(crate) const WHOLE: u32 = u32::MAX;
 
 impl<E: Env> Database<E> {
-    /// For reads that need no other columns of a table than these, by position; none if there is no such table.
+    /// For reads that need no other columns of a table than these, by position; `None` if the table
+    /// does not exist.
     pub fn columns(&self, table: TableId, columns: &[usize]) -> Option<Columns> {
         let catalog = self.shared.cached_catalog();
         let info = catalog.info(table)?;
@@ -44,9 +46,10 @@ fn words_with(info: &TableInfo, columns: &[usize]) -> u32 {
 }
 
 impl<E: Env> Transaction<'_, E> {
-    /// As [`Transaction::read_many`], but of rows whose table has an entry in `columns` nothing else may be asked
-    /// for: other columns may not have come, and whoever looks at them panics. Nor can such a row be changed,
-    /// before the transaction reads its key without this restriction; the [`RowId`] stays the same.
+    /// As [`Transaction::read_many`], but of rows whose table has an entry in `columns` only
+    /// these columns may be read: others may not have been fetched, and reading them panics.
+    /// Nor can such a row be changed, before the transaction reads its key without this
+    /// restriction; the [`RowId`] stays the same.
     #[inline]
     pub async fn read_columns(
         &mut self,
@@ -75,7 +78,7 @@ pub(super) fn words_of(columns: &[Columns], table: TableId) -> u32 {
 }
 
 impl<E: Env> LaneInner<E> {
-    /// Whether so many words of a row that was found have come, if it is there.
+    /// Whether the transaction has `words` words of a row that was found.
     #[inline]
     pub(super) fn has_words(&self, access: AccessId, words: u32) -> bool {
         let Access { state, absence, image, table, .. } = self.txn.accesses[access];

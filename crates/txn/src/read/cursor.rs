@@ -1,5 +1,5 @@
-//! Range scans. Cursors go over leaves and rows together: independent scans share their round trips, and a
-//! scan of a long range reads the leaves ahead that the lane remembers.
+//! Range scans. Cursors go over leaves and rows together: independent scans share their round
+//! trips, and a scan of a long range reads the leaves ahead that the lane remembers.
 
 use crate::abort::TxnError;
 use crate::catalog::TableId;
@@ -80,7 +80,8 @@ pub(crate) struct Round {
 }
 
 impl<E: Env> LaneInner<E> {
-    /// Takes all cursors to their ends; `rows` gets the visible rows of each, in the cursor's order.
+    /// Takes all cursors to their ends; `rows` gets the visible rows of each, in the cursor's
+    /// order.
     pub(crate) async fn run_cursors(
         &mut self,
         cursors: &mut [Cursor],
@@ -128,8 +129,8 @@ impl<E: Env> LaneInner<E> {
         Ok(())
     }
 
-    /// Reads the leaves that the cursors will look at, as far as the lane remembers them, in one round
-    /// trip. What it remembers may be wrong, or nothing: then leaves are found one by one.
+    /// Reads the leaves that the cursors will look at, as far as the lane remembers them, in one
+    /// round trip. What it remembers may be wrong, or nothing: then leaves are found one by one.
     async fn read_leaves_ahead(
         &mut self,
         cursors: &[Cursor],
@@ -172,8 +173,8 @@ impl<E: Env> LaneInner<E> {
         Ok(())
     }
 
-    /// Posts reads of the rows that the cursor meets in leaves that were read, and a few more than the
-    /// limit asks for: some will be gone.
+    /// Posts reads of the rows that the cursor meets in leaves that were read, and a few more than
+    /// the limit: some will be gone.
     fn post_sightings(
         &mut self,
         cursor: &mut Cursor,
@@ -194,7 +195,8 @@ impl<E: Env> LaneInner<E> {
                 let last = Key::from_words(self.txn.batch.words(last));
                 next = if rest.reverse { last.predecessor() } else { last.successor() };
             }
-            // Rows that were added one after the other follow each other in memory: asked for in that order they are one verb.
+            // Rows that were inserted one after the other are adjacent in memory: read in that
+            // order they are one verb.
             if rest.reverse {
                 round.sightings.reverse();
             }
@@ -212,10 +214,10 @@ impl<E: Env> LaneInner<E> {
         Ok(())
     }
 
-    /// Lists the entries of a leaf that are in range, own ones included; answers where the scan goes on.
-    /// The range starts where the last leaf ended: a leaf that the transaction read before a split may
-    /// reach over keys that were sighted already. Where there is room for fewer, one more than those is
-    /// enough.
+    /// Lists the entries of a leaf that are in range, own ones included; answers where the scan
+    /// goes on. The range starts where the last leaf ended: a leaf that the transaction read before
+    /// a split may reach over keys that were sighted already. Where there is room for fewer, one
+    /// more than those is enough.
     fn sight_leaf(
         &mut self,
         scan: &Scan,
@@ -236,7 +238,7 @@ impl<E: Env> LaneInner<E> {
         self.check_collected(view.collected())?;
         let end = view.search(scan.high.words()).map_or_else(|after| after, |last| last + 1);
         let begin = view.lower_bound(scan.low.words());
-        // Own rows may stand between the entries, so that all of them have to be there to be put in order.
+        // Own rows may be between the entries, so that all of them are needed to put them in order.
         let most = if may_add_own { usize::MAX } else { room.saturating_add(1) } as u32;
         let entries = match scan.reverse {
             false => begin..end.min(begin.saturating_add(most)),
@@ -273,8 +275,8 @@ impl<E: Env> LaneInner<E> {
         })
     }
 
-    /// Whether rows of a table may belong to a range: of a table in parts, a scan goes to one after the other, but an entry of
-    /// an index need not be in its row's part.
+    /// Whether rows of a table may belong to a range: of a table in parts, a scan goes to one after
+    /// the other, but an entry of an index need not be in its row's part.
     fn may_be_of(&self, range: &Range, table: TableId) -> bool {
         match range.index {
             None => table == range.table,
@@ -282,8 +284,8 @@ impl<E: Env> LaneInner<E> {
         }
     }
 
-    /// Adds the rows of the write set whose keys are in range and which no entry leads to yet, and puts
-    /// all in order.
+    /// Adds the rows of the write set whose keys are in range and which no entry leads to yet, and
+    /// puts all in order.
     pub(crate) fn add_own(
         &mut self,
         range: &Range,
@@ -364,7 +366,8 @@ impl<E: Env> LaneInner<E> {
         }
     }
 
-    /// Whether the row is there and has the key that its entry says: entries outlive their versions.
+    /// Whether the row is there and has the key that its entry says: entries outlive their
+    /// versions.
     pub(crate) fn is_sighted(&self, range: &Range, sighting: &Sighting, access: AccessId) -> bool {
         let entry = &self.txn.accesses[access];
         if matches!(entry.state, State::Absent | State::Deleted) {

@@ -1,5 +1,5 @@
-//! Leaves: each is read once by a transaction, from where the lane remembers it or from where the memory
-//! server says that it is.
+//! Leaves: each is read once by a transaction, from where the lane remembers it or from where the
+//! memory server says that it is.
 
 use super::{Pending, Step};
 use crate::abort::TxnError;
@@ -10,12 +10,13 @@ use fabric::{Batch, Env, Mutant, Span};
 use index::tree::{LeafRead, LeafView, PostedLeaf, Tree};
 use layout::Key;
 
-/// Leaves seen last among which one is looked for. One that is not found is read again, so that a scan of many
-/// leaves does not look through all of them for each.
+/// Leaves seen last among which one is looked for. One that is not found is read again, so that a
+/// scan of many leaves does not look through all of them for each.
 const LEAVES_SEARCHED_MAX: usize = 64;
 
 impl<E: Env> LaneInner<E> {
-    /// Posts the read of the leaf that covers `key`, unless this transaction has read it or is about to.
+    /// Posts the read of the leaf that covers `key`, unless this transaction has read it or is
+    /// about to.
     #[inline]
     pub(super) fn post_leaf(
         &mut self,
@@ -109,16 +110,16 @@ impl<E: Env> LaneInner<E> {
         let tree = self.open.tree(owner);
         let batch = &*self.txn.batch;
         let read = index::tree::accept_leaf(batch, &tree, posted?, batch.words(key))?;
-        // Leaves of a round trip are mostly noted in the order of the arena, so that earlier ones need no look. One
-        // that is noted twice does no harm: both notes are of the same words.
+        // Leaves of a round trip are mostly noted in the order of the arena, so that earlier ones
+        // need no look. One that is noted twice does no harm: both notes are of the same words.
         let last = self.txn.leaves_seen.iter().rposition(|seen| seen.span.at <= read.span.at);
         let last = last.map(|last| LeafSeenId::new(last as u32));
         let known = last.filter(|&last| self.txn.leaves_seen[last].span == read.span);
         Some(known.unwrap_or_else(|| self.txn.note_leaf(owner, &read)))
     }
 
-    /// Asks the memory server for the leaf: the cache was empty or wrong. The verbs that are posted but
-    /// not yet executed stay posted.
+    /// Asks the memory server for the leaf: the cache was empty or wrong. The verbs that are posted
+    /// but not yet executed stay posted.
     #[cold]
     pub(crate) async fn find_leaf(
         &mut self,

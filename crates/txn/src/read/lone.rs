@@ -1,5 +1,6 @@
-//! Reads of one row alone: the same verbs as in a list of one, without lists, and without futures around futures as long as
-//! all is as usual. Most transactions of small workloads consist of one such read.
+//! Reads of one row alone: the same verbs as in a list of one, without lists, and without futures
+//! around futures as long as all is as usual. Most transactions of small workloads consist of one
+//! such read.
 
 use super::post::LoneLookup;
 use super::{Pending, Step};

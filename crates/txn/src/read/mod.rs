@@ -1,13 +1,13 @@
 //! Point reads: from keys to the versions that the snapshot covers.
 //!
-//! Independent reads go together: one round trip for all buckets and leaves, one more for rows that stand
-//! outside. What is not as usual (old versions, overflow blocks, old directories) is settled one by one
-//! in [`crate::read::old_version`].
+//! Independent reads go together: one round trip for all buckets and leaves, one more for rows that
+//! stand outside. What is not as usual (old versions, overflow blocks, old directories) is settled
+//! one by one in [`crate::read::old_version`].
 //!
-//! To read it: [`post`] (what is asked for), [`settle`] (what came), [`leaf`] (leaves of trees, of which a
-//! transaction reads each once), [`lone`] (one row alone), [`columns`] (reads that need not all of a row).
-//! Further on: [`access`] (the rows a transaction has touched), [`scan`] with [`cursor`], [`visit`] (whole tables), [`value`]
-//! (values out of line).
+//! To read it: [`post`] (the verbs), [`settle`] (their results), [`leaf`] (leaves of trees; a
+//! transaction reads each once), [`lone`] (one row alone), [`columns`] (reads that need not all of
+//! a row). Further on: [`access`] (the rows a transaction has touched), [`scan`] with [`cursor`],
+//! [`visit`] (whole tables), [`value`] (values out of line).
 
 pub(crate) mod access;
 pub(crate) mod cursor;
@@ -41,7 +41,7 @@ pub use post::{ACCESSES_MAX, ARENA_WORDS_MAX};
 pub(crate) struct Pending {
     access: AccessId,
     step: Step,
-    /// Where the result of the last verb stands.
+    /// Where the result of the last verb is.
     span: Span,
 }
 
@@ -151,7 +151,8 @@ impl<E: Env> LaneInner<E> {
         self.settle_pending(pending).await
     }
 
-    /// Reads these rows, each in this very part of its table; answers the access of each. The tables are open.
+    /// Reads these rows, each in this very part of its table; answers the access of each. The
+    /// tables are open.
     pub(crate) async fn find_in_parts(
         &mut self,
         keys: &[(TableId, Key)],

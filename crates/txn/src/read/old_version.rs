@@ -46,8 +46,8 @@ impl<E: Env> LaneInner<E> {
         }
     }
 
-    /// The address of a row of a tree was not its own any more: it came from an entry of a secondary index
-    /// that outlived the row, or from a leaf read a while ago. Asks the leaf again.
+    /// The address of a row of a tree was not its own any more: it came from an entry of a
+    /// secondary index that outlived the row, or from a leaf read a while ago. Asks the leaf again.
     async fn settle_by_leaf(&mut self, access: AccessId, row: GlobalPtr) -> Result<(), TxnError> {
         let entry = self.txn.accesses[access];
         let owner = Owner::Table(entry.table);
@@ -93,8 +93,8 @@ impl<E: Env> LaneInner<E> {
             let chain = ChainWord::from_word(self.txn.batch.word(image.at + LINK));
             let is_ours = self.has_key(access, image);
             if version != VersionWord::TORN && (!is_ours || !is_settled(version)) {
-                // A split has moved the row to another bucket, or slot or row changed hands: while they were
-                // read, or since the entry was made that led here.
+                // A split has moved the row to another bucket, or slot or row changed hands: while
+                // they were read, or since the entry was made that led here.
                 return Ok(Search::Moved);
             }
             if is_ours && is_settled(version) && self.snapshot.covers(version) {
@@ -141,8 +141,8 @@ impl<E: Env> LaneInner<E> {
         Err(Abort::Contended.into())
     }
 
-    /// What stands here is later than the snapshot: others come before this transaction whom it did not
-    /// see, so it cannot validate any more.
+    /// The row is later than the snapshot: a transaction that this one did not see comes before it,
+    /// so that it cannot validate any more.
     fn settle_later(&mut self, access: AccessId, row: GlobalPtr) {
         self.witness_word(row, VersionWord::NONE.locked().word());
         self.txn.accept_later(access, row);
@@ -153,7 +153,8 @@ impl<E: Env> LaneInner<E> {
         self.txn.has_key(access, image, words)
     }
 
-    /// Reads all slots of a version buffer in one round trip, then the overflow list entry by entry.
+    /// Reads all slots of a version buffer in one round trip, then the overflow list entry by
+    /// entry.
     async fn search_buffer(
         &mut self,
         access: AccessId,
@@ -177,7 +178,8 @@ impl<E: Env> LaneInner<E> {
         if self.env.mutant(Mutant::ReadSkipOverflow) {
             return Ok(None);
         }
-        // The list's head is read after the slots: a version leaves its slot only when it is in the list.
+        // The list's head is read after the slots: a version leaves its slot only when it is in the
+        // list.
         self.txn.batch.clear_verbs();
         let head = self.txn.batch.read(buffer.add_words(u64::from(OVERFLOW_HEAD)), 1);
         self.execute().await?;
@@ -242,7 +244,8 @@ impl<E: Env> LaneInner<E> {
                     {
                         return Ok(());
                     }
-                    // A split that was not finished leaves the key behind: the bucket says where it went.
+                    // A split that was not finished leaves the key behind: the bucket says where it
+                    // went.
                     outdated = self.outdated_identity(hash, &place).await?;
                     moved_count += u32::from(outdated.is_none());
                     if moved_count == MOVED_COUNT_MAX {
@@ -297,8 +300,8 @@ impl<E: Env> LaneInner<E> {
         Ok((!hash.is_current(place, identity)).then_some(identity))
     }
 
-    /// A slot leads to a row that is never there: whoever was putting it in place has not finished, or is
-    /// dead. It has not published, so the row is later than the snapshot.
+    /// A slot leads to a row that is never there: the commit that installs it has not finished, or
+    /// is dead. It has not published, so the row is later than the snapshot.
     async fn settle_unfinished(
         &mut self,
         access: AccessId,
@@ -313,8 +316,8 @@ impl<E: Env> LaneInner<E> {
         Ok(())
     }
 
-    /// Looks at a bucket's header again, after its whole chain was read: whether no split has taken slots
-    /// out of the later blocks since the first was read. Collection must not have either.
+    /// Looks at a bucket's header again, after its whole chain was read: whether no split has taken
+    /// slots out of the later blocks since the first was read. Collection must not have either.
     pub(crate) async fn is_chain_complete(
         &mut self,
         hash: &index::hash::HashTable,

@@ -1,4 +1,4 @@
-//! Posts what a read asks for first: a row whose address is known, a bucket, or a leaf.
+//! Posts the first verb of a read: of a row whose address is known, of a bucket, or of a leaf.
 
 use super::columns::WHOLE;
 use super::{Pending, Step};
@@ -15,14 +15,16 @@ use layout::{GlobalPtr, Key};
 /// Most rows in one transaction's access set.
 pub const ACCESSES_MAX: usize = 1 << 20;
 
-/// Most words of rows that a transaction may hold (512 MiB); the batch's own limit is far beyond it.
+/// Most words of rows that a transaction may hold (512 MiB); the batch's own limit is far beyond
+/// it.
 pub const ARENA_WORDS_MAX: usize = 64 << 20;
 
-/// Most reads of a transaction that are worth a prefetch: the misses of more overlap with each other.
+/// Most reads of a transaction that are worth a prefetch: the misses of more overlap with each
+/// other.
 const PREFETCHES_MAX: usize = 4;
 
-/// Mixes the table into a key's hash, so that one map serves all tables. Only the upper half is well mixed: each
-/// of its bits depends on all bits of the key.
+/// Mixes the table into a key's hash, so that one map serves all tables. Only the upper half is
+/// well mixed: each of its bits depends on all bits of the key.
 #[inline]
 pub(crate) fn access_hash(table: TableId, key: &[u64]) -> u64 {
     key.iter().fold(u64::from(table.0) + 1, |sum, &word| {
@@ -30,8 +32,8 @@ pub(crate) fn access_hash(table: TableId, key: &[u64]) -> u64 {
     })
 }
 
-/// The bucket of a key, as far as the lane knows, and the shape it is looked at in if so many words of its row are
-/// wanted.
+/// The bucket of a key, as far as the lane knows, and the shape to read it in if `words` words of
+/// the row are wanted.
 #[inline(always)]
 fn bucket_of(
     hash: &HashTable,
@@ -69,8 +71,8 @@ pub(super) struct LoneLookup {
 }
 
 impl<E: Env> LaneInner<E> {
-    /// The access of a key; posts the first verb of its lookup unless so many words of its row are there. The table
-    /// is open.
+    /// The access of a key; posts the first verb of its lookup unless the transaction has `words`
+    /// words of the row. The table is open.
     #[inline]
     pub(crate) fn post_lookup(
         &mut self,
@@ -93,8 +95,9 @@ impl<E: Env> LaneInner<E> {
         }
     }
 
-    /// As [`Self::post_lookup`], of a row that is read alone: nothing else is posted, and nothing is asked for ahead, since
-    /// the verb follows at once. Answers the read as well, unless the row is there.
+    /// As [`Self::post_lookup`], of a row that is read alone: nothing else is posted, and nothing
+    /// is prefetched, since the verb follows at once. Returns the read as well, unless the row is
+    /// there.
     #[inline(always)]
     pub(super) fn post_lone_lookup(
         &mut self,

@@ -19,11 +19,13 @@ use std::ops::RangeInclusive;
 pub struct Scan {
     /// What is scanned.
     pub source: ScanSource,
-    /// Smallest key: a primary key, or in an index the indexed columns with the rest of the primary key behind them.
-    /// [`layout::KeyBuilder::prefix_low`] makes one of the first columns alone. How many words it has, say
-    /// [`layout::Schema::key_words`] and [`layout::Schema::index_key_words`].
+    /// Smallest key: a primary key, or in an index the indexed columns with the rest of the primary
+    /// key behind them. [`layout::KeyBuilder::prefix_low`] makes one of the first columns alone.
+    /// How many words it has, say [`layout::Schema::key_words`] and
+    /// [`layout::Schema::index_key_words`].
     pub low: Key,
-    /// Largest key, included; [`layout::KeyBuilder::prefix_high`] makes one of the first columns alone.
+    /// Largest key, included; [`layout::KeyBuilder::prefix_high`] makes one of the first columns
+    /// alone.
     pub high: Key,
     /// From the largest key down.
     pub reverse: bool,
@@ -40,8 +42,8 @@ pub enum ScanSource {
     Index(IndexId),
 }
 
-/// An entry met by a scan: its key in the arena, and where its row is (null: in the bucket of its primary
-/// key).
+/// An entry met by a scan: its key in the arena, and where its row is (null: in the bucket of its
+/// primary key).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sighting {
     pub key: Span,
@@ -51,8 +53,9 @@ pub(crate) struct Sighting {
 }
 
 impl<E: Env> Transaction<'_, E> {
-    /// Reads the rows of a range, in key order: a round trip for the leaves, as far as the lane remembers
-    /// them, and one for the rows. Bounds are whole keys of the source, see [`Scan::low`].
+    /// Reads the rows of a range, in key order: a round trip for the leaves, as far as the lane
+    /// remembers them, and one for the rows. Bounds are whole keys of the source, see
+    /// [`Scan::low`].
     pub async fn scan(&mut self, scan: &Scan, rows: &mut Vec<RowId>) -> Result<(), TxnError> {
         rows.clear();
         let lane = self.lane().begin_statement()?;
@@ -60,7 +63,8 @@ impl<E: Env> Transaction<'_, E> {
         lane.end_statement(scanned)
     }
 
-    /// Reads independent ranges together; `rows` gets the rows of each. They share their round trips.
+    /// Reads independent ranges together; `rows` gets the rows of each. They share their round
+    /// trips.
     pub async fn scan_many(
         &mut self,
         scans: &[Scan],
@@ -74,7 +78,8 @@ impl<E: Env> Transaction<'_, E> {
     }
 
     /// Reads all rows whose indexed columns, all of them, have the values encoded in `key`, see
-    /// [`layout::Schema::encode_columns`]. A tree index answers for its first columns by [`Self::scan`].
+    /// [`layout::Schema::encode_columns`]. A tree index answers for its first columns by
+    /// [`Self::scan`].
     pub async fn lookup(
         &mut self,
         index: IndexId,
@@ -194,7 +199,8 @@ impl<E: Env> LaneInner<E> {
         self.run_cursors(std::slice::from_mut(&mut cursor), std::slice::from_mut(rows)).await
     }
 
-    /// Scans these parts, one after the other in the order of the scan, until there are rows enough.
+    /// Scans these parts, one after the other in the order of the scan, until there are rows
+    /// enough.
     async fn scan_parts(
         &mut self,
         scan: &Scan,
@@ -237,7 +243,8 @@ impl<E: Env> LaneInner<E> {
         Scan { source: self.open.scanned_part(scan.source, position), ..*scan }
     }
 
-    /// What a scan works on; its table is open afterwards. Bounds that are no keys of the source are refused.
+    /// What a scan works on; its table is open afterwards. Bounds that are no keys of the source
+    /// are refused.
     async fn open_range(&mut self, scan: &Scan) -> Result<Range, TxnError> {
         let range = match scan.source {
             ScanSource::Table(table) => {

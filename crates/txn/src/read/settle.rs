@@ -1,4 +1,5 @@
-//! Settles what came: a row's version, a reason to look further, or the proof that the key is absent.
+//! Settles what came: a row's version, a reason to look further, or the proof that the key is
+//! absent.
 
 use super::{Pending, Step, same_words};
 use crate::abort::{Abort, TxnError};
@@ -13,8 +14,8 @@ use layout::row::{Cover, KEY, LINK, VERSION};
 use layout::{GlobalPtr, VersionWord, bucket};
 
 impl<E: Env> LaneInner<E> {
-    /// Looks at the first result and settles the access or posts the read of its row. Answers whether the
-    /// leaf has to be found by asking.
+    /// Looks at the first result and settles the access or posts the read of its row. Returns
+    /// whether the memory server must be asked for the leaf.
     #[inline]
     pub(super) fn advance(&mut self, pending: &mut Pending) -> Result<bool, TxnError> {
         match pending.step {
@@ -87,7 +88,8 @@ impl<E: Env> LaneInner<E> {
         Ok(())
     }
 
-    /// Whether the bucket that was read, with this identity, is still where the access's key belongs.
+    /// Whether the bucket that was read, with this identity, is still where the access's key
+    /// belongs.
     fn is_current(
         &self,
         hash: &HashTable,

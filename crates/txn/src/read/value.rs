@@ -1,8 +1,9 @@
 //! Reading values out of line: one round trip for all that are wanted together.
 //!
-//! The row that the snapshot covers names pointer, length and version of the value. Values never change,
-//! and their memory is used again only when a horizon covers the row's next version, so a snapshot that
-//! is not too old finds them whole. One that is finds another version there, or a torn one.
+//! The row that the snapshot covers names pointer, length and version of the value. Values never
+//! change, and their memory is used again only when a horizon covers the row's next version, so a
+//! snapshot that is not too old finds them whole. One that is finds another version there, or a
+//! torn one.
 
 use crate::abort::{Abort, TxnError};
 use crate::catalog::{CatalogError, TableId};
@@ -20,8 +21,8 @@ use std::collections::BTreeSet;
 const FETCH_WORDS_MAX: u32 = 512 * 1024;
 
 impl<E: Env> Transaction<'_, E> {
-    /// Reads the value of a column out of line into `value`; false if it is null. One round trip, none
-    /// for a value that this transaction has set.
+    /// Reads the value of a column out of line into `value`; false if it is null. One round trip,
+    /// none for a value that this transaction has set.
     pub async fn read_long(
         &mut self,
         row: RowId,
@@ -35,8 +36,8 @@ impl<E: Env> Transaction<'_, E> {
         Ok(values.get(0).is_some())
     }
 
-    /// Reads values of columns out of line together: one round trip for each 4 MiB. `values` gets one
-    /// entry for each that is wanted.
+    /// Reads values of columns out of line together: one round trip for each 4 MiB. `values` gets
+    /// one entry for each that is wanted.
     ///
     /// # Panics
     /// If a column is not kept out of line.
@@ -71,7 +72,8 @@ impl<E: Env> Transaction<'_, E> {
         lane.end_statement(fetched)
     }
 
-    /// As [`Transaction::for_each`], and the rows come with the values of their columns out of line.
+    /// As [`Transaction::for_each`], and the rows come with the values of their columns out of
+    /// line.
     pub async fn for_each_long(
         &mut self,
         table: TableId,
@@ -129,7 +131,8 @@ impl<E: Env> LaneInner<E> {
         while done < rows.len() {
             references.clear();
             let mut end = done;
-            // As many rows as one round trip has values for, so that these are not all held at once.
+            // As many rows as one round trip has values for, so that these are not all held at
+            // once.
             while end < rows.len() && self.fetch_count(&references) == references.len() {
                 note_references(self.record(table, rows[end]), &mut references);
                 end += 1;
@@ -190,7 +193,7 @@ impl<E: Env> LaneInner<E> {
         Ok(())
     }
 
-    /// Reads the stored ones of these values; answers where each stands.
+    /// Reads the stored ones of these values; returns where each is.
     async fn post_values(
         &mut self,
         references: &[Option<OutOfLine>],

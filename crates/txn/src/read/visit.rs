@@ -39,16 +39,17 @@ struct BucketRows {
     rows: Vec<Posted>,
 }
 
-/// The directory that a visit began with: it had `count` buckets, and every bucket had been split as often as `level` says or
-/// once more.
+/// The directory that a visit began with: it had `count` buckets, and every bucket had been split
+/// as often as `level` says or once more.
 #[derive(Clone, Copy)]
 pub(crate) struct Began {
     count: u64,
     level: u32,
 }
 
-/// Where a visit of a whole table goes on. Each part may be visited by a transaction of its own: rows that
-/// do not change between the first and the last of these are visited once, others perhaps not or twice.
+/// Where a visit of a whole table goes on. Each part may be visited by a transaction of its own:
+/// rows that do not change between the first and the last of these are visited once, others perhaps
+/// not or twice.
 #[derive(Clone, Copy)]
 pub(crate) enum Part {
     /// The leaf that covers this key, from there on.
@@ -58,8 +59,8 @@ pub(crate) enum Part {
 }
 
 impl<E: Env> Transaction<'_, E> {
-    /// Visits every visible row of a table as the snapshot has it, without keeping the rows. Changes of
-    /// this transaction are not seen.
+    /// Visits every visible row of a table as the snapshot has it, without keeping the rows.
+    /// Changes of this transaction are not seen.
     pub async fn for_each(
         &mut self,
         table: TableId,
@@ -204,8 +205,9 @@ impl<E: Env> LaneInner<E> {
         self.show_kept(table, visit).await
     }
 
-    /// Visits buckets in the numbering of the directory that the visit began with, though rows that moved are
-    /// looked up by newer ones; what a split has moved on is visited with the bucket it came from.
+    /// Visits buckets in the numbering of the directory that the visit began with, though rows that
+    /// moved are looked up by newer ones; what a split has moved on is visited with the bucket it
+    /// came from.
     async fn visit_buckets(
         &mut self,
         table: TableId,
@@ -225,7 +227,8 @@ impl<E: Env> LaneInner<E> {
         Ok(())
     }
 
-    /// Visits some buckets with their chains, and lists those that were split off them since the scan began.
+    /// Visits some buckets with their chains, and lists those that were split off them since the
+    /// scan began.
     async fn visit_some(
         &mut self,
         table: TableId,
@@ -258,8 +261,8 @@ impl<E: Env> LaneInner<E> {
         Ok(())
     }
 
-    /// Reads all used slots of some buckets and their chains, each until they and its identity stand still.
-    /// Answers what it read of each.
+    /// Reads all used slots of some buckets and their chains, each until they and its identity
+    /// stand still. Answers what it read of each.
     async fn read_buckets(
         &mut self,
         table: TableId,
@@ -295,7 +298,8 @@ impl<E: Env> LaneInner<E> {
         Ok(done)
     }
 
-    /// How often the bucket was split, whose header was read `again` after all slots; none if it was meanwhile.
+    /// How often the bucket was split, whose header was read `again` after all slots; `None` if it
+    /// was split meanwhile.
     fn judge_reading(
         &mut self,
         hash: &index::hash::HashTable,
@@ -323,8 +327,8 @@ impl<E: Env> LaneInner<E> {
             is_here && !is_hole
         });
         if self.txn.serializable && !self.env.mutant(Mutant::ScanBucketUnwitnessed) {
-            // A row on another server may be on its way while its insert word is free again: nothing that
-            // is read here bears witness of it.
+            // A row on another server may be on its way while its insert word is free again:
+            // nothing that is read here bears witness of it.
             let expected = match has_hole {
                 true => VersionWord::NONE.locked().word(),
                 false => reading.insert,
@@ -334,8 +338,9 @@ impl<E: Env> LaneInner<E> {
         Ok(Some(identity.level))
     }
 
-    /// The insert words of buckets that are about to be read, for a transaction that validates. They have a round
-    /// trip of their own: among the words of one read they could be newer than tags and link.
+    /// The insert words of buckets that are about to be read, for a transaction that validates.
+    /// They have a round trip of their own: among the words of one read they could be newer than
+    /// tags and link.
     async fn read_witnesses(&mut self, readings: &mut [Reading]) -> Result<(), TxnError> {
         if !self.txn.serializable {
             return Ok(());
@@ -351,7 +356,8 @@ impl<E: Env> LaneInner<E> {
         Ok(())
     }
 
-    /// Reads the rows of the used slots of all blocks: of the first blocks together, then of those behind them.
+    /// Reads the rows of the used slots of all blocks: of the first blocks together, then of those
+    /// behind them.
     async fn read_chains(
         &mut self,
         table: TableId,

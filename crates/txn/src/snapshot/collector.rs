@@ -1,17 +1,18 @@
-//! The collector of vectors: a task beside the oracle's memory that freezes one vector after another, for compute
-//! servers that rely on it.
+//! The collector of vectors: a task beside the oracle's memory that freezes one vector after
+//! another, for compute servers that rely on it.
 //!
-//! Each vector goes to the oracle's ring, and packed to the copies that the database has ([`crate::snapshot::packed`]), with one
-//! batch. With C compute servers, a vector of V bytes and k copies, the oracle's server sends k V for each vector and
-//! a server with a copy C/k V: k = sqrt(C) is least for the busiest. Copies of copies would send less still, and be
-//! later by a vector for each level; packed, one level is enough for a thousand machines. The collector writes the
-//! copies itself: if they were fetched by those who keep them, the oracle's server would send as much, and be asked
-//! for it.
+//! Each vector goes to the oracle's ring, and packed to the copies that the database has
+//! ([`crate::snapshot::packed`]), with one batch. With C compute servers, a vector of V bytes and k
+//! copies, the oracle's server sends k V for each vector and a server with a copy C/k V: k =
+//! sqrt(C) is least for the busiest. Copies of copies would send less still, and be later by a
+//! vector for each level; packed, one level is enough for a thousand machines. The collector writes
+//! the copies itself: if the servers with copies fetched them, the oracle's server would send as
+//! much, and receive the requests.
 //!
-//! Where there are copies, the collector also does once for all what each compute server else does for itself, with
-//! reads of all lanes' words and swaps on all servers, both of which grow with the square of the cluster: it finds the
-//! stamp that all lanes are past, raises the collected-up-to words to it, a few with each vector, and tells by the
-//! copies how far they have been raised.
+//! Where there are copies, the collector also does once for all what each compute server else does
+//! for itself, with reads of all lanes' words and swaps on all servers, both of which grow with the
+//! square of the cluster: it finds the stamp that all lanes are past, raises the collected-up-to
+//! words to it, a few with each vector, and writes to the copies how far they have been raised.
 
 use crate::database::{Database, Shared};
 use crate::snapshot::oracle::{post_vector, read_vector};
@@ -22,7 +23,8 @@ use layout::{RegionId, SlotId, region};
 
 /// Between two looks at what lanes announce.
 const LOOK_INTERVAL_NS: u64 = 100_000;
-/// Collected-up-to words that are raised with one vector: they are on their way while it is written.
+/// Collected-up-to words that are raised with one vector: they are on their way while it is
+/// written.
 const RAISED_PER_VECTOR: usize = 32;
 
 /// How far everybody is, and how far collected-up-to words have been raised.
@@ -31,7 +33,7 @@ struct Collected {
     found: Vec<u64>,
     /// What they are being raised to: every lane is past it, or has run for too long.
     target: u64,
-    /// So many servers, from the first on, have it.
+    /// Number of servers, from the first on, that have it.
     raised: usize,
     /// What all of them have.
     stamp: u64,
@@ -60,8 +62,8 @@ impl Collected {
         self.raised == self.found.len() && now_ns >= self.due_ns
     }
 
-    /// Takes note of the stamps that lanes announce, 0 where they are idle. Whoever is idle begins with vector `newest`
-    /// or a later one.
+    /// Notes the stamps that lanes announce, 0 where they are idle. Idle lanes begin with vector
+    /// `newest` or a later one.
     fn note_lanes(
         &mut self,
         announced: impl Iterator<Item = u64>,
@@ -179,9 +181,10 @@ impl<E: Env> Collector<'_, E> {
 }
 
 impl<E: Env> Database<E> {
-    /// Freezes one vector after another, for as long as it is wanted: the collector of a database whose compute
-    /// servers all rely on one. There is one collector; beside the oracle's memory it is fastest. It writes the
-    /// copies of vectors, too ([`DatabaseConfig::vector_copies`](crate::DatabaseConfig)).
+    /// Freezes one vector after another, for as long as it is wanted: the collector of a database
+    /// whose compute servers all rely on one. There is one collector; beside the oracle's memory it
+    /// is fastest. It writes the copies of vectors, too
+    /// ([`DatabaseConfig::vector_copies`](crate::DatabaseConfig)).
     ///
     /// # Errors
     /// When the oracle's memory, or where there are copies any memory server, cannot be reached.
@@ -202,7 +205,8 @@ impl<E: Env> Database<E> {
         Ok(())
     }
 
-    /// From now on, lanes of this compute server take the vectors that a collector freezes, and freeze none.
+    /// From now on, lanes of this compute server take the vectors that a collector freezes, and
+    /// freeze none.
     pub fn rely_on_collector(&self) {
         self.shared.rely_on_collector();
     }

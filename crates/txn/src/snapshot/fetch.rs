@@ -1,12 +1,15 @@
-//! Snapshots that a task of the compute server fetches for all its lanes [ZB17 §4.2, dedicated fetch thread].
+//! Snapshots that a task of the compute server fetches for all its lanes [ZB17 §4.2, dedicated
+//! fetch thread].
 //!
-//! A fetcher reads the newest vector that a collector has frozen, over and over, and its lanes begin with what is
-//! here: a snapshot takes no verb and no round trip. Frozen vectors are comparable whoever read them when, so that
-//! being older costs nothing but freshness; and who begins waits until whatever this compute server had published by
-//! then is in. Nothing is ever merged into a fetched vector: that would make a long fork.
+//! A fetcher reads the newest vector that a collector has frozen, over and over, and its lanes
+//! begin with what is here: a snapshot takes no verb and no round trip. Frozen vectors are
+//! comparable, whichever lane read them, so that an older one costs only freshness; and a
+//! transaction that begins waits until all that this compute server has published is in. Nothing is
+//! ever merged into a fetched vector: that would make a long fork.
 //!
-//! Where the database has copies of the vectors, each fetcher reads one of them, that of its slot's number, so that they
-//! are spread evenly. A copy may be behind the oracle's ring: that costs freshness, too, and nothing else.
+//! Where the database has copies of the vectors, each fetcher reads one of them, that of its slot's
+//! number, so that they are spread evenly. A copy may be behind the oracle's ring: that costs
+//! freshness, too, and nothing else.
 //!
 //! The fetcher announces for all lanes, running or not, with its first round and now and then:
 //!
@@ -15,8 +18,9 @@
 //!   acknowledged = min(epochs of running lanes, epoch of the vector here)
 //! ```
 //!
-//! Stamps and epochs of the vector here only rise, and a lane that begins takes them or later ones, so either bound
-//! holds for ever from the moment when it is computed, however late its write arrives.
+//! Stamps and epochs of the vector here only rise, and a lane that begins takes them or later ones,
+//! so either bound holds for ever from the moment when it is computed, however late its write
+//! arrives.
 
 use crate::abort::Abort;
 use crate::database::{Database, Oracle};
@@ -39,7 +43,8 @@ use std::task::{Poll, Waker};
 const VAIN_ROUNDS_MAX: u32 = 1000;
 /// How long a fetcher waits for the first lane of its compute server.
 const LOOK_INTERVAL_NS: u64 = 1_000;
-/// Between two announcements: horizons and changes of the catalog may wait for one, and nobody else does.
+/// Between two announcements: horizons and changes of the catalog may wait for one, and nobody else
+/// does.
 const ANNOUNCE_INTERVAL_NS: u64 = 100_000;
 
 /// The newest vector that was fetched, and who waits for a newer one.
@@ -97,8 +102,8 @@ impl Fetched {
         Bounds { stamp: newest.snapshot.stamp, epoch: newest.epoch }
     }
 
-    /// The stamp to which the collected-up-to words of all regions have been raised, if the collector does that and
-    /// tells. Everybody is past it, or has run for too long.
+    /// The stamp to which the collected-up-to words of all regions have been raised, if the
+    /// collector does that and tells. Everybody is past it, or has run for too long.
     pub(crate) fn collected(&self) -> Option<u64> {
         self.newest().collected
     }
@@ -124,7 +129,7 @@ impl Fetched {
     }
 }
 
-/// While it stands, a fetcher may write announcements.
+/// While it exists, a fetcher may write announcements.
 struct Present<'a>(&'a Fetched);
 
 impl Drop for Present<'_> {
@@ -133,7 +138,7 @@ impl Drop for Present<'_> {
     }
 }
 
-/// While it stands, lanes begin with what is fetched.
+/// While it exists, lanes begin with what is fetched.
 struct Running<'a>(&'a Fetched);
 
 impl<'a> Running<'a> {
@@ -144,7 +149,8 @@ impl<'a> Running<'a> {
 }
 
 impl Drop for Running<'_> {
-    /// Whoever waits has to look elsewhere; nobody begins with what was fetched, for which nobody announces any more.
+    /// Lanes that wait must take a snapshot elsewhere; none begins with what was fetched, since
+    /// nobody announces for it any more.
     fn drop(&mut self) {
         self.0.is_running.store(false, Relaxed);
         let left = std::mem::take(&mut *self.0.newest());
@@ -153,13 +159,14 @@ impl Drop for Running<'_> {
 }
 
 impl<E: Env> LaneInner<E> {
-    /// Takes the fetched vector once it has what this compute server has published by now and is not older than the
-    /// lane's last; `None` if nobody fetches any more.
+    /// Takes the fetched vector once it has what this compute server has published by now and is
+    /// not older than the lane's last; `None` if nobody fetches any more.
     pub(crate) async fn newest_fetched(&mut self) -> Result<Option<u64>, Abort> {
         let shared_slot =
             self.identity.shared_slot.clone().expect("fetchers are for lanes that share a slot");
         let shared = self.shared.clone();
-        // Before the vector is looked at: a round that does not count this lane is bound by the vector that was here.
+        // Before the vector is looked at: a round that does not count this lane is bound by the
+        // vector that was here.
         while shared_slot
             .announce(self.identity.number, self.snapshot.stamp.max(shared.fetched.bounds().stamp))
             .is_none()
@@ -202,9 +209,9 @@ impl<E: Env> LaneInner<E> {
 }
 
 impl<E: Env> Database<E> {
-    /// Fetches one frozen vector after another for the lanes of this compute server, for as long as it is wanted. They
-    /// share a slot ([`DatabaseConfig::shares_slot`](crate::DatabaseConfig)), and a collector freezes
-    /// ([`Self::collect_vectors`]). [`Self::leave`] ends it.
+    /// Fetches one frozen vector after another for the lanes of this compute server, for as long as
+    /// it is wanted. They share a slot ([`DatabaseConfig::shares_slot`](crate::DatabaseConfig)),
+    /// and a collector freezes ([`Self::collect_vectors`]). [`Self::leave`] ends it.
     ///
     /// It ends by itself if nobody freezes any more; lanes then take their snapshots themselves.
     ///
@@ -257,7 +264,8 @@ impl<E: Env> Database<E> {
         Ok(())
     }
 
-    /// Lanes that begin from now on announce themselves, and so does the last that runs when it rests.
+    /// Lanes that begin from now on announce themselves, and so does the last that runs when it
+    /// rests.
     async fn withdraw_for_all(&self) -> Result<(), FabricError> {
         let Some(slot) = self.shared.shared_slot().clone() else {
             return Ok(());
@@ -291,8 +299,8 @@ impl<E: Env> Database<E> {
         (!copies.is_empty()).then(|| copies[number % copies.len()])
     }
 
-    /// The newest number, and then the vector of that number. What is posted already, an announcement, has been made by
-    /// then.
+    /// The newest number, and then the vector of that number. What is posted already, an
+    /// announcement, has been made by then.
     async fn fetch_vector(&self, mut batch: Batch) -> Result<Batch, FabricError> {
         let (oracle, shape) = (self.shared.oracle, self.shared.oracle_layout);
         let newest = batch.read(oracle.add_words(u64::from(NEWEST)), 1);
@@ -309,8 +317,8 @@ impl<E: Env> Database<E> {
         Ok(batch)
     }
 
-    /// The same from a copy, if it has a newer vector than is here. Its base is read where it is another than the last
-    /// one's, and if that is being replaced, the next round finds newer ones.
+    /// The same from a copy, if it has a newer vector than is here. Its base is read where it is
+    /// another than the last one's, and if that is being replaced, the next round finds newer ones.
     async fn fetch_copied(
         &self,
         mut batch: Batch,

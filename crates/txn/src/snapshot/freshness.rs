@@ -1,8 +1,9 @@
 //! How old the newest frozen vector may be before a lane freezes another one.
 //!
-//! A frozen vector stays the newest one until somebody wants a newer: whoever has committed does, for its own next
-//! snapshot, and nobody else. A compute server that only reads, or has just come, would never see the last commit of
-//! another that is at rest. So lanes keep in mind since when, at the least, the vector that they see is out of date:
+//! A frozen vector stays the newest one until a lane wants a newer: a lane that has committed does,
+//! for its own next snapshot, and no other. A compute server that only reads, or has just come,
+//! would never see the last commit of another that is at rest. So lanes keep in mind since when, at
+//! the least, the vector that they see is out of date:
 //!
 //! ```text
 //! look at t1        newest is n - 2 or older     vector n - 1 is written after t1
@@ -15,7 +16,7 @@
 use layout::oracle::RING_PLACES;
 use std::sync::{Mutex, MutexGuard};
 
-/// A snapshot has whatever was published so long before it began, by whatever compute server.
+/// A snapshot has all that any compute server has published this long before it began.
 pub(crate) const STALE_NS: u64 = 1_000_000;
 
 /// What the lanes of a compute server know of the age of frozen vectors.

@@ -1,7 +1,8 @@
 //! A snapshot: which versions a transaction sees [ZB17 §4.1].
 //!
-//! To read it: the snapshot here, [`oracle`] (how one is taken), [`slot`] and [`shared_slot`] (slots of the vector and their
-//! numbers); where many compute servers ask, [`freshness`], [`collector`], [`packed`] and [`fetch`].
+//! To read it: the snapshot here, [`oracle`] (how one is taken), [`slot`] and [`shared_slot`]
+//! (slots of the vector and their numbers); where many compute servers ask, [`freshness`],
+//! [`collector`], [`packed`] and [`fetch`].
 
 pub(crate) mod collector;
 pub(crate) mod fetch;
@@ -19,7 +20,8 @@ use layout::{SlotId, VersionWord};
 #[derive(PartialEq, Eq, Debug, Default)]
 pub struct Snapshot {
     counters: Vec<u64>,
-    /// Orders snapshots against collection: what was collected up to a larger stamp may be missing here.
+    /// Orders snapshots against collection: what was collected up to a larger stamp may be missing
+    /// here.
     pub stamp: u64,
 }
 
@@ -71,8 +73,8 @@ impl Snapshot {
         &self.counters
     }
 
-    /// At most how many commits `vector` has published that the snapshot does not cover: the numbers in between, of
-    /// which aborted transactions have drawn some.
+    /// Upper bound of the commits that `vector` has published and the snapshot does not cover: the
+    /// numbers in between. Aborted transactions have drawn some of them.
     pub fn lag(&self, vector: &[u64]) -> u64 {
         let behind = |(slot, &counter): (usize, &u64)| {
             let covered = self.counters().get(slot).copied().unwrap_or(0);

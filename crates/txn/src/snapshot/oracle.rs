@@ -2,14 +2,16 @@
 //!
 //! Double collect: the vector is read until two reads agree, the second posted after the first had
 //! completed. Counters only rise, so a vector read twice stood still in between, and any two such
-//! vectors are comparable. We deviate from the paper, whose single read can be stretched around another:
-//! a long fork. Where servers carry out one batch after the other, a read is of one moment and the second is left out.
+//! vectors are comparable. We deviate from the paper, whose single read can be stretched around
+//! another: a long fork. Where servers carry out one batch after the other, a read is of one moment
+//! and the second is left out.
 //!
-//! Frozen: whoever needs a newer vector takes the try-lock, reads the vector once and writes it, numbered,
-//! to the ring. One freezes after another, so frozen vectors are comparable; and since every transaction's
-//! snapshot is a frozen one, a vector that covers a transaction covers all that transaction saw. A vector that may be too
-//! old is not taken ([`crate::snapshot::freshness`]). Where many compute
-//! servers want one all the time, a collector beside the vector freezes all the time instead.
+//! Frozen: a lane that needs a newer vector takes the try-lock, reads the vector once and writes
+//! it, numbered, to the ring. One freezes after another, so frozen vectors are comparable; and
+//! since every transaction's snapshot is a frozen one, a vector that covers a transaction covers
+//! all that transaction saw. A vector that may be too old is not taken
+//! ([`crate::snapshot::freshness`]). Where many compute servers want one all the time, a collector
+//! beside the vector freezes all the time instead.
 
 use crate::abort::Abort;
 use crate::database::Oracle;
@@ -57,8 +59,8 @@ impl<E: Env> LaneInner<E> {
         self.statistics.snapshots % 2 == 1
     }
 
-    /// The announcement goes out before the first read, so that whoever computes a
-    /// horizon either sees it or is seen by the clock that is read after it.
+    /// The announcement goes out before the first read, so that a lane that computes a
+    /// horizon either sees it, or has raised the clock before it is read here.
     #[inline]
     async fn double_collect(&mut self) -> Result<u64, Abort> {
         let oracle = self.shared.oracle;
@@ -80,7 +82,7 @@ impl<E: Env> LaneInner<E> {
         let is_serial = self.env.is_serial();
         for _ in 0..COLLECT_COUNT_MAX {
             let batch = &mut *self.txn.batch;
-            // Whoever asks for a slot when all are taken is refused, but counted.
+            // A lane that finds all slots taken was counted, too.
             let slot_count = batch.word(first.at + SLOT_COUNT).min(u64::from(slots)) as u32;
             let is_longer = VECTOR + slot_count > first.words;
             if is_longer && !is_short {
@@ -127,8 +129,9 @@ impl<E: Env> LaneInner<E> {
         Err(Abort::SnapshotUnavailable)
     }
 
-    /// The newest frozen vector that covers the lane's own last commit, is not older than the lane's last snapshot, and has
-    /// what others have published up to a moment ago; frozen here and now if there is none.
+    /// The newest frozen vector that covers the lane's own last commit, is not older than the
+    /// lane's last snapshot, and has what others have published up to a moment ago; frozen here and
+    /// now if there is none.
     async fn newest_frozen(&mut self) -> Result<u64, Abort> {
         if self.shared.fetched.is_running()
             && let Some(epoch) = self.newest_fetched().await?
@@ -160,7 +163,8 @@ impl<E: Env> LaneInner<E> {
         Err(Abort::SnapshotUnavailable)
     }
 
-    /// The same where a collector freezes all the time: its newest number is read, and then the vector of that number.
+    /// The same where a collector freezes all the time: its newest number is read, and then the
+    /// vector of that number.
     async fn newest_collected(&mut self) -> Result<u64, Abort> {
         let (oracle, shape) = (self.shared.oracle, self.shared.oracle_layout);
         for _ in 0..FREEZE_COUNT_MAX {
@@ -179,8 +183,8 @@ impl<E: Env> LaneInner<E> {
         Err(Abort::SnapshotUnavailable)
     }
 
-    /// Reads the whole ring and takes the newest intact vector, if it is new enough. Adds to the verbs
-    /// that are already posted.
+    /// Reads the whole ring and takes the newest intact vector, if it is new enough. Adds to the
+    /// verbs that are already posted.
     async fn read_frozen(&mut self) -> Result<Option<u64>, Abort> {
         let (oracle, shape) = (self.shared.oracle, self.shared.oracle_layout);
         let places = layout::oracle::RING_PLACES;
@@ -195,7 +199,7 @@ impl<E: Env> LaneInner<E> {
         let newest = newest_intact(&self.env, self.shared.oracle_layout, batch.words(vectors))?;
         let counters = &newest[2..newest.len() - 1];
         let number = newest[0];
-        // What anybody on this compute server has committed is seen by whoever begins here afterwards.
+        // A transaction sees all that this compute server has committed before it began.
         let covers_published = (0..self.shared.slots_in_use() as u16)
             .all(|slot| counters[usize::from(slot)] >= self.shared.published(SlotId(slot)));
         let at_least = self.snapshot.stamp + u64::from(self.identity.wants_newer);
@@ -212,8 +216,8 @@ impl<E: Env> LaneInner<E> {
         Some(epoch)
     }
 
-    /// A frozen vector with the lane's own last commit put into it: what two lanes make so need not be
-    /// comparable. For a mutant.
+    /// A frozen vector with the lane's own last commit put into it: what two lanes make so need not
+    /// be comparable. For a mutant.
     #[cold]
     fn with_own_slot(&self, counters: &[u64]) -> Vec<u64> {
         let mut merged = counters.to_vec();
@@ -222,8 +226,8 @@ impl<E: Env> LaneInner<E> {
         merged
     }
 
-    /// Sees to it that the newest frozen vector carries at least `epoch`: whoever begins from now on knows of
-    /// the change.
+    /// Makes the newest frozen vector carry at least `epoch`: transactions that begin from now on
+    /// know the change.
     pub(crate) async fn freeze_epoch(&mut self, epoch: u64) -> Result<(), Abort> {
         for _ in 0..FREEZE_COUNT_MAX {
             self.txn.batch.reset();
@@ -235,7 +239,7 @@ impl<E: Env> LaneInner<E> {
         Err(Abort::SnapshotUnavailable)
     }
 
-    /// Sees to it that the next snapshot has whatever is published by now, by whatever compute server. Double
+    /// Makes the next snapshot have all that is published by now, by any compute server. Double
     /// collects always have.
     pub(crate) async fn freeze_now(&mut self) -> Result<(), Abort> {
         if self.shared.config.oracle == Oracle::DoubleCollect {
@@ -251,8 +255,9 @@ impl<E: Env> LaneInner<E> {
         Err(Abort::SnapshotUnavailable)
     }
 
-    /// Freezes a vector if nobody else is at it, and answers whether it did. Whoever has the try-lock has to give
-    /// it back, even if nobody waits for this snapshot any more: where that can be, freezing is a task of its own.
+    /// Freezes a vector if nobody else does, and returns whether it did. The holder of the try-lock
+    /// must give it back, even if nobody waits for this snapshot any more: where that can be,
+    /// freezing is a task of its own.
     async fn freeze(&mut self) -> Result<bool, Abort> {
         if self.shared.has_collector() {
             return self.await_two_freezes().await;
@@ -279,7 +284,8 @@ impl<E: Env> LaneInner<E> {
         Ok(frozen.is_some())
     }
 
-    /// The stamp to announce: of the last snapshot, and where lanes share their words the oldest of all that run.
+    /// The stamp to announce: of the last snapshot, and where lanes share their words the oldest of
+    /// all that run.
     #[inline]
     async fn announce(&self) -> u64 {
         match &self.identity.shared_slot {
@@ -294,8 +300,8 @@ impl<E: Env> LaneInner<E> {
         }
     }
 
-    /// Waits until the collector has frozen a vector that it began to read after this was called, and until lanes of
-    /// this compute server begin with it.
+    /// Waits until the collector has frozen a vector that it began to read after this was called,
+    /// and until lanes of this compute server begin with it.
     async fn await_two_freezes(&mut self) -> Result<bool, Abort> {
         let newest = self.shared.oracle.add_words(u64::from(NEWEST));
         let mut first = None;
@@ -314,9 +320,9 @@ impl<E: Env> LaneInner<E> {
         Err(Abort::SnapshotUnavailable)
     }
 
-    /// Tells the others which catalog this lane now uses: that of `epoch`, or the one that is here if that is newer, since
-    /// a snapshot may be older than what is known. A later snapshot of the newer epoch changes nothing, and is told
-    /// nobody.
+    /// Tells the others which catalog this lane now uses: that of `epoch`, or the one that is here
+    /// if that is newer, since a snapshot may be older than what is known. A later snapshot of the
+    /// newer epoch changes nothing, and is not announced.
     async fn refresh_catalog(&mut self, epoch: u64) -> Result<(), Abort> {
         let catalog = self.shared.catalog_at_least(&self.env, epoch).await;
         let catalog = catalog.map_err(|_| Abort::CatalogChanged)?;
@@ -349,8 +355,8 @@ pub(crate) fn newest_intact<'a, E: Env>(
     intact.max_by_key(|vector| vector[0])
 }
 
-/// Takes the try-lock, reads the vector once, and writes it to the ring with the next number. Answers that number, if it
-/// got the lock.
+/// Takes the try-lock, reads the vector once, and writes it to the ring with the next number.
+/// Answers that number, if it got the lock.
 async fn freeze_vector<E: Env>(
     env: &E,
     mut batch: Batch,
@@ -375,7 +381,8 @@ async fn freeze_vector<E: Env>(
     Ok((batch, Some(number)))
 }
 
-/// Reads the vector once, and makes the next frozen one of it: where it stands in the batch's arena.
+/// Reads the vector once, and makes the next frozen one of it: where it stands in the batch's
+/// arena.
 pub(crate) async fn read_vector<E: Env>(
     env: &E,
     mut batch: Batch,

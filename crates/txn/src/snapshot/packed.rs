@@ -1,8 +1,9 @@
-//! Frozen vectors as copies of them hold them: 16 bits for each counter, by which it is larger than in a base
-//! ([`layout::vector_copy`]).
+//! Frozen vectors as copies of them hold them: 16 bits for each counter, by which it is larger than
+//! in a base ([`layout::vector_copy`]).
 //!
-//! Nothing is lost by it: what a fetcher unpacks is the frozen vector of that number. So snapshots stay comparable
-//! whichever copy they come from, and a copy that lags behind costs freshness alone.
+//! Nothing is lost by it: what a fetcher unpacks is the frozen vector of that number. So snapshots
+//! stay comparable whichever copy they come from, and a copy that lags behind costs freshness
+//! alone.
 
 use fabric::{Batch, Span};
 use layout::row::{Cover, checksum};
@@ -12,8 +13,8 @@ use layout::vector_copy::{
 };
 use layout::{CopyLayout, GlobalPtr};
 
-/// Slots for each vector after which another becomes the base, though offsets still fit: everybody is used to it then, and
-/// it costs a copy four words more for each vector.
+/// Slots for each vector after which another becomes the base, though offsets still fit: everybody
+/// is used to it then, and it costs a copy four words more for each vector.
 const SLOTS_PER_VECTOR: u64 = 4;
 
 /// The collector's side: what it packs next is packed by this base.
@@ -91,7 +92,8 @@ impl Packer {
         base
     }
 
-    /// Posts what was packed to a copy. A base stands there before what needs it, and a vector before its number.
+    /// Posts what was packed to a copy: a base before what needs it, and a vector before its
+    /// number.
     pub(crate) fn post(&self, batch: &mut Batch, copy: GlobalPtr, packed: &Packed) {
         if let Some(base) = packed.base {
             batch.write(self.shape.base(copy, self.place), base);
@@ -148,7 +150,8 @@ impl Unpacker {
         Self { shape, trust, number: 0, base: Vec::new(), counters: Vec::new() }
     }
 
-    /// The number of the base that a packed vector needs, if that is another one than is here, and the vector whole.
+    /// The number of the base that a packed vector needs, if that is another one than is here, and
+    /// the vector whole.
     pub(crate) fn wanted_base(&self, packed: &[u64]) -> Option<u64> {
         let wanted = intact(packed, self.trust)?[PACKED_BASE as usize];
         (wanted != self.number).then_some(wanted)

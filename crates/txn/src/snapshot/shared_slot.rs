@@ -1,12 +1,13 @@
-//! Two slots of the vector for all lanes of a compute server: one for short commits, one for long ones
-//! [ZB17 §4.2].
+//! Two slots of the vector for all lanes of a compute server: one for short commits, one for long
+//! ones [ZB17 §4.2].
 //!
-//! The lanes draw their numbers from one counter for each slot and come to an end in any order, while a snapshot counts
-//! every number up to what the slot says. So a slot counts a prefix of which every number is over: committed, with
-//! everything installed, or given up. One lane at a time writes it, for all that are over by then; the others
-//! wait until it has counted theirs. The price is that a commit waits for those that drew before it, and that a
-//! number whose fate nobody knows stops the compute server. We deviate from the paper, which has one slot: whoever
-//! writes little would wait for the few that write much.
+//! The lanes draw their numbers from one counter for each slot and come to an end in any order,
+//! while a snapshot counts every number up to what the slot says. So a slot counts a prefix of
+//! numbers that are all over: committed, with everything installed, or given up. One lane at a time
+//! writes it, for all that are over by then; the others wait until it has counted theirs. The price
+//! is that a commit waits for those that drew before it, and that a number whose fate nobody knows
+//! stops the compute server. We deviate from the paper, which has one slot: short commits
+//! would wait for the few long ones.
 
 use crate::snapshot::slot::TakenSlot;
 use layout::{SlotId, VersionWord};
@@ -34,7 +35,8 @@ struct Series {
     numbers: Mutex<Numbers>,
 }
 
-/// What the lanes would announce if they had words of their own: the words beside the slot say the oldest of it.
+/// What the lanes would announce if they had words of their own: the words beside the slot say the
+/// oldest of it.
 #[derive(Default)]
 struct Lanes {
     lanes: Vec<Announcement>,
@@ -58,7 +60,7 @@ impl Lanes {
     }
 }
 
-/// While it stands, the announcement is being withdrawn.
+/// While it exists, the announcement is being withdrawn.
 pub(crate) struct Withdrawal<'a>(&'a SharedSlot);
 
 impl Drop for Withdrawal<'_> {
@@ -111,7 +113,7 @@ impl SharedSlot {
         Self { slot: slots[0].slot, series: slots.map(series), lanes: Mutex::default() }
     }
 
-    /// A number that nobody else has, for a commit that writes so many rows; it has to come to an end.
+    /// A number of its own for a commit with this many writes; the commit must finish it.
     pub(crate) fn draw(&self, writes: usize) -> VersionWord {
         let series = &self.series[usize::from(writes > SHORT_WRITES_MAX)];
         let mut numbers = series.numbers();
@@ -219,8 +221,8 @@ impl SharedSlot {
         !lanes.lanes.iter().any(|lane| lane.is_taken)
     }
 
-    /// A lane begins whose last snapshot had this stamp: the stamp to announce for all that run. `None` while the
-    /// announcement is being withdrawn.
+    /// A lane begins whose last snapshot had this stamp: the stamp to announce for all that run.
+    /// `None` while the announcement is being withdrawn.
     pub(crate) fn announce(&self, number: u32, stamp: u64) -> Option<u64> {
         let mut lanes = self.lanes();
         if lanes.is_resting {
@@ -243,7 +245,8 @@ impl SharedSlot {
         lanes.running().map(|lane| lane.epoch).min().unwrap_or(epoch)
     }
 
-    /// The smaller of these bounds and those of the lanes that run. `None` while the announcement is being withdrawn.
+    /// The smaller of these bounds and those of the lanes that run. `None` while the announcement
+    /// is being withdrawn.
     pub(crate) fn bounds_of_running(&self, bounds: Bounds) -> Option<Bounds> {
         let lanes = self.lanes();
         if lanes.is_resting {
@@ -256,7 +259,7 @@ impl SharedSlot {
         Some(lanes.running().fold(bounds, both))
     }
 
-    /// If no lane runs, the announcement that was made for all has to be withdrawn.
+    /// If no lane runs, the announcement that was made for all must be withdrawn.
     pub(crate) fn rest_together(&self) -> Option<Withdrawal<'_>> {
         let mut lanes = self.lanes();
         let is_any_running = lanes.running().next().is_some();
@@ -264,9 +267,9 @@ impl SharedSlot {
         (!is_any_running).then(|| Withdrawal(self))
     }
 
-    /// A lane is at rest. If others run, they know the catalog of the epoch that is answered; if nobody does, the
-    /// announcement has to be withdrawn. None of that if somebody announces for all, which is asked before anybody can
-    /// begin to.
+    /// A lane is at rest. Returns the epoch whose catalog all running lanes know; an error if no
+    /// lane runs, so that the announcement must be withdrawn; `None` if a fetcher announces for
+    /// all, which is checked before one can begin to.
     pub(crate) fn rest(
         &self,
         number: u32,
@@ -308,7 +311,7 @@ impl Series {
     }
 }
 
-/// Wakes outside the lock: who is woken asks for its turn at once.
+/// Wakes outside the lock: a lane that wakes takes the lock to see whether it is its turn.
 fn wake_all(mut numbers: MutexGuard<'_, Numbers>) {
     let waiting = std::mem::take(&mut numbers.waiting);
     drop(numbers);

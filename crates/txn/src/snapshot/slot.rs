@@ -1,8 +1,10 @@
-//! Slots of the timestamp vector: taken by new lanes, and given back by those that draw no numbers any more.
+//! Slots of the timestamp vector: taken by new lanes, and given back by those that draw no numbers
+//! any more.
 //!
-//! Where lanes share a slot, the first lane of a compute server takes it, and the last one to leave gives it back.
-//! A slot that was given back goes on where it stopped: its last owner wrote the last number that it drew to the
-//! vector, those of aborted attempts included, so that the next one draws none that was ever used.
+//! Where lanes share a slot, the first lane of a compute server takes it, and the last one to leave
+//! gives it back. A slot that was given back goes on where it stopped: its last owner wrote the
+//! last number that it drew to the vector, those of aborted attempts included, so that the next one
+//! draws none that was ever used.
 
 use crate::database::{Database, Shared};
 use crate::lane::{COUNTER_LIMIT, LaneIdentity, LaneInner};
@@ -52,7 +54,7 @@ pub(crate) async fn take_place<E: Env>(
             env.yield_now().await;
             continue;
         };
-        // Whoever was at it may have just come to an end.
+        // Another lane may have just taken them.
         if shared.shared_slot().is_none() {
             let Some(slots) = take_slots(env, shared).await? else { return Ok(None) };
             *shared.shared_slot() = Some(Arc::new(SharedSlot::new(slots)));
@@ -68,7 +70,8 @@ fn place_beside<E: Env>(shared: &Shared<E>) -> Option<LanePlace> {
     Some(LanePlace { slot, number, counter: 0, shared_slot: Some(shared_slot) })
 }
 
-/// While it stands, one of the first lanes of a compute server takes its slots, and the others wait for it.
+/// While it exists, one of the first lanes of a compute server takes its slots, and the others
+/// wait.
 struct Taking<'a>(&'a AtomicBool);
 
 impl<'a> Taking<'a> {
@@ -83,7 +86,7 @@ impl Drop for Taking<'_> {
     }
 }
 
-/// The slots of a compute server, or none if there are not enough.
+/// The slots of a compute server; `None` if too few are free.
 async fn take_slots<E: Env>(
     env: &E,
     shared: &Shared<E>,
@@ -113,7 +116,8 @@ async fn give_back_unused<E: Env>(
     env.execute(batch).await.map(drop)
 }
 
-/// A slot of the vector: one that nobody has used before, else one that was given back, if there is any.
+/// A slot of the vector: one that nobody has used before, else one that was given back, if there is
+/// any.
 pub(crate) async fn take_slot<E: Env>(
     env: &E,
     shared: &Shared<E>,
@@ -174,12 +178,14 @@ fn lane_of<E: Env>(shared: &Shared<E>, slot: SlotId) -> GlobalPtr {
 pub struct Departure {
     /// Slots given back.
     pub slots: u32,
-    /// Things that could not be collected in time: old versions, tombstones and index entries that stay.
+    /// Things that could not be collected in time: old versions, tombstones and index entries that
+    /// stay.
     pub left_behind: u64,
 }
 
 impl<E: Env> Database<E> {
-    /// How many slots of the vector new lanes could take at this moment, of all compute servers together.
+    /// How many slots of the vector new lanes could take at this moment, of all compute servers
+    /// together.
     pub async fn slots(&self) -> Result<SlotSupply, FabricError> {
         let (shared, all) = (&self.shared, self.shared.slots());
         let mut batch = Batch::new();
@@ -192,9 +198,9 @@ impl<E: Env> Database<E> {
         Ok(SlotSupply { free: unused + given_back, all })
     }
 
-    /// Before a compute server ends: its idle lanes collect what they can, for `wait_ns` at most, and give back
-    /// their slots of the vector. Lanes that are still in use keep theirs. An error leaves the remaining ones
-    /// taken, as if the compute server had died.
+    /// Before a compute server ends: its idle lanes collect what they can, for `wait_ns` at most,
+    /// and give back their slots of the vector. Lanes that are still in use keep theirs. An error
+    /// leaves the remaining ones taken, as if the compute server had died.
     pub async fn leave(&self, wait_ns: u64) -> Result<Departure, FabricError> {
         let deadline_ns = self.env.now_ns().saturating_add(wait_ns);
         // A slot that was given back is somebody else's, who announces for it.
@@ -231,9 +237,9 @@ impl<E: Env> LaneInner<E> {
         }
     }
 
-    /// Gives back the place, and with the last of its lanes the slot: writes the last number, and then that nobody
-    /// draws any more. Not where somebody has to find out first what became of that number, or where hardly any
-    /// are left. Answers how many slots were given up.
+    /// Gives back the place, and with the last of its lanes the slot: writes the last number, and
+    /// then that nobody draws any more. Not where somebody has to find out first what became of
+    /// that number, or where hardly any are left. Answers how many slots were given up.
     async fn give_back_place(mut self: Box<Self>) -> Result<u32, FabricError> {
         let Some(shared_slot) = self.identity.shared_slot.take() else {
             if !self.identity.is_poisoned {

@@ -1,5 +1,5 @@
-//! Timestamp transactions: a snapshot, and a commit timestamp that becomes visible, with no rows between them. The
-//! paper measures its oracle by them [ZB17 §7.2].
+//! Timestamp transactions: a snapshot, and a commit timestamp that becomes visible, with no rows
+//! between them. The paper measures its oracle by them [ZB17 §7.2].
 
 use crate::abort::Abort;
 use crate::detach::away_from_home;
@@ -9,11 +9,13 @@ use fabric::Env;
 use layout::VersionWord;
 
 impl<E: Env> Transaction<'_, E> {
-    /// Draws the next commit timestamp and makes it visible, as a commit does whose rows are installed. Answers the
-    /// timestamp, which every snapshot taken from now on covers. Like a commit it goes on to its end.
+    /// Draws the next commit timestamp and makes it visible, as a commit does whose rows are
+    /// installed. Answers the timestamp, which every snapshot taken from now on covers. Like a
+    /// commit it goes on to its end.
     ///
     /// # Errors
-    /// [`Abort::Unreachable`] when nobody knows whether it is visible; the lane takes no transaction any more.
+    /// [`Abort::Unreachable`] when nobody knows whether it is visible; the lane takes no
+    /// transaction any more.
     ///
     /// # Panics
     /// When the transaction has written rows.

@@ -1,11 +1,13 @@
-//! Tables of which each of some memory servers has a copy.
+//! Copied tables: each of several memory servers has a copy.
 //!
-//! A copy is a part with all rows and indexes, and reads go to the nearest one. A commit adds to its write set, before
-//! anything else, the same row of all other copies: locked, installed and published with the first, so that each snapshot
-//! finds all copies alike. That makes writes as dear as there are copies.
+//! A copy is a part with all rows and indexes, and reads go to the nearest one. A commit adds to
+//! its write set, before anything else, the same row of all other copies: locked, installed and
+//! published with the first, so that each snapshot finds all copies alike. That makes writes as
+//! dear as there are copies.
 //!
-//! The first copy is locked a round trip ahead of the others. Two writers of one row, each with a copy of its own beside it,
-//! would otherwise lock that first, find the other's locked, give up both, and do so again.
+//! The first copy is locked a round trip ahead of the others. Two writers of one row, each with a
+//! copy of its own beside it, would otherwise lock that first, find the other's locked, give up
+//! both, and do so again.
 
 use crate::abort::{Abort, TxnError};
 use crate::catalog::{CatalogError, TableId};
@@ -57,7 +59,8 @@ impl<E: Env> LaneInner<E> {
         Ok(())
     }
 
-    /// Does with another copy's row what was done with the own one. Both are as the snapshot has them, which is the same.
+    /// Does with another copy's row what was done with the own one. Both are as the snapshot has
+    /// them, which is the same.
     fn write_twin(&mut self, twin: Twin) -> Result<(), TxnError> {
         let own = self.txn.accesses[twin.own];
         let found = self.txn.accesses[twin.other].state;
@@ -81,7 +84,8 @@ impl<E: Env> LaneInner<E> {
         Ok(())
     }
 
-    /// The payload as the transaction has made it. Values out of line that stay are each copy's own.
+    /// The payload as the transaction has made it. Values out of line that stay are each copy's
+    /// own.
     fn copy_payload(&mut self, twin: &Twin) {
         let (own, other) = (self.txn.accesses[twin.own], self.txn.accesses[twin.other]);
         let shape = self.open.info(own.table).row;
@@ -95,7 +99,8 @@ impl<E: Env> LaneInner<E> {
         }
     }
 
-    /// Words of the payload that lead to values out of line which the transaction has left as they were.
+    /// Words of the payload that lead to values out of line which the transaction has left as they
+    /// were.
     fn staying_values(&self, access: AccessId) -> Vec<Range<u32>> {
         let entry = self.txn.accesses[access];
         let info = self.open.info(entry.table);
@@ -114,7 +119,7 @@ impl<E: Env> LaneInner<E> {
         places.collect()
     }
 
-    /// Whether the transaction writes rows of which there are other copies.
+    /// Whether the transaction writes rows that have other copies.
     pub(crate) fn writes_copies(&self) -> bool {
         let of_other = |&access: &AccessId| {
             self.open.is_later_copy(Owner::Table(self.txn.accesses[access].table))
@@ -136,7 +141,7 @@ fn fingerprint(row: RecordRef<'_>) -> u64 {
     let mut words = [row.key(), row.payload()].concat();
     for &column in row.schema().long_columns() {
         let at = row.schema().long_word(column).expect("the column is kept out of line");
-        // Where the value is; how long it is, and of which version, is the same.
+        // The address of the value differs; its length and version are the same.
         words[row.key().len() + at] = 0;
     }
     hash_words(&words)

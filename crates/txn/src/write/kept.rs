@@ -1,9 +1,11 @@
-//! Leaves that a lane has written last, kept as they stand in memory: the next insert beside takes them for read.
+//! Leaves that a lane has written last, kept as they stand in memory: the next insert beside takes
+//! them for read.
 //!
-//! Whoever changes a leaf gives its insert word a value that it never had, so that a swap from the value of the lane's
-//! own last write proves at commit that the leaf is what is kept here, and that the new key is still absent. What others
-//! have changed meanwhile makes the swap fail: an [`crate::Abort::InsertConflict`], and the leaf is kept no longer. Nothing is
-//! ever concluded from a kept leaf without that swap: reads and scans do not see it.
+//! Each change of a leaf gives its insert word a value that it never had, so that a swap from the
+//! value of the lane's own last write proves at commit that the leaf is what is kept here, and that
+//! the new key is still absent. What others have changed meanwhile makes the swap fail: an
+//! [`crate::Abort::InsertConflict`], and the leaf is kept no longer. Nothing is ever concluded from
+//! a kept leaf without that swap: reads and scans do not see it.
 
 use crate::abort::TxnError;
 use crate::catalog::{Primary, TableId};
@@ -128,8 +130,8 @@ impl<E: Env> LaneInner<E> {
         }
     }
 
-    /// Evicts the leaves that an aborted commit was to insert into: others may have changed them, or the commit has put its own
-    /// number into their insert words.
+    /// Evicts the leaves that an aborted commit was to insert into: others may have changed them,
+    /// or the commit has put its own number into their insert words.
     pub(crate) fn evict_leaves_of_inserts(&mut self) {
         if !self.shared.config.keeps_leaves {
             return;

@@ -1,8 +1,9 @@
-//! Inserts, and what a transaction remembers of the buckets and leaves in which it did not find a key. Everything stays local
-//! until commit.
+//! Inserts, and what a transaction remembers of the buckets and leaves in which it did not find a
+//! key. Everything stays local until commit.
 //!
-//! To read it: inserts here, [`write_set`] (what a commit locks and installs), [`secondary`] and [`unique`] (index entries),
-//! [`kept`] (leaves that the lane has written last), [`copies`], [`value_pool`].
+//! To read it: inserts here, [`write_set`] (what a commit locks and installs), [`secondary`] and
+//! [`unique`] (index entries), [`kept`] (leaves that the lane has written last), [`copies`],
+//! [`value_pool`].
 
 pub(crate) mod copies;
 pub(crate) mod kept;
@@ -76,8 +77,8 @@ pub(crate) struct LeafSeen {
 pub(crate) type LeafSeenId = Id<LeafSeen>;
 
 impl<E: Env> Transaction<'_, E> {
-    /// Adds a row with this key; fill its columns with [`Transaction::update`]. Until then numbers are
-    /// zero and texts empty.
+    /// Adds a row with this key; fill its columns with [`Transaction::update`]. Until then numbers
+    /// are zero and texts empty.
     #[inline]
     pub async fn insert(&mut self, table: TableId, key: &Key) -> Result<RowId, TxnError> {
         let mut row = RowId::default();
@@ -85,8 +86,8 @@ impl<E: Env> Transaction<'_, E> {
         Ok(row)
     }
 
-    /// Adds independent rows together: one round trip to see that their keys are free. If one is refused, `rows` ends with that
-    /// row, and those before it were added.
+    /// Adds independent rows together: one round trip to see that their keys are free. If one is
+    /// refused, `rows` ends with that row, and those before it were added.
     #[inline]
     pub async fn insert_many(
         &mut self,

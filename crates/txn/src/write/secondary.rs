@@ -1,7 +1,7 @@
 //! Secondary indexes: their entries are part of the transaction that changes the rows [ZB17 §5.2].
 //!
-//! Entries carry no version. One is added with the first version of a row that has its key and stays
-//! until no snapshot needs it; whoever follows it checks the row it leads to.
+//! Entries carry no version. One is added with the first version of a row that has its key and
+//! stays until no snapshot needs it; a reader that follows it checks the row.
 
 use crate::abort::{Abort, TxnError};
 use crate::catalog::{IndexId, IndexInfo, Primary, Secondary, TableId};
@@ -81,7 +81,8 @@ impl<E: Env> LaneInner<E> {
         }
     }
 
-    /// Finds out which entries the rows listed as indexed add, reads where they go, and checks unique keys.
+    /// Finds out which entries the rows listed as indexed add, reads where they go, and checks
+    /// unique keys.
     pub(crate) async fn prepare_index_entries(&mut self) -> Result<(), TxnError> {
         let mut entries = std::mem::take(&mut self.writes.entries);
         entries.clear();
@@ -115,8 +116,8 @@ impl<E: Env> LaneInner<E> {
         result
     }
 
-    /// Two rows of the write set that get the same unique key: no entry leads to either of them yet, so that
-    /// they are not found by looking into the index.
+    /// Two rows of the write set that get the same unique key: no entry leads to either of them
+    /// yet, so that they are not found by looking into the index.
     fn check_unique_in_write_set(&mut self, entries: &[Entry]) -> Result<(), TxnError> {
         if entries.len() < 2 {
             return Ok(());
@@ -164,7 +165,8 @@ impl<E: Env> LaneInner<E> {
             Ok(position) if view.value(position)[0] == self.index_row(entry.access).word() => {
                 self.lock_bare_leaf(seen)
             }
-            // The same key leads to a row that was there before at another address: both cannot stand.
+            // The same key leads to a row that was there before at another address: both cannot
+            // stand.
             Ok(_) => Err(Abort::InsertConflict.into()),
             Err(_) => {
                 let key = self.txn.batch.put(entry.key.words());
@@ -173,8 +175,9 @@ impl<E: Env> LaneInner<E> {
         }
     }
 
-    /// Whoever gives a row a key takes the lock of its leaf, even where the entry stands already: it
-    /// guards a unique key until the row is installed, and a standing entry against its collection.
+    /// A commit that gives a row a key locks the leaf, even if the entry exists already: the lock
+    /// guards a unique key until the row is installed, and an existing entry against its
+    /// collection.
     fn lock_bare_leaf(&mut self, seen: LeafSeenId) -> Result<(), TxnError> {
         if self.txn.leaves_seen[seen].insert.is_locked() {
             return Err(Abort::InsertConflict.into());
@@ -183,7 +186,8 @@ impl<E: Env> LaneInner<E> {
         Ok(())
     }
 
-    /// Whether an indexed column of the row is null: nulls are unknown, and no two of them are the same.
+    /// Whether an indexed column of the row is null: nulls are unknown, and no two of them are the
+    /// same.
     fn has_null(&self, entry: &Entry, info: &IndexInfo) -> bool {
         let record = self.record(info.table, self.txn.accesses[entry.access].fresh);
         info.design.columns.iter().any(|&column| record.is_null(column))
@@ -213,8 +217,9 @@ impl<E: Env> LaneInner<E> {
             for KeyedRow { key, row } in others {
                 self.check_other_row(info, &key, row).await?;
             }
-            // The keys of this value spread over several leaves: all of them are guarded. The last one, too:
-            // whoever has split the leaf that held them all locks only the part that its own entry goes to.
+            // The keys of this value spread over several leaves: all of them are locked. The last
+            // one, too: a commit that has split the leaf that held them all locks only the part of
+            // its own entry.
             if next.is_some() || from != low {
                 self.lock_bare_leaf(seen)?;
             }
@@ -244,8 +249,9 @@ impl<E: Env> LaneInner<E> {
             }
         }
         let image = self.read_newest(table, &primary, row).await?;
-        // An entry without its row: the row was collected and the entry will be, or the row is being put in
-        // place on another server, whose writes this one's do not wait for. Only time can tell.
+        // An entry without its row: the row was collected and the entry will be, or the row is
+        // being put in place on another server, whose writes this one's do not wait for. Only time
+        // can tell.
         let Some(image) = image else { return Err(Abort::WriteConflict.into()) };
         let batch = &*self.txn.batch;
         let header = VersionWord::from_word(batch.word(image.at + HEADER));
@@ -255,8 +261,8 @@ impl<E: Env> LaneInner<E> {
         if header.is_locked() || version == VersionWord::TORN || is_under_way {
             return Err(Abort::WriteConflict.into());
         }
-        // A version after the snapshot may be installed and not yet published: whoever gave the key up may
-        // become visible after us, and both rows would be seen with it.
+        // A version after the snapshot may be installed and not yet published: the commit that gave
+        // the key up may become visible after us, and both rows would be seen with it.
         let takes = self.env.mutant(Mutant::CommitTakeKeyFromUnpublished);
         if version.is_none() || (!self.snapshot.covers(version) && !takes) {
             return Err(Abort::WriteConflict.into());
@@ -348,7 +354,7 @@ impl<E: Env> LaneInner<E> {
         Err(Abort::Contended.into())
     }
 
-    /// Reads the bucket of an entry of a hash index: it stands there already, or goes into a free slot.
+    /// Reads the bucket of an entry of a hash index: the entry exists, or goes into a free slot.
     async fn prepare_hash_entry(
         &mut self,
         entry: &Entry,
@@ -382,8 +388,9 @@ impl<E: Env> LaneInner<E> {
         Ok(())
     }
 
-    /// All entries of a hash index with the same columns as `key`, and what its bucket looked like. The
-    /// insert word is read before the slots, in a round trip of its own where memory is not coherent.
+    /// All entries of a hash index with the same columns as `key`, and what its bucket looked like.
+    /// The insert word is read before the slots, in a round trip of its own where memory is not
+    /// coherent.
     pub(crate) async fn read_entries(
         &mut self,
         index: IndexId,

@@ -11,8 +11,8 @@ pub struct UniqueViolation {
     pub table: String,
     /// Index name.
     pub index: String,
-    /// The indexed columns and the values that both rows have, such as `town = 'Ghent', number = 7`. Dates
-    /// and timestamps are numbers, as their columns hold them.
+    /// The indexed columns and the values that both rows have, such as `town = 'Ghent', number =
+    /// 7`. Dates and timestamps are numbers, as their columns hold them.
     pub key: String,
 }
 

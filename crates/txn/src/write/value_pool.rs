@@ -1,4 +1,5 @@
-//! Memory for values out of line: what a lane holds of it, and what lanes of a compute server share.
+//! Memory for values out of line: what a lane holds of it, and what lanes of a compute server
+//! share.
 //!
 //! A lane that deletes more than it writes would otherwise pile up memory that the others lack.
 
@@ -9,7 +10,8 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Words of free pieces that a lane keeps for itself, per table and server (1 MiB); the rest is shared.
+/// Words of free pieces that a lane keeps for itself, per table and server (1 MiB); the rest is
+/// shared.
 const FREE_WORDS_MAX: u64 = 128 * 1024;
 
 /// Whose a piece of memory is: table, server, words.

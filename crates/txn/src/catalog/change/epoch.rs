@@ -13,15 +13,16 @@ use std::sync::{Arc, Mutex};
 /// Nanoseconds between two looks at the lanes.
 const LOOK_INTERVAL_NS: u64 = 100_000;
 
-/// Lanes that have not acknowledged what a change wants them to know, by slot. Whoever has died at work is waited for once, not
-/// by each change anew.
+/// Lanes that have not acknowledged what a change wants them to know, by slot. A change waits for a
+/// lane that has died at work once, later changes do not.
 #[derive(Debug, Default)]
 pub(crate) struct SilentLanes(Mutex<BTreeMap<u32, Silence>>);
 
 #[derive(Clone, Copy, Debug)]
 struct Silence {
-    /// What the lane has acknowledged last. With every transaction that it begins it acknowledges the newest epoch, so that
-    /// as long as this stays the same and is too old, it runs none that has begun since.
+    /// What the lane has acknowledged last. With every transaction that it begins it acknowledges
+    /// the newest epoch, so that as long as this stays the same and is too old, it runs none that
+    /// has begun since.
     acknowledged: u64,
     since_ns: u64,
 }
@@ -47,16 +48,17 @@ impl SilentLanes {
 }
 
 impl<E: Env> Database<E> {
-    /// Starts an epoch without the owners of `released` and waits until every lane knows it; then their memory
-    /// is free. If some lane does not come to know it in time, it is with the next change.
+    /// Starts an epoch without the owners of `released` and waits until every lane knows it; then
+    /// their memory is free. If some lane does not come to know it in time, it is with the next
+    /// change.
     pub(super) async fn start_epoch(
         &self,
         released: Vec<Label>,
     ) -> Result<Arc<Catalog>, CatalogError> {
         let mut batch = Batch::new();
         let epoch = batch.fetch_and_add(self.shared.oracle.add_words(u64::from(EPOCH)), 1);
-        // Other compute servers may have lanes that this one has not heard of. Those that are yet to come
-        // begin in the new epoch.
+        // Other compute servers may have lanes that this one has not heard of. Those that are yet
+        // to come begin in the new epoch.
         let slots = batch.read(self.shared.oracle.add_words(u64::from(SLOT_COUNT)), 1);
         let batch = self.env.execute(batch).await?;
         self.shared.note_slots(batch.word(slots.at) as u32);
@@ -79,7 +81,8 @@ impl<E: Env> Database<E> {
     }
 
     /// Waits until no lane runs a transaction that began before `epoch`: every lane is idle, has
-    /// acknowledged the epoch, or has run for longer than a transaction may, perhaps since an earlier change.
+    /// acknowledged the epoch, or has run for longer than a transaction may, perhaps since an
+    /// earlier change.
     async fn wait_for_lanes(&self, epoch: u64) -> Result<(), CatalogError> {
         let slots = self.shared.slots_in_use();
         let first = self.shared.oracle_layout.lane(self.shared.oracle, SlotId(0));

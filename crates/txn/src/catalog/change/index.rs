@@ -9,8 +9,8 @@ use layout::IndexDesign;
 use layout::oracle::INDEXES;
 
 impl<E: Env> Database<E> {
-    /// Makes an index over a table in use: first all transactions keep it up to date, then it is filled part by
-    /// part, then it can be read.
+    /// Makes an index over a table in use: first all transactions keep it up to date, then it is
+    /// filled part by part, then it can be read.
     pub async fn create_index(
         &self,
         table: &str,
@@ -56,7 +56,7 @@ impl<E: Env> Database<E> {
             return Err(error);
         }
         match self.start_epoch(Vec::new()).await {
-            // Whoever begins from now on may read the index; those who do not know that need not.
+            // Transactions that begin from now on may read the index; earlier ones need not know.
             Ok(_) | Err(CatalogError::Unacknowledged) => Ok(IndexId(number)),
             Err(error) => Err(error),
         }
@@ -82,7 +82,8 @@ impl<E: Env> Database<E> {
         readable.await
     }
 
-    /// Takes an index out of the catalog that nobody could read yet, unless somebody else is dropping it.
+    /// Takes an index out of the catalog that nobody could read yet, unless somebody else is
+    /// dropping it.
     async fn withdraw_index(
         &self,
         table: &TableDefinition,
@@ -113,8 +114,9 @@ impl<E: Env> Database<E> {
         removed.await
     }
 
-    /// Drops an index: first nobody reads it any more, then nobody keeps it up to date, then its memory goes.
-    /// With [`CatalogError::Unacknowledged`] it got stuck on the way, and can be dropped once more.
+    /// Drops an index: first nobody reads it any more, then nobody keeps it up to date, then its
+    /// memory goes. With [`CatalogError::Unacknowledged`] it got stuck on the way, and can be
+    /// dropped once more.
     pub async fn drop_index(&self, table: &str, index: &str) -> Result<(), CatalogError> {
         let (table, index) = (table.to_owned(), index.to_owned());
         self.to_its_end(|database| async move { database.remove_index(&table, &index).await }).await
@@ -150,7 +152,7 @@ fn check_room(table: &TableDefinition, index: &str) -> Result<(), CatalogError> 
     Ok(())
 }
 
-/// Indexes come and go part by part, and those of a table in parts have to be the same in all.
+/// Indexes come and go part by part, and those of a table in parts must be the same in all.
 fn refuse_parts(table: &TableDefinition) -> Result<(), CatalogError> {
     let reason = "the indexes of a table in parts are made with it, and go with it";
     match table.design.part {

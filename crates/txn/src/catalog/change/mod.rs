@@ -1,12 +1,12 @@
-//! Changing the catalog while transactions run: tables and indexes come and go in steps, each of which
-//! waits until every lane has taken note of it.
+//! Changing the catalog while transactions run: tables and indexes come and go in steps, each of
+//! which waits until every lane has taken note of it.
 //!
-//! Changes run side by side. Each step that alters a definition reads it, and is refused by the shard if
-//! somebody else altered it in between; then it reads again. An index that others may meanwhile have
-//! dropped, alone or with its table, is always looked for again by its number.
+//! Changes run side by side. Each step that alters a definition reads it, and is refused by the
+//! shard if somebody else altered it in between; then it reads again. An index that others may
+//! meanwhile have dropped, alone or with its table, is always looked for again by its number.
 //!
-//! To read it: what all changes have in common, here; [`table`] and [`index`] (the changes), [`storage`] (the memory that
-//! they make), [`epoch`] (that lanes take note).
+//! To read it: what all changes have in common, here; [`table`] and [`index`] (the changes),
+//! [`storage`] (the memory that they make), [`epoch`] (that lanes take note).
 
 mod epoch;
 mod index;
@@ -26,7 +26,8 @@ use layout::NodeId;
 use memory::catalog::Change;
 
 impl<E: Env> Database<E> {
-    /// Runs a change to its end, even if nobody waits for it any more: what is left half done would stay.
+    /// Runs a change to its end, even if nobody waits for it any more: what is left half done would
+    /// stay.
     pub(crate) async fn to_its_end<T: 'static, F>(
         &self,
         change: impl FnOnce(Self) -> F,
@@ -60,8 +61,8 @@ impl<E: Env> Database<E> {
         Ok(change)
     }
 
-    /// Alters the definition of a table, as often as somebody else was faster. It fails without effect if
-    /// `alter` does, or if the table is gone; another one of the same name is not meant.
+    /// Alters the definition of a table, as often as somebody else was faster. It fails without
+    /// effect if `alter` does, or if the table is gone; another one of the same name is not meant.
     async fn alter(
         &self,
         table: &TableDefinition,
@@ -83,7 +84,8 @@ impl<E: Env> Database<E> {
         memory::catalog::shard_of(name, self.shared.servers.len() as u16)
     }
 
-    /// Numbers that no table or index has had before: lanes may still know of those that were dropped.
+    /// Numbers that no table or index has had before: lanes may still know of those that were
+    /// dropped.
     async fn draw_number(&self, word: u32, count: u64) -> Result<u32, CatalogError> {
         let mut batch = Batch::new();
         let drawn = batch.fetch_and_add(self.shared.oracle.add_words(u64::from(word)), count);

@@ -11,8 +11,8 @@ use memory::Label;
 use memory::catalog::{ABSENT, Change};
 
 impl<E: Env> Database<E> {
-    /// Makes a table with its indexes. It is there for every transaction that begins afterwards. Like every
-    /// change it goes on to its end once it has begun.
+    /// Makes a table with its indexes. It is there for every transaction that begins afterwards.
+    /// Like every change it goes on to its end once it has begun.
     pub async fn create_table(&self, spec: TableSpec) -> Result<TableId, CatalogError> {
         self.to_its_end(|database| async move {
             let made = database.make_tables(vec![spec]).await?;
@@ -21,8 +21,8 @@ impl<E: Env> Database<E> {
         .await
     }
 
-    /// Makes tables that nobody knows of before all are stored; answers their names and numbers. If one cannot be made, those
-    /// before it are taken back.
+    /// Makes tables that nobody knows of before all are stored; answers their names and numbers. If
+    /// one cannot be made, those before it are taken back.
     pub(crate) async fn make_tables(
         &self,
         specs: Vec<TableSpec>,
@@ -33,7 +33,8 @@ impl<E: Env> Database<E> {
                 Ok(table) => made.push(table),
                 Err(error) => {
                     if !made.is_empty() {
-                        // What went wrong first says more; what could not be taken back is dropped by the table's name.
+                        // What went wrong first says more; what could not be taken back is dropped
+                        // by the table's name.
                         let _ = self.remove_tables(&made).await;
                     }
                     return Err(error);
@@ -43,7 +44,7 @@ impl<E: Env> Database<E> {
         let started = self.start_epoch(Vec::new()).await;
         self.keep_tables_max(&made).await?;
         match started {
-            // Whoever begins from now on has the table; those who do not know of it need not.
+            // Transactions that begin from now on have the table; earlier ones need not know.
             Ok(_) | Err(CatalogError::Unacknowledged) => Ok(made),
             Err(error) => Err(error),
         }
@@ -95,10 +96,10 @@ impl<E: Env> Database<E> {
         Ok(NamedTable { name, table: TableId(number) })
     }
 
-    /// Takes back tables that were stored in the last epoch if there are too many with them: others may have
-    /// stored theirs since the tables were counted. The catalog of that epoch has all that were stored
-    /// before, so that the last one of too many knows of all others. Those who come to the limit together may
-    /// all be refused.
+    /// Takes back tables that were stored in the last epoch if there are too many with them: others
+    /// may have stored theirs since the tables were counted. The catalog of that epoch has all that
+    /// were stored before, so that the last one of too many knows of all others. Those who come to
+    /// the limit together may all be refused.
     async fn keep_tables_max(&self, made: &[NamedTable]) -> Result<(), CatalogError> {
         if self.shared.cached_catalog().names().count() <= self.shared.config.tables {
             return Ok(());
@@ -126,11 +127,11 @@ impl<E: Env> Database<E> {
         Ok(())
     }
 
-    /// Drops a table with its indexes; of one in parts all of them, the first part before the others, so that nobody takes
-    /// those that are left for the table. Of parts that are no table, since others are missing, all are dropped that are
-    /// there. Transactions that began before may still use it; its memory is
-    /// free when they have ended. With [`CatalogError::Unacknowledged`] the table is gone all the same, and its
-    /// memory is free with a later change of the catalog.
+    /// Drops a table with its indexes; of one in parts all of them, the first part before the
+    /// others, so that nobody takes those that are left for the table. Of parts that are no table,
+    /// since others are missing, all are dropped that are there. Transactions that began before may
+    /// still use it; its memory is free when they have ended. With [`CatalogError::Unacknowledged`]
+    /// the table is gone all the same, and its memory is free with a later change of the catalog.
     pub async fn drop_table(&self, name: &str) -> Result<(), CatalogError> {
         let name = name.to_owned();
         self.to_its_end(|database| async move {
@@ -143,8 +144,8 @@ impl<E: Env> Database<E> {
         .await
     }
 
-    /// Drops those of these tables that are there, each as [`Database::drop_table`] does; transactions that began before are
-    /// waited for once, not table by table.
+    /// Drops those of these tables that are there, each as [`Database::drop_table`] does;
+    /// transactions that began before are waited for once, not table by table.
     pub async fn drop_tables(&self, names: &[&str]) -> Result<(), CatalogError> {
         let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
         self.to_its_end(|database| async move {
@@ -170,7 +171,8 @@ impl<E: Env> Database<E> {
         for NamedTable { name, table } in tables {
             match self.remove_definition_of(name, table.0).await {
                 Ok(of) => labels.extend(of),
-                // Somebody else was faster with this one. What else went wrong may be over for the next.
+                // Somebody else was faster with this one. What else went wrong may be over for the
+                // next.
                 Err(error) => refused = refused.or(Some(error)),
             }
         }

@@ -86,7 +86,10 @@ impl Extents {
             Some(offset) => offset,
             None => state.take_fresh(bytes)?,
         };
-        state.used.entry(label).or_default().insert(offset, bytes);
+        assert!(offset >= region::HEADER_BYTES && offset + bytes <= state.region_bytes);
+        let before = state.used.entry(label).or_default().insert(offset, bytes);
+        assert!(before.is_none(), "an extent has one owner");
+        debug_assert!(state.is_consistent());
         Ok(GlobalPtr::new(self.region, offset))
     }
 
@@ -132,7 +135,9 @@ impl Extents {
 
     /// Makes a zeroed extent available again.
     fn recycle(&self, offset: u64, bytes: u64) {
-        self.lock().add_free(offset, bytes);
+        let mut state = self.lock();
+        state.add_free(offset, bytes);
+        debug_assert!(state.is_consistent());
     }
 
     fn extents_of(&self, label: Label) -> Vec<u64> {
@@ -165,9 +170,12 @@ impl State {
     /// Adds a free piece, joined with those that it touches; the mark comes down to the last of them.
     fn add_free(&mut self, offset: u64, bytes: u64) {
         let (mut start, mut end) = (offset, offset + bytes);
+        assert!(bytes > 0 && end <= self.mark, "memory above the mark was never handed out");
+        assert!(self.free.range(start..end).next().is_none(), "memory comes back once");
         if let Some((&before, &free)) = self.free.range(..start).next_back()
-            && before + free == start
+            && before + free >= start
         {
+            assert!(before + free == start, "memory comes back once");
             self.free.remove(&before);
             start = before;
         }
@@ -179,6 +187,18 @@ impl State {
         } else {
             self.free.insert(start, end - start);
         }
+    }
+
+    /// Whether every byte below the mark belongs to at most one extent or free piece. For
+    /// assertions.
+    fn is_consistent(&self) -> bool {
+        let used = self.used.values().flatten();
+        let mut pieces: Vec<(u64, u64)> =
+            used.chain(&self.free).map(|(at, bytes)| (*at, *bytes)).collect();
+        pieces.sort_unstable();
+        let is_apart = |pair: &[(u64, u64)]| pair[0].0 + pair[0].1 <= pair[1].0;
+        let end = pieces.last().map_or(0, |(at, bytes)| at + bytes);
+        pieces.windows(2).all(is_apart) && end <= self.mark && self.mark <= self.region_bytes
     }
 
     fn take_fresh(&mut self, bytes: u64) -> Result<u64, AllocateError> {

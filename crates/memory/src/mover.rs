@@ -173,6 +173,7 @@ impl MoverService {
             }
         }
         let entry = self.allocate(env, request.label, words)?;
+        debug_assert!(entry.word() != next, "an entry that is in the list is not free");
         batch.clear_verbs();
         // The entry is private until the head points to it; its header word links to the next entry.
         batch.write_word(entry, next);
@@ -260,6 +261,7 @@ impl MoverService {
                 *kept += 1;
                 previous = entry;
             }
+            debug_assert!(next != entry.word(), "an entry does not lead to itself");
             entry = GlobalPtr::from_word(next);
         }
         self.put_back(step);

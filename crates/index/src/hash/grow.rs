@@ -85,6 +85,8 @@ pub async fn grow<E: Env>(
     timestamp: VersionWord,
     is_installed: &dyn Fn(VersionWord) -> bool,
 ) -> Result<Growth, IndexError> {
+    assert!(timestamp == timestamp.timestamp(), "a lock's owner is a number without flags");
+    assert!(!nodes.is_empty(), "a new segment goes to some memory server");
     if !lock_root(env, table, timestamp).await? {
         return Ok(Growth::Busy);
     }
@@ -169,6 +171,11 @@ async fn split<E: Env>(
     };
     let (batch, blocks) = read_chain(env, batch, table, old).await?;
     let modulus = table.initial_buckets << level;
+    assert!(!blocks.is_empty(), "a chain begins with its bucket");
+    debug_assert!(
+        target < modulus && target % (modulus / 2) == directory.split,
+        "a split halves a bucket"
+    );
     let moving = slots_that_move(&batch, table, &blocks, modulus, target);
     // Nothing has changed yet: whoever finds no memory now leaves the bucket as it was.
     let spare = match allocate_blocks(env, table, pool, moving.len()).await {
@@ -393,6 +400,7 @@ fn under_locks<'a>(
     moving: &'a [Moving],
 ) -> impl Iterator<Item = (&'a Moving, u32)> + use<'a> {
     let total: u32 = moving.iter().map(|slot| slot.span.words).sum();
+    assert!(total as usize <= batch.arena_words(), "the rows were read again before");
     let first = batch.arena_words() as u32 - total;
     moving.iter().scan(first, |next, slot| {
         let at = *next;
@@ -405,6 +413,7 @@ fn under_locks<'a>(
 /// before the lock.
 fn copy_back(batch: &mut Batch, moving: &[Moving]) {
     for (slot, at) in under_locks(batch, moving) {
+        assert!(at >= slot.span.at + slot.span.words, "the second reading is behind the first");
         let image = Span { at: at + VERSION, words: slot.span.words - VERSION };
         batch.shift(image, slot.span.at + VERSION);
     }
@@ -444,6 +453,7 @@ async fn write_new_bucket<E: Env>(
         tags = bucket::with_tag(slots, tags, used, bucket::tag(slots, slot.tag_hash));
         used += 1;
     }
+    assert!(spare.next().is_none(), "no block stays without slots");
     batch.write_word(block.add_words(u64::from(bucket::TAGS)), tags);
     batch.write_word(new.add_words(u64::from(bucket::COLLECTED)), collected);
     batch.write_word(new.add_words(u64::from(bucket::IDENTITY)), identity.word());
@@ -481,6 +491,7 @@ async fn retire_slots<E: Env>(
 ) -> Result<Batch, IndexError> {
     batch.clear_verbs();
     for slot in moving {
+        assert!(!slot.to.get().is_null(), "a row is copied before it goes");
         if table.rows {
             batch.write_word(slot.from.add_words(u64::from(VERSION)), 0);
             batch.write_word(slot.from.add_words(u64::from(LINK)), 0);
@@ -499,6 +510,7 @@ async fn retire_slots<E: Env>(
         }
         let tags_at = blocks[slot.block].span.at + bucket::TAGS;
         let slots = blocks[slot.block].slots;
+        debug_assert!(bucket::tag_of(slots, batch.word(tags_at), slot.index) != 0);
         let tags = bucket::with_tag(slots, batch.word(tags_at), slot.index, 0);
         batch.set_word(tags_at, tags);
         batch.write_word(blocks[slot.block].ptr.add_words(u64::from(bucket::TAGS)), tags);
@@ -535,6 +547,7 @@ async fn release<E: Env>(
     if table.rows {
         for slot in moving {
             let header = batch.word(slot.span.at + HEADER);
+            debug_assert!(!VersionWord::from_word(header).is_locked(), "a release unlocks");
             batch.write_word(slot.to.get(), header);
         }
     }

@@ -67,6 +67,7 @@ pub fn accept_any(batch: &Batch, tree: &Tree, posted: PostedLeaf) -> Option<Leaf
     let leaf = LeafRead { ptr: posted.ptr, span: posted.span, insert: Default::default() };
     let view = leaf.view(batch, tree);
     let same_life = generation(view.version()) == posted.generation;
+    debug_assert!(!view.is_live(0) || !same_life || view.is_in_order(), "a leaf is read whole");
     (view.is_live(0) && same_life).then(|| LeafRead { insert: view.insert_word(), ..leaf })
 }
 

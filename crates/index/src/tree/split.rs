@@ -51,6 +51,8 @@ pub async fn make_room<E: Env>(
     if leaf.insert.is_locked() {
         return Err(IndexError::Conflict);
     }
+    assert!(parts.len() > 1, "a split leaves several parts");
+    assert!(parts[1..].windows(2).all(|pair| pair[0].low < pair[1].low), "parts rise");
     let rights = allocate(env, tree, pool, parts.len() - 1).await?;
     let locked = lock_leaf(env, batch, tree, &leaf, &rights, timestamp).await;
     if let Err(IndexError::Conflict) = locked {

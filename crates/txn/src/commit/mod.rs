@@ -39,8 +39,8 @@ impl<E: Env> LaneInner<E> {
             Ok(timestamp) => timestamp,
             Err(abort) => return self.abort_unlocked(abort),
         };
-        if self.reorders_phases() {
-            return self.commit_reordered(timestamp).await;
+        if let Some(reordered) = self.reordered_by_mutant(timestamp) {
+            return reordered.await;
         }
         self.env.reach(CommitStep::Started).await;
         if let Err(abort) = self.lock_write_set(timestamp).await {

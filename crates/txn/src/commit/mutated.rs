@@ -5,12 +5,26 @@ use crate::abort::Outcome;
 use crate::lane::LaneInner;
 use fabric::{Env, FabricError, Mutant};
 use layout::VersionWord;
+use std::pin::Pin;
+
+/// A commit that is reordered.
+pub(super) type Reordered<'a> = Pin<Box<dyn Future<Output = Outcome> + 'a>>;
 
 impl<E: Env> LaneInner<E> {
-    /// Whether a mutant changes the order of the phases. `false` at compile time in worlds on real
-    /// memory.
+    /// The commit with its phases in another order, if a mutant wants that. In the local world
+    /// this is `None` before anything is compiled: a second caller of the steps of
+    /// [`Self::commit_writes`] would keep them from being inlined there.
     #[inline(always)]
-    pub(super) fn reorders_phases(&self) -> bool {
+    pub(super) fn reordered_by_mutant(&mut self, timestamp: VersionWord) -> Option<Reordered<'_>> {
+        if E::IMMEDIATE || !self.reorders_phases() {
+            return None;
+        }
+        Some(Box::pin(self.commit_reordered(timestamp)))
+    }
+
+    /// Whether a mutant changes the order of the phases.
+    #[inline(always)]
+    fn reorders_phases(&self) -> bool {
         self.env.mutant(Mutant::CommitValidateBeforeLocks)
             || self.env.mutant(Mutant::CommitSkipValidation)
             || self.env.mutant(Mutant::CommitPublishBeforeInstall)
@@ -31,7 +45,7 @@ impl<E: Env> LaneInner<E> {
 
     /// The listing of [`Self::commit_writes`] with its phases as the mutants have them.
     #[cold]
-    pub(super) async fn commit_reordered(&mut self, timestamp: VersionWord) -> Outcome {
+    async fn commit_reordered(&mut self, timestamp: VersionWord) -> Outcome {
         let validates_early = self.env.mutant(Mutant::CommitValidateBeforeLocks);
         let validates_late = !validates_early && !self.env.mutant(Mutant::CommitSkipValidation);
         if validates_early

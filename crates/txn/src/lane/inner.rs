@@ -119,6 +119,10 @@ impl<E: Env> LaneInner<E> {
     /// Forgets the last transaction.
     #[inline]
     pub(crate) fn reset(&mut self) {
+        if !self.txn.stage.is_empty() {
+            self.txn.stage.clear();
+            self.writes.placed.clear();
+        }
         self.txn.reset();
         self.writes.reset();
         self.witnesses.reset();

@@ -62,9 +62,6 @@ impl RunningTransaction {
         self.batch.reset();
         self.accesses.clear();
         self.map.clear();
-        if !self.stage.is_empty() {
-            self.stage.clear();
-        }
         self.buckets_seen.clear();
         self.leaves_seen.clear();
         self.read_count = 0;

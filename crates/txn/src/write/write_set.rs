@@ -139,7 +139,6 @@ impl WriteSet {
     #[inline]
     pub fn reset(&mut self) {
         self.rows.clear();
-        self.placed.clear();
         self.bucket_inserts.clear();
         self.insert_blocks.clear();
         self.leaf_inserts.clear();

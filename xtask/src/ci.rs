@@ -3,6 +3,8 @@
 //! Everything builds in the one development profile, so dependencies compile once. Standard output
 //! carries the tests' output unchanged and ends with `N passed, 0 failed`; all else goes to
 //! standard error. `cargo xtask nightly` runs the checks that take minutes.
+//!
+//! Decision: docs/decisions/0293-the-build-is-tuned-for-the-inner-loop.md
 
 pub mod grammar;
 mod test_programs;

@@ -4,6 +4,8 @@
 //! A part that passed at a commit is not run again there, so an interrupted run continues where it
 //! stopped. Parts that draw seeds draw new ones in each round, and the record adds up rounds and
 //! seeds per commit.
+//!
+//! Decision: docs/decisions/0293-the-build-is-tuned-for-the-inner-loop.md
 
 mod part;
 mod record;

@@ -4,6 +4,8 @@
 //! cases. This builds the program with counters, runs benchmarks, and compiles it again with the
 //! counts (profile-guided optimisation). The repository keeps no counts. Debug information goes to
 //! a file beside the program.
+//!
+//! Decision: docs/decisions/0053-profile-guided-optimisation-is-a-separate-build.md
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -2,6 +2,8 @@
 //! (`reproduce`) and SPADE (`spade`).
 //!
 //! Programs that link generated code of workloads of their own are this one, too: their `main` calls [`run`] with it.
+//!
+//! Decision: docs/decisions/0292-the-laboratory-is-a-program-of-its-own.md
 #![forbid(unsafe_code)]
 
 mod commands;

@@ -1,6 +1,8 @@
 //! The commands of the program `namdb-lab`: the simulator, the papers' evaluation, and SPADE.
 //!
 //! `namdb` knows their names and starts `namdb-lab` for them, which is built apart.
+//!
+//! Decision: docs/decisions/0292-the-laboratory-is-a-program-of-its-own.md
 
 use crate::Verdict;
 use crate::commands::bench::BenchArguments;

@@ -8,8 +8,9 @@
 
 use crate::batch::Batch;
 use crate::counters::Counters;
-use crate::env::{Env, Fabric, FailurePoint, Mutant};
+use crate::env::{Env, Fabric, FailurePoint};
 use crate::error::{CallError, FabricError};
+use crate::mutant::Mutant;
 use crate::service::ServiceId;
 use layout::{NodeId, RegionId};
 use std::any::Any;
@@ -118,8 +119,8 @@ impl Env for DynEnv {
     }
 
     #[inline]
-    fn mutant(&self, name: Mutant) -> bool {
-        self.is_simulated && self.env.mutant(name)
+    fn mutant(&self, mutant: Mutant) -> bool {
+        self.is_simulated && self.env.mutant(mutant)
     }
 
     #[inline]
@@ -145,7 +146,7 @@ trait ObjectEnv: Any {
     fn random(&self) -> u64;
     fn spawn(&self, task: Boxed<'static, ()>);
     fn reach(&self, point: &'static str) -> Boxed<'_, ()>;
-    fn mutant(&self, name: Mutant) -> bool;
+    fn mutant(&self, mutant: Mutant) -> bool;
     fn refuses_memory(&self) -> bool;
 }
 
@@ -205,8 +206,8 @@ impl<E: Env> ObjectEnv for E {
         Box::pin(Env::reach(self, Named(point)))
     }
 
-    fn mutant(&self, name: Mutant) -> bool {
-        Env::mutant(self, name)
+    fn mutant(&self, mutant: Mutant) -> bool {
+        Env::mutant(self, mutant)
     }
 
     fn refuses_memory(&self) -> bool {

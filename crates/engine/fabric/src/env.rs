@@ -5,6 +5,7 @@
 use crate::batch::Batch;
 use crate::counters::Counters;
 use crate::error::{CallError, FabricError};
+use crate::mutant::Mutant;
 use crate::service::ServiceId;
 use layout::{GlobalPtr, NodeId};
 use std::future::Future;
@@ -15,10 +16,6 @@ pub trait FailurePoint: Copy {
     /// The point's name, unique over all protocols: `commit::LocksHeld`.
     fn name(self) -> &'static str;
 }
-
-/// A planted bug, named after the guard it removes. Only simulated worlds enable one; on real
-/// memory the check is resolved at compile time.
-pub type Mutant = &'static str;
 
 /// Verbs and calls of one endpoint.
 pub trait Fabric {
@@ -47,11 +44,11 @@ pub trait Fabric {
         unreachable!("verbs of this world take time")
     }
 
-    /// Hints that the next verbs will touch these words, which are probably not cached. Worlds that
-    /// access memory through the processor's caches prefetch them, so that the misses of a batch
-    /// overlap.
+    /// Hints that a verb of the next batch reads or writes these words, which are probably not
+    /// cached. Worlds that access memory through the processor's caches prefetch them, so that the
+    /// misses of a batch overlap with each other and with posting the rest.
     #[inline]
-    fn expect(&self, _at: GlobalPtr, _words: u32) {}
+    fn prefetch(&self, _at: GlobalPtr, _words: u32) {}
 
     /// Calls `service` on `node` and waits for its answer.
     fn call(
@@ -91,7 +88,7 @@ pub trait Env: Fabric + Clone + 'static {
 
     /// Whether this world removes the guard `_name`, to show that a test notices.
     #[inline]
-    fn mutant(&self, _name: Mutant) -> bool {
+    fn mutant(&self, _mutant: Mutant) -> bool {
         false
     }
 

@@ -56,6 +56,11 @@ pub const IDENTITY: u32 = 3;
 pub const TAGS: u32 = 4;
 /// First word of the slots; the words before are the bucket's header.
 pub const SLOTS: u32 = 5;
+// One read fetches the whole header, the insert word first.
+const _: () = {
+    assert!(INSERT == 0 && COLLECTED == INSERT + 1 && LINK == COLLECTED + 1);
+    assert!(IDENTITY == LINK + 1 && TAGS == IDENTITY + 1 && SLOTS == TAGS + 1);
+};
 
 impl BucketLayout {
     /// Buckets whose slots hold whole rows.
@@ -125,6 +130,12 @@ pub struct Identity {
 }
 
 const LEVEL_SHIFT: u32 = 56;
+const _: () = {
+    let largest = Identity { bucket: (1 << LEVEL_SHIFT) - 1, level: u8::MAX as u32 };
+    assert!(largest.word() == u64::MAX);
+    let read = Identity::from_word(largest.word());
+    assert!(read.bucket == largest.bucket && read.level == largest.level);
+};
 
 impl Identity {
     /// Decodes an identity from a word of remote memory.
@@ -149,6 +160,11 @@ const fn tag_shift(slots: u32) -> u32 {
         _ => 1,
     }
 }
+// The tags of all slots share one word, and a tag has at least two bits: 0 marks an empty slot.
+const _: () = {
+    assert!(8 << tag_shift(8) == u64::BITS && 16 << tag_shift(16) == u64::BITS);
+    assert!(SLOTS_MAX << tag_shift(SLOTS_MAX) == u64::BITS && 1 << tag_shift(SLOTS_MAX) >= 2);
+};
 
 /// The lowest bit of each tag in a block of `slots` slots.
 #[inline]

@@ -54,6 +54,12 @@ pub const NEXT: u32 = 3;
 pub const SHAPE: u32 = 4;
 /// First word of the low fence.
 pub const LOW: u32 = 5;
+// `read_row` does not return the insert word; the version word is where a row has its own.
+const _: () = {
+    assert!(INSERT == crate::row::HEADER && VERSION == crate::row::VERSION);
+    assert!(COLLECTED == VERSION + 1 && NEXT == COLLECTED + 1);
+    assert!(SHAPE == NEXT + 1 && LOW == SHAPE + 1);
+};
 
 impl LeafLayout {
     /// The largest node of at most `node_bytes` bytes, but with at least 4 entries.
@@ -114,6 +120,12 @@ pub struct Shape {
 const LEVEL_SHIFT: u32 = 40;
 const UNBOUNDED: u64 = 1 << 62;
 const DEAD: u64 = 1 << 63;
+const _: () = {
+    const LEVEL: u64 = (u8::MAX as u64) << LEVEL_SHIFT;
+    const COUNT: u64 = u32::MAX as u64;
+    assert!(DEAD & UNBOUNDED == 0 && (DEAD | UNBOUNDED) & LEVEL == 0);
+    assert!((DEAD | UNBOUNDED | LEVEL) & COUNT == 0);
+};
 
 impl Shape {
     /// Decodes a shape from a word of remote memory.

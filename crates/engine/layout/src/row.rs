@@ -45,6 +45,9 @@ pub const VERSION: u32 = 1;
 pub const LINK: u32 = 2;
 /// First word of the key.
 pub const KEY: u32 = 3;
+// The header is outside the image; the words of the image are adjacent, so that one verb takes all.
+const _: () =
+    assert!(HEADER == 0 && VERSION == HEADER + 1 && LINK == VERSION + 1 && KEY == LINK + 1);
 
 impl RowLayout {
     /// First word of the payload.
@@ -82,7 +85,11 @@ pub struct ChainWord(u64);
 /// Largest number of old versions in a buffer beside a record.
 pub const BUFFER_SLOTS_MAX: u32 = 8;
 const NEXT_MASK: u64 = 7;
-const _: () = assert!(BUFFER_SLOTS_MAX as u64 == NEXT_MASK + 1);
+const _: () = {
+    assert!(BUFFER_SLOTS_MAX as u64 == NEXT_MASK + 1);
+    // Buffers begin at words, so that the bits of the slot are free in their addresses.
+    assert!(NEXT_MASK < crate::WORD_BYTES);
+};
 
 impl ChainWord {
     /// A chain to `buffer`, whose next slot to write is `next`.
@@ -141,6 +148,10 @@ pub struct BufferLayout {
 pub const OVERFLOW_HEAD: u32 = 0;
 /// In word 0 of a buffer's slot: the overflow list has this version too, so the slot is free.
 pub const MOVED_FLAG: u64 = 1;
+// Word 0 of an old version is the flag in a buffer and an address in the overflow region.
+// No address is the flag.
+const _: () = assert!(MOVED_FLAG != 0 && MOVED_FLAG < crate::WORD_BYTES);
+const _: () = assert!(OVERFLOW_HEAD == 0);
 
 impl BufferLayout {
     /// First word of slot `index`.

@@ -82,7 +82,10 @@ impl Extents {
             Some(offset) => offset,
             None => state.take_fresh(bytes)?,
         };
-        state.used.entry(label).or_default().insert(offset, bytes);
+        assert!(offset >= region::HEADER_BYTES && offset + bytes <= state.region_bytes);
+        let before = state.used.entry(label).or_default().insert(offset, bytes);
+        assert!(before.is_none(), "an extent has one owner");
+        debug_assert!(state.is_consistent());
         Ok(GlobalPtr::new(self.region, offset))
     }
 
@@ -128,7 +131,9 @@ impl Extents {
 
     /// Adds a zeroed extent to the free memory.
     fn recycle(&self, offset: u64, bytes: u64) {
-        self.lock().add_free(offset, bytes);
+        let mut state = self.lock();
+        state.add_free(offset, bytes);
+        debug_assert!(state.is_consistent());
     }
 
     fn extents_of(&self, label: Label) -> Vec<u64> {
@@ -161,9 +166,12 @@ impl State {
     /// start.
     fn add_free(&mut self, offset: u64, bytes: u64) {
         let (mut start, mut end) = (offset, offset + bytes);
+        assert!(bytes > 0 && end <= self.mark, "memory above the mark was never handed out");
+        assert!(self.free.range(start..end).next().is_none(), "memory comes back once");
         if let Some((&before, &free)) = self.free.range(..start).next_back()
-            && before + free == start
+            && before + free >= start
         {
+            assert!(before + free == start, "memory comes back once");
             self.free.remove(&before);
             start = before;
         }
@@ -175,6 +183,18 @@ impl State {
         } else {
             self.free.insert(start, end - start);
         }
+    }
+
+    /// Whether every byte below the mark belongs to at most one extent or free piece. For
+    /// assertions.
+    fn is_consistent(&self) -> bool {
+        let used = self.used.values().flatten();
+        let mut pieces: Vec<(u64, u64)> =
+            used.chain(&self.free).map(|(at, bytes)| (*at, *bytes)).collect();
+        pieces.sort_unstable();
+        let is_apart = |pair: &[(u64, u64)]| pair[0].0 + pair[0].1 <= pair[1].0;
+        let end = pieces.last().map_or(0, |(at, bytes)| at + bytes);
+        pieces.windows(2).all(is_apart) && end <= self.mark && self.mark <= self.region_bytes
     }
 
     fn take_fresh(&mut self, bytes: u64) -> Result<u64, AllocateError> {

@@ -6,7 +6,7 @@
 
 use crate::extent::{Extents, Label};
 use crate::message::{Reader, Writer};
-use fabric::{Batch, CallError, Env, Reply, Service, ServiceId};
+use fabric::{Batch, CallError, Env, Mutant, Reply, Service, ServiceId};
 use layout::row::{BufferLayout, Cover, LINK, MOVED_FLAG, OVERFLOW_HEAD, RowLayout};
 use layout::{GlobalPtr, VersionWord};
 use std::collections::BTreeMap;
@@ -177,12 +177,13 @@ impl MoverService {
             }
         }
         let entry = self.allocate(env, request.label, words)?;
+        debug_assert!(entry.word() != next, "an entry that is in the list is not free");
         batch.clear_verbs();
         // The entry is private until the head points to it; its header word links to the next
         // entry.
         batch.write_word(entry, next);
         batch.write_row(entry, image, LINK, Cover::All);
-        if !env.mutant("mover::skip_link") {
+        if !env.mutant(Mutant::MoverSkipLink) {
             batch.write_word(head, entry.word());
         }
         batch.write_word(slot, MOVED_FLAG);
@@ -256,7 +257,7 @@ impl MoverService {
             let counter =
                 request.horizon.get(usize::from(successor.slot().0)).copied().unwrap_or(0);
             let is_collected = successor.counter() <= counter;
-            if !freed.is_empty() || is_collected || env.mutant("mover::drop_needed") {
+            if !freed.is_empty() || is_collected || env.mutant(Mutant::MoverDropNeeded) {
                 if freed.is_empty() && !previous.is_null() {
                     batch.clear_verbs();
                     batch.write_word(previous, 0);
@@ -268,6 +269,7 @@ impl MoverService {
                 *kept += 1;
                 previous = entry;
             }
+            debug_assert!(next != entry.word(), "an entry does not lead to itself");
             entry = GlobalPtr::from_word(next);
         }
         self.put_back(step);

@@ -14,6 +14,8 @@ use std::collections::BTreeMap;
 const EXTENT_BYTES_MIN: u64 = 64 * 1024;
 /// Bytes of the largest extent, unless a piece needs a larger one.
 const EXTENT_BYTES_MAX: u64 = 4 << 20;
+/// Pieces freed last that an assertion compares with one that is freed now.
+const FREED_LOOKED_AT: usize = 64;
 
 /// Memory for one purpose of one table. A freed piece is only reused for the same purpose and size,
 /// so that readers that still have its address find the same shape there and notice by key, version
@@ -85,9 +87,15 @@ impl Pool {
     /// Frees a piece of `words` words.
     #[inline]
     pub fn free(&mut self, ptr: GlobalPtr, words: u32) {
-        debug_assert!(!ptr.is_null());
+        debug_assert!(!ptr.is_null() && words > 0);
         self.select(words);
+        debug_assert!(!self.was_just_freed(ptr), "a piece is freed once");
         self.recent.1.push(ptr);
+    }
+
+    /// Whether a piece is among those of its size that were freed last. For assertions.
+    fn was_just_freed(&self, ptr: GlobalPtr) -> bool {
+        self.recent.1.iter().rev().take(FREED_LOOKED_AT).any(|other| *other == ptr)
     }
 
     #[inline]

@@ -4,8 +4,8 @@
 //! - docs/decisions/0170-a-duplicate-key-behind-a-kept-leaf-is-reported-at-the-next.md
 //! - docs/decisions/0258-results-travel-in-registers-and-values-are-built-where-they.md
 
-use crate::access::RowId;
 use crate::catalog::CatalogError;
+use crate::read::access::RowId;
 use fabric::{CallError, FabricError};
 use index::{Damage, IndexError};
 use layout::SchemaError;
@@ -26,7 +26,8 @@ pub enum Outcome {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Abort {
-    /// A row to be written is locked by another, or was changed after the snapshot: first committer wins.
+    /// A row to be written is locked by another, or was changed after the snapshot: first committer
+    /// wins.
     WriteConflict,
     /// A bucket or leaf to be inserted into is locked by another or was changed.
     InsertConflict,
@@ -139,8 +140,9 @@ impl std::fmt::Display for Abort {
     }
 }
 
-/// Why a call inside a transaction failed. Results carry it through every step of a transaction, so that it is small, and tells its
-/// kind by a number of four bytes: of a single byte the three behind it, which mean nothing, are moved on with each result, and waited for.
+/// Why a call inside a transaction failed. Results carry it through every step of a transaction, so
+/// that it is small, and tells its kind by a number of four bytes: of a single byte the three
+/// behind it, which mean nothing, are moved on with each result, and waited for.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 #[repr(u32)]

@@ -11,7 +11,7 @@ use std::future::Future;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
-/// Runs `work` in a task of its own and waits for it. Whoever drops this future does not stop the work;
+/// Runs `work` in a task of its own and waits for it. Dropping this future does not stop the work;
 /// what it then brings goes to `unclaimed`.
 pub(crate) async fn detached<E: Env, T: 'static>(
     env: &E,
@@ -37,9 +37,9 @@ pub(crate) async fn detached<E: Env, T: 'static>(
     std::future::poll_fn(|context| receiver.poll(context)).await
 }
 
-/// Runs `work` of a lane to its end, as [`detached`] does. The lane's inner part travels with the task and
-/// comes back with the result; if nobody waits for it any more, it goes home on its own. `None` if it is
-/// not here.
+/// Runs `work` of a lane to its end, as [`detached`] does. The lane's inner part travels with the
+/// task and comes back with the result; if nobody waits for it any more, it goes home on its own.
+/// `None` if it is not here.
 pub(crate) async fn away_from_home<E: Env, T: 'static>(
     home: &mut Option<Box<LaneInner<E>>>,
     work: impl AsyncFnOnce(&mut LaneInner<E>) -> T + 'static,

@@ -1,70 +1,42 @@
 //! Transactions over the memory servers: the protocol of [ZB17 §3-6] with its holes closed.
 //!
-//! To read it in the order of a transaction's life: [`oracle`] (snapshots, publishing), [`read`],
-//! [`write`](mod@write), [`scan`], [`value`], [`commit`], [`collect`] (garbage collection). What they share:
-//! [`lane`], [`access`], [`snapshot`], [`catalog`].
+//! To read it in the order of a transaction's life: [`snapshot`] (the timestamp oracle, numbers,
+//! publishing), [`read`], [`write`](mod@write), [`commit`], [`collect`] (garbage collection).
+//! [`lane`] has the state of a session, [`transaction`] its handle, [`catalog`] tables and indexes
+//! and how they change, [`database`] what lanes share.
 #![forbid(unsafe_code)]
 
 pub mod abort;
-pub mod access;
-mod by_server;
 pub mod catalog;
-pub mod change;
-mod check;
 pub mod collect;
-mod collector;
 pub mod commit;
-mod copies;
-mod cursor;
 pub mod database;
-pub mod definition;
 mod detach;
-pub mod displaced;
-mod fetch;
-mod fill;
-mod freshness;
-pub mod insistence;
-mod kept;
 pub mod lane;
 pub mod local;
-pub mod old_version;
 pub mod operations;
-pub mod oracle;
-mod packed;
-pub mod part;
 pub mod read;
-mod release;
-mod removal;
-pub mod scan;
-pub mod secondary;
+pub mod retry;
 pub mod server;
-mod shared_slot;
-mod slot;
 pub mod snapshot;
 pub mod statistics;
 pub mod step;
-mod sweep;
-mod timestamp;
 pub mod transaction;
-pub mod unique;
-pub mod value;
-mod value_pool;
-mod visit;
 pub mod write;
 
 pub use abort::{Abort, Outcome, TxnError};
-pub use access::RowId;
+pub use catalog::check::StructureReport;
 pub use catalog::{CatalogError, IndexId, TableId, TableMemory, TableSpec, WholeMemory};
-pub use check::StructureReport;
 pub use database::{Database, DatabaseConfig, Oracle, Root};
 pub use index::{Damage, Flaw};
-pub use insistence::Insistence;
 pub use lane::{KnownLeaves, Lane, LaneError};
 pub use operations::{Answer, EngineEnv};
 pub use read::Columns;
-pub use scan::{Scan, ScanSource};
-pub use slot::{Departure, SlotSupply};
+pub use read::access::RowId;
+pub use read::scan::{Scan, ScanSource};
+pub use retry::RetryUntilDeadline;
 pub use snapshot::Snapshot;
+pub use snapshot::slot::{Departure, SlotSupply};
 pub use statistics::LaneStatistics;
 pub use transaction::{Isolation, Transaction};
-pub use unique::UniqueViolation;
+pub use write::unique::UniqueViolation;

@@ -1,26 +1,26 @@
 //! The engine's operations, compiled once for each world.
 //!
 //! The engine is generic over [`Env`], and the compiler generates optimised generic code again in
-//! every crate that uses it. Sessions therefore reach the engine through a table of functions, which
-//! this crate fills for its two worlds: [`LocalEnv`], where verbs complete at once, and [`DynEnv`]
+//! every crate that uses it. Sessions therefore reach the engine through a table of functions,
+//! which this crate fills for its two worlds: [`LocalEnv`], where verbs complete at once, and [`DynEnv`]
 //! for all others. Users of this crate compile only the call through the table, and accessors of
 //! rows. See docs/decisions/0291-the-engine-is-compiled-once-per-world.md.
 //!
-//! To add an operation: a field of [`Operations`], a function below that calls the generic code, and a method
-//! of [`Transaction`], [`Lane`] or [`Database`] that calls the field.
+//! To add an operation: a field of [`Operations`], a function below that calls the generic code,
+//! and a method of [`Transaction`], [`Lane`] or [`Database`] that calls the field.
 
 use crate::abort::{Abort, Outcome, TxnError};
-use crate::access::RowId;
+use crate::catalog::check::StructureReport;
 use crate::catalog::{Catalog, CatalogError, IndexId, TableId, TableMemory, TableSpec};
-use crate::check::StructureReport;
 use crate::database::{Database, DatabaseConfig};
 use crate::detach::away_from_home;
 use crate::lane::{KnownLeaves, Lane, LaneError, LaneInner};
 use crate::read::Columns;
-use crate::scan::Scan;
-use crate::slot::{Departure, SlotSupply};
+use crate::read::access::RowId;
+use crate::read::scan::Scan;
+use crate::read::value::{Visitor, note_references};
+use crate::snapshot::slot::{Departure, SlotSupply};
 use crate::transaction::Transaction;
-use crate::value::{Visitor, note_references};
 use fabric::{DynEnv, Env, FabricError, LocalEnv, run_now};
 use layout::{IndexDesign, Key, LongValues, NodeId, OutOfLine, PartRule, RecordRef};
 use std::future::Future;
@@ -48,7 +48,8 @@ impl EngineEnv for DynEnv {
     }
 }
 
-/// The result of an operation: already there where verbs complete at once, a boxed future elsewhere.
+/// The result of an operation: already there where verbs complete at once, a boxed future
+/// elsewhere.
 #[must_use = "an operation elsewhere than in this process does nothing unless it is awaited"]
 pub enum Answer<'a, T> {
     /// `None` once it was polled.
@@ -186,7 +187,7 @@ impl<E: EngineEnv> Operations<E> {
             take_back: |lane| lane.shared.clone().take_back(lane),
             collect_garbage: |home| Answer::of::<E>(collect_garbage(home)),
             prefetch: LaneInner::prefetch,
-            prefetch_lookup: |lane, index, key| lane.prefetch_lookup(index.0, key),
+            prefetch_lookup: |lane, index, key| lane.prefetch_lookup(index, key),
             read: |lane, table, key| Answer::of::<E>(lane.read(table, key)),
             read_columns: |lane, reads, columns, found| {
                 Answer::of::<E>(lane.read_columns(reads, columns, found))
@@ -283,9 +284,10 @@ impl<E: Env> Transaction<'_, E> {
         self.read_columns(reads, &[], found)
     }
 
-    /// As [`Transaction::read_many`], but rows whose table has an entry in `columns` have only these
-    /// columns: accessing others panics. Such a row cannot be changed before the transaction reads
-    /// its key without this restriction; the [`RowId`] stays the same.
+    /// As [`Transaction::read_many`], but of rows whose table has an entry in `columns` only
+    /// these columns may be read: others may not have been fetched, and reading them panics.
+    /// Nor can such a row be changed, before the transaction reads its key without this
+    /// restriction; the [`RowId`] stays the same.
     #[inline]
     pub fn read_columns<'a>(
         &'a mut self,
@@ -297,8 +299,8 @@ impl<E: Env> Transaction<'_, E> {
         (lane.operations.read_columns)(lane, reads, columns, found)
     }
 
-    /// Adds a row with this key; fill its columns with [`Transaction::update`]. Until then numbers are
-    /// zero and texts empty.
+    /// Adds a row with this key; fill its columns with [`Transaction::update`]. Until then numbers
+    /// are zero and texts empty.
     #[inline]
     pub fn insert<'a>(
         &'a mut self,
@@ -321,8 +323,9 @@ impl<E: Env> Transaction<'_, E> {
         (lane.operations.insert_many)(lane, inserts, rows)
     }
 
-    /// Reads the rows of a range, in key order: a round trip for the leaves, as far as the lane remembers
-    /// them, and one for the rows. Bounds are whole keys of the source, see [`Scan::low`].
+    /// Reads the rows of a range, in key order: a round trip for the leaves, as far as the lane
+    /// remembers them, and one for the rows. Bounds are whole keys of the source, see
+    /// [`Scan::low`].
     #[inline]
     pub fn scan<'a>(
         &'a mut self,
@@ -333,7 +336,8 @@ impl<E: Env> Transaction<'_, E> {
         (lane.operations.scan)(lane, scan, rows)
     }
 
-    /// Reads independent ranges together; `rows` gets the rows of each. They share their round trips.
+    /// Reads independent ranges together; `rows` gets the rows of each. They share their round
+    /// trips.
     #[inline]
     pub fn scan_many<'a>(
         &'a mut self,
@@ -345,7 +349,8 @@ impl<E: Env> Transaction<'_, E> {
     }
 
     /// Reads all rows whose indexed columns, all of them, have the values encoded in `key`, see
-    /// [`layout::Schema::encode_columns`]. A tree index answers for its first columns by [`Self::scan`].
+    /// [`layout::Schema::encode_columns`]. A tree index answers for its first columns by
+    /// [`Self::scan`].
     #[inline]
     pub fn lookup<'a>(
         &'a mut self,
@@ -368,7 +373,8 @@ impl<E: Env> Transaction<'_, E> {
         (lane.operations.for_each)(lane, table, Visitor::Plain(visit))
     }
 
-    /// As [`Transaction::for_each`], and the rows come with the values of their columns out of line.
+    /// As [`Transaction::for_each`], and the rows come with the values of their columns out of
+    /// line.
     pub fn for_each_long<'a>(
         &'a mut self,
         table: TableId,
@@ -378,8 +384,8 @@ impl<E: Env> Transaction<'_, E> {
         (lane.operations.for_each)(lane, table, Visitor::Long { visit, rows: Vec::new() })
     }
 
-    /// Reads the value of a column out of line into `value`; false if it is null. One round trip, none
-    /// for a value that this transaction has set.
+    /// Reads the value of a column out of line into `value`; false if it is null. One round trip,
+    /// none for a value that this transaction has set.
     pub async fn read_long(
         &mut self,
         row: RowId,
@@ -393,8 +399,8 @@ impl<E: Env> Transaction<'_, E> {
         Ok(values.get(0).is_some())
     }
 
-    /// Reads values of columns out of line together: one round trip for each 4 MiB. `values` gets one
-    /// entry for each that is wanted.
+    /// Reads values of columns out of line together: one round trip for each 4 MiB. `values` gets
+    /// one entry for each that is wanted.
     ///
     /// # Panics
     /// If a column is not kept out of line.
@@ -403,7 +409,7 @@ impl<E: Env> Transaction<'_, E> {
         wanted: &[(RowId, usize)],
         values: &mut LongValues,
     ) -> Result<(), TxnError> {
-        if let Some(abort) = self.lane().over() {
+        if let Some(abort) = self.lane().txn.doomed_by {
             return Err(abort.into());
         }
         let reference = |&(row, column): &(RowId, usize)| {
@@ -422,7 +428,7 @@ impl<E: Env> Transaction<'_, E> {
         row: RowId,
         values: &mut LongValues,
     ) -> Result<(), TxnError> {
-        if let Some(abort) = self.lane().over() {
+        if let Some(abort) = self.lane().txn.doomed_by {
             return Err(abort.into());
         }
         let mut references = Vec::new();
@@ -433,8 +439,8 @@ impl<E: Env> Transaction<'_, E> {
 }
 
 impl<E: Env> Lane<E> {
-    /// Reads all leaves of a table and of its indexes, so that no lookup asks memory servers for the way, and
-    /// answers where they are. As many are remembered as the lane has room for.
+    /// Reads all leaves of a table and of its indexes, so that no lookup asks memory servers for
+    /// the way, and answers where they are. As many are remembered as the lane has room for.
     ///
     /// # Errors
     /// There is no such table, or memory servers do not answer.
@@ -473,8 +479,8 @@ impl<E: Env> Database<E> {
         (self.shared.operations.memory_usage)(self)
     }
 
-    /// Has every memory server touch the next `bytes` bytes that it will hand out. A host may charge
-    /// dearly for the first touch of a page; this charges it now, and not to a transaction.
+    /// Has every memory server touch the next `bytes` bytes that it will hand out. A host may
+    /// charge dearly for the first touch of a page; this charges it now, and not to a transaction.
     pub fn populate(&self, bytes: u64) -> Answer<'_, Result<(), CatalogError>> {
         (self.shared.operations.populate)(self, bytes)
     }
@@ -489,8 +495,9 @@ impl<E: Env> Database<E> {
         self.check_tables(&|_| true)
     }
 
-    /// Checks the structure of those tables, with their parts and their indexes, whose names are `wanted`. Meant for tables
-    /// at rest: others may be at work in the rest of the database, or have left locks there when they died.
+    /// Checks the structure of those tables, with their parts and their indexes, whose names are
+    /// `wanted`. Meant for tables at rest: others may be at work in the rest of the database, or
+    /// have left locks there when they died.
     pub fn check_tables<'a>(
         &'a self,
         wanted: &'a dyn Fn(&str) -> bool,
@@ -498,21 +505,23 @@ impl<E: Env> Database<E> {
         (self.shared.operations.check_tables)(self, wanted)
     }
 
-    /// Makes a table with its indexes. It is there for every transaction that begins afterwards. Like every
-    /// change it goes on to its end once it has begun.
+    /// Makes a table with its indexes. It is there for every transaction that begins afterwards.
+    /// Like every change it goes on to its end once it has begun.
     pub fn create_table(&self, spec: TableSpec) -> Answer<'_, Result<TableId, CatalogError>> {
         (self.shared.operations.create_table)(self, spec)
     }
 
-    /// Makes a table with a part on each of these memory servers, which are positions; keys choose by `rule`. The table is
-    /// there when all parts are; they have the names `table`, `table.1`, `table.2` and so on, and each of them stands for all.
-    /// By [`PartRule::Copied`] each part has all rows: who reads goes to the one on [the nearest](Database::nearest_to) of
-    /// these servers, and who writes changes all.
+    /// Makes a table with a part on each of these memory servers, which are positions; keys choose
+    /// by `rule`. The table is there when all parts are; they have the names `table`, `table.1`,
+    /// `table.2` and so on, and each of them names the whole table. By [`PartRule::Copied`] each
+    /// part has all rows: who reads goes to the one on [the nearest](Database::nearest_to) of these
+    /// servers, and who writes changes all.
     ///
     /// # Errors
-    /// As [`Database::create_table`]; parts that are there then are taken back, as far as memory servers answer. The division
-    /// is refused where the key does not begin with an integer and ranges are asked for, or where a dense placement is to be
-    /// hashed. [`CatalogError::NoTable`] if somebody dropped what was there of it meanwhile.
+    /// As [`Database::create_table`]; parts that are there then are taken back, as far as memory
+    /// servers answer. The division is refused where the key does not begin with an integer and
+    /// ranges are asked for, or where a dense placement is to be hashed. [`CatalogError::NoTable`]
+    /// if somebody dropped what was there of it meanwhile.
     pub fn create_in_parts<'a>(
         &'a self,
         spec: TableSpec,
@@ -522,23 +531,23 @@ impl<E: Env> Database<E> {
         (self.shared.operations.create_in_parts)(self, spec, servers, rule)
     }
 
-    /// Drops a table with its indexes; of one in parts all of them, the first part before the others, so that nobody takes
-    /// those that are left for the table. Of parts that are no table, since others are missing, all are dropped that are
-    /// there. Transactions that began before may still use it; its memory is
-    /// free when they have ended. With [`CatalogError::Unacknowledged`] the table is gone all the same, and its
-    /// memory is free with a later change of the catalog.
+    /// Drops a table with its indexes; of one in parts all of them, the first part before the
+    /// others, so that nobody takes those that are left for the table. Of parts that are no table,
+    /// since others are missing, all are dropped that are there. Transactions that began before may
+    /// still use it; its memory is free when they have ended. With [`CatalogError::Unacknowledged`]
+    /// the table is gone all the same, and its memory is free with a later change of the catalog.
     pub fn drop_table<'a>(&'a self, name: &'a str) -> Answer<'a, Result<(), CatalogError>> {
         (self.shared.operations.drop_table)(self, name)
     }
 
-    /// Drops those of these tables that are there, each as [`Database::drop_table`] does; transactions that began before are
-    /// waited for once, not table by table.
+    /// Drops those of these tables that are there, each as [`Database::drop_table`] does;
+    /// transactions that began before are waited for once, not table by table.
     pub fn drop_tables<'a>(&'a self, names: &'a [&'a str]) -> Answer<'a, Result<(), CatalogError>> {
         (self.shared.operations.drop_tables)(self, names)
     }
 
-    /// Makes an index over a table in use: first all transactions keep it up to date, then it is filled part by
-    /// part, then it can be read.
+    /// Makes an index over a table in use: first all transactions keep it up to date, then it is
+    /// filled part by part, then it can be read.
     pub fn create_index<'a>(
         &'a self,
         table: &'a str,
@@ -547,8 +556,9 @@ impl<E: Env> Database<E> {
         (self.shared.operations.create_index)(self, table, design)
     }
 
-    /// Drops an index: first nobody reads it any more, then nobody keeps it up to date, then its memory goes.
-    /// With [`CatalogError::Unacknowledged`] it got stuck on the way, and can be dropped once more.
+    /// Drops an index: first nobody reads it any more, then nobody keeps it up to date, then its
+    /// memory goes. With [`CatalogError::Unacknowledged`] it got stuck on the way, and can be
+    /// dropped once more.
     pub fn drop_index<'a>(
         &'a self,
         table: &'a str,
@@ -557,21 +567,23 @@ impl<E: Env> Database<E> {
         (self.shared.operations.drop_index)(self, table, index)
     }
 
-    /// How many slots of the vector new lanes could take at this moment, of all compute servers together.
+    /// How many slots of the vector new lanes could take at this moment, of all compute servers
+    /// together.
     pub fn slots(&self) -> Answer<'_, Result<SlotSupply, FabricError>> {
         (self.shared.operations.slots)(self)
     }
 
-    /// Before a compute server ends: its idle lanes collect what they can, for `wait_ns` at most, and give back
-    /// their slots of the vector. Lanes that are still in use keep theirs. An error leaves the remaining ones
-    /// taken, as if the compute server had died.
+    /// Before a compute server ends: its idle lanes collect what they can, for `wait_ns` at most,
+    /// and give back their slots of the vector. Lanes that are still in use keep theirs. An error
+    /// leaves the remaining ones taken, as if the compute server had died.
     pub fn leave(&self, wait_ns: u64) -> Answer<'_, Result<Departure, FabricError>> {
         (self.shared.operations.leave)(self, wait_ns)
     }
 
-    /// Freezes one vector after another, for as long as it is wanted: the collector of a database whose compute
-    /// servers all rely on one. There is one collector; beside the oracle's memory it is fastest. It writes the
-    /// copies of vectors, too ([`DatabaseConfig::vector_copies`](crate::DatabaseConfig)).
+    /// Freezes one vector after another, for as long as it is wanted: the collector of a database
+    /// whose compute servers all rely on one. There is one collector; beside the oracle's memory it
+    /// is fastest. It writes the copies of vectors, too
+    /// ([`DatabaseConfig::vector_copies`](crate::DatabaseConfig)).
     ///
     /// # Errors
     /// When the oracle's memory, or where there are copies any memory server, cannot be reached.
@@ -579,9 +591,9 @@ impl<E: Env> Database<E> {
         (self.shared.operations.collect_vectors)(self, &is_wanted).await
     }
 
-    /// Fetches one frozen vector after another for the lanes of this compute server, for as long as it is wanted. They
-    /// share a slot ([`DatabaseConfig::shares_slot`](crate::DatabaseConfig)), and a collector freezes
-    /// ([`Self::collect_vectors`]). [`Self::leave`] ends it.
+    /// Fetches one frozen vector after another for the lanes of this compute server, for as long as
+    /// it is wanted. They share a slot ([`DatabaseConfig::shares_slot`](crate::DatabaseConfig)),
+    /// and a collector freezes ([`Self::collect_vectors`]). [`Self::leave`] ends it.
     ///
     /// It ends by itself if nobody freezes any more; lanes then take their snapshots themselves.
     ///

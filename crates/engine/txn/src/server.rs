@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
-/// The services of a memory server whose region has `bytes` bytes, each with the number that it is called by.
+/// The services of a memory server whose region has `bytes` bytes, each with the number that it is
+/// called by.
 pub fn services<E: Env>(region: RegionId, bytes: u64) -> [(ServiceId, Arc<dyn Service<E>>); 4] {
     services_over(Arc::new(Extents::new(region, bytes)), Arc::default())
 }
@@ -41,7 +42,8 @@ fn services_over<E: Env>(
     ]
 }
 
-/// What the services of a memory server have done, and what they have handed out. Any thread may look.
+/// What the services of a memory server have done, and what they have handed out. Any thread may
+/// look.
 pub struct ServiceCounts {
     /// Calls that were handled, in the order of [`SERVICE_NAMES`]; a repeated call is handled once.
     pub calls: [AtomicU64; SERVICE_NAMES.len()],

@@ -22,7 +22,8 @@ pub struct LaneStatistics {
     pub old_version_reads: u64,
     /// Versions that the mover put into the overflow region.
     pub versions_moved: u64,
-    /// Version buffers given to rows. Less those collected, over all lanes, that is how many are in use.
+    /// Version buffers given to rows. Less those collected, over all lanes, that is how many are in
+    /// use.
     pub buffers_given: u64,
     /// Version buffers given back by collection.
     pub buffers_collected: u64,

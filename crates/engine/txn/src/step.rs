@@ -54,7 +54,7 @@ pub enum ChangeStep {
     DefinitionStored,
     /// The definition of a dropped table is gone.
     DefinitionRemoved,
-    /// The epoch is raised: whoever begins now learns of the change.
+    /// The epoch is raised: transactions that begin now learn of the change.
     EpochStarted,
     /// No transaction runs that does not know of it.
     EpochKnown,

@@ -5,9 +5,9 @@
 //! - docs/decisions/0262-a-statement-that-does-not-finish-ends-its-transaction.md
 
 use crate::abort::{Abort, Outcome};
-use crate::access::{Access, RowId, State};
-use crate::catalog::TableId;
+use crate::catalog::{IndexId, TableId};
 use crate::lane::LaneInner;
+use crate::read::access::{Access, AccessId, RowId, State};
 use crate::snapshot::Snapshot;
 use fabric::{Env, Span};
 use layout::row::{ChainWord, KEY, LINK};
@@ -19,7 +19,8 @@ const READ_IN_PART: &str = "only some columns of the row were read; read all of 
 /// How much a transaction is kept apart from others.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Isolation {
-    /// Snapshot isolation: no dirty, fuzzy or skewed reads, no lost updates; write skew is possible.
+    /// Snapshot isolation: no dirty, fuzzy or skewed reads, no lost updates; write skew is
+    /// possible.
     Snapshot,
     /// As if transactions ran one after another, among those that ask for it.
     Serializable,
@@ -35,12 +36,13 @@ impl Isolation {
     }
 }
 
-/// A running transaction. It borrows its lane; dropping it rolls back, unless a commit has begun: that
-/// one goes on without it.
+/// A running transaction. It borrows its lane; dropping it rolls back, unless a commit has begun:
+/// that one goes on without it.
 ///
-/// A statement that ends with an abort ([`TxnError::abort`](crate::TxnError::abort)) ends the transaction: further ones, and
-/// the commit, end with the same. One whose future is dropped does so with [`Abort::Unreachable`], where verbs take time. After
-/// any other error the transaction goes on.
+/// A statement that ends with an abort ([`TxnError::abort`](crate::TxnError::abort)) ends the
+/// transaction: further ones, and the commit, end with the same. One whose future is dropped does
+/// so with [`Abort::Unreachable`], where verbs take time. After any other error the transaction
+/// goes on.
 pub struct Transaction<'lane, E: Env> {
     /// The lane's inner part; away while a commit runs that a dropped future must not stop.
     pub(crate) home: &'lane mut Option<Box<LaneInner<E>>>,
@@ -49,7 +51,7 @@ pub struct Transaction<'lane, E: Env> {
 impl<'lane, E: Env> Transaction<'lane, E> {
     pub(crate) fn new(home: &'lane mut Option<Box<LaneInner<E>>>, isolation: Isolation) -> Self {
         let inner = home.as_mut().expect("a lane that begins has its inner part");
-        inner.serializable = isolation == Isolation::Serializable;
+        inner.txn.serializable = isolation == Isolation::Serializable;
         Self { home }
     }
 
@@ -75,7 +77,7 @@ impl<'lane, E: Env> Transaction<'lane, E> {
 
     /// The columns of a table, if it is there.
     pub fn schema(&self, table: TableId) -> Option<&Schema> {
-        self.lane_ref().catalog.info(table).map(|info| &*info.schema)
+        self.lane_ref().open.catalog.info(table).map(|info| &*info.schema)
     }
 
     /// The table that a row is of.
@@ -85,21 +87,21 @@ impl<'lane, E: Env> Transaction<'lane, E> {
     #[inline]
     pub fn table(&self, row: RowId) -> TableId {
         let lane = self.lane_ref();
-        TableId(lane.accesses[lane.access(row) as usize].table)
+        lane.txn.accesses[lane.txn.access(row)].table
     }
 
     /// A row's columns, own changes included.
     ///
     /// # Panics
-    /// If another transaction has given the row, or a statement has ended with [`Abort::Unreachable`] since.
+    /// If another transaction has given the row, or a statement has ended with
+    /// [`Abort::Unreachable`] since.
     #[inline(always)]
     pub fn row(&self, row: RowId) -> RecordRef<'_> {
         let lane = self.lane_ref();
-        let access = &lane.accesses[lane.access(row) as usize];
+        let access = &lane.txn.accesses[lane.txn.access(row)];
         debug_assert!(access.state != State::Absent);
-        let info = lane.info(access.table);
-        let batch = lane.batch.as_ref().expect("between round trips the batch is here");
-        let words = batch.words(access.current());
+        let info = lane.open.info(access.table);
+        let words = lane.txn.batch.words(access.current());
         let payload = info.row.payload() as usize;
         let end = words.len().min(payload + info.row.payload_words as usize);
         RecordRef::new(&info.schema, &words[KEY as usize..payload], &words[payload..end])
@@ -108,18 +110,16 @@ impl<'lane, E: Env> Transaction<'lane, E> {
     /// A row's columns, to change them. Whether that was allowed shows at commit.
     ///
     /// # Panics
-    /// If another transaction has given the row, or this one has deleted it, or read some columns only, or as
-    /// [`Transaction::row`].
+    /// If another transaction has given the row, or this one has deleted it, or read some columns
+    /// only, or as [`Transaction::row`].
     #[inline(always)]
     pub fn update(&mut self, row: RowId) -> RecordMut<'_> {
         let lane = self.lane();
-        let access = lane.access(row);
+        let access = lane.txn.access(row);
         let payload = lane.make_fresh(access);
-        let table = lane.accesses[access as usize].table;
-        let info =
-            lane.catalog.tables[table as usize].as_ref().expect("the access names its table");
-        let batch = lane.batch.as_mut().expect("between round trips the batch is here");
-        RecordMut::new(&info.schema, batch.words_mut(payload)).with_stage(&mut lane.stage)
+        let LaneInner { open, txn, .. } = lane;
+        let info = open.info(txn.accesses[access].table);
+        RecordMut::new(&info.schema, txn.batch.words_mut(payload)).with_stage(&mut txn.stage)
     }
 
     /// Deletes a row.
@@ -131,8 +131,8 @@ impl<'lane, E: Env> Transaction<'lane, E> {
         self.lane().delete(row);
     }
 
-    /// As [`Transaction::commit`], and brings the lane to rest, as [`Lane::rest`](crate::Lane::rest) does: for
-    /// lanes that may be kept aside.
+    /// As [`Transaction::commit`], and brings the lane to rest, as
+    /// [`Lane::rest`](crate::Lane::rest) does: for lanes that may be kept aside.
     pub async fn commit_and_rest(self) -> Outcome {
         let Self { home } = self;
         let outcome = Transaction { home: &mut *home }.commit().await;
@@ -152,19 +152,20 @@ impl<'lane, E: Env> Transaction<'lane, E> {
         self.lane().statistics.aborts[Abort::User.index()] += 1;
     }
 
-    /// Adds entries of one index for rows that were read, and commits. The rows themselves are locked and
-    /// installed again as they are, so that a change in between is noticed as a conflict.
+    /// Adds entries of one index for rows that were read, and commits. The rows themselves are
+    /// locked and installed again as they are, so that a change in between is noticed as a
+    /// conflict.
     pub(crate) async fn add_index_entries(
         mut self,
-        index: u32,
+        index: IndexId,
         rows: impl Iterator<Item = &RowId>,
     ) -> Result<Outcome, Abort> {
         let lane = self.lane();
         for row in rows {
-            let access = lane.access(*row);
+            let access = lane.txn.access(*row);
             lane.make_fresh(access);
         }
-        lane.filling = Some(index);
+        lane.txn.filling = Some(index);
         Ok(self.commit().await)
     }
 
@@ -176,47 +177,36 @@ impl<'lane, E: Env> Transaction<'lane, E> {
     }
 }
 
-/// Brings a lane to rest, unless nobody has decided its last transaction. Whoever waits for a lane that cannot say
-/// that it rests waits no longer than a transaction may run.
+/// Brings a lane to rest, unless it is poisoned. If the lane cannot withdraw its announcement,
+/// others wait for it no longer than a transaction may run.
 async fn rest<E: Env>(home: &mut Option<Box<LaneInner<E>>>) {
-    if let Some(inner) = home.as_mut().filter(|inner| !inner.is_lost) {
+    if let Some(inner) = home.as_mut().filter(|inner| !inner.identity.is_poisoned) {
         let _ = (inner.operations.rest)(inner).await;
     }
 }
 
 impl<E: Env> LaneInner<E> {
-    /// A row that this transaction has found or inserted.
+    /// Makes a copy of an access's row that the transaction may change; returns the payload's
+    /// words.
     #[inline(always)]
-    pub(crate) fn row_id(&self, access: u32) -> RowId {
-        RowId::new(access, self.transaction)
-    }
-
-    /// The access of a row that this transaction has given.
-    #[inline(always)]
-    fn access(&self, row: RowId) -> u32 {
-        row.access_in(self.transaction)
-    }
-
-    /// Makes a copy of an access's row that the transaction may change; returns the payload's words.
-    #[inline(always)]
-    pub(crate) fn make_fresh(&mut self, number: u32) -> Span {
-        let access = self.accesses[number as usize];
+    pub(crate) fn make_fresh(&mut self, number: AccessId) -> Span {
+        let access = self.txn.accesses[number];
         assert!(
             access.state != State::Deleted,
             "the transaction has deleted this row; insert its key again to bring it back"
         );
         debug_assert!(access.state != State::Absent);
-        let shape = self.info(access.table).row;
+        let shape = self.open.info(access.table).row;
         let mut fresh = access.fresh;
         if fresh.words == 0 {
             assert!(access.image.words == shape.words(), "{READ_IN_PART}");
-            self.expect_displaced(number);
-            fresh = self.batch().duplicate(access.image);
-            let access = &mut self.accesses[number as usize];
+            self.prefetch_version_slot(number);
+            fresh = self.txn.batch.duplicate(access.image);
+            let access = &mut self.txn.accesses[number];
             access.fresh = fresh;
             if access.state == State::Read {
                 access.state = State::Updated;
-                self.written.push(number);
+                self.writes.rows.push(number);
             }
         }
         Span { at: fresh.at + shape.payload(), words: shape.payload_words }
@@ -224,15 +214,15 @@ impl<E: Env> LaneInner<E> {
 
     #[inline]
     pub(crate) fn delete(&mut self, row: RowId) {
-        let number = self.access(row);
-        let words = self.info(self.accesses[number as usize].table).row.words();
-        let access = &mut self.accesses[number as usize];
+        let number = self.txn.access(row);
+        let words = self.open.info(self.txn.accesses[number].table).row.words();
+        let access = &mut self.txn.accesses[number];
         match access.state {
             State::Read => {
                 assert!(access.image.words == words, "{READ_IN_PART}");
                 access.state = State::Deleted;
-                self.written.push(number);
-                self.expect_displaced(number);
+                self.writes.rows.push(number);
+                self.prefetch_version_slot(number);
             }
             State::Updated => access.state = State::Deleted,
             // A row that is inserted and deleted in one transaction leaves a tombstone behind.
@@ -241,21 +231,20 @@ impl<E: Env> LaneInner<E> {
         }
     }
 
-    /// Asks for where the row's version will go that is displaced: a commit writes all of it, and waits for every line of it that is
-    /// not near.
+    /// Prefetches the slot of the version buffer that receives the displaced version: the commit
+    /// writes all of it, and waits for every cache line that misses.
     #[inline]
-    fn expect_displaced(&self, number: u32) {
-        let Access { table, image, is_old, .. } = self.accesses[number as usize];
+    fn prefetch_version_slot(&self, number: AccessId) {
+        let Access { table, image, is_old, .. } = self.txn.accesses[number];
         // An old version has its successor there, and is never committed.
         if !E::IMMEDIATE || is_old {
             return;
         }
-        let batch = self.batch.as_ref().expect("between round trips the batch is here");
-        let chain = ChainWord::from_word(batch.word(image.at + LINK));
+        let chain = ChainWord::from_word(self.txn.batch.word(image.at + LINK));
         if !chain.buffer().is_null() {
-            let shape = self.info(table).buffer;
+            let shape = self.open.info(table).buffer;
             let slot = chain.buffer().add_words(u64::from(shape.slot(chain.next())));
-            self.env.expect(slot, shape.row.words());
+            self.env.prefetch(slot, shape.row.words());
         }
     }
 }

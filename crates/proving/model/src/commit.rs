@@ -18,8 +18,8 @@ pub fn step(config: &Config, state: &mut State, index: usize, writer_move: Write
         WriterMove::ReadHeader(row) => read_header(config, state, index, row),
         WriterMove::Swap(row) => swap(config, state, index, row),
         WriterMove::Validate(row) => validate(config, state, index, row),
-        WriterMove::WriteJournal => {
-            state.writers[index].phase = Phase::At(CommitStep::JournalWritten);
+        WriterMove::ReadyBuffers => {
+            state.writers[index].phase = Phase::At(CommitStep::BuffersReady);
         }
         WriterMove::Install { row, word, .. } => install(config, state, index, row, word),
         WriterMove::Publish => publish(state, index),

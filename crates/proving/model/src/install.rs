@@ -108,7 +108,7 @@ impl Install {
             Some(NewHeader | WholeRow | WholeRowWithChain) => CommitStep::HeaderWritten,
             Some(NewVersion) => CommitStep::PayloadWritten,
             Some(Chain | Invalid) => CommitStep::OldVersionWritten,
-            _ => CommitStep::JournalWritten,
+            _ => CommitStep::BuffersReady,
         }
     }
 

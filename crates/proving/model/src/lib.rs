@@ -13,7 +13,7 @@
 //! buffer   { version, successor, payload } for each displaced version          state.rs
 //! oracle   one slot for each writer | freezing lock | newest frozen vector     snapshot.rs
 //! writer   its possible next steps                                             writer.rs
-//! commit   snapshot, swaps, validation, journal, publish; or release           commit.rs
+//! commit   snapshot, swaps, validation, buffers, publish; or release           commit.rs
 //! install  old version, chain, invalid version, payload, version, header       install.rs
 //!          or, where memory is not coherent, chain, header, image in one write
 //! reader   snapshot, validation                                                reader.rs
@@ -37,8 +37,8 @@
 //! - Inserts, deletes, indexes, catalog: their words have protocols of their own.
 //! - Version mover, overflow, collection: a buffer either has room, or overwrites and loses a
 //!   version.
-//! - Journal, recovery, fencing, replicas: the journal is a step without effect, and no process
-//!   acts for a dead one. So whatever a dead process leaves behind stays.
+//! - Recovery, fencing, replicas: no process acts for a dead one. So whatever a dead process leaves
+//!   behind stays.
 //! - Writers' reads are atomic, and return the right version: the readers cover torn and stale
 //!   reads.
 //! - Verbs whose completion is lost: for other processes a late effect is a slow writer.

@@ -65,9 +65,7 @@ fn deaths() -> Vec<Property<Protocol>> {
     vec![
         Property::sometimes("a writer dies at Started", |p, s| dies_at(p, s, Started)),
         Property::sometimes("a writer dies at LocksHeld", |p, s| dies_at(p, s, LocksHeld)),
-        Property::sometimes("a writer dies at JournalWritten", |p, s| {
-            dies_at(p, s, JournalWritten)
-        }),
+        Property::sometimes("a writer dies at BuffersReady", |p, s| dies_at(p, s, BuffersReady)),
         Property::sometimes("a writer dies at OldVersionWritten", |p, s| {
             dies_at(p, s, OldVersionWritten)
         }),

@@ -14,8 +14,8 @@ pub enum CommitStep {
     LocksHeld,
     /// Every row that was read still has the version read. Serializable only.
     ReadsValidated,
-    /// The journal has the write set. Beyond this point the commit must not abort.
-    JournalWritten,
+    /// Every version buffer has a free slot. Beyond this point the commit must not abort.
+    BuffersReady,
     /// One row: its old version is in the buffer, and the chain word leads there.
     OldVersionWritten,
     /// One row: its payload is in place, between the invalid version and the new one.
@@ -89,8 +89,9 @@ pub enum WriterMove {
     Swap(usize),
     /// Validate this row, which was only read.
     Validate(usize),
-    /// Write the journal entry; only a place holder, because the model has no recovery.
-    WriteJournal,
+    /// Make sure that every version buffer has a free slot: a step without effect, because a buffer
+    /// of the model has room or overwrites.
+    ReadyBuffers,
     /// Install the next word of a row.
     Install {
         row: usize,
@@ -130,7 +131,7 @@ impl Writer {
     /// The commit steps that it has reached; while it installs, those of its rows.
     pub fn commit_steps(&self, config: &Config) -> Vec<CommitStep> {
         match self.phase {
-            Phase::At(CommitStep::JournalWritten) => {
+            Phase::At(CommitStep::BuffersReady) => {
                 let held = self.progress.iter().filter_map(|progress| match progress {
                     Progress::Held(install) => Some(install.commit_step(config)),
                     Progress::Untouched | Progress::Refused => None,
@@ -145,7 +146,7 @@ impl Writer {
 
     /// Whether its transaction will be committed, unless the writer dies.
     pub fn is_beyond_return(&self) -> bool {
-        matches!(self.phase, Phase::At(step) if step >= CommitStep::JournalWritten)
+        matches!(self.phase, Phase::At(step) if step >= CommitStep::BuffersReady)
     }
 }
 
@@ -174,7 +175,7 @@ pub fn moves(config: &Config, state: &State, index: usize, moves: &mut Vec<Write
             moves.extend(unvalidated.map(WriterMove::Validate));
         }
         Phase::At(CommitStep::LocksHeld | CommitStep::ReadsValidated) => {
-            moves.push(WriterMove::WriteJournal);
+            moves.push(WriterMove::ReadyBuffers);
         }
         Phase::At(CommitStep::TimestampPublished) | Phase::Absent | Phase::Aborted { .. } => {}
         Phase::At(_) => install_or_publish(config, state, index, moves),

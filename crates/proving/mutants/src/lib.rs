@@ -17,17 +17,16 @@
 //! ```
 //!
 //! Read [`kind`] (the parameters of worlds), [`lists`] (the storage of lists in rows), [`session`],
-//! [`run`], [`mutant`] with the list of mutants in [`planted`], [`search`], [`caught`].
+//! [`run`], [`planted`] (the list of mutants), [`search`], [`caught`].
 #![forbid(unsafe_code)]
 
 pub mod caught;
 pub mod dice;
 pub mod kind;
 pub mod lists;
-pub mod mutant;
 pub mod planted;
 pub mod run;
 pub mod search;
 pub mod session;
 
-pub use mutant::Mutant;
+pub use planted::Planted;

@@ -8,7 +8,7 @@ use clap::Parser;
 use mutants::caught::{self, Known};
 use mutants::planted::{MUTANTS, named};
 use mutants::search::{Bounds, Controls, Searched, search};
-use mutants::{Mutant, run};
+use mutants::{Planted, run};
 use std::collections::VecDeque;
 use std::io::Write;
 use std::path::PathBuf;
@@ -64,7 +64,7 @@ fn main() -> ExitCode {
 fn start(arguments: &Arguments) -> Result<()> {
     let chosen = chosen(&arguments.mutants)?;
     if let Some(seed) = arguments.seed {
-        return chosen.iter().try_for_each(|mutant| show(mutant, seed, arguments));
+        return chosen.iter().try_for_each(|planted| show(planted, seed, arguments));
     }
     let rows = search_all(arguments, &chosen);
     let mut stdout = std::io::stdout().lock();
@@ -76,19 +76,19 @@ fn start(arguments: &Arguments) -> Result<()> {
     let wrong: Vec<&Row> = rows.iter().filter(|row| row.searched.unmutated.is_some()).collect();
     if let Some(row) = wrong.first() {
         let (seed, catch) = row.searched.unmutated.as_ref().expect("it was filtered by that");
-        bail!("seed {seed} of {} fails with all guards in place: {catch:?}", row.mutant.name);
+        bail!("seed {seed} of {} fails with all guards in place: {catch:?}", row.planted.name());
     }
     let missed = rows.iter().filter(|row| row.searched.caught.is_none()).count();
     ensure!(missed == 0, "{missed} mutants are not caught: the judge or the worlds have a gap");
     Ok(())
 }
 
-fn chosen(names: &[String]) -> Result<Vec<&'static Mutant>> {
+fn chosen(names: &[String]) -> Result<Vec<&'static Planted>> {
     if names.is_empty() {
         return Ok(MUTANTS.iter().collect());
     }
     let find = |name: &String| match named(name) {
-        Some(mutant) => Ok(mutant),
+        Some(planted) => Ok(planted),
         None => {
             bail!(
                 "no mutant is called {name}; crates/proving/mutants/src/planted.rs lists all of them"
@@ -99,14 +99,14 @@ fn chosen(names: &[String]) -> Result<Vec<&'static Mutant>> {
 }
 
 /// Runs one seed with and without the mutant.
-fn show(mutant: &Mutant, seed: u64, arguments: &Arguments) -> Result<()> {
-    for guards in [mutant.guards(), Vec::new()] {
+fn show(planted: &Planted, seed: u64, arguments: &Arguments) -> Result<()> {
+    for guards in [planted.guards(), Vec::new()] {
         let run::Ran { caught, asked, committed, aborted, history } =
-            run::run(&mutant.kind, seed, &guards);
+            run::run(&planted.kind, seed, &guards);
         println!(
             "{} seed {seed}, removed {guards:?}, reached {asked} times: {committed} committed, {aborted} aborted, \
              {caught:?}",
-            mutant.name
+            planted.name()
         );
         if let Some(file) = &arguments.history {
             let file = if guards.is_empty() { file.with_extension("right") } else { file.clone() };
@@ -119,7 +119,7 @@ fn show(mutant: &Mutant, seed: u64, arguments: &Arguments) -> Result<()> {
 }
 
 /// Searches all mutants, some concurrently.
-fn search_all(arguments: &Arguments, chosen: &[&'static Mutant]) -> Vec<Row> {
+fn search_all(arguments: &Arguments, chosen: &[&'static Planted]) -> Vec<Row> {
     let bounds =
         Bounds { seeds: arguments.seeds, time: Duration::from_secs_f64(60.0 * arguments.minutes) };
     let queue: Mutex<VecDeque<usize>> = Mutex::new((0..chosen.len()).collect());
@@ -131,10 +131,10 @@ fn search_all(arguments: &Arguments, chosen: &[&'static Mutant]) -> Vec<Row> {
                 loop {
                     let next = queue.lock().expect("no holder panics").pop_front();
                     let Some(number) = next else { return };
-                    let mutant = chosen[number];
-                    let searched = search(mutant, bounds, &controls);
+                    let planted = chosen[number];
+                    let searched = search(planted, bounds, &controls);
                     let mut rows = rows.lock().expect("no holder panics");
-                    rows.push((number, Row { mutant, searched }));
+                    rows.push((number, Row { planted, searched }));
                     let row = &rows.last().expect("it was just put there").1;
                     print_progress(row, rows.len(), chosen.len(), start.elapsed());
                 }
@@ -152,7 +152,7 @@ fn print_progress(row: &Row, done: usize, all: usize, spent: Duration) {
     let by = caught.as_ref().map_or("not caught", |(_, catch)| catch.name());
     let seconds = time.as_secs_f64();
     let left = spent.as_secs_f64() * (all - done) as f64 / done as f64;
-    let name = row.mutant.name;
+    let name = row.planted.name();
     eprintln!(
         "{done} of {all}: {name} {by}, {seeds} seeds, {seconds:.1} s; about {left:.0} s left"
     );
@@ -170,7 +170,7 @@ fn record_seeds(rows: &[Row]) -> Result<()> {
     for row in rows {
         if let Some((seed, catch)) = &row.searched.caught {
             let by = catch.name().to_owned();
-            known.insert(row.mutant.name.to_owned(), Known { seed: *seed, by });
+            known.insert(row.planted.name().to_owned(), Known { seed: *seed, by });
         }
     }
     std::fs::write(KNOWN_FILE, caught::write(&known))

@@ -5,6 +5,7 @@ use crate::kind::Kind;
 use crate::lists::{self, InUse, Tables};
 use crate::session::Session;
 use fabric::DynEnv;
+use fabric::Mutant;
 use history_judge::{History, Level, Verdict};
 use layout::Storage;
 use sim::{Carrier, Endpoint, SimConfig, Tearing, World};
@@ -23,10 +24,6 @@ const EVENT_LIMIT: u64 = 20_000_000;
 const NUMBERS_LEFT: u64 = 8;
 /// Staggered sessions begin within this time.
 const STAGGER_NS: u64 = 200_000;
-
-/// The guard of the fabric: rows, leaves and old versions are read again until they are whole.
-/// Worlds remove it by a broken promise.
-pub const UNTORN_ROWS: &str = "fabric::untorn_rows";
 
 /// The way in which a defect was detected.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -75,7 +72,7 @@ pub struct Ran {
 }
 
 /// Runs a world of this kind and seed without these guards.
-pub fn run(kind: &Kind, seed: u64, guards: &[&'static str]) -> Ran {
+pub fn run(kind: &Kind, seed: u64, guards: &[Mutant]) -> Ran {
     let mut dice = Dice::new(seed, 1);
     let drawn = if dice.percent(50) { Carrier::Caller } else { Carrier::Card };
     Scene::run(kind, kind.carrier.unwrap_or(drawn), (seed, guards), dice)
@@ -94,12 +91,7 @@ struct Scene {
 }
 
 impl Scene {
-    fn run(
-        kind: &Kind,
-        carrier: Carrier,
-        (seed, guards): (u64, &[&'static str]),
-        dice: Dice,
-    ) -> Ran {
+    fn run(kind: &Kind, carrier: Carrier, (seed, guards): (u64, &[Mutant]), dice: Dice) -> Ran {
         let recordings = Recordings::default();
         let open = || Self::open(kind, carrier, (seed, guards), dice, &recordings);
         let (asked, played);
@@ -109,7 +101,7 @@ impl Scene {
             Err(payload) => (asked, played) = (0, Err(payload)),
             Ok(scene) => {
                 played = catch_unwind(AssertUnwindSafe(|| scene.play()));
-                asked = guards.iter().map(|guard| scene.world.mutant_asked(guard)).sum();
+                asked = guards.iter().map(|guard| scene.world.mutant_asked(*guard)).sum();
             }
         }
         let history = recordings.history();
@@ -141,7 +133,7 @@ impl Scene {
     fn open(
         kind: &Kind,
         carrier: Carrier,
-        (seed, guards): (u64, &[&'static str]),
+        (seed, guards): (u64, &[Mutant]),
         mut dice: Dice,
         recordings: &Recordings,
     ) -> Self {
@@ -161,8 +153,8 @@ impl Scene {
         if kind.is_in_order {
             config.tearing = Tearing::InOrder;
         }
-        config.broken.untorn_rows = guards.contains(&UNTORN_ROWS);
-        let config = guards.iter().fold(config, |config, guard| config.with_mutant(guard));
+        config.broken.untorn_rows = guards.contains(&Mutant::FabricUntornRows);
+        let config = guards.iter().fold(config, |config, guard| config.with_mutant(*guard));
         let world = World::new(config);
         let nodes = world.serve(services);
         let Kind { oracle, shares_slot, vector_copies, keeps_leaves, .. } = *kind;

@@ -1,7 +1,7 @@
 //! The search: tries seeds one after another, until one detects the mutant.
 
 use crate::kind::Kind;
-use crate::mutant::Mutant;
+use crate::planted::Planted;
 use crate::run::{Catch, Ran, run};
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -50,16 +50,16 @@ impl Controls {
 
 /// Tries seeds until the clients' history shows a defect; if none does, returns the first failed
 /// assertion or structural error. Each seed must also succeed with all guards in place.
-pub fn search(mutant: &Mutant, bounds: Bounds, controls: &Controls) -> Searched {
+pub fn search(planted: &Planted, bounds: Bounds, controls: &Controls) -> Searched {
     let start = now();
     let mut searched =
         Searched { caught: None, seeds: 0, asked: 0, time: Duration::ZERO, unmutated: None };
-    let guards = mutant.guards();
+    let guards = planted.guards();
     for seed in 0..bounds.seeds {
         searched.seeds = seed + 1;
-        let Ran { caught, asked, .. } = run(&mutant.kind, seed, &guards);
+        let Ran { caught, asked, .. } = run(&planted.kind, seed, &guards);
         searched.asked += asked;
-        if let Some(wrong) = controls.wrong(&mutant.kind, seed) {
+        if let Some(wrong) = controls.wrong(&planted.kind, seed) {
             searched.unmutated = Some((seed, wrong));
             break;
         }

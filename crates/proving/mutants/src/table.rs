@@ -1,6 +1,6 @@
 //! The result of a search, as a table and as JSON.
 
-use mutants::Mutant;
+use mutants::Planted;
 use mutants::run::Catch;
 use mutants::search::Searched;
 use serde_json::json;
@@ -8,7 +8,7 @@ use std::fmt::Write;
 
 /// A mutant, and the result of its search.
 pub struct Row {
-    pub mutant: &'static Mutant,
+    pub planted: &'static Planted,
     pub searched: Searched,
 }
 
@@ -21,8 +21,8 @@ impl Row {
 /// The table; its last line is `N of M caught`.
 pub fn text(rows: &[Row]) -> String {
     let width = |of: &dyn Fn(&Row) -> usize| rows.iter().map(of).max().unwrap_or(0).max(10);
-    let names = width(&|row| row.mutant.name.len());
-    let guards = width(&|row| row.mutant.guard.len());
+    let names = width(&|row| row.planted.name().len());
+    let guards = width(&|row| row.planted.guard.len());
     let mut text = format!(
         "{:names$}  {:guards$}  {:>10}  {:24}  {:>6}  {:>8}\n",
         "mutant", "guard removed", "reached", "caught by", "seeds", "seconds"
@@ -30,7 +30,7 @@ pub fn text(rows: &[Row]) -> String {
     for row in rows {
         let Searched { seeds, asked, time, .. } = &row.searched;
         let seconds = time.as_secs_f64();
-        let (name, guard, by) = (row.mutant.name, row.mutant.guard, row.by());
+        let (name, guard, by) = (row.planted.name(), row.planted.guard, row.by());
         let line = format!(
             "{name:names$}  {guard:guards$}  {asked:>10}  {by:24}  {seeds:>6}  {seconds:>8.1}"
         );
@@ -56,8 +56,8 @@ pub fn json(rows: &[Row]) -> serde_json::Result<String> {
             Catch::Structure(what) | Catch::Assertion(what) => what.clone(),
         });
         json!({
-            "mutant": row.mutant.name,
-            "guard": row.mutant.guard,
+            "mutant": row.planted.name(),
+            "guard": row.planted.guard,
             "reached": asked,
             "caught_by": caught.as_ref().map(|(_, catch)| catch.name()),
             "by_judge": is_judged(row),

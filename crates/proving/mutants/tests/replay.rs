@@ -1,15 +1,15 @@
 //! The known seed of each mutant still detects it, and the same world succeeds with all guards in
 //! place.
 
+use fabric::Mutant;
 use mutants::caught::{Known, known};
-use mutants::mutant::Mutant;
-use mutants::planted::{MUTANTS, named};
+use mutants::planted::{MUTANTS, Planted, named};
 use mutants::run::{Ran, run};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// The mutants that clients never see: a row stays locked, and every transaction that reads it
 /// aborts.
-const UNSEEN: [&str; 1] = ["commit::skip_snapshot_check"];
+const UNSEEN: [Mutant; 1] = [Mutant::CommitSkipSnapshotCheck];
 /// Number of concurrent replays.
 const THREADS: usize = 2;
 
@@ -18,17 +18,17 @@ const OTHERS_MAX: u64 = 300;
 
 /// The failure of a mutant's replay, if any. Every change of the world or the protocol makes other
 /// worlds of the same seeds, so the known seed is tried first, and then others.
-fn replay(mutant: &Mutant, known: &Known) -> Option<String> {
-    let name = mutant.name;
+fn replay(planted: &Planted, known: &Known) -> Option<String> {
+    let name = planted.name();
     for seed in std::iter::once(known.seed).chain(0..OTHERS_MAX) {
-        let Ran { caught, .. } = run(&mutant.kind, seed, &mutant.guards());
+        let Ran { caught, .. } = run(&planted.kind, seed, &planted.guards());
         if caught.is_none_or(|caught| known.is_judged() && !caught.is_black_box()) {
             continue;
         }
         if seed != known.seed {
             eprintln!("{name}: seed {} shows it no more, seed {seed} does", known.seed);
         }
-        let right = run(&mutant.kind, seed, &[]).caught;
+        let right = run(&planted.kind, seed, &[]).caught;
         return right.map(|wrong| format!("{name}: seed {seed} is wrong without it: {wrong:?}"));
     }
     Some(format!("{name}: neither seed {} shows it nor do {OTHERS_MAX} others", known.seed))
@@ -40,10 +40,10 @@ fn every_mutant_is_caught_by_its_seed_and_the_protocol_is_not() {
     let next = AtomicUsize::new(0);
     let worker = || {
         let mut wrong = Vec::new();
-        while let Some(mutant) = MUTANTS.get(next.fetch_add(1, Relaxed)) {
-            wrong.extend(match known.get(mutant.name) {
-                Some(known) => replay(mutant, known),
-                None => Some(format!("{}: no seed is known to catch it", mutant.name)),
+        while let Some(planted) = MUTANTS.get(next.fetch_add(1, Relaxed)) {
+            wrong.extend(match known.get(planted.name()) {
+                Some(known) => replay(planted, known),
+                None => Some(format!("{}: no seed is known to catch it", planted.name())),
             });
         }
         wrong
@@ -60,14 +60,15 @@ fn all_mutants_but_some_fall_to_what_clients_see() {
     let known = known();
     assert!(known.keys().all(|name| named(name).is_some()), "a seed of a mutant that is no more");
     let unseen = known.iter().filter(|(_, known)| !known.is_judged());
-    assert_eq!(unseen.map(|(name, _)| name).collect::<Vec<_>>(), UNSEEN);
+    assert_eq!(unseen.map(|(name, _)| name.as_str()).collect::<Vec<_>>(), UNSEEN.map(Mutant::name));
 }
 
 #[test]
 fn names_are_unique_and_guards_are_described() {
-    for (number, mutant) in MUTANTS.iter().enumerate() {
+    for (number, planted) in MUTANTS.iter().enumerate() {
         let before = &MUTANTS[..number];
-        assert!(before.iter().all(|other| other.name != mutant.name), "{} twice", mutant.name);
-        assert!(!mutant.guard.is_empty() && mutant.name.contains("::"), "{}", mutant.name);
+        let name = planted.name();
+        assert!(before.iter().all(|other| other.mutant != planted.mutant), "{name} twice");
+        assert!(!planted.guard.is_empty(), "{name}");
     }
 }

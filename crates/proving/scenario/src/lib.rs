@@ -18,7 +18,6 @@ mod client;
 pub mod coverage;
 pub mod file;
 pub mod guards;
-mod intern;
 mod last_look;
 mod near;
 mod panics;

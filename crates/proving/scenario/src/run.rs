@@ -5,7 +5,7 @@ use crate::client::{Client, Desk, Habits};
 use crate::file::faults::{PlannedEntry, rates};
 use crate::file::plans::NodePlacement;
 use crate::file::{Mode, Scenario};
-use crate::intern;
+use crate::guards;
 use crate::last_look;
 use crate::panics::caught;
 use crate::report::{Demand, Failure, RunReport, TransactionCounts};
@@ -403,7 +403,7 @@ fn sim_config(scenario: &Scenario, seed: u64, options: RunOptions) -> SimConfig 
         compute_nodes: cluster.compute_servers.get() + 1,
         carrier: cluster.carrier.get().carrier(),
         broken: scenario.broken,
-        mutants: scenario.mutants.iter().map(|name| intern::name(name)).collect(),
+        mutants: guards::removed(&scenario.mutants),
         trace: options.trace,
         event_limit: EVENTS_MAX,
         cores: cluster.cores.get(),

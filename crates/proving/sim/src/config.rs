@@ -9,7 +9,7 @@ use crate::machine::Machines;
 use crate::network::Network;
 use crate::random::Random;
 use crate::verbs::{Kind, kind};
-use fabric::Verb;
+use fabric::{Mutant, Verb};
 use std::collections::BTreeMap;
 
 /// An interval of times; draws are uniform.
@@ -203,7 +203,7 @@ pub struct SimConfig {
     /// Planned faults. Default none.
     pub plan: Vec<PlannedFault>,
     /// Guards to remove, see [`fabric::Env::mutant`]. Default none.
-    pub mutants: Vec<&'static str>,
+    pub mutants: Vec<Mutant>,
     /// Promises to break. Default none.
     pub broken: BrokenPromises,
     /// Whether to record every event as text. Default no.
@@ -402,7 +402,7 @@ impl SimConfig {
     }
 
     /// The same run with a guard removed.
-    pub fn with_mutant(mut self, mutant: &'static str) -> Self {
+    pub fn with_mutant(mut self, mutant: Mutant) -> Self {
         self.mutants.push(mutant);
         self
     }

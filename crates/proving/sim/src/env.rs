@@ -239,9 +239,9 @@ impl Env for Endpoint {
         self.0.shared.core.borrow_mut().refuses_memory(self.0.node)
     }
 
-    fn mutant(&self, name: Mutant) -> bool {
+    fn mutant(&self, mutant: Mutant) -> bool {
         let core = &mut *self.0.shared.core.borrow_mut();
-        core.points.ask(name, &core.config)
+        core.points.ask(mutant, &core.config)
     }
 }
 

@@ -6,6 +6,7 @@ use crate::env::AsEndpoint;
 use crate::fault::{Fault, FaultKind, FaultRate, Memory, PlannedFault};
 use crate::state::Core;
 use crate::world::World;
+use fabric::Mutant;
 use layout::NodeId;
 use std::collections::BTreeMap;
 
@@ -145,8 +146,8 @@ impl World {
         self.core(|core| core.points.reached().clone())
     }
 
-    /// How often the code asked whether guard `name` is removed.
-    pub fn mutant_asked(&self, name: &str) -> u64 {
-        self.core(|core| core.points.asked(name))
+    /// How often the code asked whether the guard of this mutant is removed.
+    pub fn mutant_asked(&self, mutant: Mutant) -> u64 {
+        self.core(|core| core.points.asked(mutant))
     }
 }

@@ -3,6 +3,7 @@
 
 use crate::config::SimConfig;
 use crate::fault::Fault;
+use fabric::Mutant;
 use std::collections::BTreeMap;
 
 /// The plan for failure points, and the counters of points and mutants.
@@ -10,7 +11,7 @@ use std::collections::BTreeMap;
 pub(crate) struct Points {
     reached: BTreeMap<&'static str, u64>,
     killed: BTreeMap<&'static str, u64>,
-    asked: BTreeMap<&'static str, u64>,
+    asked: BTreeMap<Mutant, u64>,
     plan: Vec<(String, u64, Fault)>,
 }
 
@@ -45,7 +46,7 @@ impl Points {
     }
 
     /// Counts a query of a guard; returns whether it is removed.
-    pub(crate) fn ask(&mut self, mutant: &'static str, config: &SimConfig) -> bool {
+    pub(crate) fn ask(&mut self, mutant: Mutant, config: &SimConfig) -> bool {
         *self.asked.entry(mutant).or_insert(0) += 1;
         config.mutants.contains(&mutant)
     }
@@ -58,7 +59,7 @@ impl Points {
         &self.killed
     }
 
-    pub(crate) fn asked(&self, mutant: &str) -> u64 {
-        self.asked.get(mutant).copied().unwrap_or(0)
+    pub(crate) fn asked(&self, mutant: Mutant) -> u64 {
+        self.asked.get(&mutant).copied().unwrap_or(0)
     }
 }

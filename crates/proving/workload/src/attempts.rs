@@ -4,8 +4,8 @@
 use crate::driver::{AbortCounts, Finished, TransactionResult, Whereabouts};
 use crate::error::WorkloadError;
 use fabric::Env;
-use txn::insistence::{RETRIES_AT_ONCE, stand_back};
-use txn::{Abort, Insistence, Lane, Outcome, TxnError};
+use txn::retry::{RETRIES_AT_ONCE, back_off};
+use txn::{Abort, Lane, Outcome, RetryUntilDeadline, TxnError};
 
 /// The largest number of retries of a transaction.
 pub const RETRIES_MAX: u32 = 200;
@@ -63,7 +63,7 @@ impl Attempts {
             return Ok(Some(TransactionResult::Aborted(reason)));
         }
         self.retries += 1;
-        stand_back(env, self.retries).await;
+        back_off(env, self.retries).await;
         Ok(None)
     }
 
@@ -109,16 +109,16 @@ pub async fn run<E: Env>(
 }
 
 /// Runs a transaction that a load or a check needs: an abort that is not retryable is an error.
-/// [`Insistence`] has the deadline of the retries.
+/// [`RetryUntilDeadline`] has the deadline of the retries.
 pub async fn insist<E: Env>(
     lane: &mut Lane<E>,
     mut attempt: impl AsyncFnMut(&mut Lane<E>) -> Result<TransactionResult, WorkloadError>,
 ) -> Result<TransactionResult, WorkloadError> {
-    let mut insistence = Insistence::begin(lane.env());
+    let mut attempts = RetryUntilDeadline::begin(lane.env());
     loop {
         let ended = attempt(lane).await;
         let Some(reason) = aborted(&ended) else { return ended };
-        if !insistence.again(lane.env(), reason).await {
+        if !attempts.again(lane.env(), reason).await {
             return Err(reason.into());
         }
     }

@@ -1,4 +1,6 @@
 //! A loaded cluster, and the measurements on it.
+//!
+//! Decision: docs/decisions/0195-copies-of-rows-are-modelled-by-a-fabric-around-the-simulated.md
 
 use super::ground::{Ground, HORIZON_NS, SETTLED_NS, Shape};
 use super::sample::{Rest, Sample, Spent};

@@ -17,6 +17,8 @@
 //! A world has one table on each machine, all of one design, and measures all points of that design
 //! one after the other. Equal seeds give equal points: a continued run measures all points of an
 //! interrupted table again, with the same results.
+//!
+//! Decision: docs/decisions/0196-a-resumed-simulated-table-is-measured-again-from-its-first.md
 #![forbid(unsafe_code)]
 
 mod cluster;

@@ -187,8 +187,8 @@ impl Env for Metered {
         self.endpoint.reach(point)
     }
 
-    fn mutant(&self, name: Mutant) -> bool {
-        self.endpoint.mutant(name)
+    fn mutant(&self, mutant: Mutant) -> bool {
+        self.endpoint.mutant(mutant)
     }
 
     fn refuses_memory(&self) -> bool {

@@ -1,4 +1,6 @@
 //! A lane of a simulated compute server: its rows, and its work during a measurement.
+//!
+//! Decision: docs/decisions/0194-lanes-have-rows-of-their-own-in-simulated-measurements.md
 
 use crate::metered::Metered;
 use fabric::{Counts, DynEnv, Env, Fabric};

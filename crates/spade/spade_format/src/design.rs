@@ -22,6 +22,8 @@
 //!   procedures: ProcedureDesign     where each is carried out: one-sided, or shipped to the owner of an argument's rows
 //!   seal                            checksum by which a file that tuning wrote is known to be as it was written; may be missing
 //! ```
+//!
+//! Decision: docs/decisions/0207-a-design-is-for-one-scale-and-follows-the-load-to-others.md
 
 use datagen::PopulationError;
 use layout::{IndexKind, Storage};

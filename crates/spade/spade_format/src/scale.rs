@@ -1,4 +1,6 @@
 //! A design at other units of scale than it was made for.
+//!
+//! Decision: docs/decisions/0207-a-design-is-for-one-scale-and-follows-the-load-to-others.md
 
 use crate::design::{Design, DesignError, Placement};
 use datagen::{Population, Scale};

@@ -9,7 +9,7 @@ use sql::SqlType;
 use sql::catalog::HIDDEN_KEY;
 use sql_value::{Decimal, Value};
 use std::sync::Arc;
-use txn::{Abort, Database, Insistence, Isolation, Lane, Outcome, TableId, TxnError};
+use txn::{Abort, Database, Isolation, Lane, Outcome, RetryUntilDeadline, TableId, TxnError};
 
 /// Rows that a transaction of the load has more than the last one, if that succeeded.
 const GROWTH: usize = 1;
@@ -70,10 +70,10 @@ impl LoadError {
     pub(crate) fn aborted(
         doing: &'static str,
         table: &str,
-        insistence: &Insistence,
+        attempts: &RetryUntilDeadline,
         reason: Abort,
     ) -> Self {
-        Self::Aborted { doing, table: table.to_owned(), attempts: insistence.failed(), reason }
+        Self::Aborted { doing, table: table.to_owned(), attempts: attempts.failed(), reason }
     }
 }
 
@@ -246,7 +246,7 @@ impl Loaded<'_> {
         lane: &mut Lane<E>,
         rows: &[StoredRow],
     ) -> Result<usize, LoadError> {
-        let mut insistence = Insistence::begin(lane.env());
+        let mut attempts = RetryUntilDeadline::begin(lane.env());
         loop {
             let count = self.together(rows);
             let name = &self.population.tables[self.table].name;
@@ -260,8 +260,8 @@ impl Loaded<'_> {
                 | Err(LoadError::Statement(TxnError::Abort(reason))) => reason,
                 Err(error) => return Err(error),
             };
-            if !insistence.again(lane.env(), reason).await {
-                return Err(LoadError::aborted("insert rows into", name, &insistence, reason));
+            if !attempts.again(lane.env(), reason).await {
+                return Err(LoadError::aborted("insert rows into", name, &attempts, reason));
             }
             self.together = count.div_ceil(2);
         }

@@ -8,7 +8,9 @@ use fabric::Env;
 use layout::Schema;
 use sql_value::{Value, numeric};
 use std::sync::Arc;
-use txn::{Abort, Database, IndexId, Insistence, Isolation, Lane, TableId, Transaction, TxnError};
+use txn::{
+    Abort, Database, IndexId, Isolation, Lane, RetryUntilDeadline, TableId, Transaction, TxnError,
+};
 
 /// How the rows are found that a table refers to.
 struct Target<'a> {
@@ -87,16 +89,16 @@ async fn dangling<'r, 'a, E: Env>(
     table: usize,
     rows: &'r [Vec<Value>],
 ) -> Result<Option<(&'r [Value], &'a Reference)>, LoadError> {
-    let mut insistence = Insistence::begin(lane.env());
+    let mut attempts = RetryUntilDeadline::begin(lane.env());
     loop {
         let reason = match look(lane, targets, rows).await {
             Ok(found) => return Ok(found),
             Err(LoadError::Statement(TxnError::Abort(reason))) => reason,
             Err(error) => return Err(error),
         };
-        if !insistence.again(lane.env(), reason).await {
+        if !attempts.again(lane.env(), reason).await {
             let (doing, table) = ("look up the references of", &population.tables[table].name);
-            return Err(LoadError::aborted(doing, table, &insistence, reason));
+            return Err(LoadError::aborted(doing, table, &attempts, reason));
         }
     }
 }

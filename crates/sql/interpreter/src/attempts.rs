@@ -4,7 +4,7 @@
 
 use fabric::Env;
 use txn::Abort;
-use txn::insistence::{RETRIES_AT_ONCE, stand_back};
+use txn::retry::{RETRIES_AT_ONCE, back_off};
 
 /// Default maximum number of retries of a call.
 pub const RETRIES_MAX: u32 = 200;
@@ -55,7 +55,7 @@ impl Attempts {
             return false;
         }
         self.retries += 1;
-        stand_back(env, self.retries).await;
+        back_off(env, self.retries).await;
         true
     }
 

@@ -88,7 +88,7 @@ impl Glance for Names {
                 |index: &str| LabelName { table: table.to_owned(), index: index.to_owned() };
             names.insert(info.label, named(""));
             for &index in &info.indexes {
-                if let Some(index) = catalog.index_info(txn::IndexId(index)) {
+                if let Some(index) = catalog.index_info(index) {
                     names.insert(index.label, named(&index.design.name));
                 }
             }

@@ -72,7 +72,7 @@ impl Fabric for LocalEnv {
     }
 
     #[inline]
-    fn expect(&self, at: GlobalPtr, words: u32) {
+    fn prefetch(&self, at: GlobalPtr, words: u32) {
         // A wrong address is an error of the verb, not of the hint.
         if let Ok(words) = self.world.words(at, words) {
             prefetch_words(words);

@@ -8,7 +8,7 @@
 use super::create::allocate_segment;
 use super::{Directory, HashTable, SEGMENTS_MAX, read_directory, root};
 use crate::error::IndexError;
-use fabric::{Batch, Env, FailurePoint, Span};
+use fabric::{Batch, Env, FailurePoint, Mutant, Span};
 use layout::bucket::{self, Identity};
 use layout::row::{HEADER, LINK, VERSION};
 use layout::{GlobalPtr, NodeId, VersionWord};
@@ -90,6 +90,8 @@ pub async fn grow<E: Env>(
     timestamp: VersionWord,
     is_installed: &dyn Fn(VersionWord) -> bool,
 ) -> Result<Growth, IndexError> {
+    assert!(timestamp == timestamp.timestamp(), "a lock's owner is a number without flags");
+    assert!(!nodes.is_empty(), "a new segment goes to some memory server");
     if !lock_root(env, table, timestamp).await? {
         return Ok(Growth::Busy);
     }
@@ -168,12 +170,17 @@ async fn split<E: Env>(
     };
     env.reach(HashStep::BucketLocked).await;
     let level = directory.level + 1;
-    let batch = match env.mutant("hash::redirect_first") {
+    let batch = match env.mutant(Mutant::HashRedirectFirst) {
         true => redirect(env, batch, old, directory.split, level).await?,
         false => batch,
     };
     let (batch, blocks) = read_chain(env, batch, table, old).await?;
     let modulus = table.initial_buckets << level;
+    assert!(!blocks.is_empty(), "a chain begins with its bucket");
+    debug_assert!(
+        target < modulus && target % (modulus / 2) == directory.split,
+        "a split halves a bucket"
+    );
     let moving = slots_that_move(&batch, table, &blocks, modulus, target);
     // Nothing has changed yet: without memory the split stops here and leaves the bucket as it was.
     let spare = match allocate_blocks(env, table, pool, moving.len()).await {
@@ -191,7 +198,7 @@ async fn split<E: Env>(
     };
     env.reach(HashStep::RowsLocked).await;
     // A reader that misses a key in the new bucket sees there what was collected in the old one.
-    let forgets = env.mutant("hash::forget_collected");
+    let forgets = env.mutant(Mutant::HashForgetCollected);
     let collected = if forgets { 0 } else { batch.word(blocks[0].span.at + bucket::COLLECTED) };
     let identity = Identity { bucket: target, level };
     let written =
@@ -254,7 +261,7 @@ async fn lock_bucket<E: Env>(
     batch.clear_verbs();
     let swap = batch.compare_and_swap(bucket, insert, owner.locked().word());
     batch = env.execute(batch).await?;
-    let is_held = batch.swapped(swap) || env.mutant("hash::split_unlocked");
+    let is_held = batch.swapped(swap) || env.mutant(Mutant::HashSplitUnlocked);
     Ok(is_held.then_some((batch, insert)))
 }
 
@@ -332,13 +339,13 @@ async fn lock_rows<E: Env>(
     moving: &[Moving],
     (owner, is_installed): (VersionWord, &dyn Fn(VersionWord) -> bool),
 ) -> Result<Option<Batch>, IndexError> {
-    if !table.rows || moving.is_empty() || env.mutant("hash::copy_unlocked") {
+    if !table.rows || moving.is_empty() || env.mutant(Mutant::HashCopyUnlocked) {
         return Ok(Some(batch));
     }
     batch.clear_verbs();
     let header = |batch: &Batch, slot: &Moving| batch.word(slot.span.at + HEADER);
     let locked = moving.iter().any(|slot| VersionWord::from_word(header(&batch, slot)).is_locked());
-    if locked && !env.mutant("hash::steal_row_locks") {
+    if locked && !env.mutant(Mutant::HashStealRowLocks) {
         return Ok(None);
     }
     let mut swaps = Vec::with_capacity(moving.len());
@@ -364,7 +371,7 @@ async fn lock_rows<E: Env>(
     if !complete {
         return Ok(None);
     }
-    let trusts = env.is_coherent() || env.mutant("hash::move_half_installed");
+    let trusts = env.is_coherent() || env.mutant(Mutant::HashMoveHalfInstalled);
     if !trusts && !are_installed(&batch, moving, is_installed) {
         batch.clear_verbs();
         for slot in moving {
@@ -374,7 +381,7 @@ async fn lock_rows<E: Env>(
         env.execute(batch).await?;
         return Ok(None);
     }
-    if !env.mutant("hash::trust_first_copy") {
+    if !env.mutant(Mutant::HashTrustFirstCopy) {
         copy_back(&mut batch, moving);
     }
     Ok(Some(batch))
@@ -402,6 +409,7 @@ fn under_locks<'a>(
     moving: &'a [Moving],
 ) -> impl Iterator<Item = (&'a Moving, u32)> + use<'a> {
     let total: u32 = moving.iter().map(|slot| slot.span.words).sum();
+    assert!(total as usize <= batch.arena_words(), "the rows were read again before");
     let first = batch.arena_words() as u32 - total;
     moving.iter().scan(first, |next, slot| {
         let at = *next;
@@ -414,6 +422,7 @@ fn under_locks<'a>(
 /// value from before the lock.
 fn copy_back(batch: &mut Batch, moving: &[Moving]) {
     for (slot, at) in under_locks(batch, moving) {
+        assert!(at >= slot.span.at + slot.span.words, "the second reading is behind the first");
         let image = Span { at: at + VERSION, words: slot.span.words - VERSION };
         batch.shift(image, slot.span.at + VERSION);
     }
@@ -454,6 +463,7 @@ async fn write_new_bucket<E: Env>(
         tags = bucket::with_tag(slots, tags, used, bucket::tag(slots, slot.tag_hash));
         used += 1;
     }
+    assert!(spare.next().is_none(), "no block stays without slots");
     batch.write_word(block.add_words(u64::from(bucket::TAGS)), tags);
     batch.write_word(new.add_words(u64::from(bucket::COLLECTED)), collected);
     batch.write_word(new.add_words(u64::from(bucket::IDENTITY)), identity.word());
@@ -492,10 +502,11 @@ async fn retire_slots<E: Env>(
 ) -> Result<Batch, IndexError> {
     batch.clear_verbs();
     for slot in moving {
+        assert!(!slot.to.get().is_null(), "a row is copied before it goes");
         if table.rows {
             batch.write_word(slot.from.add_words(u64::from(VERSION)), 0);
             batch.write_word(slot.from.add_words(u64::from(LINK)), 0);
-            let unlocked = env.mutant("hash::moved_row_unlocked");
+            let unlocked = env.mutant(Mutant::HashMovedRowUnlocked);
             let header = if unlocked {
                 batch.word(slot.span.at + HEADER)
             } else {
@@ -510,6 +521,7 @@ async fn retire_slots<E: Env>(
         }
         let tags_at = blocks[slot.block].span.at + bucket::TAGS;
         let slots = blocks[slot.block].slots;
+        debug_assert!(bucket::tag_of(slots, batch.word(tags_at), slot.index) != 0);
         let tags = bucket::with_tag(slots, batch.word(tags_at), slot.index, 0);
         batch.set_word(tags_at, tags);
         batch.write_word(blocks[slot.block].ptr.add_words(u64::from(bucket::TAGS)), tags);
@@ -546,6 +558,7 @@ async fn release<E: Env>(
     if table.rows {
         for slot in moving {
             let header = batch.word(slot.span.at + HEADER);
+            debug_assert!(!VersionWord::from_word(header).is_locked(), "a release unlocks");
             batch.write_word(slot.to.get(), header);
         }
     }

@@ -9,7 +9,7 @@ use super::step::TreeStep;
 use super::view::next_version;
 use super::{LeafRead, Tree};
 use crate::error::IndexError;
-use fabric::{Batch, Env};
+use fabric::{Batch, Env, Mutant};
 use layout::{GlobalPtr, VersionWord};
 
 /// Largest fill of a leaf in percent after it has absorbed its neighbour. At 50 %, as many inserts
@@ -68,7 +68,7 @@ pub async fn absorb_right<E: Env>(
     // The neighbour dies before the leaf is unlocked: readers that still see the neighbour must not
     // miss the leaf's changes. It is unlinked only after that: recovery from our death finds it
     // through the leaf.
-    let late = env.mutant("tree::late_burial");
+    let late = env.mutant(Mutant::TreeLateBurial);
     let batch = if late { batch } else { bury(env, batch, tree, &right, timestamp).await? };
     env.reach(TreeStep::RightDead).await;
     let after = right.view(&batch, tree).next();

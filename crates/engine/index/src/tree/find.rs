@@ -7,7 +7,7 @@ use super::node::{back_off, read_node};
 use super::view::{LeafView, generation, is_below};
 use super::{LeafRead, Tree};
 use crate::error::IndexError;
-use fabric::{Batch, Env, Span};
+use fabric::{Batch, Env, Mutant, Span};
 use layout::row::Cover;
 use layout::{GlobalPtr, Key};
 
@@ -67,6 +67,7 @@ pub fn accept_any(batch: &Batch, tree: &Tree, posted: PostedLeaf) -> Option<Leaf
     let leaf = LeafRead { ptr: posted.ptr, span: posted.span, insert: Default::default() };
     let view = leaf.view(batch, tree);
     let same_life = generation(view.version()) == posted.generation;
+    debug_assert!(!view.is_live(0) || !same_life || view.is_in_order(), "a leaf is read whole");
     (view.is_live(0) && same_life).then(|| LeafRead { insert: view.insert_word(), ..leaf })
 }
 
@@ -121,7 +122,7 @@ async fn walk_right<E: Env>(
     let (mut batch, span) = read_node(env, batch, tree.layout, start).await?;
     let (mut ptr, mut leaf) = (start, LeafView::new(tree.layout, batch.words(span)));
     let other_life = expected.is_some_and(|expected| expected != generation(leaf.version()))
-        && !env.mutant("tree::any_life");
+        && !env.mutant(Mutant::TreeAnyLife);
     if !leaf.is_live(0) || other_life || is_below(key, leaf.low()) {
         batch.truncate(span.at);
         return Ok((batch, None));

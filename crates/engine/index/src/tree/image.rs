@@ -95,6 +95,8 @@ impl ImageBuilder {
         let Self { layout, at, count } = self;
         assert!(count <= layout.entries, "a node holds no more entries than its layout allows");
         assert!(batch.arena_words() == (at + layout.entry(count)) as usize, "an image is one span");
+        assert!(head.version != VersionWord::TORN.word(), "a rewrite counter never looks torn");
+        debug_assert!(head.high.is_none_or(|high| head.low < high), "a node has room for a key");
         let rest = batch.reserve(layout.words() - layout.entry(count));
         batch.words_mut(rest).fill(0);
         let span = Span { at, words: layout.words() };
@@ -113,6 +115,7 @@ impl ImageBuilder {
             Some(key) => high.copy_from_slice(key.words()),
             None => high.fill(u64::MAX),
         }
+        debug_assert!(LeafView::new(layout, batch.words(span)).is_in_order());
         span
     }
 }
@@ -133,6 +136,7 @@ pub(super) fn post_image_from(
     first: u32,
 ) {
     assert!(span.words == layout.words());
+    assert!(first >= leaf::COLLECTED, "insert word and rewrite counter have writes of their own");
     let count = Shape::from_word(batch.word(span.at + leaf::SHAPE)).count;
     // Words after the last entry are not sent, unless a checksum gives the image a fixed length.
     let words = if layout.checksummed { span.words } else { layout.entry(count) };

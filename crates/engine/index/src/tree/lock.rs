@@ -57,6 +57,7 @@ pub fn post_lock(
     assert!(!leaf.insert.is_locked(), "a locked leaf is a conflict before any swap");
     assert!(timestamp == timestamp.timestamp(), "a lock's owner is a number without flags");
     let expected_version = leaf.view(batch, tree).version();
+    assert!(expected_version != VersionWord::TORN.word(), "a leaf that was read is whole");
     let word = leaf.ptr.add_words(u64::from(leaf::INSERT));
     let swap = batch.compare_and_swap(word, leaf.insert.word(), timestamp.locked().word());
     let version = batch.read(leaf.ptr.add_words(u64::from(leaf::VERSION)), 1);

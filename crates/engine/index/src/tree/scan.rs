@@ -10,7 +10,7 @@ use super::find::find_leaf;
 use super::view::LeafView;
 use super::{LeafRead, Tree};
 use crate::error::IndexError;
-use fabric::{Batch, Env};
+use fabric::{Batch, Env, Mutant};
 use layout::Key;
 
 /// The leaf after `leaf`, and its first entry beyond `leaf`'s upper fence; `None` at the end.
@@ -33,7 +33,7 @@ pub async fn next_leaf<E: Env>(
         return Ok((batch, Some((LeafRead { ptr: behind.ptr, span: behind.span, insert }, 0))));
     }
     let (batch, found) = find_leaf(env, batch, tree, cache, bound.words()).await?;
-    let whole = env.mutant("tree::whole_leaves");
+    let whole = env.mutant(Mutant::TreeWholeLeaves);
     let first = if whole { 0 } else { found.view(&batch, tree).lower_bound(bound.words()) };
     Ok((batch, Some((found, first))))
 }

@@ -12,7 +12,7 @@ use super::step::TreeStep;
 use super::view::{next_life, next_version};
 use super::{LeafRead, Tree};
 use crate::error::IndexError;
-use fabric::{Batch, Env, Span};
+use fabric::{Batch, Env, Mutant, Span};
 use layout::leaf;
 use layout::{GlobalPtr, Key, VersionWord};
 use memory::Pool;
@@ -53,6 +53,8 @@ pub async fn make_room<E: Env>(
     if leaf.insert.is_locked() {
         return Err(IndexError::Conflict);
     }
+    assert!(parts.len() > 1, "a split leaves several parts");
+    assert!(parts[1..].windows(2).all(|pair| pair[0].low < pair[1].low), "parts rise");
     let rights = allocate(env, tree, pool, parts.len() - 1).await?;
     let locked = lock_leaf(env, batch, tree, &leaf, &rights, timestamp).await;
     if let Err(IndexError::Conflict) = locked {
@@ -63,7 +65,7 @@ pub async fn make_room<E: Env>(
 
     let mut batch = batch;
     let rights = build_rights(&mut batch, tree, &leaf, &parts, &rights, versions, timestamp);
-    let late = env.mutant("tree::left_first");
+    let late = env.mutant(Mutant::TreeLeftFirst);
     let batch = if late { batch } else { write_rights(env, batch, tree, &rights).await? };
     env.reach(TreeStep::RightWritten).await;
     let (batch, left) =
@@ -188,7 +190,7 @@ async fn rewrite_left<E: Env>(
     let whole = Head::of(&leaf.view(&batch, tree));
     let mut image = ImageBuilder::start(&mut batch, tree.layout);
     image.copy(&mut batch, leaf.span, 0, parts[0].entries.end);
-    let version = match env.mutant("tree::keep_rewrite_counter") {
+    let version = match env.mutant(Mutant::TreeKeepRewriteCounter) {
         true => whole.version,
         false => next_version(whole.version),
     };

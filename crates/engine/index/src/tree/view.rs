@@ -149,6 +149,15 @@ impl<'a> LeafView<'a> {
         !self.shape().unbounded && !is_below(key, self.high())
     }
 
+    /// Whether the keys rise strictly and lie between the fences. For assertions: it reads the
+    /// whole node.
+    pub fn is_in_order(&self) -> bool {
+        let mut keys = (0..self.count()).map(|index| self.key(index));
+        let is_rising =
+            (1..self.count()).all(|index| is_below(self.key(index - 1), self.key(index)));
+        is_rising && keys.all(|key| self.covers(key))
+    }
+
     /// Whether the node is untorn, in use, on `level`, and not overfull: a reader checks this
     /// before the fences. Any other node was absorbed, reused, or is being written.
     #[inline]

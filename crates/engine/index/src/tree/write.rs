@@ -30,6 +30,7 @@ pub fn write_leaf_with(batch: &mut Batch, tree: &Tree, leaf: &LeafRead, inserts:
         None => put_one_by_one(batch, tree, leaf, inserts),
     };
     batch.set_word(leaf.span.at + leaf::VERSION, version);
+    debug_assert!(leaf.view(batch, tree).is_in_order());
     post_image_from(batch, layout, leaf.ptr, leaf.span, layout.entry(unchanged));
 }
 

@@ -1,5 +1,6 @@
-//! Horizons: snapshots that every transaction now running covers, or that are older than the maximal transaction time E. One
-//! is adopted when the collected-up-to words of all regions have been raised to its stamp, and not before.
+//! Horizons: snapshots that every transaction now running covers, or that are older than the
+//! maximal transaction time E. One is adopted when the collected-up-to words of all regions have
+//! been raised to its stamp, and not before.
 //!
 //! Decisions:
 //! - docs/decisions/0025-announced-stamps-decide-when-garbage-goes-e-is-only.md
@@ -10,12 +11,12 @@
 use crate::abort::Abort;
 use crate::database::Oracle;
 use crate::lane::LaneInner;
-use crate::shared_slot::SharedSlot;
 use crate::snapshot::Snapshot;
+use crate::snapshot::shared_slot::SharedSlot;
 use crate::step::CollectStep;
-use fabric::{Env, FabricError};
+use fabric::{Env, FabricError, Mutant};
 use layout::oracle::{CLOCK, LANE_ACTIVE, LANE_WORDS};
-use layout::{GlobalPtr, RegionId, VersionWord, region};
+use layout::{GlobalPtr, NodeId, RegionId, VersionWord, region};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard};
 
@@ -23,6 +24,13 @@ use std::sync::{Mutex, MutexGuard};
 const RAISE_COUNT_MAX: u32 = 1000;
 /// Between two advances of a horizon that lanes share.
 const SHARED_HORIZON_INTERVAL_NS: u64 = 200_000;
+
+/// A collected-up-to word that is being raised.
+pub(crate) struct Raise {
+    word: GlobalPtr,
+    /// What it is expected to hold.
+    expected: u64,
+}
 
 /// A snapshot that everybody covers, and the next one on its way to be one.
 #[derive(Clone, Default)]
@@ -35,7 +43,8 @@ pub struct Horizon {
 #[derive(Default)]
 pub(crate) struct SharedHorizon {
     shareable: Mutex<Shareable>,
-    /// The stamp of the snapshot that everybody covers, so that lanes see without the lock whether theirs is older.
+    /// The stamp of the snapshot that everybody covers, so that lanes see without the lock whether
+    /// theirs is older.
     stamp: AtomicU64,
 }
 
@@ -108,10 +117,10 @@ impl Horizon {
 }
 
 impl<E: Env> LaneInner<E> {
-    /// A newer horizon, if there is one. Lanes that share a slot share it: one of them advances it now and then,
-    /// since what it takes to do so grows with the number of lanes.
+    /// A newer horizon, if there is one. Lanes that share a slot share it: one of them advances it
+    /// now and then, since what it takes to do so grows with the number of lanes.
     pub(crate) async fn advance_horizon(&mut self) -> Result<(), Abort> {
-        if self.shared_slot.is_none() {
+        if self.identity.shared_slot.is_none() {
             return self.advance_own_horizon().await;
         }
         let now_ns = self.env.now_ns();
@@ -119,50 +128,53 @@ impl<E: Env> LaneInner<E> {
             self.adopt_shared_horizon();
             return Ok(());
         };
-        self.horizon = horizon;
+        self.garbage.horizon = horizon;
         let advanced = self.advance_own_horizon().await;
-        self.shared.horizon.give_back(&self.horizon, self.env.now_ns());
+        self.shared.horizon.give_back(&self.garbage.horizon, self.env.now_ns());
         advanced
     }
 
-    /// Takes the horizon of the compute server, if its lanes have one and it is newer than this lane's.
+    /// Takes the horizon of the compute server, if its lanes have one and it is newer than this
+    /// lane's.
     #[inline]
     pub(crate) fn adopt_shared_horizon(&mut self) {
         let newest = &self.shared.horizon;
-        if self.env.mutant("collect::adopt_candidate") {
-            self.horizon.adopted.clone_from(&newest.unraised());
+        if self.env.mutant(Mutant::CollectAdoptCandidate) {
+            self.garbage.horizon.adopted.clone_from(&newest.unraised());
             return;
         }
-        if newest.stamp.load(Relaxed) > self.horizon.adopted.stamp {
-            self.horizon.adopted.clone_from(&newest.adopted());
+        if newest.stamp.load(Relaxed) > self.garbage.horizon.adopted.stamp {
+            self.garbage.horizon.adopted.clone_from(&newest.adopted());
         }
     }
 
-    /// Adopts the candidate as soon as every other lane is idle, covers it, or has run for longer than E.
-    /// The next one is taken at once, so that what the others are waited for is always as new as it can be:
-    /// what hot rows supersede fills their version buffers in a few transactions' time.
+    /// Adopts the candidate as soon as every other lane is idle, covers it, or has run for longer
+    /// than E. The next one is taken at once, so that what the others are waited for is always as
+    /// new as it can be: what hot rows supersede fills their version buffers in a few transactions'
+    /// time.
     async fn advance_own_horizon(&mut self) -> Result<(), Abort> {
         self.take_candidate().await?;
-        if self.horizon.candidate.is_set && self.adopt_candidate().await? {
+        if self.garbage.horizon.candidate.is_set && self.adopt_candidate().await? {
             self.take_candidate().await?;
         }
         Ok(())
     }
 
-    /// Takes the snapshot of the running transaction as the candidate, if there is none and it is a newer one.
+    /// Takes the snapshot of the running transaction as the candidate, if there is none and it is a
+    /// newer one.
     ///
-    /// The clock is raised after the candidate's collect: a lane whose stamp is the raised value or more
-    /// has read the vector after that, so it covers the candidate.
+    /// The clock is raised after the candidate's collect: a lane whose stamp is the raised value or
+    /// more has read the vector after that, so it covers the candidate.
     async fn take_candidate(&mut self) -> Result<(), Abort> {
-        let adopted = &self.horizon.adopted;
-        if self.horizon.candidate.is_set
+        let adopted = &self.garbage.horizon.adopted;
+        if self.garbage.horizon.candidate.is_set
             || !self.snapshot.includes(adopted)
             || self.snapshot.counters() == adopted.counters()
         {
             return Ok(());
         }
         let stamp = self.candidate_stamp().await?;
-        let candidate = &mut self.horizon.candidate;
+        let candidate = &mut self.garbage.horizon.candidate;
         candidate.snapshot.set(self.snapshot.counters(), stamp);
         candidate.since_ns = self.env.now_ns();
         candidate.is_set = true;
@@ -171,7 +183,7 @@ impl<E: Env> LaneInner<E> {
 
     /// Whether the candidate could be adopted.
     async fn adopt_candidate(&mut self) -> Result<bool, Abort> {
-        let stamp = self.horizon.candidate.snapshot.stamp;
+        let stamp = self.garbage.horizon.candidate.snapshot.stamp;
         // A collector that tells has asked and raised for all.
         if let Some(collected) = self.shared.fetched.collected() {
             if collected < stamp {
@@ -180,12 +192,13 @@ impl<E: Env> LaneInner<E> {
         } else if !self.raise_for_candidate(stamp).await? {
             return Ok(false);
         }
-        let Horizon { adopted, candidate } = &mut self.horizon;
+        let Horizon { adopted, candidate } = &mut self.garbage.horizon;
         candidate.is_set = false;
         if self.snapshot.includes(&candidate.snapshot) {
             // What is collected now is superseded by versions that this very snapshot covers.
             self.snapshot.stamp = self.snapshot.stamp.max(stamp);
         }
+        debug_assert!(stamp >= adopted.stamp, "a horizon moves forward");
         adopted.set(candidate.snapshot.counters(), stamp);
         Ok(true)
     }
@@ -195,7 +208,7 @@ impl<E: Env> LaneInner<E> {
         if !self.everybody_is_past(stamp).await? {
             return Ok(false);
         }
-        if !self.env.mutant("collect::skip_collected_word") {
+        if !self.env.mutant(Mutant::CollectSkipCollectedWord) {
             if !self.raise_collected(stamp).await.map_err(|_| Abort::Unreachable)? {
                 return Ok(false);
             }
@@ -204,10 +217,10 @@ impl<E: Env> LaneInner<E> {
         Ok(true)
     }
 
-    /// A stamp such that a snapshot with this one or a later one covers the candidate. The number of a
-    /// frozen vector is one; for a double collect the clock is raised.
+    /// A stamp such that a snapshot with this one or a later one covers the candidate. The number
+    /// of a frozen vector is one; for a double collect the clock is raised.
     async fn candidate_stamp(&mut self) -> Result<u64, Abort> {
-        let keeps = self.env.mutant("collect::clock_unraised");
+        let keeps = self.env.mutant(Mutant::CollectClockUnraised);
         if self.shared.config.oracle == Oracle::Frozen || keeps {
             return Ok(self.snapshot.stamp);
         }
@@ -222,18 +235,18 @@ impl<E: Env> LaneInner<E> {
     }
 
     async fn everybody_is_past(&mut self, stamp: u64) -> Result<bool, Abort> {
-        if self.env.mutant("collect::ignore_lanes") {
+        if self.env.mutant(Mutant::CollectIgnoreLanes) {
             return Ok(true);
         }
-        let is_own_past = |slot: &SharedSlot| slot.is_past(self.number, stamp);
-        let is_home_past = self.shared_slot.as_deref().is_none_or(is_own_past);
+        let is_own_past = |slot: &SharedSlot| slot.is_past(self.identity.number, stamp);
+        let is_home_past = self.identity.shared_slot.as_deref().is_none_or(is_own_past);
         let slots = self.shared.slots_in_use();
         let first = self.shared.oracle_layout.lane(self.shared.oracle, layout::SlotId(0));
         let mut batch = self.scratch.batch.take().unwrap_or_default();
         batch.reset();
         let lanes = batch.read(first, slots * LANE_WORDS);
         let batch = self.env.execute(batch).await.map_err(|_| Abort::Unreachable)?;
-        let own = u32::from(self.slot.0);
+        let own = u32::from(self.identity.slot.0);
         let is_past = (0..slots).all(|slot| {
             let active = batch.word(lanes.at + slot * LANE_WORDS + LANE_ACTIVE);
             slot == own || active == 0 || active >= stamp
@@ -242,39 +255,41 @@ impl<E: Env> LaneInner<E> {
         if is_past && is_home_past {
             return Ok(true);
         }
-        let age_ns = self.env.now_ns().saturating_sub(self.horizon.candidate.since_ns);
+        let age_ns = self.env.now_ns().saturating_sub(self.garbage.horizon.candidate.since_ns);
         Ok(age_ns > self.shared.config.transaction_time_max_ns)
     }
 
     /// Raises the collected-up-to word of every region to at least `stamp`, all of them together.
     /// Answers whether it did: others may raise one all the time.
     async fn raise_collected(&mut self, stamp: u64) -> Result<bool, FabricError> {
-        let expected = self.horizon.adopted.stamp;
+        let expected = self.garbage.horizon.adopted.stamp;
         let mut words = std::mem::take(&mut self.scratch.raising);
         words.clear();
         let servers = self.shared.servers.iter();
-        words.extend(servers.map(|server| (region::collected(RegionId(server.0)), expected)));
+        let raise =
+            |server: &NodeId| Raise { word: region::collected(RegionId(server.0)), expected };
+        words.extend(servers.map(raise));
         let result = self.raise_words(&mut words, stamp).await;
         self.scratch.raising = words;
         result
     }
 
-    /// Raises words that may hold what stands beside them.
+    /// Raises these words, each from what it is expected to hold.
     async fn raise_words(
         &mut self,
-        words: &mut Vec<(GlobalPtr, u64)>,
+        words: &mut Vec<Raise>,
         stamp: u64,
     ) -> Result<bool, FabricError> {
         for _ in 0..RAISE_COUNT_MAX {
             let mut batch = self.scratch.batch.take().unwrap_or_default();
             batch.reset();
-            for &(word, expected) in words.iter() {
+            for &Raise { word, expected } in words.iter() {
                 batch.compare_and_swap(word, expected, stamp);
             }
             let batch = self.env.execute(batch).await?;
-            // What the swaps have found stands at the beginning of the arena, in their order.
+            // The results of the swaps are at the beginning of the arena, in their order.
             let mut found = (0..).map(|place| batch.word(place));
-            words.retain_mut(|(_, expected)| {
+            words.retain_mut(|Raise { expected, .. }| {
                 let found = found.next().expect("it never ends");
                 let is_raised = found == *expected || found >= stamp;
                 *expected = found;

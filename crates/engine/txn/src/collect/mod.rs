@@ -1,37 +1,43 @@
-//! Garbage collection [ZB17 §5.3], done by the lanes that made the garbage, a little after each commit.
+//! Garbage collection [ZB17 §5.3], done by the lanes that made the garbage, a little after each
+//! commit.
 //!
-//! What a commit has superseded (version buffers, tombstones, index entries) waits in the lane's list until
-//! a *horizon* covers the successor: a snapshot that every transaction now running covers too, or that is
-//! older than the maximal transaction time E. We deviate from the paper, which waits for E always: lanes
-//! announce a stamp when they begin, so that a busy system keeps milliseconds of garbage, not E of it. E
-//! remains the bound: a lane that announces an older stamp for longer is not waited for.
+//! What a commit has superseded (version buffers, tombstones, index entries) waits in the lane's
+//! list until a *horizon* covers the successor: a snapshot that every transaction now running
+//! covers too, or that is older than the maximal transaction time E. We deviate from the paper,
+//! which waits for E always: lanes announce a stamp when they begin, so that a busy system keeps
+//! milliseconds of garbage, not E of it. E remains the bound: a lane that announces an older stamp
+//! for longer is not waited for.
 //!
-//! Safety does not rest on announcements. Before anything is collected, the collected-up-to word of every
-//! region is raised to the horizon's stamp; a reader that misses something and has a smaller stamp learns
-//! that its snapshot is too old.
+//! Safety does not rest on announcements. Before anything is collected, the collected-up-to word of
+//! every region is raised to the horizon's stamp; a reader that misses something and has a smaller
+//! stamp learns that its snapshot is too old.
 //!
-//! To read it: [`retired`] (what is listed), [`horizon`] (when it may go), and here the rounds; then
-//! [`crate::removal`] and [`crate::sweep`] for entries, [`crate::displaced`] for version buffers.
+//! To read it: [`retired`] (what is listed), [`horizon`] (when it may go), and here the rounds;
+//! then [`crate::collect::removal`] and [`crate::collect::sweep`] for entries,
+//! [`crate::collect::displaced`] for version buffers.
 //!
 //! Decisions:
 //! - docs/decisions/0024-lanes-collect-their-own-garbage.md
 //! - docs/decisions/0060-collection-also-looks-at-the-rows-lock.md
 
+pub(crate) mod displaced;
+pub(crate) mod removal;
+pub(crate) mod sweep;
+
 mod horizon;
 mod retired;
 
 pub use horizon::Horizon;
-pub(crate) use horizon::SharedHorizon;
-pub(crate) use retired::Garbage;
-pub use retired::Retired;
+pub(crate) use horizon::{Raise, SharedHorizon};
+pub(crate) use retired::{Garbage, GarbageQueue, Retired};
 
 use crate::abort::Abort;
-use crate::catalog::{Primary, Secondary};
-use crate::lane::{LaneInner, blocks_of, leaves_of};
-use crate::removal::Removal;
-use crate::sweep::SWEPT_MAX;
+use crate::catalog::{IndexId, Primary, Secondary};
+use crate::collect::removal::Removal;
+use crate::collect::sweep::{SWEPT_MAX, Tombstone};
+use crate::lane::{LaneInner, LeavesOf};
 use crate::write::Owner;
-use fabric::{Env, FabricError};
+use fabric::{Env, FabricError, Mutant};
 use index::IndexError;
 use index::hash::Growth;
 use layout::oracle::LANE_WORKING;
@@ -39,8 +45,8 @@ use layout::{GlobalPtr, Key, VersionWord};
 
 /// Commits between two rounds of collection.
 const COMMITS_PER_ROUND: u64 = 16;
-/// Version buffers waiting from which on every commit makes a round: large transactions leave more than the
-/// usual rounds can take.
+/// Version buffers waiting from which on every commit makes a round: large transactions leave more
+/// than the usual rounds can take.
 const BACKLOG_MAX: usize = 4096;
 /// Most pieces of garbage looked at in one round.
 const GARBAGE_PER_ROUND: usize = 512;
@@ -48,11 +54,12 @@ const GARBAGE_PER_ROUND: usize = 512;
 const SPLITS_PER_COMMIT: usize = 1024;
 
 impl<E: Env> LaneInner<E> {
-    /// Upkeep after a commit: growth that was asked for, and a round of collection now and then.
+    /// Upkeep after a commit: bucket splits that are due, and every few commits a round of
+    /// collection.
     #[inline]
-    pub(crate) async fn keep_up(&mut self) {
-        if self.is_upkeep_due {
-            self.keep_up_now().await;
+    pub(crate) async fn split_and_collect(&mut self) {
+        if self.writes.is_upkeep_due {
+            self.split_and_collect_now().await;
         }
     }
 
@@ -60,26 +67,28 @@ impl<E: Env> LaneInner<E> {
     #[inline]
     pub(crate) fn decide_upkeep(&mut self) -> bool {
         let is_time = self.statistics.commits.is_multiple_of(COMMITS_PER_ROUND);
-        self.is_upkeep_due =
-            is_time || !self.wants_growth.is_empty() || self.displaced.len() > BACKLOG_MAX;
-        self.is_upkeep_due
+        self.writes.is_upkeep_due = is_time
+            || !self.writes.wants_growth.is_empty()
+            || self.garbage.displaced.len() > BACKLOG_MAX;
+        self.writes.is_upkeep_due
     }
 
-    async fn keep_up_now(&mut self) {
+    async fn split_and_collect_now(&mut self) {
         let before = self.env.counters().counts();
-        self.wants_growth.truncate(SPLITS_PER_COMMIT);
-        while let Some(owner) = self.wants_growth.pop() {
+        self.writes.wants_growth.truncate(SPLITS_PER_COMMIT);
+        while let Some(owner) = self.writes.wants_growth.pop() {
             // A table that cannot grow now asks again with its next overflow block.
             let _ = self.grow(owner).await;
         }
-        if !self.retired.is_empty() || !self.displaced.is_empty() {
+        if !self.garbage.is_empty() {
             // Collection that fails is tried again with the next round; nothing is lost by waiting.
             let _ = self.collect_round().await;
-        } else if self.shared_slot.is_some() {
+        } else if self.identity.shared_slot.is_some() {
             // Rows that keep their old versions need a horizon, too: one that fails is tried again.
             let _ = self.advance_horizon().await;
         }
-        // If it cannot be said that the upkeep is over, changes of the catalog wait for it no longer than E.
+        // If it cannot be said that the upkeep is over, changes of the catalog wait for it no
+        // longer than E.
         let _ = self.end_upkeep().await;
         let cost = self.env.counters().counts() - before;
         self.statistics.upkeep_round_trips += cost.round_trips;
@@ -91,9 +100,9 @@ impl<E: Env> LaneInner<E> {
 
     /// Changes of the catalog need not wait for this lane any more.
     async fn end_upkeep(&mut self) -> Result<(), FabricError> {
-        if self.shared_slot.is_some() {
+        if self.identity.shared_slot.is_some() {
             // It stayed announced.
-            self.end_number();
+            self.identity.finish_number();
             return Ok(());
         }
         let working = self.lane_word(LANE_WORKING);
@@ -105,17 +114,18 @@ impl<E: Env> LaneInner<E> {
     }
 
     async fn grow(&mut self, owner: Owner) -> Result<(), Abort> {
-        let timestamp = self.upkeep_timestamp();
-        let hash = self.hash_table(owner).clone();
+        let timestamp = self.identity.upkeep_timestamp();
+        let hash = self.open.hash_table(owner).clone();
         let placed = match owner {
-            Owner::Table(table) => self.info(table).placed(),
-            Owner::Index(index) => self.index_info(index).placed(),
+            Owner::Table(table) => self.open.info(table).placed(),
+            Owner::Index(index) => self.open.index_info(index).placed(),
         };
         let (label, nodes) = (placed.label, self.shared.nodes(placed));
-        let pool = blocks_of(&mut self.tables, &mut self.indexes, owner).expect("it is open");
-        // What the snapshot covers was installed before it was taken, and what this lane has committed, too.
+        let pool = self.open.blocks_of(owner).expect("a table is opened when it is first named");
+        // What the snapshot covers was installed before it was taken, and what this lane has
+        // committed, too.
         let snapshot = self.snapshot.clone();
-        let own = self.shared_slot.is_none().then_some(self.slot);
+        let own = self.identity.shared_slot.is_none().then_some(self.identity.slot);
         let is_installed =
             |version: VersionWord| snapshot.covers(version) || Some(version.slot()) == own;
         let grown =
@@ -127,7 +137,7 @@ impl<E: Env> LaneInner<E> {
             Err(IndexError::OutOfMemory(_)) => return Err(Abort::OutOfMemory),
             Err(IndexError::Damaged(_)) => return Err(Abort::Damaged),
             Err(IndexError::Conflict | IndexError::Contended) => return Err(Abort::Contended),
-            Err(_) => return self.lose_upkeep(),
+            Err(_) => return self.poison_upkeep(),
         }
         Ok(())
     }
@@ -135,20 +145,20 @@ impl<E: Env> LaneInner<E> {
     /// Collects until nothing more can be collected.
     pub(crate) async fn collect_all(&mut self) -> Result<(), Abort> {
         self.reset();
-        self.is_announced = true;
+        self.identity.is_announced = true;
         self.take_snapshot().await?;
         self.advance_horizon().await?;
         loop {
-            let before = self.retired.len() + self.displaced.len();
+            let before = self.garbage.len();
             if before == 0 {
                 break;
             }
             self.collect_round().await?;
-            if self.retired.len() + self.displaced.len() >= before {
+            if self.garbage.len() >= before {
                 break;
             }
         }
-        self.end_number();
+        self.identity.finish_number();
         self.rest().await
     }
 
@@ -159,35 +169,35 @@ impl<E: Env> LaneInner<E> {
         match self.detach_buffers().await {
             Ok(true) => {}
             Ok(false) => return Ok(()),
-            Err(_) => return self.lose_upkeep(),
+            Err(_) => return self.poison_upkeep(),
         }
         let mut result = Ok(());
-        let early = self.env.mutant("collect::garbage_before_horizon");
+        let early = self.env.mutant(Mutant::CollectGarbageBeforeHorizon);
         let mut swept = Vec::new();
         // What is in use now is looked at again in another round, not in this one.
-        for _ in 0..self.retired.len().min(GARBAGE_PER_ROUND) {
+        for _ in 0..self.garbage.retired.len().min(GARBAGE_PER_ROUND) {
             if swept.len() == SWEPT_MAX && result.is_ok() {
                 result = self.sweep_tombstones(&std::mem::take(&mut swept)).await;
             }
-            let Some(&retired) = self.retired.front() else { break };
-            if !(early || self.horizon.covers(retired.successor)) || result.is_err() {
+            let Some(&retired) = self.garbage.retired.front() else { break };
+            if !(early || self.garbage.horizon.covers(retired.successor)) || result.is_err() {
                 break;
             }
-            self.retired.pop_front();
+            self.garbage.retired.pop_front();
             match retired.what {
-                Garbage::Leaf(owner, leaf) => self.free_leaf(owner, GlobalPtr::from_word(leaf)),
+                Garbage::Leaf(owner, leaf) => self.free_leaf(owner, leaf),
                 Garbage::Value(value) => {
                     self.free_value(retired.table, value);
                     self.statistics.values_collected += 1;
                 }
                 // Where verbs take effect at once there is nothing to wait for together.
-                Garbage::Tombstone(key) if !E::IMMEDIATE && self.is_tree(retired.table) => {
-                    swept.push((retired, key));
+                Garbage::Tombstone(key) if !E::IMMEDIATE && self.open.is_tree(retired.table) => {
+                    swept.push(Tombstone { retired, key });
                 }
                 Garbage::Tombstone(key) => {
                     result = self.collect_tombstone(&retired, &key).await;
                 }
-                Garbage::Entry(index, _) if !self.is_index_open(index) => {}
+                Garbage::Entry(index, _) if !self.open.is_index_open(index) => {}
                 Garbage::Entry(index, key) => {
                     result = self.collect_entry(&retired, index, &key).await;
                 }
@@ -196,41 +206,32 @@ impl<E: Env> LaneInner<E> {
         if result.is_ok() && !swept.is_empty() {
             result = self.sweep_tombstones(&swept).await;
         }
-        result.or_else(|_: FabricError| self.lose_upkeep())
+        result.or_else(|_: FabricError| self.poison_upkeep())
     }
 
-    fn is_tree(&self, table: u32) -> bool {
-        matches!(self.info(table).primary, Primary::Tree(_))
-    }
-
-    /// What became of locks was lost with a batch: they may be held by a number that must not be passed, so
-    /// that the lane takes no transaction any more.
-    fn lose_upkeep(&mut self) -> Result<(), Abort> {
-        self.lose_number();
+    /// What became of locks was lost with a batch: they may be held by a number that must not be
+    /// passed, so that the lane takes no transaction any more.
+    fn poison_upkeep(&mut self) -> Result<(), Abort> {
+        self.identity.poison();
         Err(Abort::Unreachable)
     }
 
-    /// Whether an index is still there; entries of dropped ones went with it.
-    fn is_index_open(&self, index: u32) -> bool {
-        let is_known = self.catalog.indexes.get(index as usize).is_some_and(Option::is_some);
-        is_known && self.indexes.get(index as usize).is_some_and(Option::is_some)
-    }
-
     fn free_leaf(&mut self, owner: Owner, leaf: GlobalPtr) {
-        let words = self.tree(owner).layout.words();
-        if let Some((_, pool)) = leaves_of(&mut self.tables, &mut self.indexes, owner) {
+        let words = self.open.tree(owner).layout.words();
+        if let Some(LeavesOf { pool, .. }) = self.open.leaves_of(owner) {
             pool.free(leaf, words);
         }
     }
 
-    /// Removes a tombstone and its entry: locks bucket or leaf and row, raises the bucket's or leaf's own
-    /// collected-up-to word, empties the place. If anything is in use, it waits for another round.
+    /// Removes a tombstone and its entry: locks bucket or leaf and row, raises the bucket's or
+    /// leaf's own collected-up-to word, empties the place. If anything is in use, it waits for
+    /// another round.
     pub(crate) async fn collect_tombstone(
         &mut self,
         retired: &Retired,
         key: &Key,
     ) -> Result<(), FabricError> {
-        let info = self.info(retired.table).clone();
+        let info = self.open.info(retired.table).clone();
         let removed = match &info.primary {
             Primary::Hash(hash) => {
                 let hash = hash.clone();
@@ -247,7 +248,7 @@ impl<E: Env> LaneInner<E> {
     pub(crate) fn note_removal(&mut self, removal: Removal, retired: &Retired) {
         match removal {
             Removal::Done => self.statistics.entries_collected += 1,
-            Removal::Busy => self.retired.push_back(*retired),
+            Removal::Busy => self.garbage.retired.push_back(*retired),
             Removal::Gone => {}
         }
     }
@@ -256,10 +257,10 @@ impl<E: Env> LaneInner<E> {
     async fn collect_entry(
         &mut self,
         retired: &Retired,
-        index: u32,
+        index: IndexId,
         key: &Key,
     ) -> Result<(), FabricError> {
-        let info = self.index_info(index).clone();
+        let info = self.open.index_info(index).clone();
         let removal = match &info.storage {
             Secondary::Tree(_) => self.remove_leaf_entry(Owner::Index(index), key, retired).await?,
             Secondary::Hash(hash) => {

@@ -8,95 +8,95 @@
 //! - docs/decisions/0059-an-insert-word-goes-last-behind-a-fence-if-its-chain.md
 //! - docs/decisions/0149-one-write-installs-a-row-where-memory-is-not-coherent.md
 
-use super::{LeafLock, Ring, RowLock};
+use super::{LeafLock, NextSlot, RowLock};
 use crate::abort::Abort;
-use crate::access::{Access, State};
 use crate::catalog::Primary;
 use crate::lane::LaneInner;
+use crate::read::access::{Access, AccessId, State};
 use crate::write::Owner;
-use fabric::{Batch, Env, FabricError, Span};
+use fabric::{Batch, Env, FabricError, Mutant, Span};
 use index::tree::LeafRead;
 use layout::bucket;
 use layout::row::{BufferLayout, ChainWord, Cover, HEADER, KEY, LINK, MOVED_FLAG, VERSION};
-use layout::{BucketLayout, GlobalPtr, Key, VersionWord};
+use layout::{GlobalPtr, Key, VersionWord};
 use memory::MoveRequest;
 
 impl<E: Env> LaneInner<E> {
-    /// Sees to it that the next slot of every row's version buffer may be overwritten: it is empty, was
-    /// moved, or holds a version that nobody can need. Rows without a buffer get one. Last chance to
-    /// abort.
+    /// Ensures that the next slot of every row's version buffer may be overwritten: it is empty,
+    /// was moved, or holds a version that nobody can need. Rows without a buffer get one. Last
+    /// chance to abort.
     #[inline]
-    pub(super) async fn free_ring_slots(&mut self) -> Result<(), Abort> {
+    pub(super) async fn free_buffer_slots(&mut self) -> Result<(), Abort> {
         let mut refreshed = false;
-        for index in 0..self.scratch.locks.rows.len() {
-            let RowLock { access, ring, .. } = self.scratch.locks.rows[index];
-            let ring = match ring {
-                Ring::Missing => {
+        for index in 0..self.writes.locks.rows.len() {
+            let RowLock { access, next, .. } = self.writes.locks.rows[index];
+            let slot = match next {
+                NextSlot::NoBuffer => {
                     self.give_buffer(access).await?;
                     continue;
                 }
-                Ring::Free => continue,
-                Ring::Read(ring) if self.is_ring_slot_free(ring) => continue,
-                Ring::Read(ring) => ring,
+                NextSlot::Free => continue,
+                NextSlot::Read(slot) if self.is_buffer_slot_free(slot) => continue,
+                NextSlot::Read(slot) => slot,
             };
             if !refreshed {
                 refreshed = true;
-                match self.shared_slot {
+                match self.identity.shared_slot {
                     None => self.advance_horizon().await?,
                     // Others wait for this commit's number: the horizon is advanced after commits.
                     Some(_) => self.adopt_shared_horizon(),
                 }
             }
-            if !self.is_ring_slot_free(ring) {
-                self.move_ring_slot(access).await?;
+            if !self.is_buffer_slot_free(slot) {
+                self.move_buffer_slot(access).await?;
             }
         }
         Ok(())
     }
 
     #[inline]
-    fn is_ring_slot_free(&self, ring: Span) -> bool {
-        let batch = self.batch.as_ref().expect("the batch is here");
-        let flag = batch.word(ring.at);
-        let version = VersionWord::from_word(batch.word(ring.at + VERSION));
-        let successor = VersionWord::from_word(batch.word(ring.at + LINK));
+    fn is_buffer_slot_free(&self, slot: Span) -> bool {
+        let batch = &*self.txn.batch;
+        let flag = batch.word(slot.at);
+        let version = VersionWord::from_word(batch.word(slot.at + VERSION));
+        let successor = VersionWord::from_word(batch.word(slot.at + LINK));
         version.is_none()
             || flag == MOVED_FLAG
-            || self.horizon.covers(successor)
-            || self.env.mutant("commit::overwrite_needed_slot")
+            || self.garbage.horizon.covers(successor)
+            || self.env.mutant(Mutant::CommitOverwriteNeededSlot)
     }
 
-    /// Takes a version buffer from the pool on the row's own server, so that batch 2 can order the buffer
-    /// before the pointer to it; notes it in the chain word of the image.
+    /// Takes a version buffer from the pool on the row's own server, so that batch 2 can order the
+    /// buffer before the pointer to it; notes it in the chain word of the image.
     #[inline]
-    async fn give_buffer(&mut self, access: u32) -> Result<(), Abort> {
-        let Access { table, row, image, .. } = self.accesses[access as usize];
-        let words = self.info(table).buffer.words();
+    async fn give_buffer(&mut self, access: AccessId) -> Result<(), Abort> {
+        let Access { table, row, image, .. } = self.txn.accesses[access];
+        let words = self.open.info(table).buffer.words();
         let server = self.env.node_of(row.region());
-        let lane_table = self.tables[table as usize].as_mut().expect("the table is open");
+        let lane_table = self.open.table_mut(table);
         let pool = lane_table.buffers_on(server);
         let buffer = match pool.take(words) {
             Some(buffer) => buffer,
             None => pool.allocate(&self.env, words).await.map_err(|_| Abort::OutOfMemory)?,
         };
         let chain = ChainWord::new(buffer, 0);
-        self.batch().set_word(image.at + LINK, chain.word());
-        self.accesses[access as usize].has_new_buffer = true;
+        self.txn.batch.set_word(image.at + LINK, chain.word());
+        self.txn.accesses[access].has_new_buffer = true;
         Ok(())
     }
 
     /// Calls the version mover for one row; the row is locked by us.
     #[cold]
-    async fn move_ring_slot(&mut self, access: u32) -> Result<(), Abort> {
-        let Access { table, image, .. } = self.accesses[access as usize];
-        let chain = ChainWord::from_word(self.batch().word(image.at + LINK));
-        let info = self.info(table);
+    async fn move_buffer_slot(&mut self, access: AccessId) -> Result<(), Abort> {
+        let Access { table, image, .. } = self.txn.accesses[access];
+        let chain = ChainWord::from_word(self.txn.batch.word(image.at + LINK));
+        let info = self.open.info(table);
         let request = MoveRequest {
             buffer: chain.buffer(),
             layout: info.buffer,
             slot: chain.next(),
             label: info.label,
-            horizon: self.horizon.counters().to_vec(),
+            horizon: self.garbage.horizon.counters().to_vec(),
         };
         let moved = memory::mover::move_version(&self.env, &request).await;
         self.statistics.versions_moved += 1;
@@ -109,15 +109,15 @@ impl<E: Env> LaneInner<E> {
         &mut self,
         timestamp: VersionWord,
     ) -> Result<(), FabricError> {
-        let locks = std::mem::take(&mut self.scratch.locks);
-        let mut batch = self.batch.take().unwrap_or_default();
+        let locks = std::mem::take(&mut self.writes.locks);
+        let mut batch = self.txn.batch.take();
         batch.clear_verbs();
-        if self.env.mutant("commit::unlock_bucket_first") {
-            for insert in &self.bucket_inserts {
+        if self.env.mutant(Mutant::CommitUnlockBucketFirst) {
+            for insert in self.writes.bucket_inserts.iter() {
                 batch.write_word(insert.bucket, timestamp.word());
             }
         }
-        if !self.placed.is_empty() {
+        if !self.writes.placed.is_empty() {
             self.install_values(&mut batch);
         }
         if !self.env.is_coherent() {
@@ -128,9 +128,9 @@ impl<E: Env> LaneInner<E> {
         for lock in &locks.rows {
             self.install_row(&mut batch, lock.access, timestamp);
         }
-        for index in 0..self.written.len() {
-            let access = self.written[index];
-            if self.accesses[access as usize].is_new() {
+        for index in 0..self.writes.rows.len() {
+            let access = self.writes.rows[index];
+            if self.txn.accesses[access].is_new() {
                 self.install_new_row(&mut batch, access, timestamp);
             }
         }
@@ -138,25 +138,25 @@ impl<E: Env> LaneInner<E> {
         for lock in &locks.leaves {
             self.install_leaf(&mut batch, lock, timestamp);
         }
-        if self.env.mutant("commit::publish_with_install") {
-            let slot = self.shared.oracle_layout.slot(self.shared.oracle, self.slot);
+        if self.env.mutant(Mutant::CommitPublishWithInstall) {
+            let slot = self.shared.oracle_layout.slot(self.shared.oracle, self.identity.slot);
             batch.write_word(slot, timestamp.counter());
         }
-        self.scratch.locks = locks;
-        self.batch = Some(batch);
+        self.writes.locks = locks;
+        self.txn.batch.put_back(batch);
         self.execute().await
     }
 
-    /// A row's new buffer with the version that is displaced, where memory is not coherent: all of it is private until
-    /// the chain leads there, and buffers that follow each other are one write.
+    /// A row's new buffer with the version that is displaced, where memory is not coherent: all of
+    /// it is private until the chain leads there, and buffers that follow each other are one write.
     #[inline]
-    fn fill_new_buffer(&mut self, batch: &mut Batch, access: u32, timestamp: VersionWord) {
-        let entry = self.accesses[access as usize];
+    fn fill_new_buffer(&mut self, batch: &mut Batch, access: AccessId, timestamp: VersionWord) {
+        let entry = self.txn.accesses[access];
         if !entry.has_new_buffer {
             return;
         }
         self.statistics.buffers_given += 1;
-        let shape = self.info(entry.table).buffer;
+        let shape = self.open.info(entry.table).buffer;
         let is_deleted = entry.state == State::Deleted;
         let version = if is_deleted { timestamp.deleted() } else { timestamp };
         let chain = ChainWord::from_word(batch.word(entry.image.at + LINK));
@@ -173,18 +173,20 @@ impl<E: Env> LaneInner<E> {
 
     /// {old version to its buffer}, {chain}, {payload with its version, header}.
     ///
-    /// Where memory is not coherent the last is one write, whose words come in any order. Whoever locks the row expects
-    /// a version that its snapshot covers, which stands there whole since before that snapshot, and a split moves a row only
-    /// in such a version. The chain goes ahead if it changes: a reader that meets the new version too early would miss the
-    /// older ones.
+    /// Where memory is not coherent the last is one write, whose words come in any order. A commit
+    /// that locks the row expects a version that its snapshot covers, which was whole before that
+    /// snapshot, and a split moves a row only in such a version. The chain goes ahead if it
+    /// changes: a reader that meets the new version too early would miss the older ones.
     #[inline]
-    fn install_row(&mut self, batch: &mut Batch, access: u32, timestamp: VersionWord) {
-        let entry = self.accesses[access as usize];
-        let info = self.info(entry.table);
-        let shape = info.buffer;
+    fn install_row(&mut self, batch: &mut Batch, access: AccessId, timestamp: VersionWord) {
+        let entry = self.txn.accesses[access];
+        let shape = self.open.info(entry.table).buffer;
+        debug_assert!(!entry.row.is_null() && !entry.is_new(), "the row exists and is locked");
         let is_deleted = entry.state == State::Deleted;
         let version = if is_deleted { timestamp.deleted() } else { timestamp };
         let chain = ChainWord::from_word(batch.word(entry.image.at + LINK));
+        debug_assert!(!chain.buffer().is_null(), "a row without a buffer was given one");
+        debug_assert!(chain.next() < shape.slots, "the chain names a slot of the buffer");
         let slot = chain.buffer().add_words(u64::from(shape.slot(chain.next())));
         let is_coherent = self.env.is_coherent();
         if entry.has_new_buffer && is_coherent {
@@ -194,17 +196,18 @@ impl<E: Env> LaneInner<E> {
         // A deletion keeps the payload; its image is copied before the link becomes the successor.
         let fresh = if is_deleted { batch.duplicate(entry.image) } else { entry.fresh };
         let after = ChainWord::new(chain.buffer(), shape.after(chain.next()));
+        debug_assert!(has_same_key(batch, entry.image, fresh, shape.row.key_words));
         batch.set_word(fresh.at + HEADER, version.word());
         batch.set_word(fresh.at + VERSION, version.word());
         batch.set_word(fresh.at + LINK, after.word());
         batch.set_word(entry.image.at + HEADER, 0);
         batch.set_word(entry.image.at + LINK, version.word());
         let first = if is_deleted { shape.row.words() } else { shape.row.payload() };
-        if self.env.mutant("commit::payload_before_old_version") {
+        if self.env.mutant(Mutant::CommitPayloadBeforeOldVersion) {
             batch.write_row(entry.row, fresh, first, Cover::AllButLink);
         }
-        let is_new_chain =
-            (entry.has_new_buffer || after != chain) && !self.env.mutant("commit::chain_with_row");
+        let is_new_chain = (entry.has_new_buffer || after != chain)
+            && !self.env.mutant(Mutant::CommitChainWithRow);
         if is_coherent {
             batch.install_row(slot, entry.image, KEY, Cover::All);
             batch.install_row(entry.row, fresh, first, Cover::AllButLink);
@@ -217,30 +220,31 @@ impl<E: Env> LaneInner<E> {
             }
             batch.install_row_at_once(entry.row, fresh, first, Cover::AllButLink);
         }
-        self.accesses[access as usize].buffer = chain.buffer();
+        self.txn.accesses[access].buffer = chain.buffer();
     }
 
     /// A new row: in a free slot of its bucket, or in private memory behind an entry.
     #[inline]
-    fn install_new_row(&mut self, batch: &mut Batch, access: u32, timestamp: VersionWord) {
-        let entry = self.accesses[access as usize];
+    fn install_new_row(&mut self, batch: &mut Batch, access: AccessId, timestamp: VersionWord) {
+        let entry = self.txn.accesses[access];
         let is_deleted = entry.state == State::Deleted;
         let version = if is_deleted { timestamp.deleted() } else { timestamp };
         batch.set_word(entry.fresh.at + HEADER, version.word());
         batch.set_word(entry.fresh.at + VERSION, version.word());
         batch.set_word(entry.fresh.at + LINK, 0);
-        let (layout, is_inlined) = match &self.info(entry.table).primary {
+        let (layout, is_inlined) = match &self.open.info(entry.table).primary {
             Primary::Hash(hash) => (hash.layout, hash.rows),
             Primary::Tree(_) => {
                 write_private(batch, entry.row, entry.fresh, self.env.is_coherent());
                 return;
             }
         };
-        let slot = self.slot_at(entry.place, &layout);
+        let slot = self.writes.address_of(entry.place.slot(), &layout);
         if is_inlined {
-            // An empty slot has no chain, and nobody locks a row of it before its bucket is free again.
+            // An empty slot has no chain, and nobody locks a row of it before its bucket is free
+            // again.
             batch.install_row_at_once(slot, entry.fresh, KEY, Cover::AllButLink);
-            self.accesses[access as usize].row = slot;
+            self.txn.accesses[access].row = slot;
         } else {
             write_private(batch, entry.row, entry.fresh, self.env.is_coherent());
             let key = Span { at: entry.fresh.at + KEY, words: layout.key_words };
@@ -249,34 +253,33 @@ impl<E: Env> LaneInner<E> {
         }
     }
 
-    /// The address of a slot that `prepare` has taken.
-    #[inline]
-    fn slot_at(&self, place: u32, layout: &BucketLayout) -> GlobalPtr {
-        let block = self.insert_blocks[(place / bucket::SLOTS_MAX) as usize].block;
-        block.add_words(u64::from(layout.slot(place % bucket::SLOTS_MAX)))
-    }
-
     /// Tags of the blocks that were filled, links to new blocks, then the insert words.
     #[inline]
     fn install_blocks(&mut self, batch: &mut Batch, timestamp: VersionWord) {
-        for entry in &self.entry_inserts {
-            let layout = self.hash_table(Owner::Index(entry.index)).layout;
-            let slot = self.slot_at(entry.place, &layout);
+        for entry in &self.writes.entry_inserts {
+            let layout = self.open.hash_table(Owner::Index(entry.index)).layout;
+            let slot = self.writes.address_of(entry.slot, &layout);
             let row = self.index_row(entry.access);
             write_pointer(batch, slot, row, &entry.key);
         }
-        for block in &self.insert_blocks {
+        for block in &self.writes.insert_blocks {
             batch.write_word(block.block.add_words(u64::from(bucket::TAGS)), block.tags);
             if !block.linked_from.is_null() {
                 let link = block.linked_from.add_words(u64::from(bucket::LINK));
                 batch.write_word(link, block.block.word());
             }
         }
-        // Writes to two servers have no order: the insert word must not be free before what it guards stands.
-        if self.insert_blocks.iter().any(|block| block.block.region() != block.bucket.region()) {
+        // Writes to two servers have no order: the insert word must not be free before what it
+        // guards is written.
+        if self
+            .writes
+            .insert_blocks
+            .iter()
+            .any(|block| block.block.region() != block.bucket.region())
+        {
             batch.fence();
         }
-        for insert in &self.bucket_inserts {
+        for insert in self.writes.bucket_inserts.iter() {
             batch.write_word(insert.bucket, timestamp.word());
         }
     }
@@ -284,27 +287,33 @@ impl<E: Env> LaneInner<E> {
     /// The leaf with all its new entries, then its insert word.
     #[inline]
     fn install_leaf(&mut self, batch: &mut Batch, lock: &LeafLock, timestamp: VersionWord) {
-        let seen = self.leaves_seen[lock.seen as usize];
-        if self.env.mutant("commit::unlock_leaf_first") {
+        let seen = self.txn.leaves_seen[lock.seen];
+        if self.env.mutant(Mutant::CommitUnlockLeafFirst) {
             batch.write_word(seen.leaf, timestamp.word());
         }
-        if lock.count > 0 {
-            let tree = self.tree(seen.owner);
-            let mut entries = std::mem::take(&mut self.scratch.leaf_entries);
+        if lock.is_written() {
+            let tree = self.open.tree(seen.owner);
+            let mut entries = std::mem::take(&mut self.writes.leaf_entries);
             entries.clear();
-            for insert in &self.leaf_inserts[lock.first as usize..][..lock.count as usize] {
+            for insert in &self.writes.leaf_inserts[lock.inserts()] {
                 let row = match seen.owner {
-                    Owner::Table(_) => self.accesses[insert.access as usize].row,
+                    Owner::Table(_) => self.txn.accesses[insert.access].row,
                     Owner::Index(_) => self.index_row(insert.access),
                 };
                 entries.push((insert.key, row.word()));
             }
             let leaf = LeafRead { ptr: seen.leaf, span: seen.span, insert: seen.insert };
             index::tree::write_leaf_with(batch, &tree, &leaf, &entries);
-            self.scratch.leaf_entries = entries;
+            self.writes.leaf_entries = entries;
         }
         batch.write_word(seen.leaf, timestamp.word());
     }
+}
+
+/// Whether two images are of the same row. For assertions.
+fn has_same_key(batch: &Batch, one: Span, other: Span, words: u32) -> bool {
+    let key = |image: Span| batch.words(Span { at: image.at + KEY, words });
+    key(one) == key(other)
 }
 
 /// A slot that leads to a row: pointer and key.
@@ -334,8 +343,8 @@ fn close_image(batch: &mut Batch, row: Span, cover: Cover) {
     batch.set_word(row.at + row.words - 1, sum);
 }
 
-/// A buffer out of the pool holds what its last row left in all slots but the one that is filled now: they are
-/// empty once they have no version. Its list is empty already.
+/// A buffer out of the pool holds what its last row left in all slots but the one that is filled
+/// now: they are empty once they have no version. Its list is empty already.
 #[inline]
 fn clear_buffer(batch: &mut Batch, buffer: GlobalPtr, shape: &BufferLayout) {
     for index in 1..shape.slots {

@@ -1,116 +1,102 @@
 //! Commit: lock, validate, install, publish [ZB17 §3.1 listing 1, §4.1, §6.1].
 //!
+//! To read it: the listing here, then [`prepare`], [`lock`], [`validate`], [`install`],
+//! [`publish`], and [`release`] for commits that abort. [`locks`] has the bookkeeping, [`mutated`]
+//! the listing with its phases in a wrong order.
+//!
 //! Decisions:
 //! - docs/decisions/0003-commits-are-detached-tasks-wherever-verbs-do-not-complete-at.md
 //! - docs/decisions/0020-a-commit-has-three-outcomes.md
 
+pub(crate) mod witness;
+
 mod install;
 mod lock;
+mod locks;
+mod mutated;
 mod prepare;
 mod publish;
+mod release;
 mod step;
 mod validate;
 mod values;
 
+pub(crate) use locks::{BucketLock, LeafLock, Locks, NextSlot, RowLock};
 pub use step::CommitStep;
-pub use values::PlacedValue;
+pub(crate) use values::PlacedValue;
 
 use crate::abort::{Abort, Outcome};
 use crate::detach::away_from_home;
 use crate::lane::LaneInner;
-use fabric::{Env, FabricError, Span, Swap};
+use fabric::Env;
 use layout::VersionWord;
 
-/// A row to be locked: its access, the swap, and what the next slot of its version buffer holds.
-#[derive(Clone, Copy, Debug)]
-pub struct RowLock {
-    access: u32,
-    swap: Swap,
-    /// The chain word, read after the swap, or that of the image where the swap vouches for it.
-    chain: Span,
-    ring: Ring,
-}
-
-/// What is known of the next slot of a row's version buffer.
-#[derive(Clone, Copy, Debug)]
-enum Ring {
-    /// The row has no buffer.
-    Missing,
-    /// Nobody needs what the slot holds.
-    Free,
-    /// What was read of it: moved flag, version, successor.
-    Read(Span),
-}
-
-/// A leaf to be locked, with the range of leaf inserts that go into it.
-#[derive(Clone, Copy, Debug)]
-pub struct LeafLock {
-    pub(crate) seen: u32,
-    first: u32,
-    count: u32,
-    swap: Option<Swap>,
-    /// The rewrite counter, read after the swap.
-    version: Span,
-}
-
-impl LeafLock {
-    /// Whether something goes into the leaf.
-    pub(crate) fn is_written(&self) -> bool {
-        self.count > 0
-    }
-
-    /// A leaf that is locked though nothing goes into it.
-    fn bare(seen: u32) -> Self {
-        Self { seen, first: 0, count: 0, swap: None, version: Span::default() }
-    }
-}
-
-/// Everything that batch 1 swaps.
-#[derive(Default)]
-pub struct Locks {
-    rows: Vec<RowLock>,
-    /// By position among the buckets that are inserted into.
-    buckets: Vec<(u32, Swap)>,
-    pub(crate) leaves: Vec<LeafLock>,
-}
-
 impl<E: Env> LaneInner<E> {
-    /// Commits a transaction that has only read and need not validate that, as [`Self::commit`] does, without a future;
-    /// none for all others.
-    #[inline(always)]
-    pub(crate) fn commit_at_once(&mut self) -> Option<Outcome> {
-        if self.serializable || !self.written.is_empty() || self.over().is_some() {
-            return None;
+    /// Commits the write set.
+    ///
+    /// We deviate from listing 1: the payload is written before the header, in batches whose order
+    /// the contract grants; the new version is announced in the lane's own slot, after every
+    /// install has completed, instead of a list that the oracle scans.
+    #[inline]
+    async fn commit_writes(&mut self) -> Outcome {
+        let timestamp = match self.prepare().await {
+            Ok(timestamp) => timestamp,
+            Err(abort) => return self.abort_unlocked(abort),
+        };
+        if let Some(reordered) = self.reordered_by_mutant(timestamp) {
+            return reordered.await;
         }
-        self.is_unfinished = false;
-        self.statistics.commits += 1;
-        Some(Outcome::Committed)
+        self.env.reach(CommitStep::Started).await;
+        if let Err(abort) = self.lock_write_set(timestamp).await {
+            return self.release(timestamp, abort).await;
+        }
+        self.env.reach(CommitStep::LocksHeld).await;
+        if self.txn.serializable
+            && let Err(abort) = self.validate_reads(timestamp).await
+        {
+            return self.release(timestamp, abort).await;
+        }
+        self.env.reach(CommitStep::ReadsValidated).await;
+        if let Err(abort) = self.free_buffer_slots().await {
+            return self.release(timestamp, abort).await;
+        }
+        self.env.reach(CommitStep::BuffersReady).await;
+        // Point of no return: from here a failure means `Unknown`, never `Aborted`.
+        if self.install_new_versions(timestamp).await.is_err() {
+            return self.end_unknown();
+        }
+        self.env.reach(CommitStep::VersionsInstalled).await;
+        if self.publish(timestamp).await.is_err() {
+            return self.end_unknown();
+        }
+        self.env.reach(CommitStep::TimestampPublished).await;
+        self.enqueue_garbage(timestamp);
+        self.cache_written_leaves(timestamp);
+        self.split_and_collect().await;
+        Outcome::Committed
     }
 
     /// Commits the transaction that the lane holds.
-    ///
-    /// We deviate from listing 1: the payload is written before the header, in batches whose order the
-    /// contract grants; the new version is announced in the lane's own slot, after every install has
-    /// completed, instead of a list that the oracle scans.
     #[inline]
     pub(crate) async fn commit(&mut self) -> Outcome {
-        let outcome = match self.over() {
+        let outcome = match self.txn.doomed_by {
             Some(abort) => Outcome::Aborted(abort),
-            None if self.written.is_empty() => self.commit_read_only().await,
+            None if self.writes.is_empty() => self.commit_read_only().await,
             None => self.commit_writes().await,
         };
         match outcome {
             Outcome::Committed => {
-                self.is_unfinished = false;
+                self.identity.is_unfinished = false;
                 self.statistics.commits += 1;
             }
             Outcome::Aborted(abort) => {
-                if !self.is_lost {
-                    self.end_number();
+                if !self.identity.is_poisoned {
+                    self.identity.finish_number();
                 }
-                self.forget_leaves();
-                if abort == Abort::VersionBufferFull && self.shared_slot.is_some() {
-                    // A commit advances no horizon while others wait for its number; one that fails is tried again.
+                self.evict_leaves_of_inserts();
+                if abort == Abort::VersionBufferFull && self.identity.shared_slot.is_some() {
+                    // A commit advances no horizon while others wait for its number. If this one
+                    // fails, the next commit tries again.
                     let _ = self.advance_horizon().await;
                 }
                 self.statistics.aborts[abort.index()] += 1;
@@ -120,13 +106,23 @@ impl<E: Env> LaneInner<E> {
         outcome
     }
 
-    /// Reads need no commit under snapshot isolation. A serializable reader of several rows validates
-    /// after its last read: then all of them were current at one moment.
+    /// As [`Self::commit`], without a future, for a transaction that has only read and need not
+    /// validate; `None` for all others.
+    #[inline(always)]
+    pub(crate) fn commit_at_once(&mut self) -> Option<Outcome> {
+        if self.txn.serializable || !self.writes.is_empty() || self.txn.doomed_by.is_some() {
+            return None;
+        }
+        self.identity.is_unfinished = false;
+        self.statistics.commits += 1;
+        Some(Outcome::Committed)
+    }
+
+    /// Reads need no commit under snapshot isolation. A serializable reader of several rows
+    /// validates after its last read: then all of them were current at one moment.
     async fn commit_read_only(&mut self) -> Outcome {
-        let is_single =
-            self.witnesses.len() + self.leaf_witnesses.len() <= 1 && self.read_count <= 1;
-        let is_skipped = is_single || self.env.mutant("commit::skip_readers");
-        if !self.serializable || is_skipped {
+        let is_single = self.witnesses.count() <= 1 && self.txn.read_count <= 1;
+        if !self.txn.serializable || is_single || self.skips_readers() {
             return Outcome::Committed;
         }
         match self.validate_reads(VersionWord::NONE).await {
@@ -135,133 +131,13 @@ impl<E: Env> LaneInner<E> {
         }
     }
 
-    #[inline]
-    async fn commit_writes(&mut self) -> Outcome {
-        if let Err(abort) = self.prepare().await {
-            self.free_private_memory();
-            return Outcome::Aborted(abort);
-        }
-        let timestamp = self.next_timestamp();
-        if !self.stage.is_empty()
-            && let Err(abort) = self.place_values(timestamp).await
-        {
-            self.free_private_memory();
-            return Outcome::Aborted(abort);
-        }
-        if self.env.mutant("commit::validate_before_locks")
-            && self.serializable
-            && let Err(abort) = self.validate_reads(timestamp).await
-        {
-            return Outcome::Aborted(abort);
-        }
-        self.env.reach(CommitStep::Started).await;
-        if let Err(abort) = self.lock_write_set(timestamp).await {
-            return self.release(timestamp, abort).await;
-        }
-        self.env.reach(CommitStep::LocksHeld).await;
-        if self.serializable
-            && !self.env.mutant("commit::validate_before_locks")
-            && !self.env.mutant("commit::skip_validation")
-            && let Err(abort) = self.validate_reads(timestamp).await
-        {
-            return self.release(timestamp, abort).await;
-        }
-        self.env.reach(CommitStep::ReadsValidated).await;
-        self.env.reach(CommitStep::JournalWritten).await;
-        if let Err(abort) = self.free_ring_slots().await {
-            return self.release(timestamp, abort).await;
-        }
-        if self.env.mutant("commit::publish_before_install")
-            && self.publish(timestamp).await.is_err()
-        {
-            return Outcome::Unknown;
-        }
-        if self.env.mutant("commit::unlock_before_install") && self.unlock_rows().await.is_err() {
-            return self.lose();
-        }
-        // Point of no return: from here a failure means `Unknown`, never `Aborted`.
-        if self.install_new_versions(timestamp).await.is_err() {
-            return self.lose();
-        }
-        self.env.reach(CommitStep::VersionsInstalled).await;
-        if self.publish(timestamp).await.is_err() {
-            return self.lose();
-        }
-        self.env.reach(CommitStep::TimestampPublished).await;
-        self.retire_write_set(timestamp);
-        self.keep_leaves(timestamp);
-        self.keep_up().await;
-        Outcome::Committed
-    }
-
-    /// The place of the write-set journal: once journals exist, f+1 servers get it with batch 1, so that it
-    /// stands when `JournalWritten` is reached.
-    #[inline]
-    fn post_journal(&mut self, _timestamp: VersionWord) {}
-
-    /// After an unknown outcome the lane's number is not decided: it takes no transaction any more.
-    fn lose(&mut self) -> Outcome {
-        if !self.env.mutant("lane::reused_after_unknown") {
-            self.lose_number();
+    /// Nobody can tell whether the commit is visible, so nobody knows whether its number may be
+    /// passed: the lane runs no further transaction.
+    fn end_unknown(&mut self) -> Outcome {
+        if !self.may_go_on_after_unknown() {
+            self.identity.poison();
         }
         Outcome::Unknown
-    }
-
-    /// Gives the rows back before anything is installed. For a mutant.
-    #[cold]
-    async fn unlock_rows(&mut self) -> Result<(), FabricError> {
-        let mut batch = self.batch.take().unwrap_or_default();
-        batch.clear_verbs();
-        for lock in &self.scratch.locks.rows {
-            let access = &self.accesses[lock.access as usize];
-            batch.write_word(access.row, access.version.word());
-        }
-        self.batch = Some(batch);
-        self.execute().await
-    }
-
-    /// Gives back what batch 1 took. Rows get their version again; insert words the own timestamp, since
-    /// an old value must never come back to a word that others swap.
-    async fn release(&mut self, timestamp: VersionWord, abort: Abort) -> Outcome {
-        let Some(mut batch) = self.batch.take() else {
-            // What became of the swaps was lost with the batch: the locks may be held, and only recovery
-            // can tell. No write was installed, and none will be.
-            self.lose_number();
-            return Outcome::Aborted(abort);
-        };
-        let locks = std::mem::take(&mut self.scratch.locks);
-        batch.clear_verbs();
-        for lock in &locks.rows {
-            if batch.swapped(lock.swap) || self.env.mutant("commit::release_unheld") {
-                let access = &self.accesses[lock.access as usize];
-                batch.write_word(access.row, access.version.word());
-            }
-        }
-        for &(insert, swap) in &locks.buckets {
-            if batch.swapped(swap) {
-                let bucket = self.bucket_inserts[insert as usize].bucket;
-                batch.write_word(bucket, timestamp.word());
-            }
-        }
-        for lock in &locks.leaves {
-            if lock.swap.is_some_and(|swap| batch.swapped(swap)) {
-                batch.write_word(self.leaves_seen[lock.seen as usize].leaf, timestamp.word());
-            }
-        }
-        let is_empty = batch.is_empty();
-        self.batch = Some(batch);
-        self.scratch.locks = locks;
-        self.free_private_memory();
-        if self.env.mutant("commit::number_reused") {
-            self.counter -= 1;
-        }
-        if !is_empty && self.execute().await.is_err() {
-            // The locks may still be held; only recovery can tell.
-            self.lose_number();
-            return Outcome::Unknown;
-        }
-        self.env.reach(CommitStep::LocksReleased).await;
-        Outcome::Aborted(abort)
     }
 }
 

@@ -5,45 +5,51 @@
 //! - docs/decisions/0136-lanes-of-a-compute-server-may-share-a-slot.md
 
 use crate::lane::LaneInner;
-use crate::shared_slot::{SharedSlot, Turn};
-use fabric::{Batch, Env, FabricError};
+use crate::snapshot::shared_slot::{SharedSlot, Turn};
+use fabric::{Batch, Env, FabricError, Mutant};
 use layout::oracle::{LANE_ACTIVE, LANE_WORKING};
 use layout::{GlobalPtr, NodeId, VersionWord};
 use std::future::poll_fn;
 use std::task::{Context, Poll};
 
 impl<E: Env> LaneInner<E> {
-    /// Writes the slot. Only the lane writes it and its numbers rise, so a plain write does; it goes out
-    /// after every install has completed, on all servers.
+    /// Writes the slot. Only the lane writes it and its numbers rise, so a plain write does; it
+    /// goes out after every install has completed, on all servers.
     #[inline]
     pub(crate) async fn publish(&mut self, timestamp: VersionWord) -> Result<(), FabricError> {
         let slot = self.shared.oracle_layout.slot(self.shared.oracle, timestamp.slot());
-        if let Some(shared_slot) = self.shared_slot.clone() {
+        if let Some(shared_slot) = self.identity.shared_slot.clone() {
             return self.publish_in_turn(&shared_slot, slot, timestamp).await;
         }
-        if self.env.mutant("commit::answer_before_publish") {
+        if self.env.mutant(Mutant::CommitAnswerBeforePublish) {
             self.publish_later(slot, timestamp);
             return Ok(());
         }
-        let batch = self.batch();
+        debug_assert!(
+            self.shared.published(self.identity.slot) < timestamp.counter(),
+            "a number is published once"
+        );
+        let batch = &mut *self.txn.batch;
         batch.clear_verbs();
         batch.write_word(slot, timestamp.counter());
         let (working, active) = (self.lane_word(LANE_WORKING), self.lane_word(LANE_ACTIVE));
         if self.decide_upkeep() {
-            self.batch().write_word(working, 1);
+            self.txn.batch.write_word(working, 1);
         }
-        // With the same message the lane is at rest: nobody waits for its snapshot any more. The upkeep that may
-        // follow still works on tables and indexes, whose memory must not go before that is over.
-        self.batch().write_word(active, 0);
+        // With the same message the lane is at rest: nobody waits for its snapshot any more. The
+        // upkeep that may follow still works on tables and indexes, whose memory must not go before
+        // that is over.
+        self.txn.batch.write_word(active, 0);
         self.execute().await?;
-        self.is_announced = false;
-        self.committed = timestamp;
-        self.shared.note_published(self.slot, timestamp.counter());
+        self.identity.is_announced = false;
+        self.identity.committed = timestamp;
+        self.shared.note_published(self.identity.slot, timestamp.counter());
         Ok(())
     }
 
-    /// Where lanes share the slot: whoever finds that nobody writes it does so, for all numbers that are over.
-    /// The lane stays announced, and so at work for whoever changes the catalog, until it begins again or rests.
+    /// Where lanes share the slot: the first lane that finds nobody writing it writes it, for all
+    /// numbers that are over. The lane stays announced until it begins again or rests, so that
+    /// catalog changes wait for it.
     #[inline(never)]
     async fn publish_in_turn(
         &mut self,
@@ -52,8 +58,8 @@ impl<E: Env> LaneInner<E> {
         number: VersionWord,
     ) -> Result<(), FabricError> {
         self.decide_upkeep();
-        self.end_number();
-        if self.env.mutant("commit::publish_past_gap") {
+        self.identity.finish_number();
+        if self.env.mutant(Mutant::CommitPublishPastGap) {
             return self.publish_past_gap(slot, number).await;
         }
         loop {
@@ -63,18 +69,18 @@ impl<E: Env> LaneInner<E> {
             };
             match turn {
                 Turn::Counted => {
-                    self.committed = number;
+                    self.identity.committed = number;
                     return Ok(());
                 }
-                Turn::Lost => return Err(FabricError::Unreachable(NodeId(slot.region().0))),
+                Turn::Poisoned => return Err(FabricError::Unreachable(NodeId(slot.region().0))),
                 // Somebody else on another thread, who does not wait for this one.
                 Turn::Wait => std::hint::spin_loop(),
                 Turn::Publish(all) => {
-                    let batch = self.batch();
+                    let batch = &mut *self.txn.batch;
                     batch.clear_verbs();
                     batch.write_word(slot, all);
                     if let Err(error) = self.execute().await {
-                        shared_slot.lose();
+                        shared_slot.poison();
                         return Err(error);
                     }
                     self.shared.note_published(number.slot(), all);
@@ -92,11 +98,11 @@ impl<E: Env> LaneInner<E> {
         number: VersionWord,
     ) -> Result<(), FabricError> {
         let all = number.counter().max(self.shared.published(number.slot()));
-        let batch = self.batch();
+        let batch = &mut *self.txn.batch;
         batch.clear_verbs();
         batch.write_word(slot, all);
         self.execute().await?;
-        self.committed = number;
+        self.identity.committed = number;
         self.shared.note_published(number.slot(), all);
         Ok(())
     }
@@ -109,12 +115,12 @@ impl<E: Env> LaneInner<E> {
         let publish = async move {
             let mut batch = Batch::new();
             batch.write_word(slot, counter);
-            // Whoever waits for it has long been answered.
+            // The client was answered long ago.
             let _ = env.execute(batch).await;
         };
         self.env.spawn(publish);
-        self.committed = timestamp;
-        self.shared.note_published(self.slot, counter);
+        self.identity.committed = timestamp;
+        self.shared.note_published(self.identity.slot, counter);
     }
 }
 

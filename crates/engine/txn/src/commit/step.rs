@@ -7,14 +7,16 @@ use fabric::FailurePoint;
 pub enum CommitStep {
     /// A number is drawn; nothing is visible to others.
     Started,
-    /// Batch 1 is done: every row's header, bucket and leaf of the write set is locked by us and was
-    /// unchanged since the snapshot.
+    /// Batch 1 is done: every row's header, bucket and leaf of the write set is locked by us and
+    /// was unchanged since the snapshot.
     LocksHeld,
     /// Serializable: everything read is still current, with all locks held.
     ReadsValidated,
-    /// The write set is in the journal (once journals exist).
-    JournalWritten,
-    /// Old versions, payloads and headers are written: every row is unlocked and carries our version.
+    /// The version buffer of every row has a free slot for the version that is displaced: the last
+    /// moment to abort.
+    BuffersReady,
+    /// Old versions, payloads and headers are written: every row is unlocked and carries our
+    /// version.
     VersionsInstalled,
     /// The slot counts our number: the commit is visible.
     TimestampPublished,
@@ -28,7 +30,7 @@ impl CommitStep {
         Self::Started,
         Self::LocksHeld,
         Self::ReadsValidated,
-        Self::JournalWritten,
+        Self::BuffersReady,
         Self::VersionsInstalled,
         Self::TimestampPublished,
         Self::LocksReleased,
@@ -41,7 +43,7 @@ impl FailurePoint for CommitStep {
             Self::Started => "commit::Started",
             Self::LocksHeld => "commit::LocksHeld",
             Self::ReadsValidated => "commit::ReadsValidated",
-            Self::JournalWritten => "commit::JournalWritten",
+            Self::BuffersReady => "commit::BuffersReady",
             Self::VersionsInstalled => "commit::VersionsInstalled",
             Self::TimestampPublished => "commit::TimestampPublished",
             Self::LocksReleased => "commit::LocksReleased",

@@ -3,9 +3,9 @@
 //! Decision: docs/decisions/0019-serializable-reads-are-validated-with-all-locks-held.md
 
 use crate::abort::Abort;
+use crate::commit::witness::{LeafWitness, WordWitness};
 use crate::lane::LaneInner;
-use crate::write::LeafWitness;
-use fabric::Env;
+use fabric::{Env, Mutant};
 use layout::{GlobalPtr, VersionWord, leaf};
 
 /// Words of a leaf that validation reads: insert word and rewrite counter.
@@ -13,32 +13,31 @@ const LEAF_WORDS: u32 = 2;
 const _: () = assert!(leaf::INSERT == 0 && leaf::VERSION == 1);
 
 impl<E: Env> LaneInner<E> {
-    /// Reads every witness word again: headers of rows reached (visible or not), insert
-    /// words of buckets and leaves. Each must hold what it held when it was read, or our own lock, whose
+    /// Reads every witness word again: headers of rows reached (visible or not), insert words of
+    /// buckets and leaves. Each must hold what it held when it was read, or our own lock, whose
     /// swap has proved the same.
     pub(super) async fn validate_reads(&mut self, timestamp: VersionWord) -> Result<(), Abort> {
-        if self.witnesses.is_empty() && self.leaf_witnesses.is_empty() {
+        if self.witnesses.is_empty() {
             return Ok(());
         }
-        let mut batch = self.batch.take().unwrap_or_default();
+        let batch = &mut *self.txn.batch;
         batch.clear_verbs();
         let first = batch.arena_words() as u32;
-        for &(word, _) in &self.witnesses {
-            batch.read(word, 1);
+        for witness in &self.witnesses.words {
+            batch.read(witness.word, 1);
         }
         let first_leaf = batch.arena_words() as u32;
-        for witness in &self.leaf_witnesses {
+        for witness in &self.witnesses.leaves {
             batch.read(witness.leaf, LEAF_WORDS);
         }
-        self.batch = Some(batch);
         self.execute().await.map_err(|_| Abort::Unreachable)?;
-        let batch = self.batch.as_ref().expect("the batch came back");
+        let batch = &*self.txn.batch;
         let own = timestamp.locked().word();
-        let holds = |(index, &(word, expected)): (usize, &(GlobalPtr, u64))| {
+        let holds = |(index, &WordWitness { word, value }): (usize, &WordWitness)| {
             let found = batch.word(first + index as u32);
-            let is_unlocked = !VersionWord::from_word(expected).is_locked();
-            (found == expected && is_unlocked)
-                || (found == own && !timestamp.is_none() && self.is_proved(word, expected))
+            let is_unlocked = !VersionWord::from_word(value).is_locked();
+            (found == value && is_unlocked)
+                || (found == own && !timestamp.is_none() && self.is_proved(word, value))
         };
         let leaf_holds = |(index, witness): (usize, &LeafWitness)| {
             let at = first_leaf + index as u32 * LEAF_WORDS;
@@ -46,19 +45,19 @@ impl<E: Env> LaneInner<E> {
             let is_unlocked = !VersionWord::from_word(insert).is_locked();
             let is_ours = insert == own && !timestamp.is_none();
             let is_still = batch.word(at + leaf::VERSION) == witness.version
-                || self.env.mutant("commit::trust_leaf_insert_word");
+                || self.env.mutant(Mutant::CommitTrustLeafInsertWord);
             is_still && (is_ours || (insert == witness.insert && is_unlocked))
         };
-        let rows = self.witnesses.iter().enumerate().all(holds);
-        let leaves = self.leaf_witnesses.iter().enumerate().all(leaf_holds);
+        let rows = self.witnesses.words.iter().enumerate().all(holds);
+        let leaves = self.witnesses.leaves.iter().enumerate().all(leaf_holds);
         if rows && leaves { Ok(()) } else { Err(Abort::ReadValidation) }
     }
 
-    /// Whether an own lock was taken over what a witness expects. A row is read once; a bucket may have
-    /// been read twice, before and after somebody else's insert.
+    /// Whether an own lock was taken over what a witness expects. A row is read once; a bucket may
+    /// have been read twice, before and after somebody else's insert.
     fn is_proved(&self, word: GlobalPtr, expected: u64) -> bool {
-        let insert = self.bucket_inserts.iter().find(|insert| insert.bucket == word);
+        let insert = self.writes.bucket_inserts.iter().find(|insert| insert.bucket == word);
         insert.is_none_or(|insert| insert.insert == expected)
-            || self.env.mutant("commit::trust_own_bucket_lock")
+            || self.env.mutant(Mutant::CommitTrustOwnBucketLock)
     }
 }

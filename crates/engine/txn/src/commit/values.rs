@@ -1,44 +1,47 @@
-//! Values out of line in a commit: memory before the locks, words in batch 2, and what becomes of them.
+//! Values out of line in a commit: memory before the locks, words in batch 2, and what becomes of
+//! them.
 //!
-//! A value is written in the batch that installs its row, before the row, on the same server. Nothing
-//! refers to its memory until then, so a transaction that aborts gives it back without a verb.
+//! A value is written in the batch that installs its row, before the row, on the same server.
+//! Nothing refers to its memory until then, so a transaction that aborts gives it back without a
+//! verb.
 //!
 //! Decision: docs/decisions/0039-long-values-are-written-in-batch-2-ahead-of-their-row.md
 
 use crate::abort::Abort;
-use crate::access::{Access, State};
+use crate::catalog::TableId;
 use crate::collect::Retired;
 use crate::lane::LaneInner;
 use crate::read::ARENA_WORDS_MAX;
-use crate::value::value_layout;
+use crate::read::access::{Access, State};
+use crate::read::value::value_layout;
 use fabric::{Batch, Env, Span};
-use layout::bucket;
 use layout::row::{Cover, LINK};
 use layout::value::{BYTES, DATA, REFERENCE_WORDS, VERSION};
 use layout::{GlobalPtr, OutOfLine, VersionWord};
 
 /// A value that this commit stores.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct PlacedValue {
+pub(crate) struct PlacedValue {
     /// Which of the values that the transaction has set.
     number: usize,
-    table: u32,
+    table: TableId,
     stored: OutOfLine,
 }
 
 impl<E: Env> LaneInner<E> {
-    /// Gives every value that was set its memory, on the server of its row, and notes it in the row.
+    /// Gives every value that was set its memory, on the server of its row, and notes it in the
+    /// row.
     #[cold]
     pub(super) async fn place_values(&mut self, timestamp: VersionWord) -> Result<(), Abort> {
-        if self.stage.word_count() > ARENA_WORDS_MAX {
+        if self.txn.stage.word_count() > ARENA_WORDS_MAX {
             return Err(Abort::TooLarge);
         }
-        for index in 0..self.written.len() {
-            let access = self.accesses[self.written[index] as usize];
-            if access.fresh.words == 0 || !self.info(access.table).has_long_columns {
+        for index in 0..self.writes.rows.len() {
+            let access = self.txn.accesses[self.writes.rows[index]];
+            if access.fresh.words == 0 || !self.open.info(access.table).has_long_columns {
                 continue;
             }
-            let columns = self.info(access.table).schema.long_columns().len();
+            let columns = self.open.info(access.table).schema.long_columns().len();
             for position in 0..columns {
                 let span = self.reference_span(&access, access.fresh, position);
                 let Some(number) = self.reference(span).staged_number() else { continue };
@@ -48,9 +51,9 @@ impl<E: Env> LaneInner<E> {
                     State::Deleted => OutOfLine::EMPTY,
                     _ => self.place_value(&access, bytes, timestamp).await?,
                 };
-                self.batch().words_mut(span).copy_from_slice(&stored.words());
+                self.txn.batch.words_mut(span).copy_from_slice(&stored.words());
                 if stored != OutOfLine::EMPTY {
-                    self.placed.push(PlacedValue { number, table: access.table, stored });
+                    self.writes.placed.push(PlacedValue { number, table: access.table, stored });
                 }
             }
         }
@@ -66,40 +69,40 @@ impl<E: Env> LaneInner<E> {
         let unplaced = OutOfLine { ptr: 0, bytes, version };
         let words = value_layout(&self.env, unplaced).piece_words();
         let server = self.env.node_of(self.home_of(access).region());
-        let table = self.tables[access.table as usize].as_mut().expect("the table is open");
+        let table = self.open.table_mut(access.table);
         let allocated =
             table.values_on(server).allocate(&self.env, &self.shared.pieces, words).await;
         let piece = allocated.map_err(|_| Abort::OutOfMemory)?;
         Ok(OutOfLine { ptr: piece.word(), ..unplaced })
     }
 
-    /// Where the row stands, or the block that it will stand in.
+    /// Where the row is, or the block that it will be in.
     fn home_of(&self, access: &Access) -> GlobalPtr {
         match access.row.is_null() {
-            true => self.insert_blocks[(access.place / bucket::SLOTS_MAX) as usize].block,
+            true => self.writes.block_of(access.place.slot()),
             false => access.row,
         }
     }
 
     /// The words of `image` that say where the value of one of the table's columns out of line is.
     fn reference_span(&self, access: &Access, image: Span, position: usize) -> Span {
-        let info = self.info(access.table);
+        let info = self.open.info(access.table);
         let column = info.schema.long_columns()[position];
         let word = info.schema.long_word(column).expect("the column is kept out of line");
         Span { at: image.at + info.row.payload() + word as u32, words: REFERENCE_WORDS }
     }
 
     fn reference(&self, span: Span) -> OutOfLine {
-        let words = self.batch.as_ref().expect("the batch is here").words(span);
+        let words = self.txn.batch.words(span);
         OutOfLine::from_words([words[0], words[1], words[2]])
     }
 
     /// Posts the values: before the rows, in batch 2.
     #[cold]
     pub(super) fn install_values(&mut self, batch: &mut Batch) {
-        for &PlacedValue { number, stored, .. } in &self.placed {
+        for &PlacedValue { number, stored, .. } in &self.writes.placed {
             let span = batch.reserve(value_layout(&self.env, stored).words());
-            let data = self.stage.words(number);
+            let data = self.txn.stage.words(number);
             let image = batch.words_mut(span);
             image[0] = 0;
             image[VERSION as usize] = stored.version.word();
@@ -112,33 +115,33 @@ impl<E: Env> LaneInner<E> {
     /// The commit came to nothing: nobody knows of its values.
     #[cold]
     pub(super) fn free_placed_values(&mut self) {
-        for PlacedValue { table, stored, .. } in std::mem::take(&mut self.placed) {
+        for PlacedValue { table, stored, .. } in std::mem::take(&mut self.writes.placed) {
             self.free_value(table, stored);
         }
     }
 
     /// Lists the values that the newest version does not have any more.
     #[cold]
-    pub(crate) fn retire_values(&mut self, access: &Access, successor: VersionWord) {
-        if access.absence != crate::access::Absence::None {
+    pub(crate) fn enqueue_values(&mut self, access: &Access, successor: VersionWord) {
+        if access.absence != crate::read::access::Absence::None {
             // A new row had none; those of a tombstone went with the deletion.
             return;
         }
-        for position in 0..self.info(access.table).schema.long_columns().len() {
+        for position in 0..self.open.info(access.table).schema.long_columns().len() {
             let old = self.reference(self.reference_span(access, access.image, position));
             let is_kept = access.state == State::Updated
                 && self.reference(self.reference_span(access, access.fresh, position)) == old;
             if old.stored().is_some() && !is_kept {
-                self.retired.push_back(Retired::value(access, successor, old));
+                self.garbage.retired.push_back(Retired::value(access, successor, old));
             }
         }
     }
 
     /// Nobody needs the value: its memory serves another.
-    pub(crate) fn free_value(&mut self, table: u32, value: OutOfLine) {
+    pub(crate) fn free_value(&mut self, table: TableId, value: OutOfLine) {
         let Some(piece) = value.stored() else { return };
         let server = self.env.node_of(piece.region());
-        if let Some(table) = self.tables[table as usize].as_mut() {
+        if let Some(table) = self.open.tables[table.position()].as_mut() {
             let words = value_layout(&self.env, value).piece_words();
             table.values_on(server).free(&self.shared.pieces, piece, words);
         }

@@ -1,25 +1,25 @@
 //! What all handles and lanes of a compute server share, and where its idle lanes are at home.
 
 use super::{DatabaseConfig, Root};
+use crate::catalog::change::SilentLanes;
+use crate::catalog::definition::TableDefinition;
+use crate::catalog::release::Released;
 use crate::catalog::{Catalog, CatalogError};
-use crate::change::SilentLanes;
 use crate::collect::SharedHorizon;
-use crate::definition::TableDefinition;
-use crate::fetch::Fetched;
-use crate::freshness::Freshness;
 use crate::lane::LaneInner;
 use crate::operations::Operations;
-use crate::release::Released;
-use crate::shared_slot::SharedSlot;
-use crate::value_pool::SharedPieces;
-use fabric::{Batch, Env};
+use crate::snapshot::fetch::Fetched;
+use crate::snapshot::freshness::Freshness;
+use crate::snapshot::shared_slot::SharedSlot;
+use crate::write::value_pool::SharedPieces;
+use fabric::Env;
 use layout::{GlobalPtr, NodeId, OracleLayout, SlotId};
 use memory::Label;
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// Closes the home of idle lanes with the last handle. Idle lanes hold what they share, and that holds
-/// them: left alone, the circle would keep the whole world.
+/// Closes the home of idle lanes with the last handle. Idle lanes hold what they share, and that
+/// holds them: left alone, the circle would keep the whole world.
 pub(super) struct HomeKeeper<E: Env>(pub(super) Arc<Shared<E>>);
 
 impl<E: Env> Drop for HomeKeeper<E> {
@@ -40,8 +40,8 @@ pub(crate) struct Placed {
     pub server: Option<u16>,
 }
 
-/// What all handles and lanes share on a compute server. Nothing here is touched on the data path but
-/// the two numbers.
+/// What all handles and lanes share on a compute server. Nothing here is touched on the data path
+/// but the two numbers.
 pub(crate) struct Shared<E: Env> {
     pub operations: &'static Operations<E>,
     pub oracle: GlobalPtr,
@@ -56,9 +56,9 @@ pub(crate) struct Shared<E: Env> {
     pub fetched: Fetched,
     /// The memory server whose copies of tables are read, by position.
     pub(super) nearest: AtomicU16,
-    /// Whom changes of the catalog have waited for.
+    /// The lanes that changes of the catalog have waited for.
     pub silent_lanes: SilentLanes,
-    /// Where nobody does.
+    /// How old the newest frozen vector is, if no collector freezes.
     pub freshness: Freshness,
     published: Vec<AtomicU64>,
     pub(super) catalog: Mutex<Arc<Catalog>>,
@@ -157,8 +157,8 @@ impl<E: Env> Shared<E> {
         self.published[usize::from(slot.0)].store(counter, Relaxed);
     }
 
-    /// The memory servers of a table or index: the one that has all of it, or all, starting with another one for
-    /// each.
+    /// The memory servers of a table or index: the one that has all of it, or all, starting with
+    /// another one for each.
     pub fn nodes(&self, owner: Placed) -> Vec<NodeId> {
         let Placed { label, server } = owner;
         if let Some(server) = server {
@@ -208,18 +208,18 @@ impl<E: Env> Shared<E> {
         Ok(definitions)
     }
 
-    /// A lane comes home. If its announcement still stands it is withdrawn first, in a task of its own:
-    /// collection and catalog changes would wait for a lane that nobody uses.
+    /// Takes a lane back. If it is announced, the announcement is withdrawn first, in a task of its
+    /// own: collection and catalog changes would wait for a lane that nobody uses.
     pub fn take_back(self: &Arc<Self>, mut inner: Box<LaneInner<E>>) {
-        if inner.drawn.is_some() {
+        if inner.identity.drawn.is_some() {
             // A thread panicked in the middle of a commit.
-            inner.lose_number();
+            inner.identity.poison();
         }
-        if inner.is_lost {
+        if inner.identity.is_poisoned {
             return;
         }
-        inner.batch.get_or_insert_with(Batch::new).reset();
-        if inner.is_announced {
+        inner.txn.batch.reset();
+        if inner.identity.is_announced {
             self.bring_to_rest(inner);
         } else {
             self.put_home(inner);

@@ -1,6 +1,8 @@
-//! What a lane knows of the leaves of trees, before it has looked for any key there: read at once, and given to others.
+//! What a lane knows of the leaves of trees, before it has looked for any key there: read at once,
+//! and given to others.
 
 use super::inner::LaneInner;
+use super::open::OpenCatalog;
 use crate::abort::{Abort, TxnError};
 use crate::catalog::{CatalogError, Primary, Secondary, TableId};
 use crate::lane::Lane;
@@ -23,11 +25,11 @@ impl<E: Env> Lane<E> {
     ) -> Result<KnownLeaves, TxnError> {
         let mut transaction = self.begin(Isolation::Snapshot).await?;
         let lane = transaction.lane();
-        lane.open_table(table.0).await?;
+        lane.open_table(table).await?;
         let mut known = KnownLeaves::default();
-        for owner in lane.trees_of(table.0) {
+        for owner in lane.open.trees_of(table) {
             lane.read_leaves_of(owner).await?;
-            known.trees.push((owner, lane.leaf_cache(owner).clone()));
+            known.trees.push((owner, lane.open.leaf_cache(owner).clone()));
         }
         Ok(known)
     }
@@ -39,55 +41,62 @@ impl<E: Env> Lane<E> {
     ) -> Result<(), TxnError> {
         let mut transaction = self.begin(Isolation::Snapshot).await?;
         let lane = transaction.lane();
-        lane.open_table(table.0).await?;
-        let own = lane.trees_of(table.0);
+        lane.open_table(table).await?;
+        let own = lane.open.trees_of(table);
         for (owner, leaves) in &known.trees {
             if !own.contains(owner) {
                 return Err(Abort::CatalogChanged.into());
             }
             // Of copies that are far away nobody reads.
-            if lane.is_read(*owner) {
-                lane.leaf_cache(*owner).clone_from(leaves);
+            if lane.open.is_read(*owner) {
+                lane.open.leaf_cache(*owner).clone_from(leaves);
             }
         }
         Ok(())
     }
 }
 
-impl<E: Env> LaneInner<E> {
+impl OpenCatalog {
     /// The trees of an open table, of all its parts, and of its indexes.
-    fn trees_of(&self, table: u32) -> Vec<Owner> {
+    fn trees_of(&self, table: TableId) -> Vec<Owner> {
         let parts = self.info(table).parts.clone();
-        let numbers = parts.as_ref().map_or(std::slice::from_ref(&table), |all| all.numbers());
-        let of_part = |&number: &u32| {
-            let info = self.info(number);
-            let rows = matches!(info.primary, Primary::Tree(_)).then_some(Owner::Table(number));
+        let numbers = parts.as_ref().map_or(std::slice::from_ref(&table.0), |all| all.numbers());
+        let of_part = |part: TableId| {
+            let info = self.info(part);
+            let rows = matches!(info.primary, Primary::Tree(_)).then_some(Owner::Table(part));
             let indexes = info.indexes.iter().filter_map(|&index| {
                 let is_tree = matches!(self.index_info(index).storage, Secondary::Tree(_));
                 is_tree.then_some(Owner::Index(index))
             });
             rows.into_iter().chain(indexes).collect::<Vec<_>>()
         };
-        numbers.iter().flat_map(of_part).collect()
+        numbers.iter().copied().map(TableId).flat_map(of_part).collect()
     }
 
     /// Whether lookups go there: not in copies that are not the nearest.
     fn is_read(&self, owner: Owner) -> bool {
         let (number, parts) = match owner {
-            Owner::Table(table) => (table, &self.info(table).parts),
-            Owner::Index(index) => (index, &self.index_info(index).parts),
+            Owner::Table(table) => (table.0, &self.info(table).parts),
+            Owner::Index(index) => (index.0, &self.index_info(index).parts),
         };
         parts.as_ref().is_none_or(|parts| parts.of_all_rows().contains(&number))
     }
+}
 
+impl<E: Env> LaneInner<E> {
     async fn read_leaves_of(&mut self, owner: Owner) -> Result<(), TxnError> {
-        let (tree, env) = (self.tree(owner), self.env.clone());
+        let (tree, env) = (self.open.tree(owner), self.env.clone());
         let mut from = Key::lowest(tree.layout.key_words);
         let mut batch = Batch::new();
         loop {
             batch.reset();
-            let found =
-                index::tree::find_leaf(&env, batch, &tree, self.leaf_cache(owner), from.words());
+            let found = index::tree::find_leaf(
+                &env,
+                batch,
+                &tree,
+                self.open.leaf_cache(owner),
+                from.words(),
+            );
             let (read, leaf) = found.await?;
             batch = read;
             let Some(next) = leaf.view(&batch, &tree).high_key() else { return Ok(()) };

@@ -1,19 +1,26 @@
 //! A lane: one timestamp slot and everything a transaction needs, kept from one to the next.
 //!
-//! To read it: the handle that sessions have, here; [`inner`] (the lane itself), [`number`] (where its numbers come
-//! from), [`open`] (what it keeps of tables and indexes), [`leaves`] (what it may learn of trees beforehand).
+//! To read it: the handle that sessions have, here; [`inner`] (the lane itself), [`identity`] (slot
+//! and numbers), [`open`] (what it keeps of tables and indexes), [`running`] (what the running
+//! transaction has read), [`leaves`] (what it may learn of trees beforehand).
 //!
 //! Decision: docs/decisions/0191-a-terminal-draws-its-next-transaction-before-it-runs.md
 
+pub(crate) mod batch;
+pub(crate) mod by_server;
+pub(crate) mod ids;
+
+mod identity;
 mod inner;
 mod leaves;
-mod number;
 mod open;
+mod running;
 
+pub(crate) use identity::{COUNTER_LIMIT, LaneIdentity};
 pub(crate) use inner::LaneInner;
 pub use leaves::KnownLeaves;
-pub(crate) use number::COUNTER_LIMIT;
-pub(crate) use open::{blocks_of, leaves_of};
+pub(crate) use open::{LeavesOf, OpenCatalog};
+pub(crate) use running::RunningTransaction;
 
 use crate::abort::Abort;
 use crate::catalog::{IndexId, TableId};
@@ -21,7 +28,7 @@ use crate::operations::Operations;
 use crate::snapshot::Snapshot;
 use crate::statistics::LaneStatistics;
 use crate::transaction::{Isolation, Transaction};
-use crate::unique::UniqueViolation;
+use crate::write::unique::UniqueViolation;
 use fabric::Env;
 use layout::{Key, VersionWord};
 
@@ -77,8 +84,8 @@ impl<E: Env> Lane<E> {
         }
     }
 
-    /// As [`Self::prefetch`], that the next transaction will look for this key in an index: a hint if the index is a
-    /// hash table.
+    /// As [`Self::prefetch`], that the next transaction will look for this key in an index: a hint
+    /// if the index is a hash table.
     #[inline]
     pub fn prefetch_lookup(&self, index: IndexId, key: &Key) {
         if E::IMMEDIATE
@@ -93,36 +100,40 @@ impl<E: Env> Lane<E> {
         &self.env
     }
 
-    /// What the lane has done; none if the future of a commit was dropped, which goes on without the lane.
+    /// What the lane has done; `None` if the future of a commit was dropped, which goes on without
+    /// the lane.
     pub fn statistics(&self) -> Option<&LaneStatistics> {
         Some(&self.inner.as_ref()?.statistics)
     }
 
-    /// The snapshot that was taken last; none as for [`Lane::statistics`]. [`Snapshot::lag`] tells how stale it is.
+    /// The snapshot that was taken last; `None` as for [`Lane::statistics`]. [`Snapshot::lag`]
+    /// tells how stale it is.
     pub fn snapshot(&self) -> Option<&Snapshot> {
         Some(&self.inner.as_ref()?.snapshot)
     }
 
-    /// The version that the lane's last commit gave to its rows; none as for [`Lane::statistics`].
+    /// The version that the lane's last commit gave to its rows; `None` as for
+    /// [`Lane::statistics`].
     pub fn last_commit(&self) -> Option<VersionWord> {
         let inner = self.inner.as_ref()?;
-        Some(inner.committed)
+        Some(inner.identity.committed)
     }
 
     /// What the last [`Abort::UniqueViolation`] of this lane was about.
     pub fn last_unique_violation(&self) -> Option<&UniqueViolation> {
-        self.inner.as_ref()?.last_unique_violation.as_deref()
+        self.inner.as_ref()?.txn.last_unique_violation.as_deref()
     }
 
-    /// Withdraws the announcement of the last snapshot: nobody waits for a lane at rest. A lane that will
-    /// begin again soon need not; one that is kept aside should. Dropping a lane does it, too.
+    /// Withdraws the announcement of the last snapshot: nobody waits for a lane at rest. A lane
+    /// that will begin again soon need not; one that is kept aside should. Dropping a lane does it,
+    /// too.
     pub async fn rest(&mut self) -> Result<(), Abort> {
         let Some(inner) = self.inner.as_mut() else { return Err(Abort::Unreachable) };
         (inner.operations.rest)(inner).await
     }
 
-    /// Collects what can be collected, without waiting for enough of it to pile up. It holds locks as it
-    /// goes, so like a commit it goes on to its end.
+    /// Collects what can be collected, without waiting for enough of it to pile up. It holds locks
+    /// as it goes, so like a commit it goes on to its end.
     pub async fn collect_garbage(&mut self) -> Result<(), Abort> {
         let Some(inner) = self.inner.as_ref() else { return Err(Abort::Unreachable) };
         (inner.operations.collect_garbage)(&mut self.inner).await

@@ -1,19 +1,21 @@
-//! What a lane keeps of the tables and indexes that it has used: directories, leaves, and pools of memory. They are made
-//! when a table is first used, and forgotten with it.
+//! What a lane keeps of the tables and indexes that it has used: directories, leaves, and pools of
+//! memory. They are made when a table is first used, and forgotten with it.
 //!
 //! Decision: docs/decisions/0148-a-lane-stores-only-what-it-has-opened.md
 
 use super::LaneInner;
 use crate::abort::{Abort, TxnError};
-use crate::by_server::ByServer;
-use crate::catalog::{Catalog, CatalogError, IndexInfo, Primary, Secondary, TableId, TableInfo};
-use crate::kept::KeptLeaves;
-use crate::value_pool::ValuePool;
+use crate::catalog::{
+    Catalog, CatalogError, IndexId, IndexInfo, Primary, Secondary, TableId, TableInfo,
+};
+use crate::lane::by_server::ByServer;
 use crate::write::Owner;
+use crate::write::kept::KeptLeaves;
+use crate::write::value_pool::ValuePool;
 use fabric::Env;
-use index::hash::Directory;
-use index::tree::LeafCache;
-use layout::NodeId;
+use index::hash::{Directory, HashTable};
+use index::tree::{LeafCache, Tree};
+use layout::{GlobalPtr, NodeId};
 use memory::{Label, Pool};
 use std::sync::Arc;
 
@@ -60,94 +62,254 @@ pub(crate) struct LaneIndex {
     pub pool: Pool,
 }
 
-/// Where overflow blocks of a table or index come from, if it is open.
-#[inline]
-pub(crate) fn blocks_of<'a>(
-    tables: &'a mut [Option<Box<LaneTable>>],
-    indexes: &'a mut [Option<Box<LaneIndex>>],
-    owner: Owner,
-) -> Option<&'a mut Pool> {
-    match owner {
-        Owner::Table(table) => tables[table as usize].as_mut().map(|table| &mut table.pool),
-        Owner::Index(index) => indexes[index as usize].as_mut().map(|index| &mut index.pool),
-    }
+/// What the lane remembers of the leaves of a tree, and where new ones come from.
+pub(crate) struct LeavesOf<'a> {
+    pub cache: &'a mut LeafCache,
+    pub pool: &'a mut Pool,
 }
 
-/// What the lane remembers of the leaves of a table or index, and where new ones come from, if it is open.
-#[inline]
-pub(crate) fn leaves_of<'a>(
-    tables: &'a mut [Option<Box<LaneTable>>],
-    indexes: &'a mut [Option<Box<LaneIndex>>],
-    owner: Owner,
-) -> Option<(&'a mut LeafCache, &'a mut Pool)> {
-    match owner {
-        Owner::Table(table) => {
-            tables[table as usize].as_mut().map(|table| (&mut table.leaves, &mut table.nodes))
-        }
-        Owner::Index(index) => {
-            indexes[index as usize].as_mut().map(|index| (&mut index.leaves, &mut index.pool))
-        }
-    }
+/// The catalog that the lane uses, and what it keeps of tables and indexes.
+#[derive(Default)]
+pub(crate) struct OpenCatalog {
+    pub catalog: Arc<Catalog>,
+    /// By position in the catalog. A table that the lane has not opened costs a word: lanes of
+    /// large clusters open few of many.
+    pub tables: Vec<Option<Box<LaneTable>>>,
+    pub indexes: Vec<Option<Box<LaneIndex>>>,
 }
 
-impl<E: Env> LaneInner<E> {
-    /// The table at a position that the catalog is known to hold.
+impl OpenCatalog {
+    /// A table of the catalog.
     #[inline]
-    pub fn info(&self, table: u32) -> &Arc<TableInfo> {
-        self.catalog.tables[table as usize]
+    pub fn info(&self, table: TableId) -> &Arc<TableInfo> {
+        self.catalog.tables[table.position()]
             .as_ref()
             .expect("accesses name tables of the lane's catalog")
     }
 
-    /// Whether the lane's part of a table is there and complete.
+    /// An index of the catalog.
     #[inline]
-    pub fn is_open(&self, table: u32) -> bool {
-        matches!(self.tables.get(table as usize), Some(Some(open)) if open.epoch == self.catalog.epoch)
+    pub fn index_info(&self, index: IndexId) -> &Arc<IndexInfo> {
+        self.catalog.indexes[index.position()]
+            .as_ref()
+            .expect("tables name indexes of the lane's catalog")
     }
 
+    /// The index with this number, if transactions may read it.
+    pub fn readable_index(&self, index: IndexId) -> Result<Arc<IndexInfo>, TxnError> {
+        let info = self.catalog.index_info(index).filter(|info| info.is_readable).cloned();
+        info.ok_or_else(|| CatalogError::NoIndex(format!("number {}", index.0)).into())
+    }
+
+    /// Whether the lane's part of a table is there and complete.
+    #[inline]
+    pub fn is_open(&self, table: TableId) -> bool {
+        matches!(self.tables.get(table.position()), Some(Some(open)) if open.epoch == self.catalog.epoch)
+    }
+
+    /// Whether the lane's part of an index is there; entries of dropped indexes went with them.
+    pub fn is_index_open(&self, index: IndexId) -> bool {
+        let is_known = self.catalog.index_info(index).is_some();
+        is_known && self.indexes.get(index.position()).is_some_and(Option::is_some)
+    }
+
+    /// The lane's part of a table that is open.
+    #[inline]
+    pub fn table(&self, table: TableId) -> &LaneTable {
+        self.tables[table.position()].as_ref().expect("a table is opened when it is first named")
+    }
+
+    /// As [`Self::table`], to be changed.
+    #[inline]
+    pub fn table_mut(&mut self, table: TableId) -> &mut LaneTable {
+        self.tables[table.position()].as_mut().expect("a table is opened when it is first named")
+    }
+
+    /// The lane's part of an index that is open.
+    #[inline]
+    pub fn index(&self, index: IndexId) -> &LaneIndex {
+        self.indexes[index.position()].as_ref().expect("an index is opened with its table")
+    }
+
+    /// As [`Self::index`], to be changed.
+    #[inline]
+    pub fn index_mut(&mut self, index: IndexId) -> &mut LaneIndex {
+        self.indexes[index.position()].as_mut().expect("an index is opened with its table")
+    }
+
+    /// Whether a table is a tree.
+    pub fn is_tree(&self, table: TableId) -> bool {
+        matches!(self.info(table).primary, Primary::Tree(_))
+    }
+
+    /// The table that something belongs to.
+    pub fn table_of(&self, owner: Owner) -> TableId {
+        match owner {
+            Owner::Table(table) => table,
+            Owner::Index(index) => self.index_info(index).table,
+        }
+    }
+
+    /// The hash table of a table or index.
+    pub fn hash_table(&self, owner: Owner) -> &HashTable {
+        match owner {
+            Owner::Table(table) => match &self.info(table).primary {
+                Primary::Hash(hash) => hash,
+                Primary::Tree(_) => unreachable!("the caller knows that the table is hashed"),
+            },
+            Owner::Index(index) => match &self.index_info(index).storage {
+                Secondary::Hash(hash) => hash,
+                Secondary::Tree(_) => unreachable!("the caller knows that the index is hashed"),
+            },
+        }
+    }
+
+    /// The tree of a table or index.
+    #[inline]
+    pub fn tree(&self, owner: Owner) -> Tree {
+        match owner {
+            Owner::Table(table) => match &self.info(table).primary {
+                Primary::Tree(tree) => *tree,
+                Primary::Hash(_) => unreachable!("the caller knows that the table is a tree"),
+            },
+            Owner::Index(index) => match &self.index_info(index).storage {
+                Secondary::Tree(tree) => *tree,
+                Secondary::Hash(_) => unreachable!("the caller knows that the index is a tree"),
+            },
+        }
+    }
+
+    /// The copy of a hash directory, if its table or index is open.
+    pub fn directory(&self, owner: Owner) -> Option<&Directory> {
+        match owner {
+            Owner::Table(table) => {
+                self.tables[table.position()].as_ref().map(|open| &open.directory)
+            }
+            Owner::Index(index) => {
+                self.indexes[index.position()].as_ref().map(|open| &open.directory)
+            }
+        }
+    }
+
+    /// Replaces the copy of a hash directory.
+    pub fn set_directory(&mut self, owner: Owner, directory: Directory) {
+        match owner {
+            Owner::Table(table) => self.table_mut(table).directory = directory,
+            Owner::Index(index) => self.index_mut(index).directory = directory,
+        }
+    }
+
+    /// The leaves that this lane remembers of a tree.
+    #[inline]
+    pub fn leaf_cache(&mut self, owner: Owner) -> &mut LeafCache {
+        match owner {
+            Owner::Table(table) => &mut self.table_mut(table).leaves,
+            Owner::Index(index) => &mut self.index_mut(index).leaves,
+        }
+    }
+
+    /// Where overflow blocks of a table or index come from, if it is open.
+    #[inline]
+    pub fn blocks_of(&mut self, owner: Owner) -> Option<&mut Pool> {
+        match owner {
+            Owner::Table(table) => {
+                self.tables[table.position()].as_mut().map(|open| &mut open.pool)
+            }
+            Owner::Index(index) => {
+                self.indexes[index.position()].as_mut().map(|open| &mut open.pool)
+            }
+        }
+    }
+
+    /// What the lane remembers of the leaves of a table or index, and where new ones come from, if
+    /// it is open.
+    #[inline]
+    pub fn leaves_of(&mut self, owner: Owner) -> Option<LeavesOf<'_>> {
+        match owner {
+            Owner::Table(table) => self.tables[table.position()].as_mut().map(|open| {
+                let LaneTable { leaves, nodes, .. } = &mut **open;
+                LeavesOf { cache: leaves, pool: nodes }
+            }),
+            Owner::Index(index) => self.indexes[index.position()].as_mut().map(|open| {
+                let LaneIndex { leaves, pool, .. } = &mut **open;
+                LeavesOf { cache: leaves, pool }
+            }),
+        }
+    }
+
+    /// Evicts a leaf that the lane has written last: it changes otherwise than by a commit of the
+    /// lane.
+    pub fn evict_leaf(&mut self, owner: Owner, leaf: GlobalPtr) {
+        if let Owner::Table(table) = owner
+            && let Some(open) = &mut self.tables[table.position()]
+        {
+            open.kept.evict(leaf);
+        }
+    }
+
+    /// Goes over to a newer catalog, and closes tables and indexes that are gone. Others are
+    /// completed when they are next used.
+    fn adopt(&mut self, catalog: Arc<Catalog>) {
+        debug_assert!(catalog.epoch >= self.catalog.epoch, "catalogs only become newer");
+        for (position, table) in self.tables.iter_mut().enumerate() {
+            if catalog.tables.get(position).is_none_or(Option::is_none) {
+                *table = None;
+            }
+        }
+        for (position, index) in self.indexes.iter_mut().enumerate() {
+            if catalog.indexes.get(position).is_none_or(Option::is_none) {
+                *index = None;
+            }
+        }
+        self.catalog = catalog;
+    }
+}
+
+impl<E: Env> LaneInner<E> {
     /// The lane's part of a table, made when it is first used.
     #[inline]
-    pub async fn open_table(&mut self, table: u32) -> Result<(), TxnError> {
-        if self.is_open(table) { Ok(()) } else { self.open_table_slowly(table).await }
+    pub async fn open_table(&mut self, table: TableId) -> Result<(), TxnError> {
+        if self.open.is_open(table) { Ok(()) } else { self.open_table_slowly(table).await }
     }
 
     #[cold]
-    async fn open_table_slowly(&mut self, table: u32) -> Result<(), TxnError> {
-        let info = self.catalog.info(TableId(table));
+    async fn open_table_slowly(&mut self, table: TableId) -> Result<(), TxnError> {
+        let info = self.open.catalog.info(table);
         let Some(info) = info.cloned() else {
             // The snapshot is older than the table, or the table is gone for good.
             let newest = self.shared.cached_catalog();
-            return match newest.info(TableId(table)) {
+            return match newest.info(table) {
                 Some(_) => Err(Abort::CatalogChanged.into()),
-                None => Err(CatalogError::NoTable(format!("number {table}")).into()),
+                None => Err(CatalogError::NoTable(format!("number {}", table.0)).into()),
             };
         };
-        if self.catalog.incomplete.contains(&table) {
+        if self.open.catalog.incomplete.contains(&table.0) {
             // Alone, a part would pass for all of the table.
             let name = info.schema.name();
             return Err(CatalogError::NoTable(format!("{name}, of which parts are missing")).into());
         }
-        // Of a table in parts all are opened: rows of one may have their entries in indexes of another.
+        // Of a table in parts all are opened: rows of one may have their entries in indexes of
+        // another.
         let numbers =
-            info.parts.as_ref().map_or(std::slice::from_ref(&table), |parts| parts.numbers());
-        for &part in numbers {
-            let info = self.info(part).clone();
+            info.parts.as_ref().map_or(std::slice::from_ref(&table.0), |parts| parts.numbers());
+        for part in numbers.iter().copied().map(TableId) {
+            let info = self.open.info(part).clone();
             self.open_one(part, &info).await?;
         }
         // None is before all are: the servers of some may not be reached.
-        for &part in numbers {
-            self.lane_table(part).epoch = self.catalog.epoch;
+        for part in numbers.iter().copied().map(TableId) {
+            self.open.table_mut(part).epoch = self.open.catalog.epoch;
         }
         Ok(())
     }
 
-    async fn open_one(&mut self, table: u32, info: &TableInfo) -> Result<(), TxnError> {
-        let position = table as usize;
-        if self.tables.len() <= position {
-            self.tables.resize_with(position + 1, || None);
+    async fn open_one(&mut self, table: TableId, info: &TableInfo) -> Result<(), TxnError> {
+        let position = table.position();
+        if self.open.tables.len() <= position {
+            self.open.tables.resize_with(position + 1, || None);
         }
-        if self.tables[position].is_none() {
-            self.tables[position] = Some(Box::new(self.new_lane_table(info).await?));
+        if self.open.tables[position].is_none() {
+            self.open.tables[position] = Some(Box::new(self.new_lane_table(info).await?));
         }
         for &index in &info.indexes {
             self.open_index(index).await?;
@@ -178,11 +340,11 @@ impl<E: Env> LaneInner<E> {
         })
     }
 
-    async fn open_index(&mut self, index: u32) -> Result<(), TxnError> {
-        if let Some(Some(_)) = self.indexes.get(index as usize) {
+    async fn open_index(&mut self, index: IndexId) -> Result<(), TxnError> {
+        if let Some(Some(_)) = self.open.indexes.get(index.position()) {
             return Ok(());
         }
-        let Some(info) = self.catalog.indexes[index as usize].clone() else {
+        let Some(info) = self.open.catalog.indexes[index.position()].clone() else {
             return Err(TxnError::Abort(Abort::CatalogChanged));
         };
         let directory = match &info.storage {
@@ -194,48 +356,24 @@ impl<E: Env> LaneInner<E> {
             Secondary::Hash(_) => self.shared.nodes(info.placed()),
         };
         let pool = Pool::new(info.label, nodes);
-        let position = index as usize;
-        if self.indexes.len() <= position {
-            self.indexes.resize_with(position + 1, || None);
+        let position = index.position();
+        if self.open.indexes.len() <= position {
+            self.open.indexes.resize_with(position + 1, || None);
         }
         let opened = LaneIndex { directory, leaves: LeafCache::default(), pool };
-        self.indexes[position] = Some(Box::new(opened));
+        self.open.indexes[position] = Some(Box::new(opened));
         Ok(())
     }
 
-    /// The index at a position that the catalog is known to hold.
-    #[inline]
-    pub fn index_info(&self, index: u32) -> &Arc<IndexInfo> {
-        self.catalog.indexes[index as usize]
-            .as_ref()
-            .expect("tables name indexes of the lane's catalog")
-    }
-
-    /// The lane's part of a table that [`Self::open_table`] has opened.
-    #[inline]
-    pub fn lane_table(&mut self, table: u32) -> &mut LaneTable {
-        self.tables[table as usize].as_mut().expect("the table was opened when it was first named")
-    }
-
-    /// Goes over to a newer catalog; forgets what the lane keeps of tables and indexes that are gone. What it
-    /// keeps of others is completed when they are next used.
+    /// Goes over to a newer catalog, and forgets the garbage of tables and indexes that are gone.
     pub fn adopt_catalog(&mut self, catalog: Arc<Catalog>) {
-        for (position, table) in self.tables.iter_mut().enumerate() {
-            if catalog.tables.get(position).is_none_or(Option::is_none) {
-                *table = None;
-            }
-        }
-        for (position, index) in self.indexes.iter_mut().enumerate() {
-            if catalog.indexes.get(position).is_none_or(Option::is_none) {
-                *index = None;
-            }
-        }
-        let (tables, indexes) = (&self.tables, &self.indexes);
-        let is_there = |table: usize| tables.get(table).is_some_and(Option::is_some);
-        let has_index = |index: u32| indexes.get(index as usize).is_some_and(Option::is_some);
-        self.retired
-            .retain(|retired| is_there(retired.table()) && retired.index().is_none_or(has_index));
-        self.displaced.retain(|displaced| is_there(displaced.table as usize));
-        self.catalog = catalog;
+        self.open.adopt(catalog);
+        let OpenCatalog { tables, indexes, .. } = &self.open;
+        let is_there = |table: TableId| tables.get(table.position()).is_some_and(Option::is_some);
+        let has_index = |index: IndexId| indexes.get(index.position()).is_some_and(Option::is_some);
+        self.garbage
+            .retired
+            .retain(|retired| is_there(retired.table) && retired.index().is_none_or(has_index));
+        self.garbage.displaced.retain(|displaced| is_there(displaced.table));
     }
 }

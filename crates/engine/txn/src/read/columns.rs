@@ -1,20 +1,22 @@
-//! Reads of some columns: the rows of one table come as far as the last of these columns, and no further.
+//! Reads of some columns: the rows of one table come as far as the last of these columns, and no
+//! further.
 //!
-//! Only of rows that stand alone in their buckets, and only where memory is coherent: a bucket of several rows is
-//! fetched as a whole, and a checksum vouches for all of a row.
+//! Only of rows that stand alone in their buckets, and only where memory is coherent: a bucket of
+//! several rows is fetched as a whole, and a checksum vouches for all of a row.
 //!
 //! Decision: docs/decisions/0055-a-read-may-fetch-only-some-columns.md
 
+use super::Wanted;
 use crate::abort::TxnError;
-use crate::access::{Absence, Access, RowId, State};
 use crate::catalog::{TableId, TableInfo};
 use crate::database::Database;
 use crate::lane::LaneInner;
-use fabric::Env;
+use crate::read::access::{Absence, Access, AccessId, RowId, State};
+use fabric::{Env, Mutant};
 use layout::Key;
 
-/// Columns of a table that reads are content with; made by [`Database::columns`], good for as long as the table is
-/// there.
+/// Columns of a table that reads are content with; made by [`Database::columns`], good for as long
+/// as the table is there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Columns {
     table: TableId,
@@ -26,7 +28,8 @@ pub struct Columns {
 pub(crate) const WHOLE: u32 = u32::MAX;
 
 impl<E: Env> Database<E> {
-    /// For reads that need no other columns of a table than these, by position; none if there is no such table.
+    /// For reads that need no other columns of a table than these, by position; `None` if the table
+    /// does not exist.
     pub fn columns(&self, table: TableId, columns: &[usize]) -> Option<Columns> {
         let catalog = self.shared.cached_catalog();
         let info = catalog.info(table)?;
@@ -54,13 +57,13 @@ impl<E: Env> LaneInner<E> {
     ) -> Result<(), TxnError> {
         found.clear();
         self.begin_statement()?;
-        self.read_count += reads.len() as u32;
-        let transaction = self.transaction;
+        self.txn.read_count += reads.len() as u32;
+        let transaction = self.txn.number;
         let mut visit = |access, state| {
             let is_there = !matches!(state, State::Absent | State::Deleted);
             found.push(is_there.then(|| RowId::new(access, transaction)));
         };
-        let located = self.locate_many(reads, (columns, false), &mut visit).await;
+        let located = self.locate_many(reads, Wanted::Rows(columns), &mut visit).await;
         self.end_statement(located)
     }
 }
@@ -73,14 +76,15 @@ pub(super) fn words_of(columns: &[Columns], table: TableId) -> u32 {
 }
 
 impl<E: Env> LaneInner<E> {
-    /// Whether so many words of a row that was found have come, if it is there.
+    /// Whether the transaction has `words` words of a row that was found.
     #[inline]
-    pub(super) fn has_words(&self, access: u32, words: u32) -> bool {
-        let Access { state, absence, image, table, .. } = self.accesses[access as usize];
+    pub(super) fn has_words(&self, access: AccessId, words: u32) -> bool {
+        let Access { state, absence, image, table, .. } = self.txn.accesses[access];
         // What is kept says nothing to a read.
         let is_known = state != State::Absent
             || !matches!(absence, Absence::Kept | Absence::Unknown)
-            || absence == Absence::Kept && self.env.mutant("read::trust_kept_absence");
-        is_known && (state != State::Read || image.words >= words.min(self.info(table).row.words()))
+            || absence == Absence::Kept && self.env.mutant(Mutant::ReadTrustKeptAbsence);
+        is_known
+            && (state != State::Read || image.words >= words.min(self.open.info(table).row.words()))
     }
 }

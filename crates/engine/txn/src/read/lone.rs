@@ -1,11 +1,13 @@
-//! Reads of one row alone: the same verbs as in a list of one, without lists, and without futures around futures as long as
-//! all is as usual. Most transactions of small workloads consist of one such read.
+//! Reads of one row alone: the same verbs as in a list of one, without lists, and without futures
+//! around futures as long as all is as usual. Most transactions of small workloads consist of one
+//! such read.
 
+use super::post::LoneLookup;
 use super::{Pending, Step};
 use crate::abort::TxnError;
-use crate::access::{RowId, State};
 use crate::catalog::TableId;
 use crate::lane::LaneInner;
+use crate::read::access::{RowId, State};
 use fabric::Env;
 use layout::Key;
 
@@ -24,19 +26,19 @@ impl<E: Env> LaneInner<E> {
 
     #[inline(always)]
     async fn read_lone(&mut self, table: TableId, key: &Key) -> Result<Option<RowId>, TxnError> {
-        self.read_count += 1;
-        self.batch().clear_verbs();
-        if !self.is_open(table.0) {
-            Box::pin(self.open_table(table.0)).await?;
+        self.txn.read_count += 1;
+        self.txn.batch.clear_verbs();
+        if !self.open.is_open(table) {
+            Box::pin(self.open_table(table)).await?;
         }
-        let info = self.info(table.0);
+        let info = self.open.info(table);
         if !key.may_have_bytes(info.schema.key_bytes()) {
             return Err(info.wrong_key(key).into());
         }
-        let part = self.part_of(table.0, key.words());
-        let (access, pending) = self.post_lone_lookup(part, key)?;
+        let part = self.open.part_of(table, key.words());
+        let LoneLookup { access, pending } = self.post_lone_lookup(part, key)?;
         if let Some(mut pending) = pending {
-            if !self.batch().is_empty() {
+            if !self.txn.batch.is_empty() {
                 match self.execute_at_once() {
                     Some(done) => done?,
                     None => self.execute().await?,
@@ -46,15 +48,14 @@ impl<E: Env> LaneInner<E> {
                 self.settle_lone(pending).await?;
             }
         }
-        let is_there =
-            !matches!(self.accesses[access as usize].state, State::Absent | State::Deleted);
-        Ok(is_there.then(|| self.row_id(access)))
+        let is_there = !matches!(self.txn.accesses[access].state, State::Absent | State::Deleted);
+        Ok(is_there.then(|| self.txn.row_id(access)))
     }
 
     /// Takes in what the first verb brought; answers whether that was all.
     #[inline(always)]
     fn is_settled_at_once(&mut self, pending: &mut Pending) -> Result<bool, TxnError> {
-        self.batch().clear_verbs();
+        self.txn.batch.clear_verbs();
         if let Step::Bucket(bucket) = pending.step {
             self.advance_bucket(pending, bucket)?;
         }
@@ -66,7 +67,7 @@ impl<E: Env> LaneInner<E> {
         if matches!(pending.step, Step::Leaf(_) | Step::Seen(_)) && self.advance(&mut pending)? {
             Box::pin(self.find_and_advance(&mut pending)).await?;
         }
-        if !self.batch().is_empty() {
+        if !self.txn.batch.is_empty() {
             self.execute().await?;
         }
         match pending.step {

@@ -1,11 +1,20 @@
 //! Point reads: from keys to the versions that the snapshot covers.
 //!
-//! Independent reads go together: one round trip for all buckets and leaves, one more for rows that stand
-//! outside. What is not as usual (old versions, overflow blocks, old directories) is settled one by one
-//! in [`crate::old_version`].
+//! Independent reads go together: one round trip for all buckets and leaves, one more for rows that
+//! stand outside. What is not as usual (old versions, overflow blocks, old directories) is settled
+//! one by one in [`crate::read::old_version`].
 //!
-//! To read it: [`post`] (what is asked for), [`settle`] (what came), [`leaf`] (leaves of trees, of which a
-//! transaction reads each once), [`lone`] (one row alone), [`columns`] (reads that need not all of a row).
+//! To read it: [`post`] (the verbs), [`settle`] (their results), [`leaf`] (leaves of trees; a
+//! transaction reads each once), [`lone`] (one row alone), [`columns`] (reads that need not all of
+//! a row). Further on: [`access`] (the rows a transaction has touched), [`scan`] with [`cursor`],
+//! [`visit`] (whole tables), [`value`] (values out of line).
+
+pub(crate) mod access;
+pub(crate) mod cursor;
+pub(crate) mod old_version;
+pub(crate) mod scan;
+pub(crate) mod value;
+pub(crate) mod visit;
 
 mod columns;
 mod leaf;
@@ -14,22 +23,24 @@ mod post;
 mod settle;
 
 use crate::abort::TxnError;
-use crate::access::State;
 use crate::catalog::TableId;
 use crate::lane::LaneInner;
+use crate::read::access::{AccessId, State};
+use crate::write::LeafSeenId;
 pub use columns::Columns;
 use columns::{WHOLE, words_of};
 use fabric::{Env, Span};
 use index::tree::PostedLeaf;
 use layout::{GlobalPtr, Key};
+pub(crate) use post::access_hash;
 pub use post::{ACCESSES_MAX, ARENA_WORDS_MAX};
 
 /// A read on its way.
 #[derive(Clone, Copy, Debug)]
-pub struct Pending {
-    access: u32,
+pub(crate) struct Pending {
+    access: AccessId,
     step: Step,
-    /// Where the result of the last verb stands.
+    /// Where the result of the last verb is.
     span: Span,
 }
 
@@ -39,13 +50,22 @@ enum Step {
     Bucket(GlobalPtr),
     Leaf(Option<PostedLeaf>),
     /// A leaf that the transaction has read before.
-    Seen(u32),
+    Seen(LeafSeenId),
     Row(GlobalPtr),
     /// The bucket has an overflow chain, or the directory was old.
     Chain,
     /// The version in place is not the snapshot's.
     Old(GlobalPtr),
     Settled,
+}
+
+/// What a statement wants to know of rows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Wanted<'a> {
+    /// The rows; of tables that are listed here, these columns.
+    Rows(&'a [Columns]),
+    /// That the keys are free: kept leaves may answer.
+    ForInsert,
 }
 
 /// Whether two keys are the same; they have a few words, for which a call is too much.
@@ -55,26 +75,25 @@ pub(crate) fn same_words(one: &[u64], other: &[u64]) -> bool {
 }
 
 impl<E: Env> LaneInner<E> {
-    /// Finds or reads every key's row; `visit` gets the access of each, in order. For an insert, what kept leaves have
-    /// settled is settled.
+    /// Finds or reads every key's row; `visit` gets the access of each, in order.
     #[inline]
     pub(crate) async fn locate_many(
         &mut self,
         keys: &[(TableId, Key)],
-        (columns, is_insert): (&[Columns], bool),
-        visit: &mut impl FnMut(u32, State),
+        wanted: Wanted<'_>,
+        visit: &mut impl FnMut(AccessId, State),
     ) -> Result<(), TxnError> {
-        let mut order = std::mem::take(&mut self.scratch.spans);
+        let mut located = std::mem::take(&mut self.scratch.located);
         let mut pending = std::mem::take(&mut self.scratch.pending);
-        order.clear();
+        located.clear();
         pending.clear();
-        let result = self.locate_all(keys, (columns, is_insert), &mut order, &mut pending).await;
+        let result = self.locate_all(keys, wanted, &mut located, &mut pending).await;
         if result.is_ok() {
-            for place in &order {
-                visit(place.at, self.accesses[place.at as usize].state);
+            for &access in &located {
+                visit(access, self.txn.accesses[access].state);
             }
         }
-        self.scratch.spans = order;
+        self.scratch.located = located;
         self.scratch.pending = pending;
         result
     }
@@ -83,48 +102,53 @@ impl<E: Env> LaneInner<E> {
     async fn locate_all(
         &mut self,
         keys: &[(TableId, Key)],
-        (columns, is_insert): (&[Columns], bool),
-        order: &mut Vec<Span>,
+        wanted: Wanted<'_>,
+        located: &mut Vec<AccessId>,
         pending: &mut Vec<Pending>,
     ) -> Result<(), TxnError> {
-        self.batch().clear_verbs();
-        let by_kept = is_insert && self.shared.config.keeps_leaves;
+        self.txn.batch.clear_verbs();
+        let (columns, by_kept) = match wanted {
+            Wanted::Rows(columns) => (columns, false),
+            Wanted::ForInsert => (&[][..], self.shared.config.keeps_leaves),
+        };
         let mut open = None;
         let (mut key_bytes, mut words, mut in_parts) = (0, WHOLE, false);
         for (table, key) in keys {
             if open != Some(table) {
-                if !self.is_open(table.0) {
-                    self.open_table(table.0).await?;
+                if !self.open.is_open(*table) {
+                    self.open_table(*table).await?;
                 }
                 open = Some(table);
-                let info = self.info(table.0);
+                let info = self.open.info(*table);
                 (key_bytes, in_parts) = (info.schema.key_bytes(), info.parts.is_some());
                 words = words_of(columns, *table);
             }
             if !key.may_have_bytes(key_bytes) {
-                return Err(self.info(table.0).wrong_key(key).into());
+                return Err(self.open.info(*table).wrong_key(key).into());
             }
-            let table = if in_parts { self.part_of(table.0, key.words()) } else { table.0 };
+            let table = if in_parts { self.open.part_of(*table, key.words()) } else { *table };
             if by_kept && let Some(access) = self.kept_access(table, key) {
-                order.push(Span { at: access, words: 0 });
+                located.push(access);
                 continue;
             }
             let access = self.post_lookup(table, key, words, pending)?;
-            order.push(Span { at: access, words: 0 });
+            located.push(access);
         }
         self.settle_pending(pending).await
     }
 
-    /// Reads these rows, each in this very part of its table; answers the access of each. The tables are open.
+    /// Reads these rows, each in this very part of its table; answers the access of each. The
+    /// tables are open.
     pub(crate) async fn find_in_parts(
         &mut self,
-        keys: &[(u32, Key)],
-    ) -> Result<Vec<u32>, TxnError> {
+        keys: &[(TableId, Key)],
+    ) -> Result<Vec<AccessId>, TxnError> {
         let mut pending = std::mem::take(&mut self.scratch.pending);
         pending.clear();
-        self.batch().clear_verbs();
-        let mut post = |(part, key): &(u32, Key)| self.post_lookup(*part, key, WHOLE, &mut pending);
-        let posted = keys.iter().map(&mut post).collect::<Result<Vec<u32>, _>>();
+        self.txn.batch.clear_verbs();
+        let mut post =
+            |(part, key): &(TableId, Key)| self.post_lookup(*part, key, WHOLE, &mut pending);
+        let posted = keys.iter().map(&mut post).collect::<Result<Vec<AccessId>, _>>();
         let result = match posted {
             Ok(accesses) => self.settle_pending(&mut pending).await.map(|()| accesses),
             Err(error) => Err(error),
@@ -139,16 +163,16 @@ impl<E: Env> LaneInner<E> {
         if pending.is_empty() {
             return Ok(());
         }
-        if !self.batch().is_empty() {
+        if !self.txn.batch.is_empty() {
             self.execute().await?;
         }
-        self.batch().clear_verbs();
+        self.txn.batch.clear_verbs();
         for place in pending.iter_mut() {
             if !matches!(place.step, Step::Row(_)) && self.advance(place)? {
                 Box::pin(self.find_and_advance(place)).await?;
             }
         }
-        if !self.batch().is_empty() {
+        if !self.txn.batch.is_empty() {
             self.execute().await?;
         }
         for place in pending.iter() {

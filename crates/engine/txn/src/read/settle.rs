@@ -1,20 +1,21 @@
-//! Settles what came: a row's version, a reason to look further, or the proof that the key is absent.
+//! Settles what came: a row's version, a reason to look further, or the proof that the key is
+//! absent.
 
 use super::{Pending, Step, same_words};
 use crate::abort::{Abort, TxnError};
-use crate::access::{Absence, Access, State};
 use crate::catalog::Primary;
 use crate::lane::LaneInner;
-use crate::write::{BucketSeen, LeafSeen, Owner};
-use fabric::{Env, SlotRead, Span};
+use crate::read::access::{AccessId, KeyPlace};
+use crate::write::{BucketSeen, LeafSeen, LeafSeenId, Owner};
+use fabric::{Env, Mutant, SlotRead, Span};
 use index::hash::HashTable;
 use index::tree::LeafView;
 use layout::row::{Cover, KEY, LINK, VERSION};
 use layout::{GlobalPtr, VersionWord, bucket};
 
 impl<E: Env> LaneInner<E> {
-    /// Looks at the first result and settles the access or posts the read of its row. Answers whether the
-    /// leaf has to be found by asking.
+    /// Looks at the first result and settles the access or posts the read of its row. Returns
+    /// whether the memory server must be asked for the leaf.
     #[inline]
     pub(super) fn advance(&mut self, pending: &mut Pending) -> Result<bool, TxnError> {
         match pending.step {
@@ -23,7 +24,7 @@ impl<E: Env> LaneInner<E> {
                 Some(seen) => self.advance_leaf(pending, seen)?,
                 None => return Ok(true),
             },
-            Step::Seen(seen) => self.advance_leaf(pending, seen as usize)?,
+            Step::Seen(seen) => self.advance_leaf(pending, seen)?,
             _ => {}
         }
         Ok(false)
@@ -32,9 +33,9 @@ impl<E: Env> LaneInner<E> {
     /// The slow way to a leaf.
     #[cold]
     pub(super) async fn find_and_advance(&mut self, pending: &mut Pending) -> Result<(), TxnError> {
-        let entry = self.accesses[pending.access as usize];
-        let key = Span { at: entry.key_at, words: self.info(entry.table).row.key_words };
-        let seen = self.find_leaf(Owner::Table(entry.table), key).await?;
+        let table = self.txn.accesses[pending.access].table;
+        let key = self.txn.key(pending.access, self.open.info(table).row.key_words);
+        let seen = self.find_leaf(Owner::Table(table), key).await?;
         self.advance_leaf(pending, seen)
     }
 
@@ -44,20 +45,20 @@ impl<E: Env> LaneInner<E> {
         pending: &mut Pending,
         bucket: GlobalPtr,
     ) -> Result<(), TxnError> {
-        let table = self.accesses[pending.access as usize].table;
-        let info = self.info(table);
+        let table = self.txn.accesses[pending.access].table;
+        let info = self.open.info(table);
         let Primary::Hash(hash) = &info.primary else {
             unreachable!("buckets belong to hash tables")
         };
         let (rows, slot) = (hash.rows, hash.layout.slot(0));
-        let batch = self.batch.as_ref().expect("the batch came back");
+        let batch = &*self.txn.batch;
         let at = pending.span.at;
         let found = batch.word(at + SlotRead::INDEX);
         let slot_at = at + SlotRead::SLOT;
         if found == SlotRead::MISSING {
             let link = batch.word(at + bucket::LINK);
             let identity = batch.word(at + bucket::IDENTITY);
-            let trusts = self.env.mutant("read::trust_directory");
+            let trusts = self.env.mutant(Mutant::ReadTrustDirectory);
             if link != 0 || !(trusts || self.is_current(hash, pending.access, bucket, identity)) {
                 pending.step = Step::Chain;
                 return Ok(());
@@ -81,19 +82,24 @@ impl<E: Env> LaneInner<E> {
             return Ok(());
         }
         let words = info.row.words();
-        self.env.expect(row, words);
-        pending.span = self.batch().read_row(row, words, Cover::AllButLink);
+        self.env.prefetch(row, words);
+        pending.span = self.txn.batch.read_row(row, words, Cover::AllButLink);
         pending.step = Step::Row(row);
         Ok(())
     }
 
-    /// Whether the bucket that was read, with this identity, is still where the access's key belongs.
-    fn is_current(&self, hash: &HashTable, access: u32, bucket: GlobalPtr, identity: u64) -> bool {
-        let Access { table, key_at, .. } = self.accesses[access as usize];
-        let key = Span { at: key_at, words: hash.layout.key_words };
-        let key = self.batch.as_ref().expect("the batch came back").words(key);
-        let open = self.tables[table as usize].as_ref().expect("the table is open");
-        let place = hash.locate(&open.directory, key);
+    /// Whether the bucket that was read, with this identity, is still where the access's key
+    /// belongs.
+    fn is_current(
+        &self,
+        hash: &HashTable,
+        access: AccessId,
+        bucket: GlobalPtr,
+        identity: u64,
+    ) -> bool {
+        let table = self.txn.accesses[access].table;
+        let key = self.txn.batch.words(self.txn.key(access, hash.layout.key_words));
+        let place = hash.locate(&self.open.table(table).directory, key);
         // The directory may have been renewed since the lookup was posted.
         place.bucket == bucket && hash.is_current(&place, identity)
     }
@@ -102,17 +108,17 @@ impl<E: Env> LaneInner<E> {
     #[inline]
     pub(crate) fn settle_missing(
         &mut self,
-        access: u32,
+        access: AccessId,
         bucket: GlobalPtr,
         at: u32,
     ) -> Result<(), TxnError> {
-        let batch = self.batch.as_ref().expect("the batch came back");
+        let batch = &*self.txn.batch;
         let insert = batch.word(at + bucket::INSERT);
         let collected = batch.word(at + bucket::COLLECTED);
         let tags = batch.word(at + bucket::TAGS);
         self.check_collected(collected)?;
-        let table = self.accesses[access as usize].table;
-        let Primary::Hash(hash) = &self.info(table).primary else {
+        let table = self.txn.accesses[access].table;
+        let Primary::Hash(hash) = &self.open.info(table).primary else {
             unreachable!("it is a hash table")
         };
         let slots = hash.layout.slots;
@@ -125,39 +131,38 @@ impl<E: Env> LaneInner<E> {
     /// What is missing proves nothing to a snapshot that is older than what was collected here.
     #[inline]
     pub(crate) fn check_collected(&self, collected: u64) -> Result<(), TxnError> {
-        if collected > self.snapshot.stamp && !self.env.mutant("read::skip_collected") {
+        if collected > self.snapshot.stamp && !self.env.mutant(Mutant::ReadSkipCollected) {
             return Err(Abort::SnapshotTooOld.into());
         }
         Ok(())
     }
 
     /// Remembers what proves that a key is absent.
-    pub(crate) fn note_bucket(&mut self, access: u32, seen: BucketSeen) {
-        self.accesses[access as usize].place = self.buckets_seen.len() as u32;
-        self.accesses[access as usize].absence = Absence::NoEntry;
-        if self.serializable && !self.env.mutant("read::absence_unwitnessed") {
-            self.witnesses.push((seen.bucket, seen.insert));
+    pub(crate) fn note_bucket(&mut self, access: AccessId, seen: BucketSeen) {
+        if !self.env.mutant(Mutant::ReadAbsenceUnwitnessed) {
+            self.witness_word(seen.bucket, seen.insert);
         }
-        self.buckets_seen.push(seen);
+        let seen = self.txn.buckets_seen.add(seen);
+        self.txn.accept_no_entry(access, KeyPlace::BucketSeen(seen));
     }
 
-    fn advance_leaf(&mut self, pending: &mut Pending, seen: usize) -> Result<(), TxnError> {
-        let access = self.accesses[pending.access as usize];
+    fn advance_leaf(&mut self, pending: &mut Pending, seen: LeafSeenId) -> Result<(), TxnError> {
+        let access = self.txn.accesses[pending.access];
         let owner = Owner::Table(access.table);
-        let words = self.info(access.table).row.key_words;
+        let words = self.open.info(access.table).row.key_words;
         let key = Span { at: access.key_at, words };
-        let tree = self.tree(owner);
-        let batch = self.batch.as_ref().expect("the batch came back");
-        let LeafSeen { span, near, .. } = self.leaves_seen[seen];
+        let tree = self.open.tree(owner);
+        let batch = &*self.txn.batch;
+        let LeafSeen { span, near, .. } = self.txn.leaves_seen[seen];
         let view = LeafView::new(tree.layout, batch.words(span));
         let found = view.search_near(near, batch.words(key));
-        self.leaves_seen[seen].near = found.map_or_else(|gap| gap, |index| index + 1);
+        self.txn.leaves_seen[seen].near = found.map_or_else(|gap| gap, |index| index + 1);
         match found {
             Ok(index) => {
                 let row = GlobalPtr::from_word(view.value(index)[0]);
-                let words = self.info(access.table).row.words();
-                self.env.expect(row, words);
-                pending.span = self.batch().read_row(row, words, Cover::AllButLink);
+                let words = self.open.info(access.table).row.words();
+                self.env.prefetch(row, words);
+                pending.span = self.txn.batch.read_row(row, words, Cover::AllButLink);
                 pending.step = Step::Row(row);
             }
             Err(_) => {
@@ -172,64 +177,37 @@ impl<E: Env> LaneInner<E> {
     /// No entry of the leaf has this key.
     pub(crate) fn settle_no_entry(
         &mut self,
-        access: u32,
-        seen: usize,
+        access: AccessId,
+        seen: LeafSeenId,
         collected: u64,
     ) -> Result<(), TxnError> {
         self.check_collected(collected)?;
-        if !self.env.mutant("read::gap_unwitnessed") {
+        if !self.env.mutant(Mutant::ReadGapUnwitnessed) {
             self.witness_leaf(seen);
         }
-        let access = &mut self.accesses[access as usize];
-        access.place = seen as u32;
-        access.absence = Absence::NoEntry;
+        self.txn.accept_no_entry(access, KeyPlace::LeafSeen(seen));
         Ok(())
     }
 
     /// Settles an access whose row was read, if the version in place is the snapshot's.
     #[inline(always)]
     #[must_use]
-    pub(crate) fn finish_row(&mut self, access: u32, row: GlobalPtr, image: Span) -> bool {
-        let batch = self.batch.as_ref().expect("the batch came back");
+    pub(crate) fn finish_row(&mut self, access: AccessId, row: GlobalPtr, image: Span) -> bool {
+        let batch = &*self.txn.batch;
         let version = VersionWord::from_word(batch.word(image.at + VERSION));
-        let entry = self.accesses[access as usize];
-        let words = self.info(entry.table).row.key_words;
+        let entry = self.txn.accesses[access];
+        let words = self.open.info(entry.table).row.key_words;
         let own = batch.words(Span { at: entry.key_at, words });
         let is_ours = same_words(batch.words(Span { at: image.at + KEY, words }), own);
         let in_place = is_ours && !version.is_none() && version != VersionWord::TORN;
         if !(in_place && self.snapshot.covers(version)) {
             return false;
         }
-        if self.serializable && !self.env.mutant("read::row_unwitnessed") {
-            self.witnesses.push((row, version.word()));
+        if self.txn.serializable && !self.env.mutant(Mutant::ReadRowUnwitnessed) {
+            self.witnesses.add_word(row, version.word());
         }
-        self.accept(access, row, image, version, false);
+        self.txn.accept(access, row, image, version, false);
         true
-    }
-
-    /// The snapshot's version of the row stands in `image`.
-    #[inline]
-    pub(crate) fn accept(
-        &mut self,
-        access: u32,
-        row: GlobalPtr,
-        image: Span,
-        version: VersionWord,
-        is_old: bool,
-    ) {
-        let access = &mut self.accesses[access as usize];
-        access.row = row;
-        access.image = image;
-        access.version = version;
-        access.is_old = is_old;
-        if version.is_deleted() {
-            access.state = State::Absent;
-            access.absence = Absence::Tombstone;
-        } else {
-            access.state = State::Read;
-            access.absence = Absence::None;
-            access.key_at = image.at + KEY;
-        }
     }
 }
 

@@ -350,7 +350,7 @@ fn sweep(carrier: Carrier) {
             assert!(count > 0, "seed {seed}: the victim never reaches {point}");
             let held = kill(carrier, seed, point, 1 + dice.below(count));
             let are_held =
-                [CommitStep::LocksHeld, CommitStep::ReadsValidated, CommitStep::JournalWritten];
+                [CommitStep::LocksHeld, CommitStep::ReadsValidated, CommitStep::BuffersReady];
             if are_held.iter().any(|step| step.name() == point) {
                 let is_listed = |held: &Held| held.rows + held.structures > 0;
                 assert!(held.iter().all(is_listed), "seed {seed}, {point}: {held:?}");

@@ -9,7 +9,7 @@ use crate::support::cluster::Cluster;
 use crate::support::history::{cycle, shared_groups, violations};
 use crate::support::program::{KEY_MAX, Program, Step, Tables};
 use crate::support::{NOTE, VALUE, index, key, table, table_with_notes};
-use fabric::Env;
+use fabric::{Env, Mutant};
 use layout::{IndexKind, LongValues, Storage};
 use sim::{Carrier, SimConfig};
 use std::cell::RefCell;
@@ -18,10 +18,10 @@ use std::rc::Rc;
 use txn::{DatabaseConfig, Isolation, Lane, Outcome};
 
 /// A run of a scenario in a world: what is wrong with it, and how often the guard was asked for.
-pub type Scenario<'a> = &'a dyn Fn(SimConfig, &str) -> (Vec<String>, u64);
+pub type Scenario<'a> = &'a dyn Fn(SimConfig, Mutant) -> (Vec<String>, u64);
 
 /// Shows that the scenario notices when one of `mutants` is removed (all of them are), within `seeds`.
-pub fn is_caught(mutants: &[&'static str], seeds: u64, scenario: Scenario<'_>) {
+pub fn is_caught(mutants: &[Mutant], seeds: u64, scenario: Scenario<'_>) {
     let first = mutants[0];
     let mut asked = 0;
     let mut caught = None;
@@ -68,7 +68,7 @@ pub fn judge(
 }
 
 /// Random transactions.
-fn random(carrier: Carrier, mix: Mix) -> impl Fn(SimConfig, &str) -> (Vec<String>, u64) {
+fn random(carrier: Carrier, mix: Mix) -> impl Fn(SimConfig, Mutant) -> (Vec<String>, u64) {
     move |config, mutant| {
         let mut dice = Dice(config.seed ^ 0xd1ce);
         let servers = 1 + (config.seed % 2) as u16;
@@ -87,7 +87,7 @@ pub fn fixed(
     unique: Option<IndexKind>,
     setup: Vec<Vec<Step>>,
     sessions: Vec<Vec<Step>>,
-) -> impl Fn(SimConfig, &str) -> (Vec<String>, u64) {
+) -> impl Fn(SimConfig, Mutant) -> (Vec<String>, u64) {
     move |config, mutant| {
         let config = config.carried_by(carrier);
         let cluster = Cluster::new(config, 1, DatabaseConfig::default());
@@ -131,7 +131,7 @@ fn validating_before_locking() {
     let setup = vec![vec![Step::Put(0), Step::Put(1)]];
     let scenario =
         fixed(Carrier::Card, Storage::HashInlined, Isolation::Serializable, None, setup, skew);
-    is_caught(&["commit::validate_before_locks"], 300, &scenario);
+    is_caught(&[Mutant::CommitValidateBeforeLocks], 300, &scenario);
 }
 
 #[test]
@@ -141,45 +141,45 @@ fn inserting_without_the_insert_word() {
     let sessions = vec![insert(), insert(), insert()];
     let scenario =
         fixed(Carrier::Card, Storage::HashOutside, Isolation::Snapshot, None, setup, sessions);
-    is_caught(&["commit::skip_insert_word"], 300, &scenario);
+    is_caught(&[Mutant::CommitSkipInsertWord], 300, &scenario);
 }
 
 #[test]
 fn reading_an_old_version_without_its_successor() {
     let mix = Mix { storage: Storage::HashInlined, keys: 2, transactions: 12, ..SNAPSHOT };
-    is_caught(&["read::successor_unchecked"], 300, &random(Carrier::Card, mix));
+    is_caught(&[Mutant::ReadSuccessorUnchecked], 300, &random(Carrier::Card, mix));
 }
 
 #[test]
 fn collecting_without_saying_so() {
     let mix = Mix { storage: Storage::HashInlined, keys: 3, ..TIGHT };
-    is_caught(&["collect::skip_collected_word"], 600, &random(Carrier::Card, mix));
+    is_caught(&[Mutant::CollectSkipCollectedWord], 600, &random(Carrier::Card, mix));
 }
 
 #[test]
 fn ignoring_what_was_collected() {
     let mix = Mix { storage: Storage::Tree, keys: 3, ..TIGHT };
-    is_caught(&["read::skip_collected"], 600, &random(Carrier::Card, mix));
+    is_caught(&[Mutant::ReadSkipCollected], 600, &random(Carrier::Card, mix));
 }
 
 #[test]
 fn a_horizon_that_ignores_active_lanes() {
     let mix = Mix { storage: Storage::HashOutside, keys: 3, ..TIGHT };
-    let mutants = ["collect::ignore_lanes", "collect::skip_collected_word"];
+    let mutants = [Mutant::CollectIgnoreLanes, Mutant::CollectSkipCollectedWord];
     is_caught(&mutants, 300, &random(Carrier::Caller, mix));
 }
 
 #[test]
 fn publishing_before_installing() {
     let mix = Mix { storage: Storage::HashInlined, ..SNAPSHOT };
-    is_caught(&["commit::publish_before_install"], 300, &random(Carrier::Card, mix));
+    is_caught(&[Mutant::CommitPublishBeforeInstall], 300, &random(Carrier::Card, mix));
 }
 
 #[test]
 fn collecting_the_vector_once() {
     let mix =
         Mix { storage: Storage::HashInlined, sessions: 6, transactions: 8, keys: 8, ..SNAPSHOT };
-    is_caught(&["oracle::single_collect"], 4000, &random(Carrier::Card, mix));
+    is_caught(&[Mutant::OracleSingleCollect], 4000, &random(Carrier::Card, mix));
 }
 
 /// Where servers carry out verbs there is no second read of the vector that could notice.
@@ -191,7 +191,7 @@ fn trusting_one_read_of_the_vector() {
     let is_wrong = |seed, one_moment| {
         let mut config = SimConfig::hostile(seed).named("one read of the vector");
         config.broken.one_moment = one_moment;
-        !scenario(config, "").0.is_empty()
+        !scenario(config, Mutant::CommitSkipReaders).0.is_empty()
     };
     let caught = (0..4000).find(|&seed| {
         assert!(!is_wrong(seed, false), "seed {seed}, with verbs of one moment");
@@ -203,25 +203,25 @@ fn trusting_one_read_of_the_vector() {
 #[test]
 fn overwriting_what_the_snapshot_does_not_cover() {
     let mix = Mix { storage: Storage::HashInlined, keys: 2, ..SNAPSHOT };
-    is_caught(&["commit::skip_snapshot_check"], 600, &random(Carrier::Card, mix));
+    is_caught(&[Mutant::CommitSkipSnapshotCheck], 600, &random(Carrier::Card, mix));
 }
 
 #[test]
 fn trusting_a_chain_read_before_the_lock() {
     let mix = Mix { storage: Storage::HashInlined, keys: 3, ..TIGHT };
-    is_caught(&["commit::chain_before_lock"], 4000, &random(Carrier::Card, mix));
+    is_caught(&[Mutant::CommitChainBeforeLock], 4000, &random(Carrier::Card, mix));
 }
 
 #[test]
 fn writing_the_payload_before_the_old_version() {
     let mix = Mix { storage: Storage::HashInlined, keys: 2, transactions: 12, ..SNAPSHOT };
-    is_caught(&["commit::payload_before_old_version"], 600, &random(Carrier::Card, mix));
+    is_caught(&[Mutant::CommitPayloadBeforeOldVersion], 600, &random(Carrier::Card, mix));
 }
 
 #[test]
 fn leaving_a_moved_row_unlocked() {
     let mix = Mix { storage: Storage::HashInlined, keys: KEY_MAX + 1, ..TIGHT };
-    is_caught(&["hash::moved_row_unlocked"], 600, &random(Carrier::Card, mix));
+    is_caught(&[Mutant::HashMovedRowUnlocked], 600, &random(Carrier::Card, mix));
 }
 
 #[test]
@@ -237,7 +237,7 @@ fn giving_a_standing_unique_key_without_its_lock() {
         setup,
         sessions,
     );
-    is_caught(&["commit::skip_unique_lock"], 600, &scenario);
+    is_caught(&[Mutant::CommitSkipUniqueLock], 600, &scenario);
 }
 
 #[test]
@@ -247,8 +247,8 @@ fn locking_a_leaf_without_its_rewrite_counter() {
     let sessions = (1..=8).map(|id| vec![Step::Insert(id, 0)]).collect();
     let scenario = fixed(Carrier::Card, Storage::Tree, Isolation::Snapshot, None, setup, sessions);
     // A read takes long enough for its words to come from before and after a commit.
-    let slowly = |config, mutant: &str| scenario(SimConfig { word_ns: 1500, ..config }, mutant);
-    is_caught(&["commit::skip_leaf_version"], 6000, &slowly);
+    let slowly = |config, mutant: Mutant| scenario(SimConfig { word_ns: 1500, ..config }, mutant);
+    is_caught(&[Mutant::CommitSkipLeafVersion], 6000, &slowly);
 }
 
 #[test]
@@ -264,12 +264,12 @@ fn validating_a_bucket_by_a_lock_over_something_else() {
         setup,
         sessions,
     );
-    is_caught(&["commit::trust_own_bucket_lock"], 1000, &scenario);
+    is_caught(&[Mutant::CommitTrustOwnBucketLock], 1000, &scenario);
 }
 
 /// A reader that runs for longer than a transaction may has a row's image, and asks for the value out of line when its
 /// memory has another one.
-fn late_reader(config: SimConfig, mutant: &str) -> (Vec<String>, u64) {
+fn late_reader(config: SimConfig, mutant: Mutant) -> (Vec<String>, u64) {
     let limits = DatabaseConfig { transaction_time_max_ns: 1000, ..DatabaseConfig::default() };
     let cluster = Cluster::new(config.carried_by(Carrier::Card), 1, limits);
     let tables = cluster.create(table_with_notes("t", Storage::HashInlined, Vec::new()));
@@ -309,7 +309,7 @@ async fn write_note<E: Env>(lane: &mut Lane<E>, tables: Tables, text: &str) {
 
 #[test]
 fn taking_a_value_without_its_version() {
-    is_caught(&["value::skip_version"], 100, &late_reader);
+    is_caught(&[Mutant::ValueSkipVersion], 100, &late_reader);
 }
 
 /// Writes the same value into some rows; whether all of that is known to be done.
@@ -342,7 +342,7 @@ async fn pair<E: Env>(lane: &mut Lane<E>, tables: Tables) -> Option<[Option<i64>
 
 /// One session writes two rows together, or a third, on one lane, while completions are lost. Others look
 /// whether the two are the same.
-fn writing_under_loss(config: SimConfig, mutant: &str) -> (Vec<String>, u64) {
+fn writing_under_loss(config: SimConfig, mutant: Mutant) -> (Vec<String>, u64) {
     let config = SimConfig { lost_batch_one_in: 60, ..config };
     let prepare = || {
         let cluster = Cluster::new(config, 1, DatabaseConfig::default());
@@ -385,7 +385,7 @@ fn writing_under_loss(config: SimConfig, mutant: &str) -> (Vec<String>, u64) {
 
 #[test]
 fn going_on_with_a_lane_after_an_unknown_outcome() {
-    is_caught(&["lane::reused_after_unknown"], 600, &writing_under_loss);
+    is_caught(&[Mutant::LaneReusedAfterUnknown], 600, &writing_under_loss);
 }
 
 #[test]
@@ -402,7 +402,7 @@ fn proving_two_absences_by_one_of_two_readings() {
     let sessions = vec![mixed, vec![Step::Insert(5, 0)], vec![Step::Insert(5, 0)]];
     let scenario =
         fixed(Carrier::Card, Storage::HashInlined, Isolation::Snapshot, None, setup, sessions);
-    is_caught(&["write::mix_bucket_readings"], 2000, &scenario);
+    is_caught(&[Mutant::WriteMixBucketReadings], 2000, &scenario);
 }
 
 #[test]
@@ -414,5 +414,5 @@ fn removing_an_entry_that_an_old_snapshot_needs() {
         transactions: 20,
         ..TIGHT
     };
-    is_caught(&["collect::trust_newest_version"], 3000, &random(Carrier::Card, mix));
+    is_caught(&[Mutant::CollectTrustNewestVersion], 3000, &random(Carrier::Card, mix));
 }

@@ -5,7 +5,7 @@ use crate::mutants::{fixed, is_caught, judge};
 use crate::support::cluster::Cluster;
 use crate::support::program::{Program, Step, Tables};
 use crate::support::{index, key, table};
-use fabric::{DynEnv, Env};
+use fabric::{DynEnv, Env, Mutant};
 use layout::{IndexKind, Storage};
 use sim::{Carrier, Interval, SimConfig};
 use txn::{Abort, DatabaseConfig, Isolation, Lane, Outcome, TxnError};
@@ -40,7 +40,7 @@ fn collect(cluster: &Cluster, lane: &mut Player, tables: Tables) {
 
 /// A row is deleted and collected while an old snapshot still has it; then its bucket is split, and the
 /// old snapshot looks for the row where it would stand now.
-fn looking_behind_a_split(config: SimConfig, mutant: &str) -> (Vec<String>, u64) {
+fn looking_behind_a_split(config: SimConfig, mutant: Mutant) -> (Vec<String>, u64) {
     let lost = 1 + (config.seed % 8) as i32;
     let database = DatabaseConfig { transaction_time_max_ns: 1000, ..Default::default() };
     let cluster = Cluster::new(config, 1, database);
@@ -69,7 +69,7 @@ fn looking_behind_a_split(config: SimConfig, mutant: &str) -> (Vec<String>, u64)
 
 #[test]
 fn splitting_without_what_was_collected() {
-    is_caught(&["hash::forget_collected"], 40, &looking_behind_a_split);
+    is_caught(&[Mutant::HashForgetCollected], 40, &looking_behind_a_split);
 }
 
 /// A transaction scans over a tombstone, brings its row back and deletes it again, and adds a row to the
@@ -113,7 +113,8 @@ fn a_unique_key_is_given_once_though_its_leaf_is_split_in_between() {
         let setup = vec![fill.clone()];
         let run = fixed(Carrier::Card, Storage::HashInlined, isolation, index, setup, sessions);
         for seed in 0..300 {
-            let (wrong, _) = run(SimConfig::hostile(seed).named("split unique key"), "none");
+            let (wrong, _) =
+                run(SimConfig::hostile(seed).named("split unique key"), Mutant::CommitSkipReaders);
             assert_eq!(wrong, [""; 0], "row {other}, seed {seed}");
         }
     }
@@ -122,7 +123,7 @@ fn a_unique_key_is_given_once_though_its_leaf_is_split_in_between() {
 /// A lane has listed an index entry that its row has again. The row goes, with the entry, by another lane's
 /// hand, and another row gets its memory; the key gets a new row and a new entry. Only then does the first
 /// lane collect.
-fn collecting_an_entry_late(config: SimConfig, mutant: &str) -> (Vec<String>, u64) {
+fn collecting_an_entry_late(config: SimConfig, mutant: Mutant) -> (Vec<String>, u64) {
     let kind = [IndexKind::Tree, IndexKind::Hash][(config.seed % 2) as usize];
     let storage = [Storage::Tree, Storage::HashOutside][(config.seed / 2 % 2) as usize];
     let cluster = Cluster::new(config, 1, DatabaseConfig::default());
@@ -149,12 +150,12 @@ fn collecting_an_entry_late(config: SimConfig, mutant: &str) -> (Vec<String>, u6
 
 #[test]
 fn taking_an_entry_for_that_of_another_row() {
-    is_caught(&["collect::trust_entry_key"], 8, &collecting_an_entry_late);
+    is_caught(&[Mutant::CollectTrustEntryKey], 8, &collecting_an_entry_late);
 }
 
 /// A commit that deletes a row is often held between batch 2 and its publish. Others insert rows with the
 /// unique key that it gives up, and many snapshots are taken meanwhile: none may have both rows.
-fn taking_a_key_that_is_given_up(config: SimConfig, mutant: &str) -> (Vec<String>, u64) {
+fn taking_a_key_that_is_given_up(config: SimConfig, mutant: Mutant) -> (Vec<String>, u64) {
     let config =
         SimConfig { reach_delay_one_in: 8, reach_delay_ns: Interval::new(0, 200_000), ..config };
     let cluster = Cluster::new(config, 1, DatabaseConfig::default());
@@ -175,7 +176,7 @@ fn taking_a_key_that_is_given_up(config: SimConfig, mutant: &str) -> (Vec<String
 
 #[test]
 fn taking_a_unique_key_from_a_deletion_that_nobody_sees_yet() {
-    is_caught(&["commit::take_key_from_unpublished"], 2000, &taking_a_key_that_is_given_up);
+    is_caught(&[Mutant::CommitTakeKeyFromUnpublished], 2000, &taking_a_key_that_is_given_up);
 }
 
 #[test]
@@ -196,7 +197,7 @@ fn validating_a_leaf_by_its_insert_word_alone() {
     let scenario =
         fixed(Carrier::Card, Storage::Tree, Isolation::Serializable, None, setup, sessions);
     // Writes are quick, and now and then a read is so slow that its words span a whole commit.
-    let with_slow_reads = |config: SimConfig, mutant: &str| {
+    let with_slow_reads = |config: SimConfig, mutant: Mutant| {
         let SimConfig { mutants, scenario: name, seed, .. } = config;
         let config = SimConfig {
             mutants,
@@ -208,5 +209,5 @@ fn validating_a_leaf_by_its_insert_word_alone() {
         };
         scenario(config, mutant)
     };
-    is_caught(&["commit::trust_leaf_insert_word"], 2000, &with_slow_reads);
+    is_caught(&[Mutant::CommitTrustLeafInsertWord], 2000, &with_slow_reads);
 }

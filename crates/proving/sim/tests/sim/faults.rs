@@ -1,7 +1,7 @@
 //! Kills, holds, lost completions, mutants.
 
 use crate::help::{Step, client, hostile, word};
-use fabric::{Batch, Env, Fabric, FabricError};
+use fabric::{Batch, Env, Fabric, FabricError, Mutant};
 use layout::NodeId;
 use sim::{Endpoint, SimConfig, World};
 use std::cell::Cell;
@@ -198,9 +198,9 @@ fn addresses_outside_a_region_are_refused() {
 
 #[test]
 fn mutants_are_switched_by_the_scenario_and_counted() {
-    let world = World::new(SimConfig::new(1).with_mutant("skip the lock"));
+    let world = World::new(SimConfig::new(1).with_mutant(Mutant::CommitSkipRowLocks));
     let env = client(&world, 0);
-    assert!(env.mutant("skip the lock") && !env.mutant("skip the check"));
-    assert_eq!(world.mutant_asked("skip the lock"), 1);
-    assert_eq!(world.mutant_asked("never asked"), 0);
+    assert!(env.mutant(Mutant::CommitSkipRowLocks) && !env.mutant(Mutant::CommitSkipEntry));
+    assert_eq!(world.mutant_asked(Mutant::CommitSkipRowLocks), 1);
+    assert_eq!(world.mutant_asked(Mutant::CommitSkipReaders), 0);
 }

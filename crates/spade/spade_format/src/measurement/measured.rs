@@ -1,5 +1,7 @@
 //! What came out of measuring a point. Numbers that are not counted keep six digits, so that what is read from a file is
 //! written again with the same bytes.
+//!
+//! Decision: docs/decisions/0192-measured-points-contain-demands-not-only-rates.md
 
 use serde::{Deserialize, Serialize};
 

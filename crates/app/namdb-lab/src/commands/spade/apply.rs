@@ -1,4 +1,6 @@
 //! `namdb spade apply`: the tables of a workload in a running cluster, as a design says.
+//!
+//! Decision: docs/decisions/0252-designs-partition-real-clusters-as-they-do-simulated-ones.md
 
 use crate::Verdict;
 use crate::bench::load;

@@ -5,7 +5,7 @@ use super::book::Book;
 use super::harness::{Client, ExtentAllocator, is_retryable, small_layout, value_of};
 use crate::tree::find::settle_range;
 use crate::tree::*;
-use fabric::{Batch, Env, Fabric, FailurePoint};
+use fabric::{Batch, Env, Fabric, FailurePoint, Mutant};
 use layout::{Key, NodeId, RegionId, SlotId, VersionWord};
 use memory::{EXTENT_SERVICE, ExtentService, Extents, Label, Pool};
 use sim::{Carrier, Endpoint, SimConfig, World};
@@ -325,7 +325,7 @@ fn services_die_at_every_step() {
 }
 
 /// Whether some seed notices a missing guard; with a step, if a client dies there.
-fn is_noticed(mutant: &'static str, step: Option<TreeStep>) -> bool {
+fn is_noticed(mutant: Mutant, step: Option<TreeStep>) -> bool {
     let noticed = |seed| {
         let config = SimConfig::hostile(seed).named("tree mutant").with_mutant(mutant);
         std::panic::catch_unwind(|| match step {
@@ -340,9 +340,9 @@ fn is_noticed(mutant: &'static str, step: Option<TreeStep>) -> bool {
 #[test]
 fn every_missing_guard_is_noticed() {
     for (mutant, step) in [
-        ("tree::left_first", Some(TreeStep::LeftRewritten)),
-        ("tree::late_burial", Some(TreeStep::LeftUnlocked)),
-        ("tree::whole_leaves", None),
+        (Mutant::TreeLeftFirst, Some(TreeStep::LeftRewritten)),
+        (Mutant::TreeLateBurial, Some(TreeStep::LeftUnlocked)),
+        (Mutant::TreeWholeLeaves, None),
     ] {
         assert!(is_noticed(mutant, step), "no seed notices {mutant}");
     }
@@ -392,7 +392,7 @@ fn a_cached_pointer_is_good_for_one_life_only() {
         let config = SimConfig::hostile(seed);
         let found = lookup_by_a_pointer_from_a_former_life(config.clone());
         assert_eq!(found, Some(value_of(60)), "seed {seed}");
-        let without_guard = config.with_mutant("tree::any_life");
+        let without_guard = config.with_mutant(Mutant::TreeAnyLife);
         assert_eq!(lookup_by_a_pointer_from_a_former_life(without_guard), None, "seed {seed}");
     }
 }

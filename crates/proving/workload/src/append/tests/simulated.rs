@@ -6,6 +6,7 @@ use super::{AppendConfig, config, new};
 use crate::append::TYPES;
 use crate::driver::{RunTotals, TransactionResult, Workload};
 use crate::simulated;
+use fabric::Mutant;
 use history_judge::{Level, Report, Verdict};
 use sim::{SimConfig, World};
 use txn::Isolation;
@@ -74,7 +75,7 @@ fn right_code_keeps_what_each_level_promises() {
 }
 
 /// The anomalies that reveal a planted bug, in the first world where it is found.
-fn shown(mutant: &'static str, isolation: Isolation, level: Level) -> String {
+fn shown(mutant: Mutant, isolation: Isolation, level: Level) -> String {
     let is_guilty = |seed| {
         let report = judged(SimConfig::hostile(seed).with_mutant(mutant), isolation);
         (report.verdict(level) == &Verdict::Violated).then_some(report)
@@ -90,10 +91,10 @@ fn shown(mutant: &'static str, isolation: Isolation, level: Level) -> String {
 fn histories_of_clients_reveal_planted_bugs() {
     use Isolation::{Serializable, Snapshot};
     for (mutant, isolation, anomaly) in [
-        ("commit::publish_before_install", Snapshot, "G-single"),
-        ("commit::validate_before_locks", Serializable, "G2"),
-        ("commit::skip_insert_word", Snapshot, "G-single"),
-        ("hash::moved_row_unlocked", Snapshot, "lost-update"),
+        (Mutant::CommitPublishBeforeInstall, Snapshot, "G-single"),
+        (Mutant::CommitValidateBeforeLocks, Serializable, "G2"),
+        (Mutant::CommitSkipInsertWord, Snapshot, "G-single"),
+        (Mutant::HashMovedRowUnlocked, Snapshot, "lost-update"),
     ] {
         let level = match isolation {
             Snapshot => Level::Snapshot,

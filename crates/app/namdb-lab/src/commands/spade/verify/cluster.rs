@@ -1,5 +1,7 @@
 //! On a real cluster: the design is made there as `namdb spade apply` makes it, its compute servers make calls as for `namdb bench`, all
 //! of them first, and then one lane alone.
+//!
+//! Decision: docs/decisions/0278-a-real-cluster-is-verified-by-its-compute-servers-under-load.md
 
 use super::{Asked, WARM_UP_S};
 use crate::Verdict;

@@ -1,0 +1,155 @@
+//! Planted bugs: each removes one guard of the protocol, so that a test can show that it notices.
+//!
+//! Decision: docs/decisions/0005-mutants-exist-only-in-simulated-worlds.md
+
+use std::fmt;
+
+macro_rules! mutants {
+    ($($mutant:ident = $name:literal,)*) => {
+        /// A planted bug, named after the guard that it removes. Only simulated worlds ever switch
+        /// one on; in worlds on real memory [`Env::mutant`](crate::Env::mutant) is `false` at
+        /// compile time.
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        pub enum Mutant {
+            $(#[doc = concat!("`", $name, "`")] $mutant,)*
+        }
+
+        impl Mutant {
+            /// All mutants, in the order of their names.
+            pub const ALL: &[Self] = &[$(Self::$mutant,)*];
+
+            /// The name in scenario files, on the command line and in reports.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$mutant => $name,)*
+                }
+            }
+        }
+    };
+}
+
+impl Mutant {
+    /// The mutant with this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|mutant| mutant.name() == name)
+    }
+}
+
+impl fmt::Display for Mutant {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(self.name())
+    }
+}
+
+// One line each, so that the name of a guard is written once.
+mutants! {
+    CollectAdoptCandidate = "collect::adopt_candidate",
+    CollectBuffersBeforeHorizon = "collect::buffers_before_horizon",
+    CollectClockUnraised = "collect::clock_unraised",
+    CollectDetachChanged = "collect::detach_changed",
+    CollectGarbageBeforeHorizon = "collect::garbage_before_horizon",
+    CollectIgnoreLanes = "collect::ignore_lanes",
+    CollectRowUnmarked = "collect::row_unmarked",
+    CollectSkipBucketStamp = "collect::skip_bucket_stamp",
+    CollectSkipCollectedWord = "collect::skip_collected_word",
+    CollectSkipLeafStamp = "collect::skip_leaf_stamp",
+    CollectTellUnraised = "collect::tell_unraised",
+    CollectTrustEntryKey = "collect::trust_entry_key",
+    CollectTrustFirstLeaf = "collect::trust_first_leaf",
+    CollectTrustNewestVersion = "collect::trust_newest_version",
+    CollectTrustTombstone = "collect::trust_tombstone",
+    CollectUnlockedBucket = "collect::unlocked_bucket",
+    CollectUnlockedLeaf = "collect::unlocked_leaf",
+    CommitAnswerBeforePublish = "commit::answer_before_publish",
+    CommitChainBeforeLock = "commit::chain_before_lock",
+    CommitChainWithRow = "commit::chain_with_row",
+    CommitFreeSlotEarly = "commit::free_slot_early",
+    CommitMixLeafReadings = "commit::mix_leaf_readings",
+    CommitNumberReused = "commit::number_reused",
+    CommitOverwriteNeededSlot = "commit::overwrite_needed_slot",
+    CommitPayloadBeforeOldVersion = "commit::payload_before_old_version",
+    CommitPublishBeforeInstall = "commit::publish_before_install",
+    CommitPublishPastGap = "commit::publish_past_gap",
+    CommitPublishWithInstall = "commit::publish_with_install",
+    CommitReleaseUnheld = "commit::release_unheld",
+    CommitSkipEntry = "commit::skip_entry",
+    CommitSkipInsertWord = "commit::skip_insert_word",
+    CommitSkipLeafLock = "commit::skip_leaf_lock",
+    CommitSkipLeafVersion = "commit::skip_leaf_version",
+    CommitSkipReaders = "commit::skip_readers",
+    CommitSkipRowLocks = "commit::skip_row_locks",
+    CommitSkipSnapshotCheck = "commit::skip_snapshot_check",
+    CommitSkipUniqueCheck = "commit::skip_unique_check",
+    CommitSkipUniqueLock = "commit::skip_unique_lock",
+    CommitSkipValidation = "commit::skip_validation",
+    CommitTakeKeyFromUnpublished = "commit::take_key_from_unpublished",
+    CommitTrustHalfInstalled = "commit::trust_half_installed",
+    CommitTrustLeafInsertWord = "commit::trust_leaf_insert_word",
+    CommitTrustOldChain = "commit::trust_old_chain",
+    CommitTrustOwnBucketLock = "commit::trust_own_bucket_lock",
+    CommitUnlockBeforeInstall = "commit::unlock_before_install",
+    CommitUnlockBucketFirst = "commit::unlock_bucket_first",
+    CommitUnlockLeafFirst = "commit::unlock_leaf_first",
+    CommitValidateBeforeLocks = "commit::validate_before_locks",
+    FabricUntornRows = "fabric::untorn_rows",
+    HashCopyUnlocked = "hash::copy_unlocked",
+    HashForgetCollected = "hash::forget_collected",
+    HashMoveHalfInstalled = "hash::move_half_installed",
+    HashMovedRowUnlocked = "hash::moved_row_unlocked",
+    HashRedirectFirst = "hash::redirect_first",
+    HashSplitUnlocked = "hash::split_unlocked",
+    HashStealRowLocks = "hash::steal_row_locks",
+    HashTrustFirstCopy = "hash::trust_first_copy",
+    LanePassLastNumber = "lane::pass_last_number",
+    LaneReusedAfterUnknown = "lane::reused_after_unknown",
+    MoverDropNeeded = "mover::drop_needed",
+    MoverSkipLink = "mover::skip_link",
+    OracleFreezeUnlocked = "oracle::freeze_unlocked",
+    OracleMergeOwnSlot = "oracle::merge_own_slot",
+    OracleOtherBase = "oracle::other_base",
+    OracleOverlookOwnCommit = "oracle::overlook_own_commit",
+    OracleSingleCollect = "oracle::single_collect",
+    OracleSkipNewSlots = "oracle::skip_new_slots",
+    OracleStaleSnapshot = "oracle::stale_snapshot",
+    OracleTornCopy = "oracle::torn_copy",
+    OracleTornFrozen = "oracle::torn_frozen",
+    ReadAbsenceUnwitnessed = "read::absence_unwitnessed",
+    ReadGapUnwitnessed = "read::gap_unwitnessed",
+    ReadOldOfAnyRow = "read::old_of_any_row",
+    ReadOldUnwitnessed = "read::old_unwitnessed",
+    ReadRowUnwitnessed = "read::row_unwitnessed",
+    ReadSkipCollected = "read::skip_collected",
+    ReadSkipOverflow = "read::skip_overflow",
+    ReadSuccessorUnchecked = "read::successor_unchecked",
+    ReadTrustChain = "read::trust_chain",
+    ReadTrustDirectory = "read::trust_directory",
+    ReadTrustFirstReading = "read::trust_first_reading",
+    ReadTrustKeptAbsence = "read::trust_kept_absence",
+    ReadTrustKeptLeaf = "read::trust_kept_leaf",
+    ScanBucketUnwitnessed = "scan::bucket_unwitnessed",
+    ScanRangeUnwitnessed = "scan::range_unwitnessed",
+    ScanTrustEntry = "scan::trust_entry",
+    TreeAnyLife = "tree::any_life",
+    TreeKeepRewriteCounter = "tree::keep_rewrite_counter",
+    TreeLateBurial = "tree::late_burial",
+    TreeLeftFirst = "tree::left_first",
+    TreeWholeLeaves = "tree::whole_leaves",
+    ValueSkipVersion = "value::skip_version",
+    WriteMixBucketReadings = "write::mix_bucket_readings",
+    WriteStealBucketLock = "write::steal_bucket_lock",
+    WriteStealLeafLock = "write::steal_leaf_lock",
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_leads_to_its_mutant_and_they_are_in_order() {
+        for &mutant in Mutant::ALL {
+            assert_eq!(Mutant::named(mutant.name()), Some(mutant));
+        }
+        assert!(Mutant::ALL.windows(2).all(|pair| pair[0].name() < pair[1].name()));
+        assert_eq!(Mutant::named("commit::nothing"), None);
+    }
+}

@@ -1,0 +1,118 @@
+//! Epochs of the catalog: a change is known when all lanes have taken note of its epoch.
+//!
+//! Decision: docs/decisions/0263-catalog-changes-give-up-at-once-on-a-lane-that-has-been.md
+
+use crate::catalog::{Catalog, CatalogError};
+use crate::database::{Database, Oracle};
+use crate::step::ChangeStep;
+use fabric::{Batch, Env, Span};
+use layout::SlotId;
+use layout::oracle::{EPOCH, LANE_ACKNOWLEDGED, LANE_ACTIVE, LANE_WORDS, LANE_WORKING, SLOT_COUNT};
+use memory::Label;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+/// Nanoseconds between two looks at the lanes.
+const LOOK_INTERVAL_NS: u64 = 100_000;
+
+/// Lanes that have not acknowledged what a change wants them to know, by slot. A change waits for a
+/// lane that has died at work once, later changes do not.
+#[derive(Debug, Default)]
+pub(crate) struct SilentLanes(Mutex<BTreeMap<u32, Silence>>);
+
+#[derive(Clone, Copy, Debug)]
+struct Silence {
+    /// What the lane has acknowledged last. With every transaction that it begins it acknowledges
+    /// the newest epoch, so that as long as this stays the same and is too old, it runs none that
+    /// has begun since.
+    acknowledged: u64,
+    since_ns: u64,
+}
+
+/// A lane that works and does not know the newest epoch.
+#[derive(Clone, Copy)]
+struct SilentLane {
+    slot: u32,
+    acknowledged: u64,
+}
+
+impl SilentLanes {
+    /// Notes all lanes that are silent now; returns since when the one is that fell silent last.
+    fn note(&self, silent: &[SilentLane], now_ns: u64) -> u64 {
+        let mut known = self.0.lock().expect("no holder panics");
+        let note = |&SilentLane { slot, acknowledged }: &SilentLane| {
+            let before = known.get(&slot).filter(|before| before.acknowledged == acknowledged);
+            (slot, *before.unwrap_or(&Silence { acknowledged, since_ns: now_ns }))
+        };
+        *known = silent.iter().map(note).collect();
+        known.values().map(|silence| silence.since_ns).max().unwrap_or(now_ns)
+    }
+}
+
+impl<E: Env> Database<E> {
+    /// Starts an epoch without the owners of `released` and waits until every lane knows it; then
+    /// their memory is free. If some lane does not come to know it in time, it is with the next
+    /// change.
+    pub(super) async fn start_epoch(
+        &self,
+        released: Vec<Label>,
+    ) -> Result<Arc<Catalog>, CatalogError> {
+        let mut batch = Batch::new();
+        let epoch = batch.fetch_and_add(self.shared.oracle.add_words(u64::from(EPOCH)), 1);
+        // Other compute servers may have lanes that this one has not heard of. Those that are yet
+        // to come begin in the new epoch.
+        let slots = batch.read(self.shared.oracle.add_words(u64::from(SLOT_COUNT)), 1);
+        let batch = self.env.execute(batch).await?;
+        self.shared.note_slots(batch.word(slots.at) as u32);
+        self.env.reach(ChangeStep::EpochStarted).await;
+        let epoch = batch.found(epoch) + 1;
+        if !released.is_empty() {
+            self.release_at(epoch, released);
+        }
+        let catalog = self.shared.catalog_at_least(&self.env, epoch).await?;
+        if self.shared.config.oracle == Oracle::Frozen {
+            let lane = self.lane().await;
+            let mut lane = lane.map_err(|error| CatalogError::Limit(error.to_string()))?;
+            let frozen = lane.inner().freeze_epoch(epoch).await;
+            frozen.map_err(|abort| CatalogError::Unreachable(abort.to_string()))?;
+        }
+        self.wait_for_lanes(epoch).await?;
+        self.env.reach(ChangeStep::EpochKnown).await;
+        self.free_released(epoch).await?;
+        Ok(catalog)
+    }
+
+    /// Waits until no lane runs a transaction that began before `epoch`: every lane is idle, has
+    /// acknowledged the epoch, or has run for longer than a transaction may, perhaps since an
+    /// earlier change.
+    async fn wait_for_lanes(&self, epoch: u64) -> Result<(), CatalogError> {
+        let slots = self.shared.slots_in_use();
+        let first = self.shared.oracle_layout.lane(self.shared.oracle, SlotId(0));
+        let start_ns = self.env.now_ns();
+        loop {
+            let mut batch = Batch::new();
+            let lanes = batch.read(first, slots.max(1) * LANE_WORDS);
+            // A lane says that it works on before it says that it is at rest.
+            batch.fence();
+            let works = batch.read(first, slots.max(1) * LANE_WORDS);
+            let batch = self.env.execute(batch).await?;
+            let silence = |slot: u32| {
+                let word = |words: Span, word: u32| batch.word(words.at + slot * LANE_WORDS + word);
+                let is_at_rest = word(lanes, LANE_ACTIVE) == 0 && word(works, LANE_WORKING) == 0;
+                let acknowledged = word(lanes, LANE_ACKNOWLEDGED);
+                let lane = SilentLane { slot, acknowledged };
+                (!is_at_rest && acknowledged < epoch).then_some(lane)
+            };
+            let silent: Vec<SilentLane> = (0..slots).filter_map(silence).collect();
+            let now_ns = self.env.now_ns();
+            let since_ns = self.shared.silent_lanes.note(&silent, now_ns).min(start_ns);
+            if silent.is_empty() {
+                return Ok(());
+            }
+            if now_ns - since_ns > self.shared.config.transaction_time_max_ns {
+                return Err(CatalogError::Unacknowledged);
+            }
+            self.env.sleep_ns(LOOK_INTERVAL_NS).await;
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! Indexes come and go, each in steps.
+
+use crate::catalog::definition::{IndexDefinition, IndexState, TableDefinition};
+use crate::catalog::{CatalogError, INDEXES_MAX, IndexId, index_label};
+use crate::database::{Database, Placed};
+use crate::step::ChangeStep;
+use fabric::Env;
+use layout::IndexDesign;
+use layout::oracle::INDEXES;
+
+impl<E: Env> Database<E> {
+    pub(crate) async fn create_index_generic(
+        &self,
+        table: &str,
+        design: IndexDesign,
+    ) -> Result<IndexId, CatalogError> {
+        let table = table.to_owned();
+        self.to_its_end(|database| async move { database.make_index(&table, design).await }).await
+    }
+
+    async fn make_index(&self, table: &str, design: IndexDesign) -> Result<IndexId, CatalogError> {
+        let (_, table) = self.definition(table).await?;
+        check_room(&table, &design.name)?;
+        refuse_parts(&table)?;
+        let number = self.draw_number(INDEXES, 1).await?;
+        let label = index_label(number);
+        let placed = Placed { label, server: table.design.server };
+        let storage = match self.create_entries(&table.schema()?, &design, placed).await {
+            Ok(storage) => storage,
+            Err(error) => {
+                self.free_memory(label).await?;
+                return Err(error);
+            }
+        };
+        self.env.reach(ChangeStep::StorageMade).await;
+        let index = IndexDefinition { number, design, storage, state: IndexState::Filling };
+        let added = self.alter(&table, |definition| {
+            check_room(definition, &index.design.name)?;
+            definition.indexes.push(index.clone());
+            Ok(())
+        });
+        match added.await {
+            Ok(()) => {}
+            // Whether the shard has it is not known.
+            Err(error @ CatalogError::Unreachable(_)) => return Err(error),
+            Err(error) => {
+                self.free_memory(label).await?;
+                return Err(error);
+            }
+        }
+        if let Err(error) = self.complete_index(&table, &index).await {
+            // If lanes do not take note of that in time, its memory goes back with the next change.
+            let _ = self.withdraw_index(&table, &index).await;
+            return Err(error);
+        }
+        match self.start_epoch(Vec::new()).await {
+            // Transactions that begin from now on may read the index; earlier ones need not know.
+            Ok(_) | Err(CatalogError::Unacknowledged) => Ok(IndexId(number)),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Everybody keeps the index up to date; fills it; says that it can be read.
+    async fn complete_index(
+        &self,
+        table: &TableDefinition,
+        index: &IndexDefinition,
+    ) -> Result<(), CatalogError> {
+        self.start_epoch(Vec::new()).await?;
+        self.fill_index(table, index).await?;
+        self.env.reach(ChangeStep::IndexFilled).await;
+        let readable = self.alter(table, |definition| {
+            let own = index_numbered(definition, index)?;
+            if own.state == IndexState::Going {
+                return Err(no_index(index, table));
+            }
+            own.state = IndexState::Readable;
+            Ok(())
+        });
+        readable.await
+    }
+
+    /// Takes an index out of the catalog that nobody could read yet, unless somebody else is
+    /// dropping it.
+    async fn withdraw_index(
+        &self,
+        table: &TableDefinition,
+        index: &IndexDefinition,
+    ) -> Result<(), CatalogError> {
+        let removed = self.remove_definition(table, index, IndexState::Filling).await;
+        match removed {
+            Ok(()) => self.start_epoch(vec![index_label(index.number)]).await.map(drop),
+            Err(CatalogError::NoTable(_) | CatalogError::NoIndex(_)) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Takes an index in this state out of its table's definition.
+    async fn remove_definition(
+        &self,
+        table: &TableDefinition,
+        index: &IndexDefinition,
+        state: IndexState,
+    ) -> Result<(), CatalogError> {
+        let removed = self.alter(table, |definition| {
+            if index_numbered(definition, index)?.state != state {
+                return Err(no_index(index, table));
+            }
+            definition.indexes.retain(|other| other.number != index.number);
+            Ok(())
+        });
+        removed.await
+    }
+
+    pub(crate) async fn drop_index_generic(
+        &self,
+        table: &str,
+        index: &str,
+    ) -> Result<(), CatalogError> {
+        let (table, index) = (table.to_owned(), index.to_owned());
+        self.to_its_end(|database| async move { database.remove_index(&table, &index).await }).await
+    }
+
+    async fn remove_index(&self, table: &str, index: &str) -> Result<(), CatalogError> {
+        let (_, table) = self.definition(table).await?;
+        refuse_parts(&table)?;
+        let found = table.indexes.iter().find(|other| other.design.name == index);
+        let found =
+            found.ok_or_else(|| CatalogError::NoIndex(format!("{index} on {}", table.name)))?;
+        let going = self.alter(&table, |definition| {
+            index_numbered(definition, found)?.state = IndexState::Going;
+            Ok(())
+        });
+        going.await?;
+        self.start_epoch(Vec::new()).await?;
+        self.remove_definition(&table, found, IndexState::Going).await?;
+        self.start_epoch(vec![index_label(found.number)]).await.map(drop)
+    }
+}
+
+/// Refuses an index that the table has already, or has no room for.
+fn check_room(table: &TableDefinition, index: &str) -> Result<(), CatalogError> {
+    if table.indexes.iter().any(|other| other.design.name == index) {
+        return Err(CatalogError::Exists(format!("index {index}")));
+    }
+    if table.indexes.len() >= INDEXES_MAX {
+        return Err(CatalogError::Limit(format!(
+            "a table has at most {INDEXES_MAX} secondary indexes"
+        )));
+    }
+    Ok(())
+}
+
+/// Indexes come and go part by part, and those of a table in parts must be the same in all.
+fn refuse_parts(table: &TableDefinition) -> Result<(), CatalogError> {
+    let reason = "the indexes of a table in parts are made with it, and go with it";
+    match table.design.part {
+        None => Ok(()),
+        Some(_) => Err(CatalogError::WrongKind(reason)),
+    }
+}
+
+/// The index in a definition that was read again.
+fn index_numbered<'a>(
+    table: &'a mut TableDefinition,
+    index: &IndexDefinition,
+) -> Result<&'a mut IndexDefinition, CatalogError> {
+    let missing = no_index(index, table);
+    table.indexes.iter_mut().find(|other| other.number == index.number).ok_or(missing)
+}
+
+/// The index was dropped while it was changed.
+pub(crate) fn no_index(index: &IndexDefinition, table: &TableDefinition) -> CatalogError {
+    CatalogError::NoIndex(format!("{} on {}", index.design.name, table.name))
+}

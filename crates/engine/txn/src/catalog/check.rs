@@ -1,0 +1,145 @@
+//! The full structural check of a database: its hash tables, its trees, and the rows behind
+//! pointers.
+
+use crate::catalog::{CatalogError, Primary, Secondary};
+use crate::database::Database;
+use crate::read::value::{ValueReport, check_values};
+use crate::write::copies::check_copies;
+use fabric::{Batch, Env};
+use index::hash::HashReport;
+use index::tree::TreeReport;
+use layout::row::{HEADER, LINK, VERSION};
+use layout::{GlobalPtr, VersionWord};
+use std::collections::BTreeSet;
+
+/// Rows whose headers are read together.
+const ROWS_PER_BATCH: usize = 256;
+
+/// What the structural checks found.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct StructureReport {
+    /// One line per structure: what it holds.
+    pub lines: Vec<String>,
+    /// What is wrong.
+    pub errors: Vec<String>,
+    /// Locks found held, each as `table: kind address`; the kinds are `row`, `bucket` and `leaf`.
+    pub locked: Vec<String>,
+}
+
+impl StructureReport {
+    fn add_hash(&mut self, name: &str, report: HashReport) {
+        self.lines.push(format!(
+            "{name}: {} buckets, {} overflow blocks, {} slots in use",
+            report.buckets, report.overflow_blocks, report.used_slots
+        ));
+        self.add(name, "bucket", report.errors, report.locked);
+        self.add(name, "row", Vec::new(), report.locked_rows);
+    }
+
+    fn add_values(&mut self, name: &str, report: ValueReport) {
+        let ValueReport { count, errors } = report;
+        self.lines.push(format!("{name}: {count} values out of line"));
+        self.errors.extend(errors.into_iter().map(|error| format!("{name}: {error}")));
+    }
+
+    fn add_tree(&mut self, name: &str, report: TreeReport) {
+        self.lines.push(format!("{name}: {} leaves, {} entries", report.leaves, report.entries));
+        self.add(name, "leaf", report.errors, report.locked);
+    }
+
+    fn add(&mut self, name: &str, kind: &str, errors: Vec<String>, locked: Vec<GlobalPtr>) {
+        self.errors.extend(errors.into_iter().map(|error| format!("{name}: {error}")));
+        self.locked.extend(locked.into_iter().map(|at| format!("{name}: {kind} {at:?}")));
+    }
+}
+
+impl<E: Env> Database<E> {
+    pub(crate) async fn check_tables_generic(
+        &self,
+        wanted: &dyn Fn(&str) -> bool,
+    ) -> Result<StructureReport, CatalogError> {
+        let catalog = self.refresh().await?;
+        let mut report = StructureReport::default();
+        for (name, table) in catalog.names() {
+            if !wanted(catalog.whole_name(name)) {
+                continue;
+            }
+            let Some(info) = catalog.info(table) else { continue };
+            let outside = match &info.primary {
+                Primary::Hash(hash) => {
+                    let mut found = index::hash::check(&self.env, hash).await?;
+                    let outside = std::mem::take(&mut found.leads_to);
+                    report.add_hash(name, found);
+                    outside
+                }
+                Primary::Tree(tree) => {
+                    let mut found = index::tree::check(&self.env, tree).await?;
+                    let outside = std::mem::take(&mut found.leads_to);
+                    report.add_tree(name, found);
+                    outside
+                }
+            };
+            self.check_rows(&mut report, name, outside).await?;
+            // The first part represents all; parts without the others are not readable.
+            let is_first = info.design.part.as_ref().is_none_or(|part| part.number == 0);
+            if is_first && catalog.table(name).is_some() {
+                let parts = info.parts.as_ref();
+                let parts = parts.map_or(std::slice::from_ref(&table.0), |parts| parts.numbers());
+                if info.has_long_columns {
+                    report.add_values(name, check_values(self, parts).await?);
+                }
+                if info.parts.as_ref().is_some_and(|parts| parts.are_copies()) {
+                    let differing = check_copies(self, parts).await?;
+                    report.add(name, "", differing, Vec::new());
+                }
+            }
+            for &number in &info.indexes {
+                let Some(index) = catalog.index_info(number) else { continue };
+                let name = format!("{name}.{}", index.design.name);
+                match &index.storage {
+                    Secondary::Hash(hash) => {
+                        report.add_hash(&name, index::hash::check(&self.env, hash).await?);
+                    }
+                    Secondary::Tree(tree) => {
+                        report.add_tree(&name, index::tree::check(&self.env, tree).await?);
+                    }
+                }
+            }
+        }
+        Ok(report)
+    }
+
+    /// Checks the headers of rows behind pointers. A split that was interrupted leaves two pointers
+    /// to a row.
+    async fn check_rows(
+        &self,
+        report: &mut StructureReport,
+        name: &str,
+        rows: Vec<GlobalPtr>,
+    ) -> Result<(), CatalogError> {
+        let rows: BTreeSet<GlobalPtr> = rows.into_iter().filter(|row| !row.is_null()).collect();
+        let rows: Vec<GlobalPtr> = rows.into_iter().collect();
+        let mut batch = Batch::new();
+        for rows in rows.chunks(ROWS_PER_BATCH) {
+            batch.reset();
+            let first = batch.arena_words() as u32;
+            for &row in rows {
+                batch.read(row, LINK);
+            }
+            batch = self.env.execute(batch).await?;
+            for (number, row) in rows.iter().enumerate() {
+                let at = first + number as u32 * LINK;
+                let header = VersionWord::from_word(batch.word(at + HEADER));
+                // Header and image may be one write, whose words come in any order: it is under
+                // way.
+                let is_half = !self.env.is_coherent() && header.word() != batch.word(at + VERSION);
+                if header.is_locked() || is_half {
+                    report.locked.push(format!("{name}: row {row:?}"));
+                } else if header.word() != batch.word(at + VERSION) {
+                    report.errors.push(format!("{name}: row {row:?}: header and version differ"));
+                }
+            }
+        }
+        Ok(())
+    }
+}

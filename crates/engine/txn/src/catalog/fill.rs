@@ -1,0 +1,179 @@
+//! Filling an index over a table in use: every row gets its entry, a few hundred rows per
+//! transaction. The table or the index may be dropped meanwhile.
+//!
+//! Rows are found part by part, each in a snapshot of its own, so that neither memory nor the age
+//! of a snapshot bounds the table. A row that changes meanwhile may be missed: the transaction that
+//! changes it knows the index and adds the entry.
+//!
+//! Decision: docs/decisions/0052-fresh-memory-may-be-touched-in-advance.md
+
+use crate::catalog::change::no_index;
+use crate::catalog::definition::{IndexDefinition, TableDefinition};
+use crate::catalog::{Catalog, CatalogError, IndexId, TableId};
+use crate::database::Database;
+use crate::lane::LaneInner;
+use crate::read::value::Visitor;
+use crate::read::visit::Part;
+use crate::transaction::Isolation;
+use crate::{Abort, Lane, Outcome, TxnError};
+use fabric::Env;
+use layout::{Key, RecordRef};
+
+/// Keys from which on no further part of the table is read before its rows get their entries.
+const FILL_ROWS: usize = 256;
+/// Tries of a transaction.
+const FILL_TRIES_MAX: u32 = 1000;
+/// Failures in a row after which a try waits before the next.
+const FILL_YIELDS_MAX: u32 = 100;
+/// How long it waits then.
+const FILL_WAIT_NS: u64 = 1_000_000;
+
+impl<E: Env> Database<E> {
+    /// Adds an entry for every row that was there when everybody had begun to keep the index up to
+    /// date.
+    pub(crate) async fn fill_index(
+        &self,
+        table: &TableDefinition,
+        index: &IndexDefinition,
+    ) -> Result<(), CatalogError> {
+        let mut lane = self.lane().await.map_err(|error| CatalogError::Limit(error.to_string()))?;
+        // Transactions that did not know the index have ended: the next snapshot must see their
+        // rows.
+        let fresh = lane.inner().freeze_now().await;
+        fresh.map_err(|error| CatalogError::Unreachable(error.to_string()))?;
+        let (mut keys, mut from) = (Vec::new(), None);
+        loop {
+            from = self.next_keys(&mut lane, table, index, from, &mut keys).await?;
+            self.fill_rows(&mut lane, table, index, &keys).await?;
+            if from.is_none() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// The keys of the next rows, and where others are.
+    async fn next_keys(
+        &self,
+        lane: &mut Lane<E>,
+        table: &TableDefinition,
+        index: &IndexDefinition,
+        from: Option<Part>,
+        keys: &mut Vec<Key>,
+    ) -> Result<Option<Part>, CatalogError> {
+        let mut last = None;
+        for tries in 0..FILL_TRIES_MAX {
+            let Ok(mut txn) = lane.begin(Isolation::Snapshot).await else { continue };
+            still_there(&txn.lane().open.catalog, table, index)?;
+            // A snapshot that was too old for many rows may do for fewer.
+            let wanted = FILL_ROWS >> tries.min(usize::BITS - 1);
+            match read_keys(txn.lane(), TableId(table.number), from, wanted, keys).await {
+                Ok(next) => return Ok(next),
+                Err(error) => last = Some(error.to_string()),
+            }
+        }
+        Err(CatalogError::Unreachable(last.unwrap_or_else(|| under_load(index))))
+    }
+
+    /// Gives rows their entries, as many at a time as the load allows: the fewer they are, the less
+    /// likely it is that somebody changes one of them meanwhile.
+    async fn fill_rows(
+        &self,
+        lane: &mut Lane<E>,
+        table: &TableDefinition,
+        index: &IndexDefinition,
+        keys: &[Key],
+    ) -> Result<(), CatalogError> {
+        let (mut rest, mut count, mut failures) = (keys, keys.len(), 0);
+        while !rest.is_empty() {
+            let (some, others) = rest.split_at(count.min(rest.len()));
+            if self.fill_some(lane, table, index, some).await? {
+                (rest, count, failures) = (others, 2 * count, 0);
+                continue;
+            }
+            (count, failures) = (count.div_ceil(2), failures + 1);
+            if failures == FILL_TRIES_MAX {
+                return Err(CatalogError::Unreachable(under_load(index)));
+            }
+            // The owner of a row's lock may have been off its processor for many milliseconds.
+            match failures {
+                ..=FILL_YIELDS_MAX => self.env.yield_now().await,
+                _ => self.env.sleep_ns(FILL_WAIT_NS).await,
+            }
+        }
+        Ok(())
+    }
+
+    /// Rows that changed since they were found have their entry from the commit that changed them;
+    /// the others get it here, in a transaction that writes entries only. Answers whether it
+    /// committed.
+    async fn fill_some(
+        &self,
+        lane: &mut Lane<E>,
+        table: &TableDefinition,
+        index: &IndexDefinition,
+        keys: &[Key],
+    ) -> Result<bool, CatalogError> {
+        let Ok(mut txn) = lane.begin(Isolation::Snapshot).await else { return Ok(false) };
+        still_there(&txn.lane().open.catalog, table, index)?;
+        let reads: Vec<_> = keys.iter().map(|&key| (TableId(table.number), key)).collect();
+        let mut rows = Vec::new();
+        if txn.read_many(&reads, &mut rows).await.is_err() {
+            return Ok(false);
+        }
+        match txn.add_index_entries(IndexId(index.number), rows.iter().flatten()).await {
+            Ok(Outcome::Committed) => Ok(true),
+            Ok(Outcome::Aborted(Abort::UniqueViolation)) => {
+                let violation = lane.last_unique_violation().expect("it was noted").clone();
+                Err(CatalogError::Duplicate(violation))
+            }
+            Ok(Outcome::Aborted(Abort::OutOfMemory)) => {
+                Err(CatalogError::OutOfMemory("memory servers are full".to_owned()))
+            }
+            _ => Ok(false),
+        }
+    }
+}
+
+/// Reads the keys of parts of the table, one at least, until there are as many as wanted, in one
+/// snapshot.
+async fn read_keys<E: Env>(
+    lane: &mut LaneInner<E>,
+    table: TableId,
+    from: Option<Part>,
+    wanted: usize,
+    keys: &mut Vec<Key>,
+) -> Result<Option<Part>, TxnError> {
+    keys.clear();
+    let mut part = match from {
+        Some(part) => part,
+        None => lane.first_part(table).await?,
+    };
+    loop {
+        let mut note = |row: RecordRef<'_>| keys.push(Key::from_words(row.key()));
+        let next = lane.visit_part(table, part, &mut Visitor::Plain(&mut note)).await?;
+        match next {
+            Some(next) if keys.len() < wanted => part = next,
+            end => return Ok(end),
+        }
+    }
+}
+
+fn under_load(index: &IndexDefinition) -> String {
+    format!("index {} could not be filled under this load", index.design.name)
+}
+
+/// Whether the catalog of the transaction that has begun still has what is filled: then nothing of
+/// it is freed before that transaction ends.
+fn still_there(
+    catalog: &Catalog,
+    table: &TableDefinition,
+    index: &IndexDefinition,
+) -> Result<(), CatalogError> {
+    if catalog.info(TableId(table.number)).is_none() {
+        return Err(CatalogError::NoTable(table.name.clone()));
+    }
+    if !matches!(catalog.indexes.get(index.number as usize), Some(Some(_))) {
+        return Err(no_index(index, table));
+    }
+    Ok(())
+}

@@ -1,0 +1,577 @@
+//! The catalog as a compute server caches it: tables, indexes, and where their roots are [ZB17
+//! §6.1].
+//!
+//! To read it: the cached catalog here, [`definition`] (what its shards keep), [`part`] (tables in
+//! parts), [`change`] (how tables and indexes come and go), [`fill`], [`release`], [`check`].
+
+pub(crate) mod change;
+pub(crate) mod check;
+pub(crate) mod definition;
+pub(crate) mod fill;
+pub(crate) mod part;
+pub(crate) mod release;
+
+use crate::catalog::definition::{
+    IndexDefinition, IndexState, IndexStorage, TableDefinition, TableStorage,
+};
+use crate::catalog::part::Parts;
+use crate::database::Placed;
+use crate::write::unique::UniqueViolation;
+use fabric::CallError;
+use index::hash::HashTable;
+use index::tree::Tree;
+use index::{Damage, IndexError};
+use layout::row::{BUFFER_SLOTS_MAX, BufferLayout};
+use layout::{IndexDesign, Key, PhysicalDesign, RowLayout, Schema, SchemaError};
+use memory::{AllocateError, Label};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// Default limit of tables of a database.
+pub const TABLES_MAX: usize = 1024;
+/// Most secondary indexes of a table.
+pub const INDEXES_MAX: usize = 16;
+
+/// Labels of indexes start here, far above those of tables.
+const INDEX_LABELS: u64 = 1 << 32;
+
+/// What the memory of a table with this number is handed out for.
+pub(crate) fn table_label(number: u32) -> Label {
+    Label(u64::from(number) + 1)
+}
+
+/// What the memory of an index with this number is handed out for: it goes before its table may go.
+pub(crate) fn index_label(number: u32) -> Label {
+    Label(INDEX_LABELS + u64::from(number))
+}
+
+/// What memory with this label is for, in words for people: `system`, `table 3` or `index 5`, with
+/// the number that [`TableId`] and [`IndexId`] have.
+pub fn label_name(label: Label) -> String {
+    match label.0 {
+        0 => "system".to_owned(),
+        number if number >= INDEX_LABELS => format!("index {}", number - INDEX_LABELS),
+        number => format!("table {}", number - 1),
+    }
+}
+
+/// A table, for as long as it is not dropped.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[repr(transparent)]
+pub struct TableId(pub u32);
+
+impl TableId {
+    /// The position in [`Catalog::tables`].
+    #[inline(always)]
+    pub const fn position(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A secondary index, unique over all tables.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[repr(transparent)]
+pub struct IndexId(pub u32);
+
+impl IndexId {
+    /// The position in [`Catalog::indexes`].
+    #[inline(always)]
+    pub const fn position(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// What a user says to create a table.
+#[derive(Clone, PartialEq, Debug)]
+pub struct TableSpec {
+    /// Columns and primary key.
+    pub schema: Schema,
+    /// How it is stored.
+    pub design: PhysicalDesign,
+    /// Its secondary indexes.
+    pub indexes: Vec<IndexDesign>,
+}
+
+/// Memory that a table uses.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TableMemory {
+    /// The table's name, or "system"; of a table in parts that of a part.
+    pub name: String,
+    /// The name of the whole table, which is that of its first part.
+    pub of: String,
+    /// All rows of the table are in it, as they are in others.
+    pub is_copy: bool,
+    /// Bytes handed out for it and its indexes: rows, buckets, nodes, old versions, values out of
+    /// line, and free space in its extents.
+    pub used_bytes: u64,
+}
+
+impl TableMemory {
+    /// Each table, by the name of the whole.
+    pub fn of_whole_tables(parts: Vec<Self>) -> BTreeMap<String, WholeMemory> {
+        let mut tables = BTreeMap::<String, WholeMemory>::new();
+        for part in parts {
+            let table = tables.entry(part.of).or_default();
+            table.used_bytes += part.used_bytes;
+            match part.is_copy {
+                true => table.copies += 1,
+                false => table.parts += 1,
+            }
+        }
+        for table in tables.values_mut() {
+            (table.parts, table.copies) = (table.parts.max(1), table.copies.max(1));
+        }
+        tables
+    }
+}
+
+/// Memory that a table uses with all its parts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct WholeMemory {
+    /// Bytes handed out for all of it.
+    pub used_bytes: u64,
+    /// Parts that have some of the rows each; 1 if they are not divided.
+    pub parts: u32,
+    /// Parts that have all rows each; 1 if they are not copied.
+    pub copies: u32,
+}
+
+/// Why a definition was refused or could not be carried out.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CatalogError {
+    /// The name is taken.
+    #[error("{0} exists already")]
+    Exists(String),
+    /// No such table.
+    #[error("there is no table {0}")]
+    NoTable(String),
+    /// No such index.
+    #[error("there is no index {0}")]
+    NoIndex(String),
+    /// The operation needs another kind of storage or index.
+    #[error("{0}")]
+    WrongKind(&'static str),
+    /// A design value is out of range.
+    #[error("table {table}: {reason}")]
+    Design {
+        /// Table name.
+        table: String,
+        /// What is wrong and what is allowed.
+        reason: String,
+    },
+    /// Too many tables or indexes.
+    #[error("{0}")]
+    Limit(String),
+    /// The schema was refused.
+    #[error(transparent)]
+    Schema(#[from] SchemaError),
+    /// Memory servers are full.
+    #[error("{0}")]
+    OutOfMemory(String),
+    /// A memory server did not answer.
+    #[error("the catalog cannot be reached: {0}")]
+    Unreachable(String),
+    /// Lanes did not take note of a change in time.
+    #[error(
+        "some transactions that do not know of the change run for longer than a transaction may; end them"
+    )]
+    Unacknowledged,
+    /// A unique index was to be made over rows that share a key.
+    #[error("index {} cannot be unique: table {} holds several rows with {}", .0.index, .0.table, .0.key)]
+    Duplicate(UniqueViolation),
+    /// The catalog holds what this program cannot read.
+    #[error("the catalog is damaged: {0}")]
+    Damaged(String),
+    /// A table or index holds what cannot be.
+    #[error("remote memory is damaged: {0}")]
+    MemoryDamaged(Damage),
+}
+
+impl From<CallError> for CatalogError {
+    fn from(error: CallError) -> Self {
+        Self::Unreachable(error.to_string())
+    }
+}
+
+impl From<fabric::FabricError> for CatalogError {
+    fn from(error: fabric::FabricError) -> Self {
+        Self::Unreachable(error.to_string())
+    }
+}
+
+impl From<AllocateError> for CatalogError {
+    fn from(error: AllocateError) -> Self {
+        match error {
+            AllocateError::Call(error) => error.into(),
+            other => Self::OutOfMemory(other.to_string()),
+        }
+    }
+}
+
+impl From<IndexError> for CatalogError {
+    fn from(error: IndexError) -> Self {
+        match error {
+            IndexError::OutOfMemory(sentence) => Self::OutOfMemory(sentence),
+            IndexError::Damaged(damage) => Self::MemoryDamaged(damage),
+            other => Self::Unreachable(other.to_string()),
+        }
+    }
+}
+
+/// How a table's primary key leads to its rows.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Primary {
+    /// Rows in the slots of a hash table, or behind pointers in them.
+    Hash(HashTable),
+    /// Rows behind pointers in the leaves of a tree.
+    Tree(Tree),
+}
+
+/// A table with everything computed that the data path needs.
+#[derive(Clone, PartialEq, Debug)]
+pub struct TableInfo {
+    /// Number of the table: its label in the memory servers, never used twice.
+    pub label: Label,
+    /// Columns.
+    pub schema: Arc<Schema>,
+    /// How it is stored.
+    pub design: PhysicalDesign,
+    /// Shape of its rows.
+    pub row: RowLayout,
+    /// Shape of its version buffers.
+    pub buffer: BufferLayout,
+    /// Where its rows are.
+    pub primary: Primary,
+    /// Its secondary indexes.
+    pub indexes: Vec<IndexId>,
+    /// Some of its columns are kept out of line.
+    pub has_long_columns: bool,
+    /// Something goes with its rows: entries of indexes, or values out of line.
+    pub has_attachments: bool,
+    /// All parts of the table, if it is one of several.
+    pub parts: Option<Arc<Parts>>,
+}
+
+/// How a secondary index finds its entries.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Secondary {
+    /// Slots of a hash table: the indexed columns choose the bucket, the primary key the slot.
+    Hash(HashTable),
+    /// Entries of a tree: indexed columns, then what they lack of the primary key.
+    Tree(Tree),
+}
+
+/// A secondary index with everything computed that the data path needs.
+#[derive(Clone, PartialEq, Debug)]
+pub struct IndexInfo {
+    /// The table it belongs to.
+    pub table: TableId,
+    /// Number of the index: its label in the memory servers, never used twice.
+    pub label: Label,
+    /// What the user said.
+    pub design: IndexDesign,
+    /// Bytes of the indexed columns in an entry's key.
+    pub column_bytes: u32,
+    /// Words of an entry's key: indexed columns, then what they lack of the primary key.
+    pub key_words: u32,
+    /// The columns in it, see [`Schema::index_key`].
+    pub key_columns: Vec<usize>,
+    /// Where the primary key is in it, see [`Schema::key_in_index`].
+    pub primary_ranges: Vec<(u32, u32)>,
+    /// Bytes of the payload, from and to, that the indexed columns take: if none differs, no key
+    /// does.
+    pub payload_ranges: Vec<(u32, u32)>,
+    /// The memory server that has all of it, if it is one.
+    pub server: Option<u16>,
+    /// Where its entries are.
+    pub storage: Secondary,
+    /// Transactions may read it; before, they only keep it up to date.
+    pub is_readable: bool,
+    /// The same index of all parts of its table, if that is one of several.
+    pub parts: Option<Arc<Parts>>,
+}
+
+impl TableInfo {
+    /// Whose memory its rows take.
+    pub(crate) fn placed(&self) -> Placed {
+        Placed { label: self.label, server: self.design.server }
+    }
+
+    /// What is wrong with a key that is not as wide as the table's.
+    #[cold]
+    pub(crate) fn wrong_key(&self, key: &Key) -> SchemaError {
+        wrong_key(format!("table {}", self.schema.name()), self.schema.key_bytes(), key)
+    }
+
+    /// What is wrong with a bound that has not as many words as the table's key.
+    #[cold]
+    pub(crate) fn wrong_bound(&self, bound: &Key) -> SchemaError {
+        wrong_words(format!("table {}", self.schema.name()), self.row.key_words, bound)
+    }
+}
+
+impl IndexInfo {
+    /// Whose memory its entries take.
+    pub(crate) fn placed(&self) -> Placed {
+        Placed { label: self.label, server: self.server }
+    }
+
+    /// What is wrong with a key that a lookup cannot take.
+    #[cold]
+    pub(crate) fn wrong_key(&self, key: &Key) -> SchemaError {
+        wrong_key(format!("index {}", self.design.name), self.column_bytes, key)
+    }
+
+    /// What is wrong with a bound that no entry could have as its key.
+    #[cold]
+    pub(crate) fn wrong_bound(&self, bound: &Key) -> SchemaError {
+        let owner = format!("index {} with the primary key behind it", self.design.name);
+        wrong_words(owner, self.key_words, bound)
+    }
+}
+
+fn wrong_key(owner: String, expected: u32, key: &Key) -> SchemaError {
+    match key.built_bytes() {
+        Some(found) if found.div_ceil(8) == expected.div_ceil(8) => {
+            SchemaError::KeyBytes { owner, expected, found }
+        }
+        _ => wrong_words(owner, expected.div_ceil(8), key),
+    }
+}
+
+fn wrong_words(owner: String, expected: u32, key: &Key) -> SchemaError {
+    SchemaError::KeyWords { owner, expected, found: key.words().len() as u32 }
+}
+
+/// All tables and indexes of one epoch.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Catalog {
+    /// The epoch this was read at; definitions may be newer, never older.
+    pub epoch: u64,
+    /// Tables by [`TableId`]; dropped ones leave a hole.
+    pub tables: Vec<Option<Arc<TableInfo>>>,
+    /// Indexes by [`IndexId`]; dropped ones leave a hole.
+    pub indexes: Vec<Option<Arc<IndexInfo>>>,
+    names: BTreeMap<String, u32>,
+    /// Parts of tables whose other parts are missing: they are being made or dropped, or that was
+    /// interrupted.
+    pub(crate) incomplete: BTreeSet<u32>,
+    /// Some table has parts that are copies.
+    pub(crate) has_copies: bool,
+}
+
+impl Catalog {
+    /// Builds the cache from the definitions that the catalog's shards keep. `nearest` is the
+    /// position of the memory server that is nearest to this compute server.
+    pub fn build<'a>(
+        epoch: u64,
+        definitions: impl IntoIterator<Item = &'a TableDefinition> + Clone,
+        checksummed: bool,
+        nearest: u16,
+    ) -> Result<Self, CatalogError> {
+        let mut catalog = Self { epoch, ..Self::default() };
+        for definition in definitions.clone() {
+            catalog.add(definition, checksummed)?;
+        }
+        catalog.join_parts(definitions.into_iter(), nearest)?;
+        Ok(catalog)
+    }
+
+    fn add(&mut self, definition: &TableDefinition, checksummed: bool) -> Result<(), CatalogError> {
+        let schema = definition.schema()?;
+        let row = schema.row_layout(checksummed);
+        let design = definition.design.clone();
+        let number = definition.number as usize;
+        let indexes = definition.indexes.iter().map(|index| IndexId(index.number)).collect();
+        for index in &definition.indexes {
+            self.add_index(definition, &schema, index, checksummed);
+        }
+        let primary = match &definition.storage {
+            TableStorage::Hash(hash) => Primary::Hash(hash.table(&schema, &design, row)),
+            TableStorage::Tree(tree) => Primary::Tree(tree.tree(row.key_words, checksummed)),
+        };
+        let info = TableInfo {
+            label: table_label(definition.number),
+            buffer: BufferLayout { row, slots: design.versions_beside },
+            has_long_columns: !schema.long_columns().is_empty(),
+            has_attachments: !definition.indexes.is_empty() || !schema.long_columns().is_empty(),
+            schema: Arc::new(schema),
+            design,
+            row,
+            primary,
+            indexes,
+            parts: None,
+        };
+        if self.tables.len() <= number {
+            self.tables.resize(number + 1, None);
+        }
+        self.tables[number] = Some(Arc::new(info));
+        self.names.insert(definition.name.clone(), definition.number);
+        Ok(())
+    }
+
+    fn add_index(
+        &mut self,
+        definition: &TableDefinition,
+        schema: &Schema,
+        index: &IndexDefinition,
+        checksummed: bool,
+    ) {
+        let columns = index.design.columns.iter();
+        let column_bytes = columns.map(|&column| schema.key_part_bytes(column)).sum();
+        let key_words = schema.index_key_words(&index.design.columns);
+        let storage = match &index.storage {
+            IndexStorage::Hash(hash) => Secondary::Hash(hash.entries(key_words, column_bytes)),
+            IndexStorage::Tree(tree) => Secondary::Tree(tree.tree(key_words, checksummed)),
+        };
+        let info = IndexInfo {
+            table: TableId(definition.number),
+            label: index_label(index.number),
+            design: index.design.clone(),
+            column_bytes,
+            key_words,
+            key_columns: schema.index_key(&index.design.columns).collect(),
+            primary_ranges: schema.key_in_index(&index.design.columns),
+            payload_ranges: schema.payload_ranges(&index.design.columns),
+            server: definition.design.server,
+            storage,
+            is_readable: index.state == IndexState::Readable,
+            parts: None,
+        };
+        let number = index.number as usize;
+        if self.indexes.len() <= number {
+            self.indexes.resize(number + 1, None);
+        }
+        self.indexes[number] = Some(Arc::new(info));
+    }
+
+    /// The table called `name`; a table in parts only if all parts exist.
+    pub fn table(&self, name: &str) -> Option<TableId> {
+        let number = self.names.get(name).filter(|number| !self.incomplete.contains(number))?;
+        Some(TableId(*number))
+    }
+
+    /// The index called `index` of the table called `table`.
+    pub fn index(&self, table: &str, index: &str) -> Option<IndexId> {
+        let table = self.info(self.table(table)?)?;
+        let named = |&&number: &&IndexId| {
+            self.index_info(number).is_some_and(|info| info.design.name == index)
+        };
+        table.indexes.iter().find(named).copied()
+    }
+
+    /// Everything about a table.
+    #[inline]
+    pub fn info(&self, table: TableId) -> Option<&Arc<TableInfo>> {
+        self.tables.get(table.0 as usize)?.as_ref()
+    }
+
+    /// Everything about an index.
+    #[inline]
+    pub fn index_info(&self, index: IndexId) -> Option<&Arc<IndexInfo>> {
+        self.indexes.get(index.0 as usize)?.as_ref()
+    }
+
+    /// The name of the table that the one called `name` is a part of, or its own if it is whole.
+    pub fn whole_name<'a>(&'a self, name: &'a str) -> &'a str {
+        let info = self.names.get(name).and_then(|&number| self.info(TableId(number)));
+        info.and_then(|info| info.design.part.as_ref()).map_or(name, |part| &part.of)
+    }
+
+    /// Names of all tables with their numbers, of those in parts of each part.
+    pub fn names(&self) -> impl Iterator<Item = (&str, TableId)> {
+        self.names.iter().map(|(name, &number)| (name.as_str(), TableId(number)))
+    }
+}
+
+/// Bytes that a node of a tree may have.
+const NODE_BYTES: std::ops::RangeInclusive<u32> = 256..=16 * 1024;
+
+fn node_bytes_refused(node_bytes: u32) -> String {
+    let (least, most) = NODE_BYTES.into_inner();
+    format!("node_bytes is {node_bytes}; {least} to {most} is allowed")
+}
+
+/// Refuses designs that cannot be laid out.
+pub fn check_design(spec: &TableSpec, servers: usize) -> Result<(), CatalogError> {
+    let design = &spec.design;
+    let refuse =
+        |reason: String| Err(CatalogError::Design { table: spec.schema.name().to_owned(), reason });
+    if !(1..=layout::bucket::SLOTS_MAX).contains(&design.neighbourhood) {
+        return refuse(format!("neighbourhood is {}; 1 to 32 is allowed", design.neighbourhood));
+    }
+    if let Some(server) = design.server.filter(|&server| usize::from(server) >= servers) {
+        return refuse(format!("server is {server}; there are {servers}, counted from 0"));
+    }
+    if !(1..=BUFFER_SLOTS_MAX).contains(&design.versions_beside) {
+        return refuse(format!("versions_beside is {}; 1 to 8 is allowed", design.versions_beside));
+    }
+    if !NODE_BYTES.contains(&design.node_bytes) {
+        return refuse(node_bytes_refused(design.node_bytes));
+    }
+    match &design.placement {
+        layout::Placement::Hashed { load_percent } if !(1..=100).contains(load_percent) => {
+            return refuse(format!("load_percent is {load_percent}; 1 to 100 is allowed"));
+        }
+        layout::Placement::Dense { columns } if columns.len() != spec.schema.key().len() => {
+            return refuse("a dense placement describes every column of the key".to_owned());
+        }
+        layout::Placement::Dense { columns } if columns.iter().any(|&(_, count)| count == 0) => {
+            return refuse("a dense placement gives every column at least one value".to_owned());
+        }
+        _ => {}
+    }
+    if let layout::Placement::Dense { .. } = design.placement {
+        let is_integer = |&column: &usize| {
+            let column = &spec.schema.columns()[column];
+            let kind = column.column_type;
+            let float = matches!(kind, layout::ColumnType::Float8 | layout::ColumnType::Bool);
+            kind.fixed_bytes().is_some() && !column.nullable && !float
+        };
+        if !spec.schema.key().iter().all(is_integer) {
+            return refuse(
+                "a dense placement needs a key of integer columns that are never null".to_owned(),
+            );
+        }
+    }
+    if spec.indexes.len() > INDEXES_MAX {
+        return Err(CatalogError::Limit(format!(
+            "a table has at most {INDEXES_MAX} secondary indexes"
+        )));
+    }
+    spec.indexes.iter().try_for_each(|index| check_index(&spec.schema, index))
+}
+
+/// Refuses indexes that cannot be laid out.
+pub fn check_index(schema: &Schema, index: &IndexDesign) -> Result<(), CatalogError> {
+    layout::schema::check_name("an index", &index.name)?;
+    let table = schema.name().to_owned();
+    let refuse = |reason: String| {
+        let reason = format!("index {}: {reason}", index.name);
+        Err(CatalogError::Design { table: table.clone(), reason })
+    };
+    let count = schema.columns().len();
+    if index.columns.is_empty() {
+        return refuse("it names no column".to_owned());
+    }
+    if let Some(column) = index.columns.iter().find(|&&column| column >= count) {
+        return refuse(format!("it names column {column}, and the last one is {}", count - 1));
+    }
+    if index.hashed_columns.is_some_and(|hashed| usize::from(hashed) > index.columns.len()) {
+        return refuse("it is divided by the hash of more columns than it has".to_owned());
+    }
+    let long = schema.long_columns();
+    if let Some(&column) = index.columns.iter().find(|column| long.contains(column)) {
+        let name = &schema.columns()[column].name;
+        return refuse(format!("column {name} is kept out of line, and cannot be indexed"));
+    }
+    if index.kind == layout::IndexKind::Tree && !NODE_BYTES.contains(&index.node_bytes) {
+        return refuse(node_bytes_refused(index.node_bytes));
+    }
+    let bytes = schema.index_key_bytes(&index.columns);
+    if bytes > layout::KEY_WORDS_MAX as u32 * 8 {
+        return Err(SchemaError::KeyTooLong { table, bytes }.into());
+    }
+    Ok(())
+}

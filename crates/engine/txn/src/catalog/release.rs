@@ -1,0 +1,63 @@
+//! Giving back the memory of dropped tables and indexes, when no transaction can know of them any
+//! more.
+//!
+//! Decisions:
+//! - docs/decisions/0027-freed-memory-is-reused-for-the-same-purpose-and-shape-only.md
+//! - docs/decisions/0042-tables-and-indexes-have-memory-labels-of-their-own.md
+//! - docs/decisions/0043-a-drop-waits-for-upkeep.md
+
+use crate::catalog::CatalogError;
+use crate::database::Database;
+use crate::step::ChangeStep;
+use fabric::Env;
+use memory::Label;
+
+/// Memory that belongs to nothing the catalog has.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Released {
+    /// The first epoch without its owner.
+    pub epoch: u64,
+    /// What it was handed out for.
+    pub labels: Vec<Label>,
+}
+
+impl<E: Env> Database<E> {
+    /// Notes what is to be given back once every lane knows `epoch`.
+    pub(crate) fn release_at(&self, epoch: u64, labels: Vec<Label>) {
+        let mut released = self.shared.released.lock().expect("no holder panics");
+        released.push(Released { epoch, labels });
+    }
+
+    /// Every lane knows `epoch`: gives back what was dropped up to it, also by changes that had
+    /// given up waiting for the lanes.
+    pub(crate) async fn free_released(&self, epoch: u64) -> Result<(), CatalogError> {
+        let due: Vec<Released> = {
+            let mut released = self.shared.released.lock().expect("no holder panics");
+            let (due, later) = released.drain(..).partition(|one| one.epoch <= epoch);
+            *released = later;
+            due
+        };
+        if due.is_empty() {
+            return Ok(());
+        }
+        // A further E, for verbs that are still under way.
+        if !E::IMMEDIATE {
+            self.env.sleep_ns(self.shared.config.transaction_time_max_ns).await;
+        }
+        for label in due.into_iter().flat_map(|released| released.labels) {
+            self.free_memory(label).await?;
+        }
+        Ok(())
+    }
+
+    /// Gives back everything that was handed out for `label`.
+    pub(crate) async fn free_memory(&self, label: Label) -> Result<(), CatalogError> {
+        for &server in &self.shared.servers {
+            memory::mover::forget(&self.env, server, label).await?;
+            index::tree::forget_trees(&self.env, server, label).await?;
+            memory::extent::free_label(&self.env, server, label).await?;
+            self.env.reach(ChangeStep::MemoryFreed).await;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,416 @@
+//! Removing entries that no snapshot needs: of tombstones from buckets and leaves, and of index
+//! keys that no version has any more. Each removal locks its bucket or leaf, and says in a
+//! collected-up-to word what it took away.
+//!
+//! Decisions:
+//! - docs/decisions/0060-collection-also-looks-at-the-rows-lock.md
+//! - docs/decisions/0169-a-free-header-says-nothing-about-its-row.md
+
+use crate::catalog::{IndexId, Primary};
+use crate::collect::{Garbage, Retired};
+use crate::lane::LaneInner;
+use crate::step::CollectStep;
+use crate::write::Owner;
+use fabric::{Batch, Env, FabricError, Mutant, Swap};
+use index::tree::{LeafLock, LeafRead, LeafView, LockResult};
+use layout::bucket;
+use layout::row::{HEADER, LINK, VERSION};
+use layout::{GlobalPtr, Key, RegionId, VersionWord, region};
+
+/// Where a key is in a bucket's chain.
+struct UsedSlot {
+    block: GlobalPtr,
+    index: u32,
+    /// Slots of the block.
+    slots: u32,
+    /// Tags of the block.
+    tags: u64,
+    /// The bucket's collected-up-to word.
+    collected: u64,
+    /// The first word of the slot: in an index, the address of the entry's row.
+    leads_to: u64,
+}
+
+/// What became of an attempt to remove an entry.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Removal {
+    Done,
+    /// Somebody holds a lock: another round.
+    Busy,
+    /// It is not garbage any more, or not there.
+    Gone,
+}
+
+impl<E: Env> LaneInner<E> {
+    /// Removes the slot with `key` from its bucket.
+    pub(crate) async fn remove_slot(
+        &mut self,
+        owner: Owner,
+        hash: &index::hash::HashTable,
+        key: &Key,
+        retired: &Retired,
+    ) -> Result<Removal, FabricError> {
+        let Some(directory) = self.open.directory(owner) else { return Ok(Removal::Gone) };
+        let place = hash.locate(directory, key.words());
+        let timestamp = self.identity.upkeep_timestamp();
+        let Some(insert) = self.lock_word(place.bucket, timestamp).await? else {
+            return Ok(Removal::Busy);
+        };
+        self.env.reach(CollectStep::EntryLocked).await;
+        let found = self.find_used_slot(hash, place.bucket, key).await?;
+        let mut removal = Removal::Gone;
+        if found.is_none() && self.is_moved_on(owner, hash, &place).await? {
+            removal = Removal::Busy;
+        }
+        let mut batch = self.scratch.batch.take().unwrap_or_default();
+        batch.clear_verbs();
+        let is_garbage = |slot: &UsedSlot| !self.is_of_another_row(owner, retired, slot.leads_to);
+        if let Some(UsedSlot { block, slots, index, tags, collected, .. }) =
+            found.filter(is_garbage)
+        {
+            let slot = block.add_words(u64::from(hash.layout.slot(index)));
+            self.scratch.batch = Some(batch);
+            let inlined = hash.rows.then_some(slot);
+            removal = self.lock_garbage(owner, key, retired, inlined, timestamp).await?;
+            batch = self.scratch.batch.take().unwrap_or_default();
+            batch.clear_verbs();
+            if removal == Removal::Done {
+                self.env.reach(CollectStep::TombstoneLocked).await;
+                // Lanes have horizons of their own: the word only ever rises.
+                let stamp = self.removal_stamp(owner).await?.max(collected);
+                if !self.env.mutant(Mutant::CollectSkipBucketStamp) {
+                    let word = place.bucket.add_words(u64::from(bucket::COLLECTED));
+                    batch.write_word(word, stamp);
+                }
+                if block.region() != place.bucket.region() {
+                    // Writes to two servers have no order: the word must stand before the slot
+                    // goes.
+                    batch = self.env.execute(batch).await?;
+                    batch.clear_verbs();
+                }
+                let tags = bucket::with_tag(slots, tags, index, 0);
+                batch.write_word(block.add_words(u64::from(bucket::TAGS)), tags);
+                self.empty_slot(&mut batch, owner, retired, slot, hash);
+            }
+        }
+        // An insert word never goes back to an earlier value once something has changed.
+        let unlocked = if removal == Removal::Done { timestamp.word() } else { insert };
+        batch.write_word(place.bucket, unlocked);
+        self.scratch.batch = Some(self.env.execute(batch).await?);
+        self.env.reach(CollectStep::EntryRemoved).await;
+        Ok(removal)
+    }
+
+    /// Whether a split took the key out of its bucket since the lane read the directory; then reads
+    /// it again, for another round.
+    async fn is_moved_on(
+        &mut self,
+        owner: Owner,
+        hash: &index::hash::HashTable,
+        place: &index::hash::Place,
+    ) -> Result<bool, FabricError> {
+        let mut batch = self.scratch.batch.take().unwrap_or_default();
+        batch.clear_verbs();
+        let identity = batch.read(place.bucket.add_words(u64::from(bucket::IDENTITY)), 1);
+        let batch = self.env.execute(batch).await?;
+        let identity = batch.words(identity)[0];
+        self.scratch.batch = Some(batch);
+        if hash.is_current(place, identity) {
+            return Ok(false);
+        }
+        if let Ok(newer) = index::hash::read_directory(&self.env, hash).await {
+            self.open.set_directory(owner, newer);
+        }
+        Ok(true)
+    }
+
+    /// Clears an emptied slot and frees the row behind it.
+    fn empty_slot(
+        &mut self,
+        batch: &mut Batch,
+        owner: Owner,
+        retired: &Retired,
+        slot: GlobalPtr,
+        hash: &index::hash::HashTable,
+    ) {
+        if hash.rows {
+            batch.write_word(slot.add_words(u64::from(VERSION)), 0);
+            batch.write_word(slot.add_words(u64::from(LINK)), 0);
+            batch.write_word(slot.add_words(u64::from(HEADER)), 0);
+            return;
+        }
+        let zeros = batch.reserve(hash.layout.slot_words);
+        batch.words_mut(zeros).fill(0);
+        batch.write(slot, zeros);
+        self.end_garbage(batch, owner, retired);
+    }
+
+    /// Locks a word that serves as insert word; answers what it held.
+    async fn lock_word(
+        &mut self,
+        word: GlobalPtr,
+        owner: VersionWord,
+    ) -> Result<Option<u64>, FabricError> {
+        let mut batch = self.scratch.batch.take().unwrap_or_default();
+        batch.reset();
+        let held = batch.read(word, 1);
+        let mut batch = self.env.execute(batch).await?;
+        let held = batch.words(held)[0];
+        if VersionWord::from_word(held).is_locked() {
+            self.scratch.batch = Some(batch);
+            return Ok(None);
+        }
+        batch.clear_verbs();
+        let swap = batch.compare_and_swap(word, held, owner.locked().word());
+        let batch = self.env.execute(batch).await?;
+        let swapped = batch.swapped(swap) || self.env.mutant(Mutant::CollectUnlockedBucket);
+        self.scratch.batch = Some(batch);
+        Ok(swapped.then_some(held))
+    }
+
+    /// The block, slot and tags of a key; we hold the bucket's lock.
+    async fn find_used_slot(
+        &mut self,
+        hash: &index::hash::HashTable,
+        bucket: GlobalPtr,
+        key: &Key,
+    ) -> Result<Option<UsedSlot>, FabricError> {
+        let (mut block, mut slots) = (bucket, hash.layout.slots);
+        let mut collected = 0;
+        while !block.is_null() {
+            let mut batch = self.scratch.batch.take().unwrap_or_default();
+            batch.clear_verbs();
+            let span = batch.read(block, hash.layout.slot(slots));
+            let batch = self.env.execute(batch).await?;
+            let words = batch.words(span);
+            let tags = words[bucket::TAGS as usize];
+            let holds = |n: &u32| {
+                let at = (hash.layout.slot(*n) + hash.layout.key_at) as usize;
+                bucket::tag_of(slots, tags, *n) != 0 && words[at..].starts_with(key.words())
+            };
+            let index = (0..slots).find(holds);
+            let link = GlobalPtr::from_word(words[bucket::LINK as usize]);
+            collected = collected.max(words[bucket::COLLECTED as usize]);
+            let leads_to = index.map_or(0, |index| words[hash.layout.slot(index) as usize]);
+            self.scratch.batch = Some(batch);
+            if let Some(index) = index {
+                return Ok(Some(UsedSlot { block, slots, index, tags, collected, leads_to }));
+            }
+            (block, slots) = (link, hash.layout.overflow_slots);
+        }
+        Ok(None)
+    }
+
+    /// Decides whether an entry is garbage still, with its bucket or leaf locked. The tombstone of
+    /// a table's row is locked itself, for good. An index entry is garbage if the newest version of
+    /// its row has another key: a commit that gives a row a key takes the lock that we hold here,
+    /// even if the entry exists already.
+    async fn lock_garbage(
+        &mut self,
+        owner: Owner,
+        key: &Key,
+        retired: &Retired,
+        slot: Option<GlobalPtr>,
+        timestamp: VersionWord,
+    ) -> Result<Removal, FabricError> {
+        if let Owner::Index(index) = owner {
+            return Ok(self.judge_entry(index, key, retired).await);
+        }
+        let row = slot.unwrap_or(retired.row);
+        let mut batch = self.scratch.batch.take().unwrap_or_default();
+        batch.clear_verbs();
+        let swap = batch.compare_and_swap(row, retired.successor.word(), timestamp.locked().word());
+        let batch = self.env.execute(batch).await?;
+        let removal = self.judge_tombstone(&batch, swap);
+        self.scratch.batch = Some(batch);
+        Ok(removal)
+    }
+
+    /// What the swap of a tombstone's header says.
+    pub(crate) fn judge_tombstone(&self, batch: &Batch, swap: Swap) -> Removal {
+        let found = VersionWord::from_word(batch.found(swap));
+        match batch.swapped(swap) {
+            true => Removal::Done,
+            false if self.env.mutant(Mutant::CollectTrustTombstone) => Removal::Done,
+            false if found.is_locked() && found != VersionWord::MOVED => Removal::Busy,
+            false => Removal::Gone,
+        }
+    }
+
+    /// The stamp that a bucket or leaf gets when an entry leaves it. An index entry may lead to a
+    /// row that another lane has collected by a later horizon: a reader that needs the row learns
+    /// it here, too.
+    async fn removal_stamp(&self, owner: Owner) -> Result<u64, FabricError> {
+        let own = self.garbage.horizon.stamp();
+        if matches!(owner, Owner::Table(_)) {
+            return Ok(own);
+        }
+        let mut batch = Batch::new();
+        let word = batch.read(region::collected(RegionId(self.shared.servers[0].0)), 1);
+        let batch = self.env.execute(batch).await?;
+        Ok(own.max(batch.words(word)[0]))
+    }
+
+    /// Whether an index entry leads to another row than the one it was listed for: that one was
+    /// collected together with its entry, and its key has a new row and a new entry.
+    fn is_of_another_row(&self, owner: Owner, retired: &Retired, leads_to: u64) -> bool {
+        let is_inlined =
+            matches!(&self.open.info(retired.table).primary, Primary::Hash(hash) if hash.rows);
+        let expected = if is_inlined { GlobalPtr::NULL } else { retired.row };
+        matches!(owner, Owner::Index(_))
+            && leads_to != expected.word()
+            && !self.env.mutant(Mutant::CollectTrustEntryKey)
+    }
+
+    async fn judge_entry(&mut self, index: IndexId, key: &Key, retired: &Retired) -> Removal {
+        let info = self.open.index_info(index).clone();
+        let primary = self.primary_key(&info, key.words());
+        let Ok(newest) = self.read_newest(retired.table, &primary, retired.row).await else {
+            return Removal::Busy;
+        };
+        let Some(image) = newest else { return Removal::Done };
+        let version = VersionWord::from_word(self.txn.batch.word(image.at + VERSION));
+        let header = VersionWord::from_word(self.txn.batch.word(image.at + HEADER));
+        let is_under_way = header != version && header != VersionWord::MOVED;
+        if is_under_way || version == VersionWord::TORN {
+            // A new version may be on its way to the row's server: the lock of the entry, on
+            // another, does not wait for it.
+            return Removal::Busy;
+        }
+        if !self.garbage.horizon.covers(version)
+            && !self.env.mutant(Mutant::CollectTrustNewestVersion)
+        {
+            // The row may have had the key again since this entry was listed, for snapshots that
+            // still run.
+            return Removal::Busy;
+        }
+        let has_key =
+            !version.is_none() && !version.is_deleted() && self.entry_key(&info, image) == *key;
+        if has_key { Removal::Gone } else { Removal::Done }
+    }
+
+    /// The row of a removed tombstone: marked as gone, and its memory free again.
+    pub(crate) fn end_garbage(&mut self, batch: &mut Batch, owner: Owner, retired: &Retired) {
+        let Owner::Table(table) = owner else { return };
+        let words = self.open.info(table).row.words();
+        if !self.env.mutant(Mutant::CollectRowUnmarked) {
+            let image = retired.row.add_words(u64::from(VERSION));
+            if self.env.is_coherent() {
+                batch.write_word(image, 0);
+            } else {
+                // Nothing but zeros is the whole image of no row; beside a checksum, a version that
+                // is gone would make readers that follow an entry to a collected row retry for
+                // ever.
+                let zeros = batch.reserve(words - VERSION);
+                batch.words_mut(zeros).fill(0);
+                batch.write(image, zeros);
+            }
+            batch.write_word(retired.row, VersionWord::MOVED.word());
+        }
+        if let Some(lane_table) = self.open.tables[table.position()].as_mut() {
+            lane_table.pool.free(retired.row, words);
+        }
+    }
+
+    /// What became of the lock of a leaf from which entries are to go.
+    pub(crate) fn leaf_lock_result(&self, batch: &Batch, lock: &LeafLock) -> LockResult {
+        match index::tree::lock_result(batch, lock) {
+            LockResult::Missed if self.env.mutant(Mutant::CollectUnlockedLeaf) => LockResult::Held,
+            LockResult::Outdated if self.env.mutant(Mutant::CollectTrustFirstLeaf) => {
+                LockResult::Held
+            }
+            result => result,
+        }
+    }
+
+    /// Removes the entry with `key` from its leaf; an emptied leaf takes over its neighbour.
+    pub(crate) async fn remove_leaf_entry(
+        &mut self,
+        owner: Owner,
+        key: &Key,
+        retired: &Retired,
+    ) -> Result<Removal, FabricError> {
+        let tree = self.open.tree(owner);
+        let mut batch = self.scratch.batch.take().unwrap_or_default();
+        batch.reset();
+        let env = self.env.clone();
+        let found =
+            index::tree::find_leaf(&env, batch, &tree, self.open.leaf_cache(owner), key.words())
+                .await;
+        let Ok((mut batch, leaf)) = found else { return Ok(Removal::Busy) };
+        let view = LeafView::new(tree.layout, batch.words(leaf.span));
+        let Ok(position) = view.search(key.words()) else {
+            self.scratch.batch = Some(batch);
+            return Ok(Removal::Gone);
+        };
+        let leads_to = view.value(position)[0];
+        let count = view.count();
+        if leaf.insert.is_locked() {
+            self.scratch.batch = Some(batch);
+            return Ok(Removal::Busy);
+        }
+        if self.is_of_another_row(owner, retired, leads_to) {
+            self.scratch.batch = Some(batch);
+            return Ok(Removal::Gone);
+        }
+        self.open.evict_leaf(owner, leaf.ptr);
+        let timestamp = self.identity.upkeep_timestamp();
+        batch.clear_verbs();
+        let lock = index::tree::post_lock(&mut batch, &tree, &leaf, timestamp);
+        batch = self.env.execute(batch).await?;
+        let result = self.leaf_lock_result(&batch, &lock);
+        if result == LockResult::Outdated {
+            // The entries were read before the insert word: another round reads them again.
+            batch.clear_verbs();
+            batch.write_word(leaf.ptr, timestamp.word());
+            batch = self.env.execute(batch).await?;
+        }
+        self.scratch.batch = Some(batch);
+        if result != LockResult::Held {
+            return Ok(Removal::Busy);
+        }
+        self.env.reach(CollectStep::EntryLocked).await;
+        let removal = self.lock_garbage(owner, key, retired, None, timestamp).await?;
+        let unstamped = self.env.mutant(Mutant::CollectSkipLeafStamp);
+        let stamp = if unstamped { 0 } else { self.removal_stamp(owner).await? };
+        let mut batch = self.scratch.batch.take().unwrap_or_default();
+        batch.clear_verbs();
+        if removal == Removal::Done {
+            self.env.reach(CollectStep::TombstoneLocked).await;
+            index::tree::write_leaf_without(&mut batch, &tree, &leaf, &[position], stamp);
+            self.end_garbage(&mut batch, owner, retired);
+            batch.write_word(leaf.ptr, timestamp.word());
+        } else {
+            batch.write_word(leaf.ptr, leaf.insert.word());
+        }
+        self.scratch.batch = Some(self.env.execute(batch).await?);
+        self.env.reach(CollectStep::EntryRemoved).await;
+        if removal == Removal::Done && count == 1 {
+            self.absorb_neighbour(owner, key).await;
+        }
+        Ok(removal)
+    }
+
+    /// An empty leaf takes over its right neighbour; the neighbour's memory waits for a horizon.
+    pub(crate) async fn absorb_neighbour(&mut self, owner: Owner, key: &Key) {
+        let tree = self.open.tree(owner);
+        let timestamp = self.identity.upkeep_timestamp();
+        let batch = Batch::new();
+        let env = self.env.clone();
+        let found =
+            index::tree::find_leaf(&env, batch, &tree, self.open.leaf_cache(owner), key.words())
+                .await;
+        let Ok((batch, leaf)) = found else { return };
+        let leaf: LeafRead = leaf;
+        self.open.evict_leaf(owner, leaf.ptr);
+        let cache = self.open.leaf_cache(owner);
+        let absorbed = index::tree::absorb_right(&env, batch, &tree, cache, leaf, timestamp).await;
+        if let Ok((_, Some(absorbed))) = absorbed {
+            let table = self.open.table_of(owner);
+            let what = Garbage::Leaf(owner, absorbed.dead);
+            let row = absorbed.dead;
+            self.open.evict_leaf(owner, row);
+            self.garbage.retired.push_back(Retired { table, row, successor: timestamp, what });
+        }
+    }
+}

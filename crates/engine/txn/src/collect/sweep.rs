@@ -1,0 +1,254 @@
+//! Tombstones of trees, removed together: all of them go through each step at once, so that ten
+//! take as many round trips as one. Over a network that is most of what upkeep waits for.
+//!
+//! Decision: docs/decisions/0153-tombstones-of-trees-are-removed-together.md
+
+use crate::catalog::TableId;
+use crate::collect::Retired;
+use crate::collect::removal::Removal;
+use crate::lane::LaneInner;
+use crate::step::CollectStep;
+use crate::write::Owner;
+use fabric::{Batch, Env, FabricError, Mutant, Swap};
+use index::tree::{LeafLock, LeafRead, LockResult, PostedLeaf};
+use layout::{Key, VersionWord};
+
+/// Most tombstones that are removed together.
+pub(crate) const SWEPT_MAX: usize = 32;
+
+/// A row to be removed, and its key.
+#[derive(Clone, Copy)]
+pub(crate) struct Tombstone {
+    pub retired: Retired,
+    pub key: Key,
+}
+
+/// What was read of the leaves of tombstones.
+struct Swept {
+    batch: Batch,
+    leaves: Vec<SweptLeaf>,
+    /// Tombstones whose leaves are not where the lane remembers them.
+    others: Vec<Tombstone>,
+}
+
+/// A leaf with entries to be removed.
+struct SweptLeaf {
+    table: TableId,
+    leaf: LeafRead,
+    /// How many entries it had.
+    count: usize,
+    lock: Option<LeafLock>,
+    /// By position of the entry.
+    entries: Vec<SweptEntry>,
+}
+
+struct SweptEntry {
+    position: u32,
+    key: Key,
+    retired: Retired,
+    swap: Option<Swap>,
+    removal: Removal,
+}
+
+impl SweptLeaf {
+    fn owner(&self) -> Owner {
+        Owner::Table(self.table)
+    }
+
+    /// The positions of the entries that go.
+    fn removed(&self) -> Vec<u32> {
+        let gone = self.entries.iter().filter(|entry| entry.removal == Removal::Done);
+        gone.map(|entry| entry.position).collect()
+    }
+}
+
+impl<E: Env> LaneInner<E> {
+    /// Removes the entries of tombstones whose tables are trees, and their rows; those that are in
+    /// use are listed for another round.
+    pub(crate) async fn sweep_tombstones(
+        &mut self,
+        tombstones: &[Tombstone],
+    ) -> Result<(), FabricError> {
+        let Swept { batch, mut leaves, others } = self.read_swept(tombstones).await?;
+        let timestamp = self.identity.upkeep_timestamp();
+        let batch = self.lock_swept_leaves(batch, &mut leaves, timestamp).await?;
+        self.env.reach(CollectStep::EntryLocked).await;
+        let batch = self.lock_swept_rows(batch, &mut leaves, timestamp).await?;
+        self.env.reach(CollectStep::TombstoneLocked).await;
+        let batch = self.write_swept(batch, &leaves, timestamp).await?;
+        self.env.reach(CollectStep::EntryRemoved).await;
+        self.scratch.batch = Some(batch);
+        for leaf in &leaves {
+            for entry in &leaf.entries {
+                self.note_removal(entry.removal, &entry.retired);
+            }
+            if leaf.removed().len() == leaf.count {
+                self.absorb_neighbour(leaf.owner(), &leaf.entries[0].key).await;
+            }
+        }
+        for Tombstone { retired, key } in others {
+            self.collect_tombstone(&retired, &key).await?;
+        }
+        Ok(())
+    }
+
+    /// Reads the leaves where the lane remembers them. Answers them, and the tombstones whose
+    /// leaves are not there.
+    async fn read_swept(&mut self, tombstones: &[Tombstone]) -> Result<Swept, FabricError> {
+        let mut batch = self.scratch.batch.take().unwrap_or_default();
+        batch.reset();
+        let mut posted: Vec<PostedLeaf> = Vec::new();
+        let mut places = Vec::with_capacity(tombstones.len());
+        for Tombstone { retired, key } in tombstones {
+            let owner = Owner::Table(retired.table);
+            let tree = self.open.tree(owner);
+            places.push(self.open.leaf_cache(owner).find(key.words()).map(|place| {
+                let known = posted.iter().position(|posted| posted.ptr == place.ptr);
+                known.unwrap_or_else(|| {
+                    posted.push(index::tree::post_leaf_at(&mut batch, &tree, place));
+                    posted.len() - 1
+                })
+            }));
+        }
+        if !batch.is_empty() {
+            batch = self.env.execute(batch).await?;
+        }
+        let mut leaves: Vec<SweptLeaf> = Vec::with_capacity(posted.len());
+        let mut others = Vec::new();
+        for (&tombstone, place) in tombstones.iter().zip(places) {
+            let Tombstone { retired, key } = &tombstone;
+            let posted = place.map(|place| posted[place]);
+            let entry = posted.and_then(|posted| self.swept_entry(&batch, retired, key, posted));
+            let Some((leaf, entry)) = entry else {
+                others.push(tombstone);
+                continue;
+            };
+            match leaves.iter_mut().find(|known| known.leaf.ptr == leaf.ptr) {
+                Some(known) => known.entries.push(entry),
+                None => leaves.push(SweptLeaf {
+                    table: retired.table,
+                    leaf,
+                    count: leaf.view(&batch, &self.open.tree(Owner::Table(retired.table))).count()
+                        as usize,
+                    lock: None,
+                    entries: vec![entry],
+                }),
+            }
+        }
+        Ok(Swept { batch, leaves, others })
+    }
+
+    /// The entry of a tombstone in the leaf that was read for it, if that is the leaf and nobody
+    /// has its lock.
+    fn swept_entry(
+        &self,
+        batch: &Batch,
+        retired: &Retired,
+        key: &Key,
+        posted: PostedLeaf,
+    ) -> Option<(LeafRead, SweptEntry)> {
+        let tree = self.open.tree(Owner::Table(retired.table));
+        let leaf = index::tree::accept_leaf(batch, &tree, posted, key.words())?;
+        let position = leaf.view(batch, &tree).search(key.words()).ok()?;
+        let entry = SweptEntry {
+            position,
+            key: *key,
+            retired: *retired,
+            swap: None,
+            removal: Removal::Busy,
+        };
+        (!leaf.insert.is_locked()).then_some((leaf, entry))
+    }
+
+    /// Locks all leaves; those that were changed since are released at once.
+    async fn lock_swept_leaves(
+        &mut self,
+        mut batch: Batch,
+        leaves: &mut [SweptLeaf],
+        timestamp: VersionWord,
+    ) -> Result<Batch, FabricError> {
+        batch.clear_verbs();
+        for swept in leaves.iter_mut() {
+            self.open.evict_leaf(swept.owner(), swept.leaf.ptr);
+            swept.entries.sort_unstable_by_key(|entry| entry.position);
+            let tree = self.open.tree(swept.owner());
+            swept.lock = Some(index::tree::post_lock(&mut batch, &tree, &swept.leaf, timestamp));
+        }
+        batch = self.env.execute(batch).await?;
+        batch.clear_verbs();
+        for swept in leaves {
+            let result = swept.lock.as_ref().map(|lock| self.leaf_lock_result(&batch, lock));
+            if result == Some(LockResult::Held) {
+                continue;
+            }
+            if result == Some(LockResult::Outdated) {
+                batch.write_word(swept.leaf.ptr, timestamp.word());
+            }
+            swept.lock = None;
+        }
+        if batch.is_empty() {
+            return Ok(batch);
+        }
+        self.env.execute(batch).await
+    }
+
+    /// Locks the rows of all entries whose leaves are held.
+    async fn lock_swept_rows(
+        &mut self,
+        mut batch: Batch,
+        leaves: &mut [SweptLeaf],
+        timestamp: VersionWord,
+    ) -> Result<Batch, FabricError> {
+        batch.clear_verbs();
+        let locked = timestamp.locked().word();
+        for entry in held(leaves) {
+            let (row, successor) = (entry.retired.row, entry.retired.successor.word());
+            entry.swap = Some(batch.compare_and_swap(row, successor, locked));
+        }
+        if batch.is_empty() {
+            return Ok(batch);
+        }
+        batch = self.env.execute(batch).await?;
+        for entry in held(leaves) {
+            let swap = entry.swap.expect("it was posted above");
+            entry.removal = self.judge_tombstone(&batch, swap);
+        }
+        Ok(batch)
+    }
+
+    /// Writes the held leaves without what is gone, ends the rows, and unlocks the leaves.
+    async fn write_swept(
+        &mut self,
+        mut batch: Batch,
+        leaves: &[SweptLeaf],
+        timestamp: VersionWord,
+    ) -> Result<Batch, FabricError> {
+        batch.clear_verbs();
+        let unstamped = self.env.mutant(Mutant::CollectSkipLeafStamp);
+        let stamp = if unstamped { 0 } else { self.garbage.horizon.stamp() };
+        for swept in leaves.iter().filter(|swept| swept.lock.is_some()) {
+            let LeafRead { ptr, insert, .. } = swept.leaf;
+            let removed = swept.removed();
+            if removed.is_empty() {
+                batch.write_word(ptr, insert.word());
+                continue;
+            }
+            let tree = self.open.tree(swept.owner());
+            index::tree::write_leaf_without(&mut batch, &tree, &swept.leaf, &removed, stamp);
+            for entry in swept.entries.iter().filter(|entry| entry.removal == Removal::Done) {
+                self.end_garbage(&mut batch, swept.owner(), &entry.retired);
+            }
+            batch.write_word(ptr, timestamp.word());
+        }
+        if batch.is_empty() {
+            return Ok(batch);
+        }
+        self.env.execute(batch).await
+    }
+}
+
+/// The entries of leaves whose locks are held.
+fn held(leaves: &mut [SweptLeaf]) -> impl Iterator<Item = &mut SweptEntry> {
+    let held = leaves.iter_mut().filter(|swept| swept.lock.is_some());
+    held.flat_map(|swept| swept.entries.iter_mut())
+}

@@ -1,0 +1,78 @@
+//! What a commit knows of the locks that it takes.
+
+use crate::read::access::AccessId;
+use crate::write::LeafSeenId;
+use crate::write::write_set::BucketInsertId;
+use fabric::{Span, Swap};
+use std::ops::Range;
+
+/// A row to be locked: its access, the swap, and what the next slot of its version buffer holds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RowLock {
+    pub access: AccessId,
+    pub swap: Swap,
+    /// The chain word, read after the swap, or that of the image where the swap vouches for it.
+    pub chain: Span,
+    pub next: NextSlot,
+}
+
+/// What is known of the slot of a row's version buffer that receives the displaced version.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum NextSlot {
+    /// The row has no buffer.
+    NoBuffer,
+    /// Nobody needs what the slot holds.
+    Free,
+    /// What was read of it: moved flag, version, successor.
+    Read(Span),
+}
+
+/// A bucket to be locked.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BucketLock {
+    pub insert: BucketInsertId,
+    pub swap: Swap,
+}
+
+/// A leaf to be locked, with the range of leaf inserts that go into it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LeafLock {
+    pub seen: LeafSeenId,
+    first: u32,
+    count: u32,
+    pub swap: Option<Swap>,
+    /// The rewrite counter, read after the swap.
+    pub version: Span,
+}
+
+impl LeafLock {
+    /// A leaf that receives these leaf inserts.
+    pub fn of(seen: LeafSeenId, inserts: Range<usize>) -> Self {
+        let (first, count) = (inserts.start as u32, inserts.len() as u32);
+        Self { seen, first, count, swap: None, version: Span::default() }
+    }
+
+    /// A leaf that is locked without an insert.
+    pub fn bare(seen: LeafSeenId) -> Self {
+        Self::of(seen, 0..0)
+    }
+
+    /// The leaf inserts that go into the leaf.
+    pub fn inserts(&self) -> Range<usize> {
+        let first = self.first as usize;
+        first..first + self.count as usize
+    }
+
+    /// Whether something goes into the leaf.
+    pub fn is_written(&self) -> bool {
+        self.count > 0
+    }
+}
+
+/// Everything that batch 1 swaps.
+#[derive(Default)]
+pub(crate) struct Locks {
+    pub rows: Vec<RowLock>,
+    pub buckets: Vec<BucketLock>,
+    pub leaves: Vec<LeafLock>,
+}

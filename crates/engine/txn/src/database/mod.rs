@@ -1,0 +1,358 @@
+//! A database: what its lanes share.
+
+mod shared;
+
+use crate::catalog::{
+    Catalog, CatalogError, IndexId, Primary, Secondary, TABLES_MAX, TableId, TableMemory,
+    index_label, table_label,
+};
+use crate::detach::detached;
+use crate::lane::{Lane, LaneError, LaneInner};
+use crate::operations::{EngineEnv, Operations};
+use crate::read::scan::ScanSource;
+use crate::snapshot::slot::take_place;
+use fabric::{Batch, Env};
+use layout::oracle::VECTOR;
+use layout::{GlobalPtr, NodeId, OracleLayout, Schema, WORD_BYTES};
+use memory::Label;
+use memory::extent::{allocate_extent, usage};
+use shared::{Claim, HomeKeeper};
+pub(crate) use shared::{Placed, Shared};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Default number of slots of the vector, and of lanes of a compute server at most.
+const SLOTS: u32 = 64;
+/// Most slots of a vector: versions name them with 16 bits.
+pub const SLOTS_MAX: u32 = (1 << 16) - 8;
+
+/// How snapshots of a database are taken; never both ways at once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Oracle {
+    /// Read the vector until two reads agree.
+    DoubleCollect,
+    /// Read numbered vectors that are frozen one after another.
+    Frozen,
+}
+
+impl Oracle {
+    /// The name in reports and on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::DoubleCollect => "double-collect",
+            Self::Frozen => "frozen",
+        }
+    }
+}
+
+/// What a database is opened with.
+#[derive(Clone, PartialEq, Debug)]
+pub struct DatabaseConfig {
+    /// How snapshots are taken.
+    pub oracle: Oracle,
+    /// Most lanes of a compute server, 1 to 64.
+    pub lanes: u32,
+    /// Slots of the vector: a multiple of 8, at most [`SLOTS_MAX`].
+    pub slots: u32,
+    /// Whether the lanes of this compute server share two slots of the vector, or have one each.
+    /// The vector is shorter then, and a commit waits for those of its compute server that drew
+    /// their numbers before it.
+    pub shares_slot: bool,
+    /// Whether lanes keep the leaves that they have written last, and insert beside without reading
+    /// them again. Saves a read for each leaf where lanes insert at places of their own; where they
+    /// meet, attempts are aborted for it.
+    pub keeps_leaves: bool,
+    /// Copies of each frozen vector beside the oracle's ring, on other memory servers as far as
+    /// there are, for fetchers ([`Database::fetch_vectors`]); 0: they all read the ring. For large
+    /// clusters the square root of the number of compute servers is best.
+    pub vector_copies: u32,
+    /// Most tables.
+    pub tables: usize,
+    /// The paper's E: a transaction that runs longer may find its versions collected.
+    pub transaction_time_max_ns: u64,
+    /// First number of a new slot; tests start near the end.
+    pub first_counter: u64,
+}
+
+impl Default for DatabaseConfig {
+    fn default() -> Self {
+        Self {
+            oracle: Oracle::DoubleCollect,
+            lanes: SLOTS,
+            slots: SLOTS,
+            tables: TABLES_MAX,
+            shares_slot: false,
+            keeps_leaves: false,
+            vector_copies: 0,
+            transaction_time_max_ns: 10_000_000_000,
+            first_counter: 0,
+        }
+    }
+}
+
+/// Where a database is, and how it was opened: all that compute servers have to agree on.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Root {
+    /// The oracle's area.
+    pub oracle: GlobalPtr,
+    /// Slots of its vector.
+    pub slots: u32,
+    /// Copies of frozen vectors.
+    pub copies: Vec<GlobalPtr>,
+    /// The memory servers, in the order in which tables are spread over them.
+    pub servers: Vec<NodeId>,
+    /// How it was opened.
+    pub config: DatabaseConfig,
+}
+
+/// A handle to a database from one endpoint.
+pub struct Database<E: Env> {
+    pub(crate) env: E,
+    pub(crate) shared: Arc<Shared<E>>,
+    /// Handles count themselves by it, apart from lanes.
+    home: Arc<HomeKeeper<E>>,
+}
+
+impl<E: Env> Clone for Database<E> {
+    fn clone(&self) -> Self {
+        self.with_env(self.env.clone())
+    }
+}
+
+impl<E: Env> Database<E> {
+    /// Makes a database on memory servers that hold none yet: allocates the oracle's area on the
+    /// first.
+    pub async fn create(
+        env: E,
+        servers: Vec<NodeId>,
+        config: DatabaseConfig,
+    ) -> Result<Self, CatalogError>
+    where
+        E: EngineEnv,
+    {
+        (E::operations().create)(env, servers, config).await
+    }
+
+    pub(crate) async fn create_generic(
+        operations: &'static Operations<E>,
+        env: E,
+        servers: Vec<NodeId>,
+        config: DatabaseConfig,
+    ) -> Result<Self, CatalogError> {
+        assert!((1..=SLOTS).contains(&config.lanes), "a compute server has 1 to 64 lanes");
+        let is_whole = config.slots.is_multiple_of(8) && (8..=SLOTS_MAX).contains(&config.slots);
+        assert!(is_whole, "a vector has 8 to 65,528 slots, a multiple of 8");
+        assert!(!servers.is_empty());
+        let oracle_layout = OracleLayout { slots: config.slots };
+        let bytes = u64::from(oracle_layout.words()) * WORD_BYTES;
+        let oracle = allocate_extent(&env, servers[0], bytes, Label(0)).await?;
+        let mut batch = Batch::new();
+        // The clock starts at 1, since a lane's announcement of 0 means that it is idle.
+        batch.write_word(oracle, 1);
+        env.execute(batch).await?;
+        let copies = allocate_copies(&env, &servers, &config).await?;
+        let root = Root { oracle, slots: config.slots, copies, servers, config };
+        Ok(Self::of(env, Shared::new(operations, root)))
+    }
+
+    /// A handle for another endpoint of the same compute server.
+    pub fn with_env(&self, env: E) -> Self {
+        Self { env, shared: self.shared.clone(), home: self.home.clone() }
+    }
+
+    /// A handle from another compute server: it shares nothing with this one but remote memory.
+    pub fn elsewhere(&self, env: E) -> Self {
+        Self::of(env, Shared::new(self.shared.operations, self.root()))
+    }
+
+    /// What another compute server needs in order to open this database.
+    pub fn root(&self) -> Root {
+        let Shared { oracle, oracle_layout, copies, servers, config, .. } = &*self.shared;
+        let (copies, servers, config) = (copies.clone(), servers.clone(), config.clone());
+        Root { oracle: *oracle, slots: oracle_layout.slots, copies, servers, config }
+    }
+
+    /// A handle to a database that another endpoint has made. Nothing is known yet of its catalog:
+    /// [`Database::refresh`] fetches it, and so does the first transaction.
+    pub fn open(env: E, root: &Root) -> Self
+    where
+        E: EngineEnv,
+    {
+        Self::of(env, Shared::new(E::operations(), root.clone()))
+    }
+
+    fn of(env: E, shared: Shared<E>) -> Self {
+        let shared = Arc::new(shared);
+        Self { env, home: Arc::new(HomeKeeper(shared.clone())), shared }
+    }
+
+    /// Says which memory server, by position, is nearest to this compute server: of tables that are
+    /// copied, the copy there is read. Nobody else has to agree. Before it is said it is the first;
+    /// lanes that are there already go by it with the next change of the catalog.
+    pub fn nearest_to(self, server: u16) -> Self {
+        self.shared.nearest.store(server, Relaxed);
+        *self.shared.catalog.lock().expect("no holder panics") = Arc::default();
+        self
+    }
+
+    /// The endpoint of this handle.
+    pub fn env(&self) -> &E {
+        &self.env
+    }
+
+    /// How many memory servers tables are spread over.
+    pub fn server_count(&self) -> usize {
+        self.shared.servers.len()
+    }
+
+    /// How the database was opened.
+    pub fn config(&self) -> &DatabaseConfig {
+        &self.shared.config
+    }
+
+    pub(crate) async fn lane_generic(&self) -> Result<Lane<E>, LaneError> {
+        loop {
+            match self.shared.claim_lane() {
+                Claim::Idle(inner) => return Ok(Lane::new(inner)),
+                Claim::New => break,
+                Claim::Wait => self.env.yield_now().await,
+                Claim::Exhausted => return Err(LaneError::Exhausted(self.shared.config.lanes)),
+            }
+        }
+        if E::IMMEDIATE {
+            return new_lane(&self.env, &self.shared).await;
+        }
+        // A slot is taken for good, so the lane is made even if nobody waits for it any more.
+        let (env, shared) = (self.env.clone(), self.shared.clone());
+        detached(&self.env, async move { new_lane(&env, &shared).await }, drop).await
+    }
+
+    pub(crate) async fn refresh_generic(&self) -> Result<Arc<Catalog>, CatalogError> {
+        let epoch = self.epoch().await?;
+        self.shared.catalog_at_least(&self.env, epoch).await
+    }
+
+    pub(crate) async fn epoch(&self) -> Result<u64, CatalogError> {
+        let mut batch = Batch::new();
+        let epoch = batch.read(self.shared.oracle.add_words(u64::from(layout::oracle::EPOCH)), 1);
+        let batch = self.env.execute(batch).await?;
+        Ok(batch.words(epoch)[0])
+    }
+
+    /// The table called `name`, as far as this compute server knows.
+    pub fn table(&self, name: &str) -> Option<TableId> {
+        self.shared.cached_catalog().table(name)
+    }
+
+    /// The index called `index` of the table called `table`.
+    pub fn index(&self, table: &str, index: &str) -> Option<IndexId> {
+        self.shared.cached_catalog().index(table, index)
+    }
+
+    /// A table's columns.
+    pub fn schema(&self, table: TableId) -> Option<Arc<Schema>> {
+        let catalog = self.shared.cached_catalog();
+        catalog.info(table).map(|info| info.schema.clone())
+    }
+
+    /// Whether [`Transaction::scan`](crate::Transaction::scan) goes through all of a table or
+    /// index: whether it is a tree, or trees in parts that have ranges or are copies. `None` if
+    /// there is no such table or index.
+    pub fn is_ordered(&self, source: ScanSource) -> Option<bool> {
+        let (is_tree, named) = self.order(source)?;
+        Some(is_tree && named == 0)
+    }
+
+    /// How many first columns a range of a table or index must fix by equality for
+    /// [`Transaction::scan`](crate::Transaction::scan) to go through it: 0 if all of it is in
+    /// order, the columns whose hash chooses the part if it is in hashed parts. `None` if it is
+    /// not a tree, or does not exist.
+    pub fn named_by_ranges(&self, source: ScanSource) -> Option<usize> {
+        self.order(source).and_then(|(is_tree, named)| is_tree.then_some(named))
+    }
+
+    /// Whether it is a tree, or trees in parts, and how many columns ranges have to name.
+    fn order(&self, source: ScanSource) -> Option<(bool, usize)> {
+        let catalog = self.shared.cached_catalog();
+        let (is_tree, parts) = match source {
+            ScanSource::Table(table) => {
+                let info = catalog.info(table)?;
+                (matches!(info.primary, Primary::Tree(_)), &info.parts)
+            }
+            ScanSource::Index(index) => {
+                let info = catalog.index_info(index)?;
+                (matches!(info.storage, Secondary::Tree(_)), &info.parts)
+            }
+        };
+        Some((is_tree, parts.as_ref().map_or(0, |parts| parts.named())))
+    }
+
+    pub(crate) async fn memory_usage_generic(&self) -> Result<Vec<TableMemory>, CatalogError> {
+        let catalog = self.shared.cached_catalog();
+        let mut bytes = std::collections::BTreeMap::<u64, u64>::new();
+        for &server in &self.shared.servers {
+            for part in usage(&self.env, server).await? {
+                *bytes.entry(part.label.0).or_default() += part.bytes;
+            }
+        }
+        let mut tables: Vec<TableMemory> = catalog
+            .names()
+            .map(|(name, table)| {
+                let indexes = catalog.info(table).map(|info| info.indexes.as_slice());
+                let indexes = indexes.unwrap_or_default().iter().map(|index| index_label(index.0));
+                let labels = indexes.chain([table_label(table.0)]);
+                let used_bytes = labels.filter_map(|label| bytes.remove(&label.0)).sum();
+                let of = catalog.whole_name(name).to_owned();
+                let part = catalog.info(table).and_then(|info| info.design.part.as_ref());
+                let is_copy = part.is_some_and(|part| part.rule.is_copied());
+                TableMemory { name: name.to_owned(), of, is_copy, used_bytes }
+            })
+            .collect();
+        let (name, of) = ("system".to_owned(), "system".to_owned());
+        let used_bytes = bytes.values().sum();
+        tables.push(TableMemory { name, of, is_copy: false, used_bytes });
+        Ok(tables)
+    }
+
+    pub(crate) async fn populate_generic(&self, bytes: u64) -> Result<(), CatalogError> {
+        for &server in &self.shared.servers {
+            memory::extent::populate(&self.env, server, bytes).await?;
+        }
+        Ok(())
+    }
+
+    pub(crate) async fn vector_generic(&self) -> Result<Vec<u64>, CatalogError> {
+        let mut batch = Batch::new();
+        let words = batch.read(self.shared.oracle, VECTOR + self.shared.slots_in_use());
+        let batch = self.env.execute(batch).await?;
+        Ok(batch.words(words)[VECTOR as usize..].to_vec())
+    }
+}
+
+/// Memory for copies of frozen vectors, on the servers behind the oracle's.
+async fn allocate_copies<E: Env>(
+    env: &E,
+    servers: &[NodeId],
+    config: &DatabaseConfig,
+) -> Result<Vec<GlobalPtr>, CatalogError> {
+    let shape = OracleLayout { slots: config.slots }.copies();
+    let bytes = u64::from(shape.words()) * WORD_BYTES;
+    let mut copies = Vec::new();
+    for number in 1..=config.vector_copies as usize {
+        let server = servers[number % servers.len()];
+        copies.push(allocate_extent(env, server, bytes, Label(0)).await?);
+    }
+    Ok(copies)
+}
+
+/// A lane with a place of its own. The home has counted it.
+async fn new_lane<E: Env>(env: &E, shared: &Arc<Shared<E>>) -> Result<Lane<E>, LaneError> {
+    let place = match take_place(env, shared).await {
+        Ok(Some(place)) => Ok(place),
+        Ok(None) => Err(LaneError::Exhausted(shared.slots())),
+        Err(_) => Err(LaneError::Unreachable),
+    };
+    let place = place.inspect_err(|_| shared.home().made -= 1)?;
+    let inner = LaneInner::new(env.clone(), shared.clone(), place);
+    Ok(Lane::new(Box::new(inner)))
+}

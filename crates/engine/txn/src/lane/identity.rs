@@ -1,0 +1,136 @@
+//! Who a lane is: its slot of the timestamp vector, and its numbers. Each number serves one attempt
+//! of a commit, or one round of upkeep. It comes from the lane's own counter, or from one that the
+//! lanes of a compute server share ([`SharedSlot`](crate::snapshot::shared_slot::SharedSlot)).
+
+use super::LaneInner;
+use crate::abort::Abort;
+use crate::snapshot::shared_slot::SharedSlot;
+use crate::snapshot::slot::LanePlace;
+use fabric::{Env, Mutant};
+use layout::{SlotId, VersionWord};
+use std::sync::Arc;
+
+/// Number at which a slot is given up: one transaction never draws as many as are left.
+pub(crate) const COUNTER_LIMIT: u64 = layout::version::COUNTER_MAX - (1 << 24);
+
+/// The slot of a lane, its numbers, and what others know of it.
+pub(crate) struct LaneIdentity {
+    pub slot: SlotId,
+    /// Which of the lanes beside a shared slot this is.
+    pub number: u32,
+    /// Where numbers come from, if not from `counter` alone.
+    pub shared_slot: Option<Arc<SharedSlot>>,
+    /// The last number used, committed or not.
+    pub counter: u64,
+    /// The last number whose commit was published.
+    pub committed: VersionWord,
+    /// The last number used, if it is not over: only where numbers are shared.
+    pub drawn: Option<VersionWord>,
+    /// Others see the lane's announcement: horizons and catalog changes wait for it.
+    pub is_announced: bool,
+    /// Nobody knows whether the lane's last number may be passed: the lane runs no further
+    /// transaction.
+    pub is_poisoned: bool,
+    /// A transaction has begun and not committed; if the next one begins so, the last one failed.
+    pub is_unfinished: bool,
+    /// The last transaction failed, perhaps for its snapshot's age: a frozen vector must be newer.
+    pub wants_newer: bool,
+}
+
+impl LaneIdentity {
+    pub fn new(place: LanePlace) -> Self {
+        let LanePlace { slot, number, counter, shared_slot } = place;
+        Self {
+            slot,
+            number,
+            shared_slot,
+            counter,
+            committed: VersionWord::new(slot, counter),
+            drawn: None,
+            is_announced: false,
+            is_poisoned: false,
+            is_unfinished: false,
+            wants_newer: false,
+        }
+    }
+
+    /// A number that serves one attempt only, of a commit with this many writes.
+    #[inline]
+    pub fn next_timestamp(&mut self, writes: usize) -> VersionWord {
+        match &self.shared_slot {
+            None => self.counter += 1,
+            Some(_) => return self.draw_shared(writes),
+        }
+        let timestamp = VersionWord::new(self.slot, self.counter);
+        debug_assert!(!timestamp.is_none(), "a number is not that of an empty place");
+        timestamp
+    }
+
+    /// A number for a split before a commit, or for upkeep after one. No short commit waits for it.
+    pub fn upkeep_timestamp(&mut self) -> VersionWord {
+        self.next_timestamp(usize::MAX)
+    }
+
+    #[inline(never)]
+    fn draw_shared(&mut self, writes: usize) -> VersionWord {
+        self.finish_number();
+        let slot = self.shared_slot.as_ref().expect("the lane shares its numbers");
+        let drawn = slot.draw(writes);
+        self.drawn = Some(drawn);
+        drawn
+    }
+
+    /// Ends the use of the last number: the commit is installed, or has released its locks. Others
+    /// may publish past it.
+    pub fn finish_number(&mut self) {
+        if let Some(slot) = &self.shared_slot
+            && let Some(drawn) = self.drawn.take()
+        {
+            slot.finish(drawn);
+        }
+    }
+
+    /// Nobody knows what became of the last number: the lane runs no further transaction, and
+    /// nobody publishes past the number.
+    pub fn poison(&mut self) {
+        self.is_poisoned = true;
+        if let Some(slot) = &self.shared_slot {
+            slot.poison();
+        }
+    }
+
+    /// Whether the lane, or the slot that it shares, is poisoned.
+    #[inline(always)]
+    pub fn is_out_of_use(&self) -> bool {
+        self.is_poisoned || self.shared_slot.as_ref().is_some_and(|slot| slot.is_poisoned())
+    }
+
+    /// Whether the slot has too few numbers left.
+    #[inline(always)]
+    pub fn is_used_up(&self) -> bool {
+        let has_drawn = |slot: &Arc<SharedSlot>| slot.has_drawn(COUNTER_LIMIT);
+        self.counter >= COUNTER_LIMIT || self.shared_slot.as_ref().is_some_and(has_drawn)
+    }
+}
+
+impl<E: Env> LaneInner<E> {
+    /// Near its last number a slot is given up for a new one. The old one keeps its final number in
+    /// the vector for as long as versions carry it.
+    #[cold]
+    pub(super) async fn take_new_slot(&mut self) -> Result<(), Abort> {
+        if self.identity.shared_slot.is_some() {
+            return Err(Abort::SnapshotUnavailable);
+        }
+        self.rest().await?;
+        let taken = crate::snapshot::slot::take_slot(&self.env, &self.shared).await;
+        let taken = taken.map_err(|_| Abort::Unreachable)?.ok_or(Abort::SnapshotUnavailable)?;
+        (self.identity.slot, self.identity.counter) = (taken.slot, taken.counter);
+        Ok(())
+    }
+
+    /// Whether the lane must take a new slot before it begins.
+    #[inline(always)]
+    pub(super) fn needs_new_slot(&self) -> bool {
+        self.identity.is_used_up() && !self.env.mutant(Mutant::LanePassLastNumber)
+    }
+}

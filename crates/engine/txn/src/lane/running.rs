@@ -1,0 +1,205 @@
+//! The running transaction: its batch, the rows that it has touched, and the buckets and leaves
+//! that it has read.
+
+use crate::abort::{Abort, TxnError};
+use crate::catalog::{IndexId, TableId};
+use crate::lane::batch::TransactionBatch;
+use crate::lane::ids::List;
+use crate::read::access::{Absence, Access, AccessId, AccessMap, KeyPlace, RowId, State, Vacancy};
+use crate::read::{ACCESSES_MAX, ARENA_WORDS_MAX, access_hash, same_words};
+use crate::write::unique::UniqueViolation;
+use crate::write::{BucketSeen, LeafSeen, LeafSeenId, Owner};
+use fabric::Span;
+use index::tree::LeafRead;
+use layout::row::KEY;
+use layout::{GlobalPtr, VersionWord, leaf};
+
+/// What the running transaction has read.
+pub(crate) struct RunningTransaction {
+    pub batch: TransactionBatch,
+    pub accesses: List<Access>,
+    pub map: AccessMap,
+    pub buckets_seen: List<BucketSeen>,
+    pub leaves_seen: List<LeafSeen>,
+    /// Values out of line that the transaction has set.
+    pub stage: layout::LongStage,
+    /// Rows read one by one; a single one needs no validation.
+    pub read_count: u32,
+    /// Tells the row ids of one transaction from those of others.
+    pub number: u32,
+    pub serializable: bool,
+    /// Why the transaction cannot commit any more, if it cannot: see
+    /// [`super::LaneInner::begin_statement`].
+    pub doomed_by: Option<Abort>,
+    /// The index whose entries the transaction adds for rows that it does not change.
+    pub filling: Option<IndexId>,
+    /// The last unique violation of the lane; later transactions leave it.
+    pub last_unique_violation: Option<Box<UniqueViolation>>,
+}
+
+impl RunningTransaction {
+    /// No transaction; the first one has the number after `number`.
+    pub fn new(number: u32) -> Self {
+        Self {
+            batch: TransactionBatch::new(),
+            accesses: List::with_capacity(256),
+            map: AccessMap::default(),
+            buckets_seen: List::default(),
+            leaves_seen: List::default(),
+            stage: layout::LongStage::default(),
+            read_count: 0,
+            number,
+            serializable: false,
+            doomed_by: None,
+            filling: None,
+            last_unique_violation: None,
+        }
+    }
+
+    #[inline]
+    pub fn reset(&mut self) {
+        self.doomed_by = None;
+        self.batch.reset();
+        self.accesses.clear();
+        self.map.clear();
+        self.buckets_seen.clear();
+        self.leaves_seen.clear();
+        self.read_count = 0;
+        self.number = self.number.wrapping_add(1);
+        self.filling = None;
+    }
+
+    #[cold]
+    pub fn fail_statement(&mut self, error: &TxnError) {
+        self.doomed_by = error.abort();
+        if self.doomed_by.is_none() {
+            // Only the statement has failed. It may have noted rows that it did not come to look
+            // for.
+            self.accesses.iter_mut().for_each(Access::forget_if_unsettled);
+        }
+    }
+
+    /// A row that this transaction has found or inserted.
+    #[inline(always)]
+    pub fn row_id(&self, access: AccessId) -> RowId {
+        RowId::new(access, self.number)
+    }
+
+    /// The access of a row that this transaction has given.
+    #[inline(always)]
+    pub fn access(&self, row: RowId) -> AccessId {
+        row.access_in(self.number)
+    }
+
+    /// The access that already holds this row, or the place in the map for a new one.
+    #[inline(always)]
+    pub fn known_access(&self, table: TableId, key: &[u64]) -> Result<AccessId, Vacancy> {
+        let batch = &*self.batch;
+        self.map.find(access_hash(table, key), |access| {
+            let other = &self.accesses[access];
+            let words = Span { at: other.key_at, words: key.len() as u32 };
+            other.table == table && same_words(batch.words(words), key)
+        })
+    }
+
+    /// As [`Self::known_access`], with the key in the arena.
+    #[inline(always)]
+    pub fn access_of(&self, table: TableId, key: Span) -> Result<AccessId, Vacancy> {
+        self.known_access(table, self.batch.words(key))
+    }
+
+    /// A new access; what it holds is settled later.
+    #[inline(always)]
+    pub fn add_access(
+        &mut self,
+        table: TableId,
+        vacancy: Vacancy,
+        key_at: u32,
+    ) -> Result<AccessId, TxnError> {
+        if self.batch.arena_words() > ARENA_WORDS_MAX {
+            return Err(TxnError::TooLarge(
+                "it holds more than 512 MiB of rows; use for_each or several transactions",
+            ));
+        }
+        if self.accesses.len() == ACCESSES_MAX {
+            return Err(TxnError::TooLarge(
+                "it touches more than 1,048,576 rows; use for_each or several transactions",
+            ));
+        }
+        let access = self.accesses.add(Access::absent(table, key_at));
+        self.map.insert(vacancy, access);
+        Ok(access)
+    }
+
+    /// An access that the map does not know and that is forgotten soon.
+    pub fn add_passing_access(&mut self, table: TableId, key_at: u32) -> AccessId {
+        self.accesses.add(Access::absent(table, key_at))
+    }
+
+    /// The key of an access, which has this many words.
+    #[inline(always)]
+    pub fn key(&self, access: AccessId, words: u32) -> Span {
+        Span { at: self.accesses[access].key_at, words }
+    }
+
+    /// Whether an image has the key of an access, which has this many words.
+    #[inline(always)]
+    pub fn has_key(&self, access: AccessId, image: Span, words: u32) -> bool {
+        let own = self.batch.words(self.key(access, words));
+        same_words(self.batch.words(Span { at: image.at + KEY, words }), own)
+    }
+
+    /// The snapshot's version of the row is in `image`.
+    #[inline]
+    pub fn accept(
+        &mut self,
+        access: AccessId,
+        row: GlobalPtr,
+        image: Span,
+        version: VersionWord,
+        is_old: bool,
+    ) {
+        debug_assert!(!row.is_null(), "a row that was read has an address");
+        debug_assert!(!version.is_none() && !version.is_locked(), "a version that is settled");
+        let access = &mut self.accesses[access];
+        access.row = row;
+        access.image = image;
+        access.version = version;
+        access.is_old = is_old;
+        if version.is_deleted() {
+            access.state = State::Absent;
+            access.absence = Absence::Tombstone;
+        } else {
+            access.state = State::Read;
+            access.absence = Absence::None;
+            access.key_at = image.at + KEY;
+        }
+    }
+
+    /// The row's version is later than the snapshot.
+    pub fn accept_later(&mut self, access: AccessId, row: GlobalPtr) {
+        let access = &mut self.accesses[access];
+        access.state = State::Absent;
+        access.absence = Absence::Later;
+        access.row = row;
+    }
+
+    /// The access has no entry in the bucket or leaf that was read.
+    pub fn accept_no_entry(&mut self, access: AccessId, place: KeyPlace) {
+        let access = &mut self.accesses[access];
+        access.place = place;
+        access.absence = Absence::NoEntry;
+    }
+
+    /// Remembers a leaf that was read.
+    pub fn note_leaf(&mut self, owner: Owner, read: &LeafRead) -> LeafSeenId {
+        let LeafRead { ptr, span, insert } = *read;
+        self.leaves_seen.add(LeafSeen { owner, leaf: ptr, span, insert, is_kept: false, near: 0 })
+    }
+
+    /// The rewrite counter of a leaf, as it was read.
+    #[inline]
+    pub fn leaf_version(&self, seen: LeafSeenId) -> u64 {
+        self.batch.word(self.leaves_seen[seen].span.at + leaf::VERSION)
+    }
+}

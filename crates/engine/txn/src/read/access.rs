@@ -1,0 +1,342 @@
+//! The rows a transaction has touched: its read set and write set in one list.
+//!
+//! Decision: docs/decisions/0058-the-access-map-uses-the-upper-bits-of-a-product.md
+
+use crate::catalog::TableId;
+use crate::lane::ids::Id;
+use crate::read::ACCESSES_MAX;
+use crate::write::write_set::{BucketInsertId, InsertSlot};
+use crate::write::{BucketSeenId, LeafSeenId};
+use fabric::Span;
+use layout::{GlobalPtr, VersionWord};
+
+/// A row in its transaction's access set. It ends with its transaction: a later one does not know
+/// it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct RowId {
+    /// Position in the access set.
+    access: u32,
+    /// Which transaction of the lane.
+    transaction: u32,
+}
+
+impl RowId {
+    #[inline(always)]
+    pub(crate) fn new(access: AccessId, transaction: u32) -> Self {
+        Self { access: access.position(), transaction }
+    }
+
+    /// The position in the access set of the transaction that gave the row.
+    ///
+    /// # Panics
+    /// If another transaction has given it.
+    #[inline(always)]
+    pub(crate) fn access_in(self, transaction: u32) -> AccessId {
+        assert!(self.transaction == transaction, "a row id ends with the transaction that gave it");
+        AccessId::new(self.access)
+    }
+}
+
+/// What the transaction has done with a row.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum State {
+    /// Read; visible to the snapshot.
+    Read,
+    /// Looked for and not there: no entry, a tombstone, or a version after the snapshot.
+    Absent,
+    /// Written; it existed.
+    Updated,
+    /// Written; it did not exist.
+    Inserted,
+    /// Deleted; it existed.
+    Deleted,
+}
+
+/// What is known of a row that is absent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Absence {
+    /// The row exists for us.
+    None,
+    /// Nothing has this key.
+    NoEntry,
+    /// Nothing had this key when the lane last wrote its leaf: good for an insert, and for nothing
+    /// else.
+    Kept,
+    /// A statement was to look for it, and failed before: good for nothing.
+    Unknown,
+    /// A tombstone that the snapshot covers; an insert updates it.
+    Tombstone,
+    /// A version after the snapshot: an insert would conflict.
+    Later,
+}
+
+/// Where the key of an absent row belongs: first what the lookup has seen, then what the commit
+/// fills.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum KeyPlace {
+    /// No lookup has ended yet.
+    Unsettled,
+    /// The lookup has read this bucket.
+    BucketSeen(BucketSeenId),
+    /// The lookup has read this leaf.
+    LeafSeen(LeafSeenId),
+    /// The transaction inserts into this bucket.
+    BucketInsert(BucketInsertId),
+    /// The commit fills this slot.
+    Slot(InsertSlot),
+}
+
+impl KeyPlace {
+    /// The bucket that a lookup has read.
+    #[inline]
+    pub fn bucket_seen(self) -> BucketSeenId {
+        match self {
+            Self::BucketSeen(seen) => seen,
+            other => unreachable!("the key was looked for in a bucket: {other:?}"),
+        }
+    }
+
+    /// The leaf that a lookup has read.
+    #[inline]
+    pub fn leaf_seen(self) -> LeafSeenId {
+        match self {
+            Self::LeafSeen(seen) => seen,
+            other => unreachable!("the key was looked for in a leaf: {other:?}"),
+        }
+    }
+
+    /// The bucket that the transaction inserts into.
+    #[inline]
+    pub fn bucket_insert(self) -> BucketInsertId {
+        match self {
+            Self::BucketInsert(insert) => insert,
+            other => unreachable!("an insert into a bucket has noted it: {other:?}"),
+        }
+    }
+
+    /// The slot that the commit fills.
+    #[inline]
+    pub fn slot(self) -> InsertSlot {
+        match self {
+            Self::Slot(slot) => slot,
+            other => unreachable!("the commit has taken a slot: {other:?}"),
+        }
+    }
+}
+
+/// Position in the access set.
+pub(crate) type AccessId = Id<Access>;
+
+/// A row in the access set.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Access {
+    /// The table.
+    pub table: TableId,
+    /// What was done.
+    pub state: State,
+    /// Why it is absent, if it is.
+    pub absence: Absence,
+    /// The image is an old version: the row has changed since the snapshot and cannot be written.
+    pub is_old: bool,
+    /// Address of the row's header, or null while it has none.
+    pub row: GlobalPtr,
+    /// Header and image in the arena as they were read; zeros for a new row.
+    pub image: Span,
+    /// Header and image with the transaction's changes; empty while there are none.
+    pub fresh: Span,
+    /// What the header must hold for a write to be allowed.
+    pub version: VersionWord,
+    /// First word of the encoded key in the arena.
+    pub key_at: u32,
+    /// For an absent row: where its key belongs.
+    pub place: KeyPlace,
+    /// The buffer that the displaced version goes to, once commit has chosen it.
+    pub buffer: GlobalPtr,
+    /// The buffer comes out of the pool for this commit.
+    pub has_new_buffer: bool,
+}
+
+impl Access {
+    /// An access that nothing is known of yet but its key.
+    #[inline]
+    pub fn absent(table: TableId, key_at: u32) -> Self {
+        Self {
+            table,
+            state: State::Absent,
+            absence: Absence::NoEntry,
+            is_old: false,
+            row: GlobalPtr::NULL,
+            image: Span::default(),
+            fresh: Span::default(),
+            version: VersionWord::NONE,
+            key_at,
+            place: KeyPlace::Unsettled,
+            buffer: GlobalPtr::NULL,
+            has_new_buffer: false,
+        }
+    }
+
+    /// Marks an access as unknown if no lookup of it has ended.
+    pub fn forget_if_unsettled(&mut self) {
+        let is_unsettled = self.absence == Absence::NoEntry && self.place == KeyPlace::Unsettled;
+        if is_unsettled && self.state == State::Absent {
+            self.absence = Absence::Unknown;
+        }
+    }
+
+    /// Whether commit has to lock and install the row.
+    #[inline]
+    pub fn is_written(&self) -> bool {
+        matches!(self.state, State::Updated | State::Inserted | State::Deleted)
+    }
+
+    /// Whether commit makes the row, rather than changing one that exists.
+    #[inline]
+    pub fn is_new(&self) -> bool {
+        matches!(self.absence, Absence::NoEntry | Absence::Kept) && self.state != State::Read
+    }
+
+    /// The words that hold the row as the transaction sees it.
+    #[inline]
+    pub fn current(&self) -> Span {
+        if self.fresh.words > 0 { self.fresh } else { self.image }
+    }
+}
+
+/// Finds accesses by hash. A transaction clears it by counting up, not by touching its memory.
+pub(crate) struct AccessMap {
+    places: Vec<Place>,
+    /// Of the 64 bits of a hash, the place is chosen by the uppermost: how many are not.
+    shift: u32,
+    generation: u32,
+    used: usize,
+}
+
+/// A place of the map in eight bytes, so that those of most transactions stay in the first cache.
+///
+/// ```text
+///  63            32 31        20 19        0
+/// +----------------+------------+-----------+
+/// | hash, upper 32 | generation |  access   |
+/// +----------------+------------+-----------+
+/// ```
+type Place = u64;
+
+const ACCESS_BITS: u32 = 20;
+const _: () = assert!(ACCESSES_MAX == 1 << ACCESS_BITS);
+/// Generations begin with 1; places that were never used have 0.
+const GENERATION_MAX: u32 = (1 << (32 - ACCESS_BITS)) - 1;
+const PLACES_MIN: usize = 256;
+
+/// Where an access that the map does not have would go.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Vacancy {
+    /// Hash of table and key, its upper half.
+    hash: u32,
+    place: u32,
+}
+
+impl Default for AccessMap {
+    fn default() -> Self {
+        let shift = 64 - PLACES_MIN.ilog2();
+        Self { places: vec![0; PLACES_MIN], shift, generation: 1, used: 0 }
+    }
+}
+
+impl AccessMap {
+    /// Forgets everything.
+    #[inline]
+    pub fn clear(&mut self) {
+        self.used = 0;
+        self.generation += 1;
+        if self.generation > GENERATION_MAX {
+            self.places.fill(0);
+            self.generation = 1;
+        }
+    }
+
+    /// Walks the accesses with this hash until `matches` says yes.
+    #[inline(always)]
+    pub fn find(
+        &self,
+        hash: u64,
+        mut matches: impl FnMut(AccessId) -> bool,
+    ) -> Result<AccessId, Vacancy> {
+        let mask = self.places.len() - 1;
+        let mut at = (hash >> self.shift) as usize;
+        loop {
+            let place = self.places[at];
+            if place as u32 >> ACCESS_BITS != self.generation {
+                return Err(Vacancy { hash: (hash >> 32) as u32, place: at as u32 });
+            }
+            let access = AccessId::new(place as u32 & (ACCESSES_MAX as u32 - 1));
+            if place >> 32 == hash >> 32 && matches(access) {
+                return Ok(access);
+            }
+            at = (at + 1) & mask;
+        }
+    }
+
+    /// Adds an access where [`Self::find`] has just missed it.
+    #[inline(always)]
+    pub fn insert(&mut self, vacancy: Vacancy, access: AccessId) {
+        let Vacancy { hash, place } = vacancy;
+        debug_assert!((access.position() as usize) < ACCESSES_MAX);
+        debug_assert!(self.places[place as usize] as u32 >> ACCESS_BITS != self.generation);
+        let known = self.generation << ACCESS_BITS | access.position();
+        self.places[place as usize] = u64::from(hash) << 32 | u64::from(known);
+        self.used += 1;
+        if self.used * 2 >= self.places.len() {
+            self.grow();
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let larger = vec![0; self.places.len() * 4];
+        self.shift -= 2;
+        let mask = larger.len() - 1;
+        for place in std::mem::replace(&mut self.places, larger) {
+            if place as u32 >> ACCESS_BITS == self.generation {
+                let mut at = (place >> self.shift) as usize;
+                while self.places[at] != 0 {
+                    at = (at + 1) & mask;
+                }
+                self.places[at] = place;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_what_was_inserted_since_the_last_clear() {
+        let mut map = AccessMap::default();
+        // Some hashes are the same, and some begin with the same bits.
+        let hash = |n: u32| u64::from(n % 700) << 40;
+        for _ in 0..2 * GENERATION_MAX {
+            assert!(map.find(hash(7), |_| true).is_err());
+            for n in 0..3 {
+                let vacancy =
+                    map.find(hash(n), |access| access.position() == n).expect_err("it is new");
+                map.insert(vacancy, AccessId::new(n));
+            }
+            map.clear();
+        }
+        for n in 0..1000 {
+            let vacancy =
+                map.find(hash(n), |access| access.position() == n).expect_err("it is new");
+            map.insert(vacancy, AccessId::new(n));
+        }
+        for n in 0..1000 {
+            let found = map.find(hash(n), |access| access.position() == n);
+            assert_eq!(found.expect("it is there"), AccessId::new(n));
+        }
+        assert!(map.find(hash(1), |_| false).is_err());
+        map.clear();
+        assert!(map.find(hash(1), |_| true).is_err());
+    }
+}

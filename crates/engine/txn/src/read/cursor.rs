@@ -1,0 +1,387 @@
+//! Range scans. Cursors go over leaves and rows together: independent scans share their round
+//! trips, and a scan of a long range reads the leaves ahead that the lane remembers.
+//!
+//! Decision: docs/decisions/0048-independent-scans-share-round-trips.md
+
+use crate::abort::TxnError;
+use crate::catalog::TableId;
+use crate::lane::LaneInner;
+use crate::read::Pending;
+use crate::read::access::{AccessId, RowId, State};
+use crate::read::scan::{Range, Scan, Sighting};
+use crate::write::{LeafSeenId, Owner};
+use fabric::{Env, Mutant, Span};
+use index::tree::{LeafView, PostedLeaf};
+use layout::row::KEY;
+use layout::{GlobalPtr, Key};
+
+/// Most rows that one cursor reads in a round trip.
+const ROWS_PER_ROUND: usize = 256;
+/// Most leaves that one cursor reads in a round trip.
+const LEAVES_AHEAD_MAX: usize = 8;
+/// Rows wanted from which on more than one leaf is read at a time.
+const ROWS_FOR_LEAVES_AHEAD: usize = 32;
+
+/// A scan on its way.
+pub(crate) struct Cursor {
+    scan: Scan,
+    range: Range,
+    /// The next key to be looked at.
+    from: Key,
+    /// Nothing is left of the range.
+    is_over: bool,
+    /// What this round has sighted, by position.
+    sighted: std::ops::Range<usize>,
+}
+
+impl Cursor {
+    /// At the beginning of its range.
+    pub(crate) fn new(scan: &Scan, range: Range) -> Self {
+        let from = if scan.reverse { scan.high } else { scan.low };
+        let is_over = scan.limit == 0 || scan.low > scan.high;
+        Self { scan: *scan, range, from, is_over, sighted: 0..0 }
+    }
+
+    /// What is left of the range.
+    fn rest(&self) -> Scan {
+        match self.scan.reverse {
+            false => Scan { low: self.from.max(self.scan.low), ..self.scan },
+            true => Scan { high: self.from.min(self.scan.high), ..self.scan },
+        }
+    }
+
+    /// Goes on to `next`, or ends.
+    fn advance(&mut self, next: Option<Key>) {
+        match next {
+            Some(next) => self.from = next,
+            None => self.is_over = true,
+        }
+    }
+}
+
+/// A leaf that is read ahead.
+#[derive(Clone, Copy)]
+struct LeafAhead {
+    owner: Owner,
+    posted: PostedLeaf,
+}
+
+/// An entry that a cursor met, and the access of its row.
+struct Sighted {
+    sighting: Sighting,
+    access: AccessId,
+}
+
+/// The lists that a round of cursors fills.
+#[derive(Default)]
+pub(crate) struct Round {
+    ahead: Vec<LeafAhead>,
+    sightings: Vec<Sighting>,
+    sighted: Vec<Sighted>,
+    pending: Vec<Pending>,
+}
+
+impl<E: Env> LaneInner<E> {
+    /// Takes all cursors to their ends; `rows` gets the visible rows of each, in the cursor's
+    /// order.
+    pub(crate) async fn run_cursors(
+        &mut self,
+        cursors: &mut [Cursor],
+        rows: &mut [Vec<RowId>],
+    ) -> Result<(), TxnError> {
+        let mut round = std::mem::take(&mut self.scratch.round);
+        let mut result = Ok(());
+        while result.is_ok() && cursors.iter().any(|cursor| !cursor.is_over) {
+            result = self.run_round(cursors, rows, &mut round).await;
+        }
+        self.scratch.round = round;
+        result
+    }
+
+    async fn run_round(
+        &mut self,
+        cursors: &mut [Cursor],
+        rows: &mut [Vec<RowId>],
+        round: &mut Round,
+    ) -> Result<(), TxnError> {
+        self.read_leaves_ahead(cursors, &mut round.ahead).await?;
+        for cursor in cursors.iter().filter(|cursor| !cursor.is_over) {
+            self.leaf_for(cursor.range.owner, &cursor.from).await?;
+        }
+        round.sighted.clear();
+        round.pending.clear();
+        self.txn.batch.clear_verbs();
+        for (cursor, rows) in cursors.iter_mut().zip(&mut *rows) {
+            cursor.sighted = 0..0;
+            if !cursor.is_over {
+                self.post_sightings(cursor, rows.len(), round)?;
+            }
+        }
+        self.settle_pending(&mut round.pending).await?;
+        for (cursor, rows) in cursors.iter_mut().zip(rows) {
+            for Sighted { sighting, access } in &round.sighted[cursor.sighted.clone()] {
+                if rows.len() < cursor.scan.limit
+                    && self.is_sighted(&cursor.range, sighting, *access)
+                {
+                    rows.push(self.txn.row_id(*access));
+                }
+            }
+            cursor.is_over |= rows.len() >= cursor.scan.limit;
+        }
+        Ok(())
+    }
+
+    /// Reads the leaves that the cursors will look at, as far as the lane remembers them, in one
+    /// round trip. What it remembers may be wrong, or nothing: then leaves are found one by one.
+    async fn read_leaves_ahead(
+        &mut self,
+        cursors: &[Cursor],
+        ahead: &mut Vec<LeafAhead>,
+    ) -> Result<(), TxnError> {
+        ahead.clear();
+        self.txn.batch.clear_verbs();
+        for cursor in cursors.iter().filter(|cursor| !cursor.is_over) {
+            let owner = cursor.range.owner;
+            let tree = self.open.tree(owner);
+            if self.seen_leaf_in(owner, &tree, cursor.from.words()).is_some() {
+                continue;
+            }
+            let is_long = !cursor.scan.reverse && cursor.scan.limit >= ROWS_FOR_LEAVES_AHEAD;
+            let count_max = if is_long { LEAVES_AHEAD_MAX } else { 1 };
+            let to = cursor.rest().high;
+            let before = ahead.len();
+            let batch = &mut *self.txn.batch;
+            let cache = self.open.leaf_cache(owner);
+            cache.run(cursor.from.words(), to.words(), count_max, &mut |place| {
+                if ahead.iter().all(|known| known.posted.ptr != place.ptr) {
+                    let posted = index::tree::post_leaf_at(batch, &tree, place);
+                    ahead.push(LeafAhead { owner, posted });
+                }
+            });
+            for LeafAhead { posted, .. } in &ahead[before..] {
+                self.env.prefetch(posted.ptr, tree.layout.words());
+            }
+        }
+        if self.txn.batch.is_empty() {
+            return Ok(());
+        }
+        self.execute().await?;
+        for &LeafAhead { owner, posted } in ahead.iter() {
+            let tree = self.open.tree(owner);
+            if let Some(read) = index::tree::accept_any(&self.txn.batch, &tree, posted) {
+                self.txn.note_leaf(owner, &read);
+            }
+        }
+        Ok(())
+    }
+
+    /// Posts reads of the rows that the cursor meets in leaves that were read, and a few more than
+    /// the limit: some will be gone.
+    fn post_sightings(
+        &mut self,
+        cursor: &mut Cursor,
+        found: usize,
+        round: &mut Round,
+    ) -> Result<(), TxnError> {
+        let first = round.sighted.len();
+        let wanted = (cursor.scan.limit - found).saturating_add(2).min(ROWS_PER_ROUND);
+        while !cursor.is_over && round.sighted.len() < first + wanted {
+            let Some(seen) = self.seen_leaf(cursor.range.owner, cursor.from.words()) else { break };
+            let rest = cursor.rest();
+            let room = first + wanted - round.sighted.len();
+            let mut next =
+                self.sight_leaf(&rest, &cursor.range, seen, room, &mut round.sightings)?;
+            if round.sightings.len() > room {
+                round.sightings.truncate(room);
+                let last = round.sightings[room - 1].key;
+                let last = Key::from_words(self.txn.batch.words(last));
+                next = if rest.reverse { last.predecessor() } else { last.successor() };
+            }
+            // Rows that were inserted one after the other are adjacent in memory: read in that
+            // order they are one verb.
+            if rest.reverse {
+                round.sightings.reverse();
+            }
+            let begin = round.sighted.len();
+            for sighting in &round.sightings {
+                let access = self.post_sighting(&cursor.range, sighting, &mut round.pending)?;
+                round.sighted.push(Sighted { sighting: *sighting, access });
+            }
+            if rest.reverse {
+                round.sighted[begin..].reverse();
+            }
+            cursor.advance(next);
+        }
+        cursor.sighted = first..round.sighted.len();
+        Ok(())
+    }
+
+    /// Lists the entries of a leaf that are in range, own ones included; answers where the scan
+    /// goes on. The range starts where the last leaf ended: a leaf that the transaction read before
+    /// a split may reach over keys that were sighted already. Where there is room for fewer, one
+    /// more than those is enough.
+    fn sight_leaf(
+        &mut self,
+        scan: &Scan,
+        range: &Range,
+        seen: LeafSeenId,
+        room: usize,
+        sightings: &mut Vec<Sighting>,
+    ) -> Result<Option<Key>, TxnError> {
+        sightings.clear();
+        if !self.env.mutant(Mutant::ScanRangeUnwitnessed) {
+            self.witness_leaf(seen);
+        }
+        let may_add_own = self.may_add_own(range);
+        let span = self.txn.leaves_seen[seen].span;
+        let tree = self.open.tree(range.owner);
+        let batch = &*self.txn.batch;
+        let view = LeafView::new(tree.layout, batch.words(span));
+        self.check_collected(view.collected())?;
+        let end = view.search(scan.high.words()).map_or_else(|after| after, |last| last + 1);
+        let begin = view.lower_bound(scan.low.words());
+        // Own rows may be between the entries, so that all of them are needed to put them in order.
+        let most = if may_add_own { usize::MAX } else { room.saturating_add(1) } as u32;
+        let entries = match scan.reverse {
+            false => begin..end.min(begin.saturating_add(most)),
+            true => begin.max(end.saturating_sub(most))..end,
+        };
+        sightings.extend(entries.map(|n| {
+            let at = span.at + tree.layout.entry(n);
+            let key = Span { at, words: tree.layout.key_words };
+            Sighting { key, row: GlobalPtr::from_word(view.value(n)[0]), own: None }
+        }));
+        let low = Key::from_words(view.low());
+        let high = view.high_key();
+        let next = match scan.reverse {
+            false => high.filter(|high| *high <= scan.high),
+            true if low > scan.low => low.predecessor(),
+            true => None,
+        };
+        if may_add_own {
+            let last = high.and_then(|high| high.predecessor()).unwrap_or(scan.high);
+            self.add_own(range, &low.max(scan.low), &last.min(scan.high), sightings);
+        }
+        if scan.reverse {
+            sightings.reverse();
+        }
+        Ok(next)
+    }
+
+    /// Whether the write set can hold a row of the range that no entry leads to.
+    fn may_add_own(&self, range: &Range) -> bool {
+        self.writes.rows.iter().any(|&access| {
+            let entry = &self.txn.accesses[access];
+            let is_moved = range.index.is_some() && entry.state == State::Updated;
+            (entry.state == State::Inserted || is_moved) && self.may_be_of(range, entry.table)
+        })
+    }
+
+    /// Whether rows of a table may belong to a range: of a table in parts, a scan goes to one after
+    /// the other, but an entry of an index need not be in its row's part.
+    fn may_be_of(&self, range: &Range, table: TableId) -> bool {
+        match range.index {
+            None => table == range.table,
+            Some(_) => self.open.is_same_table(table, range.table),
+        }
+    }
+
+    /// Adds the rows of the write set whose keys are in range and which no entry leads to yet, and
+    /// puts all in order.
+    pub(crate) fn add_own(
+        &mut self,
+        range: &Range,
+        low: &Key,
+        high: &Key,
+        sightings: &mut Vec<Sighting>,
+    ) {
+        for number in 0..self.writes.rows.len() {
+            let access = self.writes.rows[number];
+            let entry = self.txn.accesses[access];
+            let is_old = entry.state == State::Updated && range.index.is_none();
+            let is_other = !self.may_be_of(range, entry.table);
+            if is_other || entry.state == State::Deleted || is_old {
+                continue;
+            }
+            let key = match &range.index {
+                Some(index) => self.entry_key(index, entry.fresh),
+                None => {
+                    let words = self.open.info(entry.table).row.key_words;
+                    let span = Span { at: entry.fresh.at + KEY, words };
+                    Key::from_words(self.txn.batch.words(span))
+                }
+            };
+            if key < *low || *high < key || !self.has_entry(range, &key) {
+                continue;
+            }
+            let batch = &mut *self.txn.batch;
+            let is_known = |sighting: &Sighting| batch.words(sighting.key) == key.words();
+            if !sightings.iter().any(is_known) {
+                let key = batch.put(key.words());
+                sightings.push(Sighting { key, row: GlobalPtr::NULL, own: Some(access) });
+            }
+        }
+        self.sort(sightings);
+    }
+
+    /// Puts entries into the order of their keys.
+    #[inline]
+    pub(crate) fn sort(&self, sightings: &mut [Sighting]) {
+        if sightings.len() > 1 {
+            let batch = &*self.txn.batch;
+            let by_key =
+                |one: &Sighting, other: &Sighting| batch.words(one.key).cmp(batch.words(other.key));
+            sightings.sort_unstable_by(by_key);
+        }
+    }
+
+    /// Whether the range's part of an index, if it is one, is the one that has this entry.
+    fn has_entry(&self, range: &Range, key: &Key) -> bool {
+        match (range.owner, &range.index) {
+            (Owner::Index(part), Some(info)) => {
+                self.open.entry_part_of(part, info, key.words()) == part
+            }
+            _ => true,
+        }
+    }
+
+    /// The access of the row behind an entry; posts the read of the row if it is new.
+    pub(crate) fn post_sighting(
+        &mut self,
+        range: &Range,
+        sighting: &Sighting,
+        pending: &mut Vec<Pending>,
+    ) -> Result<AccessId, TxnError> {
+        if let Some(own) = sighting.own {
+            return Ok(own);
+        }
+        let (mut table, mut key) = (range.table, sighting.key);
+        if let Some(index) = &range.index {
+            let batch = &*self.txn.batch;
+            let primary = self.primary_key(index, batch.words(key));
+            table = self.open.row_part_of(table, primary.words());
+            key = self.txn.batch.put(primary.words());
+        }
+        match sighting.row.is_null() {
+            true => self.post_key(table, key, pending),
+            false => self.post_row(table, key, sighting.row, pending),
+        }
+    }
+
+    /// Whether the row is there and has the key that its entry says: entries outlive their
+    /// versions.
+    pub(crate) fn is_sighted(&self, range: &Range, sighting: &Sighting, access: AccessId) -> bool {
+        let entry = &self.txn.accesses[access];
+        if matches!(entry.state, State::Absent | State::Deleted) {
+            return false;
+        }
+        match &range.index {
+            Some(index) => {
+                let batch = &*self.txn.batch;
+                self.entry_key(index, entry.current()).words() == batch.words(sighting.key)
+                    || self.env.mutant(Mutant::ScanTrustEntry)
+            }
+            None => true,
+        }
+    }
+}

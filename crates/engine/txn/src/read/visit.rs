@@ -1,0 +1,461 @@
+//! Visits of whole tables: every row that is visible, in the order in which it is stored.
+
+use crate::abort::TxnError;
+use crate::catalog::{Primary, TableId};
+use crate::lane::LaneInner;
+use crate::read::scan::KeyedRow;
+use crate::read::value::Visitor;
+use crate::transaction::Transaction;
+use crate::write::Owner;
+use fabric::{Env, Mutant, Span};
+use index::tree::LeafView;
+use layout::bucket::{self, Identity};
+use layout::row::{Cover, KEY, VERSION};
+use layout::{GlobalPtr, Key, RecordRef, VersionWord};
+
+/// Fewest buckets of one part of a visit, and most: each part takes some round trips.
+const CHUNK_BUCKETS: std::ops::RangeInclusive<u64> = 16..=512;
+/// Parts that a large table is visited in, between these bounds.
+const CHUNKS: u64 = 256;
+
+/// Buckets that a full scan reads together: they share its round trips.
+const TOGETHER: usize = 32;
+
+/// A row that a full scan reads.
+#[derive(Clone, Copy)]
+struct Posted {
+    row: GlobalPtr,
+    /// Its words.
+    span: Span,
+    /// The key that its bucket has for it.
+    key_at: u32,
+}
+
+/// What a full scan has read of a bucket and its chain.
+struct BucketRows {
+    number: u64,
+    /// How often the bucket was split.
+    level: u32,
+    rows: Vec<Posted>,
+}
+
+/// The directory that a visit began with: it had `count` buckets, and every bucket had been split
+/// as often as `level` says or once more.
+#[derive(Clone, Copy)]
+pub(crate) struct Began {
+    count: u64,
+    level: u32,
+}
+
+/// Where a visit of a whole table goes on. Each part may be visited by a transaction of its own:
+/// rows that do not change between the first and the last of these are visited once, others perhaps
+/// not or twice.
+#[derive(Clone, Copy)]
+pub(crate) enum Part {
+    /// The leaf that covers this key, from there on.
+    Leaf(Key),
+    /// Some buckets, in the numbering of the directory that the visit began with.
+    Buckets { first: u64, began: Began },
+}
+
+impl<E: Env> Transaction<'_, E> {
+    /// As [`Transaction::for_each`], of a whole table, or of one part.
+    pub(crate) async fn for_each_in(
+        &mut self,
+        table: TableId,
+        visit: &mut dyn FnMut(RecordRef<'_>),
+    ) -> Result<(), TxnError> {
+        let lane = self.lane().begin_statement()?;
+        let visited = lane.visit_all_of(table, &mut Visitor::Plain(visit)).await;
+        lane.end_statement(visited)
+    }
+}
+
+impl<E: Env> LaneInner<E> {
+    /// [`Transaction::for_each`], and [`Transaction::for_each_long`].
+    pub(crate) async fn for_each(
+        &mut self,
+        table: TableId,
+        mut visitor: Visitor<'_>,
+    ) -> Result<(), TxnError> {
+        self.begin_statement()?;
+        let visited = self.visit_table(table, &mut visitor).await;
+        self.end_statement(visited)
+    }
+
+    /// Shows every visible row of a table.
+    pub(crate) async fn visit_table(
+        &mut self,
+        table: TableId,
+        visit: &mut Visitor<'_>,
+    ) -> Result<(), TxnError> {
+        self.open_table(table).await?;
+        let parts = self.open.info(table).parts.clone();
+        let numbers =
+            parts.as_ref().map_or(std::slice::from_ref(&table.0), |all| all.of_all_rows());
+        for &number in numbers {
+            self.visit_all_of(TableId(number), visit).await?;
+        }
+        Ok(())
+    }
+
+    /// As [`Self::visit_table`], of a whole table, or of one part.
+    async fn visit_all_of(
+        &mut self,
+        table: TableId,
+        visit: &mut Visitor<'_>,
+    ) -> Result<(), TxnError> {
+        let mut next = Some(self.first_part(table).await?);
+        while let Some(part) = next {
+            next = self.visit_part(table, part, visit).await?;
+        }
+        Ok(())
+    }
+
+    /// Where a visit of a table begins.
+    pub(crate) async fn first_part(&mut self, table: TableId) -> Result<Part, TxnError> {
+        self.open_table(table).await?;
+        let hash = match &self.open.info(table).primary {
+            Primary::Tree(tree) => return Ok(Part::Leaf(Key::lowest(tree.layout.key_words))),
+            Primary::Hash(hash) => hash.clone(),
+        };
+        let directory = index::hash::read_directory(&self.env, &hash).await?;
+        let (count, level) = (hash.bucket_count(&directory), directory.level);
+        self.open.table_mut(table).directory = directory;
+        Ok(Part::Buckets { first: 0, began: Began { count, level } })
+    }
+
+    /// Shows the visible rows of a part of a table; answers which one is next.
+    pub(crate) async fn visit_part(
+        &mut self,
+        table: TableId,
+        part: Part,
+        visit: &mut Visitor<'_>,
+    ) -> Result<Option<Part>, TxnError> {
+        self.open_table(table).await?;
+        match part {
+            Part::Leaf(from) => Ok(self.visit_leaf(table, from, visit).await?.map(Part::Leaf)),
+            Part::Buckets { first, began } => {
+                let count = began.count;
+                let chunk = (count / CHUNKS).clamp(*CHUNK_BUCKETS.start(), *CHUNK_BUCKETS.end());
+                let end = (first + chunk).min(count);
+                self.visit_buckets(table, began, first..end, visit).await?;
+                Ok((end < count).then_some(Part::Buckets { first: end, began }))
+            }
+        }
+    }
+
+    /// Visits the leaf that covers `from`, from there on; answers where the next one begins.
+    async fn visit_leaf(
+        &mut self,
+        table: TableId,
+        from: Key,
+        visit: &mut Visitor<'_>,
+    ) -> Result<Option<Key>, TxnError> {
+        let owner = Owner::Table(table);
+        let tree = self.open.tree(owner);
+        let (arena, leaves) = (self.txn.batch.arena_words() as u32, self.txn.leaves_seen.len());
+        let seen = self.leaf_for(owner, &from).await?;
+        let batch = &*self.txn.batch;
+        let view = LeafView::new(tree.layout, batch.words(self.txn.leaves_seen[seen].span));
+        self.check_collected(view.collected())?;
+        // The leaf may have absorbed the next one since: then it begins with what was visited.
+        let first = view.search(from.words()).unwrap_or_else(|position| position);
+        let entries: Vec<KeyedRow> =
+            (first..view.count()).map(|n| KeyedRow::of(&view, n)).collect();
+        let next = view.high_key();
+        self.witness_leaf(seen);
+        self.visit_rows(table, &entries, visit).await?;
+        self.txn.leaves_seen.truncate(leaves);
+        self.txn.batch.clear_verbs();
+        self.txn.batch.truncate(arena);
+        Ok(next)
+    }
+
+    /// Reads rows by address, shows the visible ones, and forgets them.
+    async fn visit_rows(
+        &mut self,
+        table: TableId,
+        rows: &[KeyedRow],
+        visit: &mut Visitor<'_>,
+    ) -> Result<(), TxnError> {
+        let words = self.open.info(table).row.words();
+        self.txn.batch.clear_verbs();
+        let mut reads = Vec::with_capacity(rows.len());
+        for KeyedRow { key, row } in rows {
+            self.env.prefetch(*row, words);
+            let key_span = self.txn.batch.put(key.words());
+            let span = self.txn.batch.read_row(*row, words, Cover::AllButLink);
+            reads.push((key_span, span));
+        }
+        if rows.is_empty() {
+            return Ok(());
+        }
+        self.execute().await?;
+        let accesses = self.txn.accesses.len();
+        for (KeyedRow { row, .. }, (key, span)) in rows.iter().zip(reads) {
+            let access = self.txn.add_passing_access(table, key.at);
+            if !self.finish_row(access, *row, span) {
+                Box::pin(self.settle_old(access, *row, span)).await?;
+            }
+            self.show(access, visit);
+            self.txn.accesses.truncate(accesses);
+        }
+        self.show_kept(table, visit).await
+    }
+
+    /// Visits buckets in the numbering of the directory that the visit began with, though rows that
+    /// moved are looked up by newer ones; what a split has moved on is visited with the bucket it
+    /// came from.
+    async fn visit_buckets(
+        &mut self,
+        table: TableId,
+        began: Began,
+        buckets: std::ops::Range<u64>,
+        visit: &mut Visitor<'_>,
+    ) -> Result<(), TxnError> {
+        let info = self.open.info(table).clone();
+        let Primary::Hash(hash) = &info.primary else {
+            unreachable!("the caller knows it is hashed")
+        };
+        let mut numbers: Vec<u64> = buckets.rev().collect();
+        while !numbers.is_empty() {
+            let some = numbers.split_off(numbers.len().saturating_sub(TOGETHER));
+            self.visit_some(table, hash, began, some, &mut numbers, visit).await?;
+        }
+        Ok(())
+    }
+
+    /// Visits some buckets with their chains, and lists those that were split off them since the
+    /// scan began.
+    async fn visit_some(
+        &mut self,
+        table: TableId,
+        hash: &index::hash::HashTable,
+        began: Began,
+        numbers: Vec<u64>,
+        split_off: &mut Vec<u64>,
+        visit: &mut Visitor<'_>,
+    ) -> Result<(), TxnError> {
+        let (arena, accesses) = (self.txn.batch.arena_words() as u32, self.txn.accesses.len());
+        for BucketRows { number, level, rows } in self.read_buckets(table, hash, numbers).await? {
+            for level in began.level..level {
+                let child = number + (hash.initial_buckets << level);
+                if child >= began.count && child % (hash.initial_buckets << level) == number {
+                    split_off.push(child);
+                }
+            }
+            for Posted { row, span, key_at } in rows {
+                let access = self.txn.add_passing_access(table, key_at);
+                if !self.finish_row(access, row, span) {
+                    Box::pin(self.settle_old(access, row, span)).await?;
+                }
+                self.show(access, visit);
+                self.txn.accesses.truncate(accesses);
+            }
+        }
+        self.show_kept(table, visit).await?;
+        self.txn.batch.clear_verbs();
+        self.txn.batch.truncate(arena);
+        Ok(())
+    }
+
+    /// Reads all used slots of some buckets and their chains, each until they and its identity
+    /// stand still. Answers what it read of each.
+    async fn read_buckets(
+        &mut self,
+        table: TableId,
+        hash: &index::hash::HashTable,
+        mut numbers: Vec<u64>,
+    ) -> Result<Vec<BucketRows>, TxnError> {
+        let mut done = Vec::with_capacity(numbers.len());
+        while let Some(&last) = numbers.iter().max() {
+            let directory = &self.open.table_mut(table).directory;
+            if last >> hash.segment_shift >= directory.segments.len() as u64 {
+                let directory = index::hash::read_directory(&self.env, hash).await?;
+                self.open.table_mut(table).directory.segments = directory.segments;
+                continue;
+            }
+            let reading = |number| Reading::new(number, hash.bucket(directory, number), hash);
+            let mut readings: Vec<Reading> = numbers.drain(..).map(reading).collect();
+            self.read_witnesses(&mut readings).await?;
+            self.read_chains(table, hash, &mut readings).await?;
+            self.txn.batch.clear_verbs();
+            let read_again = |reading: &Reading| self.txn.batch.read(reading.bucket, bucket::SLOTS);
+            let again: Vec<Span> = readings.iter().map(read_again).collect();
+            self.execute().await?;
+            for (mut reading, again) in readings.into_iter().zip(again) {
+                match self.judge_reading(hash, &mut reading, again)? {
+                    Some(level) => {
+                        let Reading { number, rows, .. } = reading;
+                        done.push(BucketRows { number, level, rows });
+                    }
+                    None => numbers.push(reading.number),
+                }
+            }
+        }
+        Ok(done)
+    }
+
+    /// How often the bucket was split, whose header was read `again` after all slots; `None` if it
+    /// was split meanwhile.
+    fn judge_reading(
+        &mut self,
+        hash: &index::hash::HashTable,
+        reading: &mut Reading,
+        again: Span,
+    ) -> Result<Option<u32>, TxnError> {
+        let batch = &*self.txn.batch;
+        let first = reading.first.expect("a bucket has a first block");
+        let same = |word: u32| batch.word(first.at + word) == batch.word(again.at + word);
+        self.check_collected(batch.word(again.at + bucket::COLLECTED))?;
+        if !same(bucket::IDENTITY) {
+            return Ok(None);
+        }
+        let identity = Identity::from_word(batch.word(again.at + bucket::IDENTITY));
+        let modulus = hash.initial_buckets << identity.level;
+        let words = hash.layout.key_words;
+        let mut has_hole = false;
+        reading.rows.retain(|&Posted { span, key_at, .. }| {
+            // A slot without version is being filled or was emptied: its row is not part of any
+            // snapshot here. A row that a split has copied already is visited where it is now.
+            let key = batch.words(Span { at: key_at, words });
+            let is_here = hash.locator.hash(key).0 % modulus == reading.number;
+            let is_hole = batch.word(span.at + VERSION) == 0;
+            has_hole |= is_here && is_hole;
+            is_here && !is_hole
+        });
+        if self.txn.serializable && !self.env.mutant(Mutant::ScanBucketUnwitnessed) {
+            // A row on another server may be on its way while its insert word is free again:
+            // nothing that is read here bears witness of it.
+            let expected = match has_hole {
+                true => VersionWord::NONE.locked().word(),
+                false => reading.insert,
+            };
+            self.witnesses.add_word(reading.bucket, expected);
+        }
+        Ok(Some(identity.level))
+    }
+
+    /// The insert words of buckets that are about to be read, for a transaction that validates.
+    /// They have a round trip of their own: among the words of one read they could be newer than
+    /// tags and link.
+    async fn read_witnesses(&mut self, readings: &mut [Reading]) -> Result<(), TxnError> {
+        if !self.txn.serializable {
+            return Ok(());
+        }
+        self.txn.batch.clear_verbs();
+        let word = |reading: &Reading| reading.bucket.add_words(u64::from(bucket::INSERT));
+        let read = |reading: &Reading| self.txn.batch.read(word(reading), 1);
+        let inserts: Vec<Span> = readings.iter().map(read).collect();
+        self.execute().await?;
+        for (reading, insert) in readings.iter_mut().zip(inserts) {
+            reading.insert = self.txn.batch.words(insert)[0];
+        }
+        Ok(())
+    }
+
+    /// Reads the rows of the used slots of all blocks: of the first blocks together, then of those
+    /// behind them.
+    async fn read_chains(
+        &mut self,
+        table: TableId,
+        hash: &index::hash::HashTable,
+        readings: &mut [Reading],
+    ) -> Result<(), TxnError> {
+        loop {
+            let has_block = |reading: &&mut Reading| !reading.block.is_null();
+            self.txn.batch.clear_verbs();
+            let mut headers = Vec::with_capacity(readings.len());
+            for reading in readings.iter_mut().filter(has_block) {
+                headers.push(self.txn.batch.read(reading.block, bucket::SLOTS));
+            }
+            if headers.is_empty() {
+                return Ok(());
+            }
+            self.execute().await?;
+            self.txn.batch.clear_verbs();
+            for (reading, &header) in readings.iter_mut().filter(has_block).zip(&headers) {
+                reading.first.get_or_insert(header);
+                self.post_slots(table, hash, reading, header);
+            }
+            if !self.txn.batch.is_empty() {
+                self.execute().await?;
+            }
+            if !hash.rows {
+                self.read_rows_outside(table, readings).await?;
+            }
+            for (reading, header) in readings.iter_mut().filter(has_block).zip(headers) {
+                reading.block = GlobalPtr::from_word(self.txn.batch.word(header.at + bucket::LINK));
+                reading.slots = hash.layout.overflow_slots;
+            }
+        }
+    }
+
+    /// Posts reads of the used slots of a block, whose header is there.
+    fn post_slots(
+        &mut self,
+        table: TableId,
+        hash: &index::hash::HashTable,
+        reading: &mut Reading,
+        header: Span,
+    ) {
+        reading.known = reading.rows.len();
+        let tags = self.txn.batch.word(header.at + bucket::TAGS);
+        let words = self.open.info(table).row.words();
+        let slots = reading.slots;
+        for n in (0..slots).filter(|&n| bucket::tag_of(slots, tags, n) != 0) {
+            let slot = reading.block.add_words(u64::from(hash.layout.slot(n)));
+            let span = match hash.rows {
+                true => self.txn.batch.read_row(slot, words, Cover::AllButLink),
+                false => self.txn.batch.read(slot, hash.layout.slot_words),
+            };
+            let key_at = span.at + if hash.rows { KEY } else { 1 };
+            reading.rows.push(Posted { row: slot, span, key_at });
+        }
+    }
+
+    /// Reads the rows that the slots read last point to.
+    async fn read_rows_outside(
+        &mut self,
+        table: TableId,
+        readings: &mut [Reading],
+    ) -> Result<(), TxnError> {
+        let words = self.open.info(table).row.words();
+        self.txn.batch.clear_verbs();
+        for reading in readings.iter_mut() {
+            let known = std::mem::replace(&mut reading.known, reading.rows.len());
+            for Posted { row, span, .. } in &mut reading.rows[known..] {
+                *row = GlobalPtr::from_word(self.txn.batch.word(span.at));
+                *span = self.txn.batch.read_row(*row, words, Cover::AllButLink);
+            }
+        }
+        if !self.txn.batch.is_empty() {
+            self.execute().await?;
+        }
+        Ok(())
+    }
+}
+
+/// A bucket that a full scan reads.
+struct Reading {
+    number: u64,
+    bucket: GlobalPtr,
+    /// Its insert word before anything else was read, where the transaction validates.
+    insert: u64,
+    /// Its header before any slot.
+    first: Option<Span>,
+    /// The block to be read next, null behind the last, and its slots.
+    block: GlobalPtr,
+    slots: u32,
+    rows: Vec<Posted>,
+    /// Rows of the blocks before.
+    known: usize,
+}
+
+impl Reading {
+    fn new(number: u64, bucket: GlobalPtr, hash: &index::hash::HashTable) -> Self {
+        let (block, slots) = (bucket, hash.layout.slots);
+        Self { number, bucket, insert: 0, first: None, block, slots, rows: Vec::new(), known: 0 }
+    }
+}

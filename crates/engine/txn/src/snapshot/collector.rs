@@ -1,0 +1,260 @@
+//! The collector of vectors: a task beside the oracle's memory that freezes one vector after
+//! another, for compute servers that rely on it.
+//!
+//! Each vector goes to the oracle's ring, and packed to the copies that the database has
+//! ([`crate::snapshot::packed`]), with one batch. With C compute servers, a vector of V bytes and k
+//! copies, the oracle's server sends k V for each vector and a server with a copy C/k V: k =
+//! sqrt(C) is least for the busiest. Copies of copies would send less still, and be later by a
+//! vector for each level; packed, one level is enough for a thousand machines. The collector writes
+//! the copies itself: if the servers with copies fetched them, the oracle's server would send as
+//! much, and receive the requests.
+//!
+//! Where there are copies, the collector also does once for all what each compute server else does
+//! for itself, with reads of all lanes' words and swaps on all servers, both of which grow with the
+//! square of the cluster: it finds the stamp that all lanes are past, raises the collected-up-to
+//! words to it, a few with each vector, and writes to the copies how far they have been raised.
+//!
+//! Decisions:
+//! - docs/decisions/0137-a-collector-freezes-vectors-on-large-clusters.md
+//! - docs/decisions/0146-the-collector-computes-the-horizon-for-everybody.md
+
+use crate::database::{Database, Shared};
+use crate::snapshot::oracle::{post_vector, read_vector};
+use crate::snapshot::packed::Packer;
+use fabric::{Batch, Env, FabricError, Mutant, Span, Swap};
+use layout::oracle::{LANE_ACTIVE, LANE_WORDS};
+use layout::{RegionId, SlotId, region};
+
+/// Between two looks at what lanes announce.
+const LOOK_INTERVAL_NS: u64 = 100_000;
+/// Collected-up-to words that are raised with one vector: they are on their way while it is
+/// written.
+const RAISED_PER_VECTOR: usize = 32;
+
+/// How far everybody is, and how far collected-up-to words have been raised.
+struct Collected {
+    /// What the words of the servers hold, as far as is known.
+    found: Vec<u64>,
+    /// What they are being raised to: every lane is past it, or has run for too long.
+    target: u64,
+    /// Number of servers, from the first on, that have it.
+    raised: usize,
+    /// What all of them have.
+    stamp: u64,
+    /// A vector. What runs with an older one for longer than E is not waited for.
+    aging: u64,
+    /// Since when that vector is there.
+    aging_since_ns: u64,
+    due_ns: u64,
+}
+
+impl Collected {
+    fn new(servers: usize, now_ns: u64) -> Self {
+        Self {
+            found: vec![0; servers],
+            target: 0,
+            raised: servers,
+            stamp: 0,
+            aging: 0,
+            aging_since_ns: now_ns,
+            due_ns: now_ns,
+        }
+    }
+
+    /// Whether it is time to look at lanes.
+    fn is_due(&self, now_ns: u64) -> bool {
+        self.raised == self.found.len() && now_ns >= self.due_ns
+    }
+
+    /// Notes the stamps that lanes announce, 0 where they are idle. Idle lanes begin with vector
+    /// `newest` or a later one.
+    fn note_lanes(
+        &mut self,
+        announced: impl Iterator<Item = u64>,
+        newest: u64,
+        now_ns: u64,
+        time_max_ns: u64,
+    ) {
+        let oldest = announced.filter(|&stamp| stamp > 0).min();
+        let mut passed = oldest.map_or(newest, |stamp| stamp.min(newest));
+        if now_ns.saturating_sub(self.aging_since_ns) > time_max_ns {
+            passed = passed.max(self.aging);
+            (self.aging, self.aging_since_ns) = (newest, now_ns);
+        }
+        self.due_ns = now_ns + LOOK_INTERVAL_NS;
+        if passed > self.target {
+            (self.target, self.raised) = (passed, 0);
+        }
+    }
+
+    /// Takes words for raised that are not. For a mutant.
+    #[cold]
+    fn claim(&mut self) {
+        (self.raised, self.stamp) = (self.found.len(), self.target);
+    }
+
+    /// The servers whose words are raised next.
+    fn next(&self) -> std::ops::Range<usize> {
+        self.raised..self.found.len().min(self.raised + RAISED_PER_VECTOR)
+    }
+
+    /// What the swaps on the next servers' words found. Lanes that do not fetch raise them, too.
+    fn note_swaps(&mut self, found: impl Iterator<Item = u64>) {
+        for (place, found) in self.next().zip(found) {
+            let is_raised = found == self.found[place] || found >= self.target;
+            self.found[place] = if is_raised { found.max(self.target) } else { found };
+        }
+        while self.raised < self.found.len() && self.found[self.raised] >= self.target {
+            self.raised += 1;
+        }
+        if self.raised == self.found.len() {
+            self.stamp = self.target;
+        }
+    }
+}
+
+/// A collector at work.
+struct Collector<'a, E: Env> {
+    env: &'a E,
+    shared: &'a Shared<E>,
+    packer: Packer,
+    collected: Collected,
+    /// The last vector that it wrote.
+    newest: u64,
+}
+
+impl<E: Env> Collector<'_, E> {
+    /// Freezes the next vector.
+    async fn freeze(&mut self, mut batch: Batch) -> Result<Batch, FabricError> {
+        let (oracle, shape) = (self.shared.oracle, self.shared.oracle_layout);
+        let has_copies = !self.shared.copies.is_empty();
+        batch.reset();
+        let lanes = match has_copies && self.newest > 0 {
+            true => self.post_look(&mut batch),
+            false => None,
+        };
+        let vector;
+        (batch, vector) = read_vector(self.env, batch, oracle, shape).await?;
+        if let Some(lanes) = lanes {
+            self.look(&batch, lanes);
+        }
+        batch.clear_verbs();
+        post_vector(&mut batch, oracle, shape, vector);
+        let mut swaps = Vec::new();
+        if has_copies {
+            if self.env.mutant(Mutant::CollectTellUnraised) {
+                self.collected.claim();
+            }
+            let packed = self.packer.pack(&mut batch, vector, self.collected.stamp);
+            for &copy in &self.shared.copies {
+                self.packer.post(&mut batch, copy, &packed);
+            }
+            swaps = self.post_swaps(&mut batch);
+        }
+        let number = batch.word(vector.at);
+        batch = self.env.execute(batch).await?;
+        self.newest = number;
+        self.collected.note_swaps(swaps.iter().map(|&swap| batch.found(swap)));
+        Ok(batch)
+    }
+
+    /// Posts a read of the lanes' words, if it is time.
+    fn post_look(&self, batch: &mut Batch) -> Option<Span> {
+        let first = self.shared.oracle_layout.lane(self.shared.oracle, SlotId(0));
+        let is_due = self.collected.is_due(self.env.now_ns());
+        is_due.then(|| batch.read(first, self.shared.slots() * LANE_WORDS))
+    }
+
+    fn look(&mut self, batch: &Batch, lanes: Span) {
+        let ignores = self.env.mutant(Mutant::CollectIgnoreLanes);
+        let lanes = batch.words(lanes).chunks_exact(LANE_WORDS as usize);
+        let announced = lanes.map(|lane| if ignores { 0 } else { lane[LANE_ACTIVE as usize] });
+        let now_ns = self.env.now_ns();
+        let time_max_ns = self.shared.config.transaction_time_max_ns;
+        self.collected.note_lanes(announced, self.newest, now_ns, time_max_ns);
+    }
+
+    fn post_swaps(&self, batch: &mut Batch) -> Vec<Swap> {
+        let Collected { found, target, .. } = &self.collected;
+        let post = |place: usize| {
+            let word = region::collected(RegionId(self.shared.servers[place].0));
+            batch.compare_and_swap(word, found[place], *target)
+        };
+        self.collected.next().map(post).collect()
+    }
+}
+
+impl<E: Env> Database<E> {
+    pub(crate) async fn collect_vectors_generic(
+        &self,
+        is_wanted: &dyn Fn() -> bool,
+    ) -> Result<(), FabricError> {
+        let shared = &*self.shared;
+        let mut collector = Collector {
+            env: &self.env,
+            shared,
+            packer: Packer::new(shared.oracle_layout.copies()),
+            collected: Collected::new(shared.servers.len(), self.env.now_ns()),
+            newest: 0,
+        };
+        let mut batch = Batch::new();
+        while is_wanted() {
+            batch = collector.freeze(batch).await?;
+            self.env.yield_now().await;
+        }
+        Ok(())
+    }
+
+    /// From now on, lanes of this compute server take the vectors that a collector freezes, and
+    /// freeze none.
+    pub fn rely_on_collector(&self) {
+        self.shared.rely_on_collector();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const E_NS: u64 = 1_000_000;
+
+    fn looked(collected: &mut Collected, announced: &[u64], newest: u64, now_ns: u64) -> u64 {
+        collected.note_lanes(announced.iter().copied(), newest, now_ns, E_NS);
+        collected.target
+    }
+
+    #[test]
+    fn words_are_raised_to_what_all_lanes_are_past() {
+        let mut collected = Collected::new(1, 0);
+        assert_eq!(
+            looked(&mut collected, &[0, 0], 5, 0),
+            5,
+            "whoever is idle begins with the newest"
+        );
+        assert_eq!(looked(&mut collected, &[9, 7, 0], 8, 0), 7);
+        assert_eq!(looked(&mut collected, &[9, 6], 9, 0), 7, "it never goes back");
+        assert_eq!(looked(&mut collected, &[1], 20, E_NS + 1), 7, "what was newest when it began");
+        assert_eq!(looked(&mut collected, &[1], 30, 2 * E_NS + 2), 20, "has run for too long");
+    }
+
+    #[test]
+    fn what_is_told_has_been_raised_on_every_server() {
+        let servers = RAISED_PER_VECTOR + 2;
+        let mut collected = Collected::new(servers, 0);
+        looked(&mut collected, &[], 5, 0);
+        assert!(!collected.is_due(LOOK_INTERVAL_NS), "not before all are raised");
+        assert_eq!(collected.next(), 0..RAISED_PER_VECTOR);
+        // One word was raised by somebody else, but not as far; one further.
+        collected.note_swaps(
+            (0..RAISED_PER_VECTOR).map(|place| [0, 3, 6][place.min(2)] * u64::from(place < 3)),
+        );
+        assert_eq!((collected.next().start, collected.stamp), (1, 0));
+        collected.note_swaps(
+            std::iter::once(3).chain((2..servers).map(|place| if place == 2 { 6 } else { 5 })),
+        );
+        assert_eq!((collected.next().len(), collected.stamp), (1, 0));
+        collected.note_swaps(std::iter::once(0));
+        assert_eq!((collected.next().len(), collected.stamp), (0, 5));
+        assert!(collected.is_due(LOOK_INTERVAL_NS) && !collected.is_due(LOOK_INTERVAL_NS - 1));
+    }
+}

@@ -1,0 +1,458 @@
+//! The timestamp oracle: taking snapshots and publishing commits [ZB17 §4].
+//!
+//! Double collect: the vector is read until two reads agree, the second posted after the first had
+//! completed. Counters only rise, so a vector read twice stood still in between, and any two such
+//! vectors are comparable. We deviate from the paper, whose single read can be stretched around
+//! another: a long fork. Where servers carry out one batch after the other, a read is of one moment
+//! and the second is left out.
+//!
+//! Frozen: a lane that needs a newer vector takes the try-lock, reads the vector once and writes
+//! it, numbered, to the ring. One freezes after another, so frozen vectors are comparable; and
+//! since every transaction's snapshot is a frozen one, a vector that covers a transaction covers
+//! all that transaction saw. A vector that may be too old is not taken
+//! ([`crate::snapshot::freshness`]). Where many compute servers want one all the time, a collector
+//! beside the vector freezes all the time instead.
+//!
+//! Decisions:
+//! - docs/decisions/0021-double-collect-is-the-default-snapshot-frozen-vectors.md
+//! - docs/decisions/0022-a-snapshot-is-never-edited.md
+//! - docs/decisions/0061-a-snapshot-also-compares-the-number-of-slots.md
+//! - docs/decisions/0112-over-messages-one-read-of-the-vector-is-a-snapshot.md
+
+use crate::abort::Abort;
+use crate::database::Oracle;
+use crate::detach::detached;
+use crate::lane::LaneInner;
+use crate::read::same_words;
+use fabric::{Batch, Env, FabricError, Mutant, Span};
+use layout::oracle::{
+    CLOCK, EPOCH, FREEZER, LANE_ACKNOWLEDGED, LANE_ACTIVE, NEWEST, SLOT_COUNT, VECTOR,
+};
+use layout::row::{Cover, checksum};
+use layout::{GlobalPtr, OracleLayout, SlotId};
+
+/// Collects before a snapshot is given up.
+const COLLECT_COUNT_MAX: u32 = 1000;
+/// Tries to read a frozen vector before a snapshot is given up.
+const FREEZE_COUNT_MAX: u32 = 1000;
+
+impl<E: Env> LaneInner<E> {
+    /// Takes a snapshot into `self.snapshot` and notices a change of the catalog.
+    #[inline]
+    pub(crate) async fn take_snapshot(&mut self) -> Result<(), Abort> {
+        let before = self.env.counters().counts();
+        let epoch = match self.shared.config.oracle {
+            _ if self.env.mutant(Mutant::OracleStaleSnapshot) && self.has_snapshot_left() => {
+                self.open.catalog.epoch
+            }
+            Oracle::DoubleCollect => self.double_collect().await?,
+            Oracle::Frozen => self.newest_frozen().await?,
+        };
+        self.adopt_shared_horizon();
+        let cost = self.env.counters().counts() - before;
+        self.statistics.snapshots += 1;
+        self.statistics.snapshot_round_trips += cost.round_trips;
+        self.statistics.snapshot_verbs += cost.verbs;
+        if epoch != self.open.catalog.epoch {
+            self.refresh_catalog(epoch).await?;
+        }
+        Ok(())
+    }
+
+    /// Whether the last snapshot is taken for the next as well: every other time. For a mutant.
+    #[cold]
+    fn has_snapshot_left(&self) -> bool {
+        self.statistics.snapshots % 2 == 1
+    }
+
+    /// The announcement goes out before the first read, so that a lane that computes a
+    /// horizon either sees it, or has raised the clock before it is read here.
+    #[inline]
+    async fn double_collect(&mut self) -> Result<u64, Abort> {
+        let oracle = self.shared.oracle;
+        let lane = self.lane_word(LANE_ACTIVE);
+        let announced = self.announce().await;
+        let slots = self.shared.slots();
+        let words = VECTOR + self.shared.slots_in_use();
+        let single = self.env.mutant(Mutant::OracleSingleCollect);
+        let is_short = self.env.mutant(Mutant::OracleSkipNewSlots);
+        let batch = &mut *self.txn.batch;
+        batch.clear_verbs();
+        batch.write_word(lane, announced);
+        let mut first = batch.read(oracle, words);
+        let done = match self.execute_at_once() {
+            Some(done) => done,
+            None => self.execute().await,
+        };
+        done.map_err(|_| Abort::Unreachable)?;
+        let is_serial = self.env.is_serial();
+        for _ in 0..COLLECT_COUNT_MAX {
+            let batch = &mut *self.txn.batch;
+            // A lane that finds all slots taken was counted, too.
+            let slot_count = batch.word(first.at + SLOT_COUNT).min(u64::from(slots)) as u32;
+            let is_longer = VECTOR + slot_count > first.words;
+            if is_longer && !is_short {
+                // A lane was added: read the longer vector from now on.
+                self.shared.note_slots(slot_count);
+                let batch = &mut *self.txn.batch;
+                batch.clear_verbs();
+                first = batch.read(oracle, VECTOR + slot_count);
+                self.execute().await.map_err(|_| Abort::Unreachable)?;
+                continue;
+            }
+            if is_serial {
+                let batch = &*self.txn.batch;
+                let header = batch.words(first);
+                self.snapshot.set(&header[VECTOR as usize..], header[CLOCK as usize].max(1));
+                return Ok(header[EPOCH as usize]);
+            }
+            batch.clear_verbs();
+            let second = batch.read(oracle, first.words);
+            let done = match self.execute_at_once() {
+                Some(done) => done,
+                None => self.execute().await,
+            };
+            done.map_err(|_| Abort::Unreachable)?;
+            let batch = &*self.txn.batch;
+            let (header, again) = (batch.words(first), batch.words(second));
+            let counters = &header[VECTOR as usize..];
+            // The count as well: a lane that came in between may have committed.
+            let stood_still = same_words(counters, &again[VECTOR as usize..])
+                && header[SLOT_COUNT as usize] == again[SLOT_COUNT as usize];
+            if stood_still || single {
+                self.snapshot.set(counters, header[CLOCK as usize].max(1));
+                return Ok(header[EPOCH as usize]);
+            }
+            // The second read may serve as the first of the next pair; clock and epoch read earlier
+            // are only older, which is safe.
+            let batch = &mut *self.txn.batch;
+            for n in SLOT_COUNT..second.words {
+                let word = batch.word(second.at + n);
+                batch.set_word(first.at + n, word);
+            }
+            batch.truncate(second.at);
+        }
+        Err(Abort::SnapshotUnavailable)
+    }
+
+    /// The newest frozen vector that covers the lane's own last commit, is not older than the
+    /// lane's last snapshot, and has what others have published up to a moment ago; frozen here and
+    /// now if there is none.
+    async fn newest_frozen(&mut self) -> Result<u64, Abort> {
+        if self.shared.fetched.is_running()
+            && let Some(epoch) = self.newest_fetched().await?
+        {
+            return Ok(epoch);
+        }
+        let lane = self.lane_word(LANE_ACTIVE);
+        let announced = self.announce().await;
+        let batch = &mut *self.txn.batch;
+        batch.clear_verbs();
+        batch.write_word(lane, announced);
+        if self.shared.has_collector() {
+            return self.newest_collected().await;
+        }
+        let began_ns = self.env.now_ns();
+        let mut looked_ns = began_ns;
+        for _ in 0..FREEZE_COUNT_MAX {
+            if let Some(epoch) = self.read_frozen().await? {
+                let (freshness, number) = (&self.shared.freshness, self.snapshot.stamp);
+                freshness.saw(number, looked_ns);
+                if freshness.will_do(number, began_ns) {
+                    return Ok(epoch);
+                }
+            }
+            self.freeze().await?;
+            self.txn.batch.clear_verbs();
+            looked_ns = self.env.now_ns();
+        }
+        Err(Abort::SnapshotUnavailable)
+    }
+
+    /// The same where a collector freezes all the time: its newest number is read, and then the
+    /// vector of that number.
+    async fn newest_collected(&mut self) -> Result<u64, Abort> {
+        let (oracle, shape) = (self.shared.oracle, self.shared.oracle_layout);
+        for _ in 0..FREEZE_COUNT_MAX {
+            let newest = self.txn.batch.read(oracle.add_words(u64::from(NEWEST)), 1);
+            self.execute().await.map_err(|_| Abort::Unreachable)?;
+            let number = self.txn.batch.word(newest.at);
+            self.txn.batch.clear_verbs();
+            // Slots behind those in use, and their counters, are 0.
+            let place = self.txn.batch.read(shape.frozen(oracle, number), shape.frozen_words());
+            self.execute().await.map_err(|_| Abort::Unreachable)?;
+            if let Some(epoch) = self.take_frozen(place) {
+                return Ok(epoch);
+            }
+            self.txn.batch.clear_verbs();
+        }
+        Err(Abort::SnapshotUnavailable)
+    }
+
+    /// Reads the whole ring and takes the newest intact vector, if it is new enough. Adds to the
+    /// verbs that are already posted.
+    async fn read_frozen(&mut self) -> Result<Option<u64>, Abort> {
+        let (oracle, shape) = (self.shared.oracle, self.shared.oracle_layout);
+        let places = layout::oracle::RING_PLACES;
+        let ring = self.txn.batch.read(shape.frozen(oracle, 0), places * shape.frozen_words());
+        self.execute().await.map_err(|_| Abort::Unreachable)?;
+        Ok(self.take_frozen(ring))
+    }
+
+    /// Takes the newest intact vector among those that were read, if it is new enough.
+    fn take_frozen(&mut self, vectors: Span) -> Option<u64> {
+        let batch = &*self.txn.batch;
+        let newest = newest_intact(&self.env, self.shared.oracle_layout, batch.words(vectors))?;
+        let counters = &newest[2..newest.len() - 1];
+        let number = newest[0];
+        // A transaction sees all that this compute server has committed before it began.
+        let covers_published = (0..self.shared.slots_in_use() as u16)
+            .all(|slot| counters[usize::from(slot)] >= self.shared.published(SlotId(slot)));
+        let at_least = self.snapshot.stamp + u64::from(self.identity.wants_newer);
+        let merges = self.env.mutant(Mutant::OracleMergeOwnSlot);
+        let overlooks = merges || self.env.mutant(Mutant::OracleOverlookOwnCommit);
+        if number < at_least || !(covers_published || overlooks) {
+            return None;
+        }
+        let epoch = newest[1];
+        match merges {
+            true => self.snapshot.set(&self.with_own_slot(counters), number),
+            false => self.snapshot.set(counters, number),
+        }
+        Some(epoch)
+    }
+
+    /// A frozen vector with the lane's own last commit put into it: what two lanes make so need not
+    /// be comparable. For a mutant.
+    #[cold]
+    fn with_own_slot(&self, counters: &[u64]) -> Vec<u64> {
+        let mut merged = counters.to_vec();
+        let own = &mut merged[usize::from(self.identity.slot.0)];
+        *own = self.shared.published(self.identity.slot).max(*own);
+        merged
+    }
+
+    /// Makes the newest frozen vector carry at least `epoch`: transactions that begin from now on
+    /// know the change.
+    pub(crate) async fn freeze_epoch(&mut self, epoch: u64) -> Result<(), Abort> {
+        for _ in 0..FREEZE_COUNT_MAX {
+            self.txn.batch.reset();
+            if self.read_frozen().await?.is_some_and(|frozen| frozen >= epoch) {
+                return Ok(());
+            }
+            self.freeze().await?;
+        }
+        Err(Abort::SnapshotUnavailable)
+    }
+
+    /// Makes the next snapshot have all that is published by now, by any compute server. Double
+    /// collects always have.
+    pub(crate) async fn freeze_now(&mut self) -> Result<(), Abort> {
+        if self.shared.config.oracle == Oracle::DoubleCollect {
+            return Ok(());
+        }
+        for _ in 0..FREEZE_COUNT_MAX {
+            self.txn.batch.reset();
+            // What somebody else is freezing may have been read before.
+            if self.freeze().await? {
+                return Ok(());
+            }
+        }
+        Err(Abort::SnapshotUnavailable)
+    }
+
+    /// Freezes a vector if nobody else does, and returns whether it did. The holder of the try-lock
+    /// must give it back, even if nobody waits for this snapshot any more: where that can be,
+    /// freezing is a task of its own.
+    async fn freeze(&mut self) -> Result<bool, Abort> {
+        if self.shared.has_collector() {
+            return self.await_two_freezes().await;
+        }
+        let (oracle, shape) = (self.shared.oracle, self.shared.oracle_layout);
+        let owner = u64::from(self.identity.slot.0) + 1;
+        let began_ns = self.env.now_ns();
+        let frozen = if E::IMMEDIATE {
+            let batch = self.txn.batch.take();
+            let frozen = freeze_vector(&self.env, batch, oracle, shape, owner).await;
+            let (batch, number) = frozen.map_err(|_| Abort::Unreachable)?;
+            self.txn.batch.put_back(batch);
+            number
+        } else {
+            let env = self.env.clone();
+            let freeze =
+                async move { freeze_vector(&env, Batch::new(), oracle, shape, owner).await };
+            let frozen = detached(&self.env, freeze, drop).await;
+            frozen.map_err(|_| Abort::Unreachable)?.1
+        };
+        if let Some(number) = frozen {
+            self.shared.freshness.froze(number, began_ns);
+        }
+        Ok(frozen.is_some())
+    }
+
+    /// The stamp to announce: of the last snapshot, and where lanes share their words the oldest of
+    /// all that run.
+    #[inline]
+    async fn announce(&self) -> u64 {
+        match &self.identity.shared_slot {
+            None => self.snapshot.stamp.max(1),
+            Some(slot) => loop {
+                if let Some(stamp) = slot.announce(self.identity.number, self.snapshot.stamp) {
+                    return stamp;
+                }
+                // The announcement is being withdrawn, which must not come behind this one.
+                self.env.yield_now().await;
+            },
+        }
+    }
+
+    /// Waits until the collector has frozen a vector that it began to read after this was called,
+    /// and until lanes of this compute server begin with it.
+    async fn await_two_freezes(&mut self) -> Result<bool, Abort> {
+        let newest = self.shared.oracle.add_words(u64::from(NEWEST));
+        let mut first = None;
+        for _ in 0..FREEZE_COUNT_MAX {
+            self.txn.batch.clear_verbs();
+            let word = self.txn.batch.read(newest, 1);
+            self.execute().await.map_err(|_| Abort::Unreachable)?;
+            let number = self.txn.batch.word(word.at);
+            let is_newer = |stamp| first.is_some_and(|first: u64| stamp >= first + 2);
+            let fetched = &self.shared.fetched;
+            if is_newer(number) && (!fetched.is_running() || is_newer(fetched.bounds().stamp)) {
+                return Ok(true);
+            }
+            first = first.or(Some(number));
+        }
+        Err(Abort::SnapshotUnavailable)
+    }
+
+    /// Tells the others which catalog this lane now uses: that of `epoch`, or the one that is here
+    /// if that is newer, since a snapshot may be older than what is known. A later snapshot of the
+    /// newer epoch changes nothing, and is not announced.
+    async fn refresh_catalog(&mut self, epoch: u64) -> Result<(), Abort> {
+        let catalog = self.shared.catalog_at_least(&self.env, epoch).await;
+        let catalog = catalog.map_err(|_| Abort::CatalogChanged)?;
+        let epoch = catalog.epoch;
+        self.adopt_catalog(catalog);
+        let acknowledged = self.lane_word(LANE_ACKNOWLEDGED);
+        let epoch = match &self.identity.shared_slot {
+            None => epoch,
+            Some(slot) => slot.acknowledge(self.identity.number, epoch),
+        };
+        let batch = &mut *self.txn.batch;
+        batch.clear_verbs();
+        batch.write_word(acknowledged, epoch);
+        self.execute().await.map_err(|_| Abort::Unreachable)
+    }
+}
+
+/// The newest intact one of frozen vectors that were read: number, epoch, counters, checksum.
+pub(crate) fn newest_intact<'a, E: Env>(
+    env: &E,
+    shape: OracleLayout,
+    words: &'a [u64],
+) -> Option<&'a [u64]> {
+    let vectors = words.chunks_exact(shape.frozen_words() as usize);
+    let intact = vectors.filter(|vector| {
+        let (body, sum) = vector.split_at(vector.len() - 1);
+        let is_intact = checksum(body, Cover::All) == sum[0];
+        body[0] != 0 && (is_intact || env.mutant(Mutant::OracleTornFrozen))
+    });
+    intact.max_by_key(|vector| vector[0])
+}
+
+/// Takes the try-lock, reads the vector once, and writes it to the ring with the next number.
+/// Answers that number, if it got the lock.
+async fn freeze_vector<E: Env>(
+    env: &E,
+    mut batch: Batch,
+    oracle: GlobalPtr,
+    shape: OracleLayout,
+    owner: u64,
+) -> Result<(Batch, Option<u64>), FabricError> {
+    let freezer = oracle.add_words(u64::from(FREEZER));
+    batch.clear_verbs();
+    let swap = batch.compare_and_swap(freezer, 0, owner);
+    batch = env.execute(batch).await?;
+    if !batch.swapped(swap) && !env.mutant(Mutant::OracleFreezeUnlocked) {
+        env.yield_now().await;
+        return Ok((batch, None));
+    }
+    batch.clear_verbs();
+    let vector;
+    (batch, vector) = read_vector(env, batch, oracle, shape).await?;
+    batch.clear_verbs();
+    let number = post_vector(&mut batch, oracle, shape, vector);
+    batch = env.execute(batch).await?;
+    Ok((batch, Some(number)))
+}
+
+/// Reads the vector once, and makes the next frozen one of it: where it stands in the batch's
+/// arena.
+pub(crate) async fn read_vector<E: Env>(
+    env: &E,
+    mut batch: Batch,
+    oracle: GlobalPtr,
+    shape: OracleLayout,
+) -> Result<(Batch, Span), FabricError> {
+    let head = batch.read(oracle, VECTOR + shape.slots);
+    batch = env.execute(batch).await?;
+    let number = batch.word(head.at + NEWEST) + 1;
+    let vector = batch.reserve(shape.frozen_words());
+    batch.set_word(vector.at, number);
+    let epoch = batch.word(head.at + EPOCH);
+    batch.set_word(vector.at + 1, epoch);
+    for n in 0..shape.slots {
+        let counter = batch.word(head.at + VECTOR + n);
+        batch.set_word(vector.at + 2 + n, counter);
+    }
+    let body = Span { at: vector.at, words: vector.words - 1 };
+    let sum = checksum(batch.words(body), Cover::All);
+    batch.set_word(vector.at + vector.words - 1, sum);
+    Ok((batch, vector))
+}
+
+/// Posts a frozen vector to the ring, and gives back the try-lock. Answers the vector's number.
+pub(crate) fn post_vector(
+    batch: &mut Batch,
+    oracle: GlobalPtr,
+    shape: OracleLayout,
+    vector: Span,
+) -> u64 {
+    let number = batch.word(vector.at);
+    batch.write(shape.frozen(oracle, number), vector);
+    batch.write_word(oracle.add_words(u64::from(NEWEST)), number);
+    batch.write_word(oracle.add_words(u64::from(FREEZER)), 0);
+    number
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::local::{OpenConfig, open};
+    use crate::{Isolation, TableSpec};
+    use fabric::{Fabric, run_now};
+    use layout::{Column, ColumnType, PhysicalDesign, Schema};
+
+    #[test]
+    fn a_lane_acknowledges_the_catalog_that_it_uses_though_its_snapshot_is_older() {
+        let config = OpenConfig { server_bytes: 64 << 20, ..OpenConfig::default() };
+        let database = open(&config).expect("memory");
+        let mut lane = run_now(database.lane()).expect("a lane");
+        run_now(run_now(lane.begin(Isolation::Snapshot)).expect("begins").abort());
+        let older = lane.inner().open.catalog.epoch;
+        run_now(lane.rest()).expect("reachable");
+        let columns = vec![Column::new("id", ColumnType::Int8)];
+        let schema = Schema::new("t", columns, &[0]).expect("a valid schema");
+        let spec = TableSpec { schema, design: PhysicalDesign::default(), indexes: Vec::new() };
+        run_now(database.create_table(spec)).expect("created");
+        let newer = run_now(database.refresh()).expect("readable").epoch;
+        assert!(newer > older);
+        let lane = lane.inner();
+        run_now(lane.refresh_catalog(older)).expect("reachable");
+        let mut batch = Batch::new();
+        let word = batch.read(lane.lane_word(LANE_ACKNOWLEDGED), 1);
+        let batch = run_now(lane.env.execute(batch)).expect("reachable");
+        assert_eq!((lane.open.catalog.epoch, batch.word(word.at)), (newer, newer));
+    }
+}

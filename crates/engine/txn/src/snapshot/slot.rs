@@ -1,0 +1,276 @@
+//! Slots of the timestamp vector: taken by new lanes, and given back by those that draw no numbers
+//! any more.
+//!
+//! Where lanes share a slot, the first lane of a compute server takes it, and the last one to leave
+//! gives it back. A slot that was given back goes on where it stopped: its last owner wrote the
+//! last number that it drew to the vector, those of aborted attempts included, so that the next one
+//! draws none that was ever used.
+//!
+//! Decision: docs/decisions/0091-a-returned-slot-carries-its-last-number.md
+
+use crate::database::{Database, Shared};
+use crate::lane::{COUNTER_LIMIT, LaneIdentity, LaneInner};
+use crate::snapshot::shared_slot::{SLOTS_EACH, SharedSlot};
+use fabric::{Batch, Env, FabricError};
+use layout::oracle::{LANE_GIVEN_BACK, LANE_WORDS, SLOT_COUNT};
+use layout::{GlobalPtr, SlotId};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Acquire, Ordering::Release};
+
+/// Between two looks for garbage that became collectable.
+const LOOK_INTERVAL_NS: u64 = 1_000_000;
+
+/// A slot, and the last number that was drawn of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct TakenSlot {
+    pub slot: SlotId,
+    pub counter: u64,
+}
+
+/// Where a lane has its words, and its numbers from.
+pub(crate) struct LanePlace {
+    pub slot: SlotId,
+    /// Which of the lanes beside a shared slot it is.
+    pub number: u32,
+    /// The last number drawn, as far as it is the lane's alone to draw.
+    pub counter: u64,
+    /// Where numbers come from if it is not.
+    pub shared_slot: Option<Arc<SharedSlot>>,
+}
+
+/// A place for a lane: with a slot of its own, or beside that of its compute server.
+pub(crate) async fn take_place<E: Env>(
+    env: &E,
+    shared: &Shared<E>,
+) -> Result<Option<LanePlace>, FabricError> {
+    if !shared.config.shares_slot {
+        let Some(taken) = take_slot(env, shared).await? else { return Ok(None) };
+        let counter = taken.counter.max(shared.config.first_counter);
+        return Ok(Some(LanePlace { slot: taken.slot, number: 0, counter, shared_slot: None }));
+    }
+    loop {
+        if let Some(place) = place_beside(shared) {
+            return Ok(Some(place));
+        }
+        let Some(_taking) = Taking::begin(&shared.is_taking_slot) else {
+            env.yield_now().await;
+            continue;
+        };
+        // Another lane may have just taken them.
+        if shared.shared_slot().is_none() {
+            let Some(slots) = take_slots(env, shared).await? else { return Ok(None) };
+            *shared.shared_slot() = Some(Arc::new(SharedSlot::new(slots)));
+        }
+    }
+}
+
+/// A place beside the slot of the compute server, if it has one. It cannot be given back meanwhile.
+fn place_beside<E: Env>(shared: &Shared<E>) -> Option<LanePlace> {
+    let there = shared.shared_slot();
+    let shared_slot = there.as_ref()?.clone();
+    let (slot, number) = (shared_slot.slot, shared_slot.add_lane());
+    Some(LanePlace { slot, number, counter: 0, shared_slot: Some(shared_slot) })
+}
+
+/// While it exists, one of the first lanes of a compute server takes its slots, and the others
+/// wait.
+struct Taking<'a>(&'a AtomicBool);
+
+impl<'a> Taking<'a> {
+    fn begin(is_taking: &'a AtomicBool) -> Option<Self> {
+        (!is_taking.swap(true, Acquire)).then(|| Self(is_taking))
+    }
+}
+
+impl Drop for Taking<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Release);
+    }
+}
+
+/// The slots of a compute server; `None` if too few are free.
+async fn take_slots<E: Env>(
+    env: &E,
+    shared: &Shared<E>,
+) -> Result<Option<[TakenSlot; SLOTS_EACH]>, FabricError> {
+    let mut slots = [TakenSlot { slot: SlotId(0), counter: 0 }; SLOTS_EACH];
+    for number in 0..SLOTS_EACH {
+        let Some(taken) = take_slot(env, shared).await? else {
+            for unused in &slots[..number] {
+                give_back_unused(env, shared, unused.slot).await?;
+            }
+            return Ok(None);
+        };
+        let counter = taken.counter.max(shared.config.first_counter);
+        slots[number] = TakenSlot { slot: taken.slot, counter };
+    }
+    Ok(Some(slots))
+}
+
+/// Gives back a slot from which no number was drawn.
+async fn give_back_unused<E: Env>(
+    env: &E,
+    shared: &Shared<E>,
+    slot: SlotId,
+) -> Result<(), FabricError> {
+    let mut batch = Batch::new();
+    batch.write_word(lane_of(shared, slot).add_words(u64::from(LANE_GIVEN_BACK)), 1);
+    env.execute(batch).await.map(drop)
+}
+
+/// A slot of the vector: one that nobody has used before, else one that was given back, if there is
+/// any.
+pub(crate) async fn take_slot<E: Env>(
+    env: &E,
+    shared: &Shared<E>,
+) -> Result<Option<TakenSlot>, FabricError> {
+    let mut batch = Batch::new();
+    let count = batch.fetch_and_add(shared.oracle.add_words(u64::from(SLOT_COUNT)), 1);
+    let batch = env.execute(batch).await?;
+    let slot = batch.found(count);
+    shared.note_slots(slot.min(u64::from(shared.slots())) as u32 + 1);
+    if slot < u64::from(shared.slots()) {
+        return Ok(Some(TakenSlot { slot: SlotId(slot as u16), counter: 0 }));
+    }
+    take_given_back(env, shared).await
+}
+
+/// Swaps the mark of a slot that was given back; who swaps it has the slot.
+async fn take_given_back<E: Env>(
+    env: &E,
+    shared: &Shared<E>,
+) -> Result<Option<TakenSlot>, FabricError> {
+    let mut batch = Batch::new();
+    let lanes = batch.read(lane_of(shared, SlotId(0)), shared.slots() * LANE_WORDS);
+    let mut batch = env.execute(batch).await?;
+    let is_free = |lane: &[u64]| lane[LANE_GIVEN_BACK as usize] == 1;
+    let marks = batch.words(lanes).chunks(LANE_WORDS as usize).map(is_free);
+    let free: Vec<u16> = (0..).zip(marks).filter_map(|(slot, free)| free.then_some(slot)).collect();
+    for slot in free.into_iter().map(SlotId) {
+        batch.reset();
+        let mark = lane_of(shared, slot).add_words(u64::from(LANE_GIVEN_BACK));
+        let swap = batch.compare_and_swap(mark, 1, 0);
+        // Behind the swap: the number stood there before the mark did.
+        let counter = batch.read(shared.oracle_layout.slot(shared.oracle, slot), 1);
+        batch = env.execute(batch).await?;
+        if batch.swapped(swap) {
+            let counter = batch.word(counter.at);
+            shared.note_published(slot, counter);
+            return Ok(Some(TakenSlot { slot, counter }));
+        }
+    }
+    Ok(None)
+}
+
+/// Slots that new lanes could take.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SlotSupply {
+    /// Those that nobody has: never used, or given back.
+    pub free: u32,
+    /// All that there are.
+    pub all: u32,
+}
+
+fn lane_of<E: Env>(shared: &Shared<E>, slot: SlotId) -> GlobalPtr {
+    shared.oracle_layout.lane(shared.oracle, slot)
+}
+
+/// What became of the idle lanes of a compute server that leaves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Departure {
+    /// Slots given back.
+    pub slots: u32,
+    /// Things that could not be collected in time: old versions, tombstones and index entries that
+    /// stay.
+    pub left_behind: u64,
+}
+
+impl<E: Env> Database<E> {
+    pub(crate) async fn slots_generic(&self) -> Result<SlotSupply, FabricError> {
+        let (shared, all) = (&self.shared, self.shared.slots());
+        let mut batch = Batch::new();
+        let count = batch.read(shared.oracle.add_words(u64::from(SLOT_COUNT)), 1);
+        let lanes = batch.read(lane_of(shared, SlotId(0)), shared.slots() * LANE_WORDS);
+        let batch = self.env.execute(batch).await?;
+        let unused = all - batch.word(count.at).min(u64::from(all)) as u32;
+        let lanes = batch.words(lanes).chunks(LANE_WORDS as usize);
+        let given_back = lanes.filter(|lane| lane[LANE_GIVEN_BACK as usize] == 1).count() as u32;
+        Ok(SlotSupply { free: unused + given_back, all })
+    }
+
+    pub(crate) async fn leave_generic(&self, wait_ns: u64) -> Result<Departure, FabricError> {
+        let deadline_ns = self.env.now_ns().saturating_add(wait_ns);
+        // A slot that was given back is somebody else's, who announces for it.
+        self.shared.fetched.stop();
+        while self.shared.fetched.is_present() {
+            self.env.yield_now().await;
+        }
+        let mut departure = Departure::default();
+        loop {
+            let Some(mut lane) = self.shared.claim_idle() else {
+                if !self.shared.is_any_returning() || self.env.now_ns() >= deadline_ns {
+                    return Ok(departure);
+                }
+                self.env.yield_now().await;
+                continue;
+            };
+            departure.left_behind += lane.collect_until(deadline_ns).await;
+            departure.slots += lane.give_back_place().await?;
+        }
+    }
+}
+
+impl<E: Env> LaneInner<E> {
+    /// Collects until nothing is left or the time has come; how much is left.
+    async fn collect_until(&mut self, deadline_ns: u64) -> u64 {
+        loop {
+            // A collection that fails leaves its garbage to the next.
+            let _ = self.collect_all().await;
+            let left = self.garbage.len() as u64;
+            if left == 0 || self.identity.is_poisoned || self.env.now_ns() >= deadline_ns {
+                return left;
+            }
+            self.env.sleep_ns(LOOK_INTERVAL_NS).await;
+        }
+    }
+
+    /// Gives back the place, and with the last of its lanes the slot: writes the last number, and
+    /// then that nobody draws any more. Not where somebody has to find out first what became of
+    /// that number, or where hardly any are left. Answers how many slots were given up.
+    async fn give_back_place(mut self: Box<Self>) -> Result<u32, FabricError> {
+        let Some(shared_slot) = self.identity.shared_slot.take() else {
+            if !self.identity.is_poisoned {
+                let LaneIdentity { slot, counter, .. } = self.identity;
+                self.give_back_slot(TakenSlot { slot, counter }).await?;
+            }
+            return Ok(1);
+        };
+        {
+            let mut place = self.shared.shared_slot();
+            if !shared_slot.remove_lane(self.identity.number) {
+                return Ok(0);
+            }
+            *place = None;
+        }
+        if !shared_slot.is_poisoned() {
+            for drawn in shared_slot.last_drawn() {
+                self.give_back_slot(drawn).await?;
+            }
+        }
+        Ok(SLOTS_EACH as u32)
+    }
+
+    async fn give_back_slot(&mut self, drawn: TakenSlot) -> Result<(), FabricError> {
+        let TakenSlot { slot, counter } = drawn;
+        if counter >= COUNTER_LIMIT {
+            return Ok(());
+        }
+        let shared = self.shared.clone();
+        let mut batch = self.txn.batch.take();
+        batch.reset();
+        batch.write_word(shared.oracle_layout.slot(shared.oracle, slot), counter);
+        batch.write_word(lane_of(&shared, slot).add_words(u64::from(LANE_GIVEN_BACK)), 1);
+        self.txn.batch.put_back(self.env.execute(batch).await?);
+        Ok(())
+    }
+}

@@ -1,0 +1,184 @@
+//! Copied tables: each of several memory servers has a copy.
+//!
+//! A copy is a part with all rows and indexes, and reads go to the nearest one. A commit adds to
+//! its write set, before anything else, the same row of all other copies: locked, installed and
+//! published with the first, so that each snapshot finds all copies alike. That makes writes as
+//! dear as there are copies.
+//!
+//! The first copy is locked a round trip ahead of the others. Two writers of one row, each with a
+//! copy of its own beside it, would otherwise lock that first, find the other's locked, give up
+//! both, and do so again.
+//!
+//! Decision: docs/decisions/0276-copies-of-a-table-are-parts-with-all-rows.md
+
+use crate::abort::{Abort, TxnError};
+use crate::catalog::{CatalogError, TableId};
+use crate::database::Database;
+use crate::lane::{LaneInner, OpenCatalog};
+use crate::read::access::{Absence, AccessId, State};
+use crate::transaction::Isolation;
+use crate::write::Owner;
+use fabric::{Env, Span};
+use layout::key::hash_words;
+use layout::value::REFERENCE_WORDS;
+use layout::{Key, RecordRef, row};
+use std::ops::Range;
+
+/// A row that the transaction writes, and the same row of another copy.
+struct Twin {
+    own: AccessId,
+    other: AccessId,
+}
+
+impl<E: Env> LaneInner<E> {
+    /// Adds to the write set the rows of other copies that it lacks.
+    pub(crate) async fn write_to_copies(&mut self) -> Result<(), TxnError> {
+        let (mut owns, mut keys) = (Vec::new(), Vec::new());
+        for &own in &self.writes.rows {
+            let entry = self.txn.accesses[own];
+            let info = self.open.info(entry.table);
+            let Some(parts) = info.parts.as_ref().filter(|parts| parts.are_copies()) else {
+                continue;
+            };
+            let key = Span { at: entry.current().at + row::KEY, words: info.row.key_words };
+            let batch = &*self.txn.batch;
+            let key = Key::from_words(batch.words(key));
+            for copy in parts.numbers().iter().copied().map(TableId) {
+                if copy == entry.table {
+                    continue;
+                }
+                owns.push(own);
+                keys.push((copy, key));
+            }
+        }
+        if keys.is_empty() {
+            return Ok(());
+        }
+        let others = self.find_in_parts(&keys).await?;
+        for (own, other) in owns.into_iter().zip(others) {
+            self.write_twin(Twin { own, other })?;
+        }
+        Ok(())
+    }
+
+    /// Does with another copy's row what was done with the own one. Both are as the snapshot has
+    /// them, which is the same.
+    fn write_twin(&mut self, twin: Twin) -> Result<(), TxnError> {
+        let own = self.txn.accesses[twin.own];
+        let found = self.txn.accesses[twin.other].state;
+        let is_change = own.absence == Absence::None;
+        match (is_change, found) {
+            (true, State::Read) | (false, State::Absent) => {}
+            // A leaf that was kept has gone out of date: somebody has inserted the key meanwhile.
+            (false, _) if own.absence == Absence::Kept => return Err(Abort::InsertConflict.into()),
+            _ => return Err(Abort::Damaged.into()),
+        }
+        if !is_change {
+            self.insert_access(twin.other)?;
+            self.copy_payload(&twin);
+            self.txn.accesses[twin.other].state = own.state;
+        } else if own.state == State::Deleted {
+            self.delete(self.txn.row_id(twin.other));
+        } else {
+            self.make_fresh(twin.other);
+            self.copy_payload(&twin);
+        }
+        Ok(())
+    }
+
+    /// The payload as the transaction has made it. Values out of line that stay are each copy's
+    /// own.
+    fn copy_payload(&mut self, twin: &Twin) {
+        let (own, other) = (self.txn.accesses[twin.own], self.txn.accesses[twin.other]);
+        let shape = self.open.info(own.table).row;
+        let stay = self.staying_values(twin.own);
+        let batch = &mut *self.txn.batch;
+        for word in 0..shape.payload_words {
+            if !stay.iter().any(|words| words.contains(&word)) {
+                let value = batch.word(own.fresh.at + shape.payload() + word);
+                batch.set_word(other.fresh.at + shape.payload() + word, value);
+            }
+        }
+    }
+
+    /// Words of the payload that lead to values out of line which the transaction has left as they
+    /// were.
+    fn staying_values(&self, access: AccessId) -> Vec<Range<u32>> {
+        let entry = self.txn.accesses[access];
+        let info = self.open.info(entry.table);
+        if entry.absence != Absence::None {
+            return Vec::new();
+        }
+        let batch = &*self.txn.batch;
+        let words = |image: Span, at: u32| {
+            let at = image.at + info.row.payload() + at;
+            batch.words(Span { at, words: REFERENCE_WORDS })
+        };
+        let places = info.schema.long_columns().iter().filter_map(|&column| {
+            let at = info.schema.long_word(column)? as u32;
+            (words(entry.image, at) == words(entry.fresh, at)).then_some(at..at + REFERENCE_WORDS)
+        });
+        places.collect()
+    }
+
+    /// Whether the transaction writes rows that have other copies.
+    pub(crate) fn writes_copies(&self) -> bool {
+        let of_other = |&access: &AccessId| {
+            self.open.is_later_copy(Owner::Table(self.txn.accesses[access].table))
+        };
+        self.open.catalog.has_copies && self.writes.rows.iter().any(of_other)
+    }
+}
+
+impl OpenCatalog {
+    /// Whether this is of a copy that is locked once the first one is.
+    pub(crate) fn is_later_copy(&self, owner: Owner) -> bool {
+        let part = self.info(self.table_of(owner)).design.part.as_ref();
+        part.is_some_and(|part| part.rule.is_copied() && part.number > 0)
+    }
+}
+
+/// A number that is the same for a row in all copies.
+fn fingerprint(row: RecordRef<'_>) -> u64 {
+    let mut words = [row.key(), row.payload()].concat();
+    for &column in row.schema().long_columns() {
+        let at = row.schema().long_word(column).expect("the column is kept out of line");
+        // The address of the value differs; its length and version are the same.
+        words[row.key().len() + at] = 0;
+    }
+    hash_words(&words)
+}
+
+/// What differs between the copies of a table at rest.
+pub(crate) async fn check_copies<E: Env>(
+    database: &Database<E>,
+    copies: &[u32],
+) -> Result<Vec<String>, CatalogError> {
+    let unreachable = |error: TxnError| CatalogError::Unreachable(error.to_string());
+    let lane = database.lane().await;
+    let mut lane = lane.map_err(|error| CatalogError::Limit(error.to_string()))?;
+    let mut txn =
+        lane.begin(Isolation::Snapshot).await.map_err(|abort| unreachable(abort.into()))?;
+    let mut sums = Vec::new();
+    for &copy in copies {
+        // The order in which rows are met is each copy's own.
+        let (mut rows, mut sum) = (0_u64, 0_u64);
+        let mut add = |row: RecordRef<'_>| {
+            rows += 1;
+            sum = sum.wrapping_add(fingerprint(row));
+        };
+        txn.for_each_in(TableId(copy), &mut add).await.map_err(unreachable)?;
+        sums.push((rows, sum));
+    }
+    lane.rest().await.map_err(|abort| unreachable(abort.into()))?;
+    let first = sums[0];
+    let differs = |(number, &(rows, sum)): (usize, &(u64, u64))| {
+        let what = match rows == first.0 {
+            true if sum == first.1 => return None,
+            true => "other rows".to_owned(),
+            false => format!("{rows} rows instead of {}", first.0),
+        };
+        Some(format!("copy {number} has {what} than the first"))
+    };
+    Ok(sums.iter().enumerate().filter_map(differs).collect())
+}

@@ -1,0 +1,222 @@
+//! Inserts, and what a transaction remembers of the buckets and leaves in which it did not find a
+//! key. Everything stays local until commit.
+//!
+//! To read it: inserts here, [`write_set`] (what a commit locks and installs), [`secondary`] and
+//! [`unique`] (index entries), [`kept`] (leaves that the lane has written last), [`copies`],
+//! [`value_pool`].
+
+pub(crate) mod copies;
+pub(crate) mod kept;
+pub(crate) mod secondary;
+pub(crate) mod unique;
+pub(crate) mod value_pool;
+pub(crate) mod write_set;
+
+use crate::abort::{Abort, TxnError};
+use crate::catalog::{IndexId, Primary, TableId};
+use crate::commit::witness::LeafWitness;
+use crate::lane::LaneInner;
+use crate::lane::ids::Id;
+use crate::read::Wanted;
+use crate::read::access::{Absence, AccessId, KeyPlace, RowId, State};
+use crate::write::write_set::LeafInsert;
+use fabric::{Env, Mutant, Span};
+use layout::row::KEY;
+use layout::{GlobalPtr, Key, VersionWord};
+
+pub use crate::write::write_set::WRITES_MAX;
+
+/// Whose structure a bucket or leaf belongs to.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Owner {
+    /// A table's primary key.
+    Table(TableId),
+    /// A secondary index.
+    Index(IndexId),
+}
+
+/// A bucket in which a key was looked for and not found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct BucketSeen {
+    /// Whose bucket.
+    pub owner: Owner,
+    /// The bucket.
+    pub bucket: GlobalPtr,
+    /// Its insert word, read before its slots.
+    pub insert: u64,
+    /// The last block of its chain.
+    pub block: GlobalPtr,
+    /// Slots of that block.
+    pub block_slots: u32,
+    /// Tags of that block.
+    pub tags: u64,
+}
+
+/// Position in the transaction's list of buckets seen.
+pub(crate) type BucketSeenId = Id<BucketSeen>;
+
+/// A leaf that the transaction has read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct LeafSeen {
+    /// Whose leaf.
+    pub owner: Owner,
+    /// The leaf.
+    pub leaf: GlobalPtr,
+    /// Its words in the arena.
+    pub span: Span,
+    /// Its insert word.
+    pub insert: VersionWord,
+    /// It was not read but kept from the lane's own last write: nobody goes by it without its lock.
+    pub is_kept: bool,
+    /// Where the last key that was looked for is or would be; the next is often beside it.
+    pub near: u32,
+}
+
+/// Position in the transaction's list of leaves seen.
+pub(crate) type LeafSeenId = Id<LeafSeen>;
+
+impl<E: Env> LaneInner<E> {
+    /// [`Transaction::insert`](crate::Transaction::insert).
+    #[inline]
+    pub(crate) async fn insert(&mut self, table: TableId, key: &Key) -> Result<RowId, TxnError> {
+        let mut row = RowId::default();
+        self.insert_statement(&[(table, *key)], &mut |inserted| row = inserted).await?;
+        Ok(row)
+    }
+
+    /// [`Transaction::insert_many`](crate::Transaction::insert_many).
+    #[inline]
+    pub(crate) async fn insert_many(
+        &mut self,
+        inserts: &[(TableId, Key)],
+        rows: &mut Vec<RowId>,
+    ) -> Result<(), TxnError> {
+        rows.clear();
+        self.insert_statement(inserts, &mut |row| rows.push(row)).await
+    }
+
+    async fn insert_statement(
+        &mut self,
+        inserts: &[(TableId, Key)],
+        visit: &mut impl FnMut(RowId),
+    ) -> Result<(), TxnError> {
+        self.begin_statement()?;
+        let inserted = self.insert_each(inserts, visit).await;
+        self.end_statement(inserted)
+    }
+
+    async fn insert_each(
+        &mut self,
+        inserts: &[(TableId, Key)],
+        visit: &mut impl FnMut(RowId),
+    ) -> Result<(), TxnError> {
+        let mut accesses = std::mem::take(&mut self.scratch.inserting);
+        accesses.clear();
+        self.settle_kept(inserts)?;
+        let mut note = |access, _| accesses.push(access);
+        let mut result = self.locate_many(inserts, Wanted::ForInsert, &mut note).await;
+        for &access in &accesses {
+            if result.is_ok() {
+                result = self.insert_access(access);
+                visit(self.txn.row_id(access));
+            }
+        }
+        self.scratch.inserting = accesses;
+        result
+    }
+
+    /// Turns an absent access into an inserted one.
+    pub(crate) fn insert_access(&mut self, access: AccessId) -> Result<(), TxnError> {
+        let entry = self.txn.accesses[access];
+        match (entry.state, entry.absence) {
+            (State::Read | State::Updated | State::Inserted, _) => {
+                let table = self.open.info(entry.table).schema.name().to_owned();
+                return Err(TxnError::DuplicateKey { table });
+            }
+            // Deleted by this very transaction: the row comes back as an update.
+            (State::Deleted, Absence::None) => {
+                self.refill(access);
+                self.txn.accesses[access].state = State::Updated;
+                return Ok(());
+            }
+            (State::Deleted, _) => {
+                self.refill(access);
+                self.txn.accesses[access].state = State::Inserted;
+                return Ok(());
+            }
+            (State::Absent, Absence::Later) => return Err(Abort::InsertConflict.into()),
+            (State::Absent, _) => {}
+        }
+        self.writes.check_room()?;
+        self.refill(access);
+        if self.txn.accesses[access].is_new() {
+            self.reserve_place(access)?;
+        }
+        if entry.absence == Absence::Kept {
+            self.witness_leaf(entry.place.leaf_seen());
+        }
+        self.txn.accesses[access].state = State::Inserted;
+        self.writes.rows.push(access);
+        Ok(())
+    }
+
+    /// Gives the access a fresh image with its key and a zeroed payload.
+    fn refill(&mut self, access: AccessId) {
+        let entry = self.txn.accesses[access];
+        let row = self.open.info(entry.table).row;
+        let batch = &mut *self.txn.batch;
+        let fresh = batch.reserve(row.words());
+        batch.words_mut(fresh).fill(0);
+        for word in 0..row.key_words {
+            let value = batch.word(entry.key_at + word);
+            batch.set_word(fresh.at + KEY + word, value);
+        }
+        self.txn.accesses[access].fresh = fresh;
+    }
+
+    /// Serializable: what was concluded from this leaf must hold until the commit.
+    pub(crate) fn witness_leaf(&mut self, seen: LeafSeenId) {
+        if !self.txn.serializable {
+            return;
+        }
+        let LeafSeen { leaf, insert, .. } = self.txn.leaves_seen[seen];
+        let version = self.txn.leaf_version(seen);
+        self.witnesses.add_leaf(LeafWitness { leaf, insert: insert.word(), version });
+    }
+
+    /// Serializable: this word must not change until the commit.
+    #[inline]
+    pub(crate) fn witness_word(&mut self, word: GlobalPtr, value: u64) {
+        if self.txn.serializable {
+            self.witnesses.add_word(word, value);
+        }
+    }
+
+    /// Notes where the new row's entry goes: its bucket or its leaf.
+    fn reserve_place(&mut self, access: AccessId) -> Result<(), TxnError> {
+        let entry = self.txn.accesses[access];
+        match &self.open.info(entry.table).primary {
+            Primary::Hash(_) => {
+                let seen = self.txn.buckets_seen[entry.place.bucket_seen()];
+                let is_locked = VersionWord::from_word(seen.insert).is_locked();
+                if is_locked && !self.env.mutant(Mutant::WriteStealBucketLock) {
+                    return Err(Abort::InsertConflict.into());
+                }
+                let insert = self.writes.bucket_insert(&self.env, &seen)?;
+                self.txn.accesses[access].place = KeyPlace::BucketInsert(insert);
+                Ok(())
+            }
+            Primary::Tree(_) => {
+                let row = self.open.info(entry.table).row;
+                let key = Span { at: entry.fresh.at + KEY, words: row.key_words };
+                let (owner, seen) = (Owner::Table(entry.table), entry.place.leaf_seen());
+                self.add_leaf_insert(LeafInsert { owner, seen, key, access })
+            }
+        }
+    }
+
+    /// Notes that an entry goes into a leaf that was seen.
+    pub(crate) fn add_leaf_insert(&mut self, insert: LeafInsert) -> Result<(), TxnError> {
+        self.writes.add_leaf_insert(&self.env, &self.txn.leaves_seen, insert)
+    }
+}

@@ -1,0 +1,129 @@
+//! Memory for values out of line: what a lane holds of it, and what lanes of a compute server
+//! share.
+//!
+//! A lane that deletes more than it writes would otherwise pile up memory that the others lack.
+//!
+//! Decisions:
+//! - docs/decisions/0039-long-values-are-written-in-batch-2-ahead-of-their-row.md
+//! - docs/decisions/0040-freeing-a-long-value-takes-no-verb.md
+
+use fabric::Env;
+use layout::{GlobalPtr, NodeId};
+use memory::{AllocateError, Label, Pool};
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// Words of free pieces that a lane keeps for itself, per table and server (1 MiB); the rest is
+/// shared.
+const FREE_WORDS_MAX: u64 = 128 * 1024;
+
+/// Whose a piece of memory is: table, server, words.
+type Kind = (Label, NodeId, u32);
+
+/// Free pieces that any lane may take. Lanes look here only when they have none of their own.
+#[derive(Default)]
+pub(crate) struct SharedPieces {
+    count: AtomicU64,
+    pieces: Mutex<BTreeMap<Kind, Vec<GlobalPtr>>>,
+}
+
+impl SharedPieces {
+    fn take(&self, kind: Kind) -> Option<GlobalPtr> {
+        if self.count.load(Relaxed) == 0 {
+            return None;
+        }
+        let mut pieces = self.pieces.lock().expect("no holder of free pieces panics");
+        let piece = pieces.get_mut(&kind)?.pop()?;
+        self.count.fetch_sub(1, Relaxed);
+        Some(piece)
+    }
+
+    fn give(&self, kind: Kind, piece: GlobalPtr) {
+        let mut pieces = self.pieces.lock().expect("no holder of free pieces panics");
+        pieces.entry(kind).or_default().push(piece);
+        self.count.fetch_add(1, Relaxed);
+    }
+
+    /// Forgets the pieces of tables that are gone.
+    pub fn retain(&self, is_there: impl Fn(Label) -> bool) {
+        if self.count.load(Relaxed) == 0 {
+            return;
+        }
+        let mut pieces = self.pieces.lock().expect("no holder of free pieces panics");
+        pieces.retain(|kind, _| is_there(kind.0));
+        let count: usize = pieces.values().map(Vec::len).sum();
+        self.count.store(count as u64, Relaxed);
+    }
+}
+
+/// A lane's memory for the values of one table on one server.
+pub(crate) struct ValuePool {
+    label: Label,
+    server: NodeId,
+    fresh: Pool,
+    free: BTreeMap<u32, Vec<GlobalPtr>>,
+    free_words: u64,
+}
+
+impl ValuePool {
+    /// An empty pool of a table on `server`.
+    pub fn new(label: Label, server: NodeId) -> Self {
+        let fresh = Pool::new(label, vec![server]);
+        Self { label, server, fresh, free: BTreeMap::new(), free_words: 0 }
+    }
+
+    /// A piece of `words` words: one of its own that is free, a shared one, or fresh memory.
+    pub async fn allocate<E: Env>(
+        &mut self,
+        env: &E,
+        shared: &SharedPieces,
+        words: u32,
+    ) -> Result<GlobalPtr, AllocateError> {
+        if let Some(piece) = self.free.get_mut(&words).and_then(Vec::pop) {
+            self.free_words -= u64::from(words);
+            return Ok(piece);
+        }
+        match shared.take((self.label, self.server, words)) {
+            Some(piece) => Ok(piece),
+            None => self.fresh.allocate(env, words).await,
+        }
+    }
+
+    /// Takes a piece back.
+    pub fn free(&mut self, shared: &SharedPieces, piece: GlobalPtr, words: u32) {
+        if self.free_words + u64::from(words) > FREE_WORDS_MAX {
+            return shared.give((self.label, self.server, words), piece);
+        }
+        self.free_words += u64::from(words);
+        self.free.entry(words).or_default().push(piece);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fabric::run_now;
+    use layout::RegionId;
+
+    #[test]
+    fn what_one_lane_has_too_much_of_serves_another() {
+        let config = crate::local::OpenConfig { server_bytes: 64 << 20, ..Default::default() };
+        let database = crate::local::open(&config).expect("memory");
+        let env = database.env().clone();
+        let (label, shared) = (Label(7), SharedPieces::default());
+        let pool = || ValuePool::new(label, NodeId(0));
+        let (mut giver, mut taker) = (pool(), pool());
+        let words = FREE_WORDS_MAX as u32 / 2;
+        let pieces: Vec<GlobalPtr> = (1..4).map(|n| GlobalPtr::new(RegionId(0), n << 30)).collect();
+        pieces.iter().for_each(|&piece| giver.free(&shared, piece, words));
+        let take = |pool: &mut ValuePool| run_now(pool.allocate(&env, &shared, words));
+        assert_eq!(take(&mut taker), Ok(pieces[2]));
+        assert_eq!((take(&mut giver), take(&mut giver)), (Ok(pieces[1]), Ok(pieces[0])));
+        assert!(!pieces.contains(&take(&mut giver).expect("there is room")));
+        giver.free(&shared, pieces[0], 2 * words);
+        giver.free(&shared, pieces[1], words);
+        shared.retain(|other| other != label);
+        assert_eq!(shared.count.load(Relaxed), 0);
+    }
+}

@@ -1,0 +1,270 @@
+//! The write set of a transaction: rows, buckets, leaves and entries that its commit locks and
+//! installs.
+
+use crate::abort::{Abort, TxnError};
+use crate::catalog::IndexId;
+use crate::commit::{Locks, PlacedValue};
+use crate::lane::ids::{Id, List};
+use crate::read::access::AccessId;
+use crate::write::secondary::Entry;
+use crate::write::{BucketSeen, LeafSeen, LeafSeenId, Owner};
+use fabric::{Env, Mutant, Span};
+use layout::{BucketLayout, GlobalPtr, Key, bucket};
+
+/// Most rows that one transaction may write.
+pub const WRITES_MAX: usize = 1 << 16;
+
+/// A bucket that the transaction inserts into.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct BucketInsert {
+    /// The bucket.
+    pub bucket: GlobalPtr,
+    /// What its insert word must hold.
+    pub insert: u64,
+    /// Its block that is filled at the moment.
+    pub block: InsertBlockId,
+    /// Whose bucket.
+    pub owner: Owner,
+}
+
+/// Position in [`WriteSet::bucket_inserts`].
+pub(crate) type BucketInsertId = Id<BucketInsert>;
+
+/// A block of a bucket's chain that the transaction puts entries into.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct InsertBlock {
+    /// The bucket whose chain it is in.
+    pub bucket: GlobalPtr,
+    /// The block.
+    pub block: GlobalPtr,
+    /// Its slots.
+    pub slots: u32,
+    /// Its tags once all entries are in.
+    pub tags: u64,
+    /// For a new block: the block whose link will lead to it.
+    pub linked_from: GlobalPtr,
+    /// Whose block.
+    pub owner: Owner,
+}
+
+/// Position in [`WriteSet::insert_blocks`].
+pub(crate) type InsertBlockId = Id<InsertBlock>;
+
+/// A slot of a block that the transaction fills.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(transparent)]
+pub struct InsertSlot(u32);
+
+impl InsertSlot {
+    fn new(block: InsertBlockId, slot: u32) -> Self {
+        assert!(slot < bucket::SLOTS_MAX, "a block has fewer slots");
+        Self(block.position() * bucket::SLOTS_MAX + slot)
+    }
+
+    fn block(self) -> InsertBlockId {
+        InsertBlockId::new(self.0 / bucket::SLOTS_MAX)
+    }
+
+    fn slot(self) -> u32 {
+        self.0 % bucket::SLOTS_MAX
+    }
+}
+
+/// An entry that the transaction adds to a secondary hash index.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct EntryInsert {
+    /// The index.
+    pub index: IndexId,
+    /// The entry's key.
+    pub key: Key,
+    /// The access whose row it leads to.
+    pub access: AccessId,
+    /// The slot that it goes to.
+    pub slot: InsertSlot,
+}
+
+/// An entry that the transaction adds to a leaf.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct LeafInsert {
+    /// Whose leaf.
+    pub owner: Owner,
+    /// The leaf.
+    pub seen: LeafSeenId,
+    /// The entry's key, in the arena.
+    pub key: Span,
+    /// The access whose row it leads to.
+    pub access: AccessId,
+}
+
+/// An index with the columns of a unique key.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct UniqueKey {
+    pub index: IndexId,
+    pub key: Key,
+}
+
+/// What a transaction writes. Everything is local until the commit.
+#[derive(Default)]
+pub(crate) struct WriteSet {
+    /// Accesses that are written, in order.
+    pub rows: Vec<AccessId>,
+    pub bucket_inserts: List<BucketInsert>,
+    pub insert_blocks: List<InsertBlock>,
+    pub leaf_inserts: Vec<LeafInsert>,
+    pub entry_inserts: Vec<EntryInsert>,
+    /// Where the commit stores values out of line.
+    pub placed: Vec<PlacedValue>,
+    /// One entry for each chain that became longer: whose it is wants one more bucket.
+    pub wants_growth: Vec<Owner>,
+    /// Whether upkeep follows the commit that runs.
+    pub is_upkeep_due: bool,
+    /// What the commit locks.
+    pub locks: Locks,
+    /// Leaves that are locked though nothing goes into them.
+    pub bare_leaves: Vec<LeafSeenId>,
+    /// Accesses that are written, not deleted, and of a table with indexes.
+    pub indexed: Vec<AccessId>,
+    /// Entries that these accesses need.
+    pub entries: Vec<Entry>,
+    pub unique_keys: Vec<UniqueKey>,
+    /// Entries of the leaf that is installed.
+    pub leaf_entries: Vec<index::tree::LeafEntry>,
+}
+
+impl WriteSet {
+    pub fn new() -> Self {
+        Self { rows: Vec::with_capacity(64), ..Self::default() }
+    }
+
+    #[inline]
+    pub fn reset(&mut self) {
+        self.rows.clear();
+        self.bucket_inserts.clear();
+        self.insert_blocks.clear();
+        self.leaf_inserts.clear();
+        self.entry_inserts.clear();
+        self.wants_growth.clear();
+    }
+
+    #[inline(always)]
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// # Errors
+    /// The write set has no room for a row more.
+    pub fn check_room(&self) -> Result<(), TxnError> {
+        if self.rows.len() >= WRITES_MAX {
+            return Err(too_many_writes());
+        }
+        Ok(())
+    }
+
+    /// # Errors
+    /// The write set is larger than a commit takes.
+    pub fn check_size(&self) -> Result<(), TxnError> {
+        if self.rows.len() > WRITES_MAX {
+            return Err(too_many_writes());
+        }
+        Ok(())
+    }
+
+    /// The transaction's note of a bucket it inserts into. Two keys may have been looked for at
+    /// different times: one swap proves both absent only if the insert word was the same.
+    pub fn bucket_insert<E: Env>(
+        &mut self,
+        env: &E,
+        seen: &BucketSeen,
+    ) -> Result<BucketInsertId, TxnError> {
+        let known = self.bucket_inserts.iter().position(|other| other.bucket == seen.bucket);
+        if let Some(known) = known {
+            let known = BucketInsertId::new(known as u32);
+            let is_same = self.bucket_inserts[known].insert == seen.insert;
+            if !is_same && !env.mutant(Mutant::WriteMixBucketReadings) {
+                return Err(Abort::InsertConflict.into());
+            }
+            return Ok(known);
+        }
+        let block = self.insert_blocks.add(InsertBlock {
+            bucket: seen.bucket,
+            block: seen.block,
+            slots: seen.block_slots,
+            tags: seen.tags,
+            linked_from: GlobalPtr::NULL,
+            owner: seen.owner,
+        });
+        let BucketSeen { bucket, insert, owner, .. } = *seen;
+        Ok(self.bucket_inserts.add(BucketInsert { bucket, insert, block, owner }))
+    }
+
+    /// Notes that an entry goes into a leaf that was seen.
+    pub fn add_leaf_insert<E: Env>(
+        &mut self,
+        env: &E,
+        leaves_seen: &List<LeafSeen>,
+        insert: LeafInsert,
+    ) -> Result<(), TxnError> {
+        let is_locked = leaves_seen[insert.seen].insert.is_locked();
+        if is_locked && !env.mutant(Mutant::WriteStealLeafLock) {
+            return Err(Abort::InsertConflict.into());
+        }
+        self.leaf_inserts.push(insert);
+        Ok(())
+    }
+
+    /// Takes an empty slot of the block of a bucket that is filled at the moment, if it has one.
+    pub fn take_empty_slot(&mut self, bucket: BucketInsertId, tag_hash: u64) -> Option<InsertSlot> {
+        let current = self.bucket_inserts[bucket].block;
+        let block = &mut self.insert_blocks[current];
+        let slot = bucket::empty_slot(block.slots, block.tags)?;
+        let tag = bucket::tag(block.slots, tag_hash);
+        block.tags = bucket::with_tag(block.slots, block.tags, slot, tag);
+        Some(InsertSlot::new(current, slot))
+    }
+
+    /// Chains a new block to a bucket and takes its first slot.
+    pub fn chain_block(
+        &mut self,
+        bucket: BucketInsertId,
+        block: GlobalPtr,
+        slots: u32,
+        tag_hash: u64,
+    ) -> InsertSlot {
+        let BucketInsert { bucket: bucket_ptr, block: last, owner, .. } =
+            self.bucket_inserts[bucket];
+        let chained = self.insert_blocks.add(InsertBlock {
+            bucket: bucket_ptr,
+            block,
+            slots,
+            tags: bucket::with_tag(slots, 0, 0, bucket::tag(slots, tag_hash)),
+            linked_from: self.insert_blocks[last].block,
+            owner,
+        });
+        self.bucket_inserts[bucket].block = chained;
+        self.wants_growth.push(owner);
+        InsertSlot::new(chained, 0)
+    }
+
+    /// The block in which a slot is.
+    pub fn block_of(&self, slot: InsertSlot) -> GlobalPtr {
+        self.insert_blocks[slot.block()].block
+    }
+
+    /// The address of a slot that was taken.
+    #[inline]
+    pub fn address_of(&self, slot: InsertSlot, layout: &BucketLayout) -> GlobalPtr {
+        debug_assert!(slot.slot() < self.insert_blocks[slot.block()].slots);
+        self.block_of(slot).add_words(u64::from(layout.slot(slot.slot())))
+    }
+
+    /// Notes that a leaf is locked though nothing goes into it.
+    pub fn add_bare_leaf<E: Env>(&mut self, env: &E, seen: LeafSeenId) {
+        if !env.mutant(Mutant::CommitSkipUniqueLock) {
+            self.bare_leaves.push(seen);
+        }
+    }
+}
+
+fn too_many_writes() -> TxnError {
+    TxnError::TooLarge("it writes more than 65,536 rows; use several transactions")
+}

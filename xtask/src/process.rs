@@ -12,6 +12,16 @@ pub fn cargo(root: &Path, arguments: &[&str]) -> Command {
     let program = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
     let mut command = Command::new(program);
     command.current_dir(root).args(arguments);
+    // Cargo describes this program's package in variables. Build scripts of libraries depend on
+    // them: with them, each `cargo test` by hand would compile these libraries again.
+    for (name, _) in std::env::vars_os() {
+        let is_package = |name: &str| {
+            ["CARGO_PKG_", "CARGO_MANIFEST_"].iter().any(|prefix| name.starts_with(prefix))
+        };
+        if name.to_str().is_some_and(is_package) {
+            command.env_remove(&name);
+        }
+    }
     command
 }
 

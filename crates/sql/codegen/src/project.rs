@@ -13,7 +13,7 @@ use sql::file::replace;
 use std::path::{Path, PathBuf};
 
 /// The crates of namdb, besides `namdb` itself, that generated code uses.
-const USED: [&str; 4] = ["fabric", "layout", "runtime", "txn"];
+const USED: [&str; 4] = ["fabric", "layout", "procedure_runtime", "txn"];
 /// Names that cargo, a project's own files or its dependencies use.
 const TAKEN: [&str; 8] =
     ["build", "deps", "examples", "incremental", "lib", "main", "namdb", "test"];
@@ -161,7 +161,7 @@ namdb-lab = {{ {lab}, optional = true }}
             Ok(inside) => inside.components().map(|_| "..").collect(),
             Err(_) => root,
         };
-        format!("path = {:?}", root.join("crates").join(name))
+        format!("path = {:?}", root.join("crates").join(wing(name)).join(name))
     }
 
     fn crate_root(&self) -> String {
@@ -200,6 +200,15 @@ fn main() -> std::process::ExitCode {{
 }}
 "#
         )
+    }
+}
+
+/// The folder around a crate of namdb.
+fn wing(name: &str) -> &'static str {
+    match name {
+        "namdb" | "namdb-lab" => "app",
+        "procedure_runtime" => "sql",
+        _ => "engine",
     }
 }
 

@@ -8,7 +8,7 @@ fn shipped(workload: &str) -> String {
 }
 
 fn measured() -> String {
-    format!("{}/../spade/measurements/connectx3-fdr.json", env!("CARGO_MANIFEST_DIR"))
+    format!("{}/../../spade/spade/measurements/connectx3-fdr.json", env!("CARGO_MANIFEST_DIR"))
 }
 
 #[test]

@@ -11,7 +11,7 @@ fn shipped(workload: &str) -> String {
 }
 
 fn measured() -> String {
-    format!("{}/../spade/measurements/connectx3-fdr-4.json", env!("CARGO_MANIFEST_DIR"))
+    format!("{}/../../spade/spade/measurements/connectx3-fdr-4.json", env!("CARGO_MANIFEST_DIR"))
 }
 
 fn copy(from: &Path, to: &Path) {

@@ -28,10 +28,10 @@ fn replacements(workload: &str) -> &'static [(&'static str, &'static str)] {
 
 /// Where a workload is: among those that are shipped, or where generated code is tested.
 pub fn path(workload: &str) -> PathBuf {
-    let crates = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..");
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../..");
     match workload {
-        "corners" | "edges" | "shop" => crates.join("generate/tests").join(workload),
-        shipped => crates.join("../workloads").join(shipped),
+        "corners" | "edges" | "shop" => root.join("crates/sql/codegen/tests").join(workload),
+        shipped => root.join("workloads").join(shipped),
     }
 }
 

@@ -204,7 +204,7 @@ fn every_error_of_a_folder_is_reported_in_one_run() {
         for said in [
             "/schema.sql:4:11: at `text`",
             "is `INDEX` meant?",
-            "is `payee` meant?",
+            "is `payer` meant?",
             "PostgreSQL has `md5`",
             "is `frequency` meant?",
             "\n5 errors",

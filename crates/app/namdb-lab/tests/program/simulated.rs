@@ -3,7 +3,7 @@
 use crate::support::{namdb, number, text};
 use serde_json::Value;
 
-const TATP: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../workloads/tatp");
+const TATP: &str = "../../../workloads/tatp";
 
 fn report(arguments: &str) -> Value {
     let output = namdb(&format!("bench {arguments} --json -"));

@@ -159,7 +159,7 @@ fn a_project_for_generated_code_is_written_once_and_its_code_anew() {
     let tree = cargo_tree(&folder);
     assert!(tree.status.success(), "{}", text(&tree.stderr));
     let used = text(&tree.stdout);
-    for name in ["edges v0.1.0", "namdb v", "runtime v", "txn v", "clap v"] {
+    for name in ["edges v0.1.0", "namdb v", "procedure_runtime v", "txn v", "clap v"] {
         assert!(used.lines().any(|line| line.starts_with(name)), "{name} in {used}");
     }
 

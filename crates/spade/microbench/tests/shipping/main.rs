@@ -8,8 +8,7 @@ mod verbs;
 use fabric::identity::Admission;
 use fabric::port::{Port, ServeCounters, serve};
 use fabric::{
-    CallError, Caller, DynEnv, Engine, Env, Fabric, Patience, RemoteEnv, ServerAddress, Services,
-    Transport,
+    CallError, Caller, DynEnv, Engine, Env, Fabric, Patience, ServerAddress, Services, Transport,
 };
 use layout::NodeId;
 use microbench::experiment::Choice;
@@ -68,11 +67,11 @@ trait Network: 'static {
     fn connect(caller: Caller, peers: Vec<ServerAddress>) -> Self::Transport;
 
     /// Makes the engine accept the owner's calls.
-    fn take_calls(engine: &Engine<Self::Transport>, listener: TcpListener, services: Offered<Self>);
+    fn take_calls(engine: &Engine<Self::Transport>, listener: TcpListener, services: Offered);
 }
 
 /// Services with handlers that use a network.
-type Offered<N> = Services<RemoteEnv<<N as Network>::Transport>>;
+type Offered = Services<DynEnv>;
 
 /// A thread that serves until it is dropped.
 struct Thread(Arc<AtomicBool>, Option<JoinHandle<()>>);
@@ -127,8 +126,8 @@ fn owner<N: Network>(memory: SocketAddr, root: Root) -> (SocketAddr, Thread) {
     let address = listener.local_addr().expect("it listens");
     let thread = Thread::start(move |stop| {
         let engine = engine::<N>(memory, 3, Vec::new());
-        let (lanes, env) = (Lanes::new(LANES), engine.endpoint());
-        let ownership = Lanes::offer(Database::open(DynEnv::new(env.clone()), &root));
+        let (lanes, env) = (Lanes::new(LANES), DynEnv::new(engine.endpoint()));
+        let ownership = Lanes::offer(Database::open(env.clone(), &root));
         N::take_calls(&engine, listener, Host::new(lanes.clone()).services().into());
         engine.block_on(async {
             while !stop.load(Relaxed) {

@@ -2,7 +2,9 @@
 
 use super::{MEMORY, Network, OWNER, Offered, REGION_BYTES, admission};
 use fabric::local::{ServerConfig, Sharing};
-use fabric::{Caller, Engine, LocalWorld, Port, ServerAddress, TcpConfig, TcpPort, TcpTransport};
+use fabric::{
+    Caller, DynEnv, Engine, LocalWorld, Port, ServerAddress, TcpConfig, TcpPort, TcpTransport,
+};
 use std::net::{SocketAddr, TcpListener};
 use txn::Oracle;
 use txn::server::services;
@@ -33,8 +35,8 @@ impl Network for ByMessages {
         TcpTransport::connect(config).expect("the servers listen")
     }
 
-    fn take_calls(engine: &Engine<TcpTransport>, listener: TcpListener, services: Offered<Self>) {
-        let (admission, env) = (admission(OWNER, 0), engine.endpoint());
+    fn take_calls(engine: &Engine<TcpTransport>, listener: TcpListener, services: Offered) {
+        let (admission, env) = (admission(OWNER, 0), DynEnv::new(engine.endpoint()));
         let port = TcpPort::of_calls(listener, admission, None, env, services);
         engine.attach(port.expect("a descriptor"));
     }

@@ -3,7 +3,7 @@
 
 use super::{MEMORY, Network, OWNER, Offered, REGION_BYTES, admission};
 use fabric::verbs::{Choice, Place, VerbsConfig, VerbsPort, VerbsServer, VerbsTransport};
-use fabric::{Caller, Engine, Port, ServerAddress};
+use fabric::{Caller, DynEnv, Engine, Port, ServerAddress};
 use layout::RegionId;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use txn::Oracle;
@@ -38,8 +38,8 @@ impl Network for ByRdma {
         VerbsTransport::connect(&config).expect("the servers listen")
     }
 
-    fn take_calls(engine: &Engine<VerbsTransport>, listener: TcpListener, services: Offered<Self>) {
-        let (admission, env) = (admission(OWNER, 0), engine.endpoint());
+    fn take_calls(engine: &Engine<VerbsTransport>, listener: TcpListener, services: Offered) {
+        let (admission, env) = (admission(OWNER, 0), DynEnv::new(engine.endpoint()));
         let port = VerbsPort::of_calls(place(), listener, admission, env, services);
         engine.attach(port.expect("room on the device"));
     }

@@ -76,7 +76,8 @@ fn assert_told(cases: &[(&str, &str, &str, &str)]) {
         let said = problem(from, to);
         // What follows from a mistake may be reported as well.
         let is_told = |line: &str| line.starts_with(place) && line.contains(sentence);
-        let is_said = said.lines().any(is_told) || said.starts_with(place) && said.contains(sentence);
+        let is_said =
+            said.lines().any(is_told) || said.starts_with(place) && said.contains(sentence);
         assert!(is_said, "{from} -> {to}: {said}");
     }
 }

@@ -152,7 +152,7 @@ mod tests {
         };
         let wrong = "get_access_data 60.00 % of 10000, expected 62.50 to 62.50, 60.";
         assert!(detail(6000).starts_with(wrong), "{}", detail(6000));
-        assert!(detail(6000).ends_with(" are allowed of so many"), "{}", detail(6000));
+        assert!(detail(6000).ends_with(" are tolerated for this number"), "{}", detail(6000));
         assert_eq!(detail(6250), "get_access_data 62.50 %");
     }
 }

@@ -24,12 +24,7 @@ pub struct Part {
 
 /// In the order in which they run.
 pub const PARTS: [Part; 8] = [
-    Part {
-        name: "slow-tests",
-        what: "cargo test --release -- --ignored",
-        seeds: 0,
-        run: slow_tests,
-    },
+    Part { name: "tests", what: "all tests, optimised as the program is", seeds: 0, run: tests },
     Part { name: "seeds", what: "1,000 seeds of every fast scenario", seeds: SEEDS, run: seeds },
     Part {
         name: "mutants",
@@ -55,11 +50,8 @@ impl Part {
     }
 }
 
-fn slow_tests(root: &Path, _rounds: u64) -> Result<()> {
-    process::run(&mut process::cargo(
-        root,
-        &["test", "--release", "--workspace", "--tests", "--", "--ignored"],
-    ))
+fn tests(root: &Path, _rounds: u64) -> Result<()> {
+    process::run(&mut process::cargo(root, &["test", "--release", "--workspace"]))
 }
 
 fn seeds(root: &Path, rounds: u64) -> Result<()> {

@@ -246,7 +246,7 @@ mod tests {
         let root = root.expect("it is a checkout");
         let source = Source::Checkout(root.clone());
         let inside = project(&root.join("crates/sql/codegen")).manifest(&source);
-        assert!(inside.contains(r#"txn = { path = "../../crates/engine/txn" }"#), "{inside}");
+        assert!(inside.contains(r#"txn = { path = "../../../crates/engine/txn" }"#), "{inside}");
         let outside = project(&std::env::temp_dir()).manifest(&source);
         let whole = format!("txn = {{ path = {:?} }}", root.join("crates/engine/txn"));
         assert!(outside.contains(&whole), "{outside}");

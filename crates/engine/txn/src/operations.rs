@@ -89,6 +89,7 @@ impl<T> Future for Answer<'_, T> {
 type Home<E> = Option<Box<LaneInner<E>>>;
 
 /// The engine of one world, as functions that are compiled in this crate.
+#[expect(clippy::type_complexity, reason = "an alias would hide the signature of an operation")]
 pub struct Operations<E: Env> {
     pub(crate) begin: for<'a> fn(&'a mut LaneInner<E>) -> Answer<'a, Result<(), Abort>>,
     pub(crate) commit: for<'a> fn(&'a mut Home<E>) -> Answer<'a, Outcome>,

@@ -2,11 +2,12 @@
 
 /// Most characters of names that are compared: what is longer is no slip of the hand.
 const CHARACTERS_MAX: usize = 64;
-/// A name is near if it differs in one of so many of its characters, and in one at least.
+/// A near name differs in at most one of this number of characters, and in at least one.
 const CHARACTERS_PER_SLIP: usize = 3;
 
-/// The one of `names` that differs least from `written`, if that is little: characters that are missing, too many, others, or
-/// two that stand the wrong way round.
+/// Returns the one of `names` that is nearest to `written`, if one is near.
+///
+/// A missing, added, changed or swapped character counts as one difference.
 pub fn near<'n>(written: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
     let length = written.chars().count();
     let most = (length / CHARACTERS_PER_SLIP).max(1);

@@ -22,9 +22,8 @@ pub struct KindWindow {
     pub snapshot_round_trips: u64,
 }
 
-impl KindWindow {
-    /// None yet.
-    pub fn new() -> Self {
+impl Default for KindWindow {
+    fn default() -> Self {
         let latency_ns =
             Histogram::new_with_bounds(1, LATENCY_NS_MAX, DIGITS).expect("the bounds are in order");
         Self { latency_ns, counts: Counts::default(), snapshot_round_trips: 0 }
@@ -84,7 +83,7 @@ impl Window {
     /// An empty window on a workload with this many types.
     pub fn new(kind_count: usize) -> Self {
         Self {
-            kinds: (0..kind_count).map(|_| KindWindow::new()).collect(),
+            kinds: (0..kind_count).map(|_| KindWindow::default()).collect(),
             totals: RunTotals::new(kind_count),
             statistics: LaneStatistics::default(),
         }
@@ -115,7 +114,7 @@ impl Window {
 
     /// Latencies of all types together.
     pub fn latency_ns(&self) -> Histogram<u32> {
-        let mut all = KindWindow::new().latency_ns;
+        let mut all = KindWindow::default().latency_ns;
         for kind in &self.kinds {
             all.add(&kind.latency_ns).expect("all have the same bounds");
         }

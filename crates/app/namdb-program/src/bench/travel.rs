@@ -80,7 +80,7 @@ impl KindRecord {
     fn into_window(self) -> KindWindow {
         let Self { latency_ns, verbs, bytes, round_trips, calls, messages, .. } = self;
         let counts = Counts { verbs, bytes, round_trips, calls, messages };
-        let mut window = KindWindow::new();
+        let mut window = KindWindow::default();
         for (latency_ns, count) in latency_ns {
             window.latency_ns.saturating_record_n(latency_ns, count);
         }

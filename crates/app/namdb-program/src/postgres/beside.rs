@@ -107,7 +107,7 @@ impl TheirReport {
     ) -> Self {
         let sum = |field: fn(&Kind) -> u64| run.kinds.iter().map(field).sum::<u64>();
         let per_s = |count: u64| count as f64 / run.seconds.max(1e-9);
-        let mut latency_ns = KindWindow::new().latency_ns;
+        let mut latency_ns = KindWindow::default().latency_ns;
         for kind in &run.kinds {
             latency_ns.add(&kind.latency_ns).expect("all have the same bounds");
         }
@@ -283,7 +283,7 @@ mod tests {
     use super::*;
 
     fn theirs(committed: u64, failed: u64) -> TheirReport {
-        let latency_ns = KindWindow::new().latency_ns;
+        let latency_ns = KindWindow::default().latency_ns;
         let kind = Kind { committed, rolled_back: 5, retries: 0, failed, latency_ns };
         let run = ClientRun {
             seconds: 1.0,

@@ -151,7 +151,7 @@ impl Done {
             rolled_back: 0,
             retries: 0,
             failed: 0,
-            latency_ns: KindWindow::new().latency_ns,
+            latency_ns: KindWindow::default().latency_ns,
         };
         Self { kinds: (0..kinds).map(|_| kind()).collect(), errors: BTreeMap::new() }
     }

@@ -210,7 +210,7 @@ impl LoadReader<'_> {
     }
 
     fn tables(&self, all: &Named<RawTable>) -> Vec<TableLoad> {
-        for (name, _) in all {
+        for name in all.keys() {
             let is_known = self.program.catalog.position(name.get_ref()).is_some();
             if !is_known && !self.is_damaged(name.get_ref()) {
                 self.keep::<()>(Err(self.no_table(name.span(), name.get_ref())));

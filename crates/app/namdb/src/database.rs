@@ -5,6 +5,7 @@ use crate::lanes::LanePool;
 use crate::session::Session;
 use fabric::{LocalEnv, run_now};
 use layout::{IndexDesign, Schema};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use txn::local::OpenConfig;
 use txn::{CatalogError, Database, DatabaseConfig, IndexId, TableId, TableMemory, TableSpec};
@@ -15,7 +16,19 @@ pub struct Db {
     shared: Arc<Shared>,
 }
 
+/// Which database of this process a typed table handle belongs to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct DbIdentity(u64);
+
+impl DbIdentity {
+    fn next() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        Self(NEXT.fetch_add(1, Relaxed))
+    }
+}
+
 struct Shared {
+    identity: DbIdentity,
     /// Handles are per thread; this one only begets others.
     root: Mutex<Database<LocalEnv>>,
     lanes: LanePool,
@@ -69,10 +82,15 @@ pub fn open(config: Config) -> Result<Db, OpenError> {
     let root =
         txn::local::open(&open_config).map_err(|error| OpenError::Start(error.to_string()))?;
     let lanes = LanePool::new(config.lanes);
-    Ok(Db { shared: Arc::new(Shared { root: Mutex::new(root), lanes, config }) })
+    Ok(Db::new(root, lanes, config))
 }
 
 impl Db {
+    fn new(root: Database<LocalEnv>, lanes: LanePool, config: Config) -> Self {
+        let (identity, root) = (DbIdentity::next(), Mutex::new(root));
+        Self { shared: Arc::new(Shared { identity, root, lanes, config }) }
+    }
+
     /// A database that other processes have made, and that this one reaches through mapped memory: sessions
     /// are no different.
     pub fn of(root: Database<LocalEnv>) -> Self {
@@ -86,7 +104,7 @@ impl Db {
             seed: 1,
         };
         let lanes = LanePool::new(config.lanes);
-        Self { shared: Arc::new(Shared { root: Mutex::new(root), lanes, config }) }
+        Self::new(root, lanes, config)
     }
 
     /// What it was opened with.
@@ -143,6 +161,10 @@ impl Db {
     /// Memory in use, table by table.
     pub fn memory_usage(&self) -> Result<Vec<TableMemory>, CatalogError> {
         run_now(self.handle().memory_usage())
+    }
+
+    pub(crate) fn identity(&self) -> DbIdentity {
+        self.shared.identity
     }
 
     pub(crate) fn lanes(&self) -> &LanePool {

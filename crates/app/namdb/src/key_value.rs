@@ -3,7 +3,7 @@
 //! This is the client interface of RAMCloud's transactions [RAMCloud slides]: writes stay with the client
 //! until `commit`, which either takes all of them or none.
 
-use crate::database::Db;
+use crate::database::{Db, DbIdentity};
 use crate::error::TransactionError;
 use crate::session::{Session, Transaction};
 use layout::{Column, ColumnType, Key, KeyBuilder, PhysicalDesign, Schema, SchemaError};
@@ -28,6 +28,7 @@ const LONG_VALUE: usize = 2;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct KeyValueTable {
     id: TableId,
+    database: DbIdentity,
     key_bytes_max: u32,
     value_bytes_max: u32,
 }
@@ -47,7 +48,7 @@ impl KeyValueTable {
     ) -> Result<Self, CatalogError> {
         let schema = schema(name, key_bytes_max, value_bytes_max)?;
         let id = db.create_table(TableSpec { schema, design, indexes: Vec::new() })?;
-        Ok(Self { id, key_bytes_max, value_bytes_max })
+        Ok(Self { id, database: db.identity(), key_bytes_max, value_bytes_max })
     }
 
     /// The table of this name, if it was created as a table of bytes.
@@ -63,7 +64,7 @@ impl KeyValueTable {
         };
         let fits =
             schema(name, key_bytes_max, value_bytes_max).is_ok_and(|schema| schema == *found);
-        fits.then_some(Self { id, key_bytes_max, value_bytes_max })
+        fits.then_some(Self { id, database: db.identity(), key_bytes_max, value_bytes_max })
     }
 
     /// The table.
@@ -174,9 +175,7 @@ impl Transaction<'_> {
         table: KeyValueTable,
         key: &[u8],
     ) -> Result<Option<Vec<u8>>, TxnError> {
-        let Some(key) = table.key(key) else {
-            return Ok(None);
-        };
+        let key = self.checked_bytes(table, key)?;
         let Some(row) = self.read(table.id, &key)? else {
             return Ok(None);
         };
@@ -203,10 +202,7 @@ impl Transaction<'_> {
         key: &[u8],
         value: &[u8],
     ) -> Result<(), TxnError> {
-        let key_bytes = key.len();
-        let Some(key) = table.key(key) else {
-            return Err(self.too_long(table, "key", key_bytes, table.key_bytes_max));
-        };
+        let key = self.checked_bytes(table, key)?;
         if value.len() > table.value_bytes_max as usize {
             return Err(self.too_long(table, "value", value.len(), table.value_bytes_max));
         }
@@ -232,6 +228,13 @@ impl Transaction<'_> {
         Ok(())
     }
 
+    /// The key of a row, if the table is of this database and the key fits it.
+    fn checked_bytes(&self, table: KeyValueTable, key: &[u8]) -> Result<Key, TxnError> {
+        self.check_database(table.database, || format!("number {}", table.id.0))?;
+        let too_long = || self.too_long(table, "key", key.len(), table.key_bytes_max);
+        table.key(key).ok_or_else(too_long)
+    }
+
     fn too_long(
         &self,
         table: KeyValueTable,
@@ -249,9 +252,7 @@ impl Transaction<'_> {
 
     /// Removes what is under a key of a table of bytes; false if nothing is.
     pub fn delete_value(&mut self, table: KeyValueTable, key: &[u8]) -> Result<bool, TxnError> {
-        let Some(key) = table.key(key) else {
-            return Ok(false);
-        };
+        let key = self.checked_bytes(table, key)?;
         let row = self.read(table.id, &key)?;
         row.into_iter().for_each(|row| self.delete(row));
         Ok(row.is_some())

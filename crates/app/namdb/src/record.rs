@@ -1,6 +1,6 @@
 //! Typed tables: a structure whose fields are the columns.
 
-use crate::database::Db;
+use crate::database::{Db, DbIdentity};
 use crate::session::Transaction;
 use layout::{
     Key, KeyBuilder, LongValues, PhysicalDesign, RecordMut, RecordRef, Schema, SchemaError,
@@ -45,6 +45,7 @@ impl<R> RecordKey<R> {
 #[derive(Debug)]
 pub struct RecordTable<R> {
     id: TableId,
+    database: DbIdentity,
     record: PhantomData<fn() -> R>,
 }
 
@@ -61,7 +62,8 @@ impl<R: Record> RecordTable<R> {
     pub fn create(db: &Db, design: PhysicalDesign) -> Result<Self, CatalogError> {
         let schema = R::schema()?;
         let spec = TableSpec { schema, design, indexes: Vec::new() };
-        Ok(Self { id: db.create_table(spec)?, record: PhantomData })
+        let id = db.create_table(spec)?;
+        Ok(Self { id, database: db.identity(), record: PhantomData })
     }
 
     /// The records' table, if it was created with these very columns.
@@ -69,7 +71,7 @@ impl<R: Record> RecordTable<R> {
         let id = db.table(R::TABLE)?;
         let found = db.schema(id)?;
         let fits = R::schema().is_ok_and(|schema| schema == *found);
-        fits.then_some(Self { id, record: PhantomData })
+        fits.then_some(Self { id, database: db.identity(), record: PhantomData })
     }
 
     /// The table.
@@ -80,12 +82,17 @@ impl<R: Record> RecordTable<R> {
 
 impl Transaction<'_> {
     /// The record with this key.
+    ///
+    /// # Errors
+    /// [`TxnError::Catalog`] if the table is of another [`Db`], and [`TxnError::Schema`] if
+    /// the key does not fit its columns. The same holds for [`Transaction::put`] and
+    /// [`Transaction::remove`].
     pub fn get<R: Record>(
         &mut self,
         table: RecordTable<R>,
         key: RecordKey<R>,
     ) -> Result<Option<R>, TxnError> {
-        let Some(key) = key.key else { return Ok(None) };
+        let key = self.checked_key(table, key)?;
         let Some(row) = self.read(table.id, &key)? else { return Ok(None) };
         self.record(table, row).map(Some)
     }
@@ -156,6 +163,7 @@ impl Transaction<'_> {
     /// # Panics
     /// If another transaction has given the row, or it is of another table.
     pub fn record<R: Record>(&mut self, table: RecordTable<R>, row: RowId) -> Result<R, TxnError> {
+        self.check_table(table)?;
         let is_of_table = self.open().table(row) == table.id;
         assert!(is_of_table, "the row is of another table than that of the records {}", R::TABLE);
         if self.row(row).schema().long_columns().is_empty() {
@@ -168,9 +176,7 @@ impl Transaction<'_> {
 
     /// Puts a record, in place of one with its key or as a new one.
     pub fn put<R: Record>(&mut self, table: RecordTable<R>, record: &R) -> Result<(), TxnError> {
-        let Some(key) = record.own_key().key else {
-            return Err(key_error::<R>().into());
-        };
+        let key = self.checked_key(table, record.own_key())?;
         let row = match self.read(table.id, &key)? {
             Some(row) => row,
             None => self.insert(table.id, &key)?,
@@ -184,10 +190,23 @@ impl Transaction<'_> {
         table: RecordTable<R>,
         key: RecordKey<R>,
     ) -> Result<bool, TxnError> {
-        let Some(key) = key.key else { return Ok(false) };
+        let key = self.checked_key(table, key)?;
         let row = self.read(table.id, &key)?;
         row.into_iter().for_each(|row| self.delete(row));
         Ok(row.is_some())
+    }
+
+    fn check_table<R: Record>(&self, table: RecordTable<R>) -> Result<(), TxnError> {
+        self.check_database(table.database, || R::TABLE.to_owned())
+    }
+
+    fn checked_key<R: Record>(
+        &self,
+        table: RecordTable<R>,
+        key: RecordKey<R>,
+    ) -> Result<Key, TxnError> {
+        self.check_table(table)?;
+        key.key.ok_or_else(|| key_error::<R>().into())
     }
 }
 

@@ -1,12 +1,13 @@
 //! Sessions of ordinary threads: transactions as closures, tried again when they meet others.
 
 use crate::config::Retry;
-use crate::database::Db;
+use crate::database::{Db, DbIdentity};
 use crate::error::TransactionError;
 use fabric::{Env, LocalEnv, run_now};
 use layout::{Key, RecordMut, RecordRef, Schema};
 use txn::{
-    Abort, IndexId, Isolation, Lane, Outcome, RowId, Scan, TableId, TxnError, UniqueViolation,
+    Abort, CatalogError, IndexId, Isolation, Lane, Outcome, RowId, Scan, TableId, TxnError,
+    UniqueViolation,
 };
 
 /// Runs transactions one after another. A session is `Send`, and threads have one each.
@@ -47,13 +48,14 @@ impl Session {
         retry: Retry,
         mut body: impl FnMut(&mut Transaction<'_>) -> Result<T, TxnError>,
     ) -> Result<T, TransactionError> {
+        let database = self.db.identity();
         let lane = self.lane()?;
         let mut attempts = 0;
         // The clock is read where the first attempt has failed, and not by those that succeed.
         let mut first_end_ns = None;
         let result = loop {
             attempts += 1;
-            let reason = match attempt(lane, isolation, &mut body) {
+            let reason = match attempt(lane, database, isolation, &mut body) {
                 Err(TransactionError::Aborted { reason, .. }) => reason,
                 decided => break decided,
             };
@@ -71,7 +73,8 @@ impl Session {
     /// Begins a transaction that the caller commits or drops. Nothing is tried again, and the session
     /// keeps its lane until its next [`Session::transaction`], [`Session::rest`] or its end.
     pub fn begin(&mut self, isolation: Isolation) -> Result<Transaction<'_>, TransactionError> {
-        begin(self.lane()?, isolation)
+        let database = self.db.identity();
+        begin(self.lane()?, database, isolation)
     }
 
     /// Gives back the lane that the session has kept since [`Session::begin`]: as many sessions as there are lanes
@@ -120,20 +123,22 @@ impl Drop for Session {
 
 fn begin(
     lane: &mut Lane<LocalEnv>,
+    database: DbIdentity,
     isolation: Isolation,
 ) -> Result<Transaction<'_>, TransactionError> {
     match run_now(lane.begin(isolation)) {
-        Ok(inner) => Ok(Transaction { inner: Some(inner) }),
+        Ok(inner) => Ok(Transaction { inner: Some(inner), database }),
         Err(reason) => Err(TransactionError::Aborted { reason, attempts: 1 }),
     }
 }
 
 fn attempt<T>(
     lane: &mut Lane<LocalEnv>,
+    database: DbIdentity,
     isolation: Isolation,
     body: &mut impl FnMut(&mut Transaction<'_>) -> Result<T, TxnError>,
 ) -> Result<T, TransactionError> {
-    let mut transaction = begin(lane, isolation)?;
+    let mut transaction = begin(lane, database, isolation)?;
     match body(&mut transaction) {
         Ok(value) => match transaction.commit() {
             Outcome::Committed => Ok(value),
@@ -170,6 +175,7 @@ fn back_off(env: &LocalEnv, bound_ns: u64) {
 pub struct Transaction<'lane> {
     /// There until the transaction ends.
     inner: Option<txn::Transaction<'lane, LocalEnv>>,
+    database: DbIdentity,
 }
 
 impl<'lane> Transaction<'lane> {
@@ -265,6 +271,22 @@ impl<'lane> Transaction<'lane> {
     /// Rolls back; counted as [`Abort::User`].
     pub fn abort(mut self) {
         self.roll_back();
+    }
+
+    /// Refuses a handle of another database: its number may be that of another table here.
+    #[inline]
+    pub(crate) fn check_database(
+        &self,
+        handle: DbIdentity,
+        table: impl FnOnce() -> String,
+    ) -> Result<(), TxnError> {
+        match handle == self.database {
+            true => Ok(()),
+            false => {
+                let reason = "the handle belongs to another database; open the table in this one";
+                Err(CatalogError::Design { table: table(), reason: reason.to_owned() }.into())
+            }
+        }
     }
 
     #[inline]

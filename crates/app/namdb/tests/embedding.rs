@@ -306,6 +306,51 @@ fn a_record_is_read_out_of_its_own_table_only() {
     read.expect("it panics before");
 }
 
+#[test]
+fn handles_of_another_database_are_refused() {
+    let (one, other) = (open(1), open(1));
+    // In both databases the first table, but not the same.
+    let values = KeyValueTable::create(&one, "values", 8, 8, Default::default()).expect("new");
+    let people = RecordTable::<Person>::create(&other, Default::default()).expect("new");
+    let refuse = |db: &Db, work: &dyn Fn(&mut namdb::Transaction<'_>) -> Result<(), TxnError>| {
+        let ended = db.session().transaction(Isolation::Snapshot, Retry::NEVER, |txn| work(txn));
+        let sentence = ended.expect_err("the handle is of another database").to_string();
+        assert!(sentence.contains("belongs to another database"), "{sentence}");
+    };
+    refuse(&other, &|txn| txn.read_value(values, b"k").map(drop));
+    refuse(&other, &|txn| txn.write_value(values, b"k", b"v"));
+    refuse(&other, &|txn| txn.delete_value(values, b"k").map(drop));
+    refuse(&one, &|txn| txn.get(people, Person::key("Ada")).map(drop));
+    refuse(&one, &|txn| txn.put(people, &Person { name: "Ada".into(), age: None }));
+    refuse(&one, &|txn| txn.remove(people, Person::key("Ada")).map(drop));
+    let second = one.clone();
+    let ended = second
+        .session()
+        .transaction(Isolation::Snapshot, Retry::NEVER, |txn| txn.write_value(values, b"k", b"v"));
+    assert!(ended.is_ok(), "clones are the same database");
+}
+
+#[test]
+fn keys_that_fit_no_row_are_refused_by_reads_and_deletes_too() {
+    let db = open(1);
+    let values = KeyValueTable::create(&db, "values", 8, 8, Default::default()).expect("new");
+    let people = RecordTable::<Person>::create(&db, Default::default()).expect("new");
+    let long = "longer than twenty bytes";
+    let mut session = db.session();
+    let mut refuse = |work: &dyn Fn(&mut namdb::Transaction<'_>) -> Result<(), TxnError>| {
+        let ended = session.transaction(Isolation::Snapshot, Retry::NEVER, |txn| work(txn));
+        ended.expect_err("the key fits no row").to_string()
+    };
+    let refused = refuse(&|txn| txn.put(people, &Person { name: long.into(), age: None }));
+    assert!(refused.contains("longer than the column's maximal length"), "{refused}");
+    assert_eq!(refuse(&|txn| txn.get(people, Person::key(long)).map(drop)), refused);
+    assert_eq!(refuse(&|txn| txn.remove(people, Person::key(long)).map(drop)), refused);
+    let refused = refuse(&|txn| txn.write_value(values, b"nine char", b"v"));
+    assert!(refused.contains("it has 9 bytes, at most 8 fit"), "{refused}");
+    assert_eq!(refuse(&|txn| txn.read_value(values, b"nine char").map(drop)), refused);
+    assert_eq!(refuse(&|txn| txn.delete_value(values, b"nine char").map(drop)), refused);
+}
+
 fn document(number: i32) -> Document {
     let text = format!("{number} is a number. ").repeat(2000 + number as usize).as_str().into();
     let picture = (number % 2 == 0).then(|| Bytes(vec![number as u8; 1 << 20]));

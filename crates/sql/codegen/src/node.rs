@@ -182,7 +182,7 @@ impl<'a> Function<'a> {
         source: &[Code],
         outer: &[Vec<Code>],
     ) -> Vec<Code> {
-        exprs.iter().map(|expr| code_or_placeholder(self.scope(&[source], outer), expr)).collect()
+        exprs.iter().map(|expr| code_or_unsupported(self.scope(&[source], outer), expr)).collect()
     }
 
     /// Prints `body` under a condition.
@@ -438,7 +438,7 @@ impl<'a> Function<'a> {
             let sources = [outside, inside];
             let scope = function.scope(&sources, outer);
             let outputs: Vec<Code> =
-                node.outputs.iter().map(|expr| code_or_placeholder(scope, expr)).collect();
+                node.outputs.iter().map(|expr| code_or_unsupported(scope, expr)).collect();
             function.filtered(join.join_filter.as_ref(), &sources, outer, &mut |function| {
                 function.filtered(join.filter.as_ref(), &sources, outer, &mut |function| {
                     body(function, &outputs)
@@ -509,8 +509,8 @@ impl<'a> Function<'a> {
     }
 }
 
-/// Returns the code of an expression, or a stand-in if it is unsupported.
-fn code_or_placeholder(scope: Scope<'_>, expr: &Expr) -> Code {
+/// Returns the code of an expression, or an empty text that names the reason if it is unsupported.
+fn code_or_unsupported(scope: Scope<'_>, expr: &Expr) -> Code {
     let kind = match expr.kind {
         ExprKind::Column(column) if scope.is_unreadable(column) => Kind::Unreadable,
         _ => Kind::Unknown,

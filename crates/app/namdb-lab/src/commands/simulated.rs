@@ -100,7 +100,7 @@ pub struct Showing {
 }
 
 impl Showing {
-    /// Before so many rows are loaded.
+    /// Begins to show the load of `rows` rows.
     pub fn new(rows: u64) -> Self {
         Self { rows, now: RefCell::new((Progress::begin("loading", rows), 0)) }
     }

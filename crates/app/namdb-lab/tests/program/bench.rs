@@ -91,7 +91,7 @@ fn tpcc_reports_its_own_figure() {
     }
 }
 
-/// Failures by the specification's rules are neither commits nor aborts, and both rates are told.
+/// Failures by the specification's rules are neither commits nor aborts, and the report has both rates.
 #[test]
 fn tatp_tells_attempted_transactions_from_successful_ones() {
     let report = bench("tatp --subscribers 2000 --threads 2");

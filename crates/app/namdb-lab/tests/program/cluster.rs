@@ -98,7 +98,7 @@ fn a_design_is_applied_and_used() {
     let tables = made["tables"].as_array().expect("a list");
     assert_eq!((tables.len(), number(&made, "/servers")), (3, 2.0), "{made:#}");
     assert!(tables.iter().all(|table| table["used_bytes"].as_u64() > Some(0)), "{made:#}");
-    let stored = tables[0]["stored"].as_str().expect("it is told");
+    let stored = tables[0]["stored"].as_str().expect("the status has it");
     assert_eq!(stored, "hash table, rows inlined, 1 slot, counted", "{made:#}");
     let bench = format!("bench {folder} --units 1 --threads 1 --seconds 0.3 --warm-up 0 --loaded");
     assert!(number(&cluster.report(&bench), "/txn_per_s") > 0.0);
@@ -271,7 +271,8 @@ fn a_run_without_compute_servers_left_ends_with_a_sentence() {
     assert!(killed.elapsed() < Duration::from_secs(10), "{told}");
 }
 
-/// Whoever looks after the only memory server was killed learns that the data are lost, and a way out that works.
+/// After the only memory server was killed, every report says that the data are lost and how to
+/// start again.
 #[test]
 fn a_lost_database_is_told_with_a_way_out() {
     let cluster = Cluster::up("gone", "--memory 64M --compute-servers 1");

@@ -32,8 +32,8 @@ Examples:
   namdb spade apply mine --design tuned.json           as a file says
   namdb bench mine --design tuned.json --cluster --loaded    what can be done then
 
-Tables are made and loaded by threads of this process. Those that an earlier run has left are dropped with --fresh. What the
-engine does otherwise than the design says is told.
+Tables are made and loaded by threads of this process. Those that an earlier run has left are dropped with --fresh. The
+command reports the parts of the design that the engine does not follow.
 
 The exit code is 0 if all tables are there, 3 if they could not be looked at, 2 if they are not made.";
 
@@ -85,7 +85,7 @@ struct Report {
     rows: u64,
     load_seconds: f64,
     tables: Vec<TableMade>,
-    /// What the engine does otherwise than the design says.
+    /// Parts of the design that the engine does not follow.
     notes: Vec<String>,
     /// What could not be looked at.
     problems: Vec<String>,

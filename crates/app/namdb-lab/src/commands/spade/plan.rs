@@ -24,13 +24,13 @@ Examples:
   namdb spade plan mine --json -                       for programs
 
 A workload is a folder with schema.sql, procedures.sql and workload.toml (docs/sql.md, docs/workload.md). The plans are put into its folder plans, and
-belong to the workload: whoever tunes it needs no PostgreSQL. Make them again after every change of the three files.
+belong to the workload: a user who tunes it needs no PostgreSQL. Make them again after every change of the three files.
 
 Without --server, the programs postgres and initdb are looked for in the path and in /usr/lib/postgresql; the server
 lives in a folder for temporary files and is stopped in the end. With --server, a database is made there and dropped, which
 takes a superuser.
 
-What cannot be carried out of a plan is told at once, with its line.
+The command reports each part of a plan that namdb cannot execute, with its line.
 
 The exit code is 0 if the plans are made, or are as they were; 1 if --check finds others; 2 if there is none to be had, or one that \
 cannot be carried out.";

@@ -190,7 +190,7 @@ impl Verify<'_> {
         })
     }
 
-    /// Calls of one lane behind all others; none if the user has ended the run by then.
+    /// Runs one lane alone after all others; returns `None` if the user has ended the run.
     fn alone(&self, workers: u32) -> Result<Option<Share>> {
         if interruption().load(Relaxed) {
             return Ok(None);

@@ -17,12 +17,59 @@ const FREE: u64 = 2;
 const USAGE: u64 = 3;
 const FREE_LABEL: u64 = 4;
 const POPULATE: u64 = 5;
+/// A region keeps this part of itself, one sixteenth, in reserve for updates and deletes.
+const RESERVE_SHARE: u64 = 16;
+/// Most bytes of a reserve.
+const RESERVE_BYTES_MAX: u64 = 16 << 20;
+/// Smallest region with a reserve; only tests have smaller ones.
+const RESERVED_REGION_BYTES_MIN: u64 = 8 << 20;
+/// A free piece below this size does not count for the reserve: a version buffer of long rows
+/// would not fit.
+const RESERVED_PIECE_BYTES_MIN: u64 = 16 * 1024;
 /// Words zeroed by one verb when an extent is freed.
 const ZERO_WORDS: u32 = 16 * 1024;
 
 /// The use of memory: a table's number, or 0 for the system itself.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Label(pub u64);
+
+/// The reason for a request, which decides how much of a server's reserve it may take.
+///
+/// A delete needs memory before it frees any: the deleted version stays in a version buffer until
+/// no snapshot needs it. If inserts could take everything, a full server would stay full for ever.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Need {
+    /// New rows, index entries, values and tables: nothing of the reserve.
+    Growth,
+    /// Old versions of updated rows. A label gets at most a quarter of what is left for the others.
+    Update,
+    /// Old versions of deleted rows. A label gets at most as much as is left for the others.
+    Delete,
+}
+
+impl Need {
+    /// A label may hold at most the rest of the reserve divided by this.
+    fn divisor(self) -> u64 {
+        match self {
+            Self::Growth => u64::MAX,
+            Self::Update => 4,
+            Self::Delete => 1,
+        }
+    }
+
+    fn number(self) -> u64 {
+        match self {
+            Self::Growth => 0,
+            Self::Update => 1,
+            Self::Delete => 2,
+        }
+    }
+
+    fn from_number(number: u64) -> Result<Self, CallError> {
+        let needs = [Self::Growth, Self::Update, Self::Delete];
+        needs.into_iter().find(|need| need.number() == number).ok_or(CallError::Malformed("a need"))
+    }
+}
 
 /// Bytes allocated for one label.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -60,13 +107,28 @@ struct State {
     /// Zeroed free memory below the mark: offset and bytes of each piece, with no two adjacent.
     free: BTreeMap<u64, u64>,
     used: BTreeMap<Label, BTreeMap<u64, u64>>,
+    /// Bytes that only updates and deletes get.
+    reserve_bytes: u64,
+    /// Extents taken from the reserve, by offset: label and bytes.
+    reserved: BTreeMap<u64, (Label, u64)>,
 }
 
 impl Extents {
     /// All of a region except its header.
     pub fn new(region: RegionId, region_bytes: u64) -> Self {
-        let (free, used) = (BTreeMap::new(), BTreeMap::new());
-        let state = State { region_bytes, mark: region::HEADER_BYTES, touched: 0, free, used };
+        let reserve_bytes = match region_bytes {
+            ..RESERVED_REGION_BYTES_MIN => 0,
+            _ => (region_bytes / RESERVE_SHARE).min(RESERVE_BYTES_MAX),
+        };
+        let state = State {
+            region_bytes,
+            mark: region::HEADER_BYTES,
+            touched: 0,
+            free: BTreeMap::new(),
+            used: BTreeMap::new(),
+            reserve_bytes,
+            reserved: BTreeMap::new(),
+        };
         Self { region, state: Mutex::new(state) }
     }
 
@@ -75,9 +137,15 @@ impl Extents {
     }
 
     /// Allocates `bytes` zeroed bytes, rounded up to whole pages.
-    pub fn allocate(&self, bytes: u64, label: Label) -> Result<GlobalPtr, AllocateError> {
+    pub fn allocate(
+        &self,
+        bytes: u64,
+        label: Label,
+        need: Need,
+    ) -> Result<GlobalPtr, AllocateError> {
         let bytes = bytes.max(1).next_multiple_of(region::HEADER_BYTES);
         let mut state = self.lock();
+        let is_reserved = state.leave_reserve(bytes, label, need)?;
         let offset = match state.take_free(bytes) {
             Some(offset) => offset,
             None => state.take_fresh(bytes)?,
@@ -86,6 +154,9 @@ impl Extents {
         let before = state.used.entry(label).or_default().insert(offset, bytes);
         assert!(before.is_none(), "an extent has one owner");
         debug_assert!(state.is_consistent());
+        if is_reserved {
+            state.reserved.insert(offset, (label, bytes));
+        }
         Ok(GlobalPtr::new(self.region, offset))
     }
 
@@ -95,12 +166,13 @@ impl Extents {
         env: &E,
         bytes: u64,
         label: Label,
+        need: Need,
     ) -> Result<GlobalPtr, AllocateError> {
         if env.refuses_memory() {
             let region_bytes = self.lock().region_bytes;
             return Err(AllocateError::Full { wanted_bytes: bytes, free_bytes: 0, region_bytes });
         }
-        self.allocate(bytes, label)
+        self.allocate(bytes, label, need)
     }
 
     /// Reserves the fresh memory up to `bytes` bytes beyond all touched memory. Returns its start,
@@ -126,7 +198,10 @@ impl Extents {
 
     /// Removes the extent at `offset` from `label`; returns its size.
     fn forget(&self, offset: u64, label: Label) -> Option<u64> {
-        self.lock().used.get_mut(&label)?.remove(&offset)
+        let mut state = self.lock();
+        let bytes = state.used.get_mut(&label)?.remove(&offset)?;
+        state.reserved.remove(&offset);
+        Some(bytes)
     }
 
     /// Adds a zeroed extent to the free memory.
@@ -151,6 +226,39 @@ impl Extents {
 }
 
 impl State {
+    /// Bytes of the free pieces that are large enough for any request to the reserve.
+    fn free_bytes(&self) -> u64 {
+        let pieces = self.free.values().filter(|&&bytes| bytes >= RESERVED_PIECE_BYTES_MIN);
+        pieces.sum::<u64>() + self.region_bytes - self.mark
+    }
+
+    /// Tells whether `bytes` bytes come from the reserve; an error if `need` does not allow it.
+    fn leave_reserve(&self, bytes: u64, label: Label, need: Need) -> Result<bool, AllocateError> {
+        let free_bytes = self.free_bytes();
+        let left_bytes = free_bytes.saturating_sub(bytes);
+        if left_bytes >= self.reserve_bytes {
+            return Ok(false);
+        }
+        let of_label = self.reserved.values().filter(|&&(holder, _)| holder == label);
+        let drawn_bytes = bytes + of_label.map(|&(_, bytes)| bytes).sum::<u64>();
+        if need != Need::Growth && drawn_bytes <= left_bytes / need.divisor() {
+            return Ok(true);
+        }
+        Err(self.full(bytes))
+    }
+
+    /// The error for a request for `wanted_bytes`. It names the bytes that a request for growth
+    /// would get.
+    fn full(&self, wanted_bytes: u64) -> AllocateError {
+        let fresh_bytes = self.region_bytes - self.mark;
+        let largest = self.free.values().copied().fold(fresh_bytes, u64::max);
+        let free_bytes = match self.reserve_bytes {
+            0 => largest,
+            reserve_bytes => largest.min(self.free_bytes().saturating_sub(reserve_bytes)),
+        };
+        AllocateError::Full { wanted_bytes, free_bytes, region_bytes: self.region_bytes }
+    }
+
     /// Takes the smallest free piece that is large enough; the rest of it stays free.
     fn take_free(&mut self, bytes: u64) -> Option<u64> {
         let fits = self.free.iter().filter(|&(_, &free)| free >= bytes);
@@ -198,11 +306,8 @@ impl State {
     }
 
     fn take_fresh(&mut self, bytes: u64) -> Result<u64, AllocateError> {
-        let fresh_bytes = self.region_bytes - self.mark;
-        if bytes > fresh_bytes {
-            let free_bytes = self.free.values().copied().fold(fresh_bytes, u64::max);
-            let region_bytes = self.region_bytes;
-            return Err(AllocateError::Full { wanted_bytes: bytes, free_bytes, region_bytes });
+        if bytes > self.region_bytes - self.mark {
+            return Err(self.full(bytes));
         }
         let offset = self.mark;
         self.mark += bytes;
@@ -218,7 +323,10 @@ impl<E: Env> Service<E> for ExtentService {
         Box::pin(async move {
             let mut reader = Reader::new(request, "the extent service");
             match reader.number()? {
-                ALLOCATE => self.allocate(env, reader.number()?, Label(reader.number()?)),
+                ALLOCATE => {
+                    let (bytes, label) = (reader.number()?, Label(reader.number()?));
+                    self.allocate(env, bytes, label, Need::from_number(reader.number()?)?)
+                }
                 FREE => {
                     let offset = GlobalPtr::from_word(reader.number()?).offset();
                     self.free(env, offset, Label(reader.number()?)).await
@@ -245,8 +353,14 @@ impl<E: Env> Service<E> for ExtentService {
 }
 
 impl ExtentService {
-    fn allocate<E: Env>(&self, env: &E, bytes: u64, label: Label) -> Result<Vec<u8>, CallError> {
-        match self.0.allocate_in(env, bytes, label) {
+    fn allocate<E: Env>(
+        &self,
+        env: &E,
+        bytes: u64,
+        label: Label,
+        need: Need,
+    ) -> Result<Vec<u8>, CallError> {
+        match self.0.allocate_in(env, bytes, label, need) {
             Ok(ptr) => Ok(Writer::new().number(ptr.word()).finish()),
             Err(AllocateError::Full { wanted_bytes, free_bytes, region_bytes }) => {
                 Ok(Writer::new()
@@ -306,7 +420,19 @@ pub async fn allocate_extent<E: Env>(
     bytes: u64,
     label: Label,
 ) -> Result<GlobalPtr, AllocateError> {
-    let request = Writer::new().number(ALLOCATE).number(bytes).number(label.0).finish();
+    allocate_extent_for(env, node, bytes, label, Need::Growth).await
+}
+
+/// Requests an extent of at least `bytes` bytes from `node`.
+pub async fn allocate_extent_for<E: Env>(
+    env: &E,
+    node: NodeId,
+    bytes: u64,
+    label: Label,
+    need: Need,
+) -> Result<GlobalPtr, AllocateError> {
+    let request = Writer::new().number(ALLOCATE).number(bytes).number(label.0);
+    let request = request.number(need.number()).finish();
     let answer = env.call(node, EXTENT_SERVICE, request).await?;
     let mut reader = Reader::new(&answer, "an allocation");
     let ptr = GlobalPtr::from_word(reader.number()?);
@@ -390,7 +516,9 @@ mod tests {
     fn freed_neighbours_become_one_and_serve_any_size() {
         let page = region::HEADER_BYTES;
         let extents = Extents::new(RegionId(0), 9 * page);
-        let take = |pages: u64| extents.allocate(pages * page, Label(1)).map(GlobalPtr::offset);
+        let take = |pages: u64| {
+            extents.allocate(pages * page, Label(1), Need::Growth).map(GlobalPtr::offset)
+        };
         let give = |offset: u64| {
             let bytes = extents.forget(offset, Label(1)).expect("it was handed out");
             extents.recycle(offset, bytes);
@@ -415,5 +543,35 @@ mod tests {
         give(taken[0]);
         give(taken[0] + 5 * page);
         assert_eq!(take(8), Ok(taken[0]));
+    }
+
+    #[test]
+    fn growth_leaves_a_reserve_that_every_label_can_draw_on() {
+        let (region_bytes, page) = (16 << 20, region::HEADER_BYTES);
+        let reserve = region_bytes / RESERVE_SHARE;
+        let extents = Extents::new(RegionId(0), region_bytes);
+        let error = extents.allocate(region_bytes, Label(1), Need::Growth).expect_err("too much");
+        let AllocateError::Full { free_bytes, .. } = error else { panic!("{error}") };
+        assert_eq!(free_bytes, region_bytes - page - reserve);
+        extents.allocate(free_bytes, Label(1), Need::Growth).expect("it is free");
+        assert!(extents.allocate(page, Label(1), Need::Growth).is_err(), "the reserve stays");
+        let draw = |label, need| {
+            let pages = (0..).take_while(|_| extents.allocate(page, label, need).is_ok()).count();
+            pages as u64 * page
+        };
+        // A fifth is a quarter of what is left, a half is as much as is left.
+        assert_eq!(draw(Label(1), Need::Update), (reserve / 5).next_multiple_of(page) - page);
+        assert_eq!(draw(Label(1), Need::Delete) / page, reserve / 2 / page - 51);
+        for label in 2..6 {
+            assert!(draw(Label(label), Need::Delete) >= 8 * page, "label {label} gets a part");
+        }
+        assert!(extents.allocate(page, Label(6), Need::Growth).is_err());
+        for label in 1..6 {
+            for offset in extents.extents_of(Label(label)) {
+                let bytes = extents.forget(offset, Label(label)).expect("it was handed out");
+                extents.recycle(offset, bytes);
+            }
+        }
+        extents.allocate(free_bytes, Label(1), Need::Growth).expect("all came back");
     }
 }

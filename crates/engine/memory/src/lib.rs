@@ -11,8 +11,10 @@ pub mod extent;
 pub mod message;
 pub mod mover;
 pub mod pool;
+pub mod shared;
 
 pub use catalog::{CATALOG_SERVICE, CatalogService};
-pub use extent::{AllocateError, EXTENT_SERVICE, ExtentService, Extents, Label, Usage};
+pub use extent::{AllocateError, EXTENT_SERVICE, ExtentService, Extents, Label, Need, Usage};
 pub use mover::{MOVER_SERVICE, MoveRequest, MoverCounts, MoverService};
 pub use pool::Pool;
+pub use shared::{PieceKind, Purpose, SharedPieces};

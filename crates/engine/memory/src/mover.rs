@@ -4,7 +4,7 @@
 //! - docs/decisions/0012-a-ring-slot-is-freed-by-the-horizon-or-by-the-version-mover.md
 //! - docs/decisions/0051-the-version-mover-walks-an-overflow-list-only-now-and-then.md
 
-use crate::extent::{Extents, Label};
+use crate::extent::{AllocateError, Extents, Label, Need};
 use crate::message::{Reader, Writer};
 use fabric::{Batch, CallError, Env, Mutant, Reply, Service, ServiceId};
 use layout::row::{BufferLayout, Cover, LINK, MOVED_FLAG, OVERFLOW_HEAD, RowLayout};
@@ -94,15 +94,33 @@ impl MoverService {
             return Ok(ptr);
         }
         if pool.bump_words < u64::from(words) {
-            let bytes = OVERFLOW_EXTENT_BYTES.max(u64::from(words) * layout::WORD_BYTES);
-            let extent = self.extents.allocate_in(env, bytes, label);
-            pool.bump = extent.map_err(|error| CallError::Refused(error.to_string()))?;
-            pool.bump_words = bytes / layout::WORD_BYTES;
+            let (extent, bytes) = self
+                .overflow_extent(env, label, u64::from(words) * layout::WORD_BYTES)
+                .map_err(|error| CallError::Refused(error.to_string()))?;
+            (pool.bump, pool.bump_words) = (extent, bytes / layout::WORD_BYTES);
         }
         let ptr = pool.bump;
         pool.bump = ptr.add_words(u64::from(words));
         pool.bump_words -= u64::from(words);
         Ok(ptr)
+    }
+
+    /// Allocates an extent of the overflow region and returns its bytes too. Where memory is full,
+    /// it takes one from the reserve that holds a single entry.
+    fn overflow_extent<E: Env>(
+        &self,
+        env: &E,
+        label: Label,
+        entry_bytes: u64,
+    ) -> Result<(GlobalPtr, u64), AllocateError> {
+        let bytes = OVERFLOW_EXTENT_BYTES.max(entry_bytes);
+        match self.extents.allocate_in(env, bytes, label, Need::Growth) {
+            Ok(extent) => Ok((extent, bytes)),
+            Err(_) => {
+                let extent = self.extents.allocate_in(env, entry_bytes, label, Need::Update)?;
+                Ok((extent, entry_bytes))
+            }
+        }
     }
 
     /// Drops the state of a table whose extents are being freed.
@@ -375,7 +393,7 @@ mod tests {
         let world = LocalWorld::new(&WorldConfig { server_bytes: vec![bytes], seed: 1 });
         let world = world.expect("memory");
         let extents = Arc::new(Extents::new(RegionId(0), bytes));
-        let buffer = extents.allocate(4096, Label(1)).expect("there is room");
+        let buffer = extents.allocate(4096, Label(1), Need::Growth).expect("there is room");
         let counts = Arc::new(MoverCounts::default());
         let service = MoverService::new(extents, counts.clone());
         world.register(NodeId(0), MOVER_SERVICE, Arc::new(service));

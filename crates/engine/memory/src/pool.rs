@@ -6,9 +6,11 @@
 //! - docs/decisions/0056-a-version-buffer-in-the-pool-has-an-empty-list.md
 
 use crate::extent::{AllocateError, Label, allocate_extent};
+use crate::shared::{PieceKind, Purpose, SharedPieces};
 use fabric::Env;
-use layout::{GlobalPtr, NodeId, WORD_BYTES};
+use layout::{GlobalPtr, NodeId, WORD_BYTES, region};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Bytes of a pool's first extent; each next one is twice as large, up to the limit.
 const EXTENT_BYTES_MIN: u64 = 64 * 1024;
@@ -16,6 +18,12 @@ const EXTENT_BYTES_MIN: u64 = 64 * 1024;
 const EXTENT_BYTES_MAX: u64 = 4 << 20;
 /// Pieces freed last that an assertion compares with one that is freed now.
 const FREED_LOOKED_AT: usize = 64;
+
+/// Most bytes of free pieces of one size that a sharing pool keeps. When it has more, it gives half
+/// of them to the other lanes.
+const FREE_BYTES_MAX: u64 = 64 * 1024;
+/// Free pieces of one size that a sharing pool keeps, however large they are.
+const FREE_COUNT_MIN: u64 = 8;
 
 /// Memory for one purpose of one table. A freed piece is only reused for the same purpose and size,
 /// so that readers that still have its address find the same shape there and notice by key, version
@@ -30,6 +38,10 @@ pub struct Pool {
     free: BTreeMap<u32, Vec<GlobalPtr>>,
     /// The size used last, whose free list is kept at hand.
     recent: (u32, Vec<GlobalPtr>),
+    /// Most pieces in that list.
+    recent_max: usize,
+    /// The list for surplus pieces, and the purpose under which they are filed.
+    shared: Option<(Arc<SharedPieces>, Purpose)>,
 }
 
 impl Pool {
@@ -45,7 +57,14 @@ impl Pool {
             bump_words: 0,
             free: BTreeMap::new(),
             recent: (0, Vec::new()),
+            recent_max: usize::MAX,
+            shared: None,
         }
+    }
+
+    /// A pool that shares its free pieces with others for the same purpose of the same table.
+    pub fn sharing(self, pieces: Arc<SharedPieces>, purpose: Purpose) -> Self {
+        Self { shared: Some((pieces, purpose)), ..self }
     }
 
     /// The use of its memory.
@@ -63,8 +82,11 @@ impl Pool {
         if let Some(ptr) = self.take(words) {
             return Ok(ptr);
         }
-        self.refill(env, words).await?;
-        Ok(self.take(words).expect("an extent was just added for it"))
+        self.take_shared(words);
+        if self.recent.1.is_empty() {
+            self.refill(env, words).await?;
+        }
+        Ok(self.take(words).expect("a piece or an extent was just added"))
     }
 
     /// Allocates `words` words, if the pool has them without a new extent.
@@ -90,7 +112,38 @@ impl Pool {
         debug_assert!(!ptr.is_null() && words > 0);
         self.select(words);
         debug_assert!(!self.was_just_freed(ptr), "a piece is freed once");
+        if self.recent.1.len() >= self.recent_max {
+            self.share_recent();
+        }
         self.recent.1.push(ptr);
+    }
+
+    /// The pieces of the size allocated last, if they are shared.
+    fn recent_kind(&self) -> Option<(&SharedPieces, PieceKind)> {
+        let (pieces, purpose) = self.shared.as_ref()?;
+        let server = (self.nodes.len() == 1).then(|| self.nodes[0]);
+        let kind = PieceKind { label: self.label, purpose: *purpose, server, words: self.recent.0 };
+        Some((pieces, kind))
+    }
+
+    /// Gives the older half of the free pieces of the recent size to the other lanes.
+    #[cold]
+    fn share_recent(&mut self) {
+        let half = self.recent.1.len().div_ceil(2);
+        let given: Vec<GlobalPtr> = self.recent.1.drain(..half).collect();
+        let (pieces, kind) = self.recent_kind().expect("a limit is set where pieces are shared");
+        pieces.give(kind, given.into_iter());
+    }
+
+    /// Takes pieces that other lanes gave.
+    #[cold]
+    fn take_shared(&mut self, words: u32) {
+        self.select(words);
+        let mut taken = std::mem::take(&mut self.recent.1);
+        if let Some((pieces, kind)) = self.recent_kind() {
+            pieces.take(kind, self.recent_max / 2, &mut taken);
+        }
+        self.recent.1 = taken;
     }
 
     /// Whether a piece is among those of its size that were freed last. For assertions.
@@ -110,15 +163,35 @@ impl Pool {
         let list = self.free.remove(&words).unwrap_or_default();
         let (old_words, old_list) = std::mem::replace(&mut self.recent, (words, list));
         self.free.insert(old_words, old_list);
+        if self.shared.is_some() {
+            let fitting = FREE_BYTES_MAX / (u64::from(words) * WORD_BYTES);
+            self.recent_max = fitting.max(FREE_COUNT_MIN) as usize;
+        }
     }
 
     #[cold]
     async fn refill<E: Env>(&mut self, env: &E, words: u32) -> Result<(), AllocateError> {
-        let bytes = self.extent_bytes.max(u64::from(words) * WORD_BYTES);
         let mut last_error = None;
         for _ in 0..self.nodes.len() {
             let node = self.nodes[self.next_node];
             self.next_node = (self.next_node + 1) % self.nodes.len();
+            match self.refill_from(env, node, u64::from(words) * WORD_BYTES).await {
+                Ok(()) => return Ok(()),
+                Err(error) => last_error = Some(error),
+            }
+        }
+        Err(last_error.expect("a pool has at least one node"))
+    }
+
+    /// Takes an extent from `node`: a smaller one if the next size no longer fits.
+    async fn refill_from<E: Env>(
+        &mut self,
+        env: &E,
+        node: NodeId,
+        least_bytes: u64,
+    ) -> Result<(), AllocateError> {
+        let mut bytes = self.extent_bytes.max(least_bytes);
+        loop {
             match allocate_extent(env, node, bytes, self.label).await {
                 Ok(ptr) => {
                     self.bump = ptr;
@@ -126,10 +199,17 @@ impl Pool {
                     self.extent_bytes = (self.extent_bytes * 2).min(EXTENT_BYTES_MAX);
                     return Ok(());
                 }
-                Err(error) => last_error = Some(error),
+                // Other lanes may take the rest meanwhile; each round requests at most half of the
+                // previous one.
+                Err(AllocateError::Full { free_bytes, .. })
+                    if bytes > least_bytes && free_bytes >= least_bytes =>
+                {
+                    let left_bytes = free_bytes / region::HEADER_BYTES * region::HEADER_BYTES;
+                    bytes = left_bytes.min(bytes / 2).max(least_bytes);
+                }
+                Err(error) => return Err(error),
             }
         }
-        Err(last_error.expect("a pool has at least one node"))
     }
 
     /// Number of pieces in the free lists.

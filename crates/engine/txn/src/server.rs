@@ -2,9 +2,9 @@
 
 use fabric::{Env, Reply, Service, ServiceId};
 use index::tree::{NodeAllocator, TREE_SERVICE, TreeService};
-use layout::{GlobalPtr, RegionId, WORD_BYTES};
+use layout::{GlobalPtr, RegionId, WORD_BYTES, region};
 use memory::{AllocateError, CATALOG_SERVICE, CatalogService, EXTENT_SERVICE, ExtentService};
-use memory::{Extents, Label, MOVER_SERVICE, MoverCounts, MoverService, Usage};
+use memory::{Extents, Label, MOVER_SERVICE, MoverCounts, MoverService, Need, Usage};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
@@ -113,8 +113,18 @@ impl<E: Env> NodeAllocator<E> for InnerNodes {
         if rest.words < u64::from(words) {
             let next_bytes =
                 (rest.extent_bytes * 2).clamp(*NODE_EXTENT_BYTES.start(), *NODE_EXTENT_BYTES.end());
-            let bytes = next_bytes.max(u64::from(words) * WORD_BYTES);
-            let ptr = self.extents.allocate_in(env, bytes, label)?;
+            let least_bytes =
+                (u64::from(words) * WORD_BYTES).next_multiple_of(region::HEADER_BYTES);
+            let next_bytes = next_bytes.max(least_bytes);
+            let take = |bytes, need| {
+                let taken = self.extents.allocate_in(env, bytes, label, need);
+                taken.map(|ptr| (ptr, bytes))
+            };
+            // A split leaf needs its separator, even if memory is full: without it readers walk
+            // along the leaves and may fail.
+            let (ptr, bytes) = take(next_bytes, Need::Growth)
+                .or_else(|_| take(least_bytes, Need::Growth))
+                .or_else(|_| take(least_bytes, Need::Update))?;
             *rest = Rest { ptr, words: bytes / WORD_BYTES, extent_bytes: next_bytes };
         }
         let ptr = rest.ptr;

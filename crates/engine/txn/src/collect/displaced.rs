@@ -110,9 +110,12 @@ impl<E: Env> LaneInner<E> {
     /// Gives a version buffer back to the pool of its server.
     #[inline]
     pub(crate) fn free_buffer(&mut self, table: TableId, buffer: GlobalPtr) {
-        let words = self.open.info(table).buffer.words();
+        let info = self.open.info(table);
+        let (label, words) = (info.label, info.buffer.words());
         let server = self.env.node_of(buffer.region());
-        self.open.table_mut(table).buffers_on(server).free(buffer, words);
+        if !self.shared.reserved.give_back((label, server), buffer) {
+            self.open.table_mut(table).buffers_on(server).free(buffer, words);
+        }
     }
 
     /// Has the mover drop the whole overflow list: all of it is older than the horizon. Failing

@@ -69,7 +69,8 @@ impl<E: Env> LaneInner<E> {
         let is_time = self.statistics.commits.is_multiple_of(COMMITS_PER_ROUND);
         self.writes.is_upkeep_due = is_time
             || !self.writes.wants_growth.is_empty()
-            || self.garbage.displaced.len() > BACKLOG_MAX;
+            || self.garbage.displaced.len() > BACKLOG_MAX
+            || self.statistics.commits < self.garbage.short_until;
         self.writes.is_upkeep_due
     }
 
@@ -207,6 +208,15 @@ impl<E: Env> LaneInner<E> {
             result = self.sweep_tombstones(&swept).await;
         }
         result.or_else(|_: FabricError| self.poison_upkeep())
+    }
+
+    /// Collects garbage after a commit that found no memory, so that the next attempt finds some.
+    #[cold]
+    pub(crate) async fn collect_after_shortage(&mut self) {
+        self.note_short_memory();
+        // The next round repeats a collection that fails.
+        let _ = self.collect_round().await;
+        self.identity.finish_number();
     }
 
     /// What became of locks was lost with a batch: they may be held by a number that must not be

@@ -20,6 +20,8 @@ pub(crate) struct GarbageQueue {
     pub retired: VecDeque<Retired>,
     /// Version buffers that wait for a horizon.
     pub displaced: VecDeque<DisplacedBuffer>,
+    /// Every commit collects garbage until the lane has made this many, because memory was short.
+    pub short_until: u64,
 }
 
 impl GarbageQueue {

@@ -77,7 +77,7 @@ impl<E: Env> LaneInner<E> {
         let pool = lane_table.buffers_on(server);
         let buffer = match pool.take(words) {
             Some(buffer) => buffer,
-            None => pool.allocate(&self.env, words).await.map_err(|_| Abort::OutOfMemory)?,
+            None => self.find_buffer(access, server).await?,
         };
         let chain = ChainWord::new(buffer, 0);
         self.txn.batch.set_word(image.at + LINK, chain.word());

@@ -99,6 +99,9 @@ impl<E: Env> LaneInner<E> {
                     // fails, the next commit tries again.
                     let _ = self.advance_horizon().await;
                 }
+                if abort == Abort::OutOfMemory && !self.identity.is_poisoned {
+                    self.collect_after_shortage().await;
+                }
                 self.statistics.aborts[abort.index()] += 1;
             }
             Outcome::Unknown => self.statistics.unknown += 1,

@@ -9,11 +9,12 @@ use crate::catalog::Primary;
 use crate::commit::witness::LeafWitness;
 use crate::lane::{LaneInner, LeavesOf};
 use crate::read::access::{AccessId, KeyPlace, State};
-use crate::write::write_set::{BucketInsertId, InsertSlot, LeafInsert};
+use crate::write::secondary::CHAIN_BLOCKS_MAX;
+use crate::write::write_set::{BucketInsertId, InsertBlock, InsertSlot, LeafInsert};
 use crate::write::{LeafSeen, LeafSeenId};
 use fabric::{Batch, Env, Mutant};
 use index::tree::{LeafRead, LeafView, Tree};
-use layout::{GlobalPtr, Key, VersionWord};
+use layout::{GlobalPtr, Key, VersionWord, bucket};
 use std::ops::Range;
 
 /// How a commit ends that could not be prepared.
@@ -96,22 +97,62 @@ impl<E: Env> LaneInner<E> {
         Ok(())
     }
 
-    /// Takes an empty slot of a bucket; chains a new block if the last one is full.
+    /// Takes an empty slot of a bucket; chains a new block if all are full.
     pub(crate) async fn take_slot(
         &mut self,
         bucket: BucketInsertId,
         tag_hash: u64,
     ) -> Result<InsertSlot, TxnError> {
-        if let Some(slot) = self.writes.take_empty_slot(bucket, tag_hash) {
-            return Ok(slot);
+        loop {
+            if let Some(slot) = self.writes.take_empty_slot(bucket, tag_hash) {
+                return Ok(slot);
+            }
+            let next = self.next_block(bucket).await?;
+            self.writes.fill_block(bucket, next);
         }
+    }
+
+    /// Finds the next block of the chain with an empty slot, or chains a new one. The commit locks
+    /// the bucket's insert word, which every change of the chain changes.
+    #[cold]
+    async fn next_block(&mut self, bucket: BucketInsertId) -> Result<InsertBlock, TxnError> {
+        let insert = self.writes.bucket_inserts[bucket];
+        let slots = self.open.hash_table(insert.owner).layout.overflow_slots;
+        let mut block = self.writes.insert_blocks[insert.block].block;
+        let mut batch = Batch::new();
+        for _ in 0..CHAIN_BLOCKS_MAX {
+            if block == insert.last {
+                return self.new_block(bucket).await;
+            }
+            batch.reset();
+            let link = batch.read(block.add_words(u64::from(bucket::LINK)), 1);
+            batch = self.env.execute(batch).await?;
+            block = GlobalPtr::from_word(batch.word(link.at));
+            if block.is_null() {
+                // A split has moved the rest of the chain.
+                return Err(Abort::InsertConflict.into());
+            }
+            batch.reset();
+            let tags = batch.read(block.add_words(u64::from(bucket::TAGS)), 1);
+            batch = self.env.execute(batch).await?;
+            let tags = batch.word(tags.at);
+            if bucket::empty_slot(slots, tags).is_some() {
+                let (bucket, linked_from, owner) = (insert.bucket, GlobalPtr::NULL, insert.owner);
+                return Ok(InsertBlock { bucket, block, slots, tags, linked_from, owner });
+            }
+        }
+        Err(Abort::Contended.into())
+    }
+
+    /// Chains a new block to the last one of a bucket.
+    async fn new_block(&mut self, bucket: BucketInsertId) -> Result<InsertBlock, TxnError> {
         let owner = self.writes.bucket_inserts[bucket].owner;
         let layout = self.open.hash_table(owner).layout;
         let (slots, words) = (layout.overflow_slots, layout.overflow_words());
         let pool = self.open.blocks_of(owner).expect("a table is opened when it is first named");
         let block = pool.allocate(&self.env, words).await?;
         self.zero_block(block, words).await?;
-        Ok(self.writes.chain_block(bucket, block, slots, tag_hash))
+        Ok(self.writes.chain_block(bucket, block, slots))
     }
 
     /// A block out of the pool is private until a link leads to it; it starts empty.

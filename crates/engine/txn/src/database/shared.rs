@@ -11,10 +11,10 @@ use crate::operations::Operations;
 use crate::snapshot::fetch::Fetched;
 use crate::snapshot::freshness::Freshness;
 use crate::snapshot::shared_slot::SharedSlot;
-use crate::write::value_pool::SharedPieces;
+use crate::write::reserve::ReservedBuffers;
 use fabric::Env;
 use layout::{GlobalPtr, NodeId, OracleLayout, SlotId};
-use memory::Label;
+use memory::{Label, SharedPieces};
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -64,8 +64,10 @@ pub(crate) struct Shared<E: Env> {
     pub(super) catalog: Mutex<Arc<Catalog>>,
     /// Memory of dropped tables and indexes that lanes may still use.
     pub released: Mutex<Vec<Released>>,
-    /// Free memory for values out of line.
-    pub pieces: SharedPieces,
+    /// Free pieces that any lane may take.
+    pub pieces: Arc<SharedPieces>,
+    /// Version buffers for updates and deletes when memory is full.
+    pub reserved: ReservedBuffers,
     shared_slot: Mutex<Option<Arc<SharedSlot>>>,
     /// One of the first lanes takes the slots that all share.
     pub is_taking_slot: AtomicBool,
@@ -111,7 +113,8 @@ impl<E: Env> Shared<E> {
             published: (0..oracle_layout.slots).map(|_| AtomicU64::new(0)).collect(),
             catalog: Mutex::default(),
             released: Mutex::default(),
-            pieces: SharedPieces::default(),
+            pieces: Arc::default(),
+            reserved: ReservedBuffers::default(),
             shared_slot: Mutex::default(),
             is_taking_slot: AtomicBool::new(false),
             horizon: SharedHorizon::default(),
@@ -190,8 +193,12 @@ impl<E: Env> Shared<E> {
         let catalog = Arc::new(Catalog::build(epoch, definitions, checksummed, nearest)?);
         let mut current = self.catalog.lock().expect("no holder panics");
         if current.epoch < epoch {
-            let has = |label| catalog.tables.iter().flatten().any(|info| info.label == label);
+            let has = |label| {
+                catalog.tables.iter().flatten().any(|info| info.label == label)
+                    || catalog.indexes.iter().flatten().any(|info| info.label == label)
+            };
             self.pieces.retain(has);
+            self.reserved.retain(has);
             *current = catalog;
         }
         Ok(current.clone())

@@ -16,7 +16,7 @@ use fabric::Env;
 use index::hash::{Directory, HashTable};
 use index::tree::{LeafCache, Tree};
 use layout::{GlobalPtr, NodeId};
-use memory::{Label, Pool};
+use memory::{Label, Pool, Purpose, SharedPieces};
 use std::sync::Arc;
 
 /// What a lane keeps per table.
@@ -34,6 +34,7 @@ pub(crate) struct LaneTable {
     /// Leaves: on the tree's server, since its handlers reach no other.
     pub nodes: Pool,
     label: Label,
+    shared: Arc<SharedPieces>,
     /// Version buffers.
     buffers: ByServer<Pool>,
     /// Values out of line.
@@ -44,8 +45,10 @@ impl LaneTable {
     /// Where version buffers of rows on `server` come from.
     #[inline]
     pub fn buffers_on(&mut self, server: NodeId) -> &mut Pool {
-        let Self { label, buffers, .. } = self;
-        buffers.on(server, || Pool::new(*label, vec![server]))
+        let Self { label, shared, buffers, .. } = self;
+        buffers.on(server, || {
+            Pool::new(*label, vec![server]).sharing(shared.clone(), Purpose::Buffers)
+        })
     }
 
     /// Where values out of line of rows on `server` come from.
@@ -327,14 +330,16 @@ impl<E: Env> LaneInner<E> {
             Primary::Tree(tree) => vec![tree.node],
             Primary::Hash(_) => nodes.clone(),
         };
+        let shared = self.shared.pieces.clone();
         Ok(LaneTable {
             epoch: 0,
             directory,
             leaves: LeafCache::default(),
             kept: KeptLeaves::default(),
-            pool: Pool::new(info.label, nodes),
-            nodes: Pool::new(info.label, leaf_nodes),
+            pool: Pool::new(info.label, nodes).sharing(shared.clone(), Purpose::Rows),
+            nodes: Pool::new(info.label, leaf_nodes).sharing(shared.clone(), Purpose::Nodes),
             label: info.label,
+            shared,
             buffers: ByServer::new(),
             values: ByServer::new(),
         })
@@ -356,6 +361,7 @@ impl<E: Env> LaneInner<E> {
             Secondary::Hash(_) => self.shared.nodes(info.placed()),
         };
         let pool = Pool::new(info.label, nodes);
+        let pool = pool.sharing(self.shared.pieces.clone(), Purpose::Nodes);
         let position = index.position();
         if self.open.indexes.len() <= position {
             self.open.indexes.resize_with(position + 1, || None);

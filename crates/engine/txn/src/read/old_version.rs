@@ -8,7 +8,7 @@ use crate::abort::{Abort, TxnError};
 use crate::catalog::Primary;
 use crate::lane::LaneInner;
 use crate::read::access::AccessId;
-use crate::write::{BucketSeen, Owner};
+use crate::write::{BlockRoom, BucketSeen, Owner};
 use fabric::{Env, Mutant, SlotGeometry, SlotRead, Span};
 use index::tree::LeafView;
 use layout::row::{ChainWord, Cover, HEADER, LINK, OVERFLOW_HEAD, VERSION};
@@ -237,6 +237,7 @@ impl<E: Env> LaneInner<E> {
             let mut seen = None;
             let mut geometry = SlotGeometry::bucket(&hash.layout, hash.rows, place.tag_hash);
             let mut block = place.bucket;
+            let mut room = BlockRoom::FULL;
             loop {
                 self.txn.batch.clear_verbs();
                 let span = self.txn.batch.find_slot(block, geometry, key);
@@ -266,17 +267,15 @@ impl<E: Env> LaneInner<E> {
                     self.check_collected(word(bucket::COLLECTED))?;
                 }
                 let (tags, link) = (word(bucket::TAGS), GlobalPtr::from_word(word(bucket::LINK)));
+                room = room.or_next(BlockRoom { block, slots: u32::from(geometry.slots), tags });
                 if link.is_null() {
                     if block != place.bucket && !self.is_chain_complete(hash, &place).await? {
                         break;
                     }
                     let insert = seen.expect("the first block was read");
                     let (owner, bucket) = (Owner::Table(entry.table), place.bucket);
-                    let block_slots = u32::from(geometry.slots);
-                    self.note_bucket(
-                        access,
-                        BucketSeen { owner, bucket, insert, block, block_slots, tags },
-                    );
+                    let seen = BucketSeen { owner, bucket, insert, room, last: block };
+                    self.note_bucket(access, seen);
                     return Ok(());
                 }
                 block = link;

@@ -6,7 +6,7 @@ use crate::abort::{Abort, TxnError};
 use crate::catalog::Primary;
 use crate::lane::LaneInner;
 use crate::read::access::{AccessId, KeyPlace};
-use crate::write::{BucketSeen, LeafSeen, LeafSeenId, Owner};
+use crate::write::{BlockRoom, BucketSeen, LeafSeen, LeafSeenId, Owner};
 use fabric::{Env, Mutant, SlotRead, Span};
 use index::hash::HashTable;
 use index::tree::LeafView;
@@ -123,7 +123,8 @@ impl<E: Env> LaneInner<E> {
         };
         let slots = hash.layout.slots;
         let owner = Owner::Table(table);
-        let seen = BucketSeen { owner, bucket, insert, block: bucket, block_slots: slots, tags };
+        let room = BlockRoom { block: bucket, slots, tags };
+        let seen = BucketSeen { owner, bucket, insert, room, last: bucket };
         self.note_bucket(access, seen);
         Ok(())
     }

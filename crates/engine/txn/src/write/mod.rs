@@ -7,6 +7,7 @@
 
 pub(crate) mod copies;
 pub(crate) mod kept;
+pub(crate) mod reserve;
 pub(crate) mod secondary;
 pub(crate) mod unique;
 pub(crate) mod value_pool;
@@ -22,7 +23,7 @@ use crate::read::access::{Absence, AccessId, KeyPlace, RowId, State};
 use crate::write::write_set::LeafInsert;
 use fabric::{Env, Mutant, Span};
 use layout::row::KEY;
-use layout::{GlobalPtr, Key, VersionWord};
+use layout::{GlobalPtr, Key, VersionWord, bucket};
 
 pub use crate::write::write_set::WRITES_MAX;
 
@@ -44,12 +45,28 @@ pub(crate) struct BucketSeen {
     pub bucket: GlobalPtr,
     /// Its insert word, read before its slots.
     pub insert: u64,
-    /// The last block of its chain.
+    pub room: BlockRoom,
+    /// The last block of its chain, to which a new one is linked.
+    pub last: GlobalPtr,
+}
+
+/// The block of a bucket's chain that an insert fills: the first with an empty slot, or the last.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct BlockRoom {
     pub block: GlobalPtr,
-    /// Slots of that block.
-    pub block_slots: u32,
-    /// Tags of that block.
+    pub slots: u32,
     pub tags: u64,
+}
+
+impl BlockRoom {
+    /// Before the first block of a chain.
+    pub const FULL: Self = Self { block: GlobalPtr::NULL, slots: 0, tags: 0 };
+
+    /// Stays at this block if it has an empty slot, or else goes on to the chain's next block.
+    pub fn or_next(self, next: Self) -> Self {
+        let is_full = bucket::empty_slot(self.slots, self.tags).is_none();
+        if is_full { next } else { self }
+    }
 }
 
 /// Position in the transaction's list of buckets seen.

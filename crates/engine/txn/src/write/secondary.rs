@@ -13,7 +13,7 @@ use crate::read::same_words;
 use crate::read::scan::KeyedRow;
 use crate::write::unique::UniqueViolation;
 use crate::write::write_set::{EntryInsert, LeafInsert, UniqueKey};
-use crate::write::{BucketSeen, LeafSeenId, Owner};
+use crate::write::{BlockRoom, BucketSeen, LeafSeenId, Owner};
 use fabric::{Env, Mutant, SlotGeometry, SlotRead, Span};
 use index::tree::LeafView;
 use layout::record::copy_key_bytes;
@@ -21,7 +21,7 @@ use layout::row::{Cover, HEADER, KEY, VERSION};
 use layout::{GlobalPtr, Key, KeyBuilder, RecordRef, VersionWord, bucket};
 
 /// Most blocks of an index bucket's chain that are followed.
-const CHAIN_BLOCKS_MAX: u32 = 10_000;
+pub(crate) const CHAIN_BLOCKS_MAX: u32 = 10_000;
 
 /// Lookups of a row's newest version that a growing table may turn away.
 const LOOKUP_COUNT_MAX: u32 = 1000;
@@ -415,7 +415,7 @@ impl<E: Env> LaneInner<E> {
             self.execute().await?;
             let insert = self.txn.batch.words(insert)[0];
             let (mut block, mut slots) = (place.bucket, hash.layout.slots);
-            let mut is_current = true;
+            let (mut is_current, mut room) = (true, BlockRoom::FULL);
             for _ in 0..CHAIN_BLOCKS_MAX {
                 self.txn.batch.clear_verbs();
                 let span = self.txn.batch.read(block, hash.layout.slot(slots));
@@ -430,6 +430,7 @@ impl<E: Env> LaneInner<E> {
                     self.check_collected(header[bucket::COLLECTED as usize])?;
                 }
                 let tags = words[bucket::TAGS as usize];
+                room = room.or_next(BlockRoom { block, slots, tags });
                 let tag = bucket::tag(slots, place.tag_hash);
                 for n in (0..slots).filter(|&n| bucket::tag_of(slots, tags, n) == tag) {
                     let slot = &words[hash.layout.slot(n) as usize..];
@@ -445,8 +446,7 @@ impl<E: Env> LaneInner<E> {
                 }
                 if link.is_null() {
                     let (owner, bucket) = (Owner::Index(index), place.bucket);
-                    let seen =
-                        BucketSeen { owner, bucket, insert, block, block_slots: slots, tags };
+                    let seen = BucketSeen { owner, bucket, insert, room, last: block };
                     is_current = block == bucket || self.is_chain_complete(hash, &place).await?;
                     if is_current {
                         return Ok(seen);

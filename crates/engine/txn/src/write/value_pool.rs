@@ -9,53 +9,12 @@
 
 use fabric::Env;
 use layout::{GlobalPtr, NodeId};
-use memory::{AllocateError, Label, Pool};
+use memory::{AllocateError, Label, PieceKind, Pool, Purpose, SharedPieces};
 use std::collections::BTreeMap;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Words of free pieces that a lane keeps for itself, per table and server (1 MiB); the rest is
 /// shared.
 const FREE_WORDS_MAX: u64 = 128 * 1024;
-
-/// Whose a piece of memory is: table, server, words.
-type Kind = (Label, NodeId, u32);
-
-/// Free pieces that any lane may take. Lanes look here only when they have none of their own.
-#[derive(Default)]
-pub(crate) struct SharedPieces {
-    count: AtomicU64,
-    pieces: Mutex<BTreeMap<Kind, Vec<GlobalPtr>>>,
-}
-
-impl SharedPieces {
-    fn take(&self, kind: Kind) -> Option<GlobalPtr> {
-        if self.count.load(Relaxed) == 0 {
-            return None;
-        }
-        let mut pieces = self.pieces.lock().expect("no holder of free pieces panics");
-        let piece = pieces.get_mut(&kind)?.pop()?;
-        self.count.fetch_sub(1, Relaxed);
-        Some(piece)
-    }
-
-    fn give(&self, kind: Kind, piece: GlobalPtr) {
-        let mut pieces = self.pieces.lock().expect("no holder of free pieces panics");
-        pieces.entry(kind).or_default().push(piece);
-        self.count.fetch_add(1, Relaxed);
-    }
-
-    /// Forgets the pieces of tables that are gone.
-    pub fn retain(&self, is_there: impl Fn(Label) -> bool) {
-        if self.count.load(Relaxed) == 0 {
-            return;
-        }
-        let mut pieces = self.pieces.lock().expect("no holder of free pieces panics");
-        pieces.retain(|kind, _| is_there(kind.0));
-        let count: usize = pieces.values().map(Vec::len).sum();
-        self.count.store(count as u64, Relaxed);
-    }
-}
 
 /// A lane's memory for the values of one table on one server.
 pub(crate) struct ValuePool {
@@ -84,16 +43,23 @@ impl ValuePool {
             self.free_words -= u64::from(words);
             return Ok(piece);
         }
-        match shared.take((self.label, self.server, words)) {
+        let mut taken = Vec::new();
+        shared.take(self.kind(words), 1, &mut taken);
+        match taken.pop() {
             Some(piece) => Ok(piece),
             None => self.fresh.allocate(env, words).await,
         }
     }
 
+    fn kind(&self, words: u32) -> PieceKind {
+        let (label, server) = (self.label, Some(self.server));
+        PieceKind { label, purpose: Purpose::Values, server, words }
+    }
+
     /// Takes a piece back.
     pub fn free(&mut self, shared: &SharedPieces, piece: GlobalPtr, words: u32) {
         if self.free_words + u64::from(words) > FREE_WORDS_MAX {
-            return shared.give((self.label, self.server, words), piece);
+            return shared.give(self.kind(words), std::iter::once(piece));
         }
         self.free_words += u64::from(words);
         self.free.entry(words).or_default().push(piece);
@@ -124,6 +90,6 @@ mod tests {
         giver.free(&shared, pieces[0], 2 * words);
         giver.free(&shared, pieces[1], words);
         shared.retain(|other| other != label);
-        assert_eq!(shared.count.load(Relaxed), 0);
+        assert_eq!(shared.count(), 0);
     }
 }

@@ -23,6 +23,8 @@ pub(crate) struct BucketInsert {
     pub insert: u64,
     /// Its block that is filled at the moment.
     pub block: InsertBlockId,
+    /// The last block of its chain.
+    pub last: GlobalPtr,
     /// Whose bucket.
     pub owner: Owner,
 }
@@ -187,14 +189,14 @@ impl WriteSet {
         }
         let block = self.insert_blocks.add(InsertBlock {
             bucket: seen.bucket,
-            block: seen.block,
-            slots: seen.block_slots,
-            tags: seen.tags,
+            block: seen.room.block,
+            slots: seen.room.slots,
+            tags: seen.room.tags,
             linked_from: GlobalPtr::NULL,
             owner: seen.owner,
         });
-        let BucketSeen { bucket, insert, owner, .. } = *seen;
-        Ok(self.bucket_inserts.add(BucketInsert { bucket, insert, block, owner }))
+        let BucketSeen { bucket, insert, last, owner, .. } = *seen;
+        Ok(self.bucket_inserts.add(BucketInsert { bucket, insert, block, last, owner }))
     }
 
     /// Notes that an entry goes into a leaf that was seen.
@@ -222,27 +224,23 @@ impl WriteSet {
         Some(InsertSlot::new(current, slot))
     }
 
-    /// Chains a new block to a bucket and takes its first slot.
+    /// Links a new block behind the last one of a bucket.
     pub fn chain_block(
         &mut self,
         bucket: BucketInsertId,
         block: GlobalPtr,
         slots: u32,
-        tag_hash: u64,
-    ) -> InsertSlot {
-        let BucketInsert { bucket: bucket_ptr, block: last, owner, .. } =
-            self.bucket_inserts[bucket];
-        let chained = self.insert_blocks.add(InsertBlock {
-            bucket: bucket_ptr,
-            block,
-            slots,
-            tags: bucket::with_tag(slots, 0, 0, bucket::tag(slots, tag_hash)),
-            linked_from: self.insert_blocks[last].block,
-            owner,
-        });
-        self.bucket_inserts[bucket].block = chained;
+    ) -> InsertBlock {
+        let insert = &mut self.bucket_inserts[bucket];
+        let linked_from = std::mem::replace(&mut insert.last, block);
+        let BucketInsert { bucket, owner, .. } = *insert;
         self.wants_growth.push(owner);
-        InsertSlot::new(chained, 0)
+        InsertBlock { bucket, block, slots, tags: 0, linked_from, owner }
+    }
+
+    /// Fills this block of a bucket from now on.
+    pub fn fill_block(&mut self, bucket: BucketInsertId, block: InsertBlock) {
+        self.bucket_inserts[bucket].block = self.insert_blocks.add(block);
     }
 
     /// The block in which a slot is.

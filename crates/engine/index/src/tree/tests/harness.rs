@@ -4,7 +4,7 @@ use crate::error::IndexError;
 use crate::tree::*;
 use fabric::{Batch, CallError, Env, LocalEnv, LocalWorld, WorldConfig, run_now};
 use layout::{GlobalPtr, Key, LeafLayout, NodeId, RegionId, SlotId, VersionWord};
-use memory::{AllocateError, EXTENT_SERVICE, ExtentService, Extents, Label, Pool};
+use memory::{AllocateError, EXTENT_SERVICE, ExtentService, Extents, Label, Need, Pool};
 use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -34,7 +34,7 @@ impl<E: Env> NodeAllocator<E> for ExtentAllocator {
         let mut rest = self.rest.lock().expect("no holder panics");
         if rest.1 < words {
             let bytes = u64::from(EXTENT_WORDS.max(words)) * layout::WORD_BYTES;
-            let ptr = self.extents.allocate_in(env, bytes, Label(1))?;
+            let ptr = self.extents.allocate_in(env, bytes, Label(1), Need::Growth)?;
             *rest = (ptr, EXTENT_WORDS.max(words));
         }
         let ptr = rest.0;

@@ -1,0 +1,152 @@
+//! Version buffers from the reserve that memory servers keep for updates and deletes.
+//!
+//! All lanes of a compute server share them, apart from the lanes' own pools. If one lane kept
+//! them, or if a row kept one after its update, later deletes would find none.
+
+use crate::abort::Abort;
+use crate::lane::LaneInner;
+use crate::read::access::{Access, AccessId, State};
+use fabric::Env;
+use layout::{GlobalPtr, NodeId, WORD_BYTES, region};
+use memory::extent::allocate_extent_for;
+use memory::{AllocateError, Label, Need};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard};
+
+/// After memory ran short, each of this many commits runs a round of garbage collection.
+const SHORT_COMMITS: u64 = 256;
+
+/// Table and server of a buffer. All buffers of a table have one size.
+type Kind = (Label, NodeId);
+
+/// The reserved buffers of a compute server.
+#[derive(Default)]
+pub(crate) struct ReservedBuffers {
+    /// Whether there are any buffers, which lanes can read without the lock.
+    is_used: AtomicBool,
+    buffers: Mutex<BTreeMap<Kind, Buffers>>,
+}
+
+#[derive(Default)]
+struct Buffers {
+    all: BTreeSet<GlobalPtr>,
+    free: Vec<GlobalPtr>,
+}
+
+impl ReservedBuffers {
+    fn buffers(&self) -> MutexGuard<'_, BTreeMap<Kind, Buffers>> {
+        self.buffers.lock().expect("no holder of reserved buffers panics")
+    }
+
+    fn take(&self, kind: Kind) -> Option<GlobalPtr> {
+        self.is_used.load(Relaxed).then(|| self.buffers().get_mut(&kind)?.free.pop())?
+    }
+
+    /// Cuts an extent of `bytes` bytes into buffers of `buffer_bytes` bytes. Returns the first.
+    fn add(&self, kind: Kind, extent: GlobalPtr, bytes: u64, buffer_bytes: u64) -> GlobalPtr {
+        assert!(buffer_bytes <= bytes, "an extent holds at least one buffer");
+        let mut buffers = self.buffers();
+        let of_kind = buffers.entry(kind).or_default();
+        for number in 0..bytes / buffer_bytes {
+            let buffer = extent.add_words(number * buffer_bytes / WORD_BYTES);
+            assert!(of_kind.all.insert(buffer), "an extent is allocated once");
+            if number > 0 {
+                of_kind.free.push(buffer);
+            }
+        }
+        self.is_used.store(true, Relaxed);
+        extent
+    }
+
+    /// Takes a buffer back. Returns `false` if it does not belong to the reserve.
+    #[inline]
+    pub fn give_back(&self, kind: Kind, buffer: GlobalPtr) -> bool {
+        self.is_used.load(Relaxed) && self.give_back_used(kind, buffer)
+    }
+
+    #[cold]
+    fn give_back_used(&self, kind: Kind, buffer: GlobalPtr) -> bool {
+        let mut buffers = self.buffers();
+        let Some(of_kind) = buffers.get_mut(&kind) else { return false };
+        let is_reserved = of_kind.all.contains(&buffer);
+        if is_reserved {
+            debug_assert!(!of_kind.free.contains(&buffer), "a buffer comes back once");
+            of_kind.free.push(buffer);
+        }
+        is_reserved
+    }
+
+    /// Removes the buffers of dropped tables.
+    pub fn retain(&self, is_there: impl Fn(Label) -> bool) {
+        if self.is_used.load(Relaxed) {
+            let mut buffers = self.buffers();
+            buffers.retain(|kind, _| is_there(kind.0));
+            self.is_used.store(!buffers.is_empty(), Relaxed);
+        }
+    }
+}
+
+impl<E: Env> LaneInner<E> {
+    /// Finds a version buffer where the lane's pool has none: in a new extent, then in the reserve,
+    /// then among those that garbage collection frees.
+    #[cold]
+    pub(crate) async fn find_buffer(
+        &mut self,
+        access: AccessId,
+        server: NodeId,
+    ) -> Result<GlobalPtr, Abort> {
+        let Access { table, state, .. } = self.txn.accesses[access];
+        let words = self.open.info(table).buffer.words();
+        let lane_table = self.open.table_mut(table);
+        match lane_table.buffers_on(server).allocate(&self.env, words).await {
+            Ok(buffer) => return Ok(buffer),
+            Err(AllocateError::Call(_)) => return Err(Abort::OutOfMemory),
+            Err(_) => self.note_short_memory(),
+        }
+        if let Some(buffer) = self.reserved_buffer(access, server).await {
+            return Ok(buffer);
+        }
+        // A lane that shares its slot must not collect here: other lanes wait for its commit.
+        if self.identity.shared_slot.is_none() {
+            self.advance_horizon().await?;
+            if self.detach_buffers().await.is_err() {
+                self.identity.poison();
+                return Err(Abort::Unreachable);
+            }
+            if let Some(buffer) = self.open.table_mut(table).buffers_on(server).take(words) {
+                return Ok(buffer);
+            }
+            let kind = (self.open.info(table).label, server);
+            let is_kept = self.open.info(table).design.keeps_versions && state != State::Deleted;
+            if !is_kept && let Some(buffer) = self.shared.reserved.take(kind) {
+                return Ok(buffer);
+            }
+        }
+        Err(Abort::OutOfMemory)
+    }
+
+    async fn reserved_buffer(&mut self, access: AccessId, server: NodeId) -> Option<GlobalPtr> {
+        let Access { table, state, .. } = self.txn.accesses[access];
+        let info = self.open.info(table);
+        let (kind, buffer_bytes) =
+            ((info.label, server), u64::from(info.buffer.words()) * WORD_BYTES);
+        let need = if state == State::Deleted { Need::Delete } else { Need::Update };
+        // Such a row keeps its buffer, which would leave the reserve for good.
+        let is_kept = info.design.keeps_versions && need == Need::Update;
+        if !is_kept && let Some(buffer) = self.shared.reserved.take(kind) {
+            return Some(buffer);
+        }
+        let bytes = buffer_bytes.next_multiple_of(region::HEADER_BYTES);
+        let extent = allocate_extent_for(&self.env, server, bytes, kind.0, need).await.ok()?;
+        Some(match is_kept {
+            true => extent,
+            false => self.shared.reserved.add(kind, extent, bytes, buffer_bytes),
+        })
+    }
+
+    /// Makes the next commits collect garbage, because memory is short.
+    pub(crate) fn note_short_memory(&mut self) {
+        self.garbage.short_until = self.statistics.commits + SHORT_COMMITS;
+    }
+}

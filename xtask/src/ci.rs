@@ -10,7 +10,7 @@ pub mod grammar;
 mod test_programs;
 mod test_results;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
@@ -162,13 +162,17 @@ fn run_step(root: &Path, step: Step, results: &mut Option<TestResults>) -> Resul
             add(results, TestResults::read(&output))
         }
         Step::Seeds => {
-            // The tests have built it.
-            let program = workspace::target_directory(root)?.join("debug/namdb-lab");
-            process::run(Command::new(program).current_dir(root).args(SEEDS))
+            process::run(Command::new(tested_program(root)?).current_dir(root).args(SEEDS))
         }
-        Step::Counts => counts::run(root, &counts::Options::verbs()),
+        Step::Counts => counts::compare_verbs(root, &tested_program(root)?),
         Step::Doc => process::run(process::cargo(root, DOC).env("RUSTDOCFLAGS", "-D warnings")),
     }
+}
+
+/// The program that the tests have built. A build of its own would have fewer features, and would
+/// compile most crates again.
+fn tested_program(root: &Path) -> Result<PathBuf> {
+    Ok(workspace::target_directory(root)?.join("debug/namdb-lab"))
 }
 
 /// Adds what a step's tests said to what is known of those before.

@@ -28,13 +28,6 @@ pub struct Options {
     verbs: bool,
 }
 
-impl Options {
-    /// Compares no instructions.
-    pub fn verbs() -> Self {
-        Self { verbs: true, ..Self::default() }
-    }
-}
-
 /// The workloads, and the transactions N of each: enough that loading and chance weigh little, few
 /// enough that callgrind, about fifty times slower than the machine, ends within a minute.
 const WORKLOADS: [(&str, u64); 6] = [
@@ -54,7 +47,7 @@ const TOLD_SHARE_MAX: f64 = 0.02;
 /// Measures all workloads, then compares or records.
 pub fn run(root: &Path, options: &Options) -> Result<()> {
     if options.verbs {
-        return compare_verbs(root);
+        return compare_verbs(root, &measure::build(root, false)?);
     }
     let is_ci = std::env::var("NAMDB_CI").is_ok_and(|value| value == "1");
     if !measure::has_valgrind() {
@@ -94,15 +87,14 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
     compare::compare(&recorded, &measured, compare::What::All { is_ci })
 }
 
-/// Counts what all workloads send, and compares it with the record.
-fn compare_verbs(root: &Path) -> Result<()> {
+/// Counts the verbs of all workloads by the program at `binary`, and compares them with the record.
+pub fn compare_verbs(root: &Path, binary: &Path) -> Result<()> {
     let Some(recorded) = Record::read(root)? else {
         return skip(&format!("{RECORD} does not exist"), false);
     };
-    let binary = measure::build(root, false)?;
     let mut measured = Record::default();
     for (workload, transactions) in WORKLOADS {
-        let counts = measure::verbs(&binary, workload, transactions)?;
+        let counts = measure::verbs(binary, workload, transactions)?;
         measured.workloads.insert(workload.to_string(), counts);
     }
     compare::compare(&recorded, &measured, compare::What::Verbs)

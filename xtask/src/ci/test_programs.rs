@@ -20,7 +20,11 @@ use crate::{clock, process};
 const AT_ONCE: usize = 3;
 /// The longest ones start first, so that others fill the rest of the time: two that wait, and two
 /// that compute.
-const FIRST: [&str; 3] = ["program", "registry", "protocol"];
+const FIRST: [&str; 3] = [WAITING, "registry", "protocol"];
+/// Tests that start processes and wait for most of their time, so that more of them run at once.
+const WAITING: &str = "program";
+/// Number of concurrent tests of that program.
+const WAITING_THREADS: &str = "5";
 /// Time-out of a program.
 const TIME_MAX: Duration = Duration::from_secs(600);
 
@@ -113,6 +117,9 @@ fn watch(program: &Program) -> Result<(String, Option<ExitStatus>)> {
     let mut command = Command::new(&program.path);
     command.current_dir(&program.folder).env("CARGO_MANIFEST_DIR", &program.folder);
     command.stdin(Stdio::null()).stdout(Stdio::piped());
+    if program.target == WAITING {
+        command.env("RUST_TEST_THREADS", WAITING_THREADS);
+    }
     let mut child =
         command.spawn().with_context(|| format!("start `{}`", process::describe(&command)))?;
     let mut stdout = child.stdout.take().expect("it was piped just above");

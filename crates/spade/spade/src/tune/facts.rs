@@ -2,21 +2,21 @@
 //!
 //! Decision: docs/decisions/0235-a-given-design-is-forecast-from-the-same-facts-as-the-tuners.md
 
-use super::aging::Again;
-use super::asked::Asked;
-use super::candidate::Shape;
-use super::choose::TOLD_MIN;
-use super::crowd::Crowds;
-use super::draws::{Drawn, Draws};
-use super::group::{self, Grouping, Question, Source};
-use super::kept::Kept;
-use super::meet::{self, Group};
-use super::model::{By, Call, Model};
-use super::report::Target;
-use super::skew::Places;
-use super::surface::Surface;
-use super::world::{self, Chosen};
-use super::{Input, Options, TuneError};
+use crate::tune::contention::conflicts::{self, Group};
+use crate::tune::contention::insert_conflicts::Crowds;
+use crate::tune::cost::memo::Kept;
+use crate::tune::cost::surface::Surface;
+use crate::tune::cost::versions::Again;
+use crate::tune::model::{By, Call, Model};
+use crate::tune::report::tuning::Target;
+use crate::tune::search::candidates::Shape;
+use crate::tune::search::choose::TOLD_MIN;
+use crate::tune::workload::accesses::Asked;
+use crate::tune::workload::draws::{Drawn, Draws};
+use crate::tune::workload::grouping::{self, Grouping, Question, Source};
+use crate::tune::workload::skew::Places;
+use crate::tune::world::{self, Chosen};
+use crate::tune::{Input, Options, TuneError};
 use procedure::node::Procedure;
 use procedure::operations::{Action, Operation};
 use sql::load::Expectation;
@@ -124,12 +124,12 @@ impl<'a> Facts<'a> {
 
     /// Which tables are together, as the tuner decides it.
     pub fn grouping(&self) -> Grouping {
-        group::group(&self.question(&self.drawn()))
+        grouping::group(&self.question(&self.drawn()))
     }
 
     /// Which tables could be together otherwise: by attributes with fewer local rows.
     pub fn other_groupings(&self) -> Vec<Grouping> {
-        group::others(&self.question(&self.drawn()))
+        grouping::others(&self.question(&self.drawn()))
     }
 
     fn question<'q>(&'q self, drawn: &'q [Drawn<'q>]) -> Question<'q> {
@@ -141,7 +141,7 @@ impl<'a> Facts<'a> {
             drawn,
             rows: &self.draws.rows,
             bytes: self.shapes.iter().map(Shape::row_sum).collect(),
-            copied_max: self.chosen.budget.map_or(group::COPIED_MAX, |budget| budget / 10),
+            copied_max: self.chosen.budget.map_or(grouping::COPIED_MAX, |budget| budget / 10),
             machines: self.chosen.machines,
             ranged: self.catalog().tables.iter().map(|of| self.draws.is_ranged(of)).collect(),
         }
@@ -257,14 +257,14 @@ impl<'a> Facts<'a> {
         }
         let each = self.asked.iter().zip(calls).zip(self.drawn()).map(|((asked, call), drawn)| {
             let places = places.homes(asked, call, drawn);
-            meet::Calls { asked, drawn, places }
+            conflicts::Calls { asked, drawn, places }
         });
-        let each: Vec<meet::Calls<'_>> = each.collect();
-        let groups = meet::groups(&each, self.chosen.machines.max(1) as usize);
+        let each: Vec<conflicts::Calls<'_>> = each.collect();
+        let groups = conflicts::groups(&each, self.chosen.machines.max(1) as usize);
         let lanes = f64::from(self.chosen.lanes.max(1));
         let crowds = Crowds::new(&each, places, &self.draws.rows, lanes);
         let changes = match self.surface.aging() {
-            Some(_) => meet::changes(&each, self.chosen.machines.max(1) as usize),
+            Some(_) => conflicts::changes(&each, self.chosen.machines.max(1) as usize),
             None => Vec::new(),
         };
         let changes = changes.into_iter().zip(&self.asked).map(|(tables, asked)| {

@@ -1,101 +1,45 @@
-//! The tuner: from a workload, its load, and what was measured of a cluster to a physical design [SPADE 4].
+//! The tuner: computes a physical design from a workload, its load and the measurements of a cluster
+//! [SPADE 4].
 //!
 //! ```text
-//! draws, branch   arguments as they are drawn, and which branches they take
-//! limit           how many rows of a range a statement wants
-//! asked           what a call of each procedure asks of each table, and how often
-//! group           which tables are together, by which columns [SPADE 4.2]
-//! line            settings of operations, and points measured that differ in the size of rows alone
-//! surface, cost   what an operation costs on any design, between and around the points measured
-//! kept            what was found before, and by which measurements
-//! chains          how full hashed buckets are, and what becomes of full ones
-//! candidate       what tables and indexes may be stored as, and how much memory that takes
-//! model           everything that costs depend on, and memory
-//! price           what a call costs with a design, stage by stage
-//! added           trees that calls add rows to: leaves that are read, and rows that stand apart
-//! whole           what the whole workload does
-//! meet            how often calls meet in the rows that they change
-//! crowd           how often they meet where they add rows: at leaves and buckets
-//! skew            which machine has more of the rows than others
-//! order           how commits of a machine follow each other
-//! stages          how long calls wait at the stages of machines
-//! attempts        how long they wait for snapshots, and what attempts that fail take
-//! pace, settle    how fast it goes when all lanes are busy, and where that is found
-//! average         the paper's weighted averages, to compare with [SPADE 4.1]
-//! prefer          which of several designs is better
-//! choose          the search
-//! world           which of the measured clusters is tuned for
-//! facts           all that is known before anything is decided
-//! interval        how far a forecast may be off
-//! partition       what the workload would do with rows partitioned otherwise
-//! ranges          which spread tables are in the ranges of a group
-//! given, foretell a design that somebody else has made, and its forecast
-//! made            designs as files say them
-//! sweep           designs to compare the tuner's with
-//! explain, reason from a plan to what is told of it, and what speaks against others
-//! report          what was decided, with forecasts, runners-up and reasons
-//! show, html      that as text, and as a page with pictures
-//! beside          forecasts of several designs side by side, as text
+//! world        selects the measured cluster
+//! workload     which operations calls execute, and how tables are partitioned
+//! facts        collects everything that does not depend on a design
+//! model        a workload on a cluster, and plans: designs in the tuner's own form
+//! cost         service times of operations and procedures
+//! contention   queues, conflicts, retries; the throughput that results
+//! search       storage options, comparison of designs, the search
+//! forecast     forecasts of designs that the user supplies
+//! report       forecasts, runners-up, reasons and warnings, as text and HTML
 //! ```
-//! The same input gives the same bytes: there is no clock here, no I/O and no order of hashes, and drawn calls have a seed.
+//! The same input gives the same bytes: the tuner reads no clock and does no I/O, iterates no hash
+//! map, and draws calls with a fixed seed.
 
-mod added;
-mod aging;
-mod asked;
-mod attempts;
-mod average;
-mod beside;
-mod branch;
-mod candidate;
-mod caveats;
-mod chains;
-mod choose;
+mod contention;
 mod cost;
-mod crowd;
-mod draws;
-mod explain;
 mod facts;
-mod foretell;
-mod given;
-mod group;
-mod html;
-mod interval;
-mod kept;
-mod limit;
-mod line;
-mod made;
-mod meet;
+mod forecast;
 mod model;
-mod order;
-mod pace;
-mod partition;
-mod prefer;
-mod price;
-mod ranges;
-mod reason;
 mod report;
-mod settle;
-mod show;
-mod skew;
-mod stages;
-mod surface;
-mod sweep;
-mod whole;
+mod search;
+mod workload;
 mod world;
 
 use crate::design::Design;
 use crate::measurement::Measurements;
-use choose::Judge;
 use datagen::PopulationError;
 use facts::Facts;
-use given::Given;
+use forecast::given_design::Given;
 use procedure::node::Workload;
+use search::choose::Judge;
 use serde::Serialize;
 use sql::WorkloadFolder;
 
-pub use beside::{Named, beside};
-pub use foretell::{DesignForecast, ProcedureForecast, StageDemand, TableForecast};
-pub use report::{
+pub use forecast::design_forecast::{
+    DesignForecast, ProcedureForecast, StageDemand, TableForecast,
+};
+pub use report::side_by_side::{Named, beside};
+pub use report::tuning::{
     AccessReport, Alternative, AttributeReport, Brief, Driver, Forecast, IndexReport, Interval,
     Memory, ProcedureReport, TableReport, Target, Tuning, Verdict, WriteCost,
 };
@@ -266,8 +210,8 @@ pub enum TuneError {
     #[error(
         "the smallest design takes {} on each machine ({needed} bytes), and only {} are allowed ({budget} bytes); allow more \
          memory, more machines, or fewer units",
-        reason::bytes(*needed),
-        reason::bytes(*budget)
+        report::reasons::bytes(*needed),
+        report::reasons::bytes(*budget)
     )]
     Memory {
         /// Bytes of the smallest design.
@@ -292,7 +236,7 @@ pub fn tune(input: Input<'_>, options: &Options) -> Result<Tuning, TuneError> {
         budget: facts.chosen.budget,
     };
     let plan = judge.best()?;
-    Ok(explain::explain(&facts, &judge, &plan))
+    Ok(report::explain::explain(&facts, &judge, &plan))
 }
 
 /// Forecasts a design that is given, whoever has made it: [`Forecaster`] for one design alone.
@@ -331,7 +275,7 @@ impl<'a> Forecaster<'a> {
     pub fn forecast(&self, design: &Design) -> Result<DesignForecast, TuneError> {
         let given = Given::new(&self.0, design)?;
         let model = self.0.model_by(&given.grouping, |procedure| given.by[procedure]);
-        foretell::foretell(&self.0, &model, &given)
+        forecast::design_forecast::foretell(&self.0, &model, &given)
     }
 
     /// Transactions a second that a design is expected to reach, and the stage that is full first: [`Self::forecast`] without intervals and
@@ -342,7 +286,7 @@ impl<'a> Forecaster<'a> {
     pub fn throughput(&self, design: &Design) -> Result<(f64, &'static str), TuneError> {
         let given = Given::new(&self.0, design)?;
         let model = self.0.model_by(&given.grouping, |procedure| given.by[procedure]);
-        foretell::throughput(&model, &given)
+        forecast::design_forecast::throughput(&model, &given)
     }
 }
 
@@ -355,5 +299,5 @@ pub fn sweep(
     input: Input<'_>,
     options: &Options,
 ) -> Result<impl Iterator<Item = Design>, TuneError> {
-    Ok(sweep::designs(&Facts::new(input, options)?).into_iter())
+    Ok(search::sweep::designs(&Facts::new(input, options)?).into_iter())
 }

@@ -2,19 +2,19 @@
 //!
 //! Decision: docs/decisions/0210-designs-are-compared-by-service-times-that-add-up.md
 
-use super::aging::Again;
-use super::asked::{Asked, Kind};
-use super::candidate::{Choice, IndexChoice, Placing, Shape};
-use super::crowd::Crowds;
-use super::draws::Drawn;
-use super::group::{Grouping, Home, Key, Source, source};
-use super::kept::Kept;
-use super::meet::Group;
-use super::price::Costs;
-use super::settle::Start;
-use super::surface::{Surface, Sway};
-use super::whole::Reached;
 use crate::design::{Access, Partition};
+use crate::tune::contention::aggregate::Reached;
+use crate::tune::contention::conflicts::Group;
+use crate::tune::contention::fixed_point::Start;
+use crate::tune::contention::insert_conflicts::Crowds;
+use crate::tune::cost::memo::Kept;
+use crate::tune::cost::procedure::Costs;
+use crate::tune::cost::surface::{Surface, Sway};
+use crate::tune::cost::versions::Again;
+use crate::tune::search::candidates::{Choice, IndexChoice, Placing, Shape};
+use crate::tune::workload::accesses::{Asked, Kind};
+use crate::tune::workload::draws::Drawn;
+use crate::tune::workload::grouping::{Grouping, Home, Key, Source, source};
 use layout::IndexKind;
 use std::cell::RefCell;
 use std::collections::BTreeMap;

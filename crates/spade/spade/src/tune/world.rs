@@ -1,8 +1,8 @@
 //! Which of the measured clusters is tuned for.
 
-use super::show::many;
-use super::{Options, TuneError};
 use crate::measurement::{Measurements, Place, World};
+use crate::tune::report::text::many;
+use crate::tune::{Options, TuneError};
 use sql::Load;
 use std::collections::BTreeSet;
 

@@ -1,0 +1,111 @@
+//! How long calls wait at the stages of machines, and which of them is full first: mean value analysis, see [`super::throughput`].
+
+use super::throughput::{Cluster, Pace, Part};
+use crate::measurement::Demand;
+use crate::tune::cost::vector::add;
+
+/// How long an average call waits.
+pub struct Queued {
+    /// At the stages of all machines.
+    stages: [f64; 7],
+    /// At the oracle's.
+    oracle_ns: f64,
+}
+
+impl Queued {
+    /// At all of them.
+    pub fn sum(&self) -> f64 {
+        self.stages.iter().sum::<f64>() + self.oracle_ns
+    }
+}
+
+/// How many times longer calls of each part take than alone, for waits at stages of which all together take so much: who takes more of a stage
+/// waits there more often.
+pub fn slowed(parts: &[Part<'_>], all: &Demand, queued: &Queued) -> Vec<f64> {
+    let all = demands(all);
+    let of = |part: &Part<'_>| {
+        let own = demands(&part.cost.machines).into_iter().zip(all).zip(queued.stages);
+        let waits = own.filter(|((own, all), _)| *own > 0.0 && *all > 0.0);
+        let waits_ns: f64 = waits.map(|((own, all), wait_ns)| wait_ns * own / all).sum();
+        1.0 + waits_ns / part.cost.latency_ns.max(f64::MIN_POSITIVE)
+    };
+    parts.iter().map(of).collect()
+}
+
+/// What a call takes of the stage that is full first.
+pub fn fullest_ns(pace: &Pace, cluster: &Cluster) -> f64 {
+    let Cluster { machines, threads, lanes, .. } = *cluster;
+    let [core_ns, ..] = demands(&pace.machines);
+    // A lane has a core of its own, or waits for one.
+    let cores_ns = if lanes > threads { core_ns / threads } else { 0.0 };
+    let [_, stages @ ..] = demands(&add(pace.machines, pace.hot));
+    stages.into_iter().chain([cores_ns, pace.oracle_ns * machines]).fold(0.0, f64::max)
+}
+
+/// How long calls wait at the stages of all machines together, and at the oracle's.
+pub fn queued_ns(pace: &Pace, cluster: &Cluster, rate: f64) -> Queued {
+    let Cluster { machines, lanes, .. } = *cluster;
+    let (mean, hot) = (demands(&pace.machines), demands(&pace.hot));
+    let customers = machines * lanes;
+    let mut stages = [0.0; 7];
+    for (stage, (mean_ns, hot_ns)) in mean.into_iter().zip(hot).enumerate().skip(1) {
+        let others = (machines - 1.0).max(1.0);
+        let hottest = wait_ns(mean_ns + hot_ns, rate, customers);
+        let other = wait_ns((mean_ns - hot_ns / others).max(0.0), rate, customers);
+        stages[stage] = (hottest + (machines - 1.0) * other) / machines;
+    }
+    let oracle_ns = wait_ns(pace.oracle_ns * machines, rate, customers);
+    stages[0] = cores_ns(pace, cluster, rate);
+    Queued { stages, oracle_ns }
+}
+
+/// How long a call waits for cores.
+fn cores_ns(pace: &Pace, cluster: &Cluster, rate: f64) -> f64 {
+    let Cluster { threads, lanes, .. } = *cluster;
+    let core_ns = pace.machines.core_ns / threads;
+    if lanes <= threads {
+        // Nobody waits for another one's core. But all cores have some of memory and of the processor together, so that under load a
+        // call takes more of them than it lasts alone: it lasts for as long, then.
+        return (core_ns * lanes - pace.lane_ns).max(0.0);
+    }
+    // Of several cores one is free more often [Sakasegawa 1977].
+    let used = (core_ns * rate).min(1.0);
+    let power = libm::pow(used, libm::sqrt(2.0 * (threads + 1.0)) - 1.0);
+    core_ns * power / (2.0 * free(used, lanes))
+}
+
+/// How long a call waits at a stage that takes so long for it, of which no more than all of its time is used.
+fn wait_ns(service_ns: f64, rate: f64, customers: f64) -> f64 {
+    let used = (service_ns * rate).min(1.0);
+    let fewer = (customers - 1.0) / customers;
+    let queue = used * (1.0 - used / 2.0) / free(used, customers);
+    service_ns * (fewer * queue - used / 2.0).max(0.0)
+}
+
+/// What divides the queue of a stage that is used for this share of the time.
+fn free(used: f64, customers: f64) -> f64 {
+    1.0 - used * (customers - 1.0) / customers
+}
+
+/// Of cores first, then of each stage that there is one of.
+pub fn demands(of: &Demand) -> [f64; 7] {
+    let Demand { core_ns, engine_ns, atomics_ns, link_out_ns, link_in_ns, .. } = *of;
+    [core_ns, engine_ns, atomics_ns, link_out_ns, link_in_ns, of.from_memory_ns, of.to_memory_ns]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::throughput::tests::part;
+    use super::*;
+
+    #[test]
+    fn calls_that_take_nothing_of_a_stage_do_not_wait_there() {
+        let parts = [part(1_000.0, 0.0, 0.0), part(6_000.0, 4_000.0, 30.0)];
+        let machines = Demand { engine_ns: 15.0, ..Demand::default() };
+        let mut queued = Queued { stages: [0.0; 7], oracle_ns: 0.0 };
+        queued.stages[1] = 600.0;
+        let found = slowed(&parts, &machines, &queued);
+        // Half of the calls wait for all.
+        assert_eq!(found, [1.0, 1.2]);
+    }
+}

@@ -1,0 +1,371 @@
+//! How fast a cluster goes when all lanes are busy: each has one call under way, so that throughput is lanes by the time from one
+//! call to the next.
+//!
+//! ```text
+//! a call    waits for a snapshot that has what its machine has published
+//!           takes as long as it does alone, and waits for others at each stage of the machines
+//!           if it changes something: waits for numbers before its own, and for the write that publishes others
+//!           if another one has changed its rows: all of it again
+//! ```
+//! What a stage makes it wait is mean value analysis for a single class of calls [Reiser and Lavenberg 1980] with Schweitzer's
+//! approximation: who comes finds the queue of a cluster with one call less, and whoever is served has half of its service left,
+//! since services of a kind take equal times. All of that depends on the throughput, and the lanes' time from call to call grows with
+//! it: [`super::fixed_point`] finds the throughput at which lanes are busy all the time.
+//!
+//! Decision: docs/decisions/0250-throughput-is-forecast-from-what-a-lane-waits.md
+
+use super::commit_order::in_order;
+use super::conflicts::Meeting;
+use super::insert_conflicts::Crowd;
+use super::retries::Call;
+use super::stages::{fullest_ns, queued_ns, slowed};
+use crate::measurement::Demand;
+use crate::tune::cost::surface::Clock;
+use crate::tune::cost::vector::{Cost, add, scaled};
+use crate::tune::cost::versions::{Aged, Old};
+use std::rc::Rc;
+
+/// Rounds in which waits, repetitions and what both take of the stages are found from each other.
+const ROUNDS: u32 = 2;
+
+/// Calls that cost the same: of one procedure, at home or from another machine.
+#[derive(Clone, Debug)]
+pub struct Part<'a> {
+    /// Their share of all calls.
+    pub share: f64,
+    /// What one takes.
+    pub cost: Cost,
+    /// The share of all calls that are of the same procedure.
+    pub of_procedure: f64,
+    /// How they meet others of their procedure and of other ones.
+    pub meetings: &'a [Meeting],
+    /// How they meet where they add rows.
+    pub crowd: Crowd,
+    /// Old versions of the rows that they change.
+    pub old: Rc<[Old]>,
+    /// Whether calls of other procedures are there at all.
+    pub has_others: bool,
+}
+
+impl Part<'_> {
+    /// The same with what old versions cost.
+    fn aged<'o>(&'o self, aged: &mut Aged<'o>) -> Self {
+        let all = aged.cost(&self.old, !self.has_others);
+        let cost = &self.cost;
+        Self {
+            cost: Cost {
+                latency_ns: cost.latency_ns + all.latency_ns,
+                // They are moved away while the row is locked.
+                commit_ns: cost.commit_ns + all.latency_ns,
+                machines: add(cost.machines, all.machines),
+                ..*cost
+            },
+            old: Rc::clone(&self.old),
+            ..*self
+        }
+    }
+}
+
+/// The machines, and what they do beside calls.
+#[derive(Clone, Copy, Debug)]
+pub struct Cluster {
+    /// How many there are.
+    pub machines: f64,
+    /// Cores of each.
+    pub threads: f64,
+    /// Lanes of each.
+    pub lanes: f64,
+    /// How snapshots come to machines; none where each lane gets its own, and that is part of what it takes alone.
+    pub clock: Option<Clock>,
+    /// For how long old versions are needed.
+    pub needed_ns: f64,
+}
+
+/// How fast it goes.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Pace {
+    /// Nanoseconds between two calls of a machine.
+    pub between_ns: f64,
+    /// For how long a lane is taken by a call, but for waits for stages.
+    pub lane_ns: f64,
+    /// Attempts at a call.
+    pub attempts: f64,
+    /// What attempts take of a machine.
+    pub machines: Demand,
+    /// What the machine with most remote rows takes beyond that.
+    pub hot: Demand,
+    /// What the oracle takes for the calls of one machine, for each of them.
+    pub oracle_ns: f64,
+}
+
+impl Pace {
+    /// The mean, by calls, of groups of so many machines each.
+    pub fn of_all(groups: &[(f64, Self)]) -> Self {
+        let machines: f64 = groups.iter().map(|(machines, _)| machines).sum();
+        let rate = |(machines, of): &(f64, Self)| machines / of.between_ns;
+        let all: f64 = groups.iter().map(rate).sum();
+        let mut mean = Self { between_ns: machines / all, ..Self::default() };
+        for group in groups {
+            let (share, of) = (rate(group) / all, &group.1);
+            mean.lane_ns += share * of.lane_ns;
+            mean.attempts += share * of.attempts;
+            mean.oracle_ns += share * of.oracle_ns;
+            mean.machines = add(mean.machines, scaled(of.machines, share));
+            mean.hot = add(mean.hot, scaled(of.hot, share));
+        }
+        mean
+    }
+}
+
+/// What lanes do at some throughput.
+#[derive(Clone, Copy, Default)]
+pub struct Seen {
+    /// How fast it goes.
+    pub pace: Pace,
+    /// From one call of a lane to its next, where no stage has more to do than it can.
+    pub cycle_ns: f64,
+    /// What a call takes of the stage that is full first.
+    pub fullest_ns: f64,
+}
+
+#[cfg(test)]
+thread_local! {
+    /// How often this thread has asked what lanes do.
+    pub static ASKED: std::cell::Cell<u32> = const { std::cell::Cell::new(0) };
+}
+
+/// What lanes do when each machine makes so many calls in a nanosecond.
+pub fn seen(parts: &[Part<'_>], cluster: &Cluster, rate: f64) -> Seen {
+    #[cfg(test)]
+    ASKED.set(ASKED.get() + 1);
+    if parts.iter().all(|part| part.old.is_empty()) {
+        return seen_of(parts, cluster, rate);
+    }
+    let mut aged = Aged::new(rate, cluster.needed_ns);
+    let parts: Vec<Part<'_>> = parts.iter().map(|part| part.aged(&mut aged)).collect();
+    seen_of(&parts, cluster, rate)
+}
+
+fn seen_of(parts: &[Part<'_>], cluster: &Cluster, rate: f64) -> Seen {
+    let mean =
+        |of: &dyn Fn(&Part<'_>) -> f64| parts.iter().map(|part| part.share * of(part)).sum::<f64>();
+    let commits = mean(&|part| f64::from(u8::from(part.cost.commit_ns > 0.0)));
+    let published_ns = mean(&|part| oracle_ns(&part.cost)) / commits.max(f64::MIN_POSITIVE);
+    let trip_ns = cluster.clock.map_or(0.0, |clock| clock.trip_ns);
+    let mut slower = vec![1.0; parts.len()];
+    let mut found = Seen::default();
+    for _ in 0..ROUNDS {
+        let mut pace = Pace::default();
+        let in_order = in_order(parts, rate, &slower, trip_ns);
+        for (part, slower) in parts.iter().zip(&slower) {
+            let call = Call { part, cluster, slower: *slower, commits, in_order, rate };
+            let (attempts, lost_ns) = call.repeated();
+            pace.attempts += part.share * attempts;
+            pace.lane_ns += part.share * (call.taken_ns() + part.cost.latency_ns + lost_ns);
+            let weight = part.share * attempts;
+            pace.machines = add(pace.machines, scaled(part.cost.machines, weight));
+            pace.hot = add(pace.hot, scaled(part.cost.hot, weight));
+        }
+        pace.oracle_ns = match cluster.clock {
+            // What commits while one write is under way goes with the next.
+            Some(_) if rate * commits > 0.0 => published_ns / in_order.between_ns / rate,
+            _ => published_ns * commits,
+        };
+        let queued_ns = queued_ns(&pace, cluster, rate);
+        slower = slowed(parts, &pace.machines, &queued_ns);
+        let fullest_ns = fullest_ns(&pace, cluster);
+        found = Seen { pace, cycle_ns: pace.lane_ns + queued_ns.sum(), fullest_ns };
+    }
+    found
+}
+
+/// What a commit takes of the oracle's busiest stage; its cores do more than serve.
+pub fn oracle_ns(cost: &Cost) -> f64 {
+    let Demand { engine_ns, atomics_ns, link_out_ns, link_in_ns, .. } = cost.others;
+    [engine_ns, atomics_ns, link_out_ns, link_in_ns].into_iter().fold(0.0, f64::max)
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::super::fixed_point;
+    use super::*;
+
+    const CLOCK: Clock = Clock { trip_ns: 2_000.0, freeze_ns: 300.0 };
+
+    fn cluster(lanes: f64, clock: Option<Clock>) -> Cluster {
+        Cluster { machines: 4.0, threads: 16.0, lanes, clock, needed_ns: 0.0 }
+    }
+
+    fn pace(parts: &[Part<'_>], cluster: &Cluster) -> Pace {
+        fixed_point::pace(parts, cluster, None).0
+    }
+
+    #[test]
+    fn what_is_a_little_dearer_is_found_from_where_it_was() {
+        let calls = |engine_ns: f64| [part(5_000.0, 0.0, engine_ns)];
+        for lanes in [1.0, 40.0, 60.0, 500.0] {
+            let cluster = cluster(lanes, None);
+            let (_, start) = fixed_point::pace(&calls(100.0), &cluster, None);
+            for engine_ns in [100.1, 102.0, 90.0] {
+                let dear = calls(engine_ns);
+                let (near, far) =
+                    (fixed_point::pace(&dear, &cluster, Some(start)).0, pace(&dear, &cluster));
+                let off = near.between_ns / far.between_ns - 1.0;
+                assert!(off.abs() < 5e-5, "{lanes} lanes, {engine_ns} ns: {off}");
+            }
+        }
+    }
+
+    /// All calls, which meet no others.
+    pub fn part(latency_ns: f64, commit_ns: f64, engine_ns: f64) -> Part<'static> {
+        let machines = Demand { engine_ns, ..Demand::default() };
+        let cost = Cost { latency_ns, commit_ns, machines, ..Cost::default() };
+        Part {
+            share: 1.0,
+            cost,
+            of_procedure: 1.0,
+            meetings: &[],
+            crowd: Crowd::default(),
+            old: Rc::new([]),
+            has_others: true,
+        }
+    }
+
+    /// Nanoseconds from call to call of a lane.
+    fn cycle_ns(parts: &[Part<'_>], cluster: &Cluster) -> f64 {
+        pace(parts, cluster).between_ns * cluster.lanes
+    }
+
+    #[test]
+    fn few_lanes_wait_for_nothing_and_many_for_the_stage_that_is_full() {
+        let reads = [part(5_000.0, 0.0, 100.0)];
+        let few = cycle_ns(&reads, &cluster(1.0, None));
+        assert!((5_000.0..5_010.0).contains(&few), "{few}");
+        let half = cycle_ns(&reads, &cluster(25.0, None));
+        assert!((5_025.0..5_100.0).contains(&half), "half of the engine is taken: {half}");
+        let full = pace(&reads, &cluster(500.0, None)).between_ns;
+        assert!((100.0 - 1e-6..101.0).contains(&full), "{full}");
+        let pace = pace(&reads, &cluster(50.0, None)).between_ns;
+        assert!((105.0..130.0).contains(&pace), "near what there is, but not there: {pace}");
+    }
+
+    #[test]
+    fn the_pace_of_a_full_stage_is_found_in_few_steps() {
+        for lanes in [1.0, 50.0, 60.0, 500.0] {
+            ASKED.set(0);
+            let found = pace(&[part(5_000.0, 0.0, 100.0)], &cluster(lanes, None));
+            assert!(found.between_ns >= 100.0 - 1e-6, "{lanes} lanes: {}", found.between_ns);
+            assert!(ASKED.get() <= 20, "{lanes} lanes: {} steps", ASKED.get());
+        }
+    }
+
+    /// Calls that meet are made again more often the more there are, so that what they take of a stage grows with their number.
+    #[test]
+    fn the_pace_of_a_stage_that_repeated_calls_fill_is_found() {
+        for (lanes, own) in
+            [(120.0, 0.02), (250.0, 0.02), (500.0, 0.01), (500.0, 0.02), (500.0, 0.1)]
+        {
+            let meetings = [Meeting { share: 1.0, own, others: 0.0, rows: 1.0 }];
+            let calls = [Part { meetings: &meetings, ..part(5_000.0, 3_000.0, 1_000.0) }];
+            let cluster = cluster(lanes, None);
+            let rate = 1.0 / pace(&calls, &cluster).between_ns;
+            let is_beyond = |rate: f64| {
+                let there = seen(&calls, &cluster, rate);
+                rate > (lanes / there.cycle_ns).min(1.0 / there.fullest_ns)
+            };
+            let [less, more] = [1.0 - 1e-7, 1.0 + 1e-7].map(|of| is_beyond(of * rate));
+            assert!(!less && more, "{lanes} lanes, {own}: {rate}");
+        }
+    }
+
+    #[test]
+    fn cores_that_are_slower_together_than_alone_are_full_and_no_more() {
+        let mut calls = [part(1_000.0, 0.0, 0.0)];
+        calls[0].cost.machines.core_ns = 1_360.0;
+        let used = |lanes: f64| {
+            let cluster = Cluster { machines: 1.0, ..cluster(lanes, None) };
+            let found = pace(&calls, &cluster);
+            found.machines.core_ns / cluster.threads / found.between_ns
+        };
+        assert!((used(16.0) - 1.0).abs() < 1e-6, "{}", used(16.0));
+        assert!((0.98..1.0 + 1e-6).contains(&used(400.0)), "{}", used(400.0));
+        // Half of them have enough left, and a lane is no faster than alone.
+        assert!((used(8.0) - 0.68).abs() < 1e-6, "{}", used(8.0));
+        // Cores that take no more than a call lasts are waited for by nobody.
+        calls[0].cost.machines.core_ns = 900.0;
+        let cycle = cycle_ns(&calls, &cluster(16.0, None));
+        assert!((cycle - 1_000.0).abs() < 1e-3, "{cycle}");
+    }
+
+    #[test]
+    fn the_machine_with_most_rows_is_full_first() {
+        let mut calls = [part(5_000.0, 0.0, 100.0)];
+        calls[0].cost.hot = Demand { engine_ns: 100.0, ..Demand::default() };
+        let between_ns = pace(&calls, &cluster(500.0, None)).between_ns;
+        assert!((200.0..202.0).contains(&between_ns), "{between_ns}");
+    }
+
+    #[test]
+    fn who_has_committed_waits_for_a_vector_that_has_it() {
+        // It is fetched in rounds of two trips, and is behind by one.
+        let writes = [part(6_000.0, 4_000.0, 1.0)];
+        let alone = cycle_ns(&writes, &cluster(1.0, None));
+        let waited = cycle_ns(&writes, &cluster(1.0, Some(CLOCK))) - alone;
+        assert!((3_000.0..7_000.0).contains(&waited), "{waited}");
+        // Reads wait for what others have committed, and for nothing where nobody does.
+        let reads = [part(300.0, 0.0, 1.0)];
+        let alone = cycle_ns(&reads, &cluster(4.0, Some(CLOCK)));
+        assert!((300.0..310.0).contains(&alone), "{alone}");
+        let mut both = [reads[0].clone(), writes[0].clone()];
+        (both[0].share, both[1].share) = (0.8, 0.2);
+        let mixed = cycle_ns(&both, &cluster(32.0, Some(CLOCK)));
+        // A round for whoever reads.
+        let unmixed = 0.8 * 4_000.0 + 0.2 * (6_000.0 + waited);
+        assert!((0.9 * unmixed..1.3 * unmixed).contains(&mixed), "{mixed} {unmixed}");
+    }
+
+    #[test]
+    fn a_row_that_all_change_is_changed_by_one_after_the_other() {
+        let meetings = [Meeting { share: 1.0, own: 4.0, others: 0.0, rows: 1.0 }];
+        let mut calls = [part(6_000.0, 4_000.0, 1.0)];
+        calls[0].meetings = &meetings;
+        let found = pace(&calls, &cluster(32.0, Some(CLOCK)));
+        // All machines together make a call each time that one has it.
+        let each_ns = found.between_ns / 4.0;
+        assert!((8_000.0..30_000.0).contains(&each_ns), "{each_ns}");
+        assert!(found.attempts > 2.0, "{}", found.attempts);
+        let rare = [Meeting { share: 1.0, own: 4e-4, others: 0.0, rows: 1.0 }];
+        calls[0].meetings = &rare;
+        let found = pace(&calls, &cluster(32.0, Some(CLOCK)));
+        assert!(found.attempts > 1.001 && found.attempts < 1.1, "{}", found.attempts);
+    }
+
+    #[test]
+    fn who_adds_where_others_do_begins_again() {
+        let mut calls = [part(6_000.0, 4_000.0, 1.0)];
+        calls[0].meetings = &[Meeting { share: 1.0, own: 0.0, others: 0.0, rows: 1.0 }];
+        calls[0].cost.adds_ns = 2_000.0;
+        let attempts = |crowd: Crowd, calls: &mut [Part<'static>; 1]| {
+            calls[0].crowd = crowd;
+            pace(calls, &cluster(32.0, Some(CLOCK))).attempts
+        };
+        assert_eq!(attempts(Crowd::default(), &mut calls), 1.0);
+        let few = attempts(Crowd { own: 0.01, ..Crowd::default() }, &mut calls);
+        let many = attempts(Crowd { own: 0.1, ..Crowd::default() }, &mut calls);
+        // A machine makes some 2.7 calls in a microsecond, and for 2.5 a place is read and locked.
+        assert!((1.02..1.12).contains(&few) && (1.2..2.2).contains(&many), "{few} {many}");
+        // What a lane takes for known fails once.
+        let stale = attempts(Crowd { stale: 0.5, ..Crowd::default() }, &mut calls);
+        assert!((stale - 1.5).abs() < 1e-9, "{stale}");
+        // It is read anew then, which takes as long as reading does.
+        let mut between_ns = |adds_ns: f64| {
+            calls[0].cost.adds_ns = adds_ns;
+            calls[0].crowd = Crowd { stale: 0.5, ..Crowd::default() };
+            pace(&calls, &cluster(32.0, Some(CLOCK))).between_ns
+        };
+        let slower = between_ns(20_000.0) / between_ns(0.0);
+        assert!((1.2..3.0).contains(&slower), "{slower}");
+        calls[0].cost.commit_ns = 0.0;
+        assert_eq!(attempts(Crowd { own: 0.1, ..Crowd::default() }, &mut calls), 1.0);
+    }
+}

@@ -1,0 +1,158 @@
+//! What was found before, and by which measurements: the search asks for the same again and again, and where one measurement is taken to be
+//! off, nearly all is as it was.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// Lines of measured points, by number.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Lines(Vec<u64>);
+
+impl Lines {
+    /// Adds one.
+    pub fn put(&mut self, line: usize) {
+        let (word, bit) = (line / 64, line % 64);
+        if self.0.len() <= word {
+            self.0.resize(word + 1, 0);
+        }
+        self.0[word] |= 1 << bit;
+    }
+
+    /// Adds others.
+    pub fn put_all(&mut self, others: &Self) {
+        if self.0.len() < others.0.len() {
+            self.0.resize(others.0.len(), 0);
+        }
+        self.0.iter_mut().zip(&others.0).for_each(|(own, other)| *own |= other);
+    }
+
+    /// Whether this one is among them.
+    pub fn has(&self, line: usize) -> bool {
+        self.0.get(line / 64).is_some_and(|word| word >> (line % 64) & 1 == 1)
+    }
+}
+
+/// Something found, with the lines that it goes by.
+#[derive(Clone, Debug)]
+struct Found<V> {
+    value: V,
+    lines: Lines,
+}
+
+/// All that was found of a kind.
+type All<K, V> = BTreeMap<K, Found<V>>;
+
+/// All that was found before, and the line that is off since; none means that all is.
+type Before<K, V> = (Rc<All<K, V>>, Option<usize>);
+
+#[cfg(test)]
+thread_local! {
+    /// How often anything was kept by this thread, because it had to be found: nearly all the time of tuning goes there.
+    static PUT: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
+}
+
+/// What was found, by what was asked for.
+#[derive(Clone, Debug)]
+pub struct Kept<K, V> {
+    own: RefCell<Rc<All<K, V>>>,
+    before: Option<Before<K, V>>,
+}
+
+impl<K: Ord + Clone, V: Clone> Kept<K, V> {
+    /// Nothing yet.
+    pub fn new() -> Self {
+        Self { own: RefCell::default(), before: None }
+    }
+
+    /// The same where a line is off, or everything if none is named.
+    pub fn off_by(&self, line: Option<usize>) -> Self {
+        let before = Rc::clone(&self.own.borrow());
+        Self { own: RefCell::default(), before: Some((before, line)) }
+    }
+
+    /// What was found, if it still holds; the lines that it goes by are added to those that are used.
+    pub fn get(&self, key: &K, used: &RefCell<Lines>) -> Option<V> {
+        let take = |of: &Found<V>| {
+            used.borrow_mut().put_all(&of.lines);
+            of.value.clone()
+        };
+        if let Some(found) = self.own.borrow().get(key) {
+            return Some(take(found));
+        }
+        let (before, line) = self.before.as_ref()?;
+        let holds = |of: &&Found<V>| line.is_some_and(|line| !of.lines.has(line));
+        before.get(key).filter(holds).map(take)
+    }
+
+    /// What was found before, whether it holds or not.
+    pub fn before(&self, key: &K) -> Option<V> {
+        let (before, _) = self.before.as_ref()?;
+        before.get(key).map(|found| found.value.clone())
+    }
+
+    /// Keeps what was found.
+    pub fn put(&self, key: K, value: V, lines: Lines) {
+        #[cfg(test)]
+        PUT.set(PUT.get() + 1);
+        let mut own = self.own.borrow_mut();
+        Rc::make_mut(&mut own).insert(key, Found { value, lines });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(all: &[usize]) -> Lines {
+        let mut lines = Lines::default();
+        all.iter().for_each(|line| lines.put(*line));
+        lines
+    }
+
+    #[test]
+    fn what_goes_by_other_lines_holds() {
+        let kept = Kept::new();
+        kept.put("one", 1, lines(&[3, 70]));
+        kept.put("two", 2, lines(&[4]));
+        let off = kept.off_by(Some(70));
+        let used = RefCell::default();
+        assert_eq!((off.get(&"one", &used), off.before(&"one")), (None, Some(1)));
+        assert_eq!(off.get(&"two", &used), Some(2));
+        assert_eq!(*used.borrow(), lines(&[4]));
+        off.put("one", 5, lines(&[70]));
+        assert_eq!((off.get(&"one", &used), kept.get(&"one", &used)), (Some(5), Some(1)));
+        assert_eq!(kept.off_by(None).get(&"two", &used), None);
+    }
+
+    /// What takes the time is counted, which is the same on any machine. A search that asks for a third more than now, or intervals that find all
+    /// anew, go beyond.
+    #[test]
+    fn tuning_finds_little_anew() {
+        use crate::measurement::Measurements;
+        use crate::tune::contention::throughput::ASKED;
+        use crate::tune::{Input, Options, tune};
+        let crates = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+        let text = std::fs::read_to_string(crates.join("measurements/connectx3-fdr.json"));
+        let measurements = &Measurements::parse(&text.expect("it is shipped")).expect("it is read");
+        for (name, most, paces) in [("tatp", 7_000, 12_000), ("tpcc", 20_000, 45_000)] {
+            let folder = crates.join("../../../workloads").join(name);
+            let workload = &procedure::Workload::read(&folder).expect("it is shipped");
+            let folder = &sql::WorkloadFolder::read(&folder).expect("it is shipped");
+            let (before, asked) = (PUT.get(), ASKED.get());
+            tune(Input { folder, workload, measurements }, &Options::default()).expect("it fits");
+            let found = PUT.get() - before;
+            assert!(found < most, "{name}: {found} computations, {most} are expected at most");
+            // A throughput that is sought near the last one takes a dozen looks at lanes, one that is sought anew twice as many and more.
+            let asked = ASKED.get() - asked;
+            assert!(asked < paces, "{name}: {asked} looks at lanes, {paces} are expected at most");
+        }
+    }
+
+    #[test]
+    fn lines_are_put_together() {
+        let mut all = lines(&[1]);
+        all.put_all(&lines(&[130]));
+        assert_eq!([1, 2, 130, 900].map(|line| all.has(line)), [true, false, true, false]);
+    }
+}

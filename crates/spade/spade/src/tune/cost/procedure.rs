@@ -1,0 +1,221 @@
+//! What a call costs with a design: service times of its operations added up, stage by stage.
+//!
+//! ```text
+//! a call at home      reads that arguments name, in one round trip
+//!                     then reads that go by earlier rows, each after the other
+//!                     then rows that new ones refer to, in one round trip for each insert
+//!                     then the commit, in which all writes go together, and before them all is read again that is validated
+//! a call elsewhere    the same with all rows remote, by verbs; or the call at home, and a message there and back
+//! ```
+
+use super::vector::{Cost, add, scaled};
+use super::waits::Waits;
+use crate::design::Access;
+use crate::measurement::{AccessPath, Demand, Operation, Place};
+use crate::tune::TuneError;
+use crate::tune::model::{Model, Plan};
+use crate::tune::workload::accesses::{Ask, Kind};
+
+/// Operations that are told of those that were not measured.
+const LACKING_TOLD: usize = 4;
+
+/// What a procedure costs.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Costs {
+    /// On the machine of its rows.
+    pub home: Cost,
+    /// From another one, by verbs; none where there is none.
+    pub one_sided: Option<Cost>,
+    /// From another one, by calling the owner.
+    pub shipped: Option<Cost>,
+}
+
+impl Costs {
+    /// Called from another machine, with an access; none where there is none, or it was not measured.
+    pub fn away(&self, access: Access) -> Option<Cost> {
+        match access {
+            Access::OneSided => self.one_sided,
+            Access::Shipped => self.shipped,
+        }
+    }
+}
+
+impl Model<'_> {
+    /// What a procedure costs; none if something like it was not measured.
+    pub fn procedure(&self, plan: &Plan, number: usize) -> Option<Costs> {
+        self.procedure_on(plan, number, &[])
+    }
+
+    /// The same where its calls at home are on one of these machines, of which all are meant if none is named.
+    pub fn procedure_on(&self, plan: &Plan, number: usize, machines: &[usize]) -> Option<Costs> {
+        let mut tables: Vec<usize> = self.asked[number].asks.iter().map(|ask| ask.table).collect();
+        tables.sort_unstable();
+        tables.dedup();
+        let mut stored = Vec::new();
+        tables.iter().for_each(|table| plan.tables[*table].put_key(&mut stored));
+        let key = (number, machines.to_vec(), stored);
+        if let Some(costs) = self.priced.get(&key, self.surface.used()) {
+            return Some(costs);
+        }
+        let (found, lines) = self.surface.recorded(|| self.price(plan, number, machines));
+        let costs = found?;
+        self.priced.put(key, costs, lines);
+        Some(costs)
+    }
+
+    fn price(&self, plan: &Plan, number: usize, machines: &[usize]) -> Option<Costs> {
+        let call = &self.calls[number];
+        let at_home = |at: usize| call.near(at, machines);
+        let home = self.call(plan, number, &at_home)?;
+        if self.machines < 2 || call.home.source.is_none() {
+            // Rows are anywhere, so that no machine is another than the rows' one.
+            return Some(Costs { home, one_sided: None, shipped: None });
+        }
+        let away = |at: usize| if call.copied[at] { (1.0, 1.0) } else { (0.0, 0.0) };
+        let one_sided = self.call(plan, number, &away);
+        let shipped = self.message(plan, number).map(|message| home.plus(&message));
+        Some(Costs { home, one_sided, shipped })
+    }
+
+    /// The average call of a procedure, with its access.
+    pub fn average(&self, costs: &Costs, access: Access) -> Option<Cost> {
+        if costs.one_sided.is_none() && costs.shipped.is_none() {
+            return Some(costs.home);
+        }
+        Some(costs.away(access)?.mixed(self.remote_calls, &costs.home))
+    }
+
+    /// Called procedures something like which was not measured, by name.
+    pub fn unmeasured(&self, plan: &Plan) -> Vec<String> {
+        self.surface.take_lacking();
+        let each = self.asked.iter().enumerate().filter(|(_, asked)| asked.share > 0.0);
+        // Anew, since what is lacking is told while it is looked for.
+        let cost =
+            |number: usize| self.average(&self.price(plan, number, &[])?, plan.access[number]);
+        let missing = each.filter(|(number, _)| cost(*number).is_none());
+        missing.map(|(_, asked)| asked.name.clone()).collect()
+    }
+
+    /// That these procedures ask for what was not measured, and what that is.
+    pub fn not_measured(&self, procedures: Vec<String>) -> TuneError {
+        let mut operations = self.surface.take_lacking();
+        let more = operations.len().saturating_sub(LACKING_TOLD);
+        if more > 0 {
+            operations.truncate(LACKING_TOLD);
+            operations.push(format!("{more} more"));
+        }
+        let without = if self.surface.is_quick() { "--quick" } else { "--seconds" };
+        TuneError::NotMeasured { procedures, operations, without }
+    }
+
+    /// What a write of a procedure takes at home.
+    pub fn write(&self, plan: &Plan, number: usize, ask: &Ask) -> Option<Cost> {
+        let at = self.asked[number].asks.iter().position(|one| one == ask)?;
+        let call = &self.calls[number];
+        let (rows, entries) = self.near((call.local[at], call.entries[at]));
+        Some(self.mixed(plan, ask, rows, entries)?.write)
+    }
+
+    /// The same of a call from another machine, by verbs.
+    pub fn write_away(&self, plan: &Plan, ask: &Ask) -> Option<Cost> {
+        let (rows, entries) = self.near((0.0, 0.0));
+        Some(self.mixed(plan, ask, rows, entries)?.write)
+    }
+
+    /// A call of a procedure whose rows, and entries of indexes, are local with such shares.
+    fn call(
+        &self,
+        plan: &Plan,
+        number: usize,
+        local: &dyn Fn(usize) -> (f64, f64),
+    ) -> Option<Cost> {
+        let asked = &self.asked[number];
+        let (mut sum, mut waits) = (Cost::default(), Waits::default());
+        let (mut writes, mut slowest, mut written) = (Cost::default(), Cost::default(), 0.0);
+        // Waiting for a batch of remote rows has in it what a transaction costs in any case; without one that comes on top.
+        let (mut fixed, mut within, mut read) = (Cost::default(), 1.0, 0.0);
+        let (mut hot, mut near, mut adds_ns) = (Demand::default(), 1.0, 0.0_f64);
+        for (at, ask) in asked.asks.iter().enumerate().filter(|(_, ask)| ask.times > 0.0) {
+            let (rows, entries) = self.near(local(at));
+            let parts = self.mixed(plan, ask, rows, entries)?;
+            // Whether a batch of so many rows has a remote one.
+            let is_remote = |count: f64| 1.0 - libm::pow(rows.min(entries), count.max(1.0));
+            if ask.kind == Kind::Insert {
+                let waits = parts.each.plus(&parts.batch.times(is_remote(ask.times)));
+                adds_ns = adds_ns.max(waits.latency_ns);
+            }
+            let parts = parts.read(self.is_read(plan, number, ask));
+            sum = sum.plus(&parts.each.times(ask.times));
+            let remote = parts.each.plus(&parts.batch).plus(&parts.write).owners;
+            // Of a call elsewhere rows that would be at home are on any machine.
+            let anywhere = 1.0 - self.near((self.calls[number].local[at], 1.0)).0;
+            let by_skew = if rows > 0.0 { 1.0 } else { anywhere };
+            hot = add(hot, scaled(remote, ask.times * by_skew * self.calls[number].skew[at]));
+            fixed = fixed.with(&parts.fixed, f64::max);
+            read += if parts.fixed == Cost::default() { 0.0 } else { ask.times };
+            let keeps = self.keeps_leaves(&plan.tables[ask.table]);
+            if ask.kind < Kind::Update || ask.kind == Kind::Insert && !keeps {
+                let whole =
+                    if matches!(ask.kind, Kind::Scan(_)) { rows.min(entries) } else { rows };
+                let is_remote = 1.0 - libm::pow(whole, ask.times.max(1.0));
+                within *= 1.0 - is_remote * ask.times.min(1.0);
+            }
+            waits.note(ask, &parts, &is_remote);
+            if !ask.is_ahead && !ask.is_referred {
+                let batches = if ask.is_batch { ask.times.min(1.0) } else { ask.times };
+                let count = if ask.is_batch { ask.times } else { 1.0 };
+                sum = sum.plus(&parts.batch.times(is_remote(count) * batches));
+            }
+            if ask.kind >= Kind::Update {
+                written += ask.times;
+                near *= libm::pow(rows.min(entries), ask.times);
+                writes = writes.plus(&parts.write.times(ask.times));
+                slowest = slowest.with(&parts.write, f64::max);
+            }
+        }
+        // Branches may leave out some of it, but hardly all.
+        let slowest = slowest.times(written.min(1.0));
+        let fixed = fixed.times(within * read.min(1.0));
+        let commit = committed(&writes, &slowest, written).plus(&waits.validation());
+        let cost = sum.plus(&waits.reading()).plus(&fixed).plus(&commit);
+        let far = if self.surface.has(Place::Local) { 1.0 - near } else { 0.0 };
+        Some(Cost { commit_ns: commit.latency_ns, adds_ns, far, hot, ..cost })
+    }
+
+    /// What it costs to call the owner, beside what it does there: the most that it does of any operation of the procedure.
+    fn message(&self, plan: &Plan, number: usize) -> Option<Cost> {
+        let asks = self.asked[number].asks.iter().filter(|ask| ask.times > 0.0);
+        let each =
+            asks.filter(|ask| ask.kind < Kind::Update || ask.kind == Kind::Insert).map(|ask| {
+                let table = &plan.tables[ask.table];
+                let of = |place| {
+                    self.cost(ask.table, table, Operation::Lookup, AccessPath::Primary, place, 1.0)
+                };
+                let (shipped, local) = (of(Place::Shipped)?, of(Place::Local)?);
+                Some(shipped.minus(&local).at_least_nothing())
+            });
+        each.reduce(|most, cost| Some(most?.with(&cost?, f64::max)))?
+    }
+}
+
+/// A commit of several writes, each measured with a commit of its own: they go together, so that the slowest one is waited for, and
+/// are published once. What cores do for them they do one after the other.
+fn committed(writes: &Cost, slowest: &Cost, count: f64) -> Cost {
+    let published = Demand {
+        link_out_ns: slowest.others.link_in_ns,
+        link_in_ns: slowest.others.link_out_ns,
+        engine_ns: slowest.others.engine_ns,
+        ..Demand::default()
+    };
+    let spared = scaled(published, -(count - 1.0).max(0.0));
+    let serial_ns = (writes.machines.core_ns - slowest.machines.core_ns).max(0.0);
+    Cost {
+        latency_ns: slowest.latency_ns + serial_ns,
+        tail_ns: slowest.tail_ns + serial_ns,
+        round_trips: slowest.round_trips,
+        machines: add(writes.machines, spared),
+        others: slowest.others,
+        ..*writes
+    }
+    .at_least_nothing()
+}

@@ -1,0 +1,342 @@
+//! What old versions cost: a row that is changed again while somebody may still need its old version has one moved away first, by a call
+//! of the memory server under the row's lock, unless there is room for more beside the row.
+//!
+//! ```text
+//! changes of a row      |     |   |         |      |
+//!                       <------ needed ------------>         how long old versions are needed: measured
+//! beside it             as many as came within that time are free of any call
+//! ```
+//! Changes of a row come by chance, so that how many come within that time is Poisson's distribution. Where the memory of old versions
+//! does not stay with the row, each last change has it given back.
+//!
+//! Decision: docs/decisions/0281-storing-old-versions-beside-rows-is-decided-like-storage.md
+
+use super::line::line_within;
+use super::vector::{Cost, add, scaled};
+use crate::measurement::{Demand, Operation, Parameters, Place, Point, Versions};
+use crate::tune::contention::conflicts::Meeting;
+use crate::tune::model::{Model, Plan};
+use crate::tune::workload::accesses::{Ask, Kind};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// Numbers of old versions beside a row that are tried, and whether their memory stays with the row.
+pub const CHOICES: [(u32, bool); 6] =
+    [(1, true), (2, true), (4, true), (8, true), (1, false), (8, false)];
+/// Where half of the changes have to move an old version, it is needed for as long as a row is left alone there.
+const HALF: f64 = 0.5;
+/// The share of changes that move one, up to which they are as if none did.
+const MOVED_FEW: f64 = 0.05;
+/// So few come on the average that chances are as exact by the first terms of their series.
+const FEW: f64 = 0.01;
+/// Changes that come more seldom for each call are put together.
+const SELDOM: f64 = 1e-7;
+
+/// What was measured of old versions.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Aging {
+    /// Nanoseconds for which an old version is needed.
+    pub needed_ns: f64,
+    /// Changes that a lane makes in that time, if it does nothing else.
+    pub changes: f64,
+    places: BTreeMap<Place, Costs>,
+}
+
+/// What changes cost beyond those of rows that were left alone.
+#[derive(Clone, PartialEq, Debug, Default)]
+struct Costs {
+    /// With an old version moved away, by the size of rows.
+    moved: Vec<(f64, Cost)>,
+    /// With room beside the row, where that has to be looked at.
+    looked: Cost,
+    /// With memory given back.
+    returned: Cost,
+}
+
+/// What comes on top of a call.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct More {
+    /// Of its time, with its rows locked.
+    pub latency_ns: f64,
+    /// Of what it takes of machines.
+    pub machines: Demand,
+}
+
+/// How often rows are changed that a procedure changes, for each call of a machine: shares of its changes, each with how many others come.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Again {
+    /// Of all procedures.
+    all: Vec<(f64, f64)>,
+    /// Of the procedure itself, where nothing else is called.
+    alone: Vec<(f64, f64)>,
+}
+
+/// Old versions of a procedure's changes of a table's rows.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Old {
+    again: Rc<Again>,
+    beside: u32,
+    moved: More,
+    looked: More,
+    returned: More,
+}
+
+impl Aging {
+    /// Of measured points; none if what it takes was not measured.
+    pub fn new<'p>(points: impl Iterator<Item = &'p Point>) -> Option<Self> {
+        let mut found: BTreeMap<(Place, Versions, u32), &Point> = BTreeMap::new();
+        let mut ordinary: BTreeMap<Parameters, &Point> = BTreeMap::new();
+        for point in points {
+            let of = &point.parameters;
+            match of.versions {
+                _ if (of.operation, of.replicas) != (Operation::Update, 1) => {}
+                Some(versions) => drop(found.insert((of.place, versions, of.row_bytes), point)),
+                None => drop(ordinary.insert(of.clone(), point)),
+            }
+        }
+        let moved = |of: &Point| of.measured.loaded.moved.map_or(0.0, |moved| moved.share);
+        let most = found.keys().map(|(_, of, _)| of.among).max()?;
+        let left = Versions { beside: 1, keeps: true, among: most };
+        let mut places: BTreeMap<Place, Costs> = BTreeMap::new();
+        for (&(place, of, row), point) in &found {
+            // Of sizes that were not measured by turns of many rows, any change is of a row that was left alone.
+            let usual = || ordinary.get(&Parameters { versions: None, ..point.parameters.clone() });
+            let Some(still) = found.get(&(place, left, row)).or_else(usual) else { continue };
+            let more = Cost::measured(point).minus(&Cost::measured(still)).at_least_nothing();
+            let costs = places.entry(place).or_default();
+            match of {
+                Versions { beside: 1, keeps: true, among: 1 } => {
+                    costs.moved.push((f64::from(row), more));
+                }
+                // Unless there was too little room for that, too.
+                Versions { keeps: true, .. } if of.beside > 1 && moved(point) < MOVED_FEW => {
+                    costs.looked = more;
+                }
+                Versions { keeps: false, .. } => costs.returned = more,
+                _ => {}
+            }
+        }
+        places.retain(|_, of| !of.moved.is_empty());
+        let mut lines: BTreeMap<Place, Vec<(f64, f64)>> = BTreeMap::new();
+        for ((place, of, _), point) in &found {
+            let moved = point.measured.loaded.moved.filter(|_| (of.beside, of.keeps) == (1, true));
+            lines.entry(*place).or_default().extend(moved.map(|of| (of.again_ns, of.share)));
+        }
+        let mut line = lines.into_values().max_by_key(Vec::len)?;
+        line.sort_by(|one, other| one.0.total_cmp(&other.0));
+        let needed_ns = needed_ns(&line)?;
+        let changes = needed_ns / line.first()?.0.max(f64::MIN_POSITIVE);
+        (!places.is_empty()).then_some(Self { needed_ns, changes, places })
+    }
+
+    /// Costs at a place, or at another one if it was not measured there.
+    fn at(&self, place: Place) -> Option<&Costs> {
+        self.places.get(&place).or(self.places.values().next())
+    }
+}
+
+/// How long old versions are needed, by the shares of changes that move one away when rows are left alone for so long.
+fn needed_ns(line: &[(f64, f64)]) -> Option<f64> {
+    let (first, last) = (line.first()?, line.last()?);
+    let Some(at) = line.iter().position(|(_, share)| *share < HALF) else { return Some(last.0) };
+    let Some(before) = at.checked_sub(1) else { return Some(first.0) };
+    let ((from_ns, from), (to_ns, to)) = (line[before], line[at]);
+    Some(from_ns + (to_ns - from_ns) * (from - HALF) / (from - to))
+}
+
+impl Again {
+    /// Of a procedure with this share of all calls, whose changes are met so by others.
+    pub fn new(meetings: &[Meeting], share: f64) -> Self {
+        let by = |of: &dyn Fn(&Meeting) -> f64| {
+            let mut classes: BTreeMap<i64, (f64, f64)> = BTreeMap::new();
+            for meeting in meetings {
+                let often = of(meeting);
+                let class = libm::floor(libm::log2(often.max(SELDOM)) / 2.0) as i64;
+                let sum = classes.entry(class).or_default();
+                (sum.0, sum.1) = (sum.0 + meeting.share, sum.1 + meeting.share * often);
+            }
+            let mean = |(share, sum): (f64, f64)| (share, sum / share.max(f64::MIN_POSITIVE));
+            classes.into_values().map(mean).collect()
+        };
+        Self { all: by(&|of| share * of.own + of.others), alone: by(&|of| of.own) }
+    }
+}
+
+/// How many of a call's changes move a version, look at the room that there is, and are the last ones for a while.
+type Chances = [f64; 3];
+
+/// What old versions cost at some throughput. Calls at home and elsewhere change rows that are changed as often.
+pub struct Aged<'o> {
+    /// Calls of a machine in a nanosecond, by the time for which old versions are needed.
+    within: f64,
+    known: Vec<(&'o Rc<Again>, u32, bool, Chances)>,
+}
+
+impl<'o> Aged<'o> {
+    /// When each machine makes so many calls in a nanosecond, and old versions are needed for so long.
+    pub fn new(rate: f64, needed_ns: f64) -> Self {
+        Self { within: rate * needed_ns, known: Vec::new() }
+    }
+
+    /// What a call's old versions cost it, where other procedures are called or not.
+    pub fn cost(&mut self, old: &'o [Old], is_alone: bool) -> More {
+        old.iter().fold(More::default(), |sum, of| {
+            let [moved, looked, rest] = self.chances(of, is_alone);
+            let sum = sum.plus(&of.moved, moved).plus(&of.looked, looked);
+            sum.plus(&of.returned, rest)
+        })
+    }
+
+    fn chances(&mut self, of: &'o Old, is_alone: bool) -> Chances {
+        let is_it = |(again, beside, alone, _): &&(&Rc<Again>, u32, bool, Chances)| {
+            Rc::ptr_eq(again, &of.again) && (*beside, *alone) == (of.beside, is_alone)
+        };
+        if let Some((.., known)) = self.known.iter().find(is_it) {
+            return *known;
+        }
+        let (mut looked, mut moved, mut rest) = (0.0, 0.0, 1.0);
+        let classes = if is_alone { &of.again.alone } else { &of.again.all };
+        for (share, often) in classes {
+            let [again, full] = at_least(of.beside, self.within * often);
+            looked += share * (again - full);
+            moved += share * full;
+            rest -= share * again;
+        }
+        let chances = [moved, looked, f64::max(rest, 0.0)];
+        self.known.push((&of.again, of.beside, is_alone, chances));
+        chances
+    }
+}
+
+impl More {
+    fn of(cost: &Cost) -> Self {
+        Self { latency_ns: cost.latency_ns, machines: cost.machines }
+    }
+
+    /// With so many times another.
+    pub fn plus(&self, other: &Self, count: f64) -> Self {
+        Self {
+            latency_ns: self.latency_ns + count * other.latency_ns,
+            machines: add(self.machines, scaled(other.machines, count)),
+        }
+    }
+}
+
+/// The chances that at least one, and that at least so many, of what comes by chance come where so many do on the average.
+fn at_least(count: u32, mean: f64) -> [f64; 2] {
+    if mean < FEW {
+        // The first terms of the series, since exponentials take long.
+        let one = mean * (1.0 - mean / 2.0 * (1.0 - mean / 3.0));
+        let many = (1..=count).fold(1.0, |all, number| all * mean / f64::from(number));
+        return [one, if count == 1 { one } else { many }];
+    }
+    let none = libm::exp(-mean);
+    let (mut term, mut fewer) = (none, 0.0);
+    for number in 0..count {
+        fewer += term;
+        term *= mean / f64::from(number + 1);
+    }
+    [1.0 - none, (1.0 - fewer).max(0.0)]
+}
+
+impl Model<'_> {
+    /// Old versions of what a procedure changes, where rows are local with such shares.
+    pub fn old(&self, plan: &Plan, number: usize, local: &dyn Fn(usize) -> (f64, f64)) -> Vec<Old> {
+        let Some(aging) = self.surface.aging() else { return Vec::new() };
+        let asks = self.asked[number].asks.iter().enumerate();
+        let changes = asks
+            .filter(|(_, ask)| ask.times > 0.0 && matches!(ask.kind, Kind::Update | Kind::Delete));
+        let old = |(at, ask): (usize, &Ask)| {
+            let table = &plan.tables[ask.table];
+            let shape = &self.shapes[ask.table];
+            let (rows, row) = (self.near(local(at)).0, shape.row_bytes());
+            let (here, there) = aging.at(Place::Local).zip(aging.at(Place::OneSided))?;
+            let mixed = |of: &dyn Fn(&Costs) -> Cost| {
+                let local = More::default().plus(&More::of(&of(here)), rows * ask.times);
+                local.plus(&More::of(&of(there)), (1.0 - rows) * ask.times)
+            };
+            Some(Old {
+                again: self.changes[number].get(&ask.table).cloned().unwrap_or_default(),
+                beside: table.versions_beside,
+                moved: mixed(&|of| line_within(&of.moved, row)),
+                looked: mixed(&|of| of.looked),
+                returned: match table.keeps_versions || !shape.is_updated {
+                    true => More::default(),
+                    false => mixed(&|of| of.returned),
+                },
+            })
+        };
+        changes.filter_map(old).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measurement::AccessPath;
+    use layout::Storage;
+
+    fn old(beside: u32, own: f64) -> Old {
+        let latency = |latency_ns: f64| More { latency_ns, ..More::default() };
+        let meetings = [Meeting { share: 1.0, own, others: 0.0, rows: 1.0 }];
+        Old {
+            again: Again::new(&meetings, 1.0).into(),
+            beside,
+            moved: latency(3_000.0),
+            looked: latency(100.0),
+            returned: latency(500.0),
+        }
+    }
+
+    #[test]
+    fn versions_are_moved_where_more_changes_come_than_have_room() {
+        // A call in a microsecond of which each changes the row: four while an old version is needed.
+        let latency =
+            |beside: u32| Aged::new(1e-3, 4_000.0).cost(&[old(beside, 1.0)], false).latency_ns;
+        let again = 1.0 - (-4.0_f64).exp();
+        let left = 500.0 * (1.0 - again);
+        assert!((latency(1) - (3_000.0 * again + left)).abs() < 1e-6, "{}", latency(1));
+        assert!(latency(8) < 100.0 + 3_000.0 * 0.06 && latency(8) > 90.0, "{}", latency(8));
+        // A row that nobody else changes has its memory given back each time.
+        let own = Aged::new(1e-3, 4_000.0).cost(&[old(1, 0.0)], false).latency_ns;
+        assert!((own - 500.0).abs() < 1e-9, "{own}");
+    }
+
+    /// What a row of another size takes anyway is no part of it.
+    #[test]
+    fn moving_an_old_version_is_measured_against_a_change_of_the_same_size() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/measurements/connectx3-fdr-4.json");
+        let text = std::fs::read_to_string(path).expect("it is shipped");
+        let all = crate::measurement::Measurements::parse(&text).expect("it is read");
+        let aging = Aging::new(all.points().iter()).expect("they were measured");
+        let update = |row_bytes: u32, moves: bool| {
+            let is_it = |of: &&Point| {
+                let usual = Parameters { row_bytes: 64, versions: None, ..of.parameters.clone() };
+                let versions = Versions { beside: 1, keeps: true, among: 1 };
+                let is_asked = of.parameters.versions == moves.then_some(versions);
+                let shape = (usual.operation, usual.place, usual.storage, usual.replicas);
+                let place = (usual.neighbourhood, usual.load_percent, usual.path);
+                is_asked
+                    && of.parameters.row_bytes == row_bytes
+                    && shape == (Operation::Update, Place::Local, Storage::HashInlined, 1)
+                    && place == (8, 65, AccessPath::Primary)
+            };
+            Cost::measured(all.points().iter().find(is_it).expect("it was measured")).latency_ns
+        };
+        let moved = &aging.at(Place::Local).expect("it was measured").moved;
+        let (_, large) = moved.iter().find(|(row, _)| *row == 512.0).expect("it was measured");
+        let more = update(512, true) - update(512, false);
+        assert!((large.latency_ns - more).abs() < 1.0, "{} {more}", large.latency_ns);
+        assert!(update(512, false) > 1.03 * update(64, false), "rows of another size take more");
+    }
+
+    #[test]
+    fn versions_are_needed_for_as_long_as_half_of_them_are_moved() {
+        let line = [(100.0, 1.0), (200.0, 0.75), (300.0, 0.25), (400.0, 0.0)];
+        assert_eq!(needed_ns(&line), Some(250.0));
+        // Measured too short, or too long.
+        assert_eq!(needed_ns(&line[..2]), Some(200.0));
+        assert_eq!(needed_ns(&line[3..]), Some(400.0));
+        assert_eq!(needed_ns(&[]), None);
+    }
+}

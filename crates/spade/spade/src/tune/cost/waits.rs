@@ -1,0 +1,104 @@
+//! Round trips that operations of one call share: reads by arguments, reads of referenced rows, and
+//! validation.
+
+use super::operation::Parts;
+use super::vector::Cost;
+use crate::tune::workload::accesses::Ask;
+
+/// What a call waits for once, however many remote rows are asked for together: the slowest.
+#[derive(Clone, Copy, Default)]
+pub struct Waits {
+    /// Rows that arguments name.
+    ahead: Cost,
+    /// How many these are.
+    named: f64,
+    /// Rows that new ones refer to, of statements before.
+    referred: Cost,
+    /// The same of the statement that was noted last: all of them together.
+    together: (u32, Cost),
+    /// Finding again, between locks and writes, what a serializable call has read.
+    again: Cost,
+    /// Waiting for that.
+    validated: Cost,
+}
+
+impl Waits {
+    /// Adds an operation, given how likely one of so many of its rows is remote.
+    pub fn note(&mut self, ask: &Ask, parts: &Parts, is_remote: &dyn Fn(f64) -> f64) {
+        let batch = parts.batch.times(is_remote(ask.times));
+        if ask.is_validated {
+            self.again = self.again.plus(&parts.each.times(ask.times));
+            // It may be in a branch.
+            self.validated = self.validated.with(&batch.times(ask.times.min(1.0)), f64::max);
+        }
+        if ask.is_referred {
+            // A statement in a loop waits each time.
+            let waits = match ask.is_batch {
+                true => batch.times(ask.times.min(1.0)),
+                false => parts.batch.times(is_remote(1.0) * ask.times),
+            };
+            if self.together.0 != ask.statement {
+                self.referred = self.referred.plus(&self.together.1);
+                self.together = (ask.statement, Cost::default());
+            }
+            self.together.1 = self.together.1.with(&waits, f64::max);
+        } else if ask.is_ahead {
+            self.named += ask.times;
+            self.ahead = self.ahead.with(&batch, f64::max);
+        }
+    }
+
+    /// For what is read before the commit.
+    pub fn reading(&self) -> Cost {
+        let ahead = self.ahead.times(self.named.min(1.0));
+        ahead.plus(&self.referred).plus(&self.together.1)
+    }
+
+    /// What validation takes.
+    pub fn validation(&self) -> Cost {
+        self.again.plus(&self.validated)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tune::workload::accesses::Kind;
+
+    fn reference(statement: u32, times: f64, is_batch: bool) -> Ask {
+        Ask {
+            statement,
+            table: 0,
+            kind: Kind::Lookup,
+            times,
+            rows: 1.0,
+            is_ahead: false,
+            is_batch,
+            follows: false,
+            rises: false,
+            is_referred: true,
+            is_validated: true,
+            touched: Vec::new(),
+            operation: 0,
+        }
+    }
+
+    /// Rows that one insert refers to are waited for once, those of another one again, and in a loop each time; the commit reads all of
+    /// them again in one trip.
+    #[test]
+    fn references_are_waited_for_once_for_each_insert() {
+        let of = |latency_ns: f64| Cost { latency_ns, ..Cost::default() };
+        let parts = Parts { each: of(1.0), batch: of(100.0), ..Parts::default() };
+        let waits = |asks: &[Ask]| {
+            let mut waits = Waits::default();
+            asks.iter().for_each(|ask| waits.note(ask, &parts, &|_| 1.0));
+            (waits.reading().latency_ns, waits.validation().latency_ns)
+        };
+        let once = reference(1, 1.0, false);
+        assert_eq!(waits(&[once.clone(), once.clone()]), (100.0, 102.0));
+        assert_eq!(waits(&[once.clone(), once, reference(2, 1.0, false)]), (200.0, 103.0));
+        assert_eq!(waits(&[reference(1, 8.0, false)]), (800.0, 108.0), "a loop");
+        assert_eq!(waits(&[reference(1, 8.0, true)]), (100.0, 108.0), "rows of one statement");
+        assert_eq!(waits(&[reference(1, 0.25, false)]), (25.0, 25.25), "a branch");
+    }
+}

@@ -1,0 +1,304 @@
+//! The forecast of a design.
+
+use super::given_design::Given;
+use super::interval::{self, Around, intervals};
+use crate::design::{Access, Partition};
+use crate::measurement::rounded;
+use crate::tune::TuneError;
+use crate::tune::contention::aggregate::{Load, STAGES};
+use crate::tune::cost::procedure::Costs;
+use crate::tune::facts::Facts;
+use crate::tune::model::{Model, Plan};
+use crate::tune::report::caveats;
+use crate::tune::report::explain::{choice_name, index_name, versions_name};
+use crate::tune::report::tuning::{Forecast, Memory, Target};
+use serde::Serialize;
+
+/// Version of the schema of forecasts.
+const FORMAT: u32 = 2;
+
+/// What a design should reach.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct DesignForecast {
+    /// Version of this schema.
+    pub format: u32,
+    /// What it is forecast for.
+    #[serde(flatten)]
+    pub target: Target,
+    /// The share of calls that come to another machine than that of their rows; none where nothing tells it of any call before it begins.
+    pub remote_calls: Option<f64>,
+    /// Copies of each row.
+    pub replicas: u32,
+    /// Bytes on each machine, and how many are allowed.
+    pub memory: Memory,
+    /// The whole workload. Its latency is the mean over all calls of what each takes while nothing else runs.
+    pub forecast: Forecast,
+    /// The latency that half of the calls do not exceed while nothing else runs, in microseconds: of kinds of calls, each of which is taken
+    /// to last as long as it does in the middle.
+    pub median_latency_us: f64,
+    /// Mean latency in microseconds when all lanes are busy: lanes by throughput.
+    pub loaded_latency_us: f64,
+    /// Attempts that are made again when all lanes are busy, of all, in percent.
+    pub retries_percent: f64,
+    /// The tables, in the order of the schema.
+    pub tables: Vec<TableForecast>,
+    /// The procedures, in the order of the file; those that were not measured and are never called are left out.
+    pub procedures: Vec<ProcedureForecast>,
+    /// What had to be assumed.
+    pub assumptions: Vec<String>,
+    /// What to look at.
+    pub warnings: Vec<String>,
+}
+
+/// A table of a design.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct TableForecast {
+    /// Its name.
+    pub table: String,
+    /// How its rows are stored, in a few words.
+    pub stored: String,
+    /// Its indexes by name, and how they are stored.
+    pub indexes: Vec<(String, String)>,
+    /// Old versions beside its rows, in a few words; none if nothing updates them.
+    pub versions: Option<String>,
+    /// Where its rows are.
+    pub partition: Partition,
+    /// Bytes on each machine, with indexes and old versions.
+    pub bytes_each: u64,
+    /// Of these the old versions, when every row has been changed.
+    pub version_bytes_each: u64,
+}
+
+/// A procedure under a design.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct ProcedureForecast {
+    /// Its name.
+    pub procedure: String,
+    /// Its share of all calls.
+    pub share: f64,
+    /// The share of its calls that succeeds, if the load says so; if not, all are taken to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub succeeds: Option<f64>,
+    /// By what it reaches rows of another machine.
+    pub access: Access,
+    /// The share of its rows on the machine that the call is at home on.
+    pub local: f64,
+    /// Calls of it per second of the whole cluster, among all others: least, expected, most.
+    pub calls_per_s: [f64; 3],
+    /// Calls per second of the whole cluster if nothing else were called: least, expected, most.
+    pub alone_per_s: [f64; 3],
+    /// Mean latency of a call in microseconds while nothing else runs: least, expected, most.
+    pub latency_us: [f64; 3],
+    /// Of a call that comes to the machine of its rows.
+    pub home_latency_us: f64,
+    /// Of one that comes to another machine; none where there is none, or where no machine is the rows' one.
+    pub elsewhere_latency_us: Option<f64>,
+    /// The stage that would be full first if nothing else were called.
+    pub bottleneck: String,
+    /// What an average call takes of each stage of a machine.
+    pub stages: Vec<StageDemand>,
+}
+
+/// What a call takes of a stage.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct StageDemand {
+    /// The stage.
+    pub stage: String,
+    /// Nanoseconds of it, as if each machine had one of it.
+    pub ns: f64,
+    /// The share of the time of the stage in which all calls of this procedure take it when the workload's fullest stage is full.
+    pub share: f64,
+}
+
+/// The forecast of a workload.
+pub fn of_workload(model: &Model<'_>, plan: &Plan) -> Forecast {
+    let around = interval::around(model, &[plan]);
+    forecast_of(model, plan, &around[0])
+}
+
+/// The same where its intervals are known.
+pub fn forecast_of(model: &Model<'_>, plan: &Plan, around: &Around) -> Forecast {
+    let load = model.workload(plan).unwrap_or_default();
+    let between_ns = load.pace.between_ns.max(f64::MIN_POSITIVE);
+    let shares = STAGES.iter().zip(model.stages(&load));
+    Forecast {
+        transactions_per_s: around.transactions_per_s.map(rounded),
+        latency_us: around.latency_us.map(rounded),
+        bottleneck: model.bottleneck(&load).0.to_owned(),
+        stages: shares.map(|(stage, ns)| ((*stage).to_owned(), rounded(ns / between_ns))).collect(),
+    }
+}
+
+/// Transactions a second of a design, the stage that is full first, and nothing else.
+///
+/// # Errors
+/// Operations of procedures that are called were not measured.
+pub fn throughput(model: &Model<'_>, given: &Given) -> Result<(f64, &'static str), TuneError> {
+    let procedures = model.unmeasured(&given.plan);
+    match model.workload(&given.plan) {
+        Some(load) if procedures.is_empty() => {
+            Ok((rounded(model.throughput(&load)), model.bottleneck(&load).0))
+        }
+        _ => Err(model.not_measured(procedures)),
+    }
+}
+
+/// The forecast of a design.
+///
+/// # Errors
+/// Operations of procedures that are called were not measured.
+pub fn foretell(
+    facts: &Facts<'_>,
+    model: &Model<'_>,
+    given: &Given,
+) -> Result<DesignForecast, TuneError> {
+    let plan = &given.plan;
+    let unmeasured = model.unmeasured(plan);
+    if !unmeasured.is_empty() {
+        return Err(model.not_measured(unmeasured));
+    }
+    let chosen = &facts.chosen;
+    let forecast = of_workload(model, plan);
+    let lanes = f64::from(chosen.lanes) * f64::from(chosen.machines);
+    let warnings = caveats::warnings(facts, model).into_iter().chain(given.warnings.clone());
+    Ok(DesignForecast {
+        format: FORMAT,
+        target: facts.target(),
+        remote_calls: model.has_homes().then_some(model.remote_calls),
+        replicas: model.replicas,
+        memory: Memory { bytes_each: model.bytes_each(plan), budget: chosen.budget },
+        median_latency_us: rounded(median(&latencies(model, plan)) / 1e3),
+        retries_percent: retries_percent(model, plan),
+        loaded_latency_us: rounded(lanes * 1e6 / forecast.transactions_per_s[1]),
+        forecast,
+        tables: (0..plan.tables.len()).map(|at| table(facts, model, plan, at)).collect(),
+        procedures: procedures(model, plan),
+        assumptions: caveats::assumptions(model),
+        warnings: warnings.collect(),
+    })
+}
+
+fn table(facts: &Facts<'_>, model: &Model<'_>, plan: &Plan, at: usize) -> TableForecast {
+    let (of, table) = (&facts.catalog().tables[at], &plan.tables[at]);
+    let indexes = of.indexes.iter().zip(&table.indexes);
+    TableForecast {
+        table: of.name.clone(),
+        stored: choice_name(&table.choice),
+        indexes: indexes.map(|(index, choice)| (index.name.clone(), index_name(*choice))).collect(),
+        versions: model.shapes[at]
+            .is_updated
+            .then(|| versions_name(table.versions_beside, table.keeps_versions)),
+        partition: model.grouping.tables[at].partition.clone(),
+        bytes_each: model.table_bytes_each(plan, at),
+        version_bytes_each: model.version_bytes_each(plan, at),
+    }
+}
+
+/// Figures of a procedure that have intervals.
+const FIGURES: usize = 3;
+
+fn procedures(model: &Model<'_>, plan: &Plan) -> Vec<ProcedureForecast> {
+    let costs = |model: &Model<'_>, number: usize| {
+        let costs = model.procedure(plan, number)?;
+        Some((costs, model.alone(plan, &costs, plan.access[number], number)?))
+    };
+    let measured: Vec<Option<(Costs, Load)>> =
+        (0..model.asked.len()).map(|number| costs(model, number)).collect();
+    let figures = |model: &Model<'_>| {
+        let rate = model.throughput(&model.workload(plan).unwrap_or_default());
+        let each = (0..model.asked.len()).flat_map(|number| {
+            // What a point does not change goes as fast as before.
+            let known =
+                measured[number].filter(|(of, _)| model.procedure(plan, number) == Some(*of));
+            let load = known.or_else(|| costs(model, number)).map(|(_, load)| load);
+            let load = load.unwrap_or_default();
+            let share = model.asked[number].share;
+            [share * rate, model.throughput(&load), load.cost.latency_ns / 1e3]
+        });
+        each.collect()
+    };
+    let around = intervals(model, &figures);
+    let workload = model.workload(plan).unwrap_or_default();
+    let between_ns = workload.pace.between_ns.max(f64::MIN_POSITIVE);
+    let found = (0..model.asked.len()).filter_map(|number| {
+        let (costs, load) = costs(model, number)?;
+        let around = &around[FIGURES * number..][..FIGURES];
+        Some(procedure(model, plan, number, (&costs, &load), around, between_ns))
+    });
+    found.collect()
+}
+
+fn procedure(
+    model: &Model<'_>,
+    plan: &Plan,
+    number: usize,
+    (costs, load): (&Costs, &Load),
+    around: &[[f64; 3]],
+    between_ns: f64,
+) -> ProcedureForecast {
+    let (asked, access) = (&model.asked[number], plan.access[number]);
+    let away = costs.away(access);
+    let stage = |(stage, ns): (&&str, f64)| StageDemand {
+        stage: (*stage).to_owned(),
+        ns: rounded(ns),
+        share: rounded(asked.share * ns / between_ns),
+    };
+    ProcedureForecast {
+        procedure: asked.name.clone(),
+        share: rounded(asked.share),
+        succeeds: asked.succeeds,
+        access,
+        local: rounded(model.at_home(number)),
+        calls_per_s: around[0].map(rounded),
+        alone_per_s: around[1].map(rounded),
+        latency_us: around[2].map(rounded),
+        home_latency_us: rounded(costs.home.latency_ns / 1e3),
+        elsewhere_latency_us: away.map(|away| rounded(away.latency_ns / 1e3)),
+        bottleneck: model.bottleneck(load).0.to_owned(),
+        stages: STAGES.iter().zip(model.stages(load)).map(stage).collect(),
+    }
+}
+
+/// Nanoseconds that each kind of call takes, with its share of all calls.
+fn latencies(model: &Model<'_>, plan: &Plan) -> Vec<(f64, f64)> {
+    let mut all = Vec::new();
+    for (number, asked) in model.asked.iter().enumerate().filter(|(_, of)| of.share > 0.0) {
+        let Some(costs) = model.procedure(plan, number) else { continue };
+        let away = costs.away(plan.access[number]);
+        let remote = if away.is_some() { model.remote_calls } else { 0.0 };
+        all.push((costs.home.latency_ns, asked.share * (1.0 - remote)));
+        all.extend(away.map(|away| (away.latency_ns, asked.share * remote)));
+    }
+    all
+}
+
+/// The value that half of the weight does not exceed.
+fn median(values: &[(f64, f64)]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let half = sorted.iter().map(|(_, weight)| weight).sum::<f64>() / 2.0;
+    let mut below = 0.0;
+    let found = sorted.iter().find(|(_, weight)| {
+        below += weight;
+        below >= half
+    });
+    found.map_or(0.0, |(value, _)| *value)
+}
+
+/// Attempts that are made again when all lanes are busy, of all, in percent.
+pub fn retries_percent(model: &Model<'_>, plan: &Plan) -> f64 {
+    let attempts = model.workload(plan).unwrap_or_default().pace.attempts;
+    rounded(100.0 * (1.0 - 1.0 / attempts.max(1.0)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn half_of_the_weight_does_not_exceed_the_median() {
+        assert_eq!(median(&[(5.0, 0.2), (1.0, 0.3), (2.0, 0.25), (9.0, 0.25)]), 2.0);
+        assert_eq!(median(&[(7.0, 1.0)]), 7.0);
+        assert_eq!(median(&[]), 0.0);
+    }
+}

@@ -1,0 +1,83 @@
+//! Which spread tables are in the ranges of a group.
+//!
+//! Spread tables that keep an order are in ranges of the first column of their keys, as partitioned ones are; on simulated clusters all
+//! are, whose memory servers are not all that the database has. Where that column has the same values as those of a group, rows of a
+//! spread table are on the machines of the group's rows, as crate `folder_benchmark` divides them.
+//!
+//! Decision: docs/decisions/0287-inserts-and-ranges-are-charged-for-leaves-and-rows.md
+
+use crate::design::Partition;
+use crate::tune::facts::Facts;
+use crate::tune::model::TablePlan;
+use crate::tune::search::candidates::Placing;
+use crate::tune::workload::accesses::Kind;
+use crate::tune::workload::grouping::{Grouped, Grouping};
+use layout::{IndexKind, Storage};
+use std::collections::BTreeMap;
+
+/// Least and greatest value.
+type Range = (i64, i64);
+
+/// Puts spread tables into the groups whose ranges they have.
+pub fn join(facts: &Facts<'_>, tables: &[TablePlan], grouping: &mut Grouping) {
+    let ranges = Ranges { facts };
+    let groups = ranges.of_groups(grouping);
+    for (at, (of, plan)) in grouping.tables.iter_mut().zip(tables).enumerate() {
+        if of.partition != Partition::RoundRobin {
+            continue;
+        }
+        let Some((column, own)) = ranges.kept(at, plan) else { continue };
+        let equal = groups.iter().find(|(_, range)| **range == own);
+        if let Some((group, _)) = equal {
+            (of.column, of.group) = (Some(column), Some(group.clone()));
+        }
+    }
+}
+
+struct Ranges<'f, 'a> {
+    facts: &'f Facts<'a>,
+}
+
+impl Ranges<'_, '_> {
+    /// The values that all tables of a group take together, by its name. A group with a table whose values nobody knows is in no ranges.
+    fn of_groups(&self, grouping: &Grouping) -> BTreeMap<String, Range> {
+        let mut all: BTreeMap<String, Option<Range>> = BTreeMap::new();
+        for (at, Grouped { column, group, .. }) in grouping.tables.iter().enumerate() {
+            let (Some(column), Some(group)) = (column, group) else { continue };
+            let own = self.of_column(at, *column);
+            let both = |known: Option<Range>| {
+                let ((least, greatest), (low, high)) = known.zip(own)?;
+                Some((least.min(low), greatest.max(high)))
+            };
+            all.entry(group.clone()).and_modify(|known| *known = both(*known)).or_insert(own);
+        }
+        all.into_iter().filter_map(|(group, range)| Some((group, range?))).collect()
+    }
+
+    /// The column by whose ranges a spread table is divided, and its values; none if it is divided otherwise, or not at all.
+    fn kept(&self, at: usize, plan: &TablePlan) -> Option<(usize, Range)> {
+        let (table, shape) = (&self.facts.catalog().tables[at], &self.facts.shapes[at]);
+        let column = *table.primary_key.first().filter(|_| !table.has_hidden_key())?;
+        let (low, high) = self.of_column(at, column)?;
+        // Who goes through an index in its order needs it whole.
+        let mut indexes = table.indexes.iter().zip(&shape.index_ranges);
+        if indexes.any(|(index, who)| who.is_some() && index.columns.first() != Some(&column)) {
+            return None;
+        }
+        let is_dense = matches!(plan.choice.placing, Placing::Dense(_));
+        let has_tree = plan.indexes.iter().any(|index| index.kind == IndexKind::Tree);
+        let is_ordered = plan.choice.storage == Storage::Tree || has_tree;
+        let chosen = &self.facts.chosen;
+        let is_cut = is_ordered || chosen.world.fabric == "sim";
+        // Rows that are added behind all others would be on the last machine.
+        let mut asks = self.facts.asked.iter().flat_map(|asked| &asked.asks);
+        let is_added_to = asks.any(|ask| ask.table == at && ask.kind == Kind::Insert);
+        let goes_beyond = is_added_to && table.primary_key.len() == 1 && shape.ranges.is_none();
+        let is_wide = i128::from(high) - i128::from(low) + 1 >= i128::from(chosen.machines);
+        (is_dense || (is_cut && !goes_beyond && is_wide)).then_some((column, (low, high)))
+    }
+
+    fn of_column(&self, at: usize, column: usize) -> Option<Range> {
+        self.facts.draws.range(&self.facts.catalog().tables[at], column)
+    }
+}

@@ -1,0 +1,447 @@
+//! From a plan to a report: forecasts, runners-up and reasons.
+
+use super::reasons::Side;
+use super::text::many;
+use super::tuning::*;
+use super::{caveats, design_file};
+use crate::design::Access;
+use crate::measurement::{rounded, storage_name};
+use crate::tune::Goal;
+use crate::tune::cost::procedure::Costs;
+use crate::tune::cost::vector::Cost;
+use crate::tune::cost::versions;
+use crate::tune::facts::Facts;
+use crate::tune::forecast::design_forecast;
+use crate::tune::forecast::interval::{self, Around};
+use crate::tune::model::{Model, Plan};
+use crate::tune::search::candidates::{Choice, IndexChoice, Placing};
+use crate::tune::search::choose::{Decision, Judge, TOLD_MIN};
+use crate::tune::search::compare::Figures;
+use crate::tune::search::partition;
+use crate::tune::workload::accesses::{Ask, Kind};
+use layout::IndexKind;
+use sql::Catalog;
+use std::cell::RefCell;
+
+/// What is explained.
+struct Explainer<'j, 'm, 'a> {
+    judge: &'j Judge<'m, 'a>,
+    model: &'m Model<'a>,
+    plan: &'j Plan,
+    catalog: &'j Catalog,
+    /// What comes next, by decision.
+    nexts: RefCell<Vec<(Decision, Plan)>>,
+}
+
+/// The report of a plan.
+pub fn explain(facts: &Facts<'_>, judge: &Judge<'_, '_>, plan: &Plan) -> Tuning {
+    let model = judge.model;
+    let catalog = facts.catalog();
+    let explainer = Explainer { judge, model, plan, catalog, nexts: RefCell::default() };
+    let tables = (0..catalog.tables.len()).map(|table| explainer.table(table)).collect();
+    let procedures = (0..model.asked.len()).map(|number| explainer.procedure(number)).collect();
+    let nexts = explainer.nexts.borrow();
+    let plans = std::iter::once(plan).chain(nexts.iter().map(|(_, next)| next));
+    let around = interval::around(model, &plans.collect::<Vec<_>>());
+    let (baseline, partitions) = partition::compared(facts, judge, plan, &around[0]);
+    let mut tuning = Tuning {
+        format: FORMAT,
+        target: facts.target(),
+        objective: judge.objective,
+        model: judge.goal,
+        remote_calls: model.has_homes().then_some(model.remote_calls),
+        replicas: model.replicas,
+        memory: Memory { bytes_each: model.bytes_each(plan), budget: facts.chosen.budget },
+        forecast: design_forecast::forecast_of(model, plan, &around[0]),
+        baseline,
+        retries_percent: design_forecast::retries_percent(model, plan),
+        tables,
+        procedures,
+        attributes: explainer.attributes(),
+        partitions,
+        assumptions: caveats::assumptions(model),
+        warnings: caveats::warnings(facts, model),
+        design: design_file::design(facts, model, plan),
+    };
+    for ((decision, _), next) in nexts.iter().zip(&around[1..]) {
+        put_intervals(&mut tuning, *decision, [&around[0], next]);
+    }
+    tuning
+}
+
+/// Adds the intervals of what is chosen and of what comes next.
+fn put_intervals(tuning: &mut Tuning, decision: Decision, around: [&Around; 2]) {
+    let forecasts: Vec<&mut Option<Brief>> = match decision {
+        Decision::Table(table) => {
+            tuning.tables[table].candidates.iter_mut().map(|of| &mut of.forecast).collect()
+        }
+        Decision::Index(table, index) => {
+            let index = &mut tuning.tables[table].indexes[index];
+            index.candidates.iter_mut().map(|of| &mut of.forecast).collect()
+        }
+        Decision::Versions(table) => {
+            tuning.tables[table].versions.iter_mut().map(|of| &mut of.forecast).collect()
+        }
+        Decision::Procedure(number) => {
+            let mut all: Vec<_> = tuning.procedures[number].candidates.iter_mut().collect();
+            all.sort_by_key(|of| of.verdict != Verdict::Chosen);
+            all.into_iter().map(|of| &mut of.forecast).collect()
+        }
+    };
+    for (forecast, around) in forecasts.into_iter().zip(around) {
+        if let Some(forecast) = forecast {
+            forecast.interval = Some(around.interval());
+        }
+    }
+}
+
+impl Explainer<'_, '_, '_> {
+    fn table(&self, table: usize) -> TableReport {
+        let of = &self.catalog.tables[table];
+        let shape = &self.model.shapes[table];
+        let grouped = &self.model.grouping.tables[table];
+        let possible = |choice: &Choice| {
+            let mut plan = self.plan.clone();
+            plan.tables[table].choice = choice.clone();
+            plan
+        };
+        let candidates = shape
+            .choices()
+            .into_iter()
+            .map(|(choice, refusal)| (choice_name(&choice), possible(&choice), refusal));
+        let indexes = of.indexes.iter().enumerate().map(|(at, index)| {
+            let candidates = shape.index_choices(at).into_iter().map(|(choice, refusal)| {
+                let mut plan = self.plan.clone();
+                plan.tables[table].indexes[at] = choice;
+                (index_name(choice), plan, refusal)
+            });
+            IndexReport {
+                index: index.name.clone(),
+                candidates: self.compared(candidates.collect(), Decision::Index(table, at)),
+            }
+        });
+        TableReport {
+            table: of.name.clone(),
+            rows: shape.rows,
+            row_bytes: shape.row_bytes() as u64,
+            bytes_each: self.model.table_bytes_each(self.plan, table),
+            partition: grouped.partition.clone(),
+            partition_reason: grouped.reason.clone(),
+            candidates: self.compared(candidates.collect(), Decision::Table(table)),
+            indexes: indexes.collect(),
+            versions: self.versions(table),
+            drivers: self.drivers(|_, ask| ask.table == table, true),
+            writes: self.writes(table),
+        }
+    }
+
+    /// How many old versions could be beside a table's rows.
+    fn versions(&self, table: usize) -> Vec<Alternative> {
+        if !self.judge.decides_versions(table) {
+            return Vec::new();
+        }
+        let candidate = |(beside, keeps)| {
+            let mut plan = self.plan.clone();
+            let of = &mut plan.tables[table];
+            (of.versions_beside, of.keeps_versions) = (beside, keeps);
+            (versions_name(beside, keeps), plan, None)
+        };
+        self.compared(versions::CHOICES.map(candidate).to_vec(), Decision::Versions(table))
+    }
+
+    /// Forecasts of all alternatives to a decision, the best first, with the reason against each that is not chosen.
+    fn compared(
+        &self,
+        all: Vec<(String, Plan, Option<String>)>,
+        decision: Decision,
+    ) -> Vec<Alternative> {
+        let figures = |(_, plan, refusal): &(String, Plan, Option<String>)| {
+            let figures = refusal.is_none().then(|| self.judge.figures(plan, decision));
+            figures.flatten()
+        };
+        let figures: Vec<Option<Figures>> = all.iter().map(figures).collect();
+        let beating = |of: &Figures| {
+            let is_better = |at: &usize| figures[*at].is_some_and(|other| other.beats(of));
+            (0..all.len()).find(is_better).map(|at| &*all[at].0)
+        };
+        let own = self.judge.figures(self.plan, decision);
+        let own = own.map(|figures| Side { plan: self.plan, figures });
+        let mut scored: Vec<(f64, bool, Alternative, &Plan)> = Vec::new();
+        for ((what, plan, refusal), figures) in all.iter().zip(&figures) {
+            let is_own = plan == self.plan;
+            let forecast = figures.and_then(|_| self.brief(plan, decision));
+            let reason = match (refusal, figures, &own) {
+                (Some(refusal), ..) => refusal.clone(),
+                _ if is_own => String::new(),
+                (None, Some(figures), Some(own)) => {
+                    let other = Side { plan, figures: *figures };
+                    self.judge.against(own, &other, decision, beating(figures))
+                }
+                _ => "nothing like it was measured".to_owned(),
+            };
+            let verdict = if is_own { Verdict::Chosen } else { Verdict::Rejected };
+            let bytes_each = if refusal.is_some() { 0 } else { self.model.bytes_each(plan) };
+            let alternative =
+                Alternative { what: what.clone(), forecast, bytes_each, verdict, reason };
+            let score = figures.map_or(f64::INFINITY, |of| of.score());
+            scored.push((score, is_own, alternative, plan));
+        }
+        // The chosen one first: a budget may have preferred it to faster ones.
+        scored.sort_by(|one, other| other.1.cmp(&one.1).then(one.0.total_cmp(&other.0)));
+        // What stands alone is its own next one, so that it has an interval.
+        let next = scored.get(1).filter(|(_, _, of, _)| of.forecast.is_some());
+        let plan = next.map_or(self.plan, |(.., plan)| plan);
+        self.nexts.borrow_mut().push((decision, plan.clone()));
+        let mut all: Vec<Alternative> = scored.into_iter().map(|(_, _, one, _)| one).collect();
+        if let Some(next) = all.get_mut(1).filter(|next| next.forecast.is_some()) {
+            next.verdict = Verdict::RunnerUp;
+        }
+        if let (Some(next), [first, ..]) = (all.get(1).cloned(), &mut all[..]) {
+            first.reason = format!("{}: {}", next.what, next.reason);
+        }
+        all
+    }
+
+    fn brief(&self, plan: &Plan, decision: Decision) -> Option<Brief> {
+        let load = self.model.workload(plan)?;
+        let is_average = self.judge.goal == Goal::WeightedAverages;
+        let average = is_average.then(|| self.judge.average(plan, decision)).flatten();
+        Some(Brief {
+            transactions_per_s: rounded(self.model.throughput(&load)),
+            latency_us: rounded(load.cost.latency_ns / 1e3),
+            bottleneck: self.model.bottleneck(&load).0.to_owned(),
+            average: average.map(|of| (rounded(of.throughput), rounded(of.latency_ns / 1e3))),
+            interval: None,
+        })
+    }
+
+    fn writes(&self, table: usize) -> WriteCost {
+        let all = self.model.asked.iter().enumerate().flat_map(|(number, asked)| {
+            let own = asked.asks.iter().filter(move |ask| ask.table == table);
+            own.map(move |ask| (asked.share, ask, self.model.write(self.plan, number, ask)))
+        });
+        written(all)
+    }
+
+    /// What writes of a procedure take that is called from another machine.
+    fn writes_by(&self, number: usize, access: Access) -> WriteCost {
+        let all = self.model.asked[number].asks.iter().map(|ask| {
+            let cost = match access {
+                Access::OneSided => self.model.write_away(self.plan, ask),
+                Access::Shipped => self.model.write(self.plan, number, ask),
+            };
+            (1.0, ask, cost)
+        });
+        written(all)
+    }
+
+    /// Statements with what they ask, by weight or as they stand.
+    fn drivers(&self, is_meant: impl Fn(usize, &Ask) -> bool, by_weight: bool) -> Vec<Driver> {
+        let mut all: Vec<Driver> = Vec::new();
+        for (number, asked) in self.model.asked.iter().enumerate() {
+            for ask in asked.asks.iter().filter(|ask| is_meant(number, ask)) {
+                let share = if by_weight { asked.share } else { 1.0 };
+                all.push(Driver {
+                    statement: format!("{}:{}", asked.name, ask.statement),
+                    what: self.what(ask),
+                    per_call: rounded(share * ask.times),
+                });
+            }
+        }
+        if by_weight {
+            all.sort_by(|one, other| other.per_call.total_cmp(&one.per_call));
+        }
+        all
+    }
+
+    fn what(&self, ask: &Ask) -> String {
+        let table = &self.catalog.tables[ask.table];
+        let index = |at: usize| table.indexes[at].name.clone();
+        let (name, rows) = (&table.name, many(rounded(ask.rows), "row"));
+        match ask.kind {
+            Kind::Lookup => format!("lookup of {name} by key"),
+            Kind::IndexLookup(at) => format!("lookup of {name} by {}, {rows}", index(at)),
+            Kind::Scan(None) => format!("scan of {name} by key, {rows}"),
+            Kind::Scan(Some(at)) => format!("scan of {name} by {}, {rows}", index(at)),
+            Kind::Everything => format!("scan of all of {name}"),
+            Kind::Update => format!("update of {name}"),
+            Kind::Insert => format!("insert into {name}"),
+            Kind::Delete => format!("delete from {name}"),
+        }
+    }
+
+    fn procedure(&self, number: usize) -> ProcedureReport {
+        let asked = &self.model.asked[number];
+        let costs = self.model.procedure(self.plan, number);
+        let latency = |cost: &Cost| rounded(cost.latency_ns / 1e3);
+        ProcedureReport {
+            procedure: asked.name.clone(),
+            share: rounded(asked.share),
+            access: self.plan.access[number],
+            by: design_file::by(self.model, number),
+            local: rounded(self.model.at_home(number)),
+            home_latency_us: costs.as_ref().map_or(0.0, |costs| latency(&costs.home)),
+            candidates: self.accesses(number),
+            operations: self.drivers(|at, _| at == number, false),
+        }
+    }
+
+    fn accesses(&self, number: usize) -> Vec<AccessReport> {
+        let Some(costs) = self.model.procedure(self.plan, number) else { return Vec::new() };
+        let each = [(Access::OneSided, costs.one_sided), (Access::Shipped, costs.shipped)];
+        let all = each.map(|(access, cost)| self.access(number, access, cost));
+        if all.iter().all(|of| of.verdict != Verdict::RunnerUp) {
+            // What stands alone is its own next one, so that it has an interval.
+            self.nexts.borrow_mut().push((Decision::Procedure(number), self.plan.clone()));
+        }
+        all.into()
+    }
+
+    fn access(&self, number: usize, access: Access, cost: Option<Cost>) -> AccessReport {
+        let decision = Decision::Procedure(number);
+        let is_own = self.plan.access[number] == access;
+        let mut plan = self.plan.clone();
+        plan.access[number] = access;
+        // As if all calls came from another machine.
+        let alone = |home: Cost| {
+            let costs = Costs { home, one_sided: None, shipped: None };
+            self.model.alone(self.plan, &costs, access, number)
+        };
+        let load = cost.and_then(alone);
+        let refusal = self.no_access(number, access, cost.is_some());
+        let forecast = match refusal {
+            Some(_) if !is_own => None,
+            _ => self.brief(&plan, decision),
+        };
+        let verdict = match &forecast {
+            _ if is_own => Verdict::Chosen,
+            Some(_) => Verdict::RunnerUp,
+            None => Verdict::Rejected,
+        };
+        if verdict == Verdict::RunnerUp {
+            self.nexts.borrow_mut().push((decision, plan.clone()));
+        }
+        AccessReport {
+            access,
+            latency_us: cost.as_ref().map(|cost| rounded(cost.latency_ns / 1e3)),
+            calls_per_s: load.as_ref().map(|load| rounded(self.model.throughput(load))),
+            bottleneck: load.as_ref().map(|load| self.model.bottleneck(load).0.to_owned()),
+            forecast,
+            bytes_each: self.model.bytes_each(&plan),
+            writes: self.writes_by(number, access),
+            verdict,
+            reason: refusal.unwrap_or_else(|| match is_own {
+                true => String::new(),
+                false => self.against_access(number, &plan),
+            }),
+        }
+    }
+
+    /// Why a procedure cannot be called with an access.
+    fn no_access(&self, number: usize, access: Access, is_measured: bool) -> Option<String> {
+        let call = &self.model.calls[number];
+        let refusal = match (access, call.told) {
+            _ if self.model.machines < 2 => {
+                "there is no other machine whose rows it would reach".to_owned()
+            }
+            _ if call.home.source.is_none() && self.model.at_home(number) > 1.0 - f64::EPSILON => {
+                "its rows are on every machine".to_owned()
+            }
+            _ if call.home.source.is_none() => {
+                "its rows are not on one machine, wherever it is called".to_owned()
+            }
+            _ if !is_measured => "nothing like it was measured".to_owned(),
+            (Access::Shipped, None) => {
+                "no argument tells the owner of its rows before it begins".to_owned()
+            }
+            (Access::Shipped, Some(told)) if told < TOLD_MIN => {
+                format!("an argument tells the owner of {:.0} of 100 rows only", 100.0 * told)
+            }
+            _ => return None,
+        };
+        Some(refusal)
+    }
+
+    /// What speaks against another access: for the workload if it is called, else for itself.
+    fn against_access(&self, number: usize, plan: &Plan) -> String {
+        let decision = Decision::Procedure(number);
+        let side = |plan| {
+            let figures = self.judge.figures(plan, decision)?;
+            Some(Side { plan, figures })
+        };
+        let Some((own, other)) = side(self.plan).zip(side(plan)) else {
+            return "nothing like it was measured".to_owned();
+        };
+        let against = self.judge.against(&own, &other, decision, None);
+        match self.model.asked[number].share > 0.0 {
+            true => against,
+            false => format!("it is never called; for itself {against}"),
+        }
+    }
+
+    fn attributes(&self) -> Vec<AttributeReport> {
+        let grouping = self.model.grouping;
+        let report = |of: &crate::tune::workload::grouping::Attribute| {
+            let name = |(table, column): &(usize, usize)| {
+                let table = &self.catalog.tables[*table];
+                format!("{}.{}", table.name, table.columns[*column].name)
+            };
+            let is_key =
+                |(table, column): &(usize, usize)| grouping.tables[*table].column == Some(*column);
+            let is_used = of.columns.iter().any(is_key) && of.refusal.is_none();
+            let reason = match &of.refusal {
+                Some(refusal) => refusal.clone(),
+                None if is_used => "most rows are where the call is".to_owned(),
+                None => "fewer rows would be where the call is".to_owned(),
+            };
+            AttributeReport {
+                columns: of.columns.iter().map(name).collect(),
+                covered: rounded(of.covered),
+                local: rounded(of.local),
+                verdict: if is_used { Verdict::Chosen } else { Verdict::Rejected },
+                reason,
+            }
+        };
+        grouping.attributes.iter().map(report).collect()
+    }
+}
+
+/// What writes take on the average, each of a call that is so many of all.
+fn written<'k>(all: impl Iterator<Item = (f64, &'k Ask, Option<Cost>)>) -> WriteCost {
+    let (mut sum, mut count) = (Cost::default(), 0.0);
+    for (share, ask, cost) in all.filter(|(_, ask, _)| ask.kind >= Kind::Update) {
+        let Some(cost) = cost else { continue };
+        let weight = share * ask.times;
+        sum = sum.plus(&cost.times(weight));
+        count += weight;
+    }
+    let each = |sum: f64| rounded(if count > 0.0 { sum / count } else { 0.0 });
+    WriteCost {
+        per_call: rounded(count),
+        verbs: each(sum.verbs),
+        core_ns: each(sum.machines.core_ns),
+        engine_ns: each(sum.machines.engine_ns),
+    }
+}
+
+/// A storage in a few words.
+pub fn choice_name(choice: &Choice) -> String {
+    let (storage, slots) = (storage_name(choice.storage), many(choice.slots, "slot"));
+    match &choice.placing {
+        Placing::Ordered => format!("{storage}, nodes of {} bytes", choice.node_bytes),
+        Placing::Hashed(load) => format!("{storage}, {slots}, {load} % full"),
+        Placing::Dense(_) => format!("{storage}, {slots}, dense"),
+    }
+}
+
+/// Old versions beside a row in a few words.
+pub fn versions_name(beside: u32, keeps: bool) -> String {
+    format!("{beside} beside, {}", if keeps { "kept" } else { "given back" })
+}
+
+pub fn index_name(choice: IndexChoice) -> String {
+    match choice.kind {
+        IndexKind::Hash => "hash".to_owned(),
+        IndexKind::Tree => format!("tree, nodes of {} bytes", choice.node_bytes),
+    }
+}

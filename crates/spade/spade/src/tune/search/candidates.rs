@@ -1,0 +1,409 @@
+//! What a table and its indexes may be stored as, and how much memory each takes.
+
+use crate::tune::cost::chains::grown;
+use crate::tune::cost::surface::Surface;
+use crate::tune::workload::accesses::{Asked, Kind};
+use layout::bucket::BucketLayout;
+use layout::leaf::LeafLayout;
+use layout::row::{BufferLayout, RowLayout};
+use layout::{ColumnType, IndexKind, Storage};
+use sql::load::{Distribution, Draw, Expectation, Literal};
+use sql::{Load, Table};
+
+/// Numbers of slots that are tried in any case; greater ones are where they were measured.
+const SLOTS: [u32; 4] = [1, 2, 4, 8];
+/// Planned loads that are tried, in percent.
+const LOADS: [u32; 3] = [40, 65, 90];
+/// Sizes of nodes that are tried, in bytes.
+const NODES: [u32; 5] = [256, 512, 1024, 2048, 4096];
+/// The size where it is all the same.
+const USUAL_NODE: u32 = 512;
+/// Slots of a hash index's buckets, and their planned load.
+const INDEX_SLOTS: u32 = 8;
+const INDEX_LOAD: u32 = 65;
+/// Bytes of a cache line.
+const LINE_BYTES: u64 = 64;
+/// Segments that a hash table is planned with, and the fewest buckets of one.
+const SEGMENTS_PLANNED: f64 = 64.0;
+const SEGMENT_MIN: f64 = 16.0;
+/// Bytes of a page, and of the block that leads to segments.
+const PAGE_BYTES: f64 = 4096.0;
+const ROOT_BYTES: f64 = 9.0 * PAGE_BYTES;
+/// How full leaves are on the average.
+const LEAF_FILL: f64 = 0.7;
+/// The smallest share of a box that rows have to fill.
+const DENSE_FILL_MIN: f64 = 0.5;
+/// Most rows of one value that buckets hold: others stand in chains, which each change of an entry goes through.
+const EQUAL_ROWS_MAX: u64 = 32;
+/// How far a column is followed to others that it takes its values from.
+const STEPS_MAX: u32 = 8;
+/// Old versions beside a row of which nothing is known.
+pub const VERSIONS_BESIDE: u32 = 1;
+
+/// How a table's rows are stored.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Choice {
+    /// Where rows live.
+    pub storage: Storage,
+    /// Slots of a bucket; 0 of trees.
+    pub slots: u32,
+    /// How keys choose their bucket.
+    pub placing: Placing,
+    /// Bytes of a node; 0 of hash tables.
+    pub node_bytes: u32,
+}
+
+/// How keys choose their bucket.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Placing {
+    /// By a hash, with this planned load in percent.
+    Hashed(u32),
+    /// By counting, in a box of so many values for each key column.
+    Dense(Vec<(i64, u64)>),
+    /// In order: trees.
+    Ordered,
+}
+
+/// How an index is stored.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct IndexChoice {
+    /// Hash or tree.
+    pub kind: IndexKind,
+    /// Bytes of a node; 0 of hash indexes.
+    pub node_bytes: u32,
+}
+
+/// What a table's memory depends on.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Shape {
+    /// Its rows.
+    pub row: RowLayout,
+    /// How many there are.
+    pub rows: u64,
+    /// Whether rows are changed.
+    pub is_updated: bool,
+    /// Words of the keys of each index, with the rest of the primary key behind its columns.
+    pub index_words: Vec<u32>,
+    /// Numbers of slots beyond the usual ones that were measured.
+    pub many_slots: Vec<u32>,
+    /// The box that keys fill, or why there is none.
+    pub dense: Result<Vec<(i64, u64)>, String>,
+    /// Who needs the order of the primary key: a procedure's statement.
+    pub ranges: Option<String>,
+    /// Who needs the order of each index.
+    pub index_ranges: Vec<Option<String>>,
+    /// How many rows have the same values of each index's columns, at least on the average; none where the load does not tell.
+    pub equal_rows: Vec<Option<u64>>,
+}
+
+impl Shape {
+    /// Of a table by position.
+    pub fn new(
+        table: &Table,
+        number: usize,
+        rows: u64,
+        asked: &[Asked],
+        (load, units): (&Load, u64),
+        surface: &Surface,
+        checksummed: bool,
+    ) -> Self {
+        let asks = || asked.iter().flat_map(|of| of.asks.iter().map(move |ask| (of, ask)));
+        let own = || asks().filter(|(_, ask)| ask.table == number);
+        let ranges = |wanted: Option<usize>| {
+            let found = own().find(|(_, ask)| ask.kind == Kind::Scan(wanted));
+            found.map(|(of, ask)| format!("{}:{}", of.name, ask.statement))
+        };
+        let has = |kind: Kind| own().any(|(_, ask)| ask.kind == kind);
+        let dense = dense_box(table, load, units).and_then(|columns| {
+            let places = columns.iter().map(|(_, count)| *count as f64).product::<f64>();
+            let fill = rows as f64 / places.max(1.0);
+            match (has(Kind::Insert), fill < DENSE_FILL_MIN) {
+                (true, _) => Err("rows are inserted, whose keys no range encloses".to_owned()),
+                (_, true) => Err(format!("its keys fill {:.0} % of their range", 100.0 * fill)),
+                _ => Ok(columns),
+            }
+        });
+        let index_words = table.indexes.iter();
+        Self {
+            row: table.schema.row_layout(checksummed),
+            rows: rows.max(1),
+            is_updated: has(Kind::Update),
+            index_words: index_words.map(|of| table.schema.index_key_words(&of.columns)).collect(),
+            many_slots: surface.slots().into_iter().filter(|of| *of > INDEX_SLOTS).collect(),
+            dense,
+            ranges: ranges(None),
+            index_ranges: (0..table.indexes.len()).map(|index| ranges(Some(index))).collect(),
+            equal_rows: table
+                .indexes
+                .iter()
+                .map(|index| Some(rows / value_count(table, &index.columns, (load, units))?))
+                .collect(),
+        }
+    }
+
+    /// Bytes of a row beside a key of 8 bytes, as points are measured.
+    pub fn row_bytes(&self) -> f64 {
+        f64::from(8 * (self.row.payload_words + self.row.key_words).saturating_sub(1))
+    }
+
+    /// All that could be chosen, with the reason where it cannot.
+    pub fn choices(&self) -> Vec<(Choice, Option<String>)> {
+        let ordered = self
+            .ranges
+            .as_ref()
+            .map(|who| format!("{who} asks for a range of the primary key, which takes a tree"));
+        let mut all = Vec::new();
+        for storage in [Storage::HashInlined, Storage::HashOutside] {
+            let choice = |slots, placing| Choice { storage, slots, placing, node_bytes: 0 };
+            for slots in SLOTS {
+                for load in LOADS {
+                    all.push((choice(slots, Placing::Hashed(load)), ordered.clone()));
+                }
+                let (columns, why) = match &self.dense {
+                    Ok(columns) => (columns.clone(), None),
+                    Err(why) => (Vec::new(), Some(why.clone())),
+                };
+                all.push((choice(slots, Placing::Dense(columns)), ordered.clone().or(why)));
+            }
+            // Without chains a greater bucket is more to read and nothing else.
+            for &slots in &self.many_slots {
+                for load in LOADS {
+                    all.push((choice(slots, Placing::Hashed(load)), ordered.clone()));
+                }
+            }
+        }
+        let tree = |node_bytes| {
+            let (storage, placing) = (Storage::Tree, Placing::Ordered);
+            (Choice { storage, slots: 0, placing, node_bytes }, None)
+        };
+        all.extend(NODES.map(tree));
+        all
+    }
+
+    /// All that an index could be, with the reason where it cannot.
+    pub fn index_choices(&self, index: usize) -> Vec<(IndexChoice, Option<String>)> {
+        let hash = IndexChoice { kind: IndexKind::Hash, node_bytes: 0 };
+        let mut all = vec![(hash, self.unhashed(index))];
+        let tree = |node_bytes| (IndexChoice { kind: IndexKind::Tree, node_bytes }, None);
+        all.extend(NODES.map(tree));
+        all
+    }
+
+    /// Why an index has to be a tree, if it has.
+    pub fn unhashed(&self, index: usize) -> Option<String> {
+        let ordered = self.index_ranges[index].as_ref();
+        let equal = self.equal_rows[index].filter(|rows| *rows > EQUAL_ROWS_MAX);
+        ordered.map(|who| format!("{who} asks for a range of it")).or_else(|| {
+            equal.map(|rows| {
+                format!("a value of it is of {rows} rows, which chains of buckets have")
+            })
+        })
+    }
+
+    /// What a table is before it is tuned: hashed and inlined with eight slots, or a tree where one is needed.
+    pub fn usual(&self) -> Choice {
+        match self.ranges {
+            Some(_) => Choice {
+                storage: Storage::Tree,
+                slots: 0,
+                placing: Placing::Ordered,
+                node_bytes: USUAL_NODE,
+            },
+            None => Choice {
+                storage: Storage::HashInlined,
+                slots: INDEX_SLOTS,
+                placing: Placing::Hashed(INDEX_LOAD),
+                node_bytes: 0,
+            },
+        }
+    }
+
+    /// What an index is before it is tuned.
+    pub fn usual_index(&self, index: usize, declared: IndexKind) -> IndexChoice {
+        match (self.unhashed(index), declared) {
+            (None, IndexKind::Hash) => IndexChoice { kind: IndexKind::Hash, node_bytes: 0 },
+            _ => IndexChoice { kind: IndexKind::Tree, node_bytes: USUAL_NODE },
+        }
+    }
+
+    /// Bytes of all rows alone.
+    pub fn row_sum(&self) -> u64 {
+        self.rows.saturating_mul(self.row.bytes())
+    }
+
+    /// Bytes of one copy of the rows with what leads to them.
+    pub fn bytes(&self, choice: &Choice) -> u64 {
+        let (row, rows) = (self.row, self.rows as f64);
+        let outside = rows * row.bytes() as f64;
+        let bytes = match (choice.storage, &choice.placing) {
+            (Storage::Tree, _) => {
+                outside + leaves(choice.node_bytes, row.key_words, row.checksummed, rows)
+            }
+            (storage, placing) => {
+                let bucket = match storage {
+                    Storage::HashInlined => BucketLayout::inlined(choice.slots, row),
+                    _ => BucketLayout::outside(choice.slots, row.key_words),
+                };
+                let rest = if storage == Storage::HashInlined { 0.0 } else { outside };
+                rest + match placing {
+                    Placing::Dense(columns) => {
+                        let places = columns.iter().map(|(_, count)| *count as f64);
+                        let count = places.product::<f64>() / f64::from(choice.slots);
+                        made(libm::ceil(count), libm::ceil(count), &bucket)
+                    }
+                    Placing::Hashed(load) => buckets(&bucket, *load, rows),
+                    Placing::Ordered => 0.0,
+                }
+            }
+        };
+        bytes as u64
+    }
+
+    /// Bytes of so many old versions beside so many rows, of a table that is changed.
+    pub fn version_bytes(&self, slots: u32, rows: u64) -> u64 {
+        if !self.is_updated {
+            return 0;
+        }
+        let words = u64::from(BufferLayout { row: self.row, slots }.words());
+        rows.min(self.rows).saturating_mul(8 * words)
+    }
+
+    /// Entries of a leaf on the average, of the rows or of an index; none where there are buckets.
+    pub fn leaf_rows(&self, choice: &Choice, index: Option<(usize, IndexChoice)>) -> Option<f64> {
+        let (is_tree, node_bytes, words) = match index {
+            Some((at, of)) => (of.kind == IndexKind::Tree, of.node_bytes, self.index_words[at]),
+            None => (choice.storage == Storage::Tree, choice.node_bytes, self.row.key_words),
+        };
+        let leaf = || LeafLayout::within(node_bytes, words, 1, self.row.checksummed);
+        is_tree.then(|| leaf_rows(&leaf()))
+    }
+
+    /// Buckets of the rows or of an index.
+    pub fn buckets(&self, choice: &Choice, index: Option<(usize, IndexChoice)>) -> f64 {
+        let (slots, load) = match (index, &choice.placing) {
+            (None, Placing::Hashed(load)) => (choice.slots, *load),
+            (None, _) => (choice.slots, 100),
+            (Some(_), _) => (INDEX_SLOTS, INDEX_LOAD),
+        };
+        self.rows as f64 * 100.0 / f64::from(slots * load).max(1.0)
+    }
+
+    /// Bytes of an index.
+    pub fn index_bytes(&self, index: usize, choice: IndexChoice) -> u64 {
+        let (words, rows) = (self.index_words[index], self.rows as f64);
+        let bytes = match choice.kind {
+            IndexKind::Tree => leaves(choice.node_bytes, words, self.row.checksummed, rows),
+            IndexKind::Hash => {
+                buckets(&BucketLayout::outside(INDEX_SLOTS, words), INDEX_LOAD, rows)
+            }
+        };
+        bytes as u64
+    }
+}
+
+/// Bytes of so many buckets without chains, of which so many were planned: whole segments, each of a power of two of them, and the
+/// block that leads to segments (`index::hash`).
+fn made(planned: f64, buckets: f64, bucket: &BucketLayout) -> f64 {
+    let least = libm::ceil(planned / SEGMENTS_PLANNED).max(SEGMENT_MIN);
+    let segment = libm::exp2(libm::ceil(libm::log2(least)));
+    let stride = bucket.bytes().next_multiple_of(LINE_BYTES) as f64;
+    ROOT_BYTES + libm::ceil(buckets / segment) * pages(segment * stride)
+}
+
+/// Bytes in whole pages, as memory servers give them.
+fn pages(bytes: f64) -> f64 {
+    libm::ceil(bytes / PAGE_BYTES) * PAGE_BYTES
+}
+
+/// Bytes of hashed buckets with their chains, and with the buckets that were split on account of those.
+fn buckets(bucket: &BucketLayout, load: u32, rows: f64) -> f64 {
+    let count = libm::ceil(rows * 100.0 / f64::from(bucket.slots * load));
+    let grown = grown(bucket.slots, load);
+    let blocks = count * grown.blocks;
+    made(count, libm::ceil(count * grown.buckets), bucket)
+        + blocks * f64::from(8 * bucket.overflow_words())
+}
+
+/// Entries of a leaf on the average.
+fn leaf_rows(leaf: &LeafLayout) -> f64 {
+    f64::from(leaf.entries) * LEAF_FILL
+}
+
+/// Bytes of a tree's nodes, inner ones included.
+fn leaves(node_bytes: u32, key_words: u32, checksummed: bool, entries: f64) -> f64 {
+    let leaf = LeafLayout::within(node_bytes, key_words, 1, checksummed);
+    let each = leaf_rows(&leaf);
+    libm::ceil(entries / each) * f64::from(8 * leaf.words()) * (1.0 + 1.0 / (each - 1.0))
+}
+
+/// The values that each key column takes, if they are whole numbers of known ranges.
+fn dense_box(table: &Table, load: &Load, units: u64) -> Result<Vec<(i64, u64)>, String> {
+    if table.primary_key.is_empty() {
+        return Err("it has no primary key".to_owned());
+    }
+    let expectation = Expectation::new(load, units);
+    let side = |&at: &usize| {
+        let column = &table.schema.columns()[at];
+        let is_float = matches!(column.column_type, ColumnType::Float8 | ColumnType::Bool);
+        let is_whole = column.column_type.fixed_bytes().is_some() && !is_float;
+        if !is_whole || column.nullable {
+            return Err(format!("its key column {} is no whole number", column.name));
+        }
+        let (low, high) = load
+            .table(&table.name)
+            .and_then(|of| of.column(&column.name))
+            .and_then(|drawn| value_range(&expectation, &table.name, drawn))
+            .ok_or_else(|| format!("the range of its key column {} is not known", column.name))?;
+        let count = i128::from(high) - i128::from(low) + 1;
+        let count = u64::try_from(count).ok().filter(|count| *count > 0);
+        Ok((low, count.ok_or_else(|| format!("its key column {} has no values", column.name))?))
+    };
+    table.primary_key.iter().map(side).collect()
+}
+
+/// How many different values columns have together at most, if all are whole numbers of known ranges.
+fn value_count(table: &Table, columns: &[usize], (load, units): (&Load, u64)) -> Option<u64> {
+    let expectation = Expectation::new(load, units);
+    columns.iter().try_fold(1_u64, |product, &at| {
+        let drawn = load.table(&table.name)?.column(&table.columns[at].name)?;
+        let (low, high) = value_range(&expectation, &table.name, drawn)?;
+        let count = u64::try_from(i128::from(high) - i128::from(low) + 1).ok()?;
+        Some(product.saturating_mul(count.max(1)))
+    })
+}
+
+/// The least and the greatest value of a column of whole numbers, if the load says so.
+pub fn value_range(
+    expectation: &Expectation<'_>,
+    table: &str,
+    drawn: &Distribution,
+) -> Option<(i64, i64)> {
+    values(expectation, table, drawn, 0)
+}
+
+fn values(
+    expectation: &Expectation<'_>,
+    table: &str,
+    drawn: &Distribution,
+    steps: u32,
+) -> Option<(i64, i64)> {
+    match &drawn.draw {
+        Draw::Sequence { range, .. } | Draw::Uniform { range, decimals: 0, .. } => {
+            expectation.bounds(range)
+        }
+        Draw::Constant(Literal::Integer(number)) => Some((*number, *number)),
+        Draw::OneOf { values, .. } => {
+            let number = |value: &Literal| match value {
+                Literal::Integer(number) => Some(*number),
+                _ => None,
+            };
+            let numbers: Vec<i64> = values.iter().map(number).collect::<Option<_>>()?;
+            Some((*numbers.iter().min()?, *numbers.iter().max()?))
+        }
+        Draw::Same(name) if steps < STEPS_MAX => {
+            let (table, drawn) = expectation.column(table, name)?;
+            values(expectation, table, drawn, steps + 1)
+        }
+        _ => None,
+    }
+}

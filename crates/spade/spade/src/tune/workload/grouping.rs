@@ -1,0 +1,539 @@
+//! Which tables are together, by which columns [SPADE 4.2].
+//!
+//! Columns that one argument is compared with, that take the values of each other's rows, or that the load draws from each other,
+//! are linked; linked columns are an attribute. The attribute by which most rows are where the call is becomes the key of the
+//! partitions. What has no such column is grouped by what is left, copied if nothing changes it, or spread.
+//!
+//! Decisions:
+//! - docs/decisions/0213-a-calls-home-is-the-value-that-most-of-its-rows-share.md
+//! - docs/decisions/0214-columns-are-linked-by-the-load-too.md
+
+use super::accesses::{Ask, Asked, Kind};
+use super::draws::Drawn;
+use crate::design::Partition;
+use crate::tune::search::candidates::value_range;
+use procedure::operations::{Action, Operation, Origin, Path};
+use spade_format::division::leads;
+use sql::load::{Draw, Expectation};
+use sql::{Catalog, Load};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A column of a table, both by position.
+type Column = (usize, usize);
+
+/// By what a table's rows are found on their machine.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Key {
+    /// The column, by position.
+    pub column: usize,
+    /// The group by number: equal values are on one machine within a group alone.
+    pub group: usize,
+}
+
+/// How far a value is followed from row to row.
+const STEPS_MAX: u32 = 16;
+
+/// Bytes of the rows of a table that every machine may have a copy of, if nobody says how much memory machines have; else that is a
+/// tenth of it.
+pub const COPIED_MAX: u64 = 256 << 20;
+
+/// Where the value of a partition comes from in a call.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Source {
+    /// From an argument.
+    Given(Origin),
+    /// From a row that was found without it: by what an operation reads, by position.
+    Row(usize),
+    /// From nowhere that could be told.
+    Unknown,
+}
+
+/// Linked columns.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Attribute {
+    /// Its columns.
+    pub columns: BTreeSet<Column>,
+    /// The share of operations that name a value of it.
+    pub covered: f64,
+    /// The share of operations whose rows are where the call is, if it is the key of partitions.
+    pub local: f64,
+    /// How many values it has, if the load says so.
+    pub values: Option<u64>,
+    /// Why it is no key of partitions; none if it is one.
+    pub refusal: Option<String>,
+}
+
+/// Where the rows of all tables are.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Grouping {
+    /// By table.
+    pub tables: Vec<Grouped>,
+    /// All attributes, that with most local rows first.
+    pub attributes: Vec<Attribute>,
+}
+
+impl Grouping {
+    /// The same with the rows of all tables spread over all machines.
+    pub fn spread(&self) -> Self {
+        let spread = |of: &Grouped| {
+            let (partition, reason) = (Partition::RoundRobin, of.reason.clone());
+            Grouped { partition, column: None, group: None, reason }
+        };
+        Self { tables: self.tables.iter().map(spread).collect(), attributes: Vec::new() }
+    }
+
+    /// By what a table's rows are found on their machine, if they are partitioned.
+    pub fn key(&self, table: usize) -> Option<Key> {
+        let Grouped { column, group, .. } = &self.tables[table];
+        let (column, own) = ((*column)?, group.as_ref()?);
+        let group = self.tables.iter().position(|of| of.group.as_ref() == Some(own))?;
+        Some(Key { column, group })
+    }
+}
+
+/// Where the rows of a table are.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Grouped {
+    /// How they are spread.
+    pub partition: Partition,
+    /// The column that decides, by position.
+    pub column: Option<usize>,
+    /// The tables that have rows with equal values of their columns on the same machine, by name: those partitioned with it, and those
+    /// that are spread in the same ranges.
+    pub group: Option<String>,
+    /// Why, in a sentence.
+    pub reason: String,
+}
+
+/// What grouping goes by.
+pub struct Question<'a> {
+    /// The tables.
+    pub catalog: &'a Catalog,
+    /// The load.
+    pub load: &'a Load,
+    /// Its averages at the scale.
+    pub expectation: Expectation<'a>,
+    /// The procedures.
+    pub asked: &'a [Asked],
+    /// Their calls.
+    pub drawn: &'a [Drawn<'a>],
+    /// Rows of each table.
+    pub rows: &'a [u64],
+    /// Bytes of the rows of each table.
+    pub bytes: Vec<u64>,
+    /// Bytes of those of a table that may be copied to all machines.
+    pub copied_max: u64,
+    /// Machines that rows are spread over.
+    pub machines: u32,
+    /// Of each table, whether it can be divided by the leading column of its key.
+    pub ranged: Vec<bool>,
+}
+
+/// Groups all tables: by the attribute with most local rows first.
+pub fn group(question: &Question<'_>) -> Grouping {
+    question.grouped_by(question.attributes())
+}
+
+/// All groupings that begin with another attribute than that with most local rows.
+pub fn others(question: &Question<'_>) -> Vec<Grouping> {
+    let attributes = question.attributes();
+    let usable = attributes.iter().enumerate().filter(|(_, of)| of.refusal.is_none());
+    let each = usable.skip(1).map(|(at, _)| {
+        let mut turned = attributes.clone();
+        turned[..=at].rotate_right(1);
+        question.grouped_by(turned)
+    });
+    each.collect()
+}
+
+impl Question<'_> {
+    /// All attributes that rows are found by, that with most local rows first.
+    fn attributes(&self) -> Vec<Attribute> {
+        let linked = self.linked().into_iter().filter(|columns| self.finds_rows(columns));
+        let mut all: Vec<Attribute> = linked.map(|columns| self.attribute(columns)).collect();
+        all.sort_by(|one, other| {
+            let by_value = other.local.total_cmp(&one.local);
+            by_value.then_with(|| one.columns.cmp(&other.columns))
+        });
+        all
+    }
+
+    /// Tables by the first of these attributes that they have.
+    fn grouped_by(&self, mut attributes: Vec<Attribute>) -> Grouping {
+        let mut tables: Vec<Option<Grouped>> = vec![None; self.catalog.tables.len()];
+        for attribute in &mut attributes {
+            if attribute.refusal.is_some() {
+                continue;
+            }
+            let columns = self.columns_of(&attribute.columns);
+            let is_first = tables.iter().all(Option::is_none);
+            let free = columns.iter().filter(|(table, _)| tables[**table].is_none());
+            // What nothing changes is copied, unless it is in the first group or too large.
+            let free: Vec<_> =
+                free.filter(|(table, _)| is_first || !self.may_be_copied(**table)).collect();
+            if free.is_empty() {
+                let better = "most of its tables are together by another attribute already";
+                attribute.refusal = Some(better.to_owned());
+                continue;
+            }
+            let name = self.name_of(&attribute.columns);
+            for (&table, &column) in free {
+                tables[table] = Some(self.grouped(table, column, &name, attribute));
+            }
+        }
+        let tables = tables.into_iter().enumerate();
+        let tables = tables.map(|(table, found)| found.unwrap_or_else(|| self.left(table)));
+        Grouping { tables: tables.collect(), attributes }
+    }
+
+    /// Columns that are linked with each other, one set for each attribute.
+    fn linked(&self) -> Vec<BTreeSet<Column>> {
+        let mut sets: Vec<BTreeSet<Column>> = Vec::new();
+        let mut link = |columns: &[Column]| {
+            let mut joined: BTreeSet<Column> = columns.iter().copied().collect();
+            sets.retain(|set| {
+                let meets = columns.iter().any(|column| set.contains(column));
+                if meets {
+                    joined.extend(set.iter().copied());
+                }
+                !meets
+            });
+            sets.push(joined);
+        };
+        for asked in self.asked {
+            let mut by_origin: Vec<(Origin, Vec<Column>)> = Vec::new();
+            for (column, origin) in asked.operations.iter().flat_map(named) {
+                if matches!(origin, Origin::Constant | Origin::Computed | Origin::OneOf(_)) {
+                    continue;
+                }
+                let known = by_origin.iter().position(|(known, _)| known == origin);
+                let at = known.unwrap_or(by_origin.len());
+                if known.is_none() {
+                    by_origin.push((origin.clone(), Vec::new()));
+                }
+                by_origin[at].1.push(column);
+                by_origin[at].1.extend(origin_column(&asked.operations, origin));
+            }
+            by_origin.iter().for_each(|(_, columns)| link(columns));
+        }
+        for (number, table) in self.catalog.tables.iter().enumerate() {
+            for key in &table.foreign_keys {
+                let pairs = key.columns.iter().zip(&key.references);
+                pairs.for_each(|(own, other)| link(&[(number, *own), (key.table, *other)]));
+            }
+            for (own, other) in self.drawn_from(number) {
+                link(&[(number, own), other]);
+            }
+        }
+        sets
+    }
+
+    /// Columns of a table whose values the load takes from another table.
+    fn drawn_from(&self, table: usize) -> Vec<(usize, Column)> {
+        let table = &self.catalog.tables[table];
+        let Some(load) = self.load.table(&table.name) else { return Vec::new() };
+        let from = |(name, drawn): &(String, sql::load::Distribution)| {
+            let (other, column) = match &drawn.draw {
+                Draw::Same(name) => name.split_once('.')?,
+                Draw::Column { table, column, .. } => (&**table, &**column),
+                _ => return None,
+            };
+            let other = self.catalog.position(other)?;
+            let column = self.catalog.tables[other].column(column)?;
+            Some((table.column(name)?, (other, column)))
+        };
+        load.columns.iter().filter_map(from).collect()
+    }
+
+    fn attribute(&self, columns: BTreeSet<Column>) -> Attribute {
+        let keys = self.columns_of(&columns);
+        let (mut all, mut covered, mut local) = (0.0, 0.0, 0.0);
+        let column = |table: usize| keys.get(&table).copied();
+        let key = |table: usize| column(table).map(|column| Key { column, group: 0 });
+        for (asked, drawn) in self.asked.iter().zip(self.drawn) {
+            let home = Home::of(asked, *drawn, self.machines, &key);
+            for ask in &asked.asks {
+                let weight = asked.share * ask.times;
+                all += weight;
+                let source = source(&asked.operations, ask.operation, &column, 0);
+                if keys.contains_key(&ask.table) && !matches!(source, Source::Unknown) {
+                    covered += weight * f64::from(u8::from(!is_own_row(&source, ask.operation)));
+                    local += weight * home.local(&source, 0, *drawn, self.machines);
+                }
+            }
+        }
+        let share = |sum: f64| if all > 0.0 { sum / all } else { 0.0 };
+        let values = self.values(&columns);
+        let is_leading = |of: &Column| leads(&self.catalog.tables[of.0], of.1);
+        let refusal = match values {
+            _ if keys.is_empty() && columns.iter().any(is_leading) => {
+                Some("it is no integer whose range the load tells".to_owned())
+            }
+            _ if keys.is_empty() => Some("no primary key begins with a column of it".to_owned()),
+            Some(values) if values < u64::from(self.machines) => {
+                Some(format!("it has {values} values, too few for {} machines", self.machines))
+            }
+            _ => None,
+        };
+        Attribute { columns, covered: share(covered), local: share(local), values, refusal }
+    }
+
+    /// The column of each table by which it would be partitioned: of several that which the rows are found by, or else that
+    /// which most calls give the value of their other rows.
+    fn columns_of(&self, columns: &BTreeSet<Column>) -> BTreeMap<usize, usize> {
+        let mut chosen: BTreeMap<usize, (f64, usize)> = BTreeMap::new();
+        for &(table, column) in columns.iter().filter(|column| self.is_eligible(column)) {
+            let weight = self.weight(columns, table, column);
+            let best = chosen.entry(table).or_insert((-1.0, column));
+            if weight > best.0 {
+                *best = (weight, column);
+            }
+        }
+        chosen.into_iter().map(|(table, (_, column))| (table, column)).collect()
+    }
+
+    /// Whether rows can be partitioned by a column.
+    fn is_eligible(&self, (table, column): &Column) -> bool {
+        self.ranged[*table] && leads(&self.catalog.tables[*table], *column)
+    }
+
+    /// Whether rows of any table are found by one of these columns.
+    fn finds_rows(&self, columns: &BTreeSet<Column>) -> bool {
+        let mut all = self.asked.iter().flat_map(|asked| &asked.operations);
+        all.any(|operation| {
+            let is_read = matches!(operation.action, Action::Read { .. });
+            is_read && named(operation).iter().any(|(column, _)| columns.contains(column))
+        })
+    }
+
+    /// How much speaks for a column as its table's one of an attribute.
+    fn weight(&self, columns: &BTreeSet<Column>, table: usize, column: usize) -> f64 {
+        let position = self.catalog.tables[table].primary_key.iter().position(|at| *at == column);
+        let in_key = position.map_or(0.0, |at| 1e-3 / (at + 1) as f64);
+        let mut weight = in_key;
+        for asked in self.asked {
+            let mut counts: Vec<(&Origin, f64)> = Vec::new();
+            let of_attribute = |found: &(Column, &Origin)| columns.contains(&found.0);
+            for (_, origin) in asked.operations.iter().flat_map(named).filter(of_attribute) {
+                match counts.iter_mut().find(|(known, _)| *known == origin) {
+                    Some((_, count)) => *count += 1.0,
+                    None => counts.push((origin, 1.0)),
+                }
+            }
+            let own = asked.operations.iter().flat_map(named);
+            let own = own.filter(|(found, _)| *found == (table, column));
+            for (_, origin) in own {
+                let count = counts.iter().find(|(known, _)| *known == origin);
+                weight += asked.share.max(1e-9) * count.map_or(0.0, |(_, count)| *count);
+            }
+        }
+        weight
+    }
+
+    /// How many values an attribute has: rows of a table that has it as its key, or what the load draws.
+    fn values(&self, columns: &BTreeSet<Column>) -> Option<u64> {
+        let of_key = |(table, column): &Column| {
+            (self.catalog.tables[*table].primary_key == [*column]).then(|| self.rows[*table])
+        };
+        let drawn = |(table, column): &Column| {
+            let table = &self.catalog.tables[*table];
+            let drawn = self.load.table(&table.name)?.column(&table.columns[*column].name)?;
+            let (low, high) = value_range(&self.expectation, &table.name, drawn)?;
+            u64::try_from(high.checked_sub(low)?.checked_add(1)?).ok()
+        };
+        let by_key = columns.iter().filter_map(of_key).max();
+        by_key.or_else(|| columns.iter().filter_map(drawn).max())
+    }
+
+    /// What an attribute is called: by the table that it is the key of.
+    fn name_of(&self, columns: &BTreeSet<Column>) -> String {
+        let is_key =
+            |(table, column): &&Column| self.catalog.tables[*table].primary_key == [*column];
+        let named = columns.iter().find(is_key).or(columns.first());
+        named.map_or_else(String::new, |(table, _)| self.catalog.tables[*table].name.clone())
+    }
+
+    fn grouped(&self, table: usize, column: usize, name: &str, of: &Attribute) -> Grouped {
+        let columns = vec![self.catalog.tables[table].columns[column].name.clone()];
+        let partition = Partition::By { columns, group: name.to_owned() };
+        let reason = format!(
+            "{:.0} of 100 operations name a value of this attribute, and {:.0} of 100 find their rows where the call is",
+            100.0 * of.covered,
+            100.0 * of.local
+        );
+        Grouped { partition, column: Some(column), group: Some(name.to_owned()), reason }
+    }
+
+    /// A table that is in no group.
+    fn left(&self, table: usize) -> Grouped {
+        let (partition, reason) = match (self.may_be_copied(table), self.is_written(table)) {
+            (true, _) => (
+                Partition::Replicated,
+                "no procedure changes it, and its rows go with no other table's",
+            ),
+            (false, true) => {
+                (Partition::RoundRobin, "no operation finds its rows by an attribute of others")
+            }
+            (false, false) => (
+                Partition::RoundRobin,
+                "no procedure changes it, but it is too large for a copy on each machine",
+            ),
+        };
+        Grouped { partition, column: None, group: None, reason: reason.to_owned() }
+    }
+
+    /// Whether nothing changes a table, and it is small.
+    fn may_be_copied(&self, table: usize) -> bool {
+        !self.is_written(table) && self.bytes[table] <= self.copied_max
+    }
+
+    fn is_written(&self, table: usize) -> bool {
+        let mut asks = self.asked.iter().flat_map(|asked| &asked.asks);
+        asks.any(|ask| ask.table == table && ask.kind >= Kind::Update)
+    }
+}
+
+/// Where most rows of a call are.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Home {
+    /// Where the value comes from; none if nothing is partitioned.
+    pub source: Option<Source>,
+    /// The group whose value it is.
+    pub group: usize,
+    /// The share of the rows of partitioned tables that are there.
+    pub share: f64,
+}
+
+impl Home {
+    /// Of a procedure, with the column of each table that decides: the single value that most of its rows are with.
+    pub fn of(
+        asked: &Asked,
+        drawn: Drawn<'_>,
+        machines: u32,
+        key: &dyn Fn(usize) -> Option<Key>,
+    ) -> Self {
+        let found = sources(asked, key);
+        let all: f64 = found.iter().map(|(.., times)| times).sum();
+        let mut best = Self { source: None, group: 0, share: 0.0 };
+        for (candidate, group, _) in &found {
+            if matches!(candidate, Source::Unknown | Source::Given(Origin::Element(_))) {
+                continue;
+            }
+            let home = Self { source: Some(candidate.clone()), group: *group, share: 0.0 };
+            let local =
+                found.iter().map(|(of, at, times)| times * home.local(of, *at, drawn, machines));
+            let share = local.sum::<f64>() / all.max(f64::MIN_POSITIVE);
+            // Of equals the first.
+            if share > best.share {
+                best = Self { share, ..home };
+            }
+        }
+        best
+    }
+
+    /// The home that an argument tells, whatever else there is; none if it tells no row's machine.
+    pub fn by_argument(
+        asked: &Asked,
+        variable: usize,
+        key: &dyn Fn(usize) -> Option<Key>,
+    ) -> Option<Self> {
+        let wanted = Source::Given(Origin::Argument(variable));
+        let mut found = sources(asked, key).into_iter();
+        let (source, group, _) = found.find(|(source, ..)| *source == wanted)?;
+        Some(Self { source: Some(source), group, share: 0.0 })
+    }
+
+    /// The share of rows of a group with this source that are at home.
+    pub fn local(&self, source: &Source, group: usize, drawn: Drawn<'_>, machines: u32) -> f64 {
+        let elsewhere = f64::from(machines.saturating_sub(1)) / f64::from(machines.max(1));
+        if self.group != group {
+            return 1.0 - elsewhere;
+        }
+        if self.source.as_ref() == Some(source) {
+            return 1.0;
+        }
+        match (source, &self.source) {
+            (Source::Given(origin), Some(Source::Given(home))) => {
+                1.0 - drawn.differing(origin, home).unwrap_or(1.0) * elsewhere
+            }
+            _ => 1.0 - elsewhere,
+        }
+    }
+}
+
+/// Where the values come from that decide about all rows of partitioned tables, with their groups, and how often each is asked for.
+fn sources(asked: &Asked, key: &dyn Fn(usize) -> Option<Key>) -> Vec<(Source, usize, f64)> {
+    let column = |table: usize| key(table).map(|key| key.column);
+    let own = asked.asks.iter().filter_map(|ask| Some((ask, key(ask.table)?.group)));
+    let found = |(ask, group): (&Ask, usize)| {
+        (source(&asked.operations, ask.operation, &column, 0), group, ask.times)
+    };
+    own.map(found).collect()
+}
+
+/// Where the value of the partition comes from that an operation's rows are in.
+pub fn source(
+    all: &[Operation],
+    number: usize,
+    key: &dyn Fn(usize) -> Option<usize>,
+    steps: u32,
+) -> Source {
+    let Some(operation) = all.get(number).filter(|_| steps < STEPS_MAX) else {
+        return Source::Unknown;
+    };
+    let Some(column) = key(operation.table) else { return Source::Unknown };
+    if let Action::Update { read, .. } | Action::Delete { read } = &operation.action {
+        return read.map_or(Source::Unknown, |read| source(all, read, key, steps + 1));
+    }
+    let origin = named(operation).into_iter().find(|(at, _)| at.1 == column);
+    match origin {
+        // Neighbours by another column are on all machines.
+        None if !is_one_row(operation) => Source::Unknown,
+        None => Source::Row(number),
+        Some((_, given @ (Origin::Argument(_) | Origin::Element(_)))) => {
+            Source::Given(given.clone())
+        }
+        Some((_, Origin::Output { operation: from, column })) => {
+            let is_key = all.get(*from).is_some_and(|of| key(of.table) == Some(*column));
+            if is_key { source(all, *from, key, steps + 1) } else { Source::Unknown }
+        }
+        Some(_) => Source::Unknown,
+    }
+}
+
+/// Whether what is read is a single row, which is on one machine.
+fn is_one_row(operation: &Operation) -> bool {
+    match &operation.action {
+        Action::Read { path: Path::Key, .. } => true,
+        Action::Read { path: Path::Lookup(_), .. } => operation.rows <= 1,
+        Action::Read { path: Path::Range(_) | Path::All, .. } => false,
+        _ => true,
+    }
+}
+
+fn is_own_row(source: &Source, operation: usize) -> bool {
+    *source == Source::Row(operation)
+}
+
+/// The columns of which an operation names a value, with where it comes from.
+fn named(operation: &Operation) -> Vec<(Column, &Origin)> {
+    let table = operation.table;
+    match &operation.action {
+        Action::Read { keys, .. } => {
+            let equal = keys.iter().filter(|key| key.is_equal);
+            equal.map(|key| ((table, key.column), &key.origin)).collect()
+        }
+        Action::Insert { values } => {
+            values.iter().enumerate().map(|(column, origin)| ((table, column), origin)).collect()
+        }
+        Action::Update { .. } | Action::Delete { .. } => Vec::new(),
+    }
+}
+
+/// The column whose value an origin is.
+fn origin_column(all: &[Operation], origin: &Origin) -> Option<Column> {
+    match origin {
+        Origin::Output { operation, column } => Some((all.get(*operation)?.table, *column)),
+        _ => None,
+    }
+}

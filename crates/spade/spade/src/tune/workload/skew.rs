@@ -1,0 +1,161 @@
+//! Which machine has more of the rows that calls ask for than others.
+//!
+//! Tables in parts have ranges of the column that divides them, so that many calls with near values are about rows of the same machine. Of
+//! rows that arguments name, drawn calls tell how many are where.
+
+use super::accesses::{Ask, Asked};
+use super::draws::{Drawn, Draws};
+use super::grouping::{Grouping, Source};
+use crate::tune::model::Call;
+use procedure::operations::{Action, Operation, Origin};
+use sql::{Catalog, Load};
+use sql_value::Value;
+
+/// Machines whose calls find so much more or less of all rows at home than the mean are as others: few calls are drawn.
+const EVEN: f64 = 0.1;
+
+/// What shares are found from.
+pub struct Places<'a> {
+    /// The tables.
+    pub catalog: &'a Catalog,
+    /// The load.
+    pub load: &'a Load,
+    /// What is drawn of it at the scale.
+    pub draws: &'a Draws,
+    /// Which column divides a table.
+    pub grouping: &'a Grouping,
+    /// Machines that rows are on.
+    pub machines: u32,
+}
+
+impl Places<'_> {
+    /// The share of an operation's rows on each machine; none if they are spread evenly, as far as anybody can tell.
+    pub fn shares(&self, asked: &Asked, ask: &Ask, drawn: Drawn<'_>) -> Option<Vec<f64>> {
+        let table = &self.catalog.tables[ask.table];
+        let column = match self.grouping.tables[ask.table].column {
+            Some(column) => column,
+            None => *table.primary_key.first()?,
+        };
+        let values = drawn.values(origin(&asked.operations, ask.operation, column)?)?;
+        let machine = self.machine(ask.table, column)?;
+        let (mut found, mut all) = (vec![0.0; self.machines as usize], 0.0);
+        for value in values.iter().flat_map(|values| values.iter()) {
+            found[machine(value)?] += 1.0;
+            all += 1.0;
+        }
+        found.iter_mut().for_each(|share| *share /= f64::max(all, 1.0));
+        Some(found)
+    }
+
+    /// Of a call on each machine the share of an operation's rows that is there; none if that is the same on all of them, as far as drawn
+    /// calls can tell. Values that are another one than the home's are on the machine of the call where most of them are.
+    pub fn local(
+        &self,
+        asked: &Asked,
+        ask: &Ask,
+        call: &Call,
+        drawn: Drawn<'_>,
+    ) -> Option<Vec<f64>> {
+        let Some(Source::Given(home)) = &call.home.source else { return None };
+        let key = self.grouping.key(ask.table).filter(|key| key.group == call.home.group)?;
+        let of = origin(&asked.operations, ask.operation, key.column)?;
+        let (values, homes) = (drawn.values(of)?, drawn.values(home)?);
+        let machine = self.machine(ask.table, key.column)?;
+        let (mut found, mut others, mut all) = (vec![0.0; self.machines as usize], 0.0, 0.0);
+        for (values, home) in values.iter().zip(homes) {
+            all += values.len() as f64;
+            for value in values.iter().filter(|value| home.first() != Some(value)) {
+                found[machine(value)?] += 1.0;
+                others += 1.0;
+            }
+        }
+        let mean = others / f64::from(self.machines);
+        let is_even = found.iter().all(|count| (count - mean).abs() <= EVEN * all);
+        let of_machine = |count: &f64| 1.0 - (others - count) / all;
+        (!is_even).then(|| found.iter().map(of_machine).collect())
+    }
+
+    /// The machine that each call of a procedure is made on; none if no argument tells it.
+    pub fn homes(&self, asked: &Asked, call: &Call, drawn: Drawn<'_>) -> Option<Vec<usize>> {
+        let Some(Source::Given(home)) = &call.home.source else { return None };
+        let values = drawn.values(home)?;
+        // Any table of the group has the range of its values.
+        let mut tables = asked.asks.iter().filter_map(|ask| {
+            let key = self.grouping.key(ask.table).filter(|key| key.group == call.home.group)?;
+            let own = origin(&asked.operations, ask.operation, key.column)?;
+            (own == home).then_some((ask.table, key.column))
+        });
+        let (table, column) = tables.next()?;
+        let machine = self.machine(table, column)?;
+        values.iter().map(|values| machine(values.first()?)).collect()
+    }
+
+    /// Which machine has the rows with a value of a column that divides a table, if its range is known.
+    fn machine(&self, table: usize, column: usize) -> Option<impl Fn(&Value) -> Option<usize>> {
+        let (low, high) = self.draws.range(&self.catalog.tables[table], column)?;
+        let count = i128::from(high) - i128::from(low) + 1;
+        let machines = i128::from(self.machines);
+        (count >= machines).then_some(move |value: &Value| {
+            let Value::Int(value) = value else { return None };
+            let place = (i128::from(*value) - i128::from(low)) * machines / count;
+            Some(place.clamp(0, machines - 1) as usize)
+        })
+    }
+}
+
+/// Where the value of a column comes from by which an operation's rows are found, or with which they are added.
+pub fn origin(all: &[Operation], number: usize, column: usize) -> Option<&Origin> {
+    match &all.get(number)?.action {
+        Action::Update { read, .. } | Action::Delete { read } => {
+            (*read).filter(|read| *read != number).and_then(|read| origin(all, read, column))
+        }
+        Action::Read { keys, .. } => {
+            let mut equal = keys.iter().filter(|key| key.is_equal && key.column == column);
+            equal.next().map(|key| &key.origin)
+        }
+        Action::Insert { values } => values.get(column),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::measurement::Measurements;
+    use crate::tune::facts::Facts;
+    use crate::tune::{Input, Options};
+    use procedure::Workload;
+    use sql::WorkloadFolder;
+    use std::path::Path;
+
+    /// Of a procedure of a shipped workload on four machines, where that differs: of each operation the share of rows at home on each
+    /// machine, and on the average.
+    fn local(name: &str, procedure: &str) -> Vec<(Vec<f64>, f64)> {
+        let crates = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let folder = crates.join("../../../workloads").join(name);
+        let workload = Workload::read(&folder).expect("it is shipped");
+        let text = std::fs::read_to_string(crates.join("measurements/connectx3-fdr-4.json"));
+        let measurements = Measurements::parse(&text.expect("it is shipped")).expect("it is sound");
+        let folder = WorkloadFolder::read(&folder).expect("it is shipped");
+        let input = Input { folder: &folder, workload: &workload, measurements: &measurements };
+        let options = Options { machines: Some(4), units: Some(4), ..Options::default() };
+        let facts = Facts::new(input, &options).expect("it can be tuned");
+        let grouping = facts.grouping();
+        let model = facts.model(&grouping);
+        let at = facts.asked.iter().position(|of| of.name == procedure).expect("it is there");
+        let call = &model.calls[at];
+        let each = call.local_on.iter().cloned().zip(call.local.iter().copied());
+        each.filter(|(on, _)| !on.is_empty()).collect()
+    }
+
+    #[test]
+    fn who_is_at_home_where_most_others_are_finds_them_there() {
+        // Nine of ten payments go to one of the first accounts, which are all on the first machine.
+        let payments = local("smallbank", "send_payment");
+        assert!(!payments.is_empty());
+        for (on, mean) in payments {
+            assert!(on[0] > 0.8 && on[1..].iter().all(|share| *share < 0.2), "{on:?}");
+            assert!((on.iter().sum::<f64>() / 4.0 - mean).abs() < 0.01, "{on:?} {mean}");
+        }
+        assert_eq!(local("smallbank", "balance"), []);
+        assert_eq!(local("tpcc", "new_order"), [], "other warehouses are any");
+    }
+}

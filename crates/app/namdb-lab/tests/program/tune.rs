@@ -190,7 +190,7 @@ fn designs_that_cannot_be_built_are_not_forecast() {
     design.clone_from(&usual);
     let twice = design["procedures"][0].clone();
     design["procedures"].as_array_mut().expect("a list").push(twice);
-    refused(&design, "is there twice");
+    refused(&design, "twice");
     std::fs::write(&file, format!("\u{feff}{usual}")).expect("there is room");
     let rest = format!("{} --measurements {} --design {name}", shipped("smallbank"), measured());
     let marked = namdb(&format!("spade forecast {rest}"));
@@ -216,7 +216,7 @@ fn what_cannot_be_tuned_is_told_with_what_to_do() {
     assert!(told.contains("the smallest design takes"), "{told}");
     assert!(refused("--memory-budget lots").contains("is no amount of memory"));
     let told = refused(&format!("--measurements {}/workload.toml", shipped("tatp")));
-    assert!(told.contains("these are no measurements"), "{told}");
+    assert!(told.contains("these are not measurements"), "{told}");
     for (option, expected) in [
         ("--html -", "--html names a file: `-`, the output, is for --json alone"),
         ("--out -", "--out names a file"),

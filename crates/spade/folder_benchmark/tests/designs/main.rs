@@ -156,7 +156,7 @@ fn files_that_are_no_designs_are_told() {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("broken.json");
     std::fs::write(&path, "{}").expect("the folder is cargo's");
     let told = |path: &Path| read("tpcc", 1, path).err().expect("it is none").to_string();
-    assert!(told(&path).contains("broken.json: this is no design"), "{}", told(&path));
+    assert!(told(&path).contains("broken.json: this is not a design"), "{}", told(&path));
     let nowhere = told(Path::new("/nowhere/design.json"));
     assert!(nowhere.contains("the design /nowhere/design.json cannot be read"), "{nowhere}");
 }

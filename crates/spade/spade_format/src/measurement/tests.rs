@@ -123,7 +123,7 @@ fn texts_of_other_formats_are_refused_with_a_sentence() {
     let refused = |text: &str| Measurements::parse(text).expect_err("it is wrong").to_string();
     let newer = refused(r#"{"format": 2, "points": [], "colours": []}"#);
     assert!(newer.contains("have format 2, this program reads 1"), "{newer}");
-    assert!(refused("[").starts_with("these are no measurements"));
+    assert!(refused("[").starts_with("these are not measurements"));
     let malformed = Measurements::parse("[").expect_err("it is wrong");
     assert!(std::error::Error::source(&malformed).is_none(), "the sentence has the cause already");
     assert!(refused(r#"{"format": 1}"#).contains("missing field `points`"));
@@ -149,9 +149,9 @@ fn points_that_cannot_have_been_measured_are_told() {
     told(&|point| point.parameters.rows = 0, "has 0 rows");
     told(&|point| point.measured.loaded.operations_per_s.median = -3.0, "a throughput of 0");
     told(&|point| point.measured.alone.median_ns.median = 0.0, "a median latency alone of 0 ns");
-    told(&|point| point.measured.loaded.p99_ns.min = 1e15, "not between its least and its most");
-    told(&|point| point.measured.service.requester.core_ns = -1.0, "a service figure below");
-    told(&|point| point.measured.service.card_requests = Some(-1.0), "a service figure below");
+    told(&|point| point.measured.loaded.p99_ns.min = 1e15, "not between its minimum and maximum");
+    told(&|point| point.measured.service.requester.core_ns = -1.0, "a negative service figure");
+    told(&|point| point.measured.service.card_requests = Some(-1.0), "a negative service figure");
     told(&|point| point.measured.service.verbs = 1e300, "a figure above 1e15");
     told(&|point| point.measured.loaded.p99_ns.max = 1e300, "a figure above 1e15");
 }

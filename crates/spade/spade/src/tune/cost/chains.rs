@@ -1,21 +1,20 @@
-//! Buckets that keys are hashed into: how many rows come into each, by Poisson's distribution, and what becomes of those that are
-//! full.
+//! Hash buckets: the distribution of rows over buckets (Poisson), overflow chains, and growth.
 //!
 //! Decision: docs/decisions/0212-costs-are-the-usual-designs-and-differences-from-it.md
 
 use layout::bucket::overflow_slots;
 
-/// Parts in which rows are inserted when growth is followed.
+/// Steps in which growth is simulated.
 const GROWTH_STEPS: u32 = 32;
-/// Rows in a bucket beyond which nobody counts chains, and how unlikely numbers of them are that nobody counts, either.
+/// Bounds of the distribution: rows per bucket, and probability.
 const BUCKET_ROWS_MAX: u32 = 64;
 const UNLIKELY: f64 = 1e-12;
 
-/// Blocks of chains that a lookup reads on the average, where keys are hashed into buckets of so many slots with this load.
+/// Overflow blocks that a lookup reads on average.
 pub fn chain_blocks(slots: u32, load_percent: u32) -> f64 {
     let (mut reads, mut within, mut mean) = (0.0, 0.0, 0.0);
     for (rows, likely, blocks) in filled(slots, rows_each(slots, load_percent)) {
-        // What it takes to find each of so many rows.
+        // Sum over the rows of a bucket of the blocks read to find each.
         within += blocks;
         reads += likely * within;
         mean += likely * rows;
@@ -23,24 +22,24 @@ pub fn chain_blocks(slots: u32, load_percent: u32) -> f64 {
     reads / mean
 }
 
-/// Rows of a bucket on the average.
+/// Average rows of a bucket.
 fn rows_each(slots: u32, load_percent: u32) -> f64 {
     f64::from(slots) * f64::from(load_percent) / 100.0
 }
 
-/// What a table has when its rows are in, for each bucket that it was planned with.
+/// Buckets and blocks of a loaded table, per planned bucket.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Grown {
-    /// Buckets: each block that was chained had the next bucket in turn split (`index::hash`).
+    /// Buckets: each chained block splits the next bucket in turn (`index::hash`).
     pub buckets: f64,
-    /// Blocks of chains.
+    /// Overflow blocks.
     pub blocks: f64,
 }
 
-/// What becomes of buckets of so many slots that are planned for this load, when as many rows are inserted.
+/// Simulates the growth of a table while its rows are inserted.
 pub fn grown(slots: u32, load_percent: u32) -> Grown {
     let rows = rows_each(slots, load_percent);
-    // Of the planned buckets so many were split, into two that have half of the rows each.
+    // Share of planned buckets that were split; both halves then have half of the rows.
     let mut split: f64 = 0.0;
     for step in 0..GROWTH_STEPS {
         let there = rows * (f64::from(step) + 0.5) / f64::from(GROWTH_STEPS);
@@ -56,7 +55,7 @@ pub fn grown(slots: u32, load_percent: u32) -> Grown {
     }
 }
 
-/// How likely a bucket that has so many rows on the average is full with its chain, so that the next row takes another block.
+/// Probability that bucket and chain are full, so that the next insert chains a block.
 fn chance_full(slots: u32, mean: f64) -> f64 {
     let block = overflow_slots(slots);
     let is_full =
@@ -64,8 +63,7 @@ fn chance_full(slots: u32, mean: f64) -> f64 {
     filled(slots, mean).filter(|(count, ..)| is_full(*count)).map(|(_, likely, _)| likely).sum()
 }
 
-/// For each number of rows of a bucket that has `mean` on the average: the number, how likely it is, by Poisson, and the blocks
-/// of chains that it takes.
+/// For each number of rows in a bucket: the number, its probability, and its overflow blocks.
 fn filled(slots: u32, mean: f64) -> impl Iterator<Item = (f64, f64, f64)> {
     let block = f64::from(overflow_slots(slots));
     let mut likely = libm::exp(-mean);
@@ -96,14 +94,15 @@ mod tests {
             let rows = f64::from(slots * load) / 100.0;
             assert!(blocks > 0.0 && blocks < rows * reads, "{slots} {load}");
         }
-        // Buckets with one slot: almost a third more of them when nine of ten have a row, and few more where few are full.
+        // One slot per bucket, 90 % load: almost a third more buckets. Low loads: few more.
         let full = grown(1, 90);
         assert!(
             (1.25..1.35).contains(&full.buckets) && (0.2..0.3).contains(&full.blocks),
             "{full:?}"
         );
         assert!(grown(2, 40).buckets < 1.05 && grown(8, 65).buckets < grown(8, 90).buckets);
-        // Each row of a bucket with one slot waits for half of the others, of which there are 0.65.
+        // A row in a bucket with one slot waits behind half of the others; on average there are
+        // 0.65.
         assert!((chain_blocks(1, 65) - 0.325).abs() < 1e-9);
     }
 }

@@ -1,9 +1,9 @@
-//! Trees that calls add rows to: which leaves are read for that, and which rows stand apart in memory.
+//! Inserts into trees: which leaves an insert reads, and which rows are out of order in memory.
 //!
 //! ```text
-//! leaf                |  a  b  c  d  |        a lane that has just added to it has it, and reads nothing
-//! in order of memory  a b c d                 as loaded, or added by one call: read together
-//! added anywhere      c     a        d   b    each by a lane, at a time: read one by one
+//! leaf                |  a  b  c  d  |        the lane that inserted last has it cached, and reads nothing
+//! in order of memory  a b c d                 loaded, or inserted by one call: one read for all
+//! inserted anywhere   c     a        d   b    by several lanes over time: one read per row
 //! ```
 //!
 //! Decision: docs/decisions/0287-inserts-and-ranges-are-charged-for-leaves-and-rows.md
@@ -16,19 +16,20 @@ use crate::tune::workload::accesses::{Ask, Kind};
 use layout::Storage;
 use layout::leaf::LeafLayout;
 
-/// Rows that stand apart, of those of a table that calls add to: after a load that leaves room in leaves two of three have another one before
-/// them than in memory, and what is loaded in order and added to becomes so.
+/// Share of out-of-order rows in a table that grows at random keys. After a load that leaves room
+/// in leaves, two of three rows have another predecessor by key than in memory; a table that was
+/// loaded in order approaches this as it grows.
 const APART: f64 = 2.0 / 3.0;
 
 impl Model<'_> {
-    /// Whether inserts were measured by lanes that keep the leaves that they add to.
+    /// Whether inserts were measured with cached leaves.
     pub fn keeps_leaves(&self, table: &TablePlan) -> bool {
-        // Real clusters read leaves anew.
+        // On real clusters an insert reads its leaf again.
         table.choice.storage == Storage::Tree && self.surface.clock().is_some()
     }
 
-    /// Of its reading the shares that an operation does of each row, and of waiting for a batch of them: all, but a leaf that it adds to
-    /// may be kept, and is read once for all rows that are added to it.
+    /// The shares of row reads and of batch waits that an operation needs: 1, except for inserts
+    /// into cached leaves. All rows that one statement inserts into a leaf share one read.
     pub fn is_read(&self, plan: &Plan, number: usize, ask: &Ask) -> (f64, f64) {
         let table = &plan.tables[ask.table];
         if ask.kind != Kind::Insert || !self.keeps_leaves(table) {
@@ -42,7 +43,8 @@ impl Model<'_> {
         (each, if ask.is_batch { any } else { each })
     }
 
-    /// What a range of the primary key costs. As measured, rows follow each other in memory, and are read together as far as they do.
+    /// The cost of a range scan of the primary key. In the measurements consecutive rows are
+    /// adjacent in memory and are read together; rows out of order are read one by one.
     pub fn in_order(&self, plan: &Plan, ask: &Ask, place: Place) -> Option<Cost> {
         let (primary, rows) = (AccessPath::Primary, ask.rows);
         let table = &plan.tables[ask.table];
@@ -51,7 +53,7 @@ impl Model<'_> {
         if apart <= 0.0 {
             return Some(together);
         }
-        // Rows that an index leads to are read one by one.
+        // A scan through a secondary index reads its rows one by one.
         let scan = |path: AccessPath| {
             self.surface.found(&Setting {
                 operation: Operation::Scan,
@@ -71,8 +73,8 @@ impl Model<'_> {
         Some(together.plus(&more.unwrap_or_default().times(apart)))
     }
 
-    /// The share of a table's rows that do not stand in memory behind the one before by key: of those that calls add, all but those that
-    /// one call adds in this order, or a client that counts on.
+    /// The share of rows that are not adjacent to their predecessor by key: random inserts. Rows
+    /// inserted by one call in key order, or by a client that counts up, are adjacent.
     fn apart(&self, table: usize) -> f64 {
         let (mut apart, mut all) = (0.0, 0.0);
         for (number, of) in self.asked.iter().enumerate() {
@@ -87,7 +89,8 @@ impl Model<'_> {
         if all > 0.0 { APART * apart / all } else { 0.0 }
     }
 
-    /// What reading a row costs that is found at once, as one of many in a batch, and what the batch costs beside.
+    /// The cost of reading a row without search, as one of many in a batch; and the fixed cost of
+    /// the batch.
     pub fn one_row(&self, table: usize, place: Place) -> Option<(Cost, Cost)> {
         let lookup = self.surface.cost(&Setting {
             operation: Operation::Lookup,
@@ -97,7 +100,7 @@ impl Model<'_> {
             storage: Storage::HashInlined,
             row_bytes: self.shapes[table].row_bytes(),
             slots: 1,
-            // Without a chain.
+            // `None`: no chain.
             load_percent: None,
             node_bytes: 0,
             replicas: 1,
@@ -107,7 +110,7 @@ impl Model<'_> {
         Some((each, if place == Place::Local { Cost::default() } else { beside }))
     }
 
-    /// Leaves that are locked for each row that is added: rows that follow each other are in one.
+    /// Leaves locked per inserted row: consecutive rows share leaves.
     pub fn leaves(&self, table: &TablePlan, ask: &Ask) -> f64 {
         if !ask.follows || table.choice.storage != Storage::Tree || ask.times <= 1.0 {
             return 1.0;

@@ -1,4 +1,4 @@
-//! Lines of measured points that differ in one size alone, and the settings that are found between them.
+//! Lines of measured points that differ only in the size of rows, and interpolation between them.
 //!
 //! Decision: docs/decisions/0250-throughput-is-forecast-from-what-a-lane-waits.md
 
@@ -7,71 +7,60 @@ use crate::measurement::{AccessPath, Operation, Parameters, Place, storage_name}
 use layout::Storage;
 use std::fmt;
 
-/// Slots of a bucket of the usual design.
+/// Slots of a bucket in the usual design, the one that most points were measured with.
 pub const USUAL_SLOTS: u32 = 8;
-/// Its planned load, in percent.
+/// Planned load of the usual design, in percent.
 pub const USUAL_LOAD: u32 = 65;
-/// Its nodes, in bytes.
+/// Node size of the usual design, in bytes.
 pub const USUAL_NODE: u32 = 512;
-/// Its rows, in bytes.
+/// Row size of the usual design, in bytes.
 pub const USUAL_ROW: f64 = 64.0;
-/// Rows of its scans.
+/// Rows of a scan in the usual design.
 const USUAL_SCAN: u32 = 16;
 
-/// An operation on a design.
+/// An operation on a table design: the arguments of the cost function.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Setting {
-    /// What is done.
     pub operation: Operation,
-    /// What leads to the rows.
     pub path: AccessPath,
-    /// Where it is done.
     pub place: Place,
-    /// Rows of a lookup or a scan.
+    /// Rows of a lookup or scan.
     pub rows: f64,
-    /// Where rows live.
     pub storage: Storage,
     /// Bytes of a row beside a key of 8 bytes.
     pub row_bytes: f64,
-    /// Slots of a bucket.
     pub slots: u32,
-    /// Planned load in percent; none where rows are placed by counting, and no bucket has a chain.
+    /// Planned load in percent. `None` for dense placement, where no bucket has an overflow chain.
     pub load_percent: Option<u32>,
-    /// Bytes of a node, of the table or the index.
+    /// Node size of the table or the index, in bytes.
     pub node_bytes: u32,
-    /// Copies of each row.
     pub replicas: u32,
 }
 
-/// A line of points that differ in the size of their rows alone.
+/// Points that differ only in the size of their rows.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Line {
-    /// What is done.
     pub operation: Operation,
-    /// What leads to the rows.
     pub path: AccessPath,
-    /// Where it is done.
     pub place: Place,
-    /// Rows of a lookup or a scan.
+    /// Rows of a lookup or scan.
     pub rows: u32,
-    /// Where rows live.
     pub storage: Storage,
-    /// Slots of a bucket; none of trees.
+    /// Slots of a bucket; 0 for trees.
     pub slots: u32,
-    /// Planned load in percent; none of trees.
+    /// Planned load in percent; 0 for trees.
     pub load_percent: u32,
-    /// Bytes of a node, if there are nodes.
+    /// Bytes of a node; 0 without nodes.
     pub node_bytes: u32,
-    /// Copies of each row.
     pub replicas: u32,
 }
 
-/// A setting by which its cost is found again: its line without the usual in place of its own, bits of rows and of their size, and
-/// whether rows are placed by counting.
+/// The key by which the memo finds the cost of a setting: its other fields as a line, the bits of
+/// row count and row size, and whether the placement is dense.
 pub type Known = (Line, u64, u64, bool);
 
 impl Setting {
-    /// By what its cost is found again.
+    /// The key for the memo.
     pub fn known(&self) -> Known {
         let line = Line {
             operation: self.operation,
@@ -89,7 +78,7 @@ impl Setting {
 }
 
 impl Line {
-    /// That of a measured point.
+    /// The line of a measured point.
     pub fn of(parameters: &Parameters) -> Self {
         Self {
             operation: parameters.operation,
@@ -104,7 +93,7 @@ impl Line {
         }
     }
 
-    /// The usual design through the setting's path.
+    /// The line of the usual design with the same operation, path, place and storage.
     pub fn usual(setting: &Setting) -> Self {
         let has_nodes =
             setting.storage == Storage::Tree || setting.path == AccessPath::SecondaryTree;
@@ -122,7 +111,7 @@ impl Line {
         }
     }
 
-    /// The usual design through the primary key. Rows that a scan of an index leads to are looked up there.
+    /// The same line through the primary key. Scans of an index over hashed rows become lookups.
     pub fn usual_primary(setting: &Setting) -> Self {
         let is_scan = setting.operation == Operation::Scan && setting.storage != Storage::Tree;
         let operation = if is_scan { Operation::Lookup } else { setting.operation };
@@ -142,22 +131,21 @@ impl fmt::Display for Line {
     }
 }
 
-/// Whether an operation changes nothing.
 pub fn is_read(operation: Operation) -> bool {
     matches!(operation, Operation::Lookup | Operation::Scan)
 }
 
-/// Where memory is read for an operation at a place.
+/// Where a shipped operation accesses memory: on the owner's machine.
 pub fn carried_out(place: Place) -> Place {
     if place == Place::Shipped { Place::Local } else { place }
 }
 
-/// Slots and load of the usual design; nothing of trees.
+/// Slots and planned load of the usual design; 0 for trees.
 pub fn hash_shape(storage: Storage) -> (u32, u32) {
     if storage == Storage::Tree { (0, 0) } else { (USUAL_SLOTS, USUAL_LOAD) }
 }
 
-/// The cost at a place of a line of points. There is at least one.
+/// Interpolates at `at`, and extrapolates beyond both ends. `points` is not empty.
 pub fn line_at(points: &[(f64, Cost)], at: f64) -> Cost {
     let [first, .., last] = points else { return points[0].1 };
     let (from, to) = if at <= first.0 {
@@ -175,7 +163,7 @@ pub fn line_at(points: &[(f64, Cost)], at: f64) -> Cost {
     to.1.mixed(share, &from.1)
 }
 
-/// The cost at a place of a line of points, or at its nearest end.
+/// Interpolates at `at`, or returns the nearer end beyond the ends.
 pub fn line_within(points: &[(f64, Cost)], at: f64) -> Cost {
     let ends = points.first().zip(points.last());
     line_at(points, ends.map_or(at, |(first, last)| at.clamp(first.0, last.0)))

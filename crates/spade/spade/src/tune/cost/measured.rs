@@ -8,15 +8,17 @@ use crate::tune::search::candidates::{IndexChoice, Placing};
 use crate::tune::workload::accesses::Ask;
 use layout::{IndexKind, Storage};
 
-/// Rows of the lookups that tell what a further row in a batch costs.
+/// Rows of the batched lookup from which the cost of a further row is derived.
 const BATCH_ROWS: f64 = 16.0;
+
 impl Model<'_> {
-    /// Shares of rows and entries that are local: none where memory servers are apart from all that compute, since the own
-    /// machine's rows are as far as others'.
+    /// The shares of local rows and index entries. Both are 0 if memory servers are separate
+    /// machines, because then all rows are remote.
     pub fn near(&self, shares: (f64, f64)) -> (f64, f64) {
         if self.surface.has(Place::Local) { shares } else { (0.0, 0.0) }
     }
 
+    /// The cost of an operation on a table, or on its only index.
     pub fn cost(
         &self,
         number: usize,
@@ -27,7 +29,7 @@ impl Model<'_> {
         rows: f64,
     ) -> Option<Cost> {
         let choice = &table.choice;
-        // Where memory servers are apart from all that compute, the own machine's rows are as far as others'.
+        // If memory servers are separate machines, all rows are remote.
         let place = match place {
             Place::Local if !self.surface.has(Place::Local) => Place::OneSided,
             other => other,
@@ -58,7 +60,7 @@ impl Model<'_> {
         })
     }
 
-    /// As [`Model::cost`] through one of several indexes.
+    /// [`Model::cost`] through one of several indexes.
     pub fn indexed(
         &self,
         ask: &Ask,
@@ -73,7 +75,8 @@ impl Model<'_> {
         self.cost(ask.table, &only, operation, path, place, rows)
     }
 
-    /// What a batch of lookups costs beside its rows: a lookup less what a further row in a batch costs.
+    /// The fixed cost of a batch: the cost of a single lookup minus that of a further row in a
+    /// batch.
     pub fn batch(&self, storage: Storage, place: Place) -> Option<Cost> {
         let (slots, load_percent) =
             if storage == Storage::Tree { (0, None) } else { (USUAL_SLOTS, Some(USUAL_LOAD)) };
@@ -90,7 +93,8 @@ impl Model<'_> {
             replicas: 1,
         };
         let alone = self.surface.cost(&setting)?;
-        // Rows of a batch that follow each other share leaves, which rows of a workload need not: those of buckets do not.
+        // In the measured batches, consecutive rows of a tree share leaves; rows of a workload may
+        // not. So the cost of a further row is that of a bucket.
         let setting = match storage {
             Storage::Tree => Setting {
                 storage: Storage::HashOutside,
@@ -108,7 +112,6 @@ impl Model<'_> {
     }
 }
 
-/// What leads through an index.
 pub fn path_of(index: IndexChoice) -> AccessPath {
     match index.kind {
         IndexKind::Hash => AccessPath::SecondaryHash,

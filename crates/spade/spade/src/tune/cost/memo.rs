@@ -1,16 +1,15 @@
-//! What was found before, and by which measurements: the search asks for the same again and again, and where one measurement is taken to be
-//! off, nearly all is as it was.
+//! A memo of computed costs with the measurements that each depends on. The search computes the
+//! same costs repeatedly; when one measurement is perturbed, most costs stay valid.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// Lines of measured points, by number.
+/// A set of lines, by number.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Lines(Vec<u64>);
 
 impl Lines {
-    /// Adds one.
     pub fn put(&mut self, line: usize) {
         let (word, bit) = (line / 64, line % 64);
         if self.0.len() <= word {
@@ -19,7 +18,6 @@ impl Lines {
         self.0[word] |= 1 << bit;
     }
 
-    /// Adds others.
     pub fn put_all(&mut self, others: &Self) {
         if self.0.len() < others.0.len() {
             self.0.resize(others.0.len(), 0);
@@ -27,32 +25,31 @@ impl Lines {
         self.0.iter_mut().zip(&others.0).for_each(|(own, other)| *own |= other);
     }
 
-    /// Whether this one is among them.
     pub fn has(&self, line: usize) -> bool {
         self.0.get(line / 64).is_some_and(|word| word >> (line % 64) & 1 == 1)
     }
 }
 
-/// Something found, with the lines that it goes by.
+/// A value with the lines that it depends on.
 #[derive(Clone, Debug)]
 struct Found<V> {
     value: V,
     lines: Lines,
 }
 
-/// All that was found of a kind.
 type All<K, V> = BTreeMap<K, Found<V>>;
 
-/// All that was found before, and the line that is off since; none means that all is.
+/// An earlier memo, and the line that was perturbed since. `None` invalidates everything.
 type Before<K, V> = (Rc<All<K, V>>, Option<usize>);
 
 #[cfg(test)]
 thread_local! {
-    /// How often anything was kept by this thread, because it had to be found: nearly all the time of tuning goes there.
+    /// Counts the values that this thread has computed and stored; the tuner spends most of its
+    /// time computing them.
     static PUT: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
 }
 
-/// What was found, by what was asked for.
+/// Values by their arguments.
 #[derive(Clone, Debug)]
 pub struct Kept<K, V> {
     own: RefCell<Rc<All<K, V>>>,
@@ -60,18 +57,19 @@ pub struct Kept<K, V> {
 }
 
 impl<K: Ord + Clone, V: Clone> Kept<K, V> {
-    /// Nothing yet.
+    /// An empty memo.
     pub fn new() -> Self {
         Self { own: RefCell::default(), before: None }
     }
 
-    /// The same where a line is off, or everything if none is named.
+    /// A memo for measurements in which a line is perturbed; `None` invalidates everything. Values
+    /// that do not depend on the line stay valid.
     pub fn off_by(&self, line: Option<usize>) -> Self {
         let before = Rc::clone(&self.own.borrow());
         Self { own: RefCell::default(), before: Some((before, line)) }
     }
 
-    /// What was found, if it still holds; the lines that it goes by are added to those that are used.
+    /// The value, if it is valid; adds the lines that it depends on to `used`.
     pub fn get(&self, key: &K, used: &RefCell<Lines>) -> Option<V> {
         let take = |of: &Found<V>| {
             used.borrow_mut().put_all(&of.lines);
@@ -85,13 +83,13 @@ impl<K: Ord + Clone, V: Clone> Kept<K, V> {
         before.get(key).filter(holds).map(take)
     }
 
-    /// What was found before, whether it holds or not.
+    /// The value before the perturbation, valid or not.
     pub fn before(&self, key: &K) -> Option<V> {
         let (before, _) = self.before.as_ref()?;
         before.get(key).map(|found| found.value.clone())
     }
 
-    /// Keeps what was found.
+    /// Stores a value.
     pub fn put(&self, key: K, value: V, lines: Lines) {
         #[cfg(test)]
         PUT.set(PUT.get() + 1);
@@ -125,8 +123,8 @@ mod tests {
         assert_eq!(kept.off_by(None).get(&"two", &used), None);
     }
 
-    /// What takes the time is counted, which is the same on any machine. A search that asks for a third more than now, or intervals that find all
-    /// anew, go beyond.
+    /// Counts computations, which are the same on every machine. A search with a third more of
+    /// them, or intervals that recompute all costs, exceed the limits.
     #[test]
     fn tuning_finds_little_anew() {
         use crate::measurement::Measurements;
@@ -143,7 +141,8 @@ mod tests {
             tune(Input { folder, workload, measurements }, &Options::default()).expect("it fits");
             let found = PUT.get() - before;
             assert!(found < most, "{name}: {found} computations, {most} are expected at most");
-            // A throughput that is sought near the last one takes a dozen looks at lanes, one that is sought anew twice as many and more.
+            // Starting from the last throughput takes a dozen evaluations; starting from nothing
+            // takes at least twice as many.
             let asked = ASKED.get() - asked;
             assert!(asked < paces, "{name}: {asked} looks at lanes, {paces} are expected at most");
         }

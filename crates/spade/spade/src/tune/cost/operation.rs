@@ -9,28 +9,28 @@ use crate::tune::search::candidates::{Choice, Placing};
 use crate::tune::workload::accesses::{Ask, Kind};
 use layout::Storage;
 
-/// What an operation costs at a place.
+/// The cost of an operation, divided by how often each part occurs in a call.
 #[derive(Clone, Copy, Default)]
 pub struct Parts {
-    /// Finding its rows, as one of many in a batch.
+    /// Finding one row, as one of many in a batch.
     pub each: Cost,
-    /// What a batch of remote rows costs beside.
+    /// Fixed cost of a batch with remote rows.
     pub batch: Cost,
-    /// What a call whose rows are all local costs beside, once.
+    /// Fixed cost of a call without remote rows, once per call.
     pub fixed: Cost,
-    /// Writing.
+    /// Writing one row and its index entries.
     pub write: Cost,
 }
 
 impl Parts {
-    /// The same with such shares of reading each row, and of the batch.
+    /// Scales the cost of reading a row and of waiting for a batch.
     pub fn read(self, (each, batch): (f64, f64)) -> Self {
         Self { each: self.each.times(each), batch: self.batch.times(batch), ..self }
     }
 }
 
 impl Model<'_> {
-    /// An operation's parts where rows and entries are local with such shares.
+    /// The cost if these shares of rows and of index entries are local.
     pub fn mixed(&self, plan: &Plan, ask: &Ask, rows: f64, entries: f64) -> Option<Parts> {
         let at = |row, entry| self.parts(plan, ask, row, entry);
         let by_rows = |entry| match rows {
@@ -129,8 +129,9 @@ impl Model<'_> {
         })
     }
 
-    /// A row that is added to a leaf which may be kept: as measured nothing was read, and what a call costs beside is in it. What it takes
-    /// to find a row, and to wait for a batch of them, is given; whoever finds nothing in a leaf reads no row behind it.
+    /// An insert into a leaf that may be cached. The measured insert read nothing and includes the
+    /// fixed cost of a call. `each` and `batch` are the costs of finding a row; a search that finds
+    /// no entry in the leaf reads no row.
     fn kept_insert(
         &self,
         table: &TablePlan,
@@ -148,7 +149,7 @@ impl Model<'_> {
         Some(Parts { each, batch, fixed, write })
     }
 
-    /// A look-up through an index whose entry and row are at these places: the row's one first.
+    /// A lookup through an index whose row and entry may be on different machines.
     fn through_index(
         &self,
         ask: &Ask,
@@ -158,7 +159,7 @@ impl Model<'_> {
     ) -> Option<Parts> {
         let path = path_of(table.indexes[index]);
         let through = self.indexed(ask, table, Operation::Lookup, path, index, row)?;
-        // An index leads to the row itself, which is one read wherever it lives.
+        // The entry points to the row, which takes one read with every storage.
         let beside = self.batch(Storage::HashInlined, row)?;
         let read = through.minus(&self.entry(ask, table, index, row)?).minus(&beside);
         let read = read.at_least_nothing().times(ask.rows);
@@ -170,8 +171,8 @@ impl Model<'_> {
         })
     }
 
-    /// What finding an entry of an index costs, without the row: as measured with rows that are inlined, since those of other storages are
-    /// not found through it as they are without it.
+    /// The cost of finding an index entry without reading its row. It is derived from inlined rows:
+    /// with other storages, a lookup by primary key finds the row in another way.
     fn entry(&self, ask: &Ask, table: &TablePlan, index: usize, place: Place) -> Option<Cost> {
         let choice = Choice {
             storage: Storage::HashInlined,

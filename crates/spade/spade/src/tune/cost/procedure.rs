@@ -1,11 +1,12 @@
-//! What a call costs with a design: service times of its operations added up, stage by stage.
+//! The cost of a call: service times of its operations added up, stage by stage.
 //!
 //! ```text
-//! a call at home      reads that arguments name, in one round trip
-//!                     then reads that go by earlier rows, each after the other
-//!                     then rows that new ones refer to, in one round trip for each insert
-//!                     then the commit, in which all writes go together, and before them all is read again that is validated
-//! a call elsewhere    the same with all rows remote, by verbs; or the call at home, and a message there and back
+//! call at home        reads by arguments, in one round trip
+//!                     reads that depend on earlier rows, one after the other
+//!                     reads of referenced rows, in one round trip per insert
+//!                     commit: validation reads in one round trip, then all writes together
+//! call elsewhere      one-sided: the same with all rows remote
+//!                     shipped: the call at home, and a message with its response
 //! ```
 
 use super::vector::{Cost, add, scaled};
@@ -16,22 +17,23 @@ use crate::tune::TuneError;
 use crate::tune::model::{Model, Plan};
 use crate::tune::workload::accesses::{Ask, Kind};
 
-/// Operations that are told of those that were not measured.
+/// Maximal number of missing operations that an error lists.
 const LACKING_TOLD: usize = 4;
 
-/// What a procedure costs.
+/// The cost of a procedure, by where it is called.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Costs {
-    /// On the machine of its rows.
+    /// Called on the machine of its rows.
     pub home: Cost,
-    /// From another one, by verbs; none where there is none.
+    /// Called on another machine, with one-sided access. `None` if there is no such machine, or if
+    /// it was not measured.
     pub one_sided: Option<Cost>,
-    /// From another one, by calling the owner.
+    /// Called on another machine and shipped to the owner. `None` likewise.
     pub shipped: Option<Cost>,
 }
 
 impl Costs {
-    /// Called from another machine, with an access; none where there is none, or it was not measured.
+    /// The cost of a call on another machine.
     pub fn away(&self, access: Access) -> Option<Cost> {
         match access {
             Access::OneSided => self.one_sided,
@@ -41,12 +43,12 @@ impl Costs {
 }
 
 impl Model<'_> {
-    /// What a procedure costs; none if something like it was not measured.
+    /// The cost of a procedure; `None` if the necessary points are missing.
     pub fn procedure(&self, plan: &Plan, number: usize) -> Option<Costs> {
         self.procedure_on(plan, number, &[])
     }
 
-    /// The same where its calls at home are on one of these machines, of which all are meant if none is named.
+    /// The cost if calls at home are on one of these machines; an empty list means all machines.
     pub fn procedure_on(&self, plan: &Plan, number: usize, machines: &[usize]) -> Option<Costs> {
         let mut tables: Vec<usize> = self.asked[number].asks.iter().map(|ask| ask.table).collect();
         tables.sort_unstable();
@@ -68,7 +70,7 @@ impl Model<'_> {
         let at_home = |at: usize| call.near(at, machines);
         let home = self.call(plan, number, &at_home)?;
         if self.machines < 2 || call.home.source.is_none() {
-            // Rows are anywhere, so that no machine is another than the rows' one.
+            // Its calls have no home, so no machine is more remote than another.
             return Some(Costs { home, one_sided: None, shipped: None });
         }
         let away = |at: usize| if call.copied[at] { (1.0, 1.0) } else { (0.0, 0.0) };
@@ -77,7 +79,7 @@ impl Model<'_> {
         Some(Costs { home, one_sided, shipped })
     }
 
-    /// The average call of a procedure, with its access.
+    /// The cost of an average call with this access.
     pub fn average(&self, costs: &Costs, access: Access) -> Option<Cost> {
         if costs.one_sided.is_none() && costs.shipped.is_none() {
             return Some(costs.home);
@@ -85,18 +87,18 @@ impl Model<'_> {
         Some(costs.away(access)?.mixed(self.remote_calls, &costs.home))
     }
 
-    /// Called procedures something like which was not measured, by name.
+    /// Names of called procedures for which points are missing.
     pub fn unmeasured(&self, plan: &Plan) -> Vec<String> {
         self.surface.take_lacking();
         let each = self.asked.iter().enumerate().filter(|(_, asked)| asked.share > 0.0);
-        // Anew, since what is lacking is told while it is looked for.
+        // Bypass the memo: computing the cost records the missing points.
         let cost =
             |number: usize| self.average(&self.price(plan, number, &[])?, plan.access[number]);
         let missing = each.filter(|(number, _)| cost(*number).is_none());
         missing.map(|(_, asked)| asked.name.clone()).collect()
     }
 
-    /// That these procedures ask for what was not measured, and what that is.
+    /// The error that lists these procedures and the missing points.
     pub fn not_measured(&self, procedures: Vec<String>) -> TuneError {
         let mut operations = self.surface.take_lacking();
         let more = operations.len().saturating_sub(LACKING_TOLD);
@@ -108,7 +110,7 @@ impl Model<'_> {
         TuneError::NotMeasured { procedures, operations, without }
     }
 
-    /// What a write of a procedure takes at home.
+    /// The cost of a write at home.
     pub fn write(&self, plan: &Plan, number: usize, ask: &Ask) -> Option<Cost> {
         let at = self.asked[number].asks.iter().position(|one| one == ask)?;
         let call = &self.calls[number];
@@ -116,13 +118,13 @@ impl Model<'_> {
         Some(self.mixed(plan, ask, rows, entries)?.write)
     }
 
-    /// The same of a call from another machine, by verbs.
+    /// The cost of the same write from another machine by verbs.
     pub fn write_away(&self, plan: &Plan, ask: &Ask) -> Option<Cost> {
         let (rows, entries) = self.near((0.0, 0.0));
         Some(self.mixed(plan, ask, rows, entries)?.write)
     }
 
-    /// A call of a procedure whose rows, and entries of indexes, are local with such shares.
+    /// The cost of a call in which `local` returns the local shares of rows and index entries.
     fn call(
         &self,
         plan: &Plan,
@@ -132,13 +134,14 @@ impl Model<'_> {
         let asked = &self.asked[number];
         let (mut sum, mut waits) = (Cost::default(), Waits::default());
         let (mut writes, mut slowest, mut written) = (Cost::default(), Cost::default(), 0.0);
-        // Waiting for a batch of remote rows has in it what a transaction costs in any case; without one that comes on top.
+        // Waiting for a remote batch includes the fixed cost of a transaction; a call without
+        // remote batches pays it in addition.
         let (mut fixed, mut within, mut read) = (Cost::default(), 1.0, 0.0);
         let (mut hot, mut near, mut adds_ns) = (Demand::default(), 1.0, 0.0_f64);
         for (at, ask) in asked.asks.iter().enumerate().filter(|(_, ask)| ask.times > 0.0) {
             let (rows, entries) = self.near(local(at));
             let parts = self.mixed(plan, ask, rows, entries)?;
-            // Whether a batch of so many rows has a remote one.
+            // Probability that a batch of `count` rows has a remote one.
             let is_remote = |count: f64| 1.0 - libm::pow(rows.min(entries), count.max(1.0));
             if ask.kind == Kind::Insert {
                 let waits = parts.each.plus(&parts.batch.times(is_remote(ask.times)));
@@ -147,7 +150,7 @@ impl Model<'_> {
             let parts = parts.read(self.is_read(plan, number, ask));
             sum = sum.plus(&parts.each.times(ask.times));
             let remote = parts.each.plus(&parts.batch).plus(&parts.write).owners;
-            // Of a call elsewhere rows that would be at home are on any machine.
+            // For a call elsewhere, rows that would be at home may be on any machine.
             let anywhere = 1.0 - self.near((self.calls[number].local[at], 1.0)).0;
             let by_skew = if rows > 0.0 { 1.0 } else { anywhere };
             hot = add(hot, scaled(remote, ask.times * by_skew * self.calls[number].skew[at]));
@@ -173,7 +176,7 @@ impl Model<'_> {
                 slowest = slowest.with(&parts.write, f64::max);
             }
         }
-        // Branches may leave out some of it, but hardly all.
+        // If the number of writes is below 1, a branch skips them in some calls.
         let slowest = slowest.times(written.min(1.0));
         let fixed = fixed.times(within * read.min(1.0));
         let commit = committed(&writes, &slowest, written).plus(&waits.validation());
@@ -182,7 +185,8 @@ impl Model<'_> {
         Some(Cost { commit_ns: commit.latency_ns, adds_ns, far, hot, ..cost })
     }
 
-    /// What it costs to call the owner, beside what it does there: the most that it does of any operation of the procedure.
+    /// The additional cost of shipping a call: the largest difference between shipped and local
+    /// among the operations of the procedure.
     fn message(&self, plan: &Plan, number: usize) -> Option<Cost> {
         let asks = self.asked[number].asks.iter().filter(|ask| ask.times > 0.0);
         let each =
@@ -198,8 +202,9 @@ impl Model<'_> {
     }
 }
 
-/// A commit of several writes, each measured with a commit of its own: they go together, so that the slowest one is waited for, and
-/// are published once. What cores do for them they do one after the other.
+/// The commit of several writes, each of which was measured with a commit of its own. They are
+/// posted together, so that the call waits for the slowest one, and publishes once. Processor time
+/// adds up.
 fn committed(writes: &Cost, slowest: &Cost, count: f64) -> Cost {
     let published = Demand {
         link_out_ns: slowest.others.link_in_ns,

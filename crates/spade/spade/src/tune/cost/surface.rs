@@ -1,8 +1,9 @@
-//! The cost of any operation on any design, between and around what was measured.
+//! The cost of an operation on any design, interpolated and extrapolated from measured points.
 //!
-//! Measured is a usual design with one thing varied at a time, and the pairs that interact. So a cost is that of the usual design at
-//! the row's size, plus what each other choice was seen to change: differences add up where ratios of small numbers would not.
-//! Between two measured sizes it is a straight line, beyond them the line goes on.
+//! The points vary a usual design in one parameter at a time, and in pairs that interact. The cost
+//! is that of the usual design at the given row size, plus the measured difference of each other
+//! parameter. Differences add up; ratios of small numbers would not. Between two measured sizes the
+//! cost is linear, and beyond them it continues linearly.
 //!
 //! Decisions:
 //! - docs/decisions/0212-costs-are-the-usual-designs-and-differences-from-it.md
@@ -23,63 +24,61 @@ use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-/// The fabric of simulated clusters.
+/// Fabric name of simulated clusters.
 const SIMULATED: &str = "sim";
 
-/// How snapshots come to machines: a task of each fetches one frozen vector after another.
+/// How machines obtain snapshots: a task on each fetches frozen vectors in a loop.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Clock {
-    /// There and back, in nanoseconds.
+    /// Round trip in nanoseconds.
     pub trip_ns: f64,
-    /// What freezing a vector takes where the oracle is.
+    /// Time that the oracle's machine takes to freeze a vector, in nanoseconds.
     pub freeze_ns: f64,
 }
 
-/// All that was measured of one world.
+/// All points of one world.
 #[derive(Clone, Debug)]
 pub struct Surface {
     lines: BTreeMap<Line, Rc<Points>>,
     is_quick: bool,
     is_simulated: bool,
     places: BTreeSet<Place>,
-    /// What a commit takes of the oracle.
+    /// Demands of a commit on the oracle.
     published: Demand,
-    /// How far repetitions of that were apart.
+    /// Noise of these demands.
     published_noise: f64,
-    /// How snapshots come to machines, with the lines that tell it.
+    /// How machines obtain snapshots, with the lines from which it is derived.
     clock: OnceCell<(Option<Clock>, Lines)>,
-    /// What old versions cost, if that was measured.
+    /// Cost of old versions, if measured.
     aging: Option<Rc<Aging>>,
-    /// What was asked for before.
+    /// Costs that were computed before.
     known: Kept<Known, Option<Cost>>,
-    /// The lines that what is being found goes by.
+    /// Lines that the current computation depends on.
     used: RefCell<Lines>,
-    /// What was asked for and not measured.
+    /// Lines that were needed but not measured.
     lacking: RefCell<BTreeSet<Line>>,
 }
 
-/// The points of a line.
 #[derive(Clone, Debug)]
 struct Points {
-    /// The line's number.
     number: usize,
-    /// By the size of rows.
+    /// Costs by row size.
     costs: Vec<(f64, Cost)>,
-    /// How far repetitions of each point were apart, in the same order.
+    /// Noise of each point, in the same order.
     noise: Vec<Noise>,
 }
 
-/// Something measured that may be off.
+/// A measured figure that an interval perturbs by its noise.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Sway {
-    /// A point by position in its line, which has this number.
+    /// A point: its line, the line's number, and the position in the line.
     Point(Line, usize, usize),
-    /// What a commit takes of the oracle.
+    /// Demands of a commit on the oracle.
     Published,
 }
 
 impl Sway {
-    /// The number of the line that is off; none where all that is written is.
+    /// The number of the perturbed line; `None` if all writes are affected.
     pub fn line(&self) -> Option<usize> {
         match self {
             Self::Point(_, number, _) => Some(*number),
@@ -89,7 +88,7 @@ impl Sway {
 }
 
 impl Surface {
-    /// What was measured of a world.
+    /// Collects the points of a world.
     pub fn new(all: &Measurements, world: &World) -> Self {
         let mut measured: BTreeMap<Line, Vec<(f64, Cost, Noise)>> = BTreeMap::new();
         let points = || all.points().iter().filter(|point| point.parameters.world == *world);
@@ -124,7 +123,7 @@ impl Surface {
         }
     }
 
-    /// What something comes to, with the lines that it goes by.
+    /// Runs a computation; returns its result and the lines that it depends on.
     pub fn recorded<T>(&self, find: impl FnOnce() -> T) -> (T, Lines) {
         let outer = self.used.take();
         let found = find();
@@ -133,12 +132,12 @@ impl Surface {
         (found, own)
     }
 
-    /// The lines that what is being found goes by.
+    /// Lines that the current computation depends on.
     pub fn used(&self) -> &RefCell<Lines> {
         &self.used
     }
 
-    /// Everything that may be off of these lines.
+    /// All noisy figures of these lines.
     pub fn sways(&self, lines: &Lines) -> Vec<Sway> {
         let mut all = Vec::new();
         for (line, points) in self.lines.iter().filter(|(_, points)| lines.has(points.number)) {
@@ -151,7 +150,7 @@ impl Surface {
         all
     }
 
-    /// The same, with something of it off by its noise. What does not depend on it need not be found anew.
+    /// The surface with one figure perturbed. Costs that do not depend on it stay in the memo.
     pub fn swayed(&self, sway: Sway) -> Self {
         let mut lines = self.lines.clone();
         let mut published = self.published;
@@ -178,19 +177,19 @@ impl Surface {
         }
     }
 
-    /// What old versions cost, if that was measured.
     pub fn aging(&self) -> Option<&Aging> {
         self.aging.as_deref()
     }
 
-    /// Whether points were measured for a first look only.
+    /// Whether some points were measured with `--quick`.
     pub fn is_quick(&self) -> bool {
         self.is_quick
     }
 
-    /// How snapshots come to machines, as they do on simulated clusters: the trip is what a remote row takes longer than a local one, and
-    /// freezing a vector, which is reading and writing words of the own machine, takes what a local row does. None elsewhere: there each lane
-    /// gets its own snapshot, and that is part of what operations take alone.
+    /// How machines of a simulated cluster obtain snapshots. A round trip is the difference between
+    /// a remote and a local lookup. Freezing reads and writes local words, and takes as long as a
+    /// local lookup. `None` on real clusters: each lane reads its own snapshot, and the measured
+    /// latency includes that.
     pub fn clock(&self) -> Option<Clock> {
         let (clock, lines) = self.clock.get_or_init(|| {
             let (local, remote) = (self.soonest(Place::Local), self.soonest(Place::OneSided));
@@ -208,7 +207,8 @@ impl Surface {
         *clock
     }
 
-    /// The shortest latency of a lookup at a place, and the number of its line: points that are off take longer, so that others stay behind it.
+    /// The shortest latency of a lookup at a place, and the number of its line. Perturbation only
+    /// adds latency, so the point stays the shortest if another one is perturbed.
     fn soonest(&self, place: Place) -> Option<(f64, usize)> {
         let is_meant = |line: &Line| {
             let of = (line.operation, line.path, line.place, line.rows);
@@ -220,23 +220,22 @@ impl Surface {
         all.reduce(|least, one| if one.0 < least.0 { one } else { least })
     }
 
-    /// The numbers of slots that lookups were measured with.
+    /// Bucket sizes with which lookups were measured.
     pub fn slots(&self) -> BTreeSet<u32> {
         let is_lookup = |line: &&Line| line.operation == Operation::Lookup && line.slots > 0;
         self.lines.keys().filter(is_lookup).map(|line| line.slots).collect()
     }
 
-    /// Whether anything was measured at this place.
     pub fn has(&self, place: Place) -> bool {
         self.places.contains(&place)
     }
 
-    /// Whether this number of copies was measured.
     pub fn has_replicas(&self, replicas: u32) -> bool {
         self.lines.keys().any(|line| line.replicas == replicas)
     }
 
-    /// What an operation costs; none if nothing like it was measured.
+    /// The cost of an operation; `None` if the necessary points are missing. Records the missing
+    /// line.
     pub fn cost(&self, setting: &Setting) -> Option<Cost> {
         let cost = self.found(setting);
         if cost.is_none() {
@@ -245,12 +244,13 @@ impl Surface {
         cost
     }
 
-    /// What was asked for since the last time and not measured, in words.
+    /// Takes the descriptions of lines that were needed but not measured.
     pub fn take_lacking(&self) -> Vec<String> {
         self.lacking.take().iter().map(Line::to_string).collect()
     }
 
-    /// Storages whose rows no index was measured to lead to, where it was to inlined ones: see [`Self::instead`].
+    /// Storages over which no index was measured, although one over inlined rows was: see
+    /// [`Self::instead`].
     pub fn unindexed(&self) -> Vec<Storage> {
         let has = |path: AccessPath, storage: Storage| {
             self.lines.keys().any(|line| (line.path, line.storage) == (path, storage))
@@ -265,7 +265,7 @@ impl Surface {
         [Storage::HashOutside, Storage::Tree].into_iter().filter(lacks).collect()
     }
 
-    /// The same where nobody misses what was not measured.
+    /// The cost without recording missing lines.
     pub fn found(&self, setting: &Setting) -> Option<Cost> {
         let known = setting.known();
         if let Some(cost) = self.known.get(&known, &self.used) {
@@ -279,8 +279,8 @@ impl Surface {
         cost
     }
 
-    /// The same through an index over inlined rows, if that was measured and the setting itself was not: quick measurements, and
-    /// those that were ended early, have indexes over inlined rows alone.
+    /// The setting with inlined rows, if the index over the setting's own storage was not measured.
+    /// Quick and interrupted measurements have indexes over inlined rows only.
     fn instead(&self, setting: &Setting) -> Option<Setting> {
         let inlined = Setting {
             storage: Storage::HashInlined,
@@ -294,8 +294,9 @@ impl Surface {
         is_meant.then_some(inlined)
     }
 
-    /// The cost through an index by that over inlined rows. An index leads to the row itself, wherever that lives, so that what goes through it costs
-    /// the same; only a row that is added goes where its own storage has it, and its entry beside.
+    /// Derives the cost through an index from that over inlined rows. An index entry points to the
+    /// row itself, so reads cost the same with every storage. An insert adds the row to its own
+    /// storage and the entry to the index.
     fn through_index(&self, setting: &Setting, inlined: &Setting) -> Option<Cost> {
         let through = self.computed(inlined)?;
         if setting.operation != Operation::Insert {
@@ -320,20 +321,21 @@ impl Surface {
             points => line_at(points, row),
         };
         if setting.storage != Storage::Tree {
-            // Slots matter to what is read, also of what is written thereafter. Writes alone differ by chance only.
+            // The bucket size affects reads, including the read before a write. Measured
+            // differences between writes alone are noise.
             let lookup = Line { operation: Operation::Lookup, rows: 1, ..primary };
             let with_slots = Line { slots: self.nearest_slots(&lookup, setting.slots), ..lookup };
             cost = cost.plus(&self.change(&lookup, row, &with_slots, row));
             cost = cost.plus(&self.chains(&with_slots, setting));
         }
         if usual.node_bytes != 0 && setting.node_bytes != usual.node_bytes {
-            // Nodes of an index were varied where rows are inlined.
+            // The points vary the node size of an index over inlined rows only.
             let storage = match setting.path {
                 AccessPath::SecondaryTree => Storage::HashInlined,
                 _ => setting.storage,
             };
             let (slots, load_percent) = hash_shape(storage);
-            // An update reads leaves and leaves them as they are.
+            // An update reads the leaves of an index and does not change them.
             let (operation, rows) = match setting.operation {
                 Operation::Update => (Operation::Lookup, 1),
                 other => (other, usual.rows),
@@ -341,7 +343,8 @@ impl Surface {
             let base = Line { operation, rows, storage, slots, load_percent, ..usual };
             let mut change = self.along_nodes(&base, setting.node_bytes, row);
             if setting.operation == Operation::Scan {
-                // Of fewer rows than were measured, fewer leaves are spared: of one, none, as of a row that is looked up.
+                // Larger nodes save fewer leaves if a scan reads fewer rows than measured; with one
+                // row it is a lookup.
                 let one = Line { operation: Operation::Lookup, rows: 1, ..base };
                 let one = self.along_nodes(&one, setting.node_bytes, row);
                 let share = (setting.rows - 1.0) / (f64::from(rows) - 1.0).max(1.0);
@@ -350,11 +353,12 @@ impl Surface {
             cost = cost.plus(&change);
         }
         cost = cost.plus(&self.along_rows(setting, &usual));
-        // Reads go to one copy.
+        // Reads access one copy.
         if setting.replicas > 1 && !is_read(setting.operation) {
             let copies = Line { replicas: setting.replicas, ..primary };
             let mut change = self.copied(&primary, &copies, row);
-            // Copies are on all machines alike, where the oracle is on one.
+            // All machines have copies, so these demands are spread over them. Only one has the
+            // oracle.
             change.machines = add(change.machines, change.others);
             change.others = Demand::default();
             cost = cost.plus(&change);
@@ -363,7 +367,8 @@ impl Surface {
         Some(self.with_chains(cost, setting).at_least_nothing())
     }
 
-    /// Medians know nothing of chains that fewer than half of the operations meet: a round trip for each of their blocks.
+    /// Adds round trips for overflow blocks to the latency: most operations meet no chain, so that
+    /// the measured medians do not include them.
     fn with_chains(&self, mut cost: Cost, setting: &Setting) -> Cost {
         let (Some(load), false) = (setting.load_percent, setting.storage == Storage::Tree) else {
             return cost;
@@ -389,13 +394,13 @@ impl Surface {
         Some(&points.costs)
     }
 
-    /// All lines of a family with their points.
+    /// The lines that satisfy a condition, with their points.
     fn family(&self, is_of: impl Fn(&Line) -> bool) -> Vec<(&Line, &[(f64, Cost)])> {
         let of = self.lines.keys().filter(|line| is_of(line));
         of.filter_map(|line| Some((line, self.points(line)?))).collect()
     }
 
-    /// What changes from one line to another; nothing if one of them was not measured.
+    /// The difference between two lines; zero if one of them was not measured.
     fn change(&self, from: &Line, from_row: f64, to: &Line, to_row: f64) -> Cost {
         match (self.points(from), self.points(to)) {
             (Some(from), Some(to)) => line_at(to, to_row).minus(&line_at(from, from_row)),
@@ -403,8 +408,8 @@ impl Surface {
         }
     }
 
-    /// What further copies change, at the nearest size of rows that was measured with them. It is never less than nothing; where
-    /// a table's own storage was not measured with copies, it is that of inlined rows, which are written alike.
+    /// The additional cost of further copies, at the nearest measured row size. If the storage was
+    /// not measured with copies, uses inlined rows, which are written in the same way.
     fn copied(&self, primary: &Line, copies: &Line, row: f64) -> Cost {
         let inlined = |line: &Line| {
             let (slots, load_percent) = hash_shape(Storage::HashInlined);
@@ -418,7 +423,7 @@ impl Surface {
         line_at(more, at).minus(&line_within(one, at)).at_least_nothing()
     }
 
-    /// The writes that were not measured with so many copies, wherever they were measured with one.
+    /// Names of the writes that were measured with one copy but not with this number.
     pub fn uncopied(&self, replicas: u32) -> Vec<&'static str> {
         let named = [
             (Operation::Update, "updates"),
@@ -435,14 +440,15 @@ impl Surface {
         named.into_iter().filter(|(of, _)| lacks(*of)).map(|(_, name)| name).collect()
     }
 
-    /// The number of slots that was measured and is nearest.
+    /// The measured bucket size that is nearest.
     fn nearest_slots(&self, line: &Line, slots: u32) -> u32 {
         let there = |slots: &u32| self.lines.contains_key(&Line { slots: *slots, ..*line });
         (1..=SLOTS_MAX).filter(there).min_by_key(|one| one.abs_diff(slots)).unwrap_or(line.slots)
     }
 
-    /// What another load than the usual one changes: each block of a chain that is read is a read of a small bucket more. Points at other
-    /// loads agree with that, but for chance: where one lane measures, few chains are met.
+    /// The difference that another load makes: each further overflow block is one more read of a
+    /// small bucket. Points measured at other loads agree within noise, since a single lane meets
+    /// few chains.
     fn chains(&self, line: &Line, setting: &Setting) -> Cost {
         let wanted = setting.load_percent.map_or(0.0, |load| chain_blocks(line.slots, load));
         let more = wanted - chain_blocks(line.slots, USUAL_LOAD);
@@ -450,12 +456,13 @@ impl Surface {
         let small = Line { place: carried_out(setting.place), ..small };
         let points = self.points(&small).filter(|_| more != 0.0);
         let block = points.map_or_else(Cost::default, |points| line_at(points, setting.row_bytes));
-        // Latencies are dealt with apart.
+        // `with_chains` adds the latencies.
         let none = Cost { latency_ns: 0.0, tail_ns: 0.0, ..block };
         none.times(more)
     }
 
-    /// What another size of nodes changes, at the nearest size of rows: rows are not in nodes.
+    /// The difference that another node size makes, at the nearest measured row size. Nodes contain
+    /// no rows.
     fn along_nodes(&self, line: &Line, node_bytes: u32, row: f64) -> Cost {
         let points: Vec<(f64, Cost)> = self
             .family(|one| Line { node_bytes: line.node_bytes, ..*one } == *line)
@@ -469,7 +476,7 @@ impl Surface {
         line_at(&points, f64::from(node_bytes)).minus(&usual)
     }
 
-    /// What another number of rows than the usual one changes.
+    /// The difference that another number of rows makes.
     fn along_rows(&self, setting: &Setting, usual: &Line) -> Cost {
         if setting.rows == f64::from(usual.rows) {
             return Cost::default();
@@ -489,8 +496,8 @@ impl Surface {
     }
 }
 
-/// What a commit takes of the oracle: the median of all writes, since a number is published whatever is written, and wherever. What reads
-/// seem to take is what is left of fetchers.
+/// Demands of a commit on the oracle: the median of all writes, because publishing does not depend
+/// on what is written. The demands measured with reads come from fetching vectors.
 fn published(lines: &BTreeMap<Line, Rc<Points>>) -> Demand {
     let writes = lines.iter().filter(|(line, _)| !is_read(line.operation) && line.replicas == 1);
     let others: Vec<Demand> =
@@ -511,7 +518,7 @@ fn published(lines: &BTreeMap<Line, Rc<Points>>) -> Demand {
     }
 }
 
-/// How far repetitions of writes were apart: the median over them.
+/// The median noise of all writes.
 fn published_noise(lines: &BTreeMap<Line, Rc<Points>>) -> f64 {
     let writes = lines.iter().filter(|(line, _)| !is_read(line.operation) && line.replicas == 1);
     let mut all: Vec<f64> = writes.flat_map(|(_, of)| &of.noise).map(|of| of.rate).collect();

@@ -1,4 +1,4 @@
-//! What an operation costs, as numbers that can be added up.
+//! The cost of an operation or transaction as a vector that can be added and scaled.
 //!
 //! Decisions:
 //! - docs/decisions/0210-designs-are-compared-by-service-times-that-add-up.md
@@ -6,55 +6,57 @@
 
 use crate::measurement::{Demand, Operation, Point, Spread};
 
-/// The share of its time from which on a stage counts as what holds up all others.
+/// A stage that is busy for at least this share of the time is the bottleneck under load.
 const FULL: f64 = 0.85;
-/// The same of operations that wait for nothing else.
+/// The same for reads, which wait for no commit.
 const FULL_OF_READS: f64 = 0.7;
-/// How much more a stage may take under load than alone.
+/// Maximal ratio of the time that a stage takes under load to that of an operation alone.
 const SEEN_MAX: f64 = 2.0;
 
-/// What something costs: one operation, or a transaction.
+/// The cost of an operation or of a transaction.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Cost {
     /// Median latency while nothing else runs, in nanoseconds.
     pub latency_ns: f64,
-    /// 99th percentile of it.
+    /// 99th percentile of that latency.
     pub tail_ns: f64,
-    /// Nanoseconds between two of them under full load, of the whole cluster: one over the throughput.
+    /// Nanoseconds between two completions in the whole cluster under full load: the inverse of the
+    /// throughput.
     pub spacing_ns: f64,
-    /// What of the latency is the commit's, from locks to publishing; nothing where nothing is changed.
+    /// The part of the latency that the commit takes, from locks to publishing; 0 if nothing is
+    /// written.
     pub commit_ns: f64,
-    /// How long reading takes where rows are added, before the commit.
+    /// Latency of reads that precede an insert and find its place, in nanoseconds.
     pub adds_ns: f64,
-    /// Whether rows of other machines are among those that it changes: its chance.
+    /// Probability that it changes a row of another machine.
     pub far: f64,
     /// Verbs of the requester.
     pub verbs: f64,
-    /// Bytes that they move.
+    /// Bytes moved by these verbs.
     pub bytes: f64,
-    /// Round trips, one after the other.
+    /// Sequential round trips.
     pub round_trips: f64,
-    /// What it takes of the machines that compute and have the rows.
+    /// Demands on the executing machine and on those with the rows.
     pub machines: Demand,
-    /// Of that, what machines take whose rows are reached from another one.
+    /// The part of these demands on machines whose rows another machine accesses.
     pub owners: Demand,
-    /// What the machine with most of these rows takes more than the mean.
+    /// Additional demands on the machine with the most of these rows, compared with the mean.
     pub hot: Demand,
-    /// What it takes of the machine with the oracle, and of those with further copies.
+    /// Demands on the machine with the oracle, and on those with further copies.
     pub others: Demand,
 }
 
-/// How far repetitions of a measured point were from their median, as shares of it.
+/// Measurement noise: the distance of repetitions of a point from their median, relative to it.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Noise {
-    /// Of the latency of an operation alone.
+    /// Noise of the latency of an operation alone.
     pub latency: f64,
-    /// Of the throughput.
+    /// Noise of the throughput.
     pub rate: f64,
 }
 
 impl Noise {
-    /// Of a measured point.
+    /// The noise of a measured point.
     pub fn measured(point: &Point) -> Self {
         Self {
             latency: noise(point.measured.alone.median_ns),
@@ -62,22 +64,23 @@ impl Noise {
         }
     }
 
-    /// Whether all repetitions were alike.
+    /// Whether all repetitions gave the same figures.
     pub fn is_none(&self) -> bool {
         self.latency == 0.0 && self.rate == 0.0
     }
 }
 
 impl Cost {
-    /// Of a measured point. Service times are those of an operation alone; the stage that is full under load takes what
-    /// is seen there, where queue pairs crowd the card and chains are met as often as they are.
+    /// The cost of a measured point. Service times are those of an operation alone. Only the
+    /// bottleneck stage takes its time under load, which includes effects of many queue pairs and
+    /// of full bucket chains.
     pub fn measured(point: &Point) -> Self {
         let measured = &point.measured;
         let service = &measured.service;
         let rate = measured.loaded.operations_per_s;
         let spacing_ns = 1e9 / rate.median.max(f64::MIN_POSITIVE);
         let world = &point.parameters.world;
-        // What a machine has in the time between two operations of its own.
+        // Time of each stage per operation that the machine executes.
         let each_ns = spacing_ns * f64::from(world.machines.max(1));
         let cores_ns = each_ns * f64::from(world.threads.max(1));
         let mut machines = add(service.requester, service.owner.unwrap_or_default());
@@ -85,7 +88,8 @@ impl Cost {
         let full = if is_read { FULL_OF_READS } else { FULL };
         let full = measured.loaded.busiest.as_ref().filter(|(_, share)| *share >= full);
         let busiest = full.map(|(stage, _)| &**stage);
-        // A rate of which other work takes the most, as of deletes whose rows have to be inserted in between, tells nothing.
+        // The rate of deletes includes the inserts that restore the rows, so it says little about
+        // deletes.
         let seen = |alone_ns: f64, seen_ns: f64| {
             if seen_ns <= alone_ns * SEEN_MAX { seen_ns } else { alone_ns }
         };
@@ -98,7 +102,7 @@ impl Cost {
             Some("PCIe to memory") => all.to_memory_ns = seen(all.to_memory_ns, each_ns),
             Some("atomics") => all.atomics_ns = seen(all.atomics_ns, each_ns),
             Some("cores") => all.core_ns = seen(all.core_ns, cores_ns),
-            // Where no cards carry verbs, threads are all there is.
+            // Without cards, threads are the only stage.
             _ if service.card_requests.is_none() => all.core_ns = cores_ns,
             _ => {}
         }
@@ -119,7 +123,7 @@ impl Cost {
         }
     }
 
-    /// Each figure of two costs, put together.
+    /// Combines two costs figure by figure.
     pub fn with(&self, other: &Self, put: impl Fn(f64, f64) -> f64) -> Self {
         Self {
             latency_ns: put(self.latency_ns, other.latency_ns),
@@ -138,28 +142,26 @@ impl Cost {
         }
     }
 
-    /// The sum.
     pub fn plus(&self, other: &Self) -> Self {
         self.with(other, |one, other| one + other)
     }
 
-    /// The difference, which may have figures below nothing.
+    /// The difference; figures may be negative.
     pub fn minus(&self, other: &Self) -> Self {
         self.with(other, |one, other| one - other)
     }
 
-    /// So many times as much.
     pub fn times(&self, count: f64) -> Self {
         self.with(&Self::default(), |one, _| one * count)
     }
 
-    /// This one with `share`, the other one with the rest.
+    /// The weighted mean: `share` of this cost, the rest of the other.
     pub fn mixed(&self, share: f64, other: &Self) -> Self {
         self.with(other, |one, other| share * one + (1.0 - share) * other)
     }
 
-    /// Of a row that is added, where so many leaves are for each: a leaf is locked and written once for all of its rows, and each further one
-    /// of them is a write.
+    /// The cost of an inserted row if only `leaves` leaves are locked per row. The commit locks and
+    /// writes a leaf once for all of its new rows; each further row is one more write.
     pub fn of_leaves(mut self, leaves: f64) -> Self {
         let further = (1.0 - leaves) / self.verbs.max(1.0);
         for demand in [&mut self.machines, &mut self.owners] {
@@ -169,7 +171,7 @@ impl Cost {
         self
     }
 
-    /// A measured cost that is off by its noise: it takes so much longer, and so much more of every stage.
+    /// The cost if the measurement was too low by its noise: latency and all demands grow.
     pub fn off_by(&self, noise: Noise) -> Self {
         let (latency, rate) = (1.0 + noise.latency, 1.0 + noise.rate);
         Self {
@@ -182,18 +184,16 @@ impl Cost {
         }
     }
 
-    /// With nothing below nothing: what differences of measured figures may come to.
+    /// Replaces negative figures, which differences of measurements may have, by 0.
     pub fn at_least_nothing(&self) -> Self {
         self.with(&Self::default(), f64::max)
     }
 }
 
-/// The sum of two demands.
 pub fn add(one: Demand, other: Demand) -> Demand {
     both(one, other, |one, other| one + other)
 }
 
-/// A demand so many times.
 pub fn scaled(one: Demand, count: f64) -> Demand {
     both(one, one, |one, _| one * count)
 }
@@ -210,7 +210,7 @@ fn both(one: Demand, other: Demand, put: impl Fn(f64, f64) -> f64) -> Demand {
     }
 }
 
-/// The larger distance of both ends from the middle, as a share of it.
+/// The distance of the farther end from the median, relative to the median.
 fn noise(spread: Spread) -> f64 {
     if spread.median <= 0.0 {
         return 0.0;

@@ -5,30 +5,30 @@ use super::operation::Parts;
 use super::vector::Cost;
 use crate::tune::workload::accesses::Ask;
 
-/// What a call waits for once, however many remote rows are asked for together: the slowest.
+/// Waiting that requests of one call share: rows that are read together cost one wait, the longest.
 #[derive(Clone, Copy, Default)]
 pub struct Waits {
-    /// Rows that arguments name.
+    /// Longest wait for rows whose keys are arguments.
     ahead: Cost,
-    /// How many these are.
+    /// Number of these rows.
     named: f64,
-    /// Rows that new ones refer to, of statements before.
+    /// Waits for referenced rows (foreign keys) of earlier statements.
     referred: Cost,
-    /// The same of the statement that was noted last: all of them together.
+    /// The last statement that reads referenced rows, and its longest wait.
     together: (u32, Cost),
-    /// Finding again, between locks and writes, what a serializable call has read.
+    /// Reading again, between locks and writes, what a serializable call has read.
     again: Cost,
-    /// Waiting for that.
+    /// Longest wait for these reads.
     validated: Cost,
 }
 
 impl Waits {
-    /// Adds an operation, given how likely one of so many of its rows is remote.
+    /// Adds a request. `is_remote` returns the probability that one of n rows is remote.
     pub fn note(&mut self, ask: &Ask, parts: &Parts, is_remote: &dyn Fn(f64) -> f64) {
         let batch = parts.batch.times(is_remote(ask.times));
         if ask.is_validated {
             self.again = self.again.plus(&parts.each.times(ask.times));
-            // It may be in a branch.
+            // A branch may skip it.
             self.validated = self.validated.with(&batch.times(ask.times.min(1.0)), f64::max);
         }
         if ask.is_referred {
@@ -48,13 +48,13 @@ impl Waits {
         }
     }
 
-    /// For what is read before the commit.
+    /// Waiting before the commit.
     pub fn reading(&self) -> Cost {
         let ahead = self.ahead.times(self.named.min(1.0));
         ahead.plus(&self.referred).plus(&self.together.1)
     }
 
-    /// What validation takes.
+    /// Reads and waits of the validation.
     pub fn validation(&self) -> Cost {
         self.again.plus(&self.validated)
     }
@@ -83,8 +83,8 @@ mod tests {
         }
     }
 
-    /// Rows that one insert refers to are waited for once, those of another one again, and in a loop each time; the commit reads all of
-    /// them again in one trip.
+    /// A call waits once for all rows that one insert refers to, again for those of the next
+    /// insert, and in a loop each time. The commit validates all of them in one round trip.
     #[test]
     fn references_are_waited_for_once_for_each_insert() {
         let of = |latency_ns: f64| Cost { latency_ns, ..Cost::default() };

@@ -1,4 +1,5 @@
-//! What is known before anything is decided: the cluster, the load, what procedures ask, and what tables may be.
+//! Everything that does not depend on a design: the cluster, the load, what procedures execute, and
+//! the sizes of tables.
 //!
 //! Decision: docs/decisions/0235-a-given-design-is-forecast-from-the-same-facts-as-the-tuners.md
 
@@ -25,36 +26,31 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// Everything that designs are compared by.
+/// Everything that does not depend on a design.
 pub struct Facts<'a> {
-    /// Schema, procedures and load, with plans.
     pub input: Input<'a>,
-    /// What is wanted.
     pub options: &'a Options,
-    /// The cluster.
     pub chosen: Chosen,
-    /// What was measured of it.
     pub surface: Surface,
-    /// Units of scale.
     pub units: u64,
-    /// Calls as they are drawn, and rows of tables.
+    /// Drawn calls, and row counts.
     pub draws: Draws,
-    /// What procedures ask.
+    /// By procedure: what a call executes.
     pub asked: Vec<Asked>,
-    /// What tables may be.
+    /// By table: sizes and statistics.
     pub shapes: Vec<Shape>,
     /// How calls meet, by where they are at home: designs that agree in that are many.
     met: RefCell<Vec<(Homes, Met)>>,
 }
 
-/// What tells where each procedure's calls are at home.
+/// By procedure: the argument or row that determines the home of its calls.
 type Homes = Vec<Option<Source>>;
 
-/// How calls meet in rows that they change, where they add rows, and how often rows of each table are changed again.
+/// Conflicts on updated rows, conflicts on inserts, and how often rows of each table are updated.
 type Met = (Rc<Vec<Group>>, Rc<Crowds>, Rc<Vec<BTreeMap<usize, Rc<Again>>>>);
 
 impl<'a> Facts<'a> {
-    /// Of a workload on a cluster.
+    /// Collects the facts about a workload on a cluster.
     ///
     /// # Errors
     /// See [`TuneError`].
@@ -93,17 +89,15 @@ impl<'a> Facts<'a> {
         Ok(Self { input, options, chosen, surface, units, draws, asked, shapes, met })
     }
 
-    /// The tables.
     pub fn catalog(&self) -> &'a Catalog {
         &self.input.workload.catalog
     }
 
-    /// The load.
     pub fn load(&self) -> &'a Load {
         &self.input.folder.load
     }
 
-    /// What designs are for.
+    /// The workload and cluster that designs are for.
     pub fn target(&self) -> Target {
         Target {
             workload: self.load().name.clone(),
@@ -116,18 +110,17 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// The calls of each procedure.
     pub fn drawn(&self) -> Vec<Drawn<'_>> {
         let procedures: &[Procedure] = &self.input.workload.procedures;
         procedures.iter().enumerate().map(|(at, of)| self.draws.of(at, of)).collect()
     }
 
-    /// Which tables are together, as the tuner decides it.
+    /// The grouping that the tuner selects: which tables are partitioned together.
     pub fn grouping(&self) -> Grouping {
         grouping::group(&self.question(&self.drawn()))
     }
 
-    /// Which tables could be together otherwise: by attributes with fewer local rows.
+    /// Other groupings, by attributes with fewer local rows.
     pub fn other_groupings(&self) -> Vec<Grouping> {
         grouping::others(&self.question(&self.drawn()))
     }
@@ -147,13 +140,13 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// What designs cost where rows are so, and an argument tells where calls are at home wherever one does.
+    /// The model under a grouping, if designs name the best argument of each procedure.
     pub fn model<'m>(&'m self, grouping: &'m Grouping) -> Model<'m> {
         self.model_by(grouping, |_| By::Best)
     }
 
-    /// The same as it comes to be once the tuner has written it down: what tells too little is not named, so that these calls come to any
-    /// machine.
+    /// The same as the tuner will write the design: arguments that locate too few rows are not
+    /// named, so that those calls arrive at any machine.
     pub fn model_as_written<'m>(&'m self, grouping: &'m Grouping) -> Model<'m> {
         let calls = self.calls(grouping, &|_| By::Best);
         let nameless = self.calls(grouping, &|_| By::Nothing).into_iter();
@@ -164,12 +157,12 @@ impl<'a> Facts<'a> {
         self.model_of(grouping, calls.collect())
     }
 
-    /// The same where it is known of each procedure, by position, what tells where its calls are at home.
+    /// The same with a given argument for each procedure.
     pub fn model_by<'m>(&'m self, grouping: &'m Grouping, by: impl Fn(usize) -> By) -> Model<'m> {
         self.model_of(grouping, self.calls(grouping, &by))
     }
 
-    /// Where procedures find their rows, without what machines differ in.
+    /// Where calls find their rows, without differences between machines.
     fn calls(&self, grouping: &Grouping, by: &dyn Fn(usize) -> By) -> Vec<Call> {
         let (catalog, machines) = (self.catalog(), self.chosen.machines);
         let calls = self.asked.iter().zip(self.drawn()).enumerate();
@@ -221,7 +214,8 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// Finds the machine that has most of the rows that calls ask others for, and how much more than the mean.
+    /// Finds the machine with most of the rows that calls access remotely, and how many more than
+    /// the mean it has.
     fn skew(&self, places: &Places<'_>, calls: &mut [Call]) {
         let machines = self.chosen.machines;
         let mut sums = vec![0.0; machines as usize];
@@ -229,7 +223,7 @@ impl<'a> Facts<'a> {
         for ((asked, call), drawn) in self.asked.iter().zip(&*calls).zip(self.drawn()) {
             for (at, ask) in asked.asks.iter().enumerate() {
                 let shares = places.shares(asked, ask, drawn).filter(|_| !call.copied[at]);
-                // Rows where the call is are as many on all machines, since all make as many calls.
+                // Local rows are evenly spread, since each machine makes the same number of calls.
                 let weight = asked.share * ask.times * (1.0 - call.local[at]);
                 if let Some(shares) = &shares {
                     let each = sums.iter_mut().zip(shares);
@@ -249,7 +243,7 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// How calls meet others.
+    /// Conflicts between calls.
     fn meetings(&self, places: &Places<'_>, calls: &[Call]) -> Met {
         let homes: Homes = calls.iter().map(|call| call.home.source.clone()).collect();
         if let Some((_, known)) = self.met.borrow().iter().find(|(of, _)| *of == homes) {

@@ -1,4 +1,5 @@
-//! A workload with a design on a cluster: everything that what it costs depends on, and how much memory it takes.
+//! A workload on a cluster: everything that costs depend on beside the plan; and the memory that a
+//! plan takes.
 //!
 //! Decision: docs/decisions/0210-designs-are-compared-by-service-times-that-add-up.md
 
@@ -20,30 +21,26 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// How all tables are stored, and where procedures are carried out.
+/// A design in the tuner's form: how tables are stored, and where procedures execute.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Plan {
-    /// By table.
     pub tables: Vec<TablePlan>,
-    /// By procedure.
+    /// Access to remote rows, by procedure.
     pub access: Vec<Access>,
 }
 
-/// How a table is stored.
 #[derive(Clone, PartialEq, Debug)]
 pub struct TablePlan {
-    /// Its rows.
     pub choice: Choice,
-    /// Its indexes.
     pub indexes: Vec<IndexChoice>,
-    /// Old versions beside each row that is changed.
+    /// Old versions beside each row that is updated.
     pub versions_beside: u32,
-    /// Whether their memory stays with the row.
+    /// Whether the row keeps their memory.
     pub keeps_versions: bool,
 }
 
 impl Plan {
-    /// All of it as numbers: plans with equal keys are equal.
+    /// The plan as numbers: plans with equal keys are equal.
     pub fn key(&self) -> Vec<u64> {
         let mut key = Vec::with_capacity(8 * self.tables.len());
         for of in &self.tables {
@@ -56,7 +53,8 @@ impl Plan {
 }
 
 impl TablePlan {
-    /// Adds all of it as numbers but for old versions, which cost what they do whatever else is so.
+    /// Appends the storage of the table as numbers, without old versions: their cost does not
+    /// depend on anything else.
     pub fn put_key(&self, key: &mut Vec<u64>) {
         let Choice { storage, slots, placing, node_bytes } = &self.choice;
         key.push(*storage as u64);
@@ -76,27 +74,27 @@ impl TablePlan {
 
 /// Everything that costs depend on beside the plan.
 pub struct Model<'a> {
-    /// What was measured.
+    /// Costs of operations, from measurements.
     pub surface: &'a Surface,
-    /// The procedures.
+    /// By procedure: what a call executes.
     pub asked: &'a [Asked],
-    /// The tables.
+    /// By table: sizes and statistics.
     pub shapes: &'a [Shape],
-    /// The kind that the schema declares of each table's indexes.
+    /// Index kinds that the schema declares, by table.
     pub declared: Rc<Vec<Vec<IndexKind>>>,
-    /// Where rows are.
+    /// How tables are partitioned.
     pub grouping: &'a Grouping,
-    /// The procedures as they find their rows.
+    /// By procedure: where its calls find their rows.
     pub calls: Rc<Vec<Call>>,
-    /// How calls of each procedure meet others in the rows that they change, on groups of machines.
+    /// By group of machines: how often calls of each procedure conflict with others on rows that
+    /// they update.
     pub meetings: Rc<Vec<Group>>,
-    /// How they meet where they add rows.
+    /// How often they conflict on leaves and buckets into which they insert.
     pub crowds: Rc<Crowds>,
-    /// How often others change the rows that calls of each procedure change, by table.
+    /// By procedure and table: how often the rows that it updates are updated.
     pub changes: Rc<Vec<BTreeMap<usize, Rc<Again>>>>,
-    /// Machines of the cluster.
     pub machines: u32,
-    /// The share of calls that come to another machine than that of their rows.
+    /// The share of calls that arrive at another machine than their home.
     pub remote_calls: f64,
     /// Copies of each row.
     pub replicas: u32,
@@ -104,50 +102,52 @@ pub struct Model<'a> {
     pub threads: u32,
     /// Lanes of each machine.
     pub lanes: u32,
-    /// What plans come to that were asked for, by their keys: who compares plans asks for each more than once.
+    /// Memo of the throughput of plans: the search evaluates a plan repeatedly.
     pub known: Kept<Vec<u64>, Reached>,
-    /// Where machines were found to be by the plan that was asked for last.
+    /// Where the throughput search of the last plan ended: a good start for the next one.
     pub last: RefCell<Option<Rc<[Start]>>>,
-    /// What procedures cost, by what that depends on: plans that are compared differ in one table.
+    /// Memo of the cost of procedures: plans that are compared differ in one table.
     pub priced: Kept<Priced, Costs>,
 }
 
-/// A procedure, the machines that its calls are at home on, and how its tables are stored.
+/// A procedure, the home machines of its calls, and how its tables are stored.
 pub type Priced = (usize, Vec<usize>, Vec<u64>);
 
-/// Where a procedure finds its rows.
+/// Where the calls of a procedure find their rows.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Call {
     /// Where most of its partitioned rows are.
     pub home: Home,
-    /// Of each operation that is asked: the share of its rows that a call at home finds there.
+    /// For each request: the share of its rows that a call at home finds there.
     pub local: Vec<f64>,
-    /// The same of a call on each machine, where that differs; else nothing.
+    /// `local` by home machine, if it differs between them; otherwise empty.
     pub local_on: Vec<Vec<f64>>,
-    /// The same as `local` of the entries of the index that it goes by.
+    /// Like `local`, for entries of the index that it uses.
     pub entries: Vec<f64>,
-    /// Whether its rows are copied to all machines.
+    /// Whether every machine has a copy of the rows.
     pub copied: Vec<bool>,
-    /// How much more of its remote rows than the mean are on the machine that has most of all, as a share of the mean.
+    /// How many more of its remote rows than the mean are on the machine with the most of all
+    /// requests, relative to the mean.
     pub skew: Vec<f64>,
-    /// The share of its operations whose machine the home's argument tells before the call begins; none if no argument does.
+    /// The share of its operations whose machine is known from the home's argument before the call
+    /// begins. `None` if no argument determines the home.
     pub told: Option<f64>,
 }
 
-/// Which argument tells where a procedure's calls are at home.
+/// Which argument determines the home of a procedure's calls.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum By {
-    /// Whichever tells most rows: what is designed is going to name it.
+    /// The argument that locates most rows. The tuner's design will name it.
     Best,
-    /// The variable that a design names.
+    /// The variable that the design names.
     Named(usize),
-    /// None.
+    /// No argument.
     Nothing,
 }
 
 impl Call {
-    /// Of a procedure under a grouping. `tells` says of the row that an operation finds, by position, whether what it is found by is
-    /// written out from the column, by position, that divides its table.
+    /// Locates the rows of a procedure under a grouping. `tells(operation, column)` returns whether
+    /// the keys of a read are written out from the column that divides its table.
     pub fn new(
         asked: &Asked,
         drawn: Drawn<'_>,
@@ -164,7 +164,7 @@ impl Call {
         };
         let mut home =
             named.unwrap_or_else(|| Home::of(asked, drawn, machines, &|table| keys[table]));
-        // Calls come to any machine where nothing tells it before their first row is read.
+        // If nothing determines the home before the first read, calls arrive at any machine.
         let is_told = match home.source {
             Some(Source::Row(at)) => {
                 let table = asked.operations[at].table;
@@ -214,13 +214,13 @@ impl Call {
 }
 
 impl Call {
-    /// Whether calls find as many of their rows at home whatever machine that is.
+    /// Whether calls find the same share of their rows at home on every machine.
     pub fn is_alike_on_all(&self) -> bool {
         self.local_on.iter().all(Vec::is_empty)
     }
 
-    /// The share of an operation's rows, and of the entries that it goes by, that a call at home on one of these machines finds there; on
-    /// any machine if none is named.
+    /// The shares of an operation's rows and index entries that a call at home on one of these
+    /// machines finds there; an empty list means all machines.
     pub fn near(&self, at: usize, machines: &[usize]) -> (f64, f64) {
         let (rows, entries) = (self.local[at], self.entries[at]);
         let on = &self.local_on[at];
@@ -234,13 +234,13 @@ impl Call {
 }
 
 impl<'a> Model<'a> {
-    /// Whether some calls have a home. Of a single machine, and where no call has one, none comes to another machine than that.
+    /// Whether some calls have a home. Without homes, and on a single machine, no call is remote.
     pub fn has_homes(&self) -> bool {
         let mut called = self.asked.iter().zip(self.calls.iter()).filter(|(of, _)| of.share > 0.0);
         self.machines > 1 && called.any(|(_, call)| call.home.source.is_some())
     }
 
-    /// The same by measurements of which something is off.
+    /// The model with one figure of the measurements perturbed.
     pub fn swayed<'s>(&'s self, surface: &'s Surface, sway: Sway) -> Model<'s>
     where
         'a: 's,
@@ -259,7 +259,7 @@ impl<'a> Model<'a> {
         }
     }
 
-    /// The share of a procedure's rows on the machine that the call is at home on.
+    /// The share of a procedure's rows on the home machine of the call.
     pub fn at_home(&self, number: usize) -> f64 {
         let (asked, call) = (&self.asked[number], &self.calls[number]);
         let all: f64 = asked.asks.iter().map(|ask| ask.times).sum();
@@ -268,13 +268,12 @@ impl<'a> Model<'a> {
         if all > 0.0 { local / all } else { 1.0 }
     }
 
-    /// Bytes on each machine.
     pub fn bytes_each(&self, plan: &Plan) -> u64 {
         let each = (0..plan.tables.len()).map(|table| self.table_bytes_each(plan, table));
         each.fold(0, u64::saturating_add)
     }
 
-    /// Bytes of a table on each machine, with its indexes.
+    /// Bytes of a table and its indexes on each machine.
     pub fn table_bytes_each(&self, plan: &Plan, table: usize) -> u64 {
         let (shape, of) = (&self.shapes[table], &plan.tables[table]);
         let indexes = of.indexes.iter().enumerate();
@@ -283,12 +282,12 @@ impl<'a> Model<'a> {
         self.each(table, bytes).saturating_add(self.version_bytes_each(plan, table))
     }
 
-    /// Bytes of old versions on each machine, of those of a table.
+    /// Bytes of a table's old versions on each machine.
     pub fn version_bytes_each(&self, plan: &Plan, table: usize) -> u64 {
         let (shape, of) = (&self.shapes[table], &plan.tables[table]);
         let bytes = |rows: u64| self.each(table, shape.version_bytes(of.versions_beside, rows));
         match self.surface.aging().filter(|_| !of.keeps_versions) {
-            // What is given back was with a row for as long as it was needed.
+            // A row has a version buffer only while its old versions are needed.
             Some(aging) => {
                 let lanes = f64::from(self.lanes) * f64::from(self.machines);
                 bytes(libm::ceil(lanes * aging.changes) as u64)
@@ -297,7 +296,7 @@ impl<'a> Model<'a> {
         }
     }
 
-    /// Of a table's bytes those on each machine.
+    /// The part of a table's bytes on each machine.
     fn each(&self, table: usize, bytes: u64) -> u64 {
         match self.grouping.tables[table].partition {
             Partition::Replicated => bytes,

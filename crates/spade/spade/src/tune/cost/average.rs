@@ -1,7 +1,8 @@
-//! The paper's way to compare: averages of measured throughputs, or of latencies, weighted by how often each operation comes
-//! [SPADE 4.1, 4.2].
+//! The paper's way of comparing designs: averages of measured throughputs or latencies, weighted by
+//! the frequency of operations [SPADE 4.1, 4.2].
 //!
-//! An average of rates is no rate that anything runs at, since operations share cores and cards; it is here to be compared with.
+//! Operations share cores and cards, so that no system runs at an average of rates. This is here
+//! for comparison.
 
 use super::line::Setting;
 use super::measured::path_of;
@@ -15,14 +16,14 @@ use layout::Storage;
 /// An average over operations.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Average {
-    /// Of operations per second.
+    /// Operations per second.
     pub throughput: f64,
-    /// Of nanoseconds.
     pub latency_ns: f64,
 }
 
 impl Model<'_> {
-    /// Over all operations on a table, of all procedures: local rows and remote ones as often as they are.
+    /// The average of all operations on a table by all procedures, with their shares of local and
+    /// remote rows.
     pub fn table_average(&self, plan: &Plan, table: usize) -> Option<Average> {
         let mut sum = Sum::default();
         for (asked, call) in self.asked.iter().zip(self.calls.iter()) {
@@ -42,7 +43,7 @@ impl Model<'_> {
         Some(sum.average())
     }
 
-    /// Over all operations of a procedure that is called elsewhere.
+    /// The average of all operations of a procedure that is called elsewhere.
     pub fn procedure_average(&self, plan: &Plan, number: usize, access: Access) -> Option<Average> {
         let place = match access {
             Access::OneSided => Place::OneSided,
@@ -55,9 +56,9 @@ impl Model<'_> {
         Some(sum.average())
     }
 
-    /// An operation as it is measured, in a transaction of its own: throughput and latency.
+    /// Throughput and latency of an operation as measured, in a transaction of its own.
     fn single(&self, plan: &Plan, ask: &Ask, place: Place) -> Option<(f64, f64)> {
-        // Where there is only one place, all rows are as near or as far.
+        // If only one place was measured, all rows are there.
         let place = match place {
             Place::Local if !self.surface.has(Place::Local) => Place::OneSided,
             Place::OneSided if !self.surface.has(Place::OneSided) => Place::Local,

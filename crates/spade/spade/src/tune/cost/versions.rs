@@ -1,13 +1,14 @@
-//! What old versions cost: a row that is changed again while somebody may still need its old version has one moved away first, by a call
-//! of the memory server under the row's lock, unless there is room for more beside the row.
+//! The cost of old versions. If a row is updated again while a snapshot may still need its old
+//! version, and the version buffer is full, the memory server first moves the oldest version to the
+//! overflow list. The row is locked during that call. A larger version buffer avoids the call.
 //!
 //! ```text
-//! changes of a row      |     |   |         |      |
-//!                       <------ needed ------------>         how long old versions are needed: measured
-//! beside it             as many as came within that time are free of any call
+//! updates of a row      |     |   |         |      |
+//!                       <------ needed ------------>         needed_ns, from measurements
+//! version buffer        has room if it has as many slots as updates in that time
 //! ```
-//! Changes of a row come by chance, so that how many come within that time is Poisson's distribution. Where the memory of old versions
-//! does not stay with the row, each last change has it given back.
+//! Updates of a row are random, so their number within `needed_ns` has a Poisson distribution. If a
+//! row does not keep its version buffer, the last update in a while returns the memory.
 //!
 //! Decision: docs/decisions/0281-storing-old-versions-beside-rows-is-decided-like-storage.md
 
@@ -20,49 +21,50 @@ use crate::tune::workload::accesses::{Ask, Kind};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// Numbers of old versions beside a row that are tried, and whether their memory stays with the row.
+/// Candidates: old versions beside a row, and whether the row keeps their memory.
 pub const CHOICES: [(u32, bool); 6] =
     [(1, true), (2, true), (4, true), (8, true), (1, false), (8, false)];
-/// Where half of the changes have to move an old version, it is needed for as long as a row is left alone there.
+/// `needed_ns` is the update interval at which this share of updates must move a version.
 const HALF: f64 = 0.5;
-/// The share of changes that move one, up to which they are as if none did.
+/// Up to this share of moved versions, the measurement counts as one without moves.
 const MOVED_FEW: f64 = 0.05;
-/// So few come on the average that chances are as exact by the first terms of their series.
+/// Below this mean, the first terms of the series are exact enough.
 const FEW: f64 = 0.01;
-/// Changes that come more seldom for each call are put together.
+/// Rates below this one are put into one class.
 const SELDOM: f64 = 1e-7;
 
-/// What was measured of old versions.
+/// The measured cost of old versions.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Aging {
-    /// Nanoseconds for which an old version is needed.
+    /// Nanoseconds for which snapshots may need an old version.
     pub needed_ns: f64,
-    /// Changes that a lane makes in that time, if it does nothing else.
+    /// Updates that a lane executes in that time if it does nothing else.
     pub changes: f64,
     places: BTreeMap<Place, Costs>,
 }
 
-/// What changes cost beyond those of rows that were left alone.
+/// Additional cost of an update, compared with one whose old version nobody needs.
 #[derive(Clone, PartialEq, Debug, Default)]
 struct Costs {
-    /// With an old version moved away, by the size of rows.
+    /// If it moves an old version, by row size.
     moved: Vec<(f64, Cost)>,
-    /// With room beside the row, where that has to be looked at.
+    /// If it finds a free slot in the version buffer, which it must read.
     looked: Cost,
-    /// With memory given back.
+    /// If it returns the memory.
     returned: Cost,
 }
 
-/// What comes on top of a call.
+/// Additional cost of a call.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct More {
-    /// Of its time, with its rows locked.
+    /// Additional latency while rows are locked.
     pub latency_ns: f64,
-    /// Of what it takes of machines.
+    /// Additional demands on the machines.
     pub machines: Demand,
 }
 
-/// How often rows are changed that a procedure changes, for each call of a machine: shares of its changes, each with how many others come.
+/// How often the rows that a procedure updates are updated, per call of a machine: classes of its
+/// updates, each as (share, rate).
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Again {
     /// Of all procedures.
@@ -71,7 +73,7 @@ pub struct Again {
     alone: Vec<(f64, f64)>,
 }
 
-/// Old versions of a procedure's changes of a table's rows.
+/// Old versions of the rows of one table that a procedure updates.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Old {
     again: Rc<Again>,
@@ -82,7 +84,7 @@ pub struct Old {
 }
 
 impl Aging {
-    /// Of measured points; none if what it takes was not measured.
+    /// Derives the costs from points; `None` if they were not measured.
     pub fn new<'p>(points: impl Iterator<Item = &'p Point>) -> Option<Self> {
         let mut found: BTreeMap<(Place, Versions, u32), &Point> = BTreeMap::new();
         let mut ordinary: BTreeMap<Parameters, &Point> = BTreeMap::new();
@@ -99,7 +101,8 @@ impl Aging {
         let left = Versions { beside: 1, keeps: true, among: most };
         let mut places: BTreeMap<Place, Costs> = BTreeMap::new();
         for (&(place, of, row), point) in &found {
-            // Of sizes that were not measured by turns of many rows, any change is of a row that was left alone.
+            // Row sizes that were not measured with many rows in turn: compare with an ordinary
+            // update.
             let usual = || ordinary.get(&Parameters { versions: None, ..point.parameters.clone() });
             let Some(still) = found.get(&(place, left, row)).or_else(usual) else { continue };
             let more = Cost::measured(point).minus(&Cost::measured(still)).at_least_nothing();
@@ -108,7 +111,7 @@ impl Aging {
                 Versions { beside: 1, keeps: true, among: 1 } => {
                     costs.moved.push((f64::from(row), more));
                 }
-                // Unless there was too little room for that, too.
+                // Skip it if the version buffer was too small, so that versions were moved.
                 Versions { keeps: true, .. } if of.beside > 1 && moved(point) < MOVED_FEW => {
                     costs.looked = more;
                 }
@@ -129,13 +132,14 @@ impl Aging {
         (!places.is_empty()).then_some(Self { needed_ns, changes, places })
     }
 
-    /// Costs at a place, or at another one if it was not measured there.
+    /// The costs at a place, or at another one if they were not measured there.
     fn at(&self, place: Place) -> Option<&Costs> {
         self.places.get(&place).or(self.places.values().next())
     }
 }
 
-/// How long old versions are needed, by the shares of changes that move one away when rows are left alone for so long.
+/// The time for which old versions are needed. `line` has for each update interval the share of
+/// updates that moved a version; interpolates to `HALF`.
 fn needed_ns(line: &[(f64, f64)]) -> Option<f64> {
     let (first, last) = (line.first()?, line.last()?);
     let Some(at) = line.iter().position(|(_, share)| *share < HALF) else { return Some(last.0) };
@@ -145,7 +149,7 @@ fn needed_ns(line: &[(f64, f64)]) -> Option<f64> {
 }
 
 impl Again {
-    /// Of a procedure with this share of all calls, whose changes are met so by others.
+    /// Groups conflict rates into classes. `share` is the procedure's share of all calls.
     pub fn new(meetings: &[Meeting], share: f64) -> Self {
         let by = |of: &dyn Fn(&Meeting) -> f64| {
             let mut classes: BTreeMap<i64, (f64, f64)> = BTreeMap::new();
@@ -162,23 +166,25 @@ impl Again {
     }
 }
 
-/// How many of a call's changes move a version, look at the room that there is, and are the last ones for a while.
+/// Expected updates per call that move a version, that find room, and that are the last for a
+/// while.
 type Chances = [f64; 3];
 
-/// What old versions cost at some throughput. Calls at home and elsewhere change rows that are changed as often.
+/// Computes the cost of old versions at a given throughput. Calls at home and elsewhere update rows
+/// at the same rate.
 pub struct Aged<'o> {
-    /// Calls of a machine in a nanosecond, by the time for which old versions are needed.
+    /// Calls of a machine within the time for which old versions are needed.
     within: f64,
     known: Vec<(&'o Rc<Again>, u32, bool, Chances)>,
 }
 
 impl<'o> Aged<'o> {
-    /// When each machine makes so many calls in a nanosecond, and old versions are needed for so long.
+    /// `rate` is the number of calls of each machine per nanosecond.
     pub fn new(rate: f64, needed_ns: f64) -> Self {
         Self { within: rate * needed_ns, known: Vec::new() }
     }
 
-    /// What a call's old versions cost it, where other procedures are called or not.
+    /// The additional cost of a call. `is_alone` means that no other procedure is called.
     pub fn cost(&mut self, old: &'o [Old], is_alone: bool) -> More {
         old.iter().fold(More::default(), |sum, of| {
             let [moved, looked, rest] = self.chances(of, is_alone);
@@ -213,7 +219,7 @@ impl More {
         Self { latency_ns: cost.latency_ns, machines: cost.machines }
     }
 
-    /// With so many times another.
+    /// Adds `count` times another cost.
     pub fn plus(&self, other: &Self, count: f64) -> Self {
         Self {
             latency_ns: self.latency_ns + count * other.latency_ns,
@@ -222,10 +228,10 @@ impl More {
     }
 }
 
-/// The chances that at least one, and that at least so many, of what comes by chance come where so many do on the average.
+/// Poisson probabilities of at least one event, and of at least `count` events.
 fn at_least(count: u32, mean: f64) -> [f64; 2] {
     if mean < FEW {
-        // The first terms of the series, since exponentials take long.
+        // The first terms of the series, because `exp` is slow.
         let one = mean * (1.0 - mean / 2.0 * (1.0 - mean / 3.0));
         let many = (1..=count).fold(1.0, |all, number| all * mean / f64::from(number));
         return [one, if count == 1 { one } else { many }];
@@ -240,7 +246,8 @@ fn at_least(count: u32, mean: f64) -> [f64; 2] {
 }
 
 impl Model<'_> {
-    /// Old versions of what a procedure changes, where rows are local with such shares.
+    /// Old versions of the rows that a procedure updates. `local` returns the local shares of rows
+    /// and entries.
     pub fn old(&self, plan: &Plan, number: usize, local: &dyn Fn(usize) -> (f64, f64)) -> Vec<Old> {
         let Some(aging) = self.surface.aging() else { return Vec::new() };
         let asks = self.asked[number].asks.iter().enumerate();
@@ -290,19 +297,19 @@ mod tests {
 
     #[test]
     fn versions_are_moved_where_more_changes_come_than_have_room() {
-        // A call in a microsecond of which each changes the row: four while an old version is needed.
+        // A call every microsecond updates the row: four updates while an old version is needed.
         let latency =
             |beside: u32| Aged::new(1e-3, 4_000.0).cost(&[old(beside, 1.0)], false).latency_ns;
         let again = 1.0 - (-4.0_f64).exp();
         let left = 500.0 * (1.0 - again);
         assert!((latency(1) - (3_000.0 * again + left)).abs() < 1e-6, "{}", latency(1));
         assert!(latency(8) < 100.0 + 3_000.0 * 0.06 && latency(8) > 90.0, "{}", latency(8));
-        // A row that nobody else changes has its memory given back each time.
+        // If nobody else updates the row, its memory is returned each time.
         let own = Aged::new(1e-3, 4_000.0).cost(&[old(1, 0.0)], false).latency_ns;
         assert!((own - 500.0).abs() < 1e-9, "{own}");
     }
 
-    /// What a row of another size takes anyway is no part of it.
+    /// The cost of moving a version excludes the cost of the row's size.
     #[test]
     fn moving_an_old_version_is_measured_against_a_change_of_the_same_size() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/measurements/connectx3-fdr-4.json");
@@ -334,7 +341,7 @@ mod tests {
     fn versions_are_needed_for_as_long_as_half_of_them_are_moved() {
         let line = [(100.0, 1.0), (200.0, 0.75), (300.0, 0.25), (400.0, 0.0)];
         assert_eq!(needed_ns(&line), Some(250.0));
-        // Measured too short, or too long.
+        // All measured intervals are too short, or too long.
         assert_eq!(needed_ns(&line[..2]), Some(200.0));
         assert_eq!(needed_ns(&line[3..]), Some(400.0));
         assert_eq!(needed_ns(&[]), None);

@@ -1,4 +1,4 @@
-//! How often a procedure takes each branch: as its arguments decide, where they do.
+//! How often a procedure takes each branch, evaluated on drawn arguments where they decide it.
 //!
 //! Decision: docs/decisions/0215-branches-are-decided-by-drawn-arguments.md
 
@@ -11,34 +11,32 @@ use sql_value::Value;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-/// How far a value is followed through variables.
+/// Maximal depth of the evaluation.
 const STEPS_MAX: u32 = 16;
-/// What PL/pgSQL calls the variable that says whether the last statement had a row.
+/// PL/pgSQL's variable that says whether the last statement found a row.
 const FOUND: &str = "found";
 
-/// Where a share comes from.
+/// How a share was determined.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Basis {
-    /// Arguments were drawn, and decided.
+    /// By evaluating conditions on drawn arguments.
     Drawn,
-    /// Statements are taken to find their rows, and values to be there.
+    /// By assuming that statements find rows and values are not null.
     Found,
-    /// Nobody knows: all branches alike.
+    /// Unknown: all branches are equally likely.
     Equal,
 }
 
-/// The branches of a procedure.
 pub struct Branches<'a> {
     drawn: Drawn<'a>,
     routine: &'a Procedure,
-    /// Conditions by line.
+    /// Conditions by source line.
     conditions: BTreeMap<u32, Vec<&'a Expr>>,
-    /// What is assigned to variables, each time; none where it comes from rows, loops or elements.
+    /// Assignments to each variable; `None` for values from rows, loops or elements.
     assigned: BTreeMap<usize, Vec<Option<&'a Expr>>>,
 }
 
 impl<'a> Branches<'a> {
-    /// Of a procedure.
     pub fn new(routine: &'a Procedure, drawn: Drawn<'a>) -> Self {
         let (conditions, assigned) = (BTreeMap::new(), BTreeMap::new());
         let mut branches = Self { drawn, routine, conditions, assigned };
@@ -48,7 +46,7 @@ impl<'a> Branches<'a> {
         branches
     }
 
-    /// The share of calls that take a branch where they come to it.
+    /// The share of calls that take a branch when they reach it.
     pub fn share(&self, branch: &Branch) -> (f64, Basis) {
         let equal = (1.0 / branch.count.max(1) as f64, Basis::Equal);
         let Some(conditions) = self.conditions.get(&branch.line) else { return equal };
@@ -81,7 +79,8 @@ impl<'a> Branches<'a> {
         (share, if is_drawn { Basis::Drawn } else { Basis::Found })
     }
 
-    /// What holds of a condition that no argument decides: statements find rows, values are there.
+    /// The default of a condition that no argument decides: statements find rows, values are not
+    /// null.
     fn usual(&self, condition: &Expr) -> Option<bool> {
         match &condition.kind {
             ExprKind::Variable(variable) => {
@@ -119,7 +118,7 @@ impl<'a> Branches<'a> {
                 }
                 _ => None,
             },
-            // All elements are drawn alike.
+            // All elements have the same distribution.
             ExprKind::Subscript { array, .. } => match value(array)? {
                 Value::Array(elements) => elements.first().cloned(),
                 _ => None,
@@ -153,7 +152,7 @@ impl<'a> Branches<'a> {
 
     fn block(&mut self, block: &'a Block) {
         for (variable, value) in &block.declarations {
-            // Without a value it is null until something is assigned.
+            // A declared variable without a value is null until it is assigned.
             value.iter().for_each(|value| self.assign(*variable, value));
         }
         self.statements(&block.statements);
@@ -163,7 +162,7 @@ impl<'a> Branches<'a> {
         self.assigned.entry(variable).or_default().push(Some(&value.expr));
     }
 
-    /// A target gets what nobody knows before rows are read.
+    /// Marks a target whose value depends on rows.
     fn unknown(&mut self, target: &Target) {
         let (Target::Variable(variable)
         | Target::Field { variable, .. }
@@ -223,7 +222,7 @@ impl<'a> Branches<'a> {
     }
 }
 
-/// An operator with what is known of its operands.
+/// Evaluates an operator whose operands may be unknown.
 fn binary(operator: BinaryOperator, left: Option<Value>, right: Option<Value>) -> Option<Value> {
     let is = |value: &Option<Value>, truth| *value == Some(Value::Bool(truth));
     match operator {

@@ -1,4 +1,4 @@
-//! Arguments as callers draw them, and what can be told from them alone.
+//! Calls with arguments drawn as the load says, and statistics of them.
 //!
 //! Decision: docs/decisions/0215-branches-are-decided-by-drawn-arguments.md
 
@@ -10,27 +10,26 @@ use sql::{Load, Program};
 use sql_value::Value;
 use std::collections::BTreeMap;
 
-/// Calls that are drawn of a workload, at most.
+/// Maximal number of calls drawn for a workload.
 const CALLS_MAX: u32 = 20_000;
-/// Calls of each procedure that are looked at.
+/// Number of calls of each procedure that are analyzed.
 const CALLS_EACH: usize = 400;
-/// The seed of what is drawn.
+/// Seed of the draws.
 const SEED: u64 = 1;
 
-/// Calls of each procedure.
+/// Drawn calls of all procedures.
 #[derive(Clone, Debug)]
 pub struct Draws {
-    /// By procedure, in the order of the file; of each call the arguments.
+    /// Arguments of each call, by procedure in the order of the file.
     calls: Vec<Vec<Vec<Value>>>,
-    /// The rows of each table, in the order of the schema.
+    /// Row counts of the tables, in the order of the schema.
     pub rows: Vec<u64>,
     population: Population,
 }
 
-/// One procedure with its calls.
+/// Drawn calls of one procedure.
 #[derive(Clone, Copy, Debug)]
 pub struct Drawn<'a> {
-    /// The arguments of each call.
     pub calls: &'a [Vec<Value>],
     procedure: &'a Procedure,
 }
@@ -39,7 +38,7 @@ impl Draws {
     /// Draws calls at a scale.
     ///
     /// # Errors
-    /// The load does not say how rows and arguments are drawn.
+    /// The load does not define how rows and arguments are drawn.
     pub fn new(program: &Program, load: &Load, units: u64) -> Result<Self, PopulationError> {
         let scale = Scale { units, seed: SEED, now_us: 0 };
         let population = Population::new(program, load, scale)?;
@@ -63,35 +62,37 @@ impl Draws {
         Ok(Self { calls, rows, population })
     }
 
-    /// The least and the greatest value of a column by position, if the load tells: as crate `folder_benchmark` asks for them, which divides tables
-    /// by such columns. What a table is dense by is asked for elsewhere, and is less: draws of which rows need not fill their range
-    /// are no reason to count places.
+    /// The minimum and maximum of a column, if the load defines its range. Crate `folder_benchmark`
+    /// divides tables by such ranges. Dense placement has stricter conditions, because drawn rows
+    /// need not fill their range.
     pub fn range(&self, table: &sql::Table, column: usize) -> Option<(i64, i64)> {
         let number = self.population.table(&table.name)?;
         let (low, count) = self.population.column_range(number, column)?;
         Some((low, low.checked_add_unsigned(count.checked_sub(1)?)?))
     }
 
-    /// Whether rows with equal values of a table's leading key column are on one machine: crate `folder_benchmark` divides tables by integers whose
-    /// range the load tells, and by the hash of the key where it is anything else.
+    /// Whether rows with equal values of the leading key column are on one machine. Crate
+    /// `folder_benchmark` divides tables by an integer column with a known range, and otherwise by
+    /// the hash of the whole key.
     pub fn is_ranged(&self, table: &sql::Table) -> bool {
         divider(table).is_some_and(|column| self.range(table, column).is_some())
     }
 
-    /// The calls of a procedure by number.
+    /// The calls of a procedure.
     pub fn of<'a>(&'a self, number: usize, procedure: &'a Procedure) -> Drawn<'a> {
         Drawn { calls: self.calls.get(number).map_or(&[], Vec::as_slice), procedure }
     }
 }
 
 impl<'a> Drawn<'a> {
-    /// The argument that a variable is, by its position among the arguments.
+    /// The position among the arguments of a variable.
     pub fn argument(&self, variable: usize) -> Option<usize> {
         let mut inputs = self.procedure.routine.inputs();
         inputs.position(|(parameter, _)| parameter.variable == variable)
     }
 
-    /// The values that an origin has in each call: one, or those of an array; none if that is not an argument's.
+    /// The values of an origin in each call: one, or the elements of an array. `None` if it is not
+    /// an argument.
     pub fn values(&self, origin: &Origin) -> Option<Vec<&'a [Value]>> {
         let (variable, is_array) = match origin {
             Origin::Argument(variable) => (*variable, false),
@@ -110,13 +111,13 @@ impl<'a> Drawn<'a> {
         Some(values.collect())
     }
 
-    /// The average number of elements of an array argument.
+    /// The mean number of elements of an array argument.
     pub fn elements(&self, array: &Origin) -> Option<f64> {
         let values = self.values(&Origin::Element(Box::new(array.clone())))?;
         mean(values.iter().map(|elements| elements.len() as f64))
     }
 
-    /// The average of a number argument.
+    /// The mean of a numeric argument.
     pub fn number(&self, origin: &Origin) -> Option<f64> {
         let values = self.values(origin)?;
         mean(values.iter().flat_map(|values| values.iter()).filter_map(|value| match value {
@@ -125,7 +126,7 @@ impl<'a> Drawn<'a> {
         }))
     }
 
-    /// The share of an origin's values that differ from another one's in the same call.
+    /// The share of values of `origin` that differ from the value of `home` in the same call.
     pub fn differing(&self, origin: &Origin, home: &Origin) -> Option<f64> {
         let (values, homes) = (self.values(origin)?, self.values(home)?);
         let each = values.iter().zip(&homes).flat_map(|(values, homes)| {
@@ -135,13 +136,13 @@ impl<'a> Drawn<'a> {
     }
 }
 
-/// The average; none of nothing.
+/// The mean; `None` if there are no values.
 pub fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
     let (sum, count) = values.fold((0.0, 0_u32), |(sum, count), value| (sum + value, count + 1));
     (count > 0).then(|| sum / f64::from(count))
 }
 
-/// How many different values of an origin there are among the calls, and the share of the most frequent one.
+/// The number of distinct values, and the share of the most frequent one.
 pub fn concentration(values: &[&[Value]]) -> Option<(usize, f64)> {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     let all = values.iter().flat_map(|values| values.iter());

@@ -1,21 +1,22 @@
-//! How many rows of a range a statement wants.
+//! How many rows of a range a statement reads before its `LIMIT` stops it.
 
 use procedure::node::{Access, Node, Operator};
 use sql::expression::{Expr, ExprKind};
 
-/// What a statement's `LIMIT` says of the rows of a table.
+/// What is known of the `LIMIT` on a table's rows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Limit {
-    /// Nothing that PostgreSQL has not counted with.
+    /// No limit, or a constant one, which PostgreSQL's row estimate includes.
     No,
-    /// As many as a variable says, of so many that there are.
+    /// A variable; the second value is the number of rows in the range.
     Argument(usize, u64),
-    /// Nobody knows how many, of so many that there are.
+    /// Unknown; the value is the number of rows in the range.
     Unknown(u64),
 }
 
-/// The limit of a table's rows in a plan. PostgreSQL counts with constants; of variables it knows nothing, and takes the limit for a
-/// tenth of the rows, so that rows are those of the scan below.
+/// The limit on a table's rows in a plan. PostgreSQL's estimate includes constant limits. It
+/// assumes that a variable limit returns a tenth of the rows, so this function takes the rows of
+/// the scan below the limit.
 pub fn limit(root: &Node, table: usize) -> Limit {
     let mut found = Limit::No;
     root.walk(&mut |node| {
@@ -29,7 +30,7 @@ pub fn limit(root: &Node, table: usize) -> Limit {
     found
 }
 
-/// Rows that are read of a table, each time, if it is read at all.
+/// Rows of a table that each execution reads, if it reads any.
 fn read(node: &Node, table: usize) -> Option<u64> {
     let mut rows = None;
     node.walk(&mut |node| {
@@ -45,7 +46,7 @@ fn read(node: &Node, table: usize) -> Option<u64> {
     rows
 }
 
-/// Whether a scan is read only as far as its rows are wanted.
+/// Whether the scan stops when the limit is reached.
 fn is_read_alone(node: &Node) -> bool {
     match &node.operator {
         Operator::Scan(scan) => scan.filter.is_none(),

@@ -39,7 +39,7 @@ pub struct Facts<'a> {
     pub asked: Vec<Asked>,
     /// By table: sizes and statistics.
     pub shapes: Vec<Shape>,
-    /// How calls meet, by where they are at home: designs that agree in that are many.
+    /// Memo of conflicts by the homes of calls: many designs have the same homes.
     met: RefCell<Vec<(Homes, Met)>>,
 }
 

@@ -116,7 +116,7 @@ pub type Priced = (usize, Vec<usize>, Vec<u64>);
 /// Where the calls of a procedure find their rows.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Call {
-    /// Where most of its partitioned rows are.
+    /// The machine with most of its partitioned rows.
     pub home: Home,
     /// For each request: the share of its rows that a call at home finds there.
     pub local: Vec<f64>,

@@ -32,7 +32,10 @@ fn where_verbs_are_dear_calls_go_to_the_owner_if_an_argument_tells_who_that_is()
                     .iter()
                     .find(|of| of.procedure == procedure)
                     .expect("it is there");
-                assert!(of.candidates[1].reason.contains("no argument tells the owner"), "{of:?}");
+                assert!(
+                    of.candidates[1].reason.contains("no argument determines the owner"),
+                    "{of:?}"
+                );
             }
             // A single row of an inlined table takes one verb, and a message does, too.
             false if ["get_access_data", "get_subscriber_data"].contains(&procedure.as_str()) => {
@@ -66,7 +69,7 @@ fn the_papers_averages_compare_operations_one_by_one() {
         let other =
             tuning.procedures[3].candidates.iter().find(|of| of.access != accesses(&tuning)[3].1);
         let reason = &other.expect("there are two").reason;
-        assert!(reason.contains(" operations/s on the average instead of "), "{reason}");
+        assert!(reason.contains(" operations/s on average instead of "), "{reason}");
         accesses(&tuning)[3].clone()
     };
     let (procedure, access, _) = dear(Prices { verb: 5000.0, ..PRICES });

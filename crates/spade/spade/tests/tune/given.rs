@@ -185,7 +185,7 @@ fn a_design_that_is_worse_is_forecast_to_be_worse() {
     assert!(spread.procedures.iter().all(|of| of.elsewhere_latency_us.is_none()));
     assert!(spread.procedures.iter().all(|of| of.local < 0.26), "a quarter of all rows is near");
     let tells_of_others = |of: &DesignForecast| {
-        of.assumptions.iter().any(|what| what.contains("of 100 calls come to another machine"))
+        of.assumptions.iter().any(|what| what.contains("of 100 calls arrive at another machine"))
     };
     assert!(tells_of_others(&tuned) && !tells_of_others(&spread), "{:?}", spread.assumptions);
     assert_eq!((tuned.remote_calls, spread.remote_calls), (Some(0.1), None));
@@ -260,7 +260,9 @@ fn what_cannot_be_built_is_forecast_as_it_is_built() {
     assert!(local(&by_type) < 0.7 && local(&spread) == local(&changes.forecast(|_| {})));
     assert!(rate(&by_type) < rate(&spread));
     let is_told = |of: &DesignForecast| {
-        of.warnings.iter().any(|one| one.contains("with which its primary key does not begin"))
+        of.warnings
+            .iter()
+            .any(|one| one.contains("which is not the first column of its primary key"))
     };
     assert!(is_told(&by_type) && !is_told(&spread), "{:?}", by_type.warnings);
 }
@@ -460,11 +462,11 @@ fn what_does_not_fit_is_refused_all_at_once() {
     });
     for expected in [
         "table warehouse: neighbourhood is 33; 1 to 32 is allowed",
-        "every machine has a copy of table district, which procedures change",
-        "table customer is partitioned by 2 columns; a forecast knows partitions by one",
+        "table district is replicated, but procedures change it",
+        "table customer is partitioned by 2 columns; forecasts support only one",
         "table order_line is a hash table, and ",
         "table stock, partitioned by s_x, has no such column",
-        "procedure payment is shipped, and its argument amount tells the owner of none of its rows",
+        "procedure payment is shipped, but its argument amount locates none of its rows",
     ] {
         assert!(told.contains(expected), "{expected}: {told}");
     }
@@ -474,10 +476,10 @@ fn what_does_not_fit_is_refused_all_at_once() {
         design.procedures[0].procedure = "no_order".to_owned();
     });
     for expected in [
-        "it is of workload other, and this one is tpcc; tune this one, or write that name into the design if both have the same \
-         tables",
+        "it is for workload other, but this is tpcc; tune this workload, or write its name into the design if both \
+         have the same tables",
         "schema.sql has no table nothing",
-        "it says nothing of table warehouse",
+        "it lacks table warehouse",
         "procedures.sql has no procedure no_order",
     ] {
         assert!(told.contains(expected), "{expected}: {told}");
@@ -503,7 +505,7 @@ fn more_lanes_make_more_of_what_waits_and_more_threads_of_what_computes() {
     let one = with(Some(1), None);
     assert_eq!(one.forecast.bottleneck, "cores");
     assert!(rate(&one) < 0.5 * rate(&usual));
-    assert!(one.warnings.iter().any(|what| what.contains("1 and 32 are asked for")));
+    assert!(one.warnings.iter().any(|what| what.contains("forecasts for 1 and 32 assume")));
 }
 
 /// An index that nothing divides is on one machine, which forecasts do not count and tell; one that all ranges name a value of is not.
@@ -516,7 +518,7 @@ fn an_index_that_is_on_one_machine_is_told() {
         let tuning = subject.tuned(&measured, &options);
         let given = subject.forecast(&measured, &options, &tuning.design);
         assert_eq!(given.expect("all was measured").warnings, tuning.warnings);
-        let sentence = "index item_ends of item is on one machine, since closing goes through it in order and names no value of ends";
+        let sentence = "index item_ends of item is on one machine, because closing scans it in order without a value of ends";
         assert!(!tuning.warnings.iter().any(|what| what.contains("item_category")));
         tuning.warnings.iter().any(|what| what.contains(sentence))
     };
@@ -534,5 +536,5 @@ fn an_index_of_few_values_is_a_tree() {
     assert_eq!((&*design.index, design.kind), ("member_country", IndexKind::Tree));
     let index = &tuning.tables[0].indexes[0];
     let hash = index.candidates.iter().find(|one| one.what == "hash").expect("it is looked at");
-    assert!(hash.reason.contains("a value of it is of 500 rows"), "{}", hash.reason);
+    assert!(hash.reason.contains("each value has 500 rows"), "{}", hash.reason);
 }

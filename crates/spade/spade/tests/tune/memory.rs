@@ -46,7 +46,7 @@ fn the_load_may_name_the_memory() {
     let refused = subject.tune(&PRICES.measured(), &options());
     let told = refused.expect_err("a MiB is too little").to_string();
     assert!(
-        told.contains("the smallest design takes")
+        told.contains("the smallest design needs")
             && told.contains("1.0 MiB are allowed (1073741 bytes)"),
         "{told}"
     );

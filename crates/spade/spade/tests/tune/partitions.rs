@@ -45,7 +45,7 @@ fn the_tables_of_a_subscriber_are_together() {
         tuning.attributes.iter().filter(|one| one.verdict == Verdict::Rejected).collect();
     let by_number = rejected.iter().find(|one| one.columns == ["subscriber.sub_nbr"]);
     let by_number = by_number.expect("subscribers are looked up by it");
-    assert_eq!(by_number.reason, "no primary key begins with a column of it");
+    assert_eq!(by_number.reason, "no primary key begins with one of its columns");
     assert!(rejected.iter().all(|one| !one.reason.is_empty()));
 }
 
@@ -63,7 +63,7 @@ fn nothing_is_partitioned_by_what_has_no_ranges() {
         places.iter().all(|one| one.ends_with("spread") || one.ends_with("copied")),
         "{places:?}"
     );
-    let reason = "it is no integer whose range the load tells";
+    let reason = "it is not an integer with a range that the load defines";
     assert!(tuning.attributes.iter().any(|one| one.reason == reason), "{:?}", tuning.attributes);
     assert!(tuning.design.procedures.iter().all(|of| of.by.is_none()));
 }

@@ -38,7 +38,7 @@ fn is_against(rest: &str, own: (f64, f64, u64), of: (f64, f64, u64), all: &[Alte
     if rest.starts_with("but takes ") {
         return of.2 > own.2;
     }
-    if let Some(name) = rest.strip_prefix("but in nothing better than ") {
+    if let Some(name) = rest.strip_prefix("but in no figure better than ") {
         let better = all.iter().find(|one| one.what == name).and_then(figures);
         return better.is_some_and(|better| beats(better, of));
     }
@@ -58,13 +58,13 @@ fn agrees(
 ) -> bool {
     let (fewer, later) = (1.0 - of.0 / own.0, of.1 / own.1 - 1.0);
     let worse = if objective == Objective::Throughput { fewer } else { later };
-    if let Some(rest) = reason.strip_prefix("as fast").or(reason.strip_prefix("as soon")) {
+    if let Some(rest) = reason.strip_prefix("as fast").or(reason.strip_prefix("same latency")) {
         return worse.abs() <= RESOLUTION + 2.0 * DIGITS && is_against(rest, own, of, all);
     }
     if reason.ends_with(" are allowed") {
         return of.2 > own.2;
     }
-    if reason == "the same in all that is forecast, and one of them is enough" {
+    if reason == "the same forecast" {
         return own == of;
     }
     let Some((told, rest)) = number(reason, " % ") else { return false };

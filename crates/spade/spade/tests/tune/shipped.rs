@@ -50,9 +50,9 @@ fn attempts_made_again_are_forecast_where_a_design_is_tuned() {
     let subject = Subject::shipped("tpcc");
     let tuning = subject.tuned(&measured, &Options::default());
     assert!(tuning.retries_percent > 0.0 && tuning.retries_percent < 100.0);
-    let line = format!("  {:24}{:.1} %\n", "attempts made again", tuning.retries_percent);
+    let line = format!("  {:24}{:.1} %\n", "retries", tuning.retries_percent);
     assert!(tuning.text(false).contains(&line), "{}", tuning.text(false));
-    assert!(tuning.html().contains("of attempts are made again"));
+    assert!(tuning.html().contains("of attempts are retries"));
 }
 
 #[test]

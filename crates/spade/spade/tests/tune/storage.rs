@@ -83,7 +83,7 @@ fn ranges_take_trees_and_every_rejection_has_a_reason() {
     let hashed = tuning.tables[lines].candidates.iter().filter(|of| of.what.starts_with("hash"));
     assert!(hashed.clone().count() > 20);
     for of in hashed {
-        assert!(of.reason.contains("asks for a range of the primary key"), "{of:?}");
+        assert!(of.reason.contains("scans a range of the primary key"), "{of:?}");
         assert!(of.forecast.is_none());
     }
     let orders = &tuning.design.tables[table("orders")];
@@ -201,12 +201,14 @@ fn the_same_input_gives_the_same_bytes() {
         );
         let page = tuning.html();
         assert!(page.contains("Designed for throughput, by service times; "), "{page}");
-        assert!(page.contains("; one copy of each row.") && page.contains("is chosen, or full"));
+        assert!(
+            page.contains("; one copy of each row.") && page.contains("chosen, or a full stage")
+        );
         assert!(tuning.text(true).lines().all(|line| line.len() <= 120), "it fits a terminal");
         // Colours alone tell nothing to who does not see them.
         let marked = |mark: &str| page.matches(&format!("text-anchor=\"end\">{mark}: ")).count();
-        assert!(marked("chosen") >= 5 && marked("next") >= 5, "{page}");
-        assert!(page.contains(" verbs, ") && page.contains("<p>Next best: "), "{page}");
+        assert!(marked("chosen") >= 5 && marked("runner-up") >= 5, "{page}");
+        assert!(page.contains(" verbs, ") && page.contains("<p>Runner-up: "), "{page}");
         assert!(page.contains("<svg") && !page.contains("http"), "pictures are in the page");
         assert_eq!(page.matches("<h3>").count(), page.matches("</h3>").count());
         (serde_json::to_string(&tuning).expect("it can be written"), tuning.text(true), page)
@@ -265,7 +267,7 @@ fn a_scan_is_priced_by_the_nodes_of_its_own_index() {
 fn quick_measurements_have_indexes_over_inlined_rows_alone_and_others_are_forecast_by_them() {
     let full = shipped_measurements();
     let (quick, subject, options) = (quick(&full), Subject::shipped("tpcc"), Options::default());
-    let told = "indexes were not measured over rows in hash-outside and tree:";
+    let told = "indexes were not measured over rows in hash-outside and tree;";
     let tuning = subject.tuned(&quick, &options);
     assert!(tuning.warnings.iter().any(|what| what.starts_with(told)), "{:?}", tuning.warnings);
     let of_full = subject.tuned(&full, &options);

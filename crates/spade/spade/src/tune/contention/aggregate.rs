@@ -1,4 +1,4 @@
-//! What the whole workload does: calls by frequency, and how fast they go; each stage of a machine has so many nanoseconds in a second.
+//! Combines the calls of all procedures, by frequency, into the throughput of the workload.
 //!
 //! Decision: docs/decisions/0231-a-transactions-fixed-cost-counts-once-for-a-local-call.md
 
@@ -14,31 +14,30 @@ use crate::tune::cost::versions::Old;
 use crate::tune::model::{Model, Plan};
 use std::rc::Rc;
 
-/// What calls cost on the average, and how fast they go.
+/// The mean cost of a call, and the throughput.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Load {
-    /// What one of them takes.
+    /// Mean cost of a call.
     pub cost: Cost,
-    /// What all of them do together.
+    /// Throughput of all calls together.
     pub pace: Pace,
 }
 
-/// Old versions of what a procedure's calls change.
+/// Old versions of the rows that the calls of a procedure update.
 struct OldOf {
     home: Rc<[Old]>,
     away: Rc<[Old]>,
 }
 
-/// What a plan comes to, and where each group of machines was found to be.
+/// The result for a plan, and where the search for each group's throughput ended.
 #[derive(Clone, Debug)]
 pub struct Reached {
-    /// What it comes to.
     pub load: Load,
-    /// Of each group.
+    /// One for each group of machines.
     pub starts: Rc<[Start]>,
 }
 
-/// The stages that can be full.
+/// The stages that can be the bottleneck.
 pub const STAGES: [&str; 9] = [
     "cores",
     "engine",
@@ -52,13 +51,14 @@ pub const STAGES: [&str; 9] = [
 ];
 
 impl Model<'_> {
-    /// What calls of the workload cost on the average, and how fast they go.
+    /// The mean cost of the workload's calls, and the throughput.
     pub fn workload(&self, plan: &Plan) -> Option<Load> {
         let key = plan.key();
         if let Some(known) = self.known.get(&key, self.surface.used()) {
             return Some(known.load);
         }
-        // By measurements that are a little off it goes nearly as fast, and so does a plan that differs in one table.
+        // Start from the result without the perturbation, or from that of the last plan: both are
+        // near.
         let before = self.known.before(&key).map(|reached| reached.starts);
         let near = before.or_else(|| self.last.borrow().clone());
         let (found, lines) = self.surface.recorded(|| self.found(plan, near.as_deref()));
@@ -94,8 +94,9 @@ impl Model<'_> {
         })
     }
 
-    /// How calls of a procedure meet others where they add rows. Whoever meets another one in one tree mostly does so in others, in which
-    /// keys begin alike: the tree where that happens most decides. Buckets are hashed, each for itself.
+    /// How often inserts of a procedure conflict with others. Keys of several trees often begin
+    /// alike, so two calls that conflict in one tree conflict in the others too: only the tree with
+    /// most conflicts counts. Buckets are hashed, so conflicts of all tables add up.
     fn crowd(&self, plan: &Plan, number: usize) -> Crowd {
         let (mut trees, mut buckets) = (Crowd::default(), Crowd::default());
         let share = self.asked[number].share;
@@ -124,13 +125,13 @@ impl Model<'_> {
                 }
             }
         }
-        // Real clusters read leaves anew.
+        // On real clusters an insert reads its leaf again.
         let stale = if self.surface.clock().is_some() { trees.stale } else { 0.0 };
         let (own, others) = (trees.own + buckets.own, trees.others + buckets.others);
         Crowd { own, others, stale, ..trees }
     }
 
-    /// The same of one procedure, as if nothing else were called.
+    /// The same for one procedure if no other is called.
     pub fn alone(&self, plan: &Plan, costs: &Costs, access: Access, number: usize) -> Option<Load> {
         let crowd = self.crowd(plan, number);
         let found = self.load(None, &|group| {
@@ -143,7 +144,7 @@ impl Model<'_> {
         Some(found?.load)
     }
 
-    /// The calls of a procedure that come to the machine of its rows, and the others.
+    /// The classes of a procedure's calls: at home, and from other machines.
     fn kinds<'p>(
         &self,
         costs: &Costs,
@@ -171,7 +172,8 @@ impl Model<'_> {
         Some(there.map(|(share, cost, old)| part(share, cost, old)).collect())
     }
 
-    /// Old versions of what a procedure's calls change at home on one of these machines, and from elsewhere by verbs.
+    /// Old versions of the rows that calls update at home on one of these machines, and from
+    /// elsewhere by verbs.
     fn old_of(&self, plan: &Plan, number: usize, machines: &[usize]) -> OldOf {
         let call = &self.calls[number];
         let away = |at: usize| if call.copied[at] { (1.0, 1.0) } else { (0.0, 0.0) };
@@ -181,7 +183,8 @@ impl Model<'_> {
         }
     }
 
-    /// What calls do, on all groups of machines; where it is known how fast they go nearly, that is begun with.
+    /// Combines the call classes on all groups of machines. `near` are starting points of the
+    /// throughput search.
     fn load<'p>(
         &'p self,
         near: Option<&[Start]>,
@@ -211,7 +214,7 @@ impl Model<'_> {
         Some(Reached { load, starts: starts.into() })
     }
 
-    /// Nanoseconds that a call takes of each stage of a machine, each as if there were one of it.
+    /// Nanoseconds of each stage that a call takes, divided by the number of stages of that kind.
     pub fn stages(&self, load: &Load) -> [f64; STAGES.len()] {
         let Pace { machines, hot, oracle_ns, lane_ns, .. } = load.pace;
         let [cores, stages @ ..] = demands(&add(machines, hot));
@@ -229,7 +232,7 @@ impl Model<'_> {
         ]
     }
 
-    /// The stage that is fullest, with its nanoseconds.
+    /// The stage with the highest demand, and this demand in nanoseconds.
     pub fn bottleneck(&self, load: &Load) -> (&'static str, f64) {
         let stages = self.stages(load);
         let most = (0..STAGES.len()).max_by(|one, other| stages[*one].total_cmp(&stages[*other]));

@@ -1,28 +1,29 @@
-//! How commits of a machine follow each other: their numbers are published in the order in which they were drawn, so that a commit waits for
-//! longer ones before it, and each write that publishes takes along all that are through by then.
+//! The order of commits on a machine. Timestamps are published in the order in which they were
+//! drawn, so that a commit waits for longer ones before it, and each publishing write includes all
+//! commits that have ended by then.
 
 use super::throughput::Part;
 
-/// Commits in a nanosecond that are none.
+/// Below this rate, the machine commits nothing.
 const RATE_MIN: f64 = 1e-18;
 
-/// How commits of a machine follow each other.
+/// Statistics of the commits of a machine.
 #[derive(Clone, Copy, Default)]
 pub struct Order {
-    /// How long a commit waits for numbers that were drawn before its own, on the average.
+    /// Mean time that a commit waits for earlier timestamps.
     pub waits_ns: f64,
-    /// Commits in a nanosecond that wait for none: each time one of them ends there is something to be published.
+    /// Commits per nanosecond that wait for none: each makes something ready to publish.
     pub ends: f64,
-    /// From the end of one write that publishes to the end of the next.
+    /// Time from the end of one publishing write to the end of the next.
     pub between_ns: f64,
-    /// How long it is of that until somebody begins to.
+    /// The part of that time in which nothing is ready to publish.
     idle_ns: f64,
 }
 
-/// How commits follow each other. They begin at random; one that takes x is not the last of those that have begun up to it if an earlier one
-/// takes longer by more than its head start.
+/// Computes the statistics. Commits begin at random. A commit waits if an earlier one takes longer
+/// by more than its head start.
 pub fn in_order(parts: &[Part<'_>], rate: f64, slower: &[f64], trip_ns: f64) -> Order {
-    // A commit that has remote rows takes two trips more, for locks and for installing.
+    // A commit with remote rows takes two more trips: lock and install.
     let commits = parts.iter().zip(slower).filter(|(part, _)| part.cost.commit_ns > 0.0);
     let each = commits.flat_map(|(part, slower)| {
         let (far, rate) = (part.cost.far.min(1.0), part.share * rate);
@@ -33,8 +34,9 @@ pub fn in_order(parts: &[Part<'_>], rate: f64, slower: &[f64], trip_ns: f64) -> 
     let mut commits: Vec<(f64, f64)> = each.filter(|(_, rate)| *rate > 0.0).collect();
     commits.sort_by(|one, other| other.0.total_cmp(&one.0));
     let mut order = Order::default();
-    // From the longest on: the rate of those that are longer, by how much they are altogether, and how long this one waits for them,
-    // which from each duration to the next longer one adds up 1 - exp(-(rates by how much longer)).
+    // From the longest duration down. `slope` is the rate of longer commits, `longer` the sum of
+    // their rates times the difference in duration, `waits_ns` the mean wait: the integral of 1 -
+    // exp(-longer) over durations.
     let (mut slope, mut longer, mut waits_ns, mut last_ns) = (0.0, 0.0, 0.0, 0.0);
     for (ns, rate) in commits {
         let width = if slope > 0.0 { last_ns - ns } else { 0.0 };
@@ -55,7 +57,7 @@ pub fn in_order(parts: &[Part<'_>], rate: f64, slower: &[f64], trip_ns: f64) -> 
 }
 
 impl Order {
-    /// The chance that something has been published in a time.
+    /// Probability that something was published within a time.
     pub fn publishes_within(&self, time_ns: f64, trip_ns: f64) -> f64 {
         let none_ns = match time_ns < trip_ns {
             true => trip_ns - time_ns + self.idle_ns,
@@ -78,7 +80,8 @@ mod tests {
         let mut two = [part(5_000.0, 1_000.0, 0.0), part(9_000.0, 5_000.0, 0.0)];
         (two[0].share, two[1].share) = (0.5, 0.5);
         let seldom = in_order(&two, 1e-6, &[1.0; 2], 0.0).waits_ns;
-        // One of the long ones began in the 4,000 ns before with a chance of 0.002, and lasts for 2,000 more; half are short.
+        // One of the long ones began within the previous 4,000 ns with probability 0.002 and lasts
+        // 2,000 ns more on average; half of the commits are short.
         assert!((seldom - 0.5 * 0.5e-6 * 4_000.0 * 2_000.0).abs() < 0.01, "{seldom}");
         let often = in_order(&two, 1.0, &[1.0; 2], 0.0).waits_ns;
         assert!((often - 0.5 * 4_000.0).abs() < 10.0, "{often}");

@@ -1,9 +1,11 @@
-//! How often calls meet in the rows that they change: what snapshot isolation makes all but the first of them do again.
+//! How often calls conflict on rows that they update. Snapshot isolation aborts and retries all but
+//! the first of them.
 //!
-//! Arguments tell it. Of each drawn call the rows that it changes are known by the values of their keys, as far as arguments give those,
-//! and so is how often other calls change them. What a call's rows are by values that it has read itself is not known: such rows
-//! are taken to be its own. Where an argument tells the machine of the rows, calls of a machine meet those of the same machine,
-//! which has some rows of which many calls are, and others none: so machines on which calls meet more than elsewhere are looked at apart.
+//! The rows that a drawn call updates are identified by key values, as far as arguments determine
+//! these; so is how often other calls update them. A row whose key depends on earlier reads is
+//! assumed to be private to the call. If an argument determines the machine, calls conflict with
+//! others of the same machine. Some machines have hot rows and others have none, so machines with
+//! more conflicts are analyzed separately.
 //!
 //! Decisions:
 //! - docs/decisions/0250-throughput-is-forecast-from-what-a-lane-waits.md
@@ -15,47 +17,46 @@ use procedure::operations::{Action, Key, Operation, Origin, Path};
 use sql_value::Value;
 use std::collections::BTreeMap;
 
-/// Classes in which calls of a procedure are put together have frequencies that differ by less than this factor.
+/// Two rates are in the same class if they differ by less than this factor.
 const FACTOR: f64 = 2.0;
-/// Below that, calls are put together whatever they are.
+/// Rates below this one are in one class.
 const RARE: f64 = 1e-4;
 
-/// Calls of a procedure that meet others equally often.
+/// A class of calls of a procedure with equal conflict rates.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Meeting {
-    /// Their share of the procedure's calls.
     pub share: f64,
-    /// How often the rows that such a call changes are changed by other calls of the procedure, for each call of it on a machine.
+    /// How often other calls of the same procedure update the rows that such a call updates, per
+    /// call of the procedure on a machine.
     pub own: f64,
-    /// The same by calls of other procedures, for each call of any kind on a machine.
+    /// How often calls of other procedures do, per call of any procedure on a machine.
     pub others: f64,
-    /// On how many rows that is, each as often.
+    /// The number of rows over which these conflicts are evenly spread.
     pub rows: f64,
 }
 
-/// How calls meet on some machines.
+/// Conflict rates on a group of machines.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Group {
-    /// Which machines these are, counted from 0.
+    /// Numbers of the machines, from 0.
     pub machines: Vec<usize>,
-    /// The meetings of each procedure.
+    /// The classes of each procedure.
     pub meetings: Vec<Vec<Meeting>>,
 }
 
 /// Drawn calls of a procedure.
 pub struct Calls<'a> {
-    /// What it asks.
     pub asked: &'a Asked,
-    /// Its calls.
     pub drawn: Drawn<'a>,
-    /// The machine that each call is made on; none if they are made anywhere.
+    /// The machine of each call; `None` if calls arrive at any machine.
     pub places: Option<Vec<usize>>,
 }
 
-/// A row: its table, and the columns and values that tell it.
+/// A row: its table, and columns with values that identify it.
 pub type Row = (usize, Vec<(usize, String)>);
 
-/// Of a call how its rows are changed by others of the same procedure, by other procedures, and the sum of squares.
+/// How often the rows of a call are updated by its own procedure and by others, and the sum of
+/// squares over rows.
 #[derive(Clone, Copy, Default)]
 struct Met {
     own: f64,
@@ -63,7 +64,7 @@ struct Met {
     squares: f64,
 }
 
-/// How a procedure is called: its share of all calls, and the machine of each of them, as of [`Calls`].
+/// The share of a procedure among all calls, and the machine of each drawn call as in [`Calls`].
 #[derive(Clone, Copy)]
 struct Made<'a> {
     share: f64,
@@ -74,13 +75,15 @@ struct Made<'a> {
 struct Counts<'a> {
     calls: Vec<Made<'a>>,
     machines: usize,
-    /// Calls of each procedure that were drawn, on each machine; where they are made anywhere, all of them at the first.
+    /// Drawn calls of each procedure on each machine; all on machine 0 if calls arrive at any
+    /// machine.
     drawn: Vec<Vec<f64>>,
-    /// Changes of each row, likewise.
+    /// Updates of each row, likewise.
     rows: BTreeMap<&'a Row, Vec<Vec<f64>>>,
 }
 
-/// How often others change the rows that calls of each procedure change, by table: of all machines together. Each row counts for itself.
+/// For each procedure and table, how often the rows that a call updates are updated by others, over
+/// all machines. Each row counts separately.
 pub fn changes(calls: &[Calls<'_>], machines: usize) -> Vec<BTreeMap<usize, Vec<Meeting>>> {
     let changed = changed_by(calls);
     let counts = Counts::new(made(calls), &changed, machines);
@@ -104,12 +107,13 @@ fn made<'a>(calls: &'a [Calls<'_>]) -> Vec<Made<'a>> {
     calls.iter().map(made).collect()
 }
 
-/// The rows that each drawn call of each procedure changes.
+/// The rows that each drawn call of each procedure updates.
 fn changed_by(calls: &[Calls<'_>]) -> Vec<Vec<BTreeMap<Row, f64>>> {
     calls.iter().map(|of| changed(of.asked, of.drawn)).collect()
 }
 
-/// How calls meet on so many machines: on the one where they meet most, on the next one, and then on twice as many each time.
+/// Conflict rates by groups of machines: the one with most conflicts, the next one, and then groups
+/// of doubling size.
 pub fn groups(calls: &[Calls<'_>], machines: usize) -> Vec<Group> {
     let changed = changed_by(calls);
     let counts = Counts::new(made(calls), &changed, machines);
@@ -141,7 +145,7 @@ pub fn groups(calls: &[Calls<'_>], machines: usize) -> Vec<Group> {
         Group { machines: among.to_vec(), meetings: each.collect() }
     };
     if heats.iter().all(|heat| *heat == 0.0) {
-        // Nowhere more than anywhere.
+        // Conflicts are the same on all machines.
         return vec![on(&ordered)];
     }
     let (mut found, mut rest) = (Vec::new(), &ordered[..]);
@@ -171,7 +175,7 @@ impl<'a> Counts<'a> {
         counts
     }
 
-    /// The machine of a call; the first where it is made anywhere.
+    /// The machine of a call; 0 if calls arrive at any machine.
     fn place(&self, number: usize, call: usize) -> usize {
         self.calls[number].places.map_or(0, |of| of[call])
     }
@@ -188,10 +192,11 @@ impl<'a> Counts<'a> {
         met
     }
 
-    /// How often a row that a call changes so many times is changed by others of its procedure, and of other ones.
+    /// How often other calls of the procedure, and calls of others, update a row that this call
+    /// updates `times` times.
     fn again(&self, number: usize, place: usize, row: &Row, times: f64) -> (f64, f64) {
         let counts = &self.rows[row];
-        // A call does not meet itself.
+        // A call does not conflict with itself.
         let further = (self.drawn[number][place] - 1.0).max(1.0);
         let anywhere = if self.calls[number].places.is_none() { self.machines as f64 } else { 1.0 };
         let own = anywhere * (counts[number][place] - times) / further;
@@ -200,7 +205,8 @@ impl<'a> Counts<'a> {
         (own, others.sum())
     }
 
-    /// How often calls of another procedure change a row that was seen so often, for each call of any kind on a machine.
+    /// How often calls of another procedure update a row, per call of any procedure on a machine.
+    /// `seen` has the updates by machine.
     fn of_other(&self, seen: &[f64], other: usize, number: usize, place: usize) -> f64 {
         let share = self.calls[other].share;
         let of = |at: usize| seen[at] / self.drawn[other][at].max(1.0);
@@ -237,7 +243,7 @@ fn classes(met: impl Iterator<Item = Met>) -> Vec<Meeting> {
     found.values().map(meeting).collect()
 }
 
-/// The rows that each drawn call changes, with how often.
+/// The rows that each drawn call updates, with the number of updates.
 pub fn changed(asked: &Asked, drawn: Drawn<'_>) -> Vec<BTreeMap<Row, f64>> {
     let mut calls = vec![BTreeMap::new(); drawn.calls.len()];
     for ask in asked.asks.iter().filter(|ask| matches!(ask.kind, Kind::Update | Kind::Delete)) {
@@ -246,7 +252,7 @@ pub fn changed(asked: &Asked, drawn: Drawn<'_>) -> Vec<BTreeMap<Row, f64>> {
             keys.iter().map(|key| values(drawn, &key.origin)).collect();
         let Some(values) = values else { continue };
         for (call, rows) in calls.iter_mut().enumerate() {
-            // Elements of several arrays go together.
+            // Elements of several arrays are paired.
             let count = values.iter().map(|of| of[call].len()).max().unwrap_or(0);
             for number in 0..count {
                 let column = |(key, of): (&Key, &Vec<&[Value]>)| {
@@ -263,7 +269,7 @@ pub fn changed(asked: &Asked, drawn: Drawn<'_>) -> Vec<BTreeMap<Row, f64>> {
     calls
 }
 
-/// The keys by which the rows of a change are found, if they tell single rows.
+/// The keys of the read that precedes a write, if they identify single rows.
 fn keys<'o>(all: &'o [Operation], ask: &Ask) -> Option<&'o [Key]> {
     let read = match &all.get(ask.operation)?.action {
         Action::Update { read, .. } | Action::Delete { read } => (*read)?,
@@ -275,7 +281,7 @@ fn keys<'o>(all: &'o [Operation], ask: &Ask) -> Option<&'o [Key]> {
     }
 }
 
-/// The values of a key in each call; none if arguments do not tell them.
+/// The values of a key in each call; `None` if arguments do not determine them.
 fn values<'d>(drawn: Drawn<'d>, origin: &Origin) -> Option<Vec<&'d [Value]>> {
     const ALWAYS: &[Value] = &[Value::Null];
     match origin {
@@ -300,7 +306,8 @@ mod tests {
         assert!((found[1].own - 0.3).abs() < 1e-12 && (found[1].rows - 2.5).abs() < 1e-9);
     }
 
-    /// A call that changes a row twice, and changes it only every second time, has others' changes in its way as often as any other.
+    /// A call that updates a row twice, or only every second time, conflicts with as many updates
+    /// of others as any other call.
     #[test]
     fn a_call_does_not_meet_its_own_changes() {
         let row: Row = (0, vec![(0, "1".to_owned())]);

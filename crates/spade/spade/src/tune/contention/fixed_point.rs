@@ -1,36 +1,37 @@
-//! The throughput at which lanes are busy all the time: there, what lanes reach that wait as long as they then have to is what they are taken
-//! to make.
+//! Finds the throughput at which all lanes are busy: the fixed point at which lanes, waiting as
+//! long as that throughput implies, reach exactly that throughput.
 
 use super::throughput::{Cluster, Pace, Part, Seen, seen};
 
-/// Steps in which the throughput is found, at most, and how exactly: to more digits than are told.
+/// Maximal number of steps, and relative precision: more digits than reports show.
 const STEPS_MAX: u32 = 60;
 const PRECISION: f64 = 1e-9;
-/// Steps along lines alone. Who has not come near by then is at a bend or a jump, where these lead slowly: then every second step goes to the
-/// middle.
+/// Number of steps by linear interpolation. If it has not converged by then, the function has a
+/// bend or jump, and every second step bisects.
 const LINES_MAX: u32 = 12;
-/// Steps from a throughput that is known to one near it, at most.
+/// Maximal number of steps from a known throughput nearby.
 const NEAR_STEPS_MAX: u32 = 5;
-/// The share by which two throughputs differ that tell a slope.
+/// Minimal relative distance of two throughputs for estimating the slope.
 const SLOPE_MIN: f64 = 1e-6;
 
-/// Where lanes were found to be busy all the time.
+/// The result of a search, as the starting point of a similar one.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Start {
-    /// Calls of a machine in a nanosecond.
+    /// Calls of a machine per nanosecond.
     rate: f64,
-    /// How much more of them there are beyond those that lanes reach, for each that there is more.
+    /// Derivative of [`Point::both`].
     slope: f64,
 }
 
-/// The pace of calls on a cluster, and where it was found; begun with that of nearly the same calls, if it is known.
+/// Finds the throughput. `start` is the result for a similar load, if known.
 pub fn pace(parts: &[Part<'_>], cluster: &Cluster, start: Option<Start>) -> (Pace, Start) {
     let mut ends = Ends::default();
     let near = start.and_then(|start| near(parts, cluster, start, &mut ends));
     near.unwrap_or_else(|| between(parts, cluster, ends))
 }
 
-/// Throughputs below and above the one that is sought, as far as any are known, with what was seen at the one below.
+/// A bracket of the solution: the nearest known points below and above, if any, and the evaluation
+/// of the lower one.
 #[derive(Default)]
 struct Ends {
     low: Option<(Point, Seen)>,
@@ -38,7 +39,7 @@ struct Ends {
 }
 
 impl Ends {
-    /// Takes a throughput that has been looked at for an end, if it is nearer.
+    /// Moves an end of the bracket to an evaluated point, if that is nearer.
     fn take(&mut self, point: Point, seen: Seen) {
         if point.both > 0.0 {
             self.high = self.high.filter(|high| high.rate < point.rate).or(Some(point));
@@ -47,8 +48,9 @@ impl Ends {
         }
     }
 
-    /// Both: where one is not known, nobody is slower than nothing, nor faster than lanes that wait for nothing, nor than the stage that is full
-    /// first, unless that takes less of others' calls then.
+    /// Completes the bracket. The lower default is 0. The upper default is the throughput without
+    /// waiting or that of the bottleneck stage, whichever is lower; retries of others may allow
+    /// more.
     fn both(self, parts: &[Part<'_>], cluster: &Cluster) -> ((Point, Seen), Point) {
         if let (Some(low), Some(high)) = (self.low, self.high) {
             return (low, high);
@@ -65,7 +67,7 @@ impl Ends {
     }
 }
 
-/// Where it is between two ends.
+/// Searches between two ends.
 fn between(parts: &[Part<'_>], cluster: &Cluster, ends: Ends) -> (Pace, Start) {
     let ((mut low, mut reached), mut high) = ends.both(parts, cluster);
     let (mut last, mut was_low, mut slope) = (high, None, 0.0);
@@ -77,7 +79,8 @@ fn between(parts: &[Part<'_>], cluster: &Cluster, ends: Ends) -> (Pace, Start) {
             was_low = None;
             (low.rate + high.rate) / 2.0
         } else {
-            // Where a straight line from end to end says [the variant of false position by Anderson and Bjorck].
+            // Interpolate linearly between the ends [variant of the false position method by
+            // Anderson and Bjorck].
             let rise = high.beyond - low.beyond;
             ((low.rate * high.beyond - high.rate * low.beyond) / rise).min(high.rate)
         };
@@ -88,7 +91,7 @@ fn between(parts: &[Part<'_>], cluster: &Cluster, ends: Ends) -> (Pace, Start) {
         }
         last = next;
         let is_low = next.beyond <= 0.0;
-        // An end that stays counts less the next time.
+        // Reduce the weight of an end that did not move.
         let (moves, stays) = if is_low { (&mut low, &mut high) } else { (&mut high, &mut low) };
         if was_low == Some(is_low) {
             let left = 1.0 - next.beyond / moves.beyond;
@@ -105,8 +108,8 @@ fn between(parts: &[Part<'_>], cluster: &Cluster, ends: Ends) -> (Pace, Start) {
     (paced(low.rate, &reached), Start { rate: low.rate, slope })
 }
 
-/// The same from where it was found for nearly the same calls [the secant method], if that leads there soon; what was looked at
-/// are ends.
+/// Searches from the result for a similar load [secant method]. `None` if that does not converge
+/// soon; evaluated points then narrow the bracket.
 fn near(
     parts: &[Part<'_>],
     cluster: &Cluster,
@@ -139,14 +142,16 @@ fn paced(rate: f64, seen: &Seen) -> Pace {
     Pace { between_ns: 1.0 / rate.max(f64::MIN_POSITIVE), ..seen.pace }
 }
 
-/// A throughput, and by how much more calls that is than what is reached where lanes wait as long as they then have to.
+/// A throughput, and by how much it exceeds what the cluster reaches with the waits that it
+/// implies.
 #[derive(Clone, Copy)]
 struct Point {
     rate: f64,
-    /// Than lanes make, where no stage is full; else than both lanes and the fullest stage allow. From far away, straight lines between the
-    /// ends keep to what is steep.
+    /// Excess over what lanes reach if no stage is overloaded, otherwise over what lanes and the
+    /// bottleneck allow. Far from the solution, this keeps interpolation on the steep part.
     beyond: f64,
-    /// Than both allow. This has a bend, and no jump: near its zero, straight lines lead there.
+    /// Excess over what lanes and the bottleneck allow. It has a bend but no jump, so that
+    /// interpolation converges near its zero.
     both: f64,
 }
 

@@ -1,16 +1,19 @@
-//! How often calls meet where they add rows: at leaves of trees and at buckets, whose insert words they swap.
+//! How often inserts conflict: they swap the insert words of leaves and buckets.
 //!
 //! ```text
-//! rows of the load, in the order of the key    |  prefix 1   |  prefix 2   |  prefix 3   | ...
-//! where a call adds                                        ^ behind those that have what its arguments tell of the key
-//! leaves                                       |    |    |    |    |    |    |    |    |
+//! rows of the load, in key order        |  prefix 1   |  prefix 2   |  prefix 3   | ...
+//! position of an insert                             ^ behind rows with the same prefix, which
+//!                                                     arguments determine
+//! leaves                                |    |    |    |    |    |    |    |    |    |
 //! ```
-//! A leaf has so many rows as fit into it, so that calls add to the same one if the places of their keys are less than that apart. Columns
-//! of a key that arguments do not tell, such as a number that is counted on in another row, are taken to be greater than those that are there.
+//! Two inserts are at the same leaf if their positions differ by less than the rows of a leaf. A
+//! key column that no argument determines, such as a counter in another row, is assumed to be
+//! larger than all existing values.
 //!
-//! A sequence is counted on by each client in a part of its own: they all begin behind the last row, in one leaf, until each has filled
-//! one for itself. That is the time that is forecast: n clients then have one leaf, two, and so on up to n, so that the mean over that time of how
-//! many share one is n (1 + 1/2 + .. + 1/n) / n, about `ln n`.
+//! Each client counts a sequence up in a range of its own. In the beginning all clients insert
+//! behind the last row, into one leaf, until each has filled a leaf. Forecasts are for that time: n
+//! clients share one leaf, then two, and so on up to n. On average, n (1 + 1/2 + .. + 1/n) / n,
+//! about `ln n`, clients share a leaf.
 
 use super::conflicts::{self, Calls};
 use crate::tune::workload::accesses::{Ask, Asked, Kind};
@@ -23,75 +26,76 @@ use std::cell::RefCell;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-/// Leaves of a tree that a lane keeps as it has written them (crate `txn`).
+/// Leaves that a lane caches per tree (crate `txn`).
 const KEPT: f64 = 16.0;
-/// A row that no call changes.
+/// A row that no call updates.
 const NO_ROW: u32 = u32::MAX;
 
-/// How calls of a procedure meet others where they add rows.
+/// How often inserts of a procedure conflict with others.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Crowd {
-    /// How often other calls of the procedure add to the same place, and change no row that this one changes, for each call of it on a
-    /// machine.
+    /// How often other calls of the procedure insert at the same place without updating a row that
+    /// this one updates, per call of the procedure on a machine.
     pub own: f64,
-    /// The same of calls of other procedures, for each call of any kind on a machine.
+    /// How often calls of other procedures do, per call of any procedure on a machine.
     pub others: f64,
-    /// The chance that its lane goes by a leaf as it has written it itself, and another one has changed it since.
+    /// Probability that the lane uses a cached leaf that another lane has changed.
     pub stale: f64,
-    /// The chance that its lane has not kept the leaf, and reads it first.
+    /// Probability that the lane has not cached the leaf, and reads it.
     pub anew: f64,
 }
 
-/// What rows are added to: a table's rows or one of its indexes.
+/// A table's rows or one of its indexes.
 pub type Structure = (usize, Option<usize>);
 
-/// The places of a structure, by the name of the leaf: the part, and the leaf in it.
+/// A leaf: the part of the structure, and the number of the leaf in it.
 type Leaf = (u32, u64);
 
-/// Who was seen at a leaf: the row that he changes beside, his procedure, and his machine.
+/// A visit of a leaf: the leaf, an updated row of the same call, the procedure and the machine.
 type Seen = (Leaf, u32, usize, usize);
 
-/// Where calls add rows.
+/// Where calls insert rows.
 pub struct Crowds {
     machines: f64,
     procedures: Vec<Of>,
     spots: BTreeMap<Structure, Vec<Spot>>,
-    /// What was asked for before.
+    /// Results that were computed before.
     known: RefCell<Known>,
 }
 
-/// What procedures meet, by structure and rows of a leaf.
+/// Insert conflicts of each procedure, by structure and rows of a leaf.
 type Known = BTreeMap<(Structure, u64), Vec<Option<Crowd>>>;
 
-/// A procedure's drawn calls.
+/// Drawn calls of a procedure.
 struct Of {
     share: f64,
-    /// The machine that each is made on; all at the first where they are made anywhere.
+    /// The machine of each call; 0 if calls arrive at any machine.
     machine: Vec<usize>,
     is_anywhere: bool,
-    /// The rows that each changes.
+    /// The rows that each call updates.
     rows: Vec<Vec<u32>>,
-    /// Calls on each machine.
+    /// Drawn calls on each machine.
     counts: Vec<f64>,
 }
 
-/// What a procedure adds to a structure, or takes from it.
+/// The positions at which a procedure inserts into a structure or deletes from it.
 struct Spot {
     procedure: usize,
     times: f64,
-    /// Places that a call adds to: one, or if an array tells the first column, as many as that has elements.
+    /// Positions per call: 1, or the number of elements if an array has the first column.
     places: f64,
     adds: bool,
-    /// Of each call the part, and the rows before its place; of those that count on, any number.
+    /// For each call the part and the number of rows before its position; for a sequence, the
+    /// number of a client.
     at: Vec<(u32, f64)>,
-    /// Whether each client counts its keys on.
+    /// Whether each client counts its keys up.
     counts_on: bool,
-    /// Clients that add to one part.
+    /// Clients that insert into one part.
     clients: f64,
 }
 
 impl Crowds {
-    /// Of drawn calls on machines with so many lanes each.
+    /// Collects inserts and deletes of drawn calls. Each machine has `lanes` lanes.
     pub fn new(calls: &[Calls<'_>], places: &Places<'_>, rows: &[u64], lanes: f64) -> Self {
         let machines = f64::from(places.machines.max(1));
         let mut ids = BTreeMap::new();
@@ -127,7 +131,8 @@ impl Crowds {
         Self { machines, procedures, spots, known: RefCell::default() }
     }
 
-    /// How calls of a procedure meet others at leaves with so many rows each; none if it adds none there.
+    /// Conflicts of a procedure at leaves with `rows` rows each; `None` if it does not insert
+    /// there.
     pub fn leaves(&self, structure: Structure, rows: f64, procedure: usize) -> Option<Crowd> {
         let key = (structure, rows.to_bits());
         if let Some(found) = self.known.borrow().get(&key) {
@@ -139,13 +144,13 @@ impl Crowds {
         own
     }
 
-    /// Whether a procedure's calls add to a structure behind what their client has added before.
+    /// Whether the procedure's inserts follow those of the same client.
     pub fn counts_on(&self, structure: Structure, procedure: usize) -> bool {
         let mut spots = self.spots.get(&structure).into_iter().flatten();
         spots.any(|spot| spot.procedure == procedure && spot.adds && spot.counts_on)
     }
 
-    /// The same at so many buckets of a machine that keys are hashed into.
+    /// Conflicts of a procedure at the `count` buckets of a machine.
     pub fn buckets(&self, structure: Structure, count: f64, procedure: usize) -> Option<Crowd> {
         let spots = self.spots.get(&structure)?;
         let times = |procedure: usize| -> f64 {
@@ -189,7 +194,7 @@ impl Crowds {
         all
     }
 
-    /// The mean over the calls of a procedure; of one that is never called, that nobody is met.
+    /// The mean over the calls of a procedure. A procedure without calls has no conflicts.
     fn mean(&self, seen: &BTreeMap<Seen, f64>, spot: &Spot, leaves: &[Leaf]) -> Crowd {
         if leaves.is_empty() {
             return Crowd { anew: 1.0, ..Crowd::default() };
@@ -201,7 +206,7 @@ impl Crowds {
             let at = of.machine[call];
             let met = |row: u32| self.met(seen, (*leaf, row), spot.procedure, at, times);
             let all = met(NO_ROW);
-            // Who changes the same row as well fails at that, if he does.
+            // If both calls also update the same row, that conflict is counted there.
             let nearest = of.rows[call].iter().map(|row| met(*row));
             let nearest = nearest.fold((0.0, 0.0), |most, one| {
                 if one.0 * of.share + one.1 > most.0 * of.share + most.1 { one } else { most }
@@ -224,7 +229,7 @@ impl Crowds {
         }
     }
 
-    /// How often other calls of a procedure, and those of other ones, were seen at a leaf.
+    /// How often other calls of the procedure, and calls of other ones, use a leaf.
     fn met(
         &self,
         seen: &BTreeMap<Seen, f64>,
@@ -255,9 +260,9 @@ impl Crowds {
 }
 
 impl Spot {
-    /// The leaf of each call, of leaves with so many rows.
+    /// The leaf of each call, if each leaf has `rows` rows.
     fn leaves(&self, rows: f64) -> Vec<Leaf> {
-        // Of those that count on, one of as many as there are on the average.
+        // Sequences: one of the average number of leaves in use.
         let shared = libm::round(self.clients / self.sharing()).max(1.0) as u64;
         let leaf = |(part, before): &(u32, f64)| match self.counts_on {
             true => (*part, *before as u64 % shared),
@@ -266,19 +271,19 @@ impl Spot {
         self.at.iter().map(leaf).collect()
     }
 
-    /// Places that a call adds to, if it does.
+    /// Positions per call, times the probability of inserting.
     fn weight(&self) -> f64 {
         self.times.min(self.places)
     }
 
-    /// How many clients add to the same leaf.
+    /// How many clients insert into the same leaf.
     fn sharing(&self) -> f64 {
         if self.counts_on { libm::log(self.clients).max(1.0) } else { self.clients.max(1.0) }
     }
 }
 
 impl Places<'_> {
-    /// Where a procedure's calls add to a structure, or take from it; none if nobody can tell.
+    /// The positions at which calls insert or delete; `None` if they are unknown.
     fn spot(
         &self,
         (number, of): (usize, &Calls<'_>),
@@ -310,7 +315,7 @@ impl Places<'_> {
                 is_whole = false;
                 break;
             };
-            // Behind other columns they are near each other.
+            // Behind other columns, elements are near each other.
             if let (Some(Origin::Element(array)), true) = (from, groups == 1.0) {
                 places = of.drawn.elements(array).unwrap_or(1.0).max(1.0);
             }
@@ -322,7 +327,7 @@ impl Places<'_> {
             return None;
         }
         let machines = self.machines.max(1) as usize;
-        // Of a key of which nothing is known each machine has a part with all of it.
+        // If nothing of a key is known, each machine has a part of its own.
         let part = |call: usize| match (groups > 1.0, &of.places) {
             (true, _) => 0,
             (false, Some(places)) => places[call] as u32,
@@ -346,14 +351,15 @@ impl Places<'_> {
         })
     }
 
-    /// Whether an argument is counted on by each client.
+    /// Whether each client counts the argument up.
     fn is_sequence(&self, asked: &Asked, argument: usize) -> bool {
         let of = self.load.procedures.iter().find(|of| of.procedure == asked.name);
         let drawn = of.and_then(|of| of.arguments.get(argument));
         drawn.is_some_and(|(_, drawn)| matches!(drawn.draw, Draw::Sequence { .. }))
     }
 
-    /// The place of a column's value in each call among those of the load, and how many those are.
+    /// The rank of a column's value in each call among the values of the load, and the number of
+    /// values.
     fn ranks(
         &self,
         (table, column): (usize, usize),
@@ -365,7 +371,7 @@ impl Places<'_> {
         if *from == Origin::Constant {
             return Some((vec![0.0; of.drawn.calls.len()], values?));
         }
-        // Of an array the first element stands for all.
+        // The first element stands for the whole array.
         let given: Option<Vec<&Value>> =
             of.drawn.values(from)?.into_iter().map(|given| given.first()).collect();
         let given = given?;
@@ -382,7 +388,8 @@ impl Places<'_> {
     }
 }
 
-/// The places of values, such as texts, among those that all calls have: rows of the load are taken to be among them alike.
+/// The ranks of values, such as texts, among the values of all calls; rows of the load are assumed
+/// to be spread evenly among them.
 fn among_each_other(given: &[&Value]) -> (Vec<f64>, f64) {
     let order = |one: &&Value, other: &&Value| order(one, other);
     let mut sorted = given.to_vec();
@@ -392,7 +399,7 @@ fn among_each_other(given: &[&Value]) -> (Vec<f64>, f64) {
     (given.iter().map(|value| rank(value) as f64).collect(), sorted.len().max(1) as f64)
 }
 
-/// What an operation adds to, or takes from.
+/// The structures into which an operation inserts, or from which it deletes.
 fn structures(ask: &Ask) -> Vec<Structure> {
     let indexes = ask.touched.iter().map(|index| (ask.table, Some(*index)));
     let rows = matches!(ask.kind, Kind::Insert | Kind::Delete).then_some((ask.table, None));
@@ -403,7 +410,7 @@ fn structures(ask: &Ask) -> Vec<Structure> {
 mod tests {
     use super::*;
 
-    /// One procedure on one machine, whose calls each change a row of their own, or one of all.
+    /// One procedure on one machine; `rows` has the row that each call updates.
     fn crowds(rows: &[u32], spot: Spot) -> Crowds {
         let of = Of {
             share: 1.0,
@@ -433,7 +440,7 @@ mod tests {
     fn calls_meet_in_leaves_that_have_the_places_of_both() {
         let all = crowds(&[0, 1, 2, 3], spot(&[5.0, 15.0, 25.0, 35.0]));
         let own = |rows: f64| all.leaves((0, None), rows, 0).map_or(0.0, |of| of.own);
-        // Each has a leaf of its own; two have one; all have.
+        // Each call has a leaf of its own; two share one; all share one.
         assert_eq!(own(10.0), 0.0);
         assert!((own(20.0) - 1.0 / 3.0).abs() < 1e-9, "{}", own(20.0));
         assert!((own(40.0) - 1.0).abs() < 1e-9, "{}", own(40.0));
@@ -445,7 +452,7 @@ mod tests {
         let all = crowds(&[7, 7, 7, 7], spot(&[5.0, 15.0, 25.0, 35.0]));
         let found = all.leaves((0, None), 40.0, 0).expect("it adds");
         assert_eq!(found.own, 0.0);
-        // Leaves change all the same: of 32 clients another one was there last.
+        // Leaves still change: of 32 clients another one inserted last.
         assert!((found.stale - 31.0 / 32.0).abs() < 1e-9, "{}", found.stale);
     }
 
@@ -474,7 +481,7 @@ mod tests {
         let tenth = anew(spot(&places), 100.0);
         assert!((tenth - libm::pow(0.9, KEPT)).abs() < 0.05, "{tenth}");
         assert!(anew(spot(&places), 1_000.0) < 1e-9);
-        // Whoever counts on is still at the leaf that he has added to.
+        // A client that counts up is still at the leaf of its last insert.
         assert_eq!(anew(Spot { counts_on: true, ..spot(&places) }, 10.0), 0.0);
     }
 
@@ -484,7 +491,7 @@ mod tests {
         let places: Vec<f64> = (0..90).map(f64::from).collect();
         let all = crowds(&rows, Spot { counts_on: true, ..spot(&places) });
         let found = all.leaves((0, None), 50.0, 0).expect("it adds");
-        // 32 clients have 9 leaves, of which each lane goes by the one that it was at last.
+        // 32 clients share 9 leaves, and each lane uses the leaf of its last insert.
         assert!((found.own - 1.0 / 9.0).abs() < 0.02, "{}", found.own);
         assert!((found.stale - (1.0 - 1.0 / libm::log(32.0))).abs() < 1e-9, "{}", found.stale);
     }

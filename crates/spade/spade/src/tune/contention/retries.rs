@@ -1,43 +1,44 @@
-//! What a call takes beside what it takes alone: waits for snapshots and to be published, and attempts that fail since others were there.
+//! Time of a call beyond its latency alone: waits for snapshots and publishing, and failed
+//! attempts.
 
 use super::commit_order::Order;
 use super::throughput::{Cluster, Part};
 use crate::tune::cost::surface::Clock;
 
-/// The share of attempts that fail, at most.
+/// Maximal probability that an attempt fails.
 const FAILED_MAX: f64 = 0.99;
-/// Below that, the chances of a call's rows to be taken are added up.
+/// Below this, conflict probabilities of a call's rows are added.
 const SELDOM: f64 = 0.01;
-/// As crate `interpreter` repeats calls: so many times at once,
+/// Retry policy of crate `interpreter`: number of immediate retries,
 const AT_ONCE: u32 = 3;
-/// then after a wait of so many nanoseconds, doubled each time,
+/// then a back-off in nanoseconds, doubled each time,
 const WAIT_NS: f64 = 2_000.0;
-/// up to this,
+/// up to this limit,
 const WAIT_NS_MAX: f64 = 1_000_000.0;
-/// and a random half of it less.
+/// with random jitter of up to half of it: the mean share.
 const WAIT_SHARE: f64 = 0.75;
 
-/// What a lane has done last.
+/// How the last call of a lane ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum After {
-    /// A call that has changed nothing.
+    /// It wrote nothing.
     Reads,
-    /// One that has.
+    /// It committed.
     Commit,
-    /// An attempt that was aborted: the next one has another snapshot.
+    /// It aborted, and the next attempt needs a new snapshot.
     Abort,
 }
 
-/// A call of a part at some throughput.
+/// A call class at a given throughput.
 pub struct Call<'c, 'a> {
     pub part: &'c Part<'a>,
     pub cluster: &'c Cluster,
     pub rate: f64,
-    /// How many times longer it takes than alone, for waits at stages.
+    /// Ratio of its latency with queueing to its latency alone.
     pub slower: f64,
     /// The share of calls that commit.
     pub commits: f64,
-    /// How commits of its machine follow each other.
+    /// The order of commits on its machine.
     pub in_order: Order,
 }
 
@@ -46,7 +47,7 @@ impl Call<'_, '_> {
         self.part.cost.commit_ns > 0.0
     }
 
-    /// How long its commit waits to be published.
+    /// Time that its commit waits until it is published.
     fn unpublished_ns(&self) -> f64 {
         match self.cluster.clock {
             Some(Clock { trip_ns, .. }) if self.is_writer() => {
@@ -56,20 +57,22 @@ impl Call<'_, '_> {
         }
     }
 
-    /// How long it waits for its next snapshot and to be published.
+    /// Time that it waits until it is published and for its next snapshot.
     pub fn taken_ns(&self) -> f64 {
         let busy_ns = self.part.cost.latency_ns * self.slower + self.unpublished_ns();
         self.unpublished_ns()
             + self.snapshot_ns(busy_ns, if self.is_writer() { After::Commit } else { After::Reads })
     }
 
-    /// How long whoever has been busy since its last snapshot waits for the next. Fetched vectors come one after another; a vector has
-    /// what was published a trip, and the time to freeze it, before it came. What has been published since must be in the next one.
+    /// Mean wait for the next snapshot of a lane that was busy for `busy_ns`. Vectors arrive one
+    /// after another. A vector is one trip old on arrival, plus the time to freeze it. What was
+    /// published after that is in the next vector.
     fn snapshot_ns(&self, busy_ns: f64, after: After) -> f64 {
         let Some(Clock { trip_ns, freeze_ns }) = self.cluster.clock else { return 0.0 };
         let behind_ns = trip_ns + 1.5 * freeze_ns;
         let round_ns = 2.0 * trip_ns;
-        // Whose own commit is the newest thing that was published waits for that; others for one that is up to a trip old.
+        // After a commit, the vector must include it; other calls need a publication that is up to
+        // one trip old.
         let from_ns =
             busy_ns + behind_ns - if after == After::Commit { trip_ns / 2.0 } else { trip_ns };
         let rounds = mean_rounds(from_ns / round_ns, trip_ns / round_ns);
@@ -81,9 +84,9 @@ impl Call<'_, '_> {
         is_missing * wait_ns
     }
 
-    /// The chance that the vector that is here lacks something when a call begins behind one that has changed nothing. If that one
-    /// has waited for the vector, which was behind when it came, whatever was published since then counts; else, what was while it was
-    /// busy. Whoever comes behind a commit has waited.
+    /// Probability that the current vector misses a publication when a call begins after one that
+    /// wrote nothing. If that one waited for the vector, publications since its freezing count,
+    /// otherwise those while it was busy. A lane always waits after its commit.
     fn is_missing(&self, busy_ns: f64, behind_ns: f64, trip_ns: f64) -> f64 {
         let since = |time_ns: f64| self.in_order.publishes_within(time_ns, trip_ns);
         let (new, old, commits) = (since(busy_ns + behind_ns), since(busy_ns), self.commits);
@@ -91,7 +94,7 @@ impl Call<'_, '_> {
         found / (1.0 - (1.0 - commits) * (new - old)).max(found).max(f64::MIN_POSITIVE)
     }
 
-    /// Attempts that it takes, and the time of those that fail, with the waits behind them.
+    /// Attempts per call; and the time of failed attempts, including back-off.
     pub fn repeated(&self) -> (f64, f64) {
         if !self.is_writer() {
             return (1.0, 0.0);
@@ -99,10 +102,11 @@ impl Call<'_, '_> {
         let Part { cost, of_procedure, meetings, has_others, .. } = *self.part;
         let trip_ns = self.cluster.clock.map_or(0.0, |clock| clock.trip_ns);
         let freeze_ns = self.cluster.clock.map_or(0.0, |clock| clock.freeze_ns);
-        // From one snapshot to the next that has what a call with the first has changed: meanwhile nobody else can change the row.
+        // The time from one snapshot to the next that contains the call's update. No other call can
+        // update the row meanwhile.
         let taken_ns =
             cost.latency_ns * self.slower + self.unpublished_ns() + trip_ns + 1.5 * freeze_ns;
-        // An attempt fails when its locks are answered: installing and publishing are left out.
+        // An attempt fails when its lock batch returns; it neither installs nor publishes.
         let locked_ns = ((cost.commit_ns - trip_ns) / 2.0).max(0.0);
         let until_ns = (cost.latency_ns - cost.commit_ns + locked_ns).max(0.0);
         let failed_ns = until_ns + self.snapshot_ns(until_ns * self.slower, After::Abort);
@@ -111,17 +115,18 @@ impl Call<'_, '_> {
         for meeting in meetings {
             let others = if has_others { meeting.others } else { 0.0 };
             let changes = self.rate * (of_procedure * meeting.own + others);
-            // Each of its rows may be taken.
+            // Each of its rows may conflict.
             let all = changes * taken_ns;
             let fails = match meeting.rows {
                 rows if rows > 1.0 && all > SELDOM => {
-                    // One less the power of what is left of each row.
+                    // One minus the probability that no row conflicts.
                     1.0 - libm::exp(rows * libm::log1p(-(all / rows).min(1.0)))
                 }
                 _ => all,
             };
             let fails = (1.0 - (1.0 - fails.min(1.0)) * (1.0 - crowded)).min(FAILED_MAX);
-            // What a lane takes for known it reads anew after it has failed, which a call is not counted with.
+            // A stale leaf fails the first attempt, and the retry reads it. The latency of a call
+            // does not include that read.
             let first = 1.0 - (1.0 - fails) * (1.0 - stale);
             let again = first / (1.0 - fails);
             attempts += meeting.share * again;
@@ -131,9 +136,9 @@ impl Call<'_, '_> {
         (attempts, lost_ns)
     }
 
-    /// The chance that an attempt fails since another call has locked a leaf or a bucket from the time on at which this one has read it to
-    /// the time at which it locks it. Halfway through a read or a batch of locks is when it is done; whoever has the lock writes and gives it
-    /// back with as much time in between.
+    /// Probability that another call locks the leaf or bucket between this call's read and its
+    /// lock. A read or lock takes effect halfway through its round trip; a lock holder needs as
+    /// much time again to write and unlock.
     fn crowded(&self, locked_ns: f64) -> f64 {
         let Part { cost, of_procedure, crowd, has_others, .. } = *self.part;
         let others = if has_others { crowd.others } else { 0.0 };
@@ -143,9 +148,9 @@ impl Call<'_, '_> {
     }
 }
 
-/// The mean of the whole number at or above a number that is anything from `from` on to `width` more.
+/// The mean of `ceil(x)` for x uniform in `from .. from + width`.
 fn mean_rounds(from: f64, width: f64) -> f64 {
-    // The integral of the ceiling from 0.
+    // The integral of `ceil` from 0.
     let up_to = |at: f64| {
         let whole = libm::floor(at);
         whole * (whole + 1.0) / 2.0 + (at - whole) * (whole + 1.0)
@@ -154,7 +159,8 @@ fn mean_rounds(from: f64, width: f64) -> f64 {
     (up_to(from + width) - up_to(from)) / width
 }
 
-/// How long a call waits between attempts: of the first one such a share fails, of others another one.
+/// Mean back-off time of a call. `first` is the probability that the first attempt fails, `fails`
+/// that of the others.
 fn waits_ns(first: f64, fails: f64) -> f64 {
     let mut likely = (0..AT_ONCE).map(|_| fails).product::<f64>() * first;
     let (mut wait_ns, mut sum) = (WAIT_NS, 0.0);

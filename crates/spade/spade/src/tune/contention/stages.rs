@@ -1,26 +1,26 @@
-//! How long calls wait at the stages of machines, and which of them is full first: mean value analysis, see [`super::throughput`].
+//! Queueing at the stages of machines, and the bottleneck: mean value analysis, see
+//! [`super::throughput`].
 
 use super::throughput::{Cluster, Pace, Part};
 use crate::measurement::Demand;
 use crate::tune::cost::vector::add;
 
-/// How long an average call waits.
+/// Mean waiting time of a call.
 pub struct Queued {
     /// At the stages of all machines.
     stages: [f64; 7],
-    /// At the oracle's.
+    /// At the oracle's stage.
     oracle_ns: f64,
 }
 
 impl Queued {
-    /// At all of them.
     pub fn sum(&self) -> f64 {
         self.stages.iter().sum::<f64>() + self.oracle_ns
     }
 }
 
-/// How many times longer calls of each part take than alone, for waits at stages of which all together take so much: who takes more of a stage
-/// waits there more often.
+/// For each class, the ratio of latency with queueing to latency alone. `all` are the demands of an
+/// average call; a class with a higher demand on a stage waits there longer.
 pub fn slowed(parts: &[Part<'_>], all: &Demand, queued: &Queued) -> Vec<f64> {
     let all = demands(all);
     let of = |part: &Part<'_>| {
@@ -32,17 +32,17 @@ pub fn slowed(parts: &[Part<'_>], all: &Demand, queued: &Queued) -> Vec<f64> {
     parts.iter().map(of).collect()
 }
 
-/// What a call takes of the stage that is full first.
+/// Demand of a call on the bottleneck stage.
 pub fn fullest_ns(pace: &Pace, cluster: &Cluster) -> f64 {
     let Cluster { machines, threads, lanes, .. } = *cluster;
     let [core_ns, ..] = demands(&pace.machines);
-    // A lane has a core of its own, or waits for one.
+    // If each lane has its own core, cores are no bottleneck.
     let cores_ns = if lanes > threads { core_ns / threads } else { 0.0 };
     let [_, stages @ ..] = demands(&add(pace.machines, pace.hot));
     stages.into_iter().chain([cores_ns, pace.oracle_ns * machines]).fold(0.0, f64::max)
 }
 
-/// How long calls wait at the stages of all machines together, and at the oracle's.
+/// Mean waiting time at the stages of all machines and at the oracle.
 pub fn queued_ns(pace: &Pace, cluster: &Cluster, rate: f64) -> Queued {
     let Cluster { machines, lanes, .. } = *cluster;
     let (mean, hot) = (demands(&pace.machines), demands(&pace.hot));
@@ -59,22 +59,22 @@ pub fn queued_ns(pace: &Pace, cluster: &Cluster, rate: f64) -> Queued {
     Queued { stages, oracle_ns }
 }
 
-/// How long a call waits for cores.
+/// Mean waiting time for cores.
 fn cores_ns(pace: &Pace, cluster: &Cluster, rate: f64) -> f64 {
     let Cluster { threads, lanes, .. } = *cluster;
     let core_ns = pace.machines.core_ns / threads;
     if lanes <= threads {
-        // Nobody waits for another one's core. But all cores have some of memory and of the processor together, so that under load a
-        // call takes more of them than it lasts alone: it lasts for as long, then.
+        // No lane waits for another one's core. But cores share caches and memory, so that under
+        // load a call takes more core time than its latency alone; the difference is waiting time.
         return (core_ns * lanes - pace.lane_ns).max(0.0);
     }
-    // Of several cores one is free more often [Sakasegawa 1977].
+    // With several cores, one is more often idle [Sakasegawa 1977].
     let used = (core_ns * rate).min(1.0);
     let power = libm::pow(used, libm::sqrt(2.0 * (threads + 1.0)) - 1.0);
     core_ns * power / (2.0 * free(used, lanes))
 }
 
-/// How long a call waits at a stage that takes so long for it, of which no more than all of its time is used.
+/// Mean waiting time at a single stage whose utilization is capped at 1.
 fn wait_ns(service_ns: f64, rate: f64, customers: f64) -> f64 {
     let used = (service_ns * rate).min(1.0);
     let fewer = (customers - 1.0) / customers;
@@ -82,12 +82,12 @@ fn wait_ns(service_ns: f64, rate: f64, customers: f64) -> f64 {
     service_ns * (fewer * queue - used / 2.0).max(0.0)
 }
 
-/// What divides the queue of a stage that is used for this share of the time.
+/// The denominator of the queue length at this utilization.
 fn free(used: f64, customers: f64) -> f64 {
     1.0 - used * (customers - 1.0) / customers
 }
 
-/// Of cores first, then of each stage that there is one of.
+/// Demands on cores, then on the single stages.
 pub fn demands(of: &Demand) -> [f64; 7] {
     let Demand { core_ns, engine_ns, atomics_ns, link_out_ns, link_in_ns, .. } = *of;
     [core_ns, engine_ns, atomics_ns, link_out_ns, link_in_ns, of.from_memory_ns, of.to_memory_ns]
@@ -105,7 +105,7 @@ mod tests {
         let mut queued = Queued { stages: [0.0; 7], oracle_ns: 0.0 };
         queued.stages[1] = 600.0;
         let found = slowed(&parts, &machines, &queued);
-        // Half of the calls wait for all.
+        // The calls that use the stage wait for both classes.
         assert_eq!(found, [1.0, 1.2]);
     }
 }

@@ -1,16 +1,17 @@
-//! How fast a cluster goes when all lanes are busy: each has one call under way, so that throughput is lanes by the time from one
-//! call to the next.
+//! The throughput of a cluster whose lanes are always busy. Each lane runs one call at a time, so
+//! that the throughput is the number of lanes divided by the time from one call to the next.
 //!
 //! ```text
-//! a call    waits for a snapshot that has what its machine has published
-//!           takes as long as it does alone, and waits for others at each stage of the machines
-//!           if it changes something: waits for numbers before its own, and for the write that publishes others
-//!           if another one has changed its rows: all of it again
+//! a call    waits for a snapshot that contains what its machine has published
+//!           executes as if alone, and queues at the stages of the machines
+//!           if it writes: waits for earlier timestamps and for the write that publishes others
+//!           if a conflict aborts it: begins again
 //! ```
-//! What a stage makes it wait is mean value analysis for a single class of calls [Reiser and Lavenberg 1980] with Schweitzer's
-//! approximation: who comes finds the queue of a cluster with one call less, and whoever is served has half of its service left,
-//! since services of a kind take equal times. All of that depends on the throughput, and the lanes' time from call to call grows with
-//! it: [`super::fixed_point`] finds the throughput at which lanes are busy all the time.
+//! Queueing is computed by mean value analysis for one class of calls [Reiser and Lavenberg 1980]
+//! with Schweitzer's approximation: an arriving call finds the queue of a cluster with one call
+//! less. The call in service has half of its service left on average, since service times are
+//! nearly constant. Waits depend on the throughput, which depends on waits: [`super::fixed_point`]
+//! finds the throughput at which all lanes are busy.
 //!
 //! Decision: docs/decisions/0250-throughput-is-forecast-from-what-a-lane-waits.md
 
@@ -25,37 +26,36 @@ use crate::tune::cost::vector::{Cost, add, scaled};
 use crate::tune::cost::versions::{Aged, Old};
 use std::rc::Rc;
 
-/// Rounds in which waits, repetitions and what both take of the stages are found from each other.
+/// Iterations over waits, retries and the stage demands of both.
 const ROUNDS: u32 = 2;
 
-/// Calls that cost the same: of one procedure, at home or from another machine.
+/// A class of calls with equal cost: calls of one procedure, at home or from another machine.
 #[derive(Clone, Debug)]
 pub struct Part<'a> {
-    /// Their share of all calls.
     pub share: f64,
-    /// What one takes.
+    /// Cost of one call.
     pub cost: Cost,
-    /// The share of all calls that are of the same procedure.
+    /// The share of all calls that belong to the same procedure.
     pub of_procedure: f64,
-    /// How they meet others of their procedure and of other ones.
+    /// Conflicts on updated rows, with calls of the same procedure and of others.
     pub meetings: &'a [Meeting],
-    /// How they meet where they add rows.
+    /// Conflicts of inserts.
     pub crowd: Crowd,
-    /// Old versions of the rows that they change.
+    /// Old versions of the rows that they update.
     pub old: Rc<[Old]>,
-    /// Whether calls of other procedures are there at all.
+    /// Whether calls of other procedures run at the same time.
     pub has_others: bool,
 }
 
 impl Part<'_> {
-    /// The same with what old versions cost.
+    /// Adds the cost of old versions.
     fn aged<'o>(&'o self, aged: &mut Aged<'o>) -> Self {
         let all = aged.cost(&self.old, !self.has_others);
         let cost = &self.cost;
         Self {
             cost: Cost {
                 latency_ns: cost.latency_ns + all.latency_ns,
-                // They are moved away while the row is locked.
+                // The memory server moves them while the row is locked.
                 commit_ns: cost.commit_ns + all.latency_ns,
                 machines: add(cost.machines, all.machines),
                 ..*cost
@@ -66,40 +66,40 @@ impl Part<'_> {
     }
 }
 
-/// The machines, and what they do beside calls.
+/// The machines of the cluster.
 #[derive(Clone, Copy, Debug)]
 pub struct Cluster {
-    /// How many there are.
     pub machines: f64,
-    /// Cores of each.
+    /// Cores of each machine.
     pub threads: f64,
-    /// Lanes of each.
+    /// Lanes of each machine.
     pub lanes: f64,
-    /// How snapshots come to machines; none where each lane gets its own, and that is part of what it takes alone.
+    /// How machines obtain snapshots. `None` if each lane reads its own, which the measured latency
+    /// includes.
     pub clock: Option<Clock>,
-    /// For how long old versions are needed.
+    /// The time for which snapshots may need an old version.
     pub needed_ns: f64,
 }
 
-/// How fast it goes.
+/// The throughput of a cluster and its components.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Pace {
-    /// Nanoseconds between two calls of a machine.
+    /// Nanoseconds between two calls on one machine.
     pub between_ns: f64,
-    /// For how long a lane is taken by a call, but for waits for stages.
+    /// Time that a call occupies a lane, without queueing at stages.
     pub lane_ns: f64,
-    /// Attempts at a call.
+    /// Attempts per call.
     pub attempts: f64,
-    /// What attempts take of a machine.
+    /// Demands of all attempts on a machine.
     pub machines: Demand,
-    /// What the machine with most remote rows takes beyond that.
+    /// Additional demands on the machine with most remote rows.
     pub hot: Demand,
-    /// What the oracle takes for the calls of one machine, for each of them.
+    /// Demand on the oracle per call of one machine.
     pub oracle_ns: f64,
 }
 
 impl Pace {
-    /// The mean, by calls, of groups of so many machines each.
+    /// The mean, by calls, over groups with their numbers of machines.
     pub fn of_all(groups: &[(f64, Self)]) -> Self {
         let machines: f64 = groups.iter().map(|(machines, _)| machines).sum();
         let rate = |(machines, of): &(f64, Self)| machines / of.between_ns;
@@ -117,24 +117,23 @@ impl Pace {
     }
 }
 
-/// What lanes do at some throughput.
+/// The state of the cluster at a given throughput.
 #[derive(Clone, Copy, Default)]
 pub struct Seen {
-    /// How fast it goes.
     pub pace: Pace,
-    /// From one call of a lane to its next, where no stage has more to do than it can.
+    /// Time from one call of a lane to its next, if no stage is overloaded.
     pub cycle_ns: f64,
-    /// What a call takes of the stage that is full first.
+    /// Demand of a call on the bottleneck stage.
     pub fullest_ns: f64,
 }
 
 #[cfg(test)]
 thread_local! {
-    /// How often this thread has asked what lanes do.
+    /// Counts the evaluations on this thread.
     pub static ASKED: std::cell::Cell<u32> = const { std::cell::Cell::new(0) };
 }
 
-/// What lanes do when each machine makes so many calls in a nanosecond.
+/// Evaluates the cluster when each machine executes `rate` calls per nanosecond.
 pub fn seen(parts: &[Part<'_>], cluster: &Cluster, rate: f64) -> Seen {
     #[cfg(test)]
     ASKED.set(ASKED.get() + 1);
@@ -167,7 +166,7 @@ fn seen_of(parts: &[Part<'_>], cluster: &Cluster, rate: f64) -> Seen {
             pace.hot = add(pace.hot, scaled(part.cost.hot, weight));
         }
         pace.oracle_ns = match cluster.clock {
-            // What commits while one write is under way goes with the next.
+            // Commits that end while a publishing write is in progress share the next one.
             Some(_) if rate * commits > 0.0 => published_ns / in_order.between_ns / rate,
             _ => published_ns * commits,
         };
@@ -179,7 +178,8 @@ fn seen_of(parts: &[Part<'_>], cluster: &Cluster, rate: f64) -> Seen {
     found
 }
 
-/// What a commit takes of the oracle's busiest stage; its cores do more than serve.
+/// Demand of a commit on the oracle's busiest stage. The oracle's cores are excluded, because they
+/// execute other work as well.
 pub fn oracle_ns(cost: &Cost) -> f64 {
     let Demand { engine_ns, atomics_ns, link_out_ns, link_in_ns, .. } = cost.others;
     [engine_ns, atomics_ns, link_out_ns, link_in_ns].into_iter().fold(0.0, f64::max)
@@ -216,7 +216,7 @@ pub mod tests {
         }
     }
 
-    /// All calls, which meet no others.
+    /// All calls, without conflicts.
     pub fn part(latency_ns: f64, commit_ns: f64, engine_ns: f64) -> Part<'static> {
         let machines = Demand { engine_ns, ..Demand::default() };
         let cost = Cost { latency_ns, commit_ns, machines, ..Cost::default() };
@@ -231,7 +231,7 @@ pub mod tests {
         }
     }
 
-    /// Nanoseconds from call to call of a lane.
+    /// Nanoseconds from one call of a lane to the next.
     fn cycle_ns(parts: &[Part<'_>], cluster: &Cluster) -> f64 {
         pace(parts, cluster).between_ns * cluster.lanes
     }
@@ -259,7 +259,8 @@ pub mod tests {
         }
     }
 
-    /// Calls that meet are made again more often the more there are, so that what they take of a stage grows with their number.
+    /// Conflicts cause more retries at a higher throughput, so that the demand on a stage grows
+    /// with it.
     #[test]
     fn the_pace_of_a_stage_that_repeated_calls_fill_is_found() {
         for (lanes, own) in
@@ -289,9 +290,9 @@ pub mod tests {
         };
         assert!((used(16.0) - 1.0).abs() < 1e-6, "{}", used(16.0));
         assert!((0.98..1.0 + 1e-6).contains(&used(400.0)), "{}", used(400.0));
-        // Half of them have enough left, and a lane is no faster than alone.
+        // Half of the lanes leave cores idle, and a lane is not faster than alone.
         assert!((used(8.0) - 0.68).abs() < 1e-6, "{}", used(8.0));
-        // Cores that take no more than a call lasts are waited for by nobody.
+        // No call waits for cores if its demand on them is below its latency.
         calls[0].cost.machines.core_ns = 900.0;
         let cycle = cycle_ns(&calls, &cluster(16.0, None));
         assert!((cycle - 1_000.0).abs() < 1e-3, "{cycle}");
@@ -307,19 +308,19 @@ pub mod tests {
 
     #[test]
     fn who_has_committed_waits_for_a_vector_that_has_it() {
-        // It is fetched in rounds of two trips, and is behind by one.
+        // Vectors arrive every two trips, and are one trip old.
         let writes = [part(6_000.0, 4_000.0, 1.0)];
         let alone = cycle_ns(&writes, &cluster(1.0, None));
         let waited = cycle_ns(&writes, &cluster(1.0, Some(CLOCK))) - alone;
         assert!((3_000.0..7_000.0).contains(&waited), "{waited}");
-        // Reads wait for what others have committed, and for nothing where nobody does.
+        // A read waits for a vector with the last commits, but not if there are none.
         let reads = [part(300.0, 0.0, 1.0)];
         let alone = cycle_ns(&reads, &cluster(4.0, Some(CLOCK)));
         assert!((300.0..310.0).contains(&alone), "{alone}");
         let mut both = [reads[0].clone(), writes[0].clone()];
         (both[0].share, both[1].share) = (0.8, 0.2);
         let mixed = cycle_ns(&both, &cluster(32.0, Some(CLOCK)));
-        // A round for whoever reads.
+        // Each read waits for one round.
         let unmixed = 0.8 * 4_000.0 + 0.2 * (6_000.0 + waited);
         assert!((0.9 * unmixed..1.3 * unmixed).contains(&mixed), "{mixed} {unmixed}");
     }
@@ -330,7 +331,7 @@ pub mod tests {
         let mut calls = [part(6_000.0, 4_000.0, 1.0)];
         calls[0].meetings = &meetings;
         let found = pace(&calls, &cluster(32.0, Some(CLOCK)));
-        // All machines together make a call each time that one has it.
+        // All machines together execute one call at a time on the row.
         let each_ns = found.between_ns / 4.0;
         assert!((8_000.0..30_000.0).contains(&each_ns), "{each_ns}");
         assert!(found.attempts > 2.0, "{}", found.attempts);
@@ -352,12 +353,12 @@ pub mod tests {
         assert_eq!(attempts(Crowd::default(), &mut calls), 1.0);
         let few = attempts(Crowd { own: 0.01, ..Crowd::default() }, &mut calls);
         let many = attempts(Crowd { own: 0.1, ..Crowd::default() }, &mut calls);
-        // A machine makes some 2.7 calls in a microsecond, and for 2.5 a place is read and locked.
+        // A machine executes about 2.7 calls per microsecond, and an insert is exposed for 2.5.
         assert!((1.02..1.12).contains(&few) && (1.2..2.2).contains(&many), "{few} {many}");
-        // What a lane takes for known fails once.
+        // Each stale leaf fails one attempt.
         let stale = attempts(Crowd { stale: 0.5, ..Crowd::default() }, &mut calls);
         assert!((stale - 1.5).abs() < 1e-9, "{stale}");
-        // It is read anew then, which takes as long as reading does.
+        // The call then reads the leaf, with the latency of a read.
         let mut between_ns = |adds_ns: f64| {
             calls[0].cost.adds_ns = adds_ns;
             calls[0].crowd = Crowd { stale: 0.5, ..Crowd::default() };

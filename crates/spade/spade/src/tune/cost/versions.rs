@@ -67,9 +67,9 @@ pub struct More {
 /// updates, each as (share, rate).
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Again {
-    /// Of all procedures.
+    /// By all procedures.
     all: Vec<(f64, f64)>,
-    /// Of the procedure itself, where nothing else is called.
+    /// By the procedure itself, if no other is called.
     alone: Vec<(f64, f64)>,
 }
 

@@ -1,5 +1,3 @@
-//! The forecast of a design.
-
 use super::given_design::Given;
 use super::interval::{self, Around, intervals};
 use crate::design::{Access, Partition};
@@ -17,106 +15,106 @@ use serde::Serialize;
 /// Version of the schema of forecasts.
 const FORMAT: u32 = 2;
 
-/// What a design should reach.
+/// The forecast of a design.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct DesignForecast {
-    /// Version of this schema.
     pub format: u32,
-    /// What it is forecast for.
+    /// Workload and cluster.
     #[serde(flatten)]
     pub target: Target,
-    /// The share of calls that come to another machine than that of their rows; none where nothing tells it of any call before it begins.
+    /// The share of calls that arrive at another machine than the one with their rows. `None` if
+    /// nothing determines the home of any call before it begins.
     pub remote_calls: Option<f64>,
     /// Copies of each row.
     pub replicas: u32,
-    /// Bytes on each machine, and how many are allowed.
+    /// Bytes on each machine, and the budget.
     pub memory: Memory,
-    /// The whole workload. Its latency is the mean over all calls of what each takes while nothing else runs.
+    /// The whole workload. Its latency is the mean over all calls, each measured alone.
     pub forecast: Forecast,
-    /// The latency that half of the calls do not exceed while nothing else runs, in microseconds: of kinds of calls, each of which is taken
-    /// to last as long as it does in the middle.
+    /// Median latency of calls that run alone, in microseconds. Each kind of call counts with its
+    /// median.
     pub median_latency_us: f64,
-    /// Mean latency in microseconds when all lanes are busy: lanes by throughput.
+    /// Mean latency in microseconds when all lanes are busy: lanes divided by throughput.
     pub loaded_latency_us: f64,
-    /// Attempts that are made again when all lanes are busy, of all, in percent.
+    /// Retries as a percentage of all attempts when all lanes are busy.
     pub retries_percent: f64,
-    /// The tables, in the order of the schema.
+    /// Tables in the order of the schema.
     pub tables: Vec<TableForecast>,
-    /// The procedures, in the order of the file; those that were not measured and are never called are left out.
+    /// Procedures in the order of the file. Procedures that were not measured and are never called
+    /// are left out.
     pub procedures: Vec<ProcedureForecast>,
-    /// What had to be assumed.
+    /// Assumptions of the forecast.
     pub assumptions: Vec<String>,
-    /// What to look at.
     pub warnings: Vec<String>,
 }
 
-/// A table of a design.
+/// The forecast of a table.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct TableForecast {
-    /// Its name.
     pub table: String,
-    /// How its rows are stored, in a few words.
+    /// Description of its storage.
     pub stored: String,
-    /// Its indexes by name, and how they are stored.
+    /// Names and descriptions of its indexes.
     pub indexes: Vec<(String, String)>,
-    /// Old versions beside its rows, in a few words; none if nothing updates them.
+    /// Description of its old versions; `None` if no procedure updates rows.
     pub versions: Option<String>,
-    /// Where its rows are.
+    /// Which machine has which rows.
     pub partition: Partition,
     /// Bytes on each machine, with indexes and old versions.
     pub bytes_each: u64,
-    /// Of these the old versions, when every row has been changed.
+    /// The part of these bytes for old versions, when every row has been updated.
     pub version_bytes_each: u64,
 }
 
-/// A procedure under a design.
+/// The forecast of a procedure.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct ProcedureForecast {
-    /// Its name.
     pub procedure: String,
     /// Its share of all calls.
     pub share: f64,
-    /// The share of its calls that succeeds, if the load says so; if not, all are taken to.
+    /// The share of its calls that succeeds, if the load defines it; otherwise all are assumed to
+    /// succeed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub succeeds: Option<f64>,
-    /// By what it reaches rows of another machine.
+    /// How it accesses rows of another machine.
     pub access: Access,
-    /// The share of its rows on the machine that the call is at home on.
+    /// The share of its rows on the call's home machine.
     pub local: f64,
-    /// Calls of it per second of the whole cluster, among all others: least, expected, most.
+    /// Calls per second of the whole cluster, among all others: minimum, expected, maximum.
     pub calls_per_s: [f64; 3],
-    /// Calls per second of the whole cluster if nothing else were called: least, expected, most.
+    /// Calls per second of the whole cluster if no other procedure is called: minimum, expected,
+    /// maximum.
     pub alone_per_s: [f64; 3],
-    /// Mean latency of a call in microseconds while nothing else runs: least, expected, most.
+    /// Mean latency of a call that runs alone, in microseconds: minimum, expected, maximum.
     pub latency_us: [f64; 3],
-    /// Of a call that comes to the machine of its rows.
+    /// Latency of a call at home.
     pub home_latency_us: f64,
-    /// Of one that comes to another machine; none where there is none, or where no machine is the rows' one.
+    /// Latency of a call on another machine. `None` if there is no other machine, or if calls have
+    /// no home.
     pub elsewhere_latency_us: Option<f64>,
-    /// The stage that would be full first if nothing else were called.
+    /// The bottleneck stage if no other procedure is called.
     pub bottleneck: String,
-    /// What an average call takes of each stage of a machine.
+    /// Demands of an average call on each stage.
     pub stages: Vec<StageDemand>,
 }
 
-/// What a call takes of a stage.
+/// The demand of a call on a stage.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct StageDemand {
-    /// The stage.
     pub stage: String,
-    /// Nanoseconds of it, as if each machine had one of it.
+    /// Nanoseconds, as if each machine had one such stage.
     pub ns: f64,
-    /// The share of the time of the stage in which all calls of this procedure take it when the workload's fullest stage is full.
+    /// The share of the stage's time that all calls of this procedure use when the workload's
+    /// bottleneck is saturated.
     pub share: f64,
 }
 
-/// The forecast of a workload.
 pub fn of_workload(model: &Model<'_>, plan: &Plan) -> Forecast {
     let around = interval::around(model, &[plan]);
     forecast_of(model, plan, &around[0])
 }
 
-/// The same where its intervals are known.
+/// The forecast of a workload with known intervals.
 pub fn forecast_of(model: &Model<'_>, plan: &Plan, around: &Around) -> Forecast {
     let load = model.workload(plan).unwrap_or_default();
     let between_ns = load.pace.between_ns.max(f64::MIN_POSITIVE);
@@ -129,10 +127,10 @@ pub fn forecast_of(model: &Model<'_>, plan: &Plan, around: &Around) -> Forecast 
     }
 }
 
-/// Transactions a second of a design, the stage that is full first, and nothing else.
+/// Transactions per second of a design, and its bottleneck stage.
 ///
 /// # Errors
-/// Operations of procedures that are called were not measured.
+/// Points for called procedures are missing.
 pub fn throughput(model: &Model<'_>, given: &Given) -> Result<(f64, &'static str), TuneError> {
     let procedures = model.unmeasured(&given.plan);
     match model.workload(&given.plan) {
@@ -143,10 +141,8 @@ pub fn throughput(model: &Model<'_>, given: &Given) -> Result<(f64, &'static str
     }
 }
 
-/// The forecast of a design.
-///
 /// # Errors
-/// Operations of procedures that are called were not measured.
+/// Points for called procedures are missing.
 pub fn foretell(
     facts: &Facts<'_>,
     model: &Model<'_>,
@@ -194,7 +190,7 @@ fn table(facts: &Facts<'_>, model: &Model<'_>, plan: &Plan, at: usize) -> TableF
     }
 }
 
-/// Figures of a procedure that have intervals.
+/// Number of figures of a procedure that have intervals.
 const FIGURES: usize = 3;
 
 fn procedures(model: &Model<'_>, plan: &Plan) -> Vec<ProcedureForecast> {
@@ -207,7 +203,7 @@ fn procedures(model: &Model<'_>, plan: &Plan) -> Vec<ProcedureForecast> {
     let figures = |model: &Model<'_>| {
         let rate = model.throughput(&model.workload(plan).unwrap_or_default());
         let each = (0..model.asked.len()).flat_map(|number| {
-            // What a point does not change goes as fast as before.
+            // If a perturbed point does not change the cost, the throughput stays the same.
             let known =
                 measured[number].filter(|(of, _)| model.procedure(plan, number) == Some(*of));
             let load = known.or_else(|| costs(model, number)).map(|(_, load)| load);
@@ -259,7 +255,7 @@ fn procedure(
     }
 }
 
-/// Nanoseconds that each kind of call takes, with its share of all calls.
+/// Latency of each kind of call in nanoseconds, with its share of all calls.
 fn latencies(model: &Model<'_>, plan: &Plan) -> Vec<(f64, f64)> {
     let mut all = Vec::new();
     for (number, asked) in model.asked.iter().enumerate().filter(|(_, of)| of.share > 0.0) {
@@ -272,7 +268,7 @@ fn latencies(model: &Model<'_>, plan: &Plan) -> Vec<(f64, f64)> {
     all
 }
 
-/// The value that half of the weight does not exceed.
+/// The weighted median.
 fn median(values: &[(f64, f64)]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(|one, other| one.0.total_cmp(&other.0));
@@ -285,7 +281,7 @@ fn median(values: &[(f64, f64)]) -> f64 {
     found.map_or(0.0, |(value, _)| *value)
 }
 
-/// Attempts that are made again when all lanes are busy, of all, in percent.
+/// Retries as a percentage of all attempts when all lanes are busy.
 pub fn retries_percent(model: &Model<'_>, plan: &Plan) -> f64 {
     let attempts = model.workload(plan).unwrap_or_default().pace.attempts;
     rounded(100.0 * (1.0 - 1.0 / attempts.max(1.0)))

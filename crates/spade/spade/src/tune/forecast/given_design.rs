@@ -1,4 +1,5 @@
-//! A design that somebody has made, as the model has it.
+//! Converts a design that the user supplies into the model's terms, and checks it against the
+//! workload.
 //!
 //! Decisions:
 //! - docs/decisions/0235-a-given-design-is-forecast-from-the-same-facts-as-the-tuners.md
@@ -18,43 +19,43 @@ use spade_format::division::leads;
 use sql::Table;
 use std::collections::BTreeSet;
 
-/// Slots of a bucket that the engine has.
+/// Bucket sizes that the engine supports.
 const SLOTS: std::ops::RangeInclusive<u32> = 1..=layout::bucket::SLOTS_MAX;
-/// Old versions beside a row that it has.
+/// Numbers of old versions beside a row that the engine supports.
 const VERSIONS: std::ops::RangeInclusive<u32> = 1..=8;
-/// Bytes of nodes.
+/// Node sizes that the engine supports, in bytes.
 const NODE_BYTES: std::ops::RangeInclusive<u32> = 256..=16 * 1024;
-/// Buckets that are fuller than this are forecast as if they were so full, in percent.
+/// Forecasts assume at most this bucket load, in percent.
 const LOAD_MAX: u64 = 400;
-/// Buckets that are fuller than this are worth a warning, in percent.
+/// Loads above this one cause a warning, in percent.
 const LOAD_TOLD: u64 = 100;
 
-/// A design in the terms of the model.
+/// A design in the model's terms.
 pub struct Given {
-    /// How tables are stored, and where procedures are carried out.
+    /// Storage and execution.
     pub plan: Plan,
-    /// Where rows are.
+    /// Partitioning.
     pub grouping: Grouping,
-    /// What tells where the calls of each procedure are at home.
+    /// The argument that determines the home of each procedure's calls.
     pub by: Vec<By>,
-    /// What to look at.
     pub warnings: Vec<String>,
 }
 
-/// What is found on the way.
+/// Converts a design and collects problems and warnings.
 struct Reader<'f, 'a> {
     facts: &'f Facts<'a>,
-    /// Groups with a table that cannot be divided by ranges: all of a group are divided alike.
+    /// Groups with a table that cannot be divided by ranges; all tables of a group are divided
+    /// alike.
     unranged: BTreeSet<String>,
     problems: Vec<String>,
     warnings: Vec<String>,
 }
 
 impl Given {
-    /// Reads a design, which is brought to the units that are forecast if it is for others.
+    /// Converts a design. A design for other units is rescaled first.
     ///
     /// # Errors
-    /// All that does not fit, a sentence each.
+    /// All problems, a sentence each.
     pub fn new(facts: &Facts<'_>, design: &Design) -> Result<Self, TuneError> {
         let (program, load) = (&facts.input.folder.program, facts.load());
         let design = &rescale(design.clone(), program, load, facts.units)
@@ -86,7 +87,8 @@ impl Given {
     }
 }
 
-/// The group of a table that begins with the column that it is partitioned by, if its values have no ranges.
+/// The group of a table whose leading key column is the partitioning column, if that column has no
+/// known range.
 fn unranged_group(facts: &Facts<'_>, table: &Table, of: &TableDesign) -> Option<String> {
     let Partition::By { columns, group } = &of.partition else { return None };
     let [column] = &columns[..] else { return None };
@@ -99,13 +101,13 @@ impl Reader<'_, '_> {
         self.problems.push(what);
     }
 
-    /// Each table is there once, and nothing else.
+    /// Checks that the design lists each table and nothing else.
     fn names(&mut self, design: &Design) {
         let (catalog, load) = (self.facts.catalog(), self.facts.load());
         if design.workload != load.name {
             self.refuse(format!(
-                "it is of workload {}, and this one is {}; tune this one, or write that name into the design if both have the \
-                 same tables",
+                "it is for workload {}, but this is {}; tune this workload, or write its name into the design if both \
+                 have the same tables",
                 design.workload, load.name
             ));
         }
@@ -116,9 +118,9 @@ impl Reader<'_, '_> {
         }
         for table in &catalog.tables {
             match design.tables.iter().filter(|of| of.table == table.name).count() {
-                0 => self.refuse(format!("it says nothing of table {}", table.name)),
+                0 => self.refuse(format!("it lacks table {}", table.name)),
                 1 => {}
-                _ => self.refuse(format!("table {} is there twice", table.name)),
+                _ => self.refuse(format!("it lists table {} twice", table.name)),
             }
         }
         for of in &design.procedures {
@@ -134,7 +136,7 @@ impl Reader<'_, '_> {
         let is_tree = of.storage == Storage::Tree;
         if let (Some(who), false) = (&shape.ranges, is_tree) {
             self.refuse(format!(
-                "table {name} is a hash table, and {who} asks for a range of its primary key; let its storage be tree"
+                "table {name} is a hash table, but {who} scans a range of its primary key; set its storage to tree"
             ));
         }
         if !is_tree && !SLOTS.contains(&of.neighbourhood) {
@@ -188,12 +190,12 @@ impl Reader<'_, '_> {
                     || columns.iter().any(|(_, count)| *count == 0)
                 {
                     self.refuse(format!(
-                        "table {name}: a dense placement has a range of one value or more for each column of the primary key"
+                        "table {name}: a dense placement needs a range of at least one value for each column of the primary key"
                     ));
                 }
                 if let Err(why) = &shape.dense {
                     self.warnings.push(format!(
-                        "table {name} is dense, and {why}: keys outside their range cannot be stored"
+                        "table {name} is dense, but {why}; keys outside the range cannot be stored"
                     ));
                 }
                 Placing::Dense(columns.clone())
@@ -201,13 +203,13 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// How full buckets are that were planned for so many rows, in percent.
+    /// The load of buckets that were planned for `rows` rows, in percent.
     fn load(&mut self, name: &str, shape: &Shape, planned: u32, rows: u64) -> u32 {
         let full = u128::from(planned) * u128::from(shape.rows) / u128::from(rows.max(1));
         let full = u64::try_from(full).unwrap_or(u64::MAX);
         if full > LOAD_TOLD {
             self.warnings.push(format!(
-                "table {name} is planned for {rows} rows and has {}: its buckets are {full} % full",
+                "table {name} is planned for {rows} rows, but has {}: its buckets are {full} % full",
                 shape.rows
             ));
         }
@@ -226,7 +228,7 @@ impl Reader<'_, '_> {
             let mut found = of.indexes.iter().filter(|design| design.index == index.name);
             let (Some(design), None) = (found.next(), found.next()) else {
                 self.refuse(format!(
-                    "it has to say once how index {} of table {name} is stored",
+                    "it must list index {} of table {name} exactly once",
                     index.name
                 ));
                 continue;
@@ -234,7 +236,7 @@ impl Reader<'_, '_> {
             let is_tree = design.kind == IndexKind::Tree;
             if let (Some(who), false) = (&self.facts.shapes[at].index_ranges[number], is_tree) {
                 self.refuse(format!(
-                    "index {} of table {name} is a hash table, and {who} asks for a range of it; let its kind be tree",
+                    "index {} of table {name} is a hash table, but {who} scans a range of it; set its kind to tree",
                     index.name
                 ));
             }
@@ -260,7 +262,7 @@ impl Reader<'_, '_> {
                 let mut asks = self.facts.asked.iter().flat_map(|asked| &asked.asks);
                 if asks.any(|ask| ask.table == at && ask.kind >= Kind::Update) {
                     self.refuse(format!(
-                        "every machine has a copy of table {name}, which procedures change; partition it or spread it"
+                        "table {name} is replicated, but procedures change it; partition or spread it"
                     ));
                 }
                 None
@@ -279,10 +281,10 @@ impl Reader<'_, '_> {
                     if let (Some(_), None, true) = (found, ranged, self.facts.chosen.machines > 1) {
                         let why = match leading {
                             Some(_) if self.facts.draws.is_ranged(table) => {
-                                "in a group with a key that is no integer whose range the load tells"
+                                "in a group with a key that is not an integer with a range in the load"
                             }
-                            Some(_) => "which is no integer whose range the load tells",
-                            None => "with which its primary key does not begin",
+                            Some(_) => "which is not an integer with a range in the load",
+                            None => "which is not the first column of its primary key",
                         };
                         self.warnings.push(format!(
                             "table {name} is partitioned by {column}, {why}: its rows are divided by the hash of their keys"
@@ -292,7 +294,7 @@ impl Reader<'_, '_> {
                 }
                 _ => {
                     self.refuse(format!(
-                        "table {name} is partitioned by {} columns; a forecast knows partitions by one",
+                        "table {name} is partitioned by {} columns; forecasts support only one",
                         columns.len()
                     ));
                     None
@@ -302,7 +304,7 @@ impl Reader<'_, '_> {
         Grouped { partition: of.partition.clone(), column, group, reason: String::new() }
     }
 
-    /// Where procedures are carried out, and the variables that tell where their calls are at home.
+    /// Where procedures execute, and the arguments that determine the homes of their calls.
     fn procedures(&mut self, design: &Design, grouping: &Grouping) -> (Vec<Access>, Vec<By>) {
         let key = |table: usize| grouping.key(table);
         let mut all = (Vec::new(), Vec::new());
@@ -318,11 +320,10 @@ impl Reader<'_, '_> {
             let tells = variable.filter(|by| Home::by_argument(asked, *by, &key).is_some());
             if access == Access::Shipped && tells.is_none() && self.facts.chosen.machines > 1 {
                 self.refuse(format!(
-                    "procedure {name} is shipped, and {}; let its access be one-sided",
+                    "procedure {name} is shipped, but {}; set its access to one-sided",
                     match named {
-                        Some(by) =>
-                            format!("its argument {by} tells the owner of none of its rows"),
-                        None => "no argument tells whom to".to_owned(),
+                        Some(by) => format!("its argument {by} locates none of its rows"),
+                        None => "no argument determines the owner".to_owned(),
                     }
                 ));
             }

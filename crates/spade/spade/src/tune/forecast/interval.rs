@@ -1,8 +1,8 @@
-//! How far a forecast may be off because repetitions of the measurements were apart.
+//! The interval of a forecast that follows from measurement noise.
 //!
-//! Each measured point that a forecast goes by is taken to be off by as much as its repetitions were from their median, one point at a
-//! time, and the forecast is made anew, from where it was. What several points change adds up in quadrature, since repetitions of one know nothing
-//! of those of another. What one point changes wherever it is used adds up as it stands, and so does what cancels out where it is subtracted again.
+//! Each measured point on which a forecast depends is perturbed by its noise, one at a time, and
+//! the forecast is computed again. Effects of different points are added in quadrature, since their
+//! noise is independent. Within a forecast, the effects of one point add up or cancel out.
 //!
 //! Decision: docs/decisions/0234-an-interval-shows-how-far-one-wrong-point-moves-a-forecast.md
 
@@ -11,7 +11,8 @@ use crate::tune::cost::memo::Lines;
 use crate::tune::model::{Model, Plan};
 use crate::tune::report::tuning::Interval;
 
-/// Figures with their intervals: least, middle, most of each. `figures` gives as many of every model.
+/// Intervals of figures: minimum, expected value, maximum. `figures` returns the same number of
+/// figures for every model.
 pub fn intervals(model: &Model<'_>, figures: &dyn Fn(&Model<'_>) -> Vec<f64>) -> Vec<[f64; 3]> {
     let (middle, lines) = model.surface.recorded(|| figures(model));
     let mut squares = vec![0.0; middle.len()];
@@ -25,23 +26,22 @@ pub fn intervals(model: &Model<'_>, figures: &dyn Fn(&Model<'_>) -> Vec<f64>) ->
     middle.into_iter().zip(squares).map(|(middle, square)| ends(middle, square)).collect()
 }
 
-/// Least, middle and most of a figure, by the sum of the squares of what points change.
+/// The interval of a figure; `square` is the sum of the squared effects.
 fn ends(middle: f64, square: f64) -> [f64; 3] {
     let by = libm::sqrt(square);
     [(middle - by).max(0.0), middle, middle + by]
 }
 
-/// What the workload does with a plan, each with its interval.
+/// Throughput and latency of a plan with intervals.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Around {
-    /// Transactions of the whole cluster per second.
+    /// Transactions per second of the whole cluster.
     pub transactions_per_s: [f64; 3],
     /// Latency of a call in microseconds.
     pub latency_us: [f64; 3],
 }
 
 impl Around {
-    /// The ends of both.
     pub fn interval(&self) -> Interval {
         let ends = |of: [f64; 3]| [rounded(of[0]), rounded(of[2])];
         Interval {
@@ -51,8 +51,8 @@ impl Around {
     }
 }
 
-/// The intervals of several plans that are nearly alike. A point that a plan goes by together with the first one changes it by the same share as
-/// that one; what only the plan itself goes by is found for it.
+/// Intervals of several similar plans. A point on which the first plan also depends is assumed to
+/// change another plan by the same share; effects of other points are computed for the plan itself.
 pub fn around(model: &Model<'_>, plans: &[&Plan]) -> Vec<Around> {
     let figures = |model: &Model<'_>, plan: &Plan| {
         let load = model.workload(plan).unwrap_or_default();

@@ -1,8 +1,9 @@
-//! Which spread tables are in the ranges of a group.
+//! Finds the spread tables that are divided by the ranges of a group.
 //!
-//! Spread tables that keep an order are in ranges of the first column of their keys, as partitioned ones are; on simulated clusters all
-//! are, whose memory servers are not all that the database has. Where that column has the same values as those of a group, rows of a
-//! spread table are on the machines of the group's rows, as crate `folder_benchmark` divides them.
+//! Spread tables with an order are divided by ranges of their first key column, like partitioned
+//! ones. On simulated clusters all tables are, because the database has only some of the memory
+//! servers. If the column has the same values as that of a group, crate `folder_benchmark` puts
+//! rows with equal values on the same machine.
 //!
 //! Decision: docs/decisions/0287-inserts-and-ranges-are-charged-for-leaves-and-rows.md
 
@@ -15,10 +16,10 @@ use crate::tune::workload::grouping::{Grouped, Grouping};
 use layout::{IndexKind, Storage};
 use std::collections::BTreeMap;
 
-/// Least and greatest value.
+/// Minimum and maximum.
 type Range = (i64, i64);
 
-/// Puts spread tables into the groups whose ranges they have.
+/// Adds spread tables to the groups with the same ranges.
 pub fn join(facts: &Facts<'_>, tables: &[TablePlan], grouping: &mut Grouping) {
     let ranges = Ranges { facts };
     let groups = ranges.of_groups(grouping);
@@ -39,7 +40,8 @@ struct Ranges<'f, 'a> {
 }
 
 impl Ranges<'_, '_> {
-    /// The values that all tables of a group take together, by its name. A group with a table whose values nobody knows is in no ranges.
+    /// The range of values of each group over all its tables. A group with a table whose range is
+    /// unknown is left out.
     fn of_groups(&self, grouping: &Grouping) -> BTreeMap<String, Range> {
         let mut all: BTreeMap<String, Option<Range>> = BTreeMap::new();
         for (at, Grouped { column, group, .. }) in grouping.tables.iter().enumerate() {
@@ -54,12 +56,13 @@ impl Ranges<'_, '_> {
         all.into_iter().filter_map(|(group, range)| Some((group, range?))).collect()
     }
 
-    /// The column by whose ranges a spread table is divided, and its values; none if it is divided otherwise, or not at all.
+    /// The column by whose ranges a spread table is divided, and its values. `None` if it is not
+    /// divided by ranges.
     fn kept(&self, at: usize, plan: &TablePlan) -> Option<(usize, Range)> {
         let (table, shape) = (&self.facts.catalog().tables[at], &self.facts.shapes[at]);
         let column = *table.primary_key.first().filter(|_| !table.has_hidden_key())?;
         let (low, high) = self.of_column(at, column)?;
-        // Who goes through an index in its order needs it whole.
+        // A scan of an index in order needs the whole index on one machine.
         let mut indexes = table.indexes.iter().zip(&shape.index_ranges);
         if indexes.any(|(index, who)| who.is_some() && index.columns.first() != Some(&column)) {
             return None;
@@ -69,7 +72,7 @@ impl Ranges<'_, '_> {
         let is_ordered = plan.choice.storage == Storage::Tree || has_tree;
         let chosen = &self.facts.chosen;
         let is_cut = is_ordered || chosen.world.fabric == "sim";
-        // Rows that are added behind all others would be on the last machine.
+        // Rows inserted behind all others would all be on the last machine.
         let mut asks = self.facts.asked.iter().flat_map(|asked| &asked.asks);
         let is_added_to = asks.any(|ask| ask.table == at && ask.kind == Kind::Insert);
         let goes_beyond = is_added_to && table.primary_key.len() == 1 && shape.ranges.is_none();

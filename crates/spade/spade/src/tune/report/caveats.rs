@@ -1,4 +1,4 @@
-//! What has to be told with every forecast: what was assumed, and what to look at.
+//! Assumptions and warnings that accompany every forecast.
 
 use crate::design::Partition;
 use crate::measurement::{Place, storage_name};
@@ -9,14 +9,14 @@ use crate::tune::workload::draws::{Drawn, concentration};
 use crate::tune::workload::grouping::Source;
 use procedure::operations::{Action, Path, named};
 
-/// The share of calls with one value from which on it is worth a warning.
+/// If at least this share of calls has the same value, it is worth a warning.
 const HOT: f64 = 0.05;
 
-/// What measurements of fewer machines do not know.
-const MORE: &str = ", though a card has more queue pairs among more machines, and is slower where it cannot keep the state of all at hand; \
+/// Caveat for clusters larger than the measured one.
+const MORE: &str = "; with more machines, a card has more queue pairs, and is slower if its cache cannot hold their state; \
                     `namdb spade measure --machines` measures clusters of other sizes";
 
-/// What had to be assumed of the calls, in sentences.
+/// Assumptions about calls, as sentences.
 pub fn assumptions(model: &Model<'_>) -> Vec<String> {
     let each = model.asked.iter().flat_map(|asked: &Asked| {
         asked.assumptions.iter().map(|what| format!("{}, {what}", asked.name))
@@ -25,53 +25,56 @@ pub fn assumptions(model: &Model<'_>) -> Vec<String> {
     let asks = model.asked.iter().filter(|asked| asked.share > 0.0);
     if asks.flat_map(|asked| &asked.asks).any(|ask| ask.kind < Kind::Update) {
         all.push(
-            "statements find as many rows as PostgreSQL expects: calls that find none are counted with all that they would read, and, unless \
-             workload.toml says how many succeed, with all that they would change"
+            "statements find as many rows as PostgreSQL estimates; calls that find none are assumed to read these rows, and to \
+             change them unless workload.toml sets `succeeds`"
                 .to_owned(),
         );
     }
     if model.has_homes() {
         all.push(format!(
-            "{:.0} of 100 calls come to another machine than that of their rows",
+            "{:.0} of 100 calls arrive at another machine than the one with their rows",
             100.0 * model.remote_calls
         ));
     }
     all
 }
 
-/// What to look at before a forecast is believed, in sentences.
+/// Warnings about the forecast, as sentences.
 pub fn warnings(facts: &Facts<'_>, model: &Model<'_>) -> Vec<String> {
     let chosen = &facts.chosen;
     let mut all = chosen.dropped.clone();
     if model.surface.is_quick() {
-        all.push("the measurements are quick ones, which are no points to tune by".to_owned());
+        all.push(
+            "the measurements were made with --quick, which is too inaccurate for tuning"
+                .to_owned(),
+        );
     }
     let unindexed: Vec<&str> = model.surface.unindexed().into_iter().map(storage_name).collect();
     if !unindexed.is_empty() && model.shapes.iter().any(|shape| !shape.index_words.is_empty()) {
         all.push(format!(
-            "indexes were not measured over rows in {}: what goes through them is taken to cost what it does over inlined rows",
+            "indexes were not measured over rows in {}; they are assumed to cost the same as over inlined rows",
             unindexed.join(" and ")
         ));
     }
     let uncopied = model.surface.uncopied(model.replicas);
     if model.replicas > 1 && !uncopied.is_empty() {
         all.push(format!(
-            "{} were not measured with {} copies everywhere: there they are taken to cost what they do with one",
+            "{} were not measured with {} copies in all places; there they are assumed to cost the same as with one",
             uncopied.join(", "),
             model.replicas
         ));
     }
     if model.surface.aging().is_none() && model.shapes.iter().any(|shape| shape.is_updated) {
         all.push(
-            "what old versions take was not measured: one is beside each row, its memory stays there, and making room for it is taken to \
-             cost nothing"
+            "the cost of old versions was not measured; each row keeps the memory of one, and making room for it is assumed to \
+             be free"
                 .to_owned(),
         );
     }
     if !model.surface.has(Place::Local) {
         all.push(
-            "no local rows were measured there: those of the own machine are taken to cost what others do, so that partitions \
-             make no difference"
+            "no local rows were measured; they are assumed to cost the same as remote ones, so that partitions make no \
+             difference"
                 .to_owned(),
         );
     }
@@ -79,7 +82,7 @@ pub fn warnings(facts: &Facts<'_>, model: &Model<'_>) -> Vec<String> {
     if measured != chosen.machines {
         let more = if measured < chosen.machines { MORE } else { "" };
         all.push(format!(
-            "{measured} machines were measured, and {} are asked for: what one operation takes is taken to be the same{more}",
+            "{measured} machines were measured; forecasts for {} assume that an operation costs the same{more}",
             chosen.machines
         ));
     }
@@ -87,14 +90,15 @@ pub fn warnings(facts: &Facts<'_>, model: &Model<'_>) -> Vec<String> {
     let hot: Vec<String> = hot(model, &facts.drawn());
     if !hot.is_empty() && model.machines > 1 {
         all.push(format!(
-            "many calls are about rows of the same machine: {}: calls meet there, and forecasts go by how often they do among four hundred that were drawn",
+            "many calls access rows of the same machine ({}); they conflict there, and forecasts estimate how often from 400 drawn calls",
             hot.join(", ")
         ));
     }
     all
 }
 
-/// Indexes that are on one machine: who goes through them in order names nothing that divides them.
+/// Warnings about indexes that are on one machine, because a statement scans them in order without
+/// a value that divides them.
 fn gathered(facts: &Facts<'_>, model: &Model<'_>) -> Vec<String> {
     let mut all = Vec::new();
     let called = model.asked.iter().filter(|asked| asked.share > 0.0 && model.machines > 1);
@@ -109,8 +113,8 @@ fn gathered(facts: &Facts<'_>, model: &Model<'_>) -> Vec<String> {
         let is_copied = model.grouping.tables[operation.table].partition == Partition::Replicated;
         let index = format!("index {name} of {} is on one machine", table.name);
         let told = format!(
-            "{index}, since {} goes through it in order and names no value of {}: forecasts take its entries \
-             to be on all, and know of no queue there",
+            "{index}, because {} scans it in order without a value of {}; forecasts assume that its entries are \
+             spread, and ignore the queue there",
             asked.name, table.columns[first].name
         );
         let is_new = !all.iter().any(|known: &String| known.starts_with(&index));
@@ -121,7 +125,7 @@ fn gathered(facts: &Facts<'_>, model: &Model<'_>) -> Vec<String> {
     all
 }
 
-/// Procedures many of whose calls have the same home.
+/// Procedures with many calls that have the same home.
 fn hot(model: &Model<'_>, drawn: &[Drawn<'_>]) -> Vec<String> {
     let each = model.asked.iter().zip(model.calls.iter()).zip(drawn);
     let hot = each.filter_map(|((asked, call), drawn)| {
@@ -130,7 +134,7 @@ fn hot(model: &Model<'_>, drawn: &[Drawn<'_>]) -> Vec<String> {
         let is_hot = most >= HOT && asked.share > 0.0;
         is_hot.then(|| {
             format!(
-                "{:.0} % of {}'s calls name the same of {different} values",
+                "{:.0} % of {}'s calls have the same of {different} values",
                 100.0 * most,
                 asked.name
             )

@@ -1,4 +1,4 @@
-//! Plans as designs: what files say of them.
+//! Converts plans to designs.
 
 use crate::design::{Design, IndexDesign, Placement, ProcedureDesign, TableDesign};
 use crate::tune::facts::Facts;
@@ -9,12 +9,11 @@ use crate::tune::workload::grouping::Source;
 use layout::IndexKind;
 use procedure::operations::Origin;
 
-/// Nodes and slots in a design where they do not matter.
+/// Values of fields that the storage does not use.
 const UNUSED_NODE: u32 = 512;
 const UNUSED_SLOTS: u32 = 8;
 const UNUSED_LOAD: u32 = 65;
 
-/// A plan as a design.
 pub fn design(facts: &Facts<'_>, model: &Model<'_>, plan: &Plan) -> Design {
     let procedures = (0..model.asked.len()).map(|number| ProcedureDesign {
         procedure: model.asked[number].name.clone(),
@@ -26,13 +25,13 @@ pub fn design(facts: &Facts<'_>, model: &Model<'_>, plan: &Plan) -> Design {
     design.for_units(facts.units, facts.load().units)
 }
 
-/// The argument that tells where most rows of a procedure are.
+/// The argument that locates most rows of a procedure, if any.
 pub fn by(model: &Model<'_>, number: usize) -> Option<String> {
     model.calls[number].told.filter(|told| *told >= TOLD_MIN)?;
     argument(model, number)
 }
 
-/// The argument that tells where any rows of a procedure are, as far as one does.
+/// The argument that locates any rows of a procedure, if any.
 pub fn argument(model: &Model<'_>, number: usize) -> Option<String> {
     let call = &model.calls[number];
     call.told.filter(|told| *told > 0.0)?;

@@ -1,4 +1,4 @@
-//! From a plan to a report: forecasts, runners-up and reasons.
+//! Creates the report of a plan: forecasts, runners-up and reasons.
 
 use super::reasons::Side;
 use super::text::many;
@@ -23,17 +23,15 @@ use layout::IndexKind;
 use sql::Catalog;
 use std::cell::RefCell;
 
-/// What is explained.
 struct Explainer<'j, 'm, 'a> {
     judge: &'j Judge<'m, 'a>,
     model: &'m Model<'a>,
     plan: &'j Plan,
     catalog: &'j Catalog,
-    /// What comes next, by decision.
+    /// Runners-up by decision.
     nexts: RefCell<Vec<(Decision, Plan)>>,
 }
 
-/// The report of a plan.
 pub fn explain(facts: &Facts<'_>, judge: &Judge<'_, '_>, plan: &Plan) -> Tuning {
     let model = judge.model;
     let catalog = facts.catalog();
@@ -69,7 +67,7 @@ pub fn explain(facts: &Facts<'_>, judge: &Judge<'_, '_>, plan: &Plan) -> Tuning 
     tuning
 }
 
-/// Adds the intervals of what is chosen and of what comes next.
+/// Adds the intervals of the choice and of the runner-up.
 fn put_intervals(tuning: &mut Tuning, decision: Decision, around: [&Around; 2]) {
     let forecasts: Vec<&mut Option<Brief>> = match decision {
         Decision::Table(table) => {
@@ -135,7 +133,7 @@ impl Explainer<'_, '_, '_> {
         }
     }
 
-    /// How many old versions could be beside a table's rows.
+    /// The candidates for old versions beside a table's rows.
     fn versions(&self, table: usize) -> Vec<Alternative> {
         if !self.judge.decides_versions(table) {
             return Vec::new();
@@ -149,7 +147,8 @@ impl Explainer<'_, '_, '_> {
         self.compared(versions::CHOICES.map(candidate).to_vec(), Decision::Versions(table))
     }
 
-    /// Forecasts of all alternatives to a decision, the best first, with the reason against each that is not chosen.
+    /// Forecasts of all alternatives to a decision, the best first, with the reason against each
+    /// rejected one.
     fn compared(
         &self,
         all: Vec<(String, Plan, Option<String>)>,
@@ -177,7 +176,7 @@ impl Explainer<'_, '_, '_> {
                     let other = Side { plan, figures: *figures };
                     self.judge.against(own, &other, decision, beating(figures))
                 }
-                _ => "nothing like it was measured".to_owned(),
+                _ => "its operations were not measured".to_owned(),
             };
             let verdict = if is_own { Verdict::Chosen } else { Verdict::Rejected };
             let bytes_each = if refusal.is_some() { 0 } else { self.model.bytes_each(plan) };
@@ -186,9 +185,9 @@ impl Explainer<'_, '_, '_> {
             let score = figures.map_or(f64::INFINITY, |of| of.score());
             scored.push((score, is_own, alternative, plan));
         }
-        // The chosen one first: a budget may have preferred it to faster ones.
+        // The chosen one comes first: because of the budget it may not be the fastest.
         scored.sort_by(|one, other| other.1.cmp(&one.1).then(one.0.total_cmp(&other.0)));
-        // What stands alone is its own next one, so that it has an interval.
+        // If there is no alternative, use the plan itself, so that it gets an interval.
         let next = scored.get(1).filter(|(_, _, of, _)| of.forecast.is_some());
         let plan = next.map_or(self.plan, |(.., plan)| plan);
         self.nexts.borrow_mut().push((decision, plan.clone()));
@@ -223,7 +222,7 @@ impl Explainer<'_, '_, '_> {
         written(all)
     }
 
-    /// What writes of a procedure take that is called from another machine.
+    /// The cost of the writes of a procedure that is called on another machine.
     fn writes_by(&self, number: usize, access: Access) -> WriteCost {
         let all = self.model.asked[number].asks.iter().map(|ask| {
             let cost = match access {
@@ -235,7 +234,7 @@ impl Explainer<'_, '_, '_> {
         written(all)
     }
 
-    /// Statements with what they ask, by weight or as they stand.
+    /// Statements with their operations on a table or procedure, by frequency or in program order.
     fn drivers(&self, is_meant: impl Fn(usize, &Ask) -> bool, by_weight: bool) -> Vec<Driver> {
         let mut all: Vec<Driver> = Vec::new();
         for (number, asked) in self.model.asked.iter().enumerate() {
@@ -291,7 +290,7 @@ impl Explainer<'_, '_, '_> {
         let each = [(Access::OneSided, costs.one_sided), (Access::Shipped, costs.shipped)];
         let all = each.map(|(access, cost)| self.access(number, access, cost));
         if all.iter().all(|of| of.verdict != Verdict::RunnerUp) {
-            // What stands alone is its own next one, so that it has an interval.
+            // If there is no alternative, use the plan itself, so that it gets an interval.
             self.nexts.borrow_mut().push((Decision::Procedure(number), self.plan.clone()));
         }
         all.into()
@@ -302,7 +301,7 @@ impl Explainer<'_, '_, '_> {
         let is_own = self.plan.access[number] == access;
         let mut plan = self.plan.clone();
         plan.access[number] = access;
-        // As if all calls came from another machine.
+        // All calls arrive at another machine.
         let alone = |home: Cost| {
             let costs = Costs { home, one_sided: None, shipped: None };
             self.model.alone(self.plan, &costs, access, number)
@@ -337,32 +336,29 @@ impl Explainer<'_, '_, '_> {
         }
     }
 
-    /// Why a procedure cannot be called with an access.
+    /// The reason why a procedure cannot have an access.
     fn no_access(&self, number: usize, access: Access, is_measured: bool) -> Option<String> {
         let call = &self.model.calls[number];
         let refusal = match (access, call.told) {
-            _ if self.model.machines < 2 => {
-                "there is no other machine whose rows it would reach".to_owned()
-            }
+            _ if self.model.machines < 2 => "there is no other machine".to_owned(),
             _ if call.home.source.is_none() && self.model.at_home(number) > 1.0 - f64::EPSILON => {
                 "its rows are on every machine".to_owned()
             }
-            _ if call.home.source.is_none() => {
-                "its rows are not on one machine, wherever it is called".to_owned()
-            }
-            _ if !is_measured => "nothing like it was measured".to_owned(),
+            _ if call.home.source.is_none() => "its rows are not on a single machine".to_owned(),
+            _ if !is_measured => "its operations were not measured".to_owned(),
             (Access::Shipped, None) => {
-                "no argument tells the owner of its rows before it begins".to_owned()
+                "no argument determines the owner of its rows before it begins".to_owned()
             }
             (Access::Shipped, Some(told)) if told < TOLD_MIN => {
-                format!("an argument tells the owner of {:.0} of 100 rows only", 100.0 * told)
+                format!("an argument determines the owner of only {:.0} of 100 rows", 100.0 * told)
             }
             _ => return None,
         };
         Some(refusal)
     }
 
-    /// What speaks against another access: for the workload if it is called, else for itself.
+    /// The reason against another access: for the workload if the procedure is called, otherwise
+    /// for the procedure alone.
     fn against_access(&self, number: usize, plan: &Plan) -> String {
         let decision = Decision::Procedure(number);
         let side = |plan| {
@@ -370,12 +366,12 @@ impl Explainer<'_, '_, '_> {
             Some(Side { plan, figures })
         };
         let Some((own, other)) = side(self.plan).zip(side(plan)) else {
-            return "nothing like it was measured".to_owned();
+            return "its operations were not measured".to_owned();
         };
         let against = self.judge.against(&own, &other, decision, None);
         match self.model.asked[number].share > 0.0 {
             true => against,
-            false => format!("it is never called; for itself {against}"),
+            false => format!("it is never called; on its own: {against}"),
         }
     }
 
@@ -391,8 +387,8 @@ impl Explainer<'_, '_, '_> {
             let is_used = of.columns.iter().any(is_key) && of.refusal.is_none();
             let reason = match &of.refusal {
                 Some(refusal) => refusal.clone(),
-                None if is_used => "most rows are where the call is".to_owned(),
-                None => "fewer rows would be where the call is".to_owned(),
+                None if is_used => "it makes most rows local".to_owned(),
+                None => "it would make fewer rows local".to_owned(),
             };
             AttributeReport {
                 columns: of.columns.iter().map(name).collect(),
@@ -406,7 +402,7 @@ impl Explainer<'_, '_, '_> {
     }
 }
 
-/// What writes take on the average, each of a call that is so many of all.
+/// The mean cost of writes, weighted by frequency.
 fn written<'k>(all: impl Iterator<Item = (f64, &'k Ask, Option<Cost>)>) -> WriteCost {
     let (mut sum, mut count) = (Cost::default(), 0.0);
     for (share, ask, cost) in all.filter(|(_, ask, _)| ask.kind >= Kind::Update) {
@@ -424,7 +420,7 @@ fn written<'k>(all: impl Iterator<Item = (f64, &'k Ask, Option<Cost>)>) -> Write
     }
 }
 
-/// A storage in a few words.
+/// Describes a storage.
 pub fn choice_name(choice: &Choice) -> String {
     let (storage, slots) = (storage_name(choice.storage), many(choice.slots, "slot"));
     match &choice.placing {
@@ -434,7 +430,7 @@ pub fn choice_name(choice: &Choice) -> String {
     }
 }
 
-/// Old versions beside a row in a few words.
+/// Describes old versions.
 pub fn versions_name(beside: u32, keeps: bool) -> String {
     format!("{beside} beside, {}", if keeps { "kept" } else { "given back" })
 }

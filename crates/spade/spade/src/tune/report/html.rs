@@ -1,17 +1,17 @@
-//! A report as one HTML page with its pictures in it, which needs nothing from elsewhere.
+//! The report as one HTML page with embedded pictures. It loads nothing else.
 
 use super::reasons::bytes;
 use super::text::{access, count, interval, many, partition, workload_of};
 use super::tuning::*;
 use std::fmt::Write;
 
-/// Width of a picture, of its names, and of its figures.
+/// Widths of a picture, of its names, and of its figures.
 const WIDTH: f64 = 860.0;
 const NAMES: f64 = 300.0;
 const FIGURES: f64 = 170.0;
 /// Height of a bar with its gap.
 const BAR: f64 = 22.0;
-/// Candidates that a picture shows.
+/// Maximal number of candidates in a picture.
 const SHOWN: usize = 12;
 
 const STYLE: &str = "body{font:15px/1.45 system-ui,sans-serif;color:#1d2733;background:#fff;max-width:900px;margin:2em auto;\
@@ -21,23 +21,21 @@ th,td{text-align:left;padding:.2em .9em .2em 0;vertical-align:top;border-bottom:
 td.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}.dim{color:#66717d}details{margin:.4em 0}\
 summary{cursor:pointer;color:#33608f}svg{display:block;margin:.4em 0}svg text{font:13px system-ui,sans-serif;fill:#1d2733}\
 li{margin:.15em 0}";
-/// Colours of what is chosen, comes next, and is rejected.
+/// Colours of the chosen option, the runner-up and others.
 const CHOSEN: &str = "#2a6fb0";
 const NEXT: &str = "#7fb0da";
 const OTHER: &str = "#ccd5de";
 
-/// A bar of a picture.
 struct Bar {
     name: String,
     value: f64,
-    /// From where to where it may be.
+    /// Minimum and maximum.
     interval: Option<(f64, f64)>,
     figure: String,
     colour: &'static str,
 }
 
 impl Tuning {
-    /// The report as a page.
     pub fn html(&self) -> String {
         let mut page = String::new();
         let title = escaped(&format!("{}: a tuned design", self.target.workload));
@@ -51,7 +49,7 @@ impl Tuning {
         page.push_str("<h2>Tables</h2>\n");
         self.tables.iter().for_each(|table| draw_table(&mut page, table));
         self.calls(&mut page);
-        for (title, lines) in [("Assumed", &self.assumptions), ("Look at", &self.warnings)] {
+        for (title, lines) in [("Assumptions", &self.assumptions), ("Warnings", &self.warnings)] {
             if !lines.is_empty() {
                 let _ = write!(page, "<h2>{title}</h2>\n<ul>\n");
                 for line in lines {
@@ -68,7 +66,7 @@ impl Tuning {
         paragraph(
             page,
             &format!(
-                "{}, {}. {} of memory on each machine. {:.1} % of attempts are made again.",
+                "{}, {}. {} of memory on each machine. {:.1} % of attempts are retries.",
                 self.target.scale(),
                 self.target.cluster(),
                 bytes(self.memory.bytes_each),
@@ -76,15 +74,17 @@ impl Tuning {
             ),
         );
         let told = |share| {
-            format!(" {share:.0} of 100 calls come to another machine than that of their rows;")
+            format!(
+                " {share:.0} of 100 calls arrive at another machine than the one with their rows;"
+            )
         };
         let remote = self.remote_calls.map(|share| told(100.0 * share)).unwrap_or_default();
         let (wanted, copies) = (self.wanted(), copies(self.replicas));
         paragraph(page, &format!("Designed {wanted};{remote} {copies} of each row."));
         let _ = writeln!(
             page,
-            "<p>In the pictures <b style=\"color:{CHOSEN}\">this</b> is chosen, or full; <b style=\"color:{NEXT}\">this</b> \
-             comes next; <b style=\"color:{OTHER}\">these</b> are the others.</p>"
+            "<p>Colours: <b style=\"color:{CHOSEN}\">chosen, or a full stage</b>; <b style=\"color:{NEXT}\">runner-up</b>; \
+             <b style=\"color:{OTHER}\">others</b>.</p>"
         );
         let bar = |name: &str, of: &Forecast, colour| {
             let [least, rate, most] = of.transactions_per_s;
@@ -101,7 +101,7 @@ impl Tuning {
         page.push_str("<h3>Transactions per second, with the interval of the measurements</h3>\n");
         let bars = [bar("tuned", &self.forecast, CHOSEN), bar("untuned", &self.baseline, OTHER)];
         picture(page, "transactions per second", &bars);
-        page.push_str("<h3>How full the stages of a machine are then</h3>\n");
+        page.push_str("<h3>Utilization of the stages of a machine</h3>\n");
         let stages = self.forecast.stages.iter().map(|(stage, share)| Bar {
             name: stage.clone(),
             value: *share,
@@ -141,7 +141,7 @@ impl Tuning {
             colour: if of.verdict == Verdict::Chosen { CHOSEN } else { OTHER },
         });
         picture(page, "attributes", &bars.collect::<Vec<_>>());
-        page.push_str("<details><summary>all of them</summary><table>\n");
+        page.push_str("<details><summary>all attributes</summary><table>\n");
         for of in &self.attributes {
             row(page, &[&of.columns.join(" = "), &of.reason]);
         }
@@ -150,7 +150,7 @@ impl Tuning {
 
     fn calls(&self, page: &mut String) {
         page.push_str(
-            "<h2>Procedures</h2>\n<p>A call from another machine than that of its rows.</p>\n",
+            "<h2>Procedures</h2>\n<p>Calls on another machine than the one with their rows.</p>\n",
         );
         for of in &self.procedures {
             let by = of.by.as_ref().map_or(String::new(), |by| format!(" by {by}"));
@@ -164,7 +164,7 @@ impl Tuning {
             paragraph(
                 page,
                 &format!(
-                    "{:.1} of 100 calls; {:.0} of 100 rows at home, where it takes {:.1} us.",
+                    "{:.1} of 100 calls; {:.0} of 100 rows at home; latency at home {:.1} us.",
                     100.0 * of.share,
                     100.0 * of.local,
                     of.home_latency_us
@@ -175,7 +175,7 @@ impl Tuning {
                 Some(Bar {
                     name: match one.verdict {
                         Verdict::Chosen => format!("chosen: {}", access(one.access)),
-                        Verdict::RunnerUp => format!("next: {}", access(one.access)),
+                        Verdict::RunnerUp => format!("runner-up: {}", access(one.access)),
                         Verdict::Rejected => access(one.access).to_owned(),
                     },
                     value: rate,
@@ -221,7 +221,7 @@ fn draw_table(page: &mut String, table: &TableReport) {
         paragraph(page, "Old versions");
         draw_candidates(page, "old versions", &table.versions);
     }
-    page.push_str("<details><summary>what asks for it</summary><table>\n");
+    page.push_str("<details><summary>statements that access it</summary><table>\n");
     for driver in &table.drivers {
         row(page, &[&driver.statement, &driver.what, &format!("{:.4} a call", driver.per_call)]);
     }
@@ -233,7 +233,7 @@ fn draw_candidates(page: &mut String, title: &str, candidates: &[Alternative]) {
     let bars = forecast.take(SHOWN).map(|(one, of)| Bar {
         name: match one.verdict {
             Verdict::Chosen => format!("chosen: {}", one.what),
-            Verdict::RunnerUp => format!("next: {}", one.what),
+            Verdict::RunnerUp => format!("runner-up: {}", one.what),
             Verdict::Rejected => one.what.clone(),
         },
         value: of.transactions_per_s,
@@ -249,7 +249,7 @@ fn draw_candidates(page: &mut String, title: &str, candidates: &[Alternative]) {
     for one in candidates {
         let Some(of) = one.forecast.as_ref() else { continue };
         let Some(between) = &of.interval else { continue };
-        let name = if one.verdict == Verdict::Chosen { "Chosen" } else { "Next best" };
+        let name = if one.verdict == Verdict::Chosen { "Chosen" } else { "Runner-up" };
         let memory = bytes(one.bytes_each);
         paragraph(
             page,
@@ -264,7 +264,7 @@ fn draw_candidates(page: &mut String, title: &str, candidates: &[Alternative]) {
     page.push_str("</table></details>\n");
 }
 
-/// Bars from nothing to the longest, which has the whole width.
+/// Draws bars; the longest has the full width.
 fn picture(page: &mut String, title: &str, bars: &[Bar]) {
     let ends = bars.iter().map(|bar| bar.interval.map_or(bar.value, |(_, most)| most));
     let longest = ends.fold(f64::MIN_POSITIVE, f64::max);
@@ -310,7 +310,6 @@ fn picture(page: &mut String, title: &str, bars: &[Bar]) {
     page.push_str("</svg>\n");
 }
 
-/// So many copies.
 fn copies(count: u32) -> String {
     match count {
         1 => "one copy".to_owned(),
@@ -330,7 +329,7 @@ fn row(page: &mut String, cells: &[&str]) {
     page.push_str("</tr>\n");
 }
 
-/// Text as it may stand in a page.
+/// Escapes text for HTML.
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

@@ -1,5 +1,6 @@
-//! What speaks against a design beside the one that was chosen: what has decided, in the order in which `prefer` does, or else a figure in which it is
-//! worse. No reason says what the figures do not.
+//! The reason against a rejected design: the criterion that decided, in the order of
+//! `search::compare`, or else a figure in which it is worse. Reasons are consistent with the
+//! figures.
 
 use super::text::count;
 use crate::tune::contention::aggregate::{Load, STAGES};
@@ -8,20 +9,18 @@ use crate::tune::search::choose::{Decision, Judge};
 use crate::tune::search::compare::{Figures, RESOLUTION, STEP_MIN};
 use crate::tune::{Goal, Objective};
 
-/// Digits behind the point that tell two numbers apart, at most.
+/// Maximal number of decimals for distinguishing two numbers.
 const DIGITS_MAX: usize = 6;
 
-/// A plan with what is known of it.
+/// A plan and its figures.
 pub struct Side<'p> {
-    /// How everything is stored.
     pub plan: &'p Plan,
-    /// By what it is compared.
     pub figures: Figures,
 }
 
 impl Judge<'_, '_> {
-    /// What speaks against another plan, of which this decision is another one. `beating` is a third one that is better than the other in all that
-    /// counts, if there is any.
+    /// The reason against a plan that differs in one decision. `beating` is a third plan that beats
+    /// it, if any.
     pub fn against(
         &self,
         own: &Side<'_>,
@@ -32,11 +31,11 @@ impl Judge<'_, '_> {
         let (of, to) = (&own.figures, &other.figures);
         if let Some(budget) = self.budget.filter(|budget| to.bytes_each > *budget) {
             let [all, allowed] = [to.bytes_each, budget].map(bytes);
-            return format!("takes {all} of each machine, and {allowed} are allowed");
+            return format!("needs {all} on each machine, but only {allowed} are allowed");
         }
         let loads = (self.load(own.plan, decision), self.load(other.plan, decision));
         let (Some(of_own), Some(of_other)) = loads else {
-            return "nothing like it was measured".to_owned();
+            return "its operations were not measured".to_owned();
         };
         if self.goal == Goal::WeightedAverages {
             return self.against_average(of, to);
@@ -63,12 +62,12 @@ impl Judge<'_, '_> {
             return format!("{as_fast}, but takes {} more", bytes(more));
         }
         if let Some(better) = beating {
-            return format!("{as_fast}, but in nothing better than {better}");
+            return format!("{as_fast}, but in no figure better than {better}");
         }
         self.a_little(of, to)
     }
 
-    /// That a plan is slower, and which stage takes more.
+    /// Says that a plan is slower, and which stage takes more.
     fn slower(&self, own: &Figures, other: &Figures, stage: Option<Told>) -> String {
         match self.objective {
             Objective::Latency => {
@@ -82,7 +81,7 @@ impl Judge<'_, '_> {
         }
     }
 
-    /// How fast a plan is that is no slower than can be told.
+    /// Describes the speed of a plan that is not measurably slower.
     fn as_fast(&self, own: &Figures, other: &Figures) -> String {
         let faster = own.first / other.first - 1.0;
         match self.objective {
@@ -91,11 +90,11 @@ impl Judge<'_, '_> {
             Objective::Latency if faster > RESOLUTION => {
                 format!("{} less latency", percent(1.0 - other.latency_us / own.latency_us))
             }
-            Objective::Latency => "as soon".to_owned(),
+            Objective::Latency => "same latency".to_owned(),
         }
     }
 
-    /// What speaks against a plan that differs by less than what decides.
+    /// The reason against a plan that differs by less than the resolution.
     fn a_little(&self, own: &Figures, other: &Figures) -> String {
         let fewer = || {
             let share = 1.0 - other.rate / own.rate;
@@ -109,34 +108,32 @@ impl Judge<'_, '_> {
             Objective::Throughput => fewer().or_else(later),
             Objective::Latency => later().or_else(fewer),
         };
-        found.unwrap_or_else(|| {
-            "the same in all that is forecast, and one of them is enough".to_owned()
-        })
+        found.unwrap_or_else(|| "the same forecast".to_owned())
     }
 
-    /// What speaks against an average.
+    /// The reason against a plan by the paper's averages.
     fn against_average(&self, own: &Figures, other: &Figures) -> String {
         if other.first > own.first {
             return match self.objective {
                 Objective::Throughput => format!(
-                    "{} operations/s on the average instead of {}",
+                    "{} operations/s on average instead of {}",
                     count(other.rate),
                     count(own.rate)
                 ),
                 Objective::Latency => {
                     let [us, was] = apart(other.latency_us, own.latency_us);
-                    format!("{us} us on the average instead of {was} us")
+                    format!("{us} us on average instead of {was} us")
                 }
             };
         }
         if other.bytes_each > own.bytes_each {
             let more = bytes(other.bytes_each - own.bytes_each);
-            return format!("the same on the average, but takes {more} more");
+            return format!("the same on average, but takes {more} more");
         }
         self.a_little(own, other)
     }
 
-    /// The stage that takes most more, or, if that is asked for, the fullest one if that takes more.
+    /// The stage whose demand grows most, or with `fullest` the bottleneck if its demand grows.
     fn stage(&self, own: &Load, other: &Load, fullest: bool) -> Option<Told> {
         let (was, is) = (self.model.stages(own), self.model.stages(other));
         let more = |at: usize| is[at] - was[at];
@@ -149,22 +146,21 @@ impl Judge<'_, '_> {
     }
 }
 
-/// A stage with what it takes and what it took.
+/// A stage with the demands of both plans.
 type Told = (&'static str, [String; 2]);
 
-/// A share in percent, with a digit behind the point, or as many as show that it is more than nothing.
+/// A share in percent with one decimal, or with as many as show that it is not 0.
 pub fn percent(share: f64) -> String {
     let shown = |digits: usize| format!("{:.digits$} %", 100.0 * share);
     let tells = |text: &String| text.contains(|of: char| ('1'..='9').contains(&of));
     (1..DIGITS_MAX).map(shown).find(tells).unwrap_or_else(|| shown(DIGITS_MAX))
 }
 
-/// Two numbers with as many digits behind the point as show that they are not the same.
+/// Two numbers with as many decimals as distinguish them.
 fn apart(one: f64, other: f64) -> [String; 2] {
     apart_from(0, one, other)
 }
 
-/// Nanoseconds with the digits that matter.
 fn brief(one: f64, other: f64) -> [String; 2] {
     apart_from(usize::from(one.max(other) < 100.0), one, other)
 }
@@ -175,7 +171,6 @@ fn apart_from(digits: usize, one: f64, other: f64) -> [String; 2] {
     found.unwrap_or_else(|| shown(DIGITS_MAX))
 }
 
-/// Bytes in words.
 pub fn bytes(count: u64) -> String {
     let units = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
     match units.into_iter().find(|(size, _)| count >= *size) {

@@ -1,22 +1,22 @@
-//! Forecasts of designs as text: of one, or of several side by side.
+//! Forecasts of one or several designs side by side, as text.
 
 use super::reasons::bytes;
 use super::text::{access, count, partition, put};
 use crate::tune::forecast::design_forecast::{DesignForecast, ProcedureForecast, TableForecast};
 use std::fmt::Write;
 
-/// The width of names, and of a design's column.
+/// Widths of names and of a design's column.
 const NAME_WIDTH: usize = 32;
 const WIDTH: usize = 24;
-/// Forecasts closer than this share are told as equal.
+/// Forecasts within this relative distance are shown as equal.
 const EQUAL: f64 = 0.0005;
-/// Stages that are taken for less than this share of the time are left out.
+/// Stages below this utilization are left out.
 const SHARE_MIN: f64 = 0.005;
 
-/// A forecast with the name of its design.
 pub type Named<'a> = (&'a str, &'a DesignForecast);
 
-/// Forecasts of one workload on one cluster as text, with the differences to the first. Designs are called A, B, C and so on.
+/// Forecasts of one workload on one cluster, with differences from the first. Designs are labelled
+/// A, B, C and so on.
 pub fn beside(all: &[Named<'_>]) -> String {
     let mut text = String::new();
     if all.is_empty() {
@@ -56,7 +56,7 @@ fn totals(text: &mut String, all: &[Named<'_>]) {
     cells(text, "transactions/s", compared(&middles, count));
     let between =
         rates.iter().map(|[least, _, most]| format!("{} to {}", count(*least), count(*most)));
-    cells(text, "  from, to", between.collect());
+    cells(text, "  interval", between.collect());
     let latency = |name: &str, figure: fn(&DesignForecast) -> f64, text: &mut String| {
         let figures: Vec<f64> = all.iter().map(|(_, of)| figure(of)).collect();
         cells(text, name, compared(&figures, micros));
@@ -67,14 +67,14 @@ fn totals(text: &mut String, all: &[Named<'_>]) {
     let memory: Vec<f64> = all.iter().map(|(_, of)| of.memory.bytes_each as f64).collect();
     cells(text, "memory of each machine", compared(&memory, |count| bytes(count as u64)));
     let full = all.iter().map(|(_, of)| of.forecast.bottleneck.clone());
-    cells(text, "full first", full.collect());
+    cells(text, "bottleneck", full.collect());
     let Some((_, first)) = all.first() else { return };
     for (at, (stage, _)) in first.forecast.stages.iter().enumerate() {
         let shares = all.iter().filter_map(|(_, of)| Some(of.forecast.stages.get(at)?.1));
         let shares: Vec<f64> = shares.collect();
         if shares.iter().any(|share| *share >= SHARE_MIN) {
             let shares = shares.iter().map(|share| format!("{:.0} %", 100.0 * share));
-            cells(text, &format!("  {stage} taken"), shares.collect());
+            cells(text, &format!("  {stage} used"), shares.collect());
         }
     }
 }
@@ -106,7 +106,7 @@ fn tables(text: &mut String, all: &[Named<'_>]) {
     }
 }
 
-/// How a table is stored, each of its indexes, and old versions, in a line.
+/// Describes the storage of a table, of each index, and its old versions, one per line.
 fn stored(of: &TableForecast) -> Vec<String> {
     let place = partition(&of.partition, &of.table);
     let rows = format!("{}; {place}; {} on each machine", of.stored, bytes(of.bytes_each));
@@ -118,7 +118,7 @@ fn stored(of: &TableForecast) -> Vec<String> {
 fn procedures(text: &mut String, all: &[Named<'_>]) {
     let Some((_, first)) = all.first() else { return };
     text.push_str(
-        "\nProcedures: mean latency alone in us; how they reach other machines, and rows at home; what they take of the stage that is full\n",
+        "\nProcedures: mean latency alone in us; access to remote rows, and share of rows at home; share of the bottleneck stage\n",
     );
     for own in &first.procedures {
         let found = |of: &&DesignForecast| {
@@ -141,11 +141,11 @@ fn procedures(text: &mut String, all: &[Named<'_>]) {
     }
 }
 
-/// What is assumed for all, and what is to be looked at of each.
+/// Assumptions, which are the same for all designs, and warnings of each.
 fn notes(text: &mut String, all: &[Named<'_>]) {
     let Some((_, first)) = all.first() else { return };
     if !first.assumptions.is_empty() {
-        text.push_str("\nAssumed\n");
+        text.push_str("\nAssumptions\n");
         first.assumptions.iter().for_each(|line| put(text, &format!("  {line}")));
     }
     let mut told: Vec<(String, Vec<char>)> = Vec::new();
@@ -158,7 +158,7 @@ fn notes(text: &mut String, all: &[Named<'_>]) {
         }
     }
     if !told.is_empty() {
-        text.push_str("\nLook at\n");
+        text.push_str("\nWarnings\n");
     }
     for (line, letters) in told {
         let letters: Vec<String> = letters.iter().map(char::to_string).collect();
@@ -168,7 +168,7 @@ fn notes(text: &mut String, all: &[Named<'_>]) {
     }
 }
 
-/// Figures of all designs, with what the others differ from the first by.
+/// Figures of all designs, with relative differences from the first.
 fn compared(figures: &[f64], shown: impl Fn(f64) -> String) -> Vec<String> {
     let first = figures.first().copied().unwrap_or_default();
     let each = figures.iter().enumerate().map(|(at, figure)| {

@@ -1,4 +1,4 @@
-//! A report as text.
+//! The report as text.
 
 use super::reasons::bytes;
 use super::tuning::*;
@@ -6,29 +6,27 @@ use crate::design::{Access, Partition};
 use crate::tune::{Goal, Objective};
 use std::fmt::{Display, Write};
 
-/// Statements that are shown of a table, and rejected candidates.
+/// Number of statements and of rejected candidates shown per table.
 const DRIVERS_SHOWN: usize = 3;
 const REJECTED_SHOWN: usize = 4;
-/// Attributes that are shown.
 const ATTRIBUTES_SHOWN: usize = 3;
-/// The width of names.
 const NAME_WIDTH: usize = 24;
-/// The width of a line, and how much further right it goes on.
+/// Width of a line, and indent of continuation lines.
 const LINE_WIDTH: usize = 120;
 const CONTINUED: usize = 24;
 
 impl Tuning {
-    /// The report as text; with `all`, every rejected candidate stands there with its reason.
+    /// The report as text. With `all`, it lists every rejected candidate with its reason.
     pub fn text(&self, all: bool) -> String {
         let mut text = String::new();
         self.head(&mut text);
-        text.push_str("marks: * what was chosen, 2 the best of the others\n");
+        text.push_str("marks: * chosen, 2 runner-up\n");
         self.located(&mut text);
         self.placed(&mut text);
-        text.push_str("\nTables (forecasts of the workload with each choice; of stages, what an average call takes)\n");
+        text.push_str("\nTables (forecast of the workload with each option; stages: time of an average call)\n");
         self.tables.iter().for_each(|table| draw_table(&mut text, table, all));
         self.procedures(&mut text);
-        for (title, lines) in [("Assumed", &self.assumptions), ("Look at", &self.warnings)] {
+        for (title, lines) in [("Assumptions", &self.assumptions), ("Warnings", &self.warnings)] {
             if !lines.is_empty() {
                 let _ = write!(text, "\n{title}\n");
                 lines.iter().for_each(|line| put(&mut text, &format!("  {line}")));
@@ -37,7 +35,7 @@ impl Tuning {
         text
     }
 
-    /// What was wanted, and by what designs were compared.
+    /// The objective, and how designs were compared.
     pub fn wanted(&self) -> String {
         let wanted = match self.objective {
             Objective::Throughput => "throughput",
@@ -63,9 +61,9 @@ impl Tuning {
             .filter(|(_, share)| *share >= 0.005)
             .map(|(stage, share)| format!("{stage} {:.0} %", 100.0 * share))
             .collect();
-        put(text, &format!("  {:NAME_WIDTH$}{}", "stages when full", full.join(", ")));
+        put(text, &format!("  {:NAME_WIDTH$}{}", "utilization", full.join(", ")));
         let retries = format!("{:.1} %", self.retries_percent);
-        put(text, &format!("  {:NAME_WIDTH$}{retries}", "attempts made again"));
+        put(text, &format!("  {:NAME_WIDTH$}{retries}", "retries"));
         let allowed = match self.memory.budget {
             Some(budget) => format!(" of {}", bytes(budget)),
             None => String::new(),
@@ -88,7 +86,7 @@ impl Tuning {
             put(
                 text,
                 &format!(
-                    "  {verdict} {}: {:.0} % of operations name a value, {:.0} % find their rows where the call is; {}",
+                    "  {verdict} {}: {:.0} % of operations have a value, {:.0} % find their rows locally; {}",
                     attribute.columns.join(" = "),
                     100.0 * attribute.covered,
                     100.0 * attribute.local,
@@ -98,7 +96,7 @@ impl Tuning {
         }
     }
 
-    /// What the workload would do with other partitions.
+    /// Forecasts with other partitionings.
     fn placed(&self, text: &mut String) {
         if !self.partitions.is_empty() {
             draw_candidates(text, "forecast", &self.partitions, true);
@@ -106,7 +104,7 @@ impl Tuning {
     }
 
     fn procedures(&self, text: &mut String) {
-        text.push_str("\nProcedures (a call from another machine than that of its rows)\n");
+        text.push_str("\nProcedures (latency and rate of calls on another machine than the one with their rows)\n");
         for of in &self.procedures {
             let access = access(of.access);
             let by = of.by.as_ref().map_or(String::new(), |by| format!(" by {by}"));
@@ -138,7 +136,7 @@ impl Tuning {
     }
 }
 
-/// What the whole workload does, and what writes take.
+/// Describes the forecast of the workload, and the cost of writes.
 pub fn workload_of(of: &Brief, writes: &WriteCost) -> String {
     let between = of.interval.as_ref().map_or(String::new(), |of| format!(" ({})", interval(of)));
     let written = match writes.per_call > 0.0 {
@@ -155,7 +153,7 @@ fn draw_forecast(text: &mut String, name: &str, of: &Forecast) {
     put(
         text,
         &format!(
-            "  {name:NAME_WIDTH$}{rate} transactions/s ({least} to {most}), {latency:.1} us alone; full first: {}",
+            "  {name:NAME_WIDTH$}{rate} transactions/s ({least} to {most}), {latency:.1} us alone; bottleneck: {}",
             of.bottleneck
         ),
     );
@@ -185,7 +183,7 @@ fn draw_table(text: &mut String, table: &TableReport, all: bool) {
         .map(|of| format!("{} ({:.3} a call, {})", of.statement, of.per_call, of.what))
         .collect();
     if !drivers.is_empty() {
-        put(text, &format!("    {:22}{}", "asked by", drivers.join("; ")));
+        put(text, &format!("    {:22}{}", "accessed by", drivers.join("; ")));
     }
     if table.writes.per_call > 0.0 {
         let of = &table.writes;
@@ -236,13 +234,12 @@ fn draw_candidates(text: &mut String, name: &str, candidates: &[Alternative], al
     }
 }
 
-/// An interval in words.
 pub fn interval(of: &Interval) -> String {
     let ([least, most], [soon, late]) = (of.transactions_per_s.map(count), of.latency_us);
     format!("{least} to {most}, {soon:.2} to {late:.2} us")
 }
 
-/// Adds a line, or several if it is long: what goes on stands further to the right.
+/// Adds a line; wraps it with an indent if it is long.
 pub fn put(text: &mut String, line: &str) {
     let indent = line.len() - line.trim_start().len();
     let mut rest = line.trim_end();
@@ -250,7 +247,7 @@ pub fn put(text: &mut String, line: &str) {
     while !rest.is_empty() {
         let before = if first { 0 } else { indent + CONTINUED };
         let room = LINE_WIDTH - before;
-        // Names without blanks may be longer than a line.
+        // A name without blanks may be longer than a line.
         let blank = rest.get(..room).and_then(last_blank).filter(|at| *at > indent);
         let end = if rest.len() <= room { rest.len() } else { blank.unwrap_or(rest.len()) };
         let _ = writeln!(text, "{:before$}{}", "", rest[..end].trim_end());
@@ -259,7 +256,7 @@ pub fn put(text: &mut String, line: &str) {
     }
 }
 
-/// The last blank at which a line may be broken: not between a number and what may be its unit.
+/// The last blank at which a line may be wrapped: not between a number and its unit.
 fn last_blank(part: &str) -> Option<usize> {
     let blanks = part.rmatch_indices(' ').map(|(at, _)| at);
     let mut breaks = blanks.filter(|at| {
@@ -270,14 +267,14 @@ fn last_blank(part: &str) -> Option<usize> {
     breaks.next()
 }
 
-/// So many of something, by its name: `1 machine`, `2 machines`.
+/// A number with a noun: `1 machine`, `2 machines`.
 pub fn many(number: impl Display, one: &str) -> String {
     let number = number.to_string();
     let ending = if number == "1" { "" } else { "s" };
     format!("{number} {one}{ending}")
 }
 
-/// Where rows of a table are, in words. Groups are named after one of their tables.
+/// Describes the partitioning of a table. A group has the name of one of its tables.
 pub fn partition(of: &Partition, table: &str) -> String {
     match of {
         Partition::RoundRobin => "spread over all machines".to_owned(),
@@ -287,7 +284,6 @@ pub fn partition(of: &Partition, table: &str) -> String {
     }
 }
 
-/// An access by its name.
 pub fn access(of: Access) -> &'static str {
     match of {
         Access::OneSided => "one-sided",
@@ -295,7 +291,7 @@ pub fn access(of: Access) -> &'static str {
     }
 }
 
-/// A number with three digits and its unit.
+/// A number with three significant digits and a unit prefix.
 pub fn count(number: f64) -> String {
     let units = [(1e9, " G"), (1e6, " M"), (1e3, " k")];
     match units.into_iter().find(|(size, _)| number >= *size) {

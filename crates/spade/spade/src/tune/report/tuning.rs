@@ -1,4 +1,4 @@
-//! What was decided, for programs and for who reads on.
+//! The report of the tuner, as types and JSON.
 
 use super::text::many;
 use crate::design::{Access, Design, Partition};
@@ -6,75 +6,70 @@ use crate::measurement::World;
 use crate::tune::{Goal, Objective};
 use serde::Serialize;
 
-/// Version of the report's schema.
 pub const FORMAT: u32 = 2;
 
-/// A tuned design with everything that speaks for it.
+/// A tuned design with forecasts, alternatives and reasons.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Tuning {
-    /// Version of this schema.
     pub format: u32,
-    /// What the design is for.
+    /// Workload and cluster.
     #[serde(flatten)]
     pub target: Target,
-    /// What was wanted.
     pub objective: Objective,
-    /// By what designs were compared.
+    /// How designs were compared.
     pub model: Goal,
-    /// The share of calls that come to another machine than that of their rows; none where nothing tells it of any call before it begins.
+    /// The share of calls that arrive at another machine than the one with their rows. `None` if
+    /// nothing determines the home of any call before it begins.
     pub remote_calls: Option<f64>,
     /// Copies of each row.
     pub replicas: u32,
-    /// Bytes on each machine, and how many are allowed.
+    /// Bytes on each machine, and the budget.
     pub memory: Memory,
-    /// What the design should reach.
     pub forecast: Forecast,
-    /// What the usual design without partitions should reach.
+    /// The forecast of the default design without partitions.
     pub baseline: Forecast,
-    /// Attempts that are made again when all lanes are busy, of all, in percent.
+    /// Retries as a percentage of all attempts when all lanes are busy.
     pub retries_percent: f64,
-    /// The tables, in the order of the schema.
+    /// Tables in the order of the schema.
     pub tables: Vec<TableReport>,
-    /// The procedures, in the order of the file.
+    /// Procedures in the order of the file.
     pub procedures: Vec<ProcedureReport>,
-    /// What rows could be partitioned by.
+    /// Candidates for partitioning keys.
     pub attributes: Vec<AttributeReport>,
-    /// How rows are partitioned, and how they could be: spread over all machines, and by the next attribute first. Attributes are chosen by rows at home.
+    /// The chosen partitioning, and others: spread over all machines, and by the next attribute
+    /// first. The tuner selects attributes by their share of local rows.
     pub partitions: Vec<Alternative>,
-    /// What had to be assumed.
+    /// Assumptions of the forecasts.
     pub assumptions: Vec<String>,
-    /// What to look at.
     pub warnings: Vec<String>,
-    /// The design.
     pub design: Design,
 }
 
-/// What a design is for.
+/// The workload and cluster that a design is for.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Target {
-    /// The workload.
     pub workload: String,
-    /// What was measured.
+    /// The measured world.
     pub world: World,
-    /// Machines that the design is for.
+    /// Machines of the design.
     pub machines: u32,
-    /// Threads of each.
+    /// Threads of each machine.
     pub threads: u32,
-    /// Lanes of each: calls that are under way when all are busy.
+    /// Lanes of each machine: calls in progress at a time.
     pub lanes: u32,
     /// Units of scale.
     pub units: u64,
-    /// What one unit is.
+    /// Name of a unit.
     pub unit: String,
 }
 
 impl Target {
-    /// How large the workload is, in words.
+    /// Describes the size of the workload.
     pub fn scale(&self) -> String {
         format!("{} x {}", self.units, self.unit)
     }
 
-    /// The cluster in words.
+    /// Describes the cluster.
     pub fn cluster(&self) -> String {
         let Self { machines, threads, lanes, world, .. } = self;
         format!(
@@ -89,194 +84,186 @@ impl Target {
     }
 }
 
-/// Bytes.
+/// Memory of a design.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub struct Memory {
-    /// That the design takes of each machine.
+    /// Bytes that the design needs on each machine.
     pub bytes_each: u64,
-    /// That it may take.
+    /// Bytes allowed on each machine.
     pub budget: Option<u64>,
 }
 
-/// A forecast with its interval: how far repetitions of the measurements are from their median.
+/// A forecast with the interval that follows from measurement noise.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Forecast {
-    /// Transactions of the whole cluster per second: least, expected, most.
+    /// Transactions per second of the whole cluster: minimum, expected, maximum.
     pub transactions_per_s: [f64; 3],
-    /// Latency of a call in microseconds while nothing else runs: least, expected, most.
+    /// Mean latency of a call that runs alone, in microseconds: minimum, expected, maximum.
     pub latency_us: [f64; 3],
-    /// The stage that is full first.
+    /// The bottleneck stage.
     pub bottleneck: String,
-    /// The share of its time that each stage is taken then.
+    /// Utilization of each stage.
     pub stages: Vec<(String, f64)>,
 }
 
-/// One of several possibilities.
+/// One option of a decision.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Alternative {
-    /// What.
+    /// Description of the option.
     pub what: String,
-    /// What the whole workload should reach with it, all else as decided; nothing where that cannot be.
+    /// Forecast of the whole workload with this option, all others as chosen. `None` if it is not
+    /// possible.
     pub forecast: Option<Brief>,
     /// Bytes on each machine.
     pub bytes_each: u64,
-    /// Whether it is chosen, comes next, or is rejected.
     pub verdict: Verdict,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
-/// A forecast in short.
+/// A short forecast.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Brief {
-    /// Transactions per second.
     pub transactions_per_s: f64,
-    /// Latency in microseconds.
     pub latency_us: f64,
-    /// The stage that is full first.
+    /// The bottleneck stage.
     pub bottleneck: String,
-    /// By the paper's averages: operations per second and latency in microseconds of this decision alone.
+    /// The paper's averages for this decision alone: operations per second, and latency in
+    /// microseconds.
     pub average: Option<(f64, f64)>,
-    /// Between what the measurements' repetitions have both, of what is chosen and of what comes next.
+    /// The interval; only of the choice and of the runner-up.
     pub interval: Option<Interval>,
 }
 
-/// Least and most of a forecast.
+/// Minimum and maximum of a forecast.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Interval {
-    /// Of transactions per second.
     pub transactions_per_s: [f64; 2],
-    /// Of latency in microseconds.
     pub latency_us: [f64; 2],
 }
 
-/// What became of a possibility.
+/// The outcome for an option.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// It is the design's.
+    /// It is part of the design.
     Chosen,
-    /// The best of the others.
+    /// The best other option.
     RunnerUp,
-    /// Less good, or impossible.
+    /// Worse, or not possible.
     Rejected,
 }
 
-/// A table.
+/// The report of a table.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct TableReport {
-    /// Its name.
     pub table: String,
-    /// Its rows.
+    /// Number of rows.
     pub rows: u64,
     /// Bytes of a row beside a key of 8 bytes.
     pub row_bytes: u64,
     /// Bytes on each machine, with indexes and old versions.
     pub bytes_each: u64,
-    /// Where its rows are.
+    /// Which machine has which rows.
     pub partition: Partition,
-    /// Why there.
+    /// The reason for the partitioning.
     pub partition_reason: String,
-    /// How its rows could be stored, the best first.
+    /// Storage options of its rows, the best first.
     pub candidates: Vec<Alternative>,
-    /// Its indexes.
     pub indexes: Vec<IndexReport>,
-    /// How many old versions could be beside its rows, the best first; none where that was not decided.
+    /// Options for old versions beside its rows, the best first. Empty if the tuner did not decide
+    /// this.
     pub versions: Vec<Alternative>,
-    /// What is asked of it, the most frequent first.
+    /// Operations on it, the most frequent first.
     pub drivers: Vec<Driver>,
-    /// What writing it takes of an average call.
+    /// Cost of writing it, per call of the workload.
     pub writes: WriteCost,
 }
 
-/// An index.
+/// The report of an index.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct IndexReport {
-    /// Its name.
     pub index: String,
-    /// How it could be stored, the best first.
+    /// Storage options, the best first.
     pub candidates: Vec<Alternative>,
 }
 
-/// A statement and what it asks of a table.
+/// An operation of a statement on a table.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Driver {
-    /// Procedure and statement.
+    /// Procedure and number of the statement.
     pub statement: String,
-    /// What.
+    /// The operation.
     pub what: String,
-    /// How often for each call of the workload, on the average.
+    /// Mean number of executions per call of the workload.
     pub per_call: f64,
 }
 
-/// What the writes to a table, or those of a procedure, take.
+/// The mean cost of a write to a table, or of a procedure.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct WriteCost {
-    /// Writes for each call, on the average: of the workload, or of the procedure.
+    /// Mean number of writes per call of the workload, or of the procedure.
     pub per_call: f64,
-    /// Requests of cards and memory that one takes.
+    /// Verbs of one write.
     pub verbs: f64,
-    /// Nanoseconds of a core for one.
+    /// Nanoseconds of cores for one write.
     pub core_ns: f64,
-    /// Nanoseconds of cards' engines for one.
+    /// Nanoseconds of cards' engines for one write.
     pub engine_ns: f64,
 }
 
-/// A procedure.
+/// The report of a procedure.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct ProcedureReport {
-    /// Its name.
     pub procedure: String,
     /// Its share of all calls.
     pub share: f64,
-    /// By what it reaches rows of another machine.
+    /// How it accesses rows of another machine.
     pub access: Access,
-    /// The argument that tells whose they are.
+    /// The argument that locates its rows.
     pub by: Option<String>,
-    /// The share of its rows on the machine that the call is at home on.
+    /// The share of its rows on the call's home machine.
     pub local: f64,
-    /// What a call takes at home: latency in microseconds.
+    /// Latency of a call at home, in microseconds.
     pub home_latency_us: f64,
-    /// Called elsewhere, one-sided and shipped, with latencies of such a call, and forecasts for the workload.
+    /// Options for calls on another machine: one-sided and shipped.
     pub candidates: Vec<AccessReport>,
-    /// What it does, in the order of the program.
+    /// Its operations in program order.
     pub operations: Vec<Driver>,
 }
 
-/// One way to reach rows of another machine.
+/// One kind of access to rows of another machine.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct AccessReport {
-    /// The way.
     pub access: Access,
-    /// Latency of such a call in microseconds.
+    /// Latency of a call on another machine, in microseconds.
     pub latency_us: Option<f64>,
-    /// Calls of this kind alone that a cluster carries out per second.
+    /// Calls of this kind per second of the cluster, if no others are made.
     pub calls_per_s: Option<f64>,
-    /// The stage that is full first then.
+    /// The bottleneck stage of such calls.
     pub bottleneck: Option<String>,
-    /// What the whole workload should reach with it, all else as decided; nothing where that cannot be.
+    /// Forecast of the whole workload with this option, all others as chosen. `None` if it is not
+    /// possible.
     pub forecast: Option<Brief>,
-    /// Bytes on each machine, of which an access takes none.
+    /// Bytes on each machine; they do not depend on the access.
     pub bytes_each: u64,
-    /// What writes of the procedure take of such a call, the message that ships them left out.
+    /// Cost of the writes of such a call, without the message that ships it.
     pub writes: WriteCost,
-    /// Whether it is chosen, comes next, or cannot be.
     pub verdict: Verdict,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
-/// What rows could be partitioned by.
+/// A candidate for the partitioning key.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct AttributeReport {
-    /// Its columns.
     pub columns: Vec<String>,
-    /// The share of operations that name a value of it.
+    /// The share of operations that have a value of it.
     pub covered: f64,
-    /// The share of operations whose rows are where the call is.
+    /// The share of operations that find their rows on the machine of the call.
     pub local: f64,
     /// Whether tables are partitioned by it.
     pub verdict: Verdict,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }

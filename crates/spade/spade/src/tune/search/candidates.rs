@@ -1,4 +1,4 @@
-//! What a table and its indexes may be stored as, and how much memory each takes.
+//! Storage options of a table and its indexes, and the memory that each takes.
 
 use crate::tune::cost::chains::grown;
 use crate::tune::cost::surface::Surface;
@@ -10,94 +10,90 @@ use layout::{ColumnType, IndexKind, Storage};
 use sql::load::{Distribution, Draw, Expectation, Literal};
 use sql::{Load, Table};
 
-/// Numbers of slots that are tried in any case; greater ones are where they were measured.
+/// Bucket sizes that are always tried. Larger ones are tried if they were measured.
 const SLOTS: [u32; 4] = [1, 2, 4, 8];
-/// Planned loads that are tried, in percent.
+/// Planned loads to try, in percent.
 const LOADS: [u32; 3] = [40, 65, 90];
-/// Sizes of nodes that are tried, in bytes.
+/// Node sizes to try, in bytes.
 const NODES: [u32; 5] = [256, 512, 1024, 2048, 4096];
-/// The size where it is all the same.
+/// The default node size.
 const USUAL_NODE: u32 = 512;
-/// Slots of a hash index's buckets, and their planned load.
+/// Bucket size and planned load of a hash index.
 const INDEX_SLOTS: u32 = 8;
 const INDEX_LOAD: u32 = 65;
-/// Bytes of a cache line.
 const LINE_BYTES: u64 = 64;
-/// Segments that a hash table is planned with, and the fewest buckets of one.
+/// Planned number of segments of a hash table, and the minimal number of buckets per segment.
 const SEGMENTS_PLANNED: f64 = 64.0;
 const SEGMENT_MIN: f64 = 16.0;
-/// Bytes of a page, and of the block that leads to segments.
+/// Bytes of a page, and of the directory of segments.
 const PAGE_BYTES: f64 = 4096.0;
 const ROOT_BYTES: f64 = 9.0 * PAGE_BYTES;
-/// How full leaves are on the average.
+/// Average share of used entries in a leaf.
 const LEAF_FILL: f64 = 0.7;
-/// The smallest share of a box that rows have to fill.
+/// Dense placement requires that at least this share of the key range is used.
 const DENSE_FILL_MIN: f64 = 0.5;
-/// Most rows of one value that buckets hold: others stand in chains, which each change of an entry goes through.
+/// Maximal number of rows per value in a hash index. Rows beyond that form long chains, which each
+/// change of an entry walks through.
 const EQUAL_ROWS_MAX: u64 = 32;
-/// How far a column is followed to others that it takes its values from.
+/// Maximal number of columns over which the origin of a value is traced.
 const STEPS_MAX: u32 = 8;
-/// Old versions beside a row of which nothing is known.
+/// Default number of old versions beside a row.
 pub const VERSIONS_BESIDE: u32 = 1;
 
-/// How a table's rows are stored.
+/// Storage of a table's rows.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Choice {
-    /// Where rows live.
     pub storage: Storage,
-    /// Slots of a bucket; 0 of trees.
+    /// Slots of a bucket; 0 for trees.
     pub slots: u32,
-    /// How keys choose their bucket.
     pub placing: Placing,
-    /// Bytes of a node; 0 of hash tables.
+    /// Bytes of a node; 0 for hash tables.
     pub node_bytes: u32,
 }
 
-/// How keys choose their bucket.
+/// How a key selects its bucket.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Placing {
-    /// By a hash, with this planned load in percent.
+    /// By hash, with this planned load in percent.
     Hashed(u32),
-    /// By counting, in a box of so many values for each key column.
+    /// By position in the ranges of the key columns: smallest value and number of values.
     Dense(Vec<(i64, u64)>),
-    /// In order: trees.
+    /// Trees: in key order.
     Ordered,
 }
 
-/// How an index is stored.
+/// Storage of an index.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct IndexChoice {
-    /// Hash or tree.
     pub kind: IndexKind,
-    /// Bytes of a node; 0 of hash indexes.
+    /// Bytes of a node; 0 for hash indexes.
     pub node_bytes: u32,
 }
 
-/// What a table's memory depends on.
+/// Sizes and statistics of a table, on which its storage options depend.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Shape {
-    /// Its rows.
     pub row: RowLayout,
-    /// How many there are.
     pub rows: u64,
-    /// Whether rows are changed.
+    /// Whether a procedure updates rows.
     pub is_updated: bool,
-    /// Words of the keys of each index, with the rest of the primary key behind its columns.
+    /// Key words of each index, including the primary key columns behind its own.
     pub index_words: Vec<u32>,
-    /// Numbers of slots beyond the usual ones that were measured.
+    /// Measured bucket sizes beyond the usual ones.
     pub many_slots: Vec<u32>,
-    /// The box that keys fill, or why there is none.
+    /// The ranges of the key columns for dense placement, or the reason against it.
     pub dense: Result<Vec<(i64, u64)>, String>,
-    /// Who needs the order of the primary key: a procedure's statement.
+    /// The statement that scans a range of the primary key, if any.
     pub ranges: Option<String>,
-    /// Who needs the order of each index.
+    /// For each index, the statement that scans a range of it, if any.
     pub index_ranges: Vec<Option<String>>,
-    /// How many rows have the same values of each index's columns, at least on the average; none where the load does not tell.
+    /// For each index, the minimal average number of rows per value. `None` if the load does not
+    /// define it.
     pub equal_rows: Vec<Option<u64>>,
 }
 
 impl Shape {
-    /// Of a table by position.
+    /// Collects the statistics of a table.
     pub fn new(
         table: &Table,
         number: usize,
@@ -118,7 +114,7 @@ impl Shape {
             let places = columns.iter().map(|(_, count)| *count as f64).product::<f64>();
             let fill = rows as f64 / places.max(1.0);
             match (has(Kind::Insert), fill < DENSE_FILL_MIN) {
-                (true, _) => Err("rows are inserted, whose keys no range encloses".to_owned()),
+                (true, _) => Err("inserted rows have keys outside any fixed range".to_owned()),
                 (_, true) => Err(format!("its keys fill {:.0} % of their range", 100.0 * fill)),
                 _ => Ok(columns),
             }
@@ -141,17 +137,17 @@ impl Shape {
         }
     }
 
-    /// Bytes of a row beside a key of 8 bytes, as points are measured.
+    /// Bytes of a row beside a key of 8 bytes, as in the measurements.
     pub fn row_bytes(&self) -> f64 {
         f64::from(8 * (self.row.payload_words + self.row.key_words).saturating_sub(1))
     }
 
-    /// All that could be chosen, with the reason where it cannot.
+    /// All storage options of the rows; each with the reason if it is not possible.
     pub fn choices(&self) -> Vec<(Choice, Option<String>)> {
         let ordered = self
             .ranges
             .as_ref()
-            .map(|who| format!("{who} asks for a range of the primary key, which takes a tree"));
+            .map(|who| format!("{who} scans a range of the primary key, which needs a tree"));
         let mut all = Vec::new();
         for storage in [Storage::HashInlined, Storage::HashOutside] {
             let choice = |slots, placing| Choice { storage, slots, placing, node_bytes: 0 };
@@ -165,7 +161,7 @@ impl Shape {
                 };
                 all.push((choice(slots, Placing::Dense(columns)), ordered.clone().or(why)));
             }
-            // Without chains a greater bucket is more to read and nothing else.
+            // Without chains, a larger bucket is only more bytes to read.
             for &slots in &self.many_slots {
                 for load in LOADS {
                     all.push((choice(slots, Placing::Hashed(load)), ordered.clone()));
@@ -180,7 +176,7 @@ impl Shape {
         all
     }
 
-    /// All that an index could be, with the reason where it cannot.
+    /// All storage options of an index; each with the reason if it is not possible.
     pub fn index_choices(&self, index: usize) -> Vec<(IndexChoice, Option<String>)> {
         let hash = IndexChoice { kind: IndexKind::Hash, node_bytes: 0 };
         let mut all = vec![(hash, self.unhashed(index))];
@@ -189,18 +185,19 @@ impl Shape {
         all
     }
 
-    /// Why an index has to be a tree, if it has.
+    /// The reason why an index must be a tree, if any.
     pub fn unhashed(&self, index: usize) -> Option<String> {
         let ordered = self.index_ranges[index].as_ref();
         let equal = self.equal_rows[index].filter(|rows| *rows > EQUAL_ROWS_MAX);
-        ordered.map(|who| format!("{who} asks for a range of it")).or_else(|| {
+        ordered.map(|who| format!("{who} scans a range of it")).or_else(|| {
             equal.map(|rows| {
-                format!("a value of it is of {rows} rows, which chains of buckets have")
+                format!("each value has {rows} rows, which would form long bucket chains")
             })
         })
     }
 
-    /// What a table is before it is tuned: hashed and inlined with eight slots, or a tree where one is needed.
+    /// The default storage: hashed and inlined with eight slots, or a tree if a statement needs
+    /// order.
     pub fn usual(&self) -> Choice {
         match self.ranges {
             Some(_) => Choice {
@@ -218,7 +215,7 @@ impl Shape {
         }
     }
 
-    /// What an index is before it is tuned.
+    /// The default storage of an index.
     pub fn usual_index(&self, index: usize, declared: IndexKind) -> IndexChoice {
         match (self.unhashed(index), declared) {
             (None, IndexKind::Hash) => IndexChoice { kind: IndexKind::Hash, node_bytes: 0 },
@@ -226,12 +223,12 @@ impl Shape {
         }
     }
 
-    /// Bytes of all rows alone.
+    /// Bytes of all rows without structures.
     pub fn row_sum(&self) -> u64 {
         self.rows.saturating_mul(self.row.bytes())
     }
 
-    /// Bytes of one copy of the rows with what leads to them.
+    /// Bytes of one copy of the rows with their structure.
     pub fn bytes(&self, choice: &Choice) -> u64 {
         let (row, rows) = (self.row, self.rows as f64);
         let outside = rows * row.bytes() as f64;
@@ -259,7 +256,8 @@ impl Shape {
         bytes as u64
     }
 
-    /// Bytes of so many old versions beside so many rows, of a table that is changed.
+    /// Bytes of version buffers with `slots` slots for `rows` rows; 0 if no procedure updates the
+    /// table.
     pub fn version_bytes(&self, slots: u32, rows: u64) -> u64 {
         if !self.is_updated {
             return 0;
@@ -268,7 +266,7 @@ impl Shape {
         rows.min(self.rows).saturating_mul(8 * words)
     }
 
-    /// Entries of a leaf on the average, of the rows or of an index; none where there are buckets.
+    /// Average entries of a leaf of the rows or of an index; `None` if it is hashed.
     pub fn leaf_rows(&self, choice: &Choice, index: Option<(usize, IndexChoice)>) -> Option<f64> {
         let (is_tree, node_bytes, words) = match index {
             Some((at, of)) => (of.kind == IndexKind::Tree, of.node_bytes, self.index_words[at]),
@@ -278,7 +276,6 @@ impl Shape {
         is_tree.then(|| leaf_rows(&leaf()))
     }
 
-    /// Buckets of the rows or of an index.
     pub fn buckets(&self, choice: &Choice, index: Option<(usize, IndexChoice)>) -> f64 {
         let (slots, load) = match (index, &choice.placing) {
             (None, Placing::Hashed(load)) => (choice.slots, *load),
@@ -288,7 +285,6 @@ impl Shape {
         self.rows as f64 * 100.0 / f64::from(slots * load).max(1.0)
     }
 
-    /// Bytes of an index.
     pub fn index_bytes(&self, index: usize, choice: IndexChoice) -> u64 {
         let (words, rows) = (self.index_words[index], self.rows as f64);
         let bytes = match choice.kind {
@@ -301,8 +297,8 @@ impl Shape {
     }
 }
 
-/// Bytes of so many buckets without chains, of which so many were planned: whole segments, each of a power of two of them, and the
-/// block that leads to segments (`index::hash`).
+/// Bytes of buckets without chains: whole segments, each with a power of two buckets, and the
+/// directory of segments (`index::hash`). `planned` is the planned number of buckets.
 fn made(planned: f64, buckets: f64, bucket: &BucketLayout) -> f64 {
     let least = libm::ceil(planned / SEGMENTS_PLANNED).max(SEGMENT_MIN);
     let segment = libm::exp2(libm::ceil(libm::log2(least)));
@@ -310,12 +306,12 @@ fn made(planned: f64, buckets: f64, bucket: &BucketLayout) -> f64 {
     ROOT_BYTES + libm::ceil(buckets / segment) * pages(segment * stride)
 }
 
-/// Bytes in whole pages, as memory servers give them.
+/// Rounds up to whole pages, the unit in which memory servers allocate.
 fn pages(bytes: f64) -> f64 {
     libm::ceil(bytes / PAGE_BYTES) * PAGE_BYTES
 }
 
-/// Bytes of hashed buckets with their chains, and with the buckets that were split on account of those.
+/// Bytes of hashed buckets, including overflow blocks and buckets from splits.
 fn buckets(bucket: &BucketLayout, load: u32, rows: f64) -> f64 {
     let count = libm::ceil(rows * 100.0 / f64::from(bucket.slots * load));
     let grown = grown(bucket.slots, load);
@@ -324,19 +320,18 @@ fn buckets(bucket: &BucketLayout, load: u32, rows: f64) -> f64 {
         + blocks * f64::from(8 * bucket.overflow_words())
 }
 
-/// Entries of a leaf on the average.
 fn leaf_rows(leaf: &LeafLayout) -> f64 {
     f64::from(leaf.entries) * LEAF_FILL
 }
 
-/// Bytes of a tree's nodes, inner ones included.
+/// Bytes of a tree's leaves and inner nodes.
 fn leaves(node_bytes: u32, key_words: u32, checksummed: bool, entries: f64) -> f64 {
     let leaf = LeafLayout::within(node_bytes, key_words, 1, checksummed);
     let each = leaf_rows(&leaf);
     libm::ceil(entries / each) * f64::from(8 * leaf.words()) * (1.0 + 1.0 / (each - 1.0))
 }
 
-/// The values that each key column takes, if they are whole numbers of known ranges.
+/// The range of each key column, if all are integers with known ranges.
 fn dense_box(table: &Table, load: &Load, units: u64) -> Result<Vec<(i64, u64)>, String> {
     if table.primary_key.is_empty() {
         return Err("it has no primary key".to_owned());
@@ -347,13 +342,13 @@ fn dense_box(table: &Table, load: &Load, units: u64) -> Result<Vec<(i64, u64)>, 
         let is_float = matches!(column.column_type, ColumnType::Float8 | ColumnType::Bool);
         let is_whole = column.column_type.fixed_bytes().is_some() && !is_float;
         if !is_whole || column.nullable {
-            return Err(format!("its key column {} is no whole number", column.name));
+            return Err(format!("its key column {} is not an integer", column.name));
         }
         let (low, high) = load
             .table(&table.name)
             .and_then(|of| of.column(&column.name))
             .and_then(|drawn| value_range(&expectation, &table.name, drawn))
-            .ok_or_else(|| format!("the range of its key column {} is not known", column.name))?;
+            .ok_or_else(|| format!("the range of its key column {} is unknown", column.name))?;
         let count = i128::from(high) - i128::from(low) + 1;
         let count = u64::try_from(count).ok().filter(|count| *count > 0);
         Ok((low, count.ok_or_else(|| format!("its key column {} has no values", column.name))?))
@@ -361,7 +356,7 @@ fn dense_box(table: &Table, load: &Load, units: u64) -> Result<Vec<(i64, u64)>, 
     table.primary_key.iter().map(side).collect()
 }
 
-/// How many different values columns have together at most, if all are whole numbers of known ranges.
+/// The maximal number of distinct values of the columns together, if all have known integer ranges.
 fn value_count(table: &Table, columns: &[usize], (load, units): (&Load, u64)) -> Option<u64> {
     let expectation = Expectation::new(load, units);
     columns.iter().try_fold(1_u64, |product, &at| {
@@ -372,7 +367,7 @@ fn value_count(table: &Table, columns: &[usize], (load, units): (&Load, u64)) ->
     })
 }
 
-/// The least and the greatest value of a column of whole numbers, if the load says so.
+/// The minimum and maximum of an integer column, if the load defines them.
 pub fn value_range(
     expectation: &Expectation<'_>,
     table: &str,

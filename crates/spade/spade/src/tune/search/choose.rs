@@ -1,5 +1,6 @@
-//! The search: one decision after the other is taken anew with all others as they are, until none changes; then memory is saved
-//! where that costs least, if there is too little. What is left at the end is beaten by nothing that differs in one decision.
+//! The search. Decides one table, index or procedure at a time with all others fixed, and repeats
+//! until no decision changes. If the plan exceeds the memory budget, it then saves memory where
+//! that costs least. At the end, no plan that differs in one decision beats the result.
 //!
 //! Decision: docs/decisions/0216-memory-is-saved-one-decision-at-a-time-cheapest-byte-first.md
 
@@ -13,43 +14,42 @@ use crate::tune::cost::versions;
 use crate::tune::model::{Model, Plan, TablePlan};
 use crate::tune::{Goal, Objective, TuneError};
 
-/// Rounds over all decisions, at most. Two or three are enough for what is shipped.
+/// Maximal number of rounds over all decisions. The shipped workloads need two or three.
 const ROUNDS_MAX: u32 = 8;
-/// Steps that save memory, at most.
+/// Maximal number of steps that save memory.
 const SAVINGS_MAX: u32 = 1_000;
-/// Steps to what beats the design that was found, at most: each is better in something and worse in nothing, so that none comes twice.
+/// Maximal number of steps to a plan that beats the current one. Each is better in one figure and
+/// worse in none, so that no plan repeats.
 const BEATEN_MAX: u32 = 1_000;
-/// The share of a procedure's operations whose machine an argument has to tell before it is shipped there.
+/// A procedure may be shipped only if an argument locates at least this share of its operations.
 pub const TOLD_MIN: f64 = 0.5;
 
-/// A decision.
+/// A decision of the search.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Decision {
-    /// How a table's rows are stored.
+    /// Storage of a table's rows.
     Table(usize),
-    /// How an index of a table is stored.
+    /// Storage of an index: table and index.
     Index(usize, usize),
-    /// How many old versions are beside a table's rows, and whether their memory stays there.
+    /// Old versions beside a table's rows, and whether rows keep their memory.
     Versions(usize),
-    /// Where a procedure is carried out.
+    /// Where a procedure executes.
     Procedure(usize),
 }
 
-/// What makes a design better than another.
+/// Compares plans.
 #[derive(Clone, Copy)]
 pub struct Judge<'m, 'a> {
-    /// What designs cost.
     pub model: &'m Model<'a>,
-    /// What is wanted.
     pub objective: Objective,
-    /// By what designs are compared.
+    /// How designs are compared.
     pub goal: Goal,
-    /// Bytes that are allowed on each machine.
+    /// Bytes allowed on each machine.
     pub budget: Option<u64>,
 }
 
 impl Judge<'_, '_> {
-    /// What a plan is compared by; none if it was not measured.
+    /// The figures by which plans are compared; `None` if points are missing.
     pub fn figures(&self, plan: &Plan, decision: Decision) -> Option<Figures> {
         let bytes_each = self.model.bytes_each(plan);
         let (rate, latency_ns, of_load) = if self.goal == Goal::WeightedAverages {
@@ -69,7 +69,7 @@ impl Judge<'_, '_> {
         Some(Figures { first, rest, rate, latency_us, bytes_each })
     }
 
-    /// The paper's average of what a decision is about.
+    /// The paper's average for a decision.
     pub fn average(&self, plan: &Plan, decision: Decision) -> Option<Average> {
         match decision {
             Decision::Table(table) | Decision::Index(table, _) | Decision::Versions(table) => {
@@ -81,8 +81,8 @@ impl Judge<'_, '_> {
         }
     }
 
-    /// What calls do by which a decision is taken: all of the workload, or those of a procedure that is never called, which makes no
-    /// difference to the workload, and is decided for itself.
+    /// The load by which a decision is made: the whole workload, or the procedure alone if it is
+    /// never called, since the workload does not depend on it then.
     pub fn load(&self, plan: &Plan, decision: Decision) -> Option<Load> {
         match decision {
             Decision::Procedure(number) if self.model.asked[number].share == 0.0 => {
@@ -93,7 +93,7 @@ impl Judge<'_, '_> {
         }
     }
 
-    /// All plans that differ in one decision from this one, which is among them.
+    /// All plans that differ from this one in one decision, and this one.
     pub fn alternatives(&self, plan: &Plan, decision: Decision) -> Vec<Plan> {
         let with = |change: &dyn Fn(&mut Plan)| {
             let mut other = plan.clone();
@@ -124,7 +124,7 @@ impl Judge<'_, '_> {
             }
             Decision::Procedure(number) => {
                 let is_told = self.model.calls[number].told.is_some_and(|told| told >= TOLD_MIN);
-                // Nothing is shipped on one machine.
+                // A single machine ships no procedure.
                 let may_ship = is_told && self.model.machines > 1;
                 let all = [Access::OneSided, Access::Shipped];
                 let all = all.into_iter().take(1 + usize::from(may_ship));
@@ -133,10 +133,10 @@ impl Judge<'_, '_> {
         }
     }
 
-    /// The best plan that memory allows.
+    /// The best plan within the memory budget.
     ///
     /// # Errors
-    /// Operations of the workload were not measured, or there is too little memory for any design.
+    /// Points are missing, or the budget is too small for any design.
     pub fn best(&self) -> Result<Plan, TuneError> {
         let usual = self.usual();
         let unmeasured = self.unmeasured(&usual);
@@ -145,14 +145,14 @@ impl Judge<'_, '_> {
         }
         let plan = self.settled(usual, None);
         let plan = match self.budget.filter(|budget| self.model.bytes_each(&plan) > *budget) {
-            // Where a step has saved more than it had to, something else may be as it was.
+            // A step may have saved more memory than necessary, so decide again within the budget.
             Some(budget) => self.settled(self.within(plan, budget)?, Some(budget)),
             None => plan,
         };
         Ok(self.unbeaten(plan))
     }
 
-    /// The plan of which no decision is taken otherwise, within so many bytes.
+    /// Repeats all decisions until none changes, within the budget.
     fn settled(&self, mut plan: Plan, budget: Option<u64>) -> Plan {
         let decisions = self.decisions();
         let mut least = f64::INFINITY;
@@ -168,7 +168,7 @@ impl Judge<'_, '_> {
         plan
     }
 
-    /// The design of a workload that nobody has tuned.
+    /// The default design of the workload.
     pub fn usual(&self) -> Plan {
         let table = |(number, shape): (usize, &super::candidates::Shape)| TablePlan {
             choice: shape.usual(),
@@ -182,14 +182,14 @@ impl Judge<'_, '_> {
         Plan { tables, access: vec![Access::OneSided; self.model.asked.len()] }
     }
 
-    /// Whether old versions of a table's rows are decided about: if there are any, and it is known what they cost. The paper's averages
-    /// know nothing of them.
+    /// Whether the search decides on old versions of a table: rows are updated, and the cost was
+    /// measured. The paper's averages do not include it.
     pub fn decides_versions(&self, table: usize) -> bool {
         let is_known = self.model.surface.aging().is_some() && self.goal == Goal::ServiceTimes;
         is_known && self.model.shapes[table].is_updated
     }
 
-    /// Everything that is to be decided.
+    /// All decisions of the search.
     pub fn decisions(&self) -> Vec<Decision> {
         let tables = self.model.shapes.iter().enumerate().flat_map(|(table, shape)| {
             let indexes = (0..shape.index_words.len()).map(move |at| Decision::Index(table, at));
@@ -199,7 +199,8 @@ impl Judge<'_, '_> {
         tables.chain((0..self.model.asked.len()).map(Decision::Procedure)).collect()
     }
 
-    /// The plan with the best alternative within so many bytes. As fast is what comes near the fastest of all plans that were looked at.
+    /// The plan with the best alternative within the budget. Plans count as equally fast if they
+    /// are near the fastest plan seen so far.
     fn decided(
         &self,
         plan: Plan,
@@ -219,7 +220,8 @@ impl Judge<'_, '_> {
         plans.swap_remove(best.unwrap_or_default())
     }
 
-    /// The plan and those alternatives to one of its decisions that are meant, with their figures; the plan alone if it was not measured.
+    /// The plan and its alternatives in one decision that satisfy `is_meant`, with figures; the
+    /// plan alone if points are missing.
     fn compared(
         &self,
         plan: Plan,
@@ -238,8 +240,8 @@ impl Judge<'_, '_> {
         (figures, plans)
     }
 
-    /// The plan, or what it is led to by steps to plans that beat it: decisions that were taken one after the other may have left such
-    /// ones, each looking at what others had given away already.
+    /// Moves to plans that beat this one until there is none. Separate decisions may miss them,
+    /// because each one trades within the tolerance.
     fn unbeaten(&self, mut plan: Plan) -> Plan {
         for _ in 0..BEATEN_MAX {
             let each = self.decisions().into_iter();
@@ -251,7 +253,7 @@ impl Judge<'_, '_> {
         plan
     }
 
-    /// The best of the plans that beat this one, and differ in this decision alone.
+    /// The best plan that beats this one and differs in this decision only.
     fn beating(&self, plan: &Plan, decision: Decision) -> Option<Plan> {
         let own = self.figures(plan, decision)?;
         let (figures, mut plans) = self.compared(plan.clone(), decision, |of| of.beats(&own));
@@ -259,7 +261,7 @@ impl Judge<'_, '_> {
         (best > 0).then(|| plans.swap_remove(best))
     }
 
-    /// Whether a decision is taken by what the whole workload does.
+    /// Whether a decision depends on the figures of the whole workload.
     fn is_whole(&self, decision: Decision) -> bool {
         let is_called = match decision {
             Decision::Procedure(number) => self.model.asked[number].share > 0.0,
@@ -268,7 +270,7 @@ impl Judge<'_, '_> {
         self.goal == Goal::ServiceTimes && is_called
     }
 
-    /// Saves memory, where a byte costs least, until the plan has room.
+    /// Saves memory until the plan fits the budget, each time where a byte costs least.
     fn within(&self, mut plan: Plan, budget: u64) -> Result<Plan, TuneError> {
         let saving: Vec<Decision> = self
             .decisions()
@@ -304,7 +306,7 @@ impl Judge<'_, '_> {
         Err(TuneError::Memory { needed: self.model.bytes_each(&plan), budget })
     }
 
-    /// What was not measured of a plan.
+    /// Procedures of a plan for which points are missing.
     fn unmeasured(&self, plan: &Plan) -> Vec<String> {
         let mut all = self.model.unmeasured(plan);
         if self.goal == Goal::WeightedAverages {

@@ -1,46 +1,45 @@
-//! Which of several designs is better.
+//! Compares designs.
 //!
 //! ```text
-//! 1  none is taken that another one beats: not worse in throughput, latency and memory, and better in one of them
-//! 2  as fast as the fastest, or as soon as the soonest, but for what forecasts cannot tell apart
-//! 3  of these those that take least of all stages together, but for as little
-//! 4  of these those that take least memory of all that a machine needs, likewise
-//! 5  of these that which takes least of all stages, of equals that which takes least memory, and then the one that there was before
+//! 1  drop designs that another one beats: not worse in throughput, latency and memory, and better
+//!    in one of them
+//! 2  keep those whose throughput or latency is the best within `RESOLUTION`
+//! 3  of these, keep those with the smallest sum of stage demands within `RESOLUTION`
+//! 4  of these, keep those with the least memory within `RESOLUTION`
+//! 5  of these, take the smallest stage demands, then the least memory, then the current design
 //! ```
-//! Figures are compared as they are told: with as many digits as a report has.
+//! Figures are rounded as in reports before they are compared.
 //!
 //! Decision: docs/decisions/0254-designs-within-half-a-percent-of-the-fastest-are-equally.md
 
-/// The share by which forecasts of equally fast designs may differ. Waits depend on each other: what makes a call slower lets it meet fewer others, so
-/// that forecasts differ by a little which way ever; the interval of most measurements is wider.
+/// Forecasts within this relative distance count as equal. A slower call conflicts with fewer
+/// others, so that small differences may have either sign; most measurement intervals are wider.
 pub const RESOLUTION: f64 = 0.005;
-/// Of all stages together, differences below this share are none.
+/// Sums of stage demands within this relative distance are equal.
 pub const STEP_MIN: f64 = 1e-9;
-/// What all stages together count where designs are put in a row.
+/// Weight of the sum of stage demands in a score.
 const REST_WEIGHT: f64 = 1e-3;
 
-/// What designs are compared by.
+/// The figures of a design.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Figures {
-    /// What is wanted: time between two calls, or latency. The smaller, the better.
+    /// The objective, smaller is better: time between calls, or latency.
     pub first: f64,
-    /// All stages together.
+    /// Sum of all stage demands.
     pub rest: f64,
     /// Calls or operations per second.
     pub rate: f64,
-    /// Latency in microseconds.
     pub latency_us: f64,
-    /// Bytes on each machine.
     pub bytes_each: u64,
 }
 
 impl Figures {
-    /// The smaller, the better, in one figure.
+    /// One figure for ordering designs, smaller is better.
     pub fn score(&self) -> f64 {
         self.first + REST_WEIGHT * self.rest
     }
 
-    /// Whether this one is worse in nothing, and better in something.
+    /// Whether this design is worse in no figure and better in one.
     pub fn beats(&self, other: &Self) -> bool {
         let is_no_worse = self.rate >= other.rate
             && self.latency_us <= other.latency_us
@@ -48,20 +47,21 @@ impl Figures {
         is_no_worse && !self.is_alike(other)
     }
 
-    /// Whether nothing that is told makes a difference.
+    /// Whether all reported figures are equal.
     pub fn is_alike(&self, other: &Self) -> bool {
         let of = |one: &Self| (one.rate, one.latency_us, one.bytes_each);
         of(self) == of(other)
     }
 }
 
-/// Of several designs those that no other one beats, by position.
+/// Positions of the designs that no other one beats.
 pub fn unbeaten(all: &[Figures]) -> Vec<usize> {
     let is_beaten = |one: &Figures| all.iter().any(|other| other.beats(one));
     (0..all.len()).filter(|at| !is_beaten(&all[*at])).collect()
 }
 
-/// The position of the best; `enough` tells from what the fastest of them reaches up to where others are as fast.
+/// The position of the best design. `enough` maps the best objective to the limit up to which
+/// others count as equal.
 pub fn best(all: &[Figures], enough: impl FnOnce(f64) -> f64) -> Option<usize> {
     let mut left = unbeaten(all);
     let least = |left: &[usize], of: fn(&Figures) -> f64| {
@@ -103,7 +103,7 @@ mod tests {
         }
         let other = Figures { rate: 10.1, bytes_each: 65, ..OWN };
         assert!(!other.beats(&OWN) && !OWN.beats(&other) && !OWN.beats(&OWN));
-        // Stages alone do not make up for it.
+        // A smaller sum of stage demands does not compensate for latency.
         let frugal = Figures { rest: 900.0, latency_us: 5.1, ..OWN };
         assert_eq!(best_of(&[frugal, OWN]), Some(1));
     }
@@ -120,7 +120,7 @@ mod tests {
         assert_eq!(best_of(&[own, dear]), Some(0));
         let slow = Figures { first: 100.6, ..smaller };
         assert_eq!(best_of(&[own, slow]), Some(0));
-        // Of equals the first.
+        // Of equal designs, take the first.
         assert_eq!(best_of(&[own, own]), Some(0));
         assert_eq!(best_of(&[]), None);
     }

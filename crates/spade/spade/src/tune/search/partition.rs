@@ -1,4 +1,4 @@
-//! What the workload would do with rows partitioned otherwise: spread over all machines, or by the next attribute first.
+//! Forecasts of other partitionings: spread over all machines, or by the next attribute first.
 //!
 //! Decisions:
 //! - docs/decisions/0213-a-calls-home-is-the-value-that-most-of-its-rows-share.md
@@ -16,11 +16,12 @@ use crate::tune::report::reasons::percent;
 use crate::tune::report::tuning::{Alternative, Brief, Forecast, Verdict};
 use crate::tune::workload::grouping::{Grouped, Grouping};
 
-/// By less than such a share forecasts do not differ.
+/// Relative differences below this one are 0.
 const SAME: f64 = 1e-6;
 
-/// What the usual design without partitions should reach, whose rows are reached by verbs [SPADE 5.3], and a plan with its partitions and with
-/// others, its own first.
+/// Returns two things: the forecast of the default design with spread rows and one-sided access
+/// [SPADE 5.3], and the forecasts of a plan with its own partitioning, which comes first, and with
+/// others.
 pub fn compared(
     facts: &Facts<'_>,
     judge: &Judge<'_, '_>,
@@ -53,7 +54,7 @@ pub fn compared(
         of.reason = against(own, around, of.forecast.is_some());
         of
     }));
-    // The faster one comes next.
+    // The fastest one is the runner-up.
     let rate = |of: &Alternative| of.forecast.as_ref().map_or(0.0, |of| of.transactions_per_s);
     all[1..].sort_by(|one, other| rate(other).total_cmp(&rate(one)));
     all[1].verdict = if all[1].forecast.is_some() { Verdict::RunnerUp } else { Verdict::Rejected };
@@ -62,7 +63,7 @@ pub fn compared(
     (baseline, all)
 }
 
-/// The plan without what cannot be shipped where rows are so.
+/// The plan with one-sided access for procedures that cannot be shipped under this partitioning.
 fn able(model: &Model<'_>, plan: &Plan) -> Plan {
     let mut able = plan.clone();
     for (access, call) in able.access.iter_mut().zip(model.calls.iter()) {
@@ -73,7 +74,7 @@ fn able(model: &Model<'_>, plan: &Plan) -> Plan {
     able
 }
 
-/// Partitions by a column of the first attribute that they go by.
+/// Names a partitioning by the column of its first attribute.
 fn name(facts: &Facts<'_>, grouping: &Grouping) -> String {
     let first = grouping.attributes.iter().find(|of| of.refusal.is_none());
     let is_key =
@@ -85,9 +86,7 @@ fn name(facts: &Facts<'_>, grouping: &Grouping) -> String {
             let table = &facts.catalog().tables[*table];
             format!("by {}.{}", table.name, table.columns[*column].name)
         }
-        None if grouping.tables.iter().any(is_copied) => {
-            "copied where nothing changes it".to_owned()
-        }
+        None if grouping.tables.iter().any(is_copied) => "read-only tables copied".to_owned(),
         None => "spread over all machines".to_owned(),
     }
 }
@@ -104,10 +103,11 @@ fn alternative(what: String, model: &Model<'_>, plan: &Plan, around: &Around) ->
     Alternative { what, forecast: brief, bytes_each, verdict, reason: String::new() }
 }
 
-/// What speaks against other partitions. They are chosen by how many rows are where the call is, whatever is forecast.
+/// The reason against another partitioning. Partitionings are selected by their share of local
+/// rows, not by forecasts.
 fn against(own: &Around, other: &Around, is_measured: bool) -> String {
     if !is_measured {
-        return "nothing like it was measured".to_owned();
+        return "its operations were not measured".to_owned();
     }
     let beyond = |own: f64, other: f64| {
         let share = other / own - 1.0;
@@ -122,7 +122,7 @@ fn against(own: &Around, other: &Around, is_measured: bool) -> String {
     };
     match rate {
         fewer if fewer < 0.0 => format!("{} fewer, {later}", percent(-fewer)),
-        0.0 => format!("as many calls a second, {later}"),
-        more => format!("{} more, {later}, but fewer rows are where the call is", percent(more)),
+        0.0 => format!("the same throughput, {later}"),
+        more => format!("{} more, {later}, but fewer rows are local", percent(more)),
     }
 }

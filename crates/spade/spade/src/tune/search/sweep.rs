@@ -1,21 +1,26 @@
-//! Designs to compare the tuner's with: what an exhaustive search would go through, cut by rules that know no forecast.
+//! Designs that the tuner's choice is compared with: an exhaustive search, reduced by rules that
+//! use no forecast.
 //!
-//! All combinations are too many but for a single table: TPC-C's nine tables alone make 10^6. What one table takes of cores and cards is added to what others
-//! take, so that choices for different tables meet in one thing alone, the stage that is full first. Which rows are where, and who is
-//! called to them, is not like that: each procedure's verbs and messages follow from both. So there is
+//! All combinations are too many: TPC-C's nine tables alone have 10^6. The demands of tables on
+//! cores and cards add up, so that options of different tables interact only through the bottleneck
+//! stage. Partitions and shipping interact directly: they determine each procedure's verbs and
+//! messages. So the sweep has
 //!
 //! ```text
-//! everything    all of it, if that is not more than 200
-//! access        every way to ship some procedures and not others, with the tuner's partitions, on each of two styles of tables (while
-//!               six procedures or fewer can be shipped; else none, all, each alone, and all but each)
-//! partitions    each partitioning, with nothing shipped and with all that can be, on each style of tables: the tuner's, none, each
-//!               other attribute first, and the tuner's with nothing copied
-//! tables        each other choice for one table or one index, its old versions otherwise, or that table spread over all machines, on one
-//!               base after the other, as long as all of a base's fit: a style of tables, with nothing shipped or all that can be
+//! everything    all combinations, if there are at most 200
+//! access        every set of shipped procedures with the tuner's partitions, on two styles of
+//!               tables. With more than six procedures that can be shipped: none, all, each alone,
+//!               all but each
+//! partitions    each partitioning, without shipping and with all shipped, on each style: the
+//!               tuner's, none, each other attribute first, the tuner's without copies
+//! tables        each other option of one table, index or its old versions, or that table spread,
+//!               on one base after the other while all variants of a base fit. A base is a style,
+//!               without shipping or with all shipped
 //! ```
-//! in this order, each design once; with everything there, nothing follows. Styles are what somebody would do to all tables alike: inlined in small buckets, or placed by counting;
-//! the usual buckets of eight; rows outside of small buckets; trees. Bases differ in what is full first, so that a choice that only pays
-//! where cards or cores are is seen on one of them.
+//! in this order, each design once; if all combinations fit, the other rules are skipped. A style
+//! stores all tables alike: inlined in small buckets or dense; buckets of eight; rows outside of
+//! small buckets; trees. Bases have different bottlenecks, so that an option that helps only cards
+//! or only cores is visible on one of them.
 //!
 //! Decision: docs/decisions/0237-the-sweep-that-the-tuner-is-compared-with-uses-no-forecast.md
 
@@ -27,37 +32,37 @@ use crate::tune::report::design_file;
 use crate::tune::workload::grouping::{Grouped, Grouping};
 use layout::{IndexKind, Storage};
 
-/// Designs, at most.
+/// Maximal number of designs.
 pub const DESIGNS_MAX: usize = 200;
-/// Procedures that can be shipped, up to which every combination is tried.
+/// Up to this number of procedures that can be shipped, all combinations are tried.
 const COMBINED_MAX: usize = 6;
-/// Nodes of trees that are tried in place of a base's, in bytes.
+/// Node sizes that replace that of a base, in bytes.
 const NODES: [u32; 4] = [256, 512, 1024, 4096];
-/// Nodes of tables that could be hashed.
+/// Node sizes of tables that could be hashed.
 const NODES_OF_HASHED: [u32; 2] = [512, 2048];
-/// Slots and planned load of hashed buckets that are tried.
+/// Slots and planned loads of hash buckets.
 const BUCKETS: [(u32, u32); 2] = [(2, 40), (8, 65)];
 
-/// Old versions beside rows, and whether their memory stays: those of all tables, and what else is tried of one that is changed.
+/// Old versions beside rows, and whether rows keep their memory: the default, and variants for a
+/// table that is updated.
 const VERSIONS: [(u32, bool); 3] = [(8, true), (1, true), (8, false)];
 
-/// What is done to all tables alike.
+/// A storage for all tables.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Style {
-    /// Inlined: placed by counting, or in small buckets that are hardly half full.
+    /// Inlined: dense, or in small buckets at 40 % load.
     Small,
     /// Inlined in buckets of eight.
     Usual,
-    /// Outside of their buckets, else as [`Style::Small`].
+    /// Outside of their buckets, otherwise like [`Style::Small`].
     Outside,
-    /// In trees.
     Trees,
 }
 
 const STYLES: [Style; 4] = [Style::Small, Style::Usual, Style::Outside, Style::Trees];
-/// Styles with which every access is tried.
+/// Styles with which every set of shipped procedures is tried.
 const COMBINED: [Style; 2] = [Style::Small, Style::Usual];
-/// Styles with all that can be shipped, or nothing: the bases on which one table after the other is changed.
+/// Bases on which single tables are varied: a style, and whether procedures are shipped.
 const BASES: [(Style, bool); 6] = [
     (Style::Small, true),
     (Style::Small, false),
@@ -67,7 +72,6 @@ const BASES: [(Style, bool); 6] = [
     (Style::Usual, false),
 ];
 
-/// All designs of the sweep.
 pub fn designs(facts: &Facts<'_>) -> Vec<Design> {
     let mut found = Found { facts, all: Vec::new() };
     let own = facts.grouping();
@@ -111,7 +115,7 @@ struct Found<'f, 'a> {
 }
 
 impl Found<'_, '_> {
-    /// Adds all combinations of all choices, if they are few.
+    /// Adds all combinations of all options, if they are few.
     fn put_everything(&mut self, own: &Grouping) -> bool {
         let facts = self.facts;
         let groupings = groupings(facts, own);
@@ -147,7 +151,7 @@ impl Found<'_, '_> {
         true
     }
 
-    /// Adds a design that is not there yet.
+    /// Adds a design unless it is already there.
     fn put(&mut self, grouping: &Grouping, tables: Vec<TablePlan>, shipped: &[bool]) {
         let model = self.facts.model(grouping);
         let access = |shipped: &bool| if *shipped { Access::Shipped } else { Access::OneSided };
@@ -164,7 +168,7 @@ impl Found<'_, '_> {
     }
 }
 
-/// Procedures that are called and that an argument tells the owner of some rows of.
+/// Which called procedures have an argument that locates some of their rows.
 fn shippable(facts: &Facts<'_>, grouping: &Grouping) -> Vec<bool> {
     let model = facts.model(grouping);
     let is_able = |number: usize| {
@@ -174,7 +178,8 @@ fn shippable(facts: &Facts<'_>, grouping: &Grouping) -> Vec<bool> {
     (0..facts.asked.len()).map(is_able).collect()
 }
 
-/// Which procedures are shipped: every combination, or those that differ in one from none and from all.
+/// Sets of shipped procedures: all subsets, or those that differ by at most one from none or from
+/// all.
 fn combinations(able: &[bool]) -> Vec<Vec<bool>> {
     let places: Vec<usize> = (0..able.len()).filter(|at| able[*at]).collect();
     let of = |is_in: &dyn Fn(usize) -> bool| {
@@ -195,7 +200,6 @@ fn combinations(able: &[bool]) -> Vec<Vec<bool>> {
     all
 }
 
-/// All partitionings.
 fn groupings(facts: &Facts<'_>, own: &Grouping) -> Vec<Grouping> {
     if facts.chosen.machines < 2 {
         return vec![own.clone()];
@@ -215,11 +219,10 @@ fn spread(of: &mut Grouped) {
     (of.partition, of.column, of.group) = (Partition::RoundRobin, None, None);
 }
 
-/// All tables in a style.
 fn tables(facts: &Facts<'_>, style: Style) -> Vec<TablePlan> {
     let table = |(at, shape): (usize, &Shape)| {
         let declared = facts.catalog().tables[at].indexes.iter().map(|index| index.kind);
-        // What is never changed has no old versions.
+        // A table without updates has no old versions.
         let (versions_beside, keeps_versions) = VERSIONS[usize::from(!shape.is_updated)];
         TablePlan {
             choice: styled(shape, style),
@@ -251,7 +254,7 @@ fn styled(shape: &Shape, style: Style) -> Choice {
     }
 }
 
-/// Each of these with each choice.
+/// Combines each of these with each option.
 fn varied<C: Clone>(
     all: &[Vec<TablePlan>],
     choices: Vec<C>,
@@ -266,7 +269,7 @@ fn varied<C: Clone>(
     each.map(with).collect()
 }
 
-/// All that differs in one table from a base.
+/// All variants of a base that differ in one table.
 fn changes(
     facts: &Facts<'_>,
     own: &Grouping,
@@ -298,13 +301,13 @@ fn changes(
     all
 }
 
-/// Whether a procedure that is called asks a table for anything.
+/// Whether a called procedure accesses a table.
 fn is_asked(facts: &Facts<'_>, table: usize) -> bool {
     let called = facts.asked.iter().filter(|of| of.share > 0.0);
     called.flat_map(|of| &of.asks).any(|ask| ask.table == table)
 }
 
-/// How rows are stored otherwise.
+/// Storage options of the rows.
 fn choices(shape: &Shape) -> Vec<Choice> {
     if shape.ranges.is_some() {
         return NODES.map(tree).to_vec();
@@ -318,7 +321,7 @@ fn choices(shape: &Shape) -> Vec<Choice> {
     all
 }
 
-/// How an index is stored otherwise.
+/// Storage options of an index.
 fn index_choices(shape: &Shape, index: usize) -> Vec<IndexChoice> {
     let mut all = NODES.map(tree_index).to_vec();
     if shape.unhashed(index).is_none() {

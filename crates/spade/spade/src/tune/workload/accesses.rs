@@ -1,4 +1,4 @@
-//! What a call of a procedure asks of each table: operations with counts.
+//! The profile of a procedure: which operations a call executes on each table, and how often.
 //!
 //! Decision: docs/decisions/0236-succeeds-scales-what-a-procedure-changes-and-nothing-else.md
 
@@ -8,82 +8,80 @@ use super::limit::{Limit, limit};
 use procedure::node::{Procedure, Workload};
 use procedure::operations::{Action, Operation, Origin, Path, Times};
 
-/// How often something is repeated where nobody can tell.
+/// Assumed number of repetitions if it is unknown.
 const UNKNOWN_TIMES: f64 = 1.0;
-/// Elements of an array that nobody draws.
+/// Assumed elements of an array that the load does not draw.
 const UNKNOWN_ELEMENTS: f64 = 10.0;
 
-/// What is asked of a table.
+/// The kind of an operation on a table.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Kind {
-    /// A row by its primary key.
+    /// A row by primary key.
     Lookup,
-    /// Rows by all columns of an index, by position.
+    /// Rows by all columns of an index.
     IndexLookup(usize),
-    /// A range of an index, or of the primary key.
+    /// A range of an index; `None` is the primary key.
     Scan(Option<usize>),
-    /// All rows.
     Everything,
-    /// A row that has been read is changed.
+    /// Update of a row that the call has read.
     Update,
-    /// A row is added.
     Insert,
-    /// A row that has been read is deleted.
+    /// Deletion of a row that the call has read.
     Delete,
 }
 
-/// An operation of a procedure.
+/// An operation of a procedure, with its frequency.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Ask {
-    /// The statement in the procedure, from 1.
+    /// The number of the statement in the procedure, from 1.
     pub statement: u32,
-    /// The table by position.
     pub table: usize,
-    /// What is done.
     pub kind: Kind,
-    /// How often in a call, on the average.
+    /// Mean number of executions per call.
     pub times: f64,
-    /// Rows each time: of scans and of lookups by an index.
+    /// Rows per execution of a scan or index lookup.
     pub rows: f64,
-    /// Whether arguments name the rows, so that they are read with all others that arguments name.
+    /// Whether the key consists of arguments, so that one batch reads this row with others of that
+    /// kind.
     pub is_ahead: bool,
-    /// Whether repetitions stand in one statement, which reads the rows of all of them together.
+    /// Whether one statement repeats the operation, and reads all rows in one batch.
     pub is_batch: bool,
-    /// Whether rows that one call adds follow each other by key.
+    /// Whether the rows that one call inserts have adjacent keys.
     pub follows: bool,
-    /// Whether they come in the order of the key as well: it is counted, and no element of an array.
+    /// Whether they are also inserted in key order: the last column is counted, and is not an array
+    /// element.
     pub rises: bool,
-    /// Whether it is read behind an insert with all other rows that the new ones of the statement refer to.
+    /// Whether it checks a foreign key after an insert; one batch reads all referenced rows of the
+    /// statement.
     pub is_referred: bool,
-    /// Whether the commit looks at it again: of serializable procedures all that is read and not changed.
+    /// Whether the commit validates it: reads of serializable procedures that are not followed by a
+    /// write.
     pub is_validated: bool,
-    /// The indexes whose entries change, by position.
+    /// Indexes whose entries change.
     pub touched: Vec<usize>,
-    /// The operation itself, by position among the procedure's.
+    /// The position of the operation in the procedure.
     pub operation: usize,
 }
 
-/// A procedure as the tuner sees it.
+/// What a call of a procedure executes.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Asked {
-    /// Its name.
     pub name: String,
-    /// Its share of all calls.
     pub share: f64,
-    /// The share of its calls that succeeds, if the load says so.
+    /// The share of its calls that succeeds, if the load defines it.
     pub succeeds: Option<f64>,
-    /// The names of its variables, arguments first.
+    /// Names of its variables, arguments first.
     pub variables: Vec<String>,
-    /// Its operations as they stand in it.
+    /// Its operations in program order.
     pub operations: Vec<Operation>,
-    /// What is asked, in the order of the program.
+    /// The operations with their frequencies, in program order.
     pub asks: Vec<Ask>,
-    /// What had to be assumed, in sentences.
+    /// Assumptions made, as sentences for the report.
     pub assumptions: Vec<String>,
 }
 
 impl Asked {
-    /// What a procedure asks, called with such a share.
+    /// The profile of a procedure; `share` is its share of all calls.
     pub fn new(workload: &Workload, procedure: &Procedure, share: f64, drawn: Drawn<'_>) -> Self {
         let operations = workload.operations(procedure);
         let branches = Branches::new(&procedure.routine, drawn);
@@ -106,8 +104,8 @@ impl Asked {
         asked
     }
 
-    /// The same where the load says which share of its calls succeeds, between two bounds: others raise an error or find nothing, and
-    /// are taken to look for all rows and to change none.
+    /// Applies the share of successful calls that the load defines, given as bounds. Other calls
+    /// raise an error or find nothing; they are assumed to read all rows and to write none.
     pub fn succeeding(mut self, bounds: Option<(f64, f64)>) -> Self {
         let Some((low, high)) = bounds else { return self };
         let succeeds = (low + high) / 2.0;
@@ -118,7 +116,7 @@ impl Asked {
         }
         writes.for_each(|ask| ask.times *= succeeds);
         self.note(format!(
-            "{:.0} of 100 calls succeed, by workload.toml: others are taken to look for all rows and to change none",
+            "{:.0} of 100 calls succeed according to workload.toml; the others are assumed to read all rows and to write none",
             100.0 * succeeds
         ));
         self
@@ -165,7 +163,7 @@ impl Asked {
             statement: operation.statement,
             table: operation.table,
             kind,
-            // Rows that are changed were counted by the operation that reads them.
+            // The number of rows is that of the operation that reads them.
             times: if is_write { times * operation.rows.max(1) as f64 } else { times },
             rows,
             is_ahead: kind == Kind::Lookup && is_named(&operation.action) && !is_reference,
@@ -179,7 +177,7 @@ impl Asked {
         }
     }
 
-    /// Rows of a range of which a statement may want fewer.
+    /// The rows of a range that a statement reads before its limit stops it.
     fn limited(
         &mut self,
         of: &Procedure,
@@ -201,7 +199,7 @@ impl Asked {
             Some(number) => rows.min(number.max(1.0)),
             None => {
                 self.note(format!(
-                    "statement {}: its LIMIT is not known, so that all {rows} rows of the range are counted",
+                    "statement {}: its LIMIT is unknown; all {rows} rows of the range are counted",
                     operation.statement
                 ));
                 rows
@@ -214,16 +212,16 @@ impl Asked {
             Times::Count(count) => *count as f64,
             Times::Elements(array) => drawn.elements(array).unwrap_or_else(|| {
                 self.note(format!(
-                    "line {line}: nobody draws the array, it is taken to have {UNKNOWN_ELEMENTS} elements"
+                    "line {line}: the load does not draw the array; {UNKNOWN_ELEMENTS} elements are assumed"
                 ));
                 UNKNOWN_ELEMENTS
             }),
             Times::Number(number) => drawn.number(number).unwrap_or_else(|| {
-                self.note(format!("line {line}: how often is not known, it is taken as once"));
+                self.note(format!("line {line}: the number of repetitions is unknown; one is assumed"));
                 UNKNOWN_TIMES
             }),
             Times::Unknown => {
-                self.note(format!("line {line}: how often is not known, it is taken as once"));
+                self.note(format!("line {line}: the number of repetitions is unknown; one is assumed"));
                 UNKNOWN_TIMES
             }
         }
@@ -232,11 +230,11 @@ impl Asked {
     fn assume(&mut self, line: u32, basis: Basis) {
         match basis {
             Basis::Drawn => {}
-            Basis::Found => self.note(format!(
-                "line {line}: statements before it are taken to have found their rows"
-            )),
+            Basis::Found => {
+                self.note(format!("line {line}: earlier statements are assumed to find their rows"))
+            }
             Basis::Equal => {
-                self.note(format!("line {line}: each branch is taken as often as the others"));
+                self.note(format!("line {line}: all branches are assumed to be equally likely"));
             }
         }
     }
@@ -261,14 +259,15 @@ fn kind_of(action: &Action, rows: u64) -> (Kind, f64) {
     }
 }
 
-/// Whether what stands before an operation, but for references, is an insert.
+/// Whether the last operation before this one, except foreign key checks, is an insert.
 fn is_behind_insert(before: &[Operation]) -> bool {
     let is_change = |of: &&Operation| !matches!(of.action, Action::Read { is_reference: true, .. });
     let change = before.iter().rev().find(is_change);
     change.is_some_and(|change| matches!(change.action, Action::Insert { .. }))
 }
 
-/// Whether an operation changes a table whose rows refer to others or are referred to: its procedure is serializable.
+/// Whether an operation writes a table that has foreign keys or is referenced by one. Its procedure
+/// is serializable then.
 fn is_kept(workload: &Workload, operation: &Operation) -> bool {
     let tables = &workload.catalog.tables;
     let is_referred = |table: usize| {
@@ -278,24 +277,25 @@ fn is_kept(workload: &Workload, operation: &Operation) -> bool {
     !matches!(operation.action, Action::Read { .. }) && refers(operation.table)
 }
 
-/// Whether rows that are added one after the other differ in the last column of their key: no other one is of an array.
+/// Whether the rows that a call inserts differ only in the last key column: no other column is an
+/// array element.
 fn follows(action: &Action, key: &[usize]) -> bool {
     let Some((_, before)) = key.split_last() else { return false };
     before.iter().all(|column| is_single(action, *column))
 }
 
-/// Whether these come in the order of the key: the last column is of no array, either.
+/// Whether these rows are inserted in key order: the last column is not an array element either.
 fn rises(action: &Action, key: &[usize]) -> bool {
     follows(action, key) && key.last().is_some_and(|column| is_single(action, *column))
 }
 
-/// Whether an insert has a value for a column that is no element of an array.
+/// Whether an insert sets a column to a value that is not an array element.
 fn is_single(action: &Action, column: usize) -> bool {
     let Action::Insert { values } = action else { return false };
     !matches!(values.get(column), Some(Origin::Element(_)) | None)
 }
 
-/// Whether all values of a key are arguments' or constants.
+/// Whether all key values are arguments or constants.
 fn is_named(action: &Action) -> bool {
     match action {
         Action::Read { keys, .. } => keys.iter().all(|key| is_given(&key.origin)),

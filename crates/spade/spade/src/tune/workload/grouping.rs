@@ -1,8 +1,9 @@
-//! Which tables are together, by which columns [SPADE 4.2].
+//! Selects the tables that are partitioned together, and the partitioning columns [SPADE 4.2].
 //!
-//! Columns that one argument is compared with, that take the values of each other's rows, or that the load draws from each other,
-//! are linked; linked columns are an attribute. The attribute by which most rows are where the call is becomes the key of the
-//! partitions. What has no such column is grouped by what is left, copied if nothing changes it, or spread.
+//! Columns are linked if they are compared with the same argument, if one takes its value from a
+//! row of the other, or if the load draws one from the other. Linked columns form an attribute. The
+//! attribute that makes most rows local becomes the partitioning key. Tables without such a column
+//! are grouped by the remaining attributes, copied if no procedure changes them, or spread.
 //!
 //! Decisions:
 //! - docs/decisions/0213-a-calls-home-is-the-value-that-most-of-its-rows-share.md
@@ -18,62 +19,58 @@ use sql::load::{Draw, Expectation};
 use sql::{Catalog, Load};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A column of a table, both by position.
 type Column = (usize, usize);
 
-/// By what a table's rows are found on their machine.
+/// The column that determines the machine of a table's rows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Key {
-    /// The column, by position.
     pub column: usize,
-    /// The group by number: equal values are on one machine within a group alone.
+    /// The number of the group. Within a group, equal values are on one machine.
     pub group: usize,
 }
 
-/// How far a value is followed from row to row.
+/// Maximal number of reads over which the origin of a value is traced.
 const STEPS_MAX: u32 = 16;
 
-/// Bytes of the rows of a table that every machine may have a copy of, if nobody says how much memory machines have; else that is a
-/// tenth of it.
+/// Maximal size of a table that is copied to every machine, in bytes, if the memory of machines is
+/// unknown. Otherwise a tenth of it.
 pub const COPIED_MAX: u64 = 256 << 20;
 
-/// Where the value of a partition comes from in a call.
+/// The source of a partitioning value in a call.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Source {
-    /// From an argument.
+    /// An argument.
     Given(Origin),
-    /// From a row that was found without it: by what an operation reads, by position.
+    /// A row that was found without the value, by the operation that reads it.
     Row(usize),
-    /// From nowhere that could be told.
     Unknown,
 }
 
-/// Linked columns.
+/// A set of linked columns.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Attribute {
-    /// Its columns.
     pub columns: BTreeSet<Column>,
-    /// The share of operations that name a value of it.
+    /// The share of operations that have a value of it.
     pub covered: f64,
-    /// The share of operations whose rows are where the call is, if it is the key of partitions.
+    /// The share of operations that find their rows on the machine of the call, if this is the
+    /// partitioning key.
     pub local: f64,
-    /// How many values it has, if the load says so.
+    /// Number of values, if the load defines it.
     pub values: Option<u64>,
-    /// Why it is no key of partitions; none if it is one.
+    /// The reason why it is not a partitioning key; `None` if it is.
     pub refusal: Option<String>,
 }
 
-/// Where the rows of all tables are.
+/// How all tables are partitioned.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Grouping {
-    /// By table.
     pub tables: Vec<Grouped>,
-    /// All attributes, that with most local rows first.
+    /// All attributes, ordered by their share of local rows, largest first.
     pub attributes: Vec<Attribute>,
 }
 
 impl Grouping {
-    /// The same with the rows of all tables spread over all machines.
+    /// The grouping with all tables spread over all machines.
     pub fn spread(&self) -> Self {
         let spread = |of: &Grouped| {
             let (partition, reason) = (Partition::RoundRobin, of.reason.clone());
@@ -82,7 +79,7 @@ impl Grouping {
         Self { tables: self.tables.iter().map(spread).collect(), attributes: Vec::new() }
     }
 
-    /// By what a table's rows are found on their machine, if they are partitioned.
+    /// The partitioning key of a table, if it has one.
     pub fn key(&self, table: usize) -> Option<Key> {
         let Grouped { column, group, .. } = &self.tables[table];
         let (column, own) = ((*column)?, group.as_ref()?);
@@ -91,50 +88,45 @@ impl Grouping {
     }
 }
 
-/// Where the rows of a table are.
+/// How a table is partitioned.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Grouped {
-    /// How they are spread.
+    /// How rows are distributed.
     pub partition: Partition,
-    /// The column that decides, by position.
+    /// The partitioning column.
     pub column: Option<usize>,
-    /// The tables that have rows with equal values of their columns on the same machine, by name: those partitioned with it, and those
-    /// that are spread in the same ranges.
+    /// Name of the group: tables that have rows with equal key values on the same machine. It
+    /// includes spread tables that are divided by the same ranges.
     pub group: Option<String>,
-    /// Why, in a sentence.
+    /// The reason, as a sentence for the report.
     pub reason: String,
 }
 
-/// What grouping goes by.
+/// The input of grouping.
 pub struct Question<'a> {
-    /// The tables.
     pub catalog: &'a Catalog,
-    /// The load.
     pub load: &'a Load,
-    /// Its averages at the scale.
+    /// Averages of the load at this scale.
     pub expectation: Expectation<'a>,
-    /// The procedures.
     pub asked: &'a [Asked],
-    /// Their calls.
+    /// Drawn calls of the procedures.
     pub drawn: &'a [Drawn<'a>],
-    /// Rows of each table.
     pub rows: &'a [u64],
     /// Bytes of the rows of each table.
     pub bytes: Vec<u64>,
-    /// Bytes of those of a table that may be copied to all machines.
+    /// Maximal size of a table that is copied to every machine.
     pub copied_max: u64,
-    /// Machines that rows are spread over.
     pub machines: u32,
-    /// Of each table, whether it can be divided by the leading column of its key.
+    /// For each table, whether the leading column of its key can divide it.
     pub ranged: Vec<bool>,
 }
 
-/// Groups all tables: by the attribute with most local rows first.
+/// Groups all tables, beginning with the attribute that makes most rows local.
 pub fn group(question: &Question<'_>) -> Grouping {
     question.grouped_by(question.attributes())
 }
 
-/// All groupings that begin with another attribute than that with most local rows.
+/// All groupings that begin with another attribute.
 pub fn others(question: &Question<'_>) -> Vec<Grouping> {
     let attributes = question.attributes();
     let usable = attributes.iter().enumerate().filter(|(_, of)| of.refusal.is_none());
@@ -147,7 +139,7 @@ pub fn others(question: &Question<'_>) -> Vec<Grouping> {
 }
 
 impl Question<'_> {
-    /// All attributes that rows are found by, that with most local rows first.
+    /// All attributes by which rows are found, ordered by their share of local rows.
     fn attributes(&self) -> Vec<Attribute> {
         let linked = self.linked().into_iter().filter(|columns| self.finds_rows(columns));
         let mut all: Vec<Attribute> = linked.map(|columns| self.attribute(columns)).collect();
@@ -158,7 +150,7 @@ impl Question<'_> {
         all
     }
 
-    /// Tables by the first of these attributes that they have.
+    /// Assigns each table to the first of these attributes that it has.
     fn grouped_by(&self, mut attributes: Vec<Attribute>) -> Grouping {
         let mut tables: Vec<Option<Grouped>> = vec![None; self.catalog.tables.len()];
         for attribute in &mut attributes {
@@ -168,11 +160,11 @@ impl Question<'_> {
             let columns = self.columns_of(&attribute.columns);
             let is_first = tables.iter().all(Option::is_none);
             let free = columns.iter().filter(|(table, _)| tables[**table].is_none());
-            // What nothing changes is copied, unless it is in the first group or too large.
+            // Read-only tables are copied, unless they are in the first group or too large.
             let free: Vec<_> =
                 free.filter(|(table, _)| is_first || !self.may_be_copied(**table)).collect();
             if free.is_empty() {
-                let better = "most of its tables are together by another attribute already";
+                let better = "its tables are already partitioned by another attribute";
                 attribute.refusal = Some(better.to_owned());
                 continue;
             }
@@ -186,7 +178,7 @@ impl Question<'_> {
         Grouping { tables: tables.collect(), attributes }
     }
 
-    /// Columns that are linked with each other, one set for each attribute.
+    /// The sets of linked columns, one for each attribute.
     fn linked(&self) -> Vec<BTreeSet<Column>> {
         let mut sets: Vec<BTreeSet<Column>> = Vec::new();
         let mut link = |columns: &[Column]| {
@@ -267,9 +259,11 @@ impl Question<'_> {
         let is_leading = |of: &Column| leads(&self.catalog.tables[of.0], of.1);
         let refusal = match values {
             _ if keys.is_empty() && columns.iter().any(is_leading) => {
-                Some("it is no integer whose range the load tells".to_owned())
+                Some("it is not an integer with a range that the load defines".to_owned())
             }
-            _ if keys.is_empty() => Some("no primary key begins with a column of it".to_owned()),
+            _ if keys.is_empty() => {
+                Some("no primary key begins with one of its columns".to_owned())
+            }
             Some(values) if values < u64::from(self.machines) => {
                 Some(format!("it has {values} values, too few for {} machines", self.machines))
             }
@@ -278,8 +272,9 @@ impl Question<'_> {
         Attribute { columns, covered: share(covered), local: share(local), values, refusal }
     }
 
-    /// The column of each table by which it would be partitioned: of several that which the rows are found by, or else that
-    /// which most calls give the value of their other rows.
+    /// The column of each table by which it would be partitioned. If there are several, it is the
+    /// one by which most rows are found, or else the one that provides the value for most other
+    /// rows.
     fn columns_of(&self, columns: &BTreeSet<Column>) -> BTreeMap<usize, usize> {
         let mut chosen: BTreeMap<usize, (f64, usize)> = BTreeMap::new();
         for &(table, column) in columns.iter().filter(|column| self.is_eligible(column)) {
@@ -292,12 +287,11 @@ impl Question<'_> {
         chosen.into_iter().map(|(table, (_, column))| (table, column)).collect()
     }
 
-    /// Whether rows can be partitioned by a column.
     fn is_eligible(&self, (table, column): &Column) -> bool {
         self.ranged[*table] && leads(&self.catalog.tables[*table], *column)
     }
 
-    /// Whether rows of any table are found by one of these columns.
+    /// Whether rows of some table are found by one of these columns.
     fn finds_rows(&self, columns: &BTreeSet<Column>) -> bool {
         let mut all = self.asked.iter().flat_map(|asked| &asked.operations);
         all.any(|operation| {
@@ -306,7 +300,7 @@ impl Question<'_> {
         })
     }
 
-    /// How much speaks for a column as its table's one of an attribute.
+    /// The weight of a column among the columns of its table in an attribute.
     fn weight(&self, columns: &BTreeSet<Column>, table: usize, column: usize) -> f64 {
         let position = self.catalog.tables[table].primary_key.iter().position(|at| *at == column);
         let in_key = position.map_or(0.0, |at| 1e-3 / (at + 1) as f64);
@@ -330,7 +324,8 @@ impl Question<'_> {
         weight
     }
 
-    /// How many values an attribute has: rows of a table that has it as its key, or what the load draws.
+    /// The number of values of an attribute: rows of the table whose key it is, or the range that
+    /// the load draws.
     fn values(&self, columns: &BTreeSet<Column>) -> Option<u64> {
         let of_key = |(table, column): &Column| {
             (self.catalog.tables[*table].primary_key == [*column]).then(|| self.rows[*table])
@@ -345,7 +340,7 @@ impl Question<'_> {
         by_key.or_else(|| columns.iter().filter_map(drawn).max())
     }
 
-    /// What an attribute is called: by the table that it is the key of.
+    /// The name of an attribute: the table whose key it is.
     fn name_of(&self, columns: &BTreeSet<Column>) -> String {
         let is_key =
             |(table, column): &&Column| self.catalog.tables[*table].primary_key == [*column];
@@ -357,23 +352,23 @@ impl Question<'_> {
         let columns = vec![self.catalog.tables[table].columns[column].name.clone()];
         let partition = Partition::By { columns, group: name.to_owned() };
         let reason = format!(
-            "{:.0} of 100 operations name a value of this attribute, and {:.0} of 100 find their rows where the call is",
+            "{:.0} of 100 operations have a value of this attribute, and {:.0} of 100 find their rows on the machine of the call",
             100.0 * of.covered,
             100.0 * of.local
         );
         Grouped { partition, column: Some(column), group: Some(name.to_owned()), reason }
     }
 
-    /// A table that is in no group.
+    /// Partitions a table that is in no group.
     fn left(&self, table: usize) -> Grouped {
         let (partition, reason) = match (self.may_be_copied(table), self.is_written(table)) {
-            (true, _) => (
-                Partition::Replicated,
-                "no procedure changes it, and its rows go with no other table's",
-            ),
-            (false, true) => {
-                (Partition::RoundRobin, "no operation finds its rows by an attribute of others")
+            (true, _) => {
+                (Partition::Replicated, "no procedure changes it, and it belongs to no group")
             }
+            (false, true) => (
+                Partition::RoundRobin,
+                "no operation finds its rows by an attribute of another table",
+            ),
             (false, false) => (
                 Partition::RoundRobin,
                 "no procedure changes it, but it is too large for a copy on each machine",
@@ -382,7 +377,7 @@ impl Question<'_> {
         Grouped { partition, column: None, group: None, reason: reason.to_owned() }
     }
 
-    /// Whether nothing changes a table, and it is small.
+    /// Whether a table is read-only and small.
     fn may_be_copied(&self, table: usize) -> bool {
         !self.is_written(table) && self.bytes[table] <= self.copied_max
     }
@@ -393,19 +388,19 @@ impl Question<'_> {
     }
 }
 
-/// Where most rows of a call are.
+/// The machine on which most rows of a call are.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Home {
-    /// Where the value comes from; none if nothing is partitioned.
+    /// The source of its value; `None` if no row of the call is partitioned.
     pub source: Option<Source>,
-    /// The group whose value it is.
+    /// The group of the value.
     pub group: usize,
-    /// The share of the rows of partitioned tables that are there.
+    /// The share of partitioned rows that are there.
     pub share: f64,
 }
 
 impl Home {
-    /// Of a procedure, with the column of each table that decides: the single value that most of its rows are with.
+    /// The home of a procedure: the single value that determines the machine of most of its rows.
     pub fn of(
         asked: &Asked,
         drawn: Drawn<'_>,
@@ -423,7 +418,7 @@ impl Home {
             let local =
                 found.iter().map(|(of, at, times)| times * home.local(of, *at, drawn, machines));
             let share = local.sum::<f64>() / all.max(f64::MIN_POSITIVE);
-            // Of equals the first.
+            // Of equal candidates, take the first.
             if share > best.share {
                 best = Self { share, ..home };
             }
@@ -431,7 +426,7 @@ impl Home {
         best
     }
 
-    /// The home that an argument tells, whatever else there is; none if it tells no row's machine.
+    /// The home by a given argument; `None` if the argument locates no row.
     pub fn by_argument(
         asked: &Asked,
         variable: usize,
@@ -443,7 +438,7 @@ impl Home {
         Some(Self { source: Some(source), group, share: 0.0 })
     }
 
-    /// The share of rows of a group with this source that are at home.
+    /// The share of rows with this source that are at home.
     pub fn local(&self, source: &Source, group: usize, drawn: Drawn<'_>, machines: u32) -> f64 {
         let elsewhere = f64::from(machines.saturating_sub(1)) / f64::from(machines.max(1));
         if self.group != group {
@@ -461,7 +456,8 @@ impl Home {
     }
 }
 
-/// Where the values come from that decide about all rows of partitioned tables, with their groups, and how often each is asked for.
+/// For each request to a partitioned table: the source of the partitioning value, the group, and
+/// the frequency.
 fn sources(asked: &Asked, key: &dyn Fn(usize) -> Option<Key>) -> Vec<(Source, usize, f64)> {
     let column = |table: usize| key(table).map(|key| key.column);
     let own = asked.asks.iter().filter_map(|ask| Some((ask, key(ask.table)?.group)));
@@ -471,7 +467,7 @@ fn sources(asked: &Asked, key: &dyn Fn(usize) -> Option<Key>) -> Vec<(Source, us
     own.map(found).collect()
 }
 
-/// Where the value of the partition comes from that an operation's rows are in.
+/// The source of the partitioning value of an operation's rows.
 pub fn source(
     all: &[Operation],
     number: usize,
@@ -487,7 +483,7 @@ pub fn source(
     }
     let origin = named(operation).into_iter().find(|(at, _)| at.1 == column);
     match origin {
-        // Neighbours by another column are on all machines.
+        // A range by another column has rows on all machines.
         None if !is_one_row(operation) => Source::Unknown,
         None => Source::Row(number),
         Some((_, given @ (Origin::Argument(_) | Origin::Element(_)))) => {
@@ -501,7 +497,7 @@ pub fn source(
     }
 }
 
-/// Whether what is read is a single row, which is on one machine.
+/// Whether an operation reads a single row.
 fn is_one_row(operation: &Operation) -> bool {
     match &operation.action {
         Action::Read { path: Path::Key, .. } => true,
@@ -515,7 +511,7 @@ fn is_own_row(source: &Source, operation: usize) -> bool {
     *source == Source::Row(operation)
 }
 
-/// The columns of which an operation names a value, with where it comes from.
+/// The columns for which an operation has a value, with the origin of the value.
 fn named(operation: &Operation) -> Vec<(Column, &Origin)> {
     let table = operation.table;
     match &operation.action {
@@ -530,7 +526,7 @@ fn named(operation: &Operation) -> Vec<(Column, &Origin)> {
     }
 }
 
-/// The column whose value an origin is.
+/// The column from which an origin takes its value.
 fn origin_column(all: &[Operation], origin: &Origin) -> Option<Column> {
     match origin {
         Origin::Output { operation, column } => Some((all.get(*operation)?.table, *column)),

@@ -1,7 +1,7 @@
-//! Which machine has more of the rows that calls ask for than others.
+//! The skew of rows: which machine has more of the accessed rows than others.
 //!
-//! Tables in parts have ranges of the column that divides them, so that many calls with near values are about rows of the same machine. Of
-//! rows that arguments name, drawn calls tell how many are where.
+//! Partitioned tables are divided into ranges of a column, so that calls with near values access
+//! rows of the same machine. The arguments of drawn calls show how many.
 
 use super::accesses::{Ask, Asked};
 use super::draws::{Drawn, Draws};
@@ -11,25 +11,24 @@ use procedure::operations::{Action, Operation, Origin};
 use sql::{Catalog, Load};
 use sql_value::Value;
 
-/// Machines whose calls find so much more or less of all rows at home than the mean are as others: few calls are drawn.
+/// Differences from the mean below this share of all rows count as even, because the sample of
+/// calls is small.
 const EVEN: f64 = 0.1;
 
-/// What shares are found from.
+/// Locates rows by their values.
 pub struct Places<'a> {
-    /// The tables.
     pub catalog: &'a Catalog,
-    /// The load.
     pub load: &'a Load,
-    /// What is drawn of it at the scale.
+    /// Drawn calls and value ranges at this scale.
     pub draws: &'a Draws,
-    /// Which column divides a table.
+    /// The partitioning column of each table.
     pub grouping: &'a Grouping,
-    /// Machines that rows are on.
     pub machines: u32,
 }
 
 impl Places<'_> {
-    /// The share of an operation's rows on each machine; none if they are spread evenly, as far as anybody can tell.
+    /// The share of an operation's rows on each machine; `None` if they are evenly spread, or if
+    /// this is unknown.
     pub fn shares(&self, asked: &Asked, ask: &Ask, drawn: Drawn<'_>) -> Option<Vec<f64>> {
         let table = &self.catalog.tables[ask.table];
         let column = match self.grouping.tables[ask.table].column {
@@ -47,8 +46,9 @@ impl Places<'_> {
         Some(found)
     }
 
-    /// Of a call on each machine the share of an operation's rows that is there; none if that is the same on all of them, as far as drawn
-    /// calls can tell. Values that are another one than the home's are on the machine of the call where most of them are.
+    /// For a call on each machine, the share of the operation's rows that is there. `None` if it is
+    /// the same everywhere, as far as the drawn calls show. Values other than the home's are local
+    /// on the machine where most of them are.
     pub fn local(
         &self,
         asked: &Asked,
@@ -75,11 +75,11 @@ impl Places<'_> {
         (!is_even).then(|| found.iter().map(of_machine).collect())
     }
 
-    /// The machine that each call of a procedure is made on; none if no argument tells it.
+    /// The home machine of each drawn call; `None` if no argument determines it.
     pub fn homes(&self, asked: &Asked, call: &Call, drawn: Drawn<'_>) -> Option<Vec<usize>> {
         let Some(Source::Given(home)) = &call.home.source else { return None };
         let values = drawn.values(home)?;
-        // Any table of the group has the range of its values.
+        // All tables of the group have the same range of values.
         let mut tables = asked.asks.iter().filter_map(|ask| {
             let key = self.grouping.key(ask.table).filter(|key| key.group == call.home.group)?;
             let own = origin(&asked.operations, ask.operation, key.column)?;
@@ -90,7 +90,7 @@ impl Places<'_> {
         values.iter().map(|values| machine(values.first()?)).collect()
     }
 
-    /// Which machine has the rows with a value of a column that divides a table, if its range is known.
+    /// Returns the machine of a value of the partitioning column, if the range of values is known.
     fn machine(&self, table: usize, column: usize) -> Option<impl Fn(&Value) -> Option<usize>> {
         let (low, high) = self.draws.range(&self.catalog.tables[table], column)?;
         let count = i128::from(high) - i128::from(low) + 1;
@@ -103,7 +103,7 @@ impl Places<'_> {
     }
 }
 
-/// Where the value of a column comes from by which an operation's rows are found, or with which they are added.
+/// The origin of a column's value in the key of an operation or in an inserted row.
 pub fn origin(all: &[Operation], number: usize, column: usize) -> Option<&Origin> {
     match &all.get(number)?.action {
         Action::Update { read, .. } | Action::Delete { read } => {
@@ -126,8 +126,8 @@ mod tests {
     use sql::WorkloadFolder;
     use std::path::Path;
 
-    /// Of a procedure of a shipped workload on four machines, where that differs: of each operation the share of rows at home on each
-    /// machine, and on the average.
+    /// For a procedure of a shipped workload on four machines: for each operation whose local share
+    /// differs between machines, the share on each machine and the mean.
     fn local(name: &str, procedure: &str) -> Vec<(Vec<f64>, f64)> {
         let crates = Path::new(env!("CARGO_MANIFEST_DIR"));
         let folder = crates.join("../../../workloads").join(name);

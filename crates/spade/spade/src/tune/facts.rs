@@ -3,19 +3,19 @@
 //!
 //! Decision: docs/decisions/0235-a-given-design-is-forecast-from-the-same-facts-as-the-tuners.md
 
-use crate::tune::contention::conflicts::{self, Group};
-use crate::tune::contention::insert_conflicts::Crowds;
-use crate::tune::cost::memo::Kept;
+use crate::tune::contention::conflicts::{self, MachineGroup};
+use crate::tune::contention::insert_conflicts::InsertSites;
+use crate::tune::cost::memo::Memo;
 use crate::tune::cost::surface::Surface;
-use crate::tune::cost::versions::Again;
-use crate::tune::model::{By, Call, Model};
+use crate::tune::cost::versions::UpdateRates;
+use crate::tune::model::{HomeBy, Locality, Model};
 use crate::tune::report::tuning::Target;
-use crate::tune::search::candidates::Shape;
-use crate::tune::search::choose::TOLD_MIN;
-use crate::tune::workload::accesses::Asked;
+use crate::tune::search::candidates::TableShape;
+use crate::tune::search::choose::LOCATED_MIN;
 use crate::tune::workload::draws::{Drawn, Draws};
 use crate::tune::workload::grouping::{self, Grouping, Question, Source};
-use crate::tune::workload::skew::Places;
+use crate::tune::workload::profile::Profile;
+use crate::tune::workload::skew::RowPlacement;
 use crate::tune::world::{self, Chosen};
 use crate::tune::{Input, Options, TuneError};
 use procedure::node::Procedure;
@@ -36,18 +36,19 @@ pub struct Facts<'a> {
     /// Drawn calls, and row counts.
     pub draws: Draws,
     /// By procedure: what a call executes.
-    pub asked: Vec<Asked>,
+    pub profiles: Vec<Profile>,
     /// By table: sizes and statistics.
-    pub shapes: Vec<Shape>,
+    pub shapes: Vec<TableShape>,
     /// Memo of conflicts by the homes of calls: many designs have the same homes.
-    met: RefCell<Vec<(Homes, Met)>>,
+    met: RefCell<Vec<(Homes, ConflictFacts)>>,
 }
 
 /// By procedure: the argument or row that determines the home of its calls.
 type Homes = Vec<Option<Source>>;
 
 /// Conflicts on updated rows, conflicts on inserts, and how often rows of each table are updated.
-type Met = (Rc<Vec<Group>>, Rc<Crowds>, Rc<Vec<BTreeMap<usize, Rc<Again>>>>);
+type ConflictFacts =
+    (Rc<Vec<MachineGroup>>, Rc<InsertSites>, Rc<Vec<BTreeMap<usize, Rc<UpdateRates>>>>);
 
 impl<'a> Facts<'a> {
     /// Collects the facts about a workload on a cluster.
@@ -68,25 +69,33 @@ impl<'a> Facts<'a> {
         let units = options.units.unwrap_or(load.units);
         let draws = Draws::new(program, load, units)?;
         let procedures = input.workload.procedures.iter().enumerate();
-        let asked = procedures.map(|(at, procedure)| {
+        let profiles = procedures.map(|(at, procedure)| {
             let called = load.procedures.get(at);
             let share = called.map_or(0.0, |of| of.frequency / all);
-            let asked = Asked::new(input.workload, procedure, share, draws.of(at, procedure));
-            asked.succeeding(called.and_then(|of| of.succeeds))
+            let profile = Profile::new(input.workload, procedure, share, draws.of(at, procedure));
+            profile.succeeding(called.and_then(|of| of.succeeds))
         });
-        let asked: Vec<Asked> = asked.collect();
-        let mut called = asked.iter().filter(|of| of.share > 0.0).flat_map(|of| &of.asks);
-        if !called.any(|ask| ask.times > 0.0) {
+        let profiles: Vec<Profile> = profiles.collect();
+        let mut called = profiles.iter().filter(|of| of.share > 0.0).flat_map(|of| &of.requests);
+        if !called.any(|request| request.times > 0.0) {
             return Err(TuneError::NothingAsked { workload: load.name.clone() });
         }
         let is_coherent = matches!(&*chosen.world.fabric, "local" | "shm");
         let tables = input.workload.catalog.tables.iter().enumerate();
         let shapes = tables.map(|(at, table)| {
-            Shape::new(table, at, draws.rows[at], &asked, (load, units), &surface, !is_coherent)
+            TableShape::new(
+                table,
+                at,
+                draws.rows[at],
+                &profiles,
+                (load, units),
+                &surface,
+                !is_coherent,
+            )
         });
         let shapes = shapes.collect();
         let met = RefCell::default();
-        Ok(Self { input, options, chosen, surface, units, draws, asked, shapes, met })
+        Ok(Self { input, options, chosen, surface, units, draws, profiles, shapes, met })
     }
 
     pub fn catalog(&self) -> &'a Catalog {
@@ -130,10 +139,10 @@ impl<'a> Facts<'a> {
             catalog: self.catalog(),
             load: self.load(),
             expectation: Expectation::new(self.load(), self.units),
-            asked: &self.asked,
+            profiles: &self.profiles,
             drawn,
             rows: &self.draws.rows,
-            bytes: self.shapes.iter().map(Shape::row_sum).collect(),
+            bytes: self.shapes.iter().map(TableShape::row_sum).collect(),
             copied_max: self.chosen.budget.map_or(grouping::COPIED_MAX, |budget| budget / 10),
             machines: self.chosen.machines,
             ranged: self.catalog().tables.iter().map(|of| self.draws.is_ranged(of)).collect(),
@@ -142,30 +151,34 @@ impl<'a> Facts<'a> {
 
     /// The model under a grouping, if designs name the best argument of each procedure.
     pub fn model<'m>(&'m self, grouping: &'m Grouping) -> Model<'m> {
-        self.model_by(grouping, |_| By::Best)
+        self.model_by(grouping, |_| HomeBy::Best)
     }
 
     /// The same as the tuner will write the design: arguments that locate too few rows are not
     /// named, so that those calls arrive at any machine.
     pub fn model_as_written<'m>(&'m self, grouping: &'m Grouping) -> Model<'m> {
-        let calls = self.calls(grouping, &|_| By::Best);
-        let nameless = self.calls(grouping, &|_| By::Nothing).into_iter();
+        let calls = self.calls(grouping, &|_| HomeBy::Best);
+        let nameless = self.calls(grouping, &|_| HomeBy::Nothing).into_iter();
         let calls = calls.into_iter().zip(nameless).map(|(best, nameless)| match best.told {
-            Some(told) if told >= TOLD_MIN => best,
-            told => Call { told, ..nameless },
+            Some(told) if told >= LOCATED_MIN => best,
+            told => Locality { told, ..nameless },
         });
         self.model_of(grouping, calls.collect())
     }
 
     /// The same with a given argument for each procedure.
-    pub fn model_by<'m>(&'m self, grouping: &'m Grouping, by: impl Fn(usize) -> By) -> Model<'m> {
+    pub fn model_by<'m>(
+        &'m self,
+        grouping: &'m Grouping,
+        by: impl Fn(usize) -> HomeBy,
+    ) -> Model<'m> {
         self.model_of(grouping, self.calls(grouping, &by))
     }
 
     /// Where calls find their rows, without differences between machines.
-    fn calls(&self, grouping: &Grouping, by: &dyn Fn(usize) -> By) -> Vec<Call> {
+    fn calls(&self, grouping: &Grouping, by: &dyn Fn(usize) -> HomeBy) -> Vec<Locality> {
         let (catalog, machines) = (self.catalog(), self.chosen.machines);
-        let calls = self.asked.iter().zip(self.drawn()).enumerate();
+        let calls = self.profiles.iter().zip(self.drawn()).enumerate();
         let calls = calls.map(|(at, (of, drawn))| {
             let tells = |operation: usize, column: usize| {
                 let Operation { table, action, .. } = &of.operations[operation];
@@ -178,53 +191,55 @@ impl<'a> Facts<'a> {
                     spade_format::division::is_written_out(self.load(), table, key.column, from)
                 })
             };
-            Call::new(of, drawn, catalog, grouping, machines, (by(at), &tells))
+            Locality::new(of, drawn, catalog, grouping, machines, (by(at), &tells))
         });
         calls.collect()
     }
 
-    fn model_of<'m>(&'m self, grouping: &'m Grouping, mut calls: Vec<Call>) -> Model<'m> {
+    fn model_of<'m>(&'m self, grouping: &'m Grouping, mut calls: Vec<Locality>) -> Model<'m> {
         let (catalog, machines) = (self.catalog(), self.chosen.machines);
-        let places = Places { catalog, load: self.load(), draws: &self.draws, grouping, machines };
+        let places =
+            RowPlacement { catalog, load: self.load(), draws: &self.draws, grouping, machines };
         self.skew(&places, &mut calls);
-        for ((asked, call), drawn) in self.asked.iter().zip(&mut calls).zip(self.drawn()) {
-            let each = asked.asks.iter().map(|ask| places.local(asked, ask, call, drawn));
+        for ((profile, call), drawn) in self.profiles.iter().zip(&mut calls).zip(self.drawn()) {
+            let each =
+                profile.requests.iter().map(|request| places.local(profile, request, call, drawn));
             call.local_on = each.map(Option::unwrap_or_default).collect();
         }
-        let (meetings, crowds, changes) = self.meetings(&places, &calls);
+        let (conflict_rates, insert_sites, changes) = self.conflict_rates(&places, &calls);
         let kinds = |table: &sql::Table| table.indexes.iter().map(|index| index.kind).collect();
         Model {
             surface: &self.surface,
-            asked: &self.asked,
+            profiles: &self.profiles,
             shapes: &self.shapes,
             declared: Rc::new(catalog.tables.iter().map(kinds).collect()),
             grouping,
             calls: Rc::new(calls),
-            meetings,
-            crowds,
+            conflict_rates,
+            insert_sites,
             changes,
             machines: self.chosen.machines,
             remote_calls: self.options.remote_calls,
             replicas: self.options.replicas,
             threads: self.chosen.threads,
             lanes: self.chosen.lanes,
-            known: Kept::new(),
+            known: Memo::new(),
             last: RefCell::default(),
-            priced: Kept::new(),
+            priced: Memo::new(),
         }
     }
 
     /// Finds the machine with most of the rows that calls access remotely, and how many more than
     /// the mean it has.
-    fn skew(&self, places: &Places<'_>, calls: &mut [Call]) {
+    fn skew(&self, places: &RowPlacement<'_>, calls: &mut [Locality]) {
         let machines = self.chosen.machines;
         let mut sums = vec![0.0; machines as usize];
         let mut found = Vec::new();
-        for ((asked, call), drawn) in self.asked.iter().zip(&*calls).zip(self.drawn()) {
-            for (at, ask) in asked.asks.iter().enumerate() {
-                let shares = places.shares(asked, ask, drawn).filter(|_| !call.copied[at]);
+        for ((profile, call), drawn) in self.profiles.iter().zip(&*calls).zip(self.drawn()) {
+            for (at, request) in profile.requests.iter().enumerate() {
+                let shares = places.shares(profile, request, drawn).filter(|_| !call.copied[at]);
                 // Local rows are evenly spread, since each machine makes the same number of calls.
-                let weight = asked.share * ask.times * (1.0 - call.local[at]);
+                let weight = profile.share * request.times * (1.0 - call.local[at]);
                 if let Some(shares) = &shares {
                     let each = sums.iter_mut().zip(shares);
                     each.for_each(|(sum, share)| *sum += weight * share);
@@ -244,29 +259,31 @@ impl<'a> Facts<'a> {
     }
 
     /// Conflicts between calls.
-    fn meetings(&self, places: &Places<'_>, calls: &[Call]) -> Met {
+    fn conflict_rates(&self, places: &RowPlacement<'_>, calls: &[Locality]) -> ConflictFacts {
         let homes: Homes = calls.iter().map(|call| call.home.source.clone()).collect();
         if let Some((_, known)) = self.met.borrow().iter().find(|(of, _)| *of == homes) {
             return known.clone();
         }
-        let each = self.asked.iter().zip(calls).zip(self.drawn()).map(|((asked, call), drawn)| {
-            let places = places.homes(asked, call, drawn);
-            conflicts::Calls { asked, drawn, places }
-        });
-        let each: Vec<conflicts::Calls<'_>> = each.collect();
+        let each =
+            self.profiles.iter().zip(calls).zip(self.drawn()).map(|((profile, call), drawn)| {
+                let places = places.homes(profile, call, drawn);
+                conflicts::DrawnCalls { profile, drawn, places }
+            });
+        let each: Vec<conflicts::DrawnCalls<'_>> = each.collect();
         let groups = conflicts::groups(&each, self.chosen.machines.max(1) as usize);
         let lanes = f64::from(self.chosen.lanes.max(1));
-        let crowds = Crowds::new(&each, places, &self.draws.rows, lanes);
-        let changes = match self.surface.aging() {
+        let insert_sites = InsertSites::new(&each, places, &self.draws.rows, lanes);
+        let changes = match self.surface.version_costs() {
             Some(_) => conflicts::changes(&each, self.chosen.machines.max(1) as usize),
             None => Vec::new(),
         };
-        let changes = changes.into_iter().zip(&self.asked).map(|(tables, asked)| {
-            let again = |meetings: Vec<_>| Rc::new(Again::new(&meetings, asked.share));
+        let changes = changes.into_iter().zip(&self.profiles).map(|(tables, profile)| {
+            let again =
+                |conflict_rates: Vec<_>| Rc::new(UpdateRates::new(&conflict_rates, profile.share));
             tables.into_iter().map(|(table, of)| (table, again(of))).collect()
         });
-        let changes: Vec<BTreeMap<usize, Rc<Again>>> = changes.collect();
-        let found = (Rc::new(groups), Rc::new(crowds), Rc::new(changes));
+        let changes: Vec<BTreeMap<usize, Rc<UpdateRates>>> = changes.collect();
+        let found = (Rc::new(groups), Rc::new(insert_sites), Rc::new(changes));
         self.met.borrow_mut().push((homes, found.clone()));
         found
     }

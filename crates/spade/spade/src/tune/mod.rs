@@ -1,5 +1,5 @@
-//! The tuner: computes a physical design from a workload, its load and the measurements of a cluster
-//! [SPADE 4].
+//! The tuner: computes a physical design from a workload, its load and the measurements of a
+//! cluster [SPADE 4].
 //!
 //! ```text
 //! world        selects the measured cluster
@@ -46,7 +46,7 @@ pub use report::tuning::{
 
 pub use spade_format::design::REMOTE_CALLS;
 
-/// What a design is optimized for.
+/// The goal of the optimization.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Objective {

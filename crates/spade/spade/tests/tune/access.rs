@@ -1,4 +1,4 @@
-//! By verbs, or by calling the owner.
+//! Procedures with one-sided access, and shipped ones.
 
 use crate::support::{PRICES, Prices, Subject, options};
 use spade::design::Access;
@@ -37,7 +37,7 @@ fn where_verbs_are_dear_calls_go_to_the_owner_if_an_argument_tells_who_that_is()
                     "{of:?}"
                 );
             }
-            // A single row of an inlined table takes one verb, and a message does, too.
+            // A row of an inlined table takes one verb; a message takes one verb as well.
             false if ["get_access_data", "get_subscriber_data"].contains(&procedure.as_str()) => {
                 assert_eq!((access, by.as_deref()), (Access::OneSided, Some("subscriber_id")));
             }

@@ -1,4 +1,4 @@
-//! What cannot be tuned is told with what to do.
+//! Errors and warnings say what to do.
 
 use crate::support::{PRICES, Subject, options};
 use spade::measurement::{AccessPath, Measurements, Place};

@@ -1,4 +1,4 @@
-//! How tables and indexes are stored.
+//! Storage of tables and indexes.
 
 use crate::support::{PRICES, Prices, Subject, measurements, options, quick, shipped_measurements};
 use layout::{IndexKind, Storage};
@@ -8,7 +8,7 @@ use spade::measurement::Measurements;
 use spade::tune::{Goal, Objective, Options, Verdict};
 use sql::load::{Amount, Draw, Range};
 
-/// Accounts of which nobody knows the numbers, reached from other machines, with nothing else called.
+/// Accounts with unknown numbers that are accessed only from other machines.
 fn sparse() -> Subject {
     let mut subject = Subject::shipped("smallbank").only("balance");
     let machines = i64::from(u32::MAX);
@@ -21,20 +21,20 @@ fn sparse() -> Subject {
 
 fn slots(prices: &Prices) -> u32 {
     let options = Options { remote_calls: 1.0, ..options() };
-    // Shipping is too dear, so that rows are reached by verbs.
+    // Shipping is so expensive that access is one-sided.
     let prices = Prices { call: 1e6, ..*prices };
     let tuning = sparse().tuned(&prices.measured(), &options);
     let accounts = &tuning.design.tables[0];
     assert!(matches!(accounts.placement, Placement::Hashed { .. }));
     match accounts.storage {
         Storage::HashInlined => accounts.neighbourhood,
-        // A bucket has no rows then.
+        // Buckets contain no rows.
         Storage::HashOutside => 0,
         Storage::Tree => panic!("nobody asks for a range"),
     }
 }
 
-/// Programs find what a design is for where it always stood.
+/// The JSON of both reports begins with the target at the same place.
 #[test]
 fn reports_and_forecasts_begin_with_what_they_are_for() {
     let (subject, measured) = (Subject::shipped("smallbank"), PRICES.measured());
@@ -128,7 +128,7 @@ fn a_tree_that_nobody_scans_has_small_nodes_where_bytes_are_dear() {
 
 #[test]
 fn what_is_soonest_is_not_what_is_most() {
-    // Messages take so much of cores that few fit into a second, and fewer round trips than verbs.
+    // Messages need much core time, but fewer round trips than one-sided verbs.
     let measured = Prices { call: 60_000.0, ..PRICES }.measured();
     let subject = Subject::shipped("tatp");
     let tuned = |objective| {
@@ -155,7 +155,7 @@ fn who_wants_latency_gets_no_more_of_it() {
         let soon = Options { objective: Objective::Latency, ..options() };
         let soon = subject.tuned(&measured, &soon);
         assert!(soon.forecast.latency_us[1] <= fast.forecast.latency_us[1] * 1.0001, "{name}");
-        // A design for throughput leaves half a percent of it where that saves of all stages together.
+        // A design for throughput gives up half a percent of it to reduce the sum of stage demands.
         let more = soon.forecast.transactions_per_s[1] / fast.forecast.transactions_per_s[1];
         assert!(more <= 1.02, "{name}: {more}");
         assert!(
@@ -205,7 +205,7 @@ fn the_same_input_gives_the_same_bytes() {
             page.contains("; one copy of each row.") && page.contains("chosen, or a full stage")
         );
         assert!(tuning.text(true).lines().all(|line| line.len() <= 120), "it fits a terminal");
-        // Colours alone tell nothing to who does not see them.
+        // A mark repeats the meaning of a colour as text.
         let marked = |mark: &str| page.matches(&format!("text-anchor=\"end\">{mark}: ")).count();
         assert!(marked("chosen") >= 5 && marked("runner-up") >= 5, "{page}");
         assert!(page.contains(" verbs, ") && page.contains("<p>Runner-up: "), "{page}");
@@ -224,7 +224,7 @@ fn scan_of(node: &mut Node) -> Option<&mut Scan> {
     }
 }
 
-/// Orders with an index in front of the one by which a customer's newest order is found.
+/// An index before the one by which a customer's newest order is found.
 fn two_indexes() -> Subject {
     let mut subject = Subject::shipped("tpcc").only("order_status");
     for catalog in [&mut subject.workload.catalog, &mut subject.folder.program.catalog] {
@@ -272,7 +272,7 @@ fn quick_measurements_have_indexes_over_inlined_rows_alone_and_others_are_foreca
     assert!(tuning.warnings.iter().any(|what| what.starts_with(told)), "{:?}", tuning.warnings);
     let of_full = subject.tuned(&full, &options);
     assert!(!of_full.warnings.iter().any(|what| what.starts_with(told)));
-    // Rows of the tables with indexes are moved out of their buckets, and into trees.
+    // The tables with indexes are stored outside of buckets, and in trees.
     for storage in [Storage::HashOutside, Storage::Tree] {
         let mut design = of_full.design.clone();
         let indexed = design.tables.iter_mut().filter(|table| !table.indexes.is_empty());
@@ -303,7 +303,7 @@ fn a_range_of_few_rows_takes_its_trips_whatever_nodes_are_as_large_as() {
         let found = subject.forecast(&measured, &options, &design);
         let found = found.unwrap_or_else(|error| panic!("{error}"));
         let elsewhere_us = found.procedures[1].elsewhere_latency_us.expect("there are others");
-        // A leaf, and then rows: a row that is looked up takes 4.9 microseconds there.
+        // One leaf and its rows; a row lookup takes 4.9 microseconds.
         assert!((4.9..8.0).contains(&elsewhere_us), "{node_bytes}: {elsewhere_us}");
     }
 }

@@ -2,7 +2,7 @@
 //! drawn, so that a commit waits for longer ones before it, and each publishing write includes all
 //! commits that have ended by then.
 
-use super::throughput::Part;
+use super::throughput::CallClass;
 
 /// Below this rate, the machine commits nothing.
 const RATE_MIN: f64 = 1e-18;
@@ -22,7 +22,7 @@ pub struct Order {
 
 /// Computes the statistics. Commits begin at random. A commit waits if an earlier one takes longer
 /// by more than its head start.
-pub fn in_order(parts: &[Part<'_>], rate: f64, slower: &[f64], trip_ns: f64) -> Order {
+pub fn in_order(parts: &[CallClass<'_>], rate: f64, slower: &[f64], trip_ns: f64) -> Order {
     // A commit with remote rows takes two more trips: lock and install.
     let commits = parts.iter().zip(slower).filter(|(part, _)| part.cost.commit_ns > 0.0);
     let each = commits.flat_map(|(part, slower)| {

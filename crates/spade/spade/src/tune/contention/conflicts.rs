@@ -11,8 +11,8 @@
 //! - docs/decisions/0250-throughput-is-forecast-from-what-a-lane-waits.md
 //! - docs/decisions/0253-conflicts-at-leaves-are-forecast-from-where-keys-fall.md
 
-use crate::tune::workload::accesses::{Ask, Asked, Kind};
 use crate::tune::workload::draws::Drawn;
+use crate::tune::workload::profile::{Kind, Profile, Request};
 use procedure::operations::{Action, Key, Operation, Origin, Path};
 use sql_value::Value;
 use std::collections::BTreeMap;
@@ -24,7 +24,7 @@ const RARE: f64 = 1e-4;
 
 /// A class of calls of a procedure with equal conflict rates.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Meeting {
+pub struct ConflictRate {
     pub share: f64,
     /// How often other calls of the same procedure update the rows that such a call updates, per
     /// call of the procedure on a machine.
@@ -37,63 +37,67 @@ pub struct Meeting {
 
 /// Conflict rates on a group of machines.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Group {
+pub struct MachineGroup {
     /// Numbers of the machines, from 0.
     pub machines: Vec<usize>,
     /// The classes of each procedure.
-    pub meetings: Vec<Vec<Meeting>>,
+    pub conflict_rates: Vec<Vec<ConflictRate>>,
 }
 
 /// Drawn calls of a procedure.
-pub struct Calls<'a> {
-    pub asked: &'a Asked,
+pub struct DrawnCalls<'a> {
+    pub profile: &'a Profile,
     pub drawn: Drawn<'a>,
     /// The machine of each call; `None` if calls arrive at any machine.
     pub places: Option<Vec<usize>>,
 }
 
 /// A row: its table, and columns with values that identify it.
-pub type Row = (usize, Vec<(usize, String)>);
+pub type RowKey = (usize, Vec<(usize, String)>);
 
 /// How often the rows of a call are updated by its own procedure and by others, and the sum of
 /// squares over rows.
 #[derive(Clone, Copy, Default)]
-struct Met {
+struct Conflicts {
     own: f64,
     others: f64,
     squares: f64,
 }
 
-/// The share of a procedure among all calls, and the machine of each drawn call as in [`Calls`].
+/// The share of a procedure among all calls, and the machine of each drawn call as in
+/// [`DrawnCalls`].
 #[derive(Clone, Copy)]
-struct Made<'a> {
+struct CallSites<'a> {
     share: f64,
     places: Option<&'a [usize]>,
 }
 
 /// Counts by procedure and machine.
 struct Counts<'a> {
-    calls: Vec<Made<'a>>,
+    calls: Vec<CallSites<'a>>,
     machines: usize,
     /// Drawn calls of each procedure on each machine; all on machine 0 if calls arrive at any
     /// machine.
     drawn: Vec<Vec<f64>>,
     /// Updates of each row, likewise.
-    rows: BTreeMap<&'a Row, Vec<Vec<f64>>>,
+    rows: BTreeMap<&'a RowKey, Vec<Vec<f64>>>,
 }
 
 /// For each procedure and table, how often the rows that a call updates are updated by others, over
 /// all machines. Each row counts separately.
-pub fn changes(calls: &[Calls<'_>], machines: usize) -> Vec<BTreeMap<usize, Vec<Meeting>>> {
+pub fn changes(
+    calls: &[DrawnCalls<'_>],
+    machines: usize,
+) -> Vec<BTreeMap<usize, Vec<ConflictRate>>> {
     let changed = changed_by(calls);
     let counts = Counts::new(made(calls), &changed, machines);
-    let of = |(number, changed): (usize, &Vec<BTreeMap<Row, f64>>)| {
-        let mut tables: BTreeMap<usize, Vec<Met>> = BTreeMap::new();
+    let of = |(number, changed): (usize, &Vec<BTreeMap<RowKey, f64>>)| {
+        let mut tables: BTreeMap<usize, Vec<Conflicts>> = BTreeMap::new();
         for (call, rows) in changed.iter().enumerate() {
             for (row, times) in rows {
                 let (own, others) = counts.again(number, counts.place(number, call), row, *times);
                 let squares = (own + others) * (own + others);
-                tables.entry(row.0).or_default().push(Met { own, others, squares });
+                tables.entry(row.0).or_default().push(Conflicts { own, others, squares });
             }
         }
         let tables = tables.into_iter().map(|(table, met)| (table, classes(met.into_iter())));
@@ -102,22 +106,25 @@ pub fn changes(calls: &[Calls<'_>], machines: usize) -> Vec<BTreeMap<usize, Vec<
     changed.iter().enumerate().map(of).collect()
 }
 
-fn made<'a>(calls: &'a [Calls<'_>]) -> Vec<Made<'a>> {
-    let made = |of: &'a Calls<'_>| Made { share: of.asked.share, places: of.places.as_deref() };
+fn made<'a>(calls: &'a [DrawnCalls<'_>]) -> Vec<CallSites<'a>> {
+    let made = |of: &'a DrawnCalls<'_>| CallSites {
+        share: of.profile.share,
+        places: of.places.as_deref(),
+    };
     calls.iter().map(made).collect()
 }
 
 /// The rows that each drawn call of each procedure updates.
-fn changed_by(calls: &[Calls<'_>]) -> Vec<Vec<BTreeMap<Row, f64>>> {
-    calls.iter().map(|of| changed(of.asked, of.drawn)).collect()
+fn changed_by(calls: &[DrawnCalls<'_>]) -> Vec<Vec<BTreeMap<RowKey, f64>>> {
+    calls.iter().map(|of| changed(of.profile, of.drawn)).collect()
 }
 
 /// Conflict rates by groups of machines: the one with most conflicts, the next one, and then groups
 /// of doubling size.
-pub fn groups(calls: &[Calls<'_>], machines: usize) -> Vec<Group> {
+pub fn groups(calls: &[DrawnCalls<'_>], machines: usize) -> Vec<MachineGroup> {
     let changed = changed_by(calls);
     let counts = Counts::new(made(calls), &changed, machines);
-    let mut met: Vec<Vec<(usize, Met)>> = Vec::new();
+    let mut met: Vec<Vec<(usize, Conflicts)>> = Vec::new();
     for (number, changed) in changed.iter().enumerate() {
         let each = changed.iter().enumerate().map(|(call, rows)| {
             let at = counts.place(number, call);
@@ -129,8 +136,8 @@ pub fn groups(calls: &[Calls<'_>], machines: usize) -> Vec<Group> {
         let each = met.iter().zip(calls).zip(&counts.drawn);
         let of = each.map(|((met, calls), drawn)| {
             let there = met.iter().filter(|(at, _)| *at == machine && calls.places.is_some());
-            let sum: f64 = there.map(|(_, met)| calls.asked.share * met.own + met.others).sum();
-            calls.asked.share * sum / drawn[machine].max(1.0)
+            let sum: f64 = there.map(|(_, met)| calls.profile.share * met.own + met.others).sum();
+            calls.profile.share * sum / drawn[machine].max(1.0)
         });
         of.sum::<f64>()
     };
@@ -142,7 +149,7 @@ pub fn groups(calls: &[Calls<'_>], machines: usize) -> Vec<Group> {
             let meant = met.iter().filter(|(at, _)| calls.places.is_none() || among.contains(at));
             classes(meant.map(|(_, met)| *met))
         });
-        Group { machines: among.to_vec(), meetings: each.collect() }
+        MachineGroup { machines: among.to_vec(), conflict_rates: each.collect() }
     };
     if heats.iter().all(|heat| *heat == 0.0) {
         // Conflicts are the same on all machines.
@@ -159,7 +166,11 @@ pub fn groups(calls: &[Calls<'_>], machines: usize) -> Vec<Group> {
 }
 
 impl<'a> Counts<'a> {
-    fn new(calls: Vec<Made<'a>>, changed: &'a [Vec<BTreeMap<Row, f64>>], machines: usize) -> Self {
+    fn new(
+        calls: Vec<CallSites<'a>>,
+        changed: &'a [Vec<BTreeMap<RowKey, f64>>],
+        machines: usize,
+    ) -> Self {
         let none = vec![vec![0.0; machines]; calls.len()];
         let mut counts = Self { calls, machines, drawn: none.clone(), rows: BTreeMap::new() };
         for (number, changed) in changed.iter().enumerate() {
@@ -180,8 +191,8 @@ impl<'a> Counts<'a> {
         self.calls[number].places.map_or(0, |of| of[call])
     }
 
-    fn met(&self, number: usize, place: usize, rows: &BTreeMap<Row, f64>) -> Met {
-        let mut met = Met::default();
+    fn met(&self, number: usize, place: usize, rows: &BTreeMap<RowKey, f64>) -> Conflicts {
+        let mut met = Conflicts::default();
         for (row, times) in rows {
             let (own, others) = self.again(number, place, row, *times);
             let (own, others) = (times.min(1.0) * own, times.min(1.0) * others);
@@ -194,7 +205,7 @@ impl<'a> Counts<'a> {
 
     /// How often other calls of the procedure, and calls of others, update a row that this call
     /// updates `times` times.
-    fn again(&self, number: usize, place: usize, row: &Row, times: f64) -> (f64, f64) {
+    fn again(&self, number: usize, place: usize, row: &RowKey, times: f64) -> (f64, f64) {
         let counts = &self.rows[row];
         // A call does not conflict with itself.
         let further = (self.drawn[number][place] - 1.0).max(1.0);
@@ -218,12 +229,12 @@ impl<'a> Counts<'a> {
     }
 }
 
-fn classes(met: impl Iterator<Item = Met>) -> Vec<Meeting> {
+fn classes(met: impl Iterator<Item = Conflicts>) -> Vec<ConflictRate> {
     let class = |frequency: f64| match frequency {
         rare if rare < RARE => i64::MIN,
         frequency => (libm::log(frequency) / libm::log(FACTOR)) as i64,
     };
-    let mut found: BTreeMap<(i64, i64), (f64, Met, f64)> = BTreeMap::new();
+    let mut found: BTreeMap<(i64, i64), (f64, Conflicts, f64)> = BTreeMap::new();
     let mut all = 0.0;
     for met in met {
         let of = found.entry((class(met.own), class(met.others))).or_default();
@@ -234,20 +245,24 @@ fn classes(met: impl Iterator<Item = Met>) -> Vec<Meeting> {
         of.2 += rows;
         all += 1.0;
     }
-    let meeting = |(count, met, rows): &(f64, Met, f64)| Meeting {
+    let conflict = |(count, met, rows): &(f64, Conflicts, f64)| ConflictRate {
         share: count / all,
         own: met.own / count,
         others: met.others / count,
         rows: rows / count,
     };
-    found.values().map(meeting).collect()
+    found.values().map(conflict).collect()
 }
 
 /// The rows that each drawn call updates, with the number of updates.
-pub fn changed(asked: &Asked, drawn: Drawn<'_>) -> Vec<BTreeMap<Row, f64>> {
+pub fn changed(profile: &Profile, drawn: Drawn<'_>) -> Vec<BTreeMap<RowKey, f64>> {
     let mut calls = vec![BTreeMap::new(); drawn.calls.len()];
-    for ask in asked.asks.iter().filter(|ask| matches!(ask.kind, Kind::Update | Kind::Delete)) {
-        let Some(keys) = keys(&asked.operations, ask) else { continue };
+    for request in profile
+        .requests
+        .iter()
+        .filter(|request| matches!(request.kind, Kind::Update | Kind::Delete))
+    {
+        let Some(keys) = keys(&profile.operations, request) else { continue };
         let values: Option<Vec<Vec<&[Value]>>> =
             keys.iter().map(|key| values(drawn, &key.origin)).collect();
         let Some(values) = values else { continue };
@@ -262,7 +277,8 @@ pub fn changed(asked: &Asked, drawn: Drawn<'_>) -> Vec<BTreeMap<Row, f64>> {
                 let columns: Option<Vec<_>> = keys.iter().zip(&values).map(column).collect();
                 let Some(mut columns) = columns else { continue };
                 columns.sort_unstable();
-                *rows.entry((ask.table, columns)).or_insert(0.0) += ask.times / count as f64;
+                *rows.entry((request.table, columns)).or_insert(0.0) +=
+                    request.times / count as f64;
             }
         }
     }
@@ -270,8 +286,8 @@ pub fn changed(asked: &Asked, drawn: Drawn<'_>) -> Vec<BTreeMap<Row, f64>> {
 }
 
 /// The keys of the read that precedes a write, if they identify single rows.
-fn keys<'o>(all: &'o [Operation], ask: &Ask) -> Option<&'o [Key]> {
-    let read = match &all.get(ask.operation)?.action {
+fn keys<'o>(all: &'o [Operation], request: &Request) -> Option<&'o [Key]> {
+    let read = match &all.get(request.operation)?.action {
         Action::Update { read, .. } | Action::Delete { read } => (*read)?,
         _ => return None,
     };
@@ -298,7 +314,7 @@ mod tests {
     fn calls_that_meet_alike_are_put_together() {
         let met = |own: f64, rows: i32| {
             let each = own / f64::from(rows);
-            Met { own, others: 0.0, squares: f64::from(rows) * each * each }
+            Conflicts { own, others: 0.0, squares: f64::from(rows) * each * each }
         };
         let found = classes([met(0.0, 1), met(1e-6, 1), met(0.3, 1), met(0.3, 4)].into_iter());
         assert_eq!(found.len(), 2);
@@ -310,11 +326,11 @@ mod tests {
     /// of others as any other call.
     #[test]
     fn a_call_does_not_meet_its_own_changes() {
-        let row: Row = (0, vec![(0, "1".to_owned())]);
+        let row: RowKey = (0, vec![(0, "1".to_owned())]);
         let changes = |times: f64| BTreeMap::from([(row.clone(), times)]);
         let changed =
             [vec![changes(2.0), changes(0.5), changes(0.5), BTreeMap::new(), BTreeMap::new()]];
-        let counts = Counts::new(vec![Made { share: 1.0, places: None }], &changed, 1);
+        let counts = Counts::new(vec![CallSites { share: 1.0, places: None }], &changed, 1);
         assert_eq!(
             counts.again(0, 0, &row, 2.0),
             (0.25, 0.0),

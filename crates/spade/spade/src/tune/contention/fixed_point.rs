@@ -1,7 +1,7 @@
 //! Finds the throughput at which all lanes are busy: the fixed point at which lanes, waiting as
 //! long as that throughput implies, reach exactly that throughput.
 
-use super::throughput::{Cluster, Pace, Part, Seen, seen};
+use super::throughput::{CallClass, Cluster, State, Throughput, evaluate};
 
 /// Maximal number of steps, and relative precision: more digits than reports show.
 const STEPS_MAX: u32 = 60;
@@ -19,13 +19,17 @@ const SLOPE_MIN: f64 = 1e-6;
 pub struct Start {
     /// Calls of a machine per nanosecond.
     rate: f64,
-    /// Derivative of [`Point::both`].
+    /// Derivative of [`Sample::both`].
     slope: f64,
 }
 
 /// Finds the throughput. `start` is the result for a similar load, if known.
-pub fn pace(parts: &[Part<'_>], cluster: &Cluster, start: Option<Start>) -> (Pace, Start) {
-    let mut ends = Ends::default();
+pub fn find(
+    parts: &[CallClass<'_>],
+    cluster: &Cluster,
+    start: Option<Start>,
+) -> (Throughput, Start) {
+    let mut ends = Bracket::default();
     let near = start.and_then(|start| near(parts, cluster, start, &mut ends));
     near.unwrap_or_else(|| between(parts, cluster, ends))
 }
@@ -33,14 +37,14 @@ pub fn pace(parts: &[Part<'_>], cluster: &Cluster, start: Option<Start>) -> (Pac
 /// A bracket of the solution: the nearest known points below and above, if any, and the evaluation
 /// of the lower one.
 #[derive(Default)]
-struct Ends {
-    low: Option<(Point, Seen)>,
-    high: Option<Point>,
+struct Bracket {
+    low: Option<(Sample, State)>,
+    high: Option<Sample>,
 }
 
-impl Ends {
+impl Bracket {
     /// Moves an end of the bracket to an evaluated point, if that is nearer.
-    fn take(&mut self, point: Point, seen: Seen) {
+    fn take(&mut self, point: Sample, seen: State) {
         if point.both > 0.0 {
             self.high = self.high.filter(|high| high.rate < point.rate).or(Some(point));
         } else {
@@ -51,14 +55,14 @@ impl Ends {
     /// Completes the bracket. The lower default is 0. The upper default is the throughput without
     /// waiting or that of the bottleneck stage, whichever is lower; retries of others may allow
     /// more.
-    fn both(self, parts: &[Part<'_>], cluster: &Cluster) -> ((Point, Seen), Point) {
+    fn both(self, parts: &[CallClass<'_>], cluster: &Cluster) -> ((Sample, State), Sample) {
         if let (Some(low), Some(high)) = (self.low, self.high) {
             return (low, high);
         }
-        let none = seen(parts, cluster, 0.0);
+        let none = evaluate(parts, cluster, 0.0);
         let most = cluster.lanes / none.cycle_ns.max(f64::MIN_POSITIVE);
-        let at = |rate: f64| Point::of(&seen(parts, cluster, rate), cluster, rate);
-        let low = self.low.unwrap_or((Point { rate: 0.0, beyond: -most, both: -most }, none));
+        let at = |rate: f64| Sample::of(&evaluate(parts, cluster, rate), cluster, rate);
+        let low = self.low.unwrap_or((Sample { rate: 0.0, beyond: -most, both: -most }, none));
         let high = self.high.unwrap_or_else(|| {
             let full = at(most.min(1.0 / none.fullest_ns.max(f64::MIN_POSITIVE)));
             if full.beyond < 0.0 { at(most) } else { full }
@@ -68,7 +72,7 @@ impl Ends {
 }
 
 /// Searches between two ends.
-fn between(parts: &[Part<'_>], cluster: &Cluster, ends: Ends) -> (Pace, Start) {
+fn between(parts: &[CallClass<'_>], cluster: &Cluster, ends: Bracket) -> (Throughput, Start) {
     let ((mut low, mut reached), mut high) = ends.both(parts, cluster);
     let (mut last, mut was_low, mut slope) = (high, None, 0.0);
     for step in 0..STEPS_MAX {
@@ -84,8 +88,8 @@ fn between(parts: &[Part<'_>], cluster: &Cluster, ends: Ends) -> (Pace, Start) {
             let rise = high.beyond - low.beyond;
             ((low.rate * high.beyond - high.rate * low.beyond) / rise).min(high.rate)
         };
-        let now = seen(parts, cluster, rate);
-        let next = Point::of(&now, cluster, rate);
+        let now = evaluate(parts, cluster, rate);
+        let next = Sample::of(&now, cluster, rate);
         if (rate - last.rate).abs() > SLOPE_MIN * rate {
             slope = (next.both - last.both) / (rate - last.rate);
         }
@@ -105,22 +109,22 @@ fn between(parts: &[Part<'_>], cluster: &Cluster, ends: Ends) -> (Pace, Start) {
             break;
         }
     }
-    (paced(low.rate, &reached), Start { rate: low.rate, slope })
+    (at_rate(low.rate, &reached), Start { rate: low.rate, slope })
 }
 
 /// Searches from the result for a similar load [secant method]. `None` if that does not converge
 /// soon; evaluated points then narrow the bracket.
 fn near(
-    parts: &[Part<'_>],
+    parts: &[CallClass<'_>],
     cluster: &Cluster,
     start: Start,
-    ends: &mut Ends,
-) -> Option<(Pace, Start)> {
+    ends: &mut Bracket,
+) -> Option<(Throughput, Start)> {
     let Start { mut rate, mut slope } = start;
-    let mut last: Option<Point> = None;
+    let mut last: Option<Sample> = None;
     for _ in 0..NEAR_STEPS_MAX {
-        let now = seen(parts, cluster, rate);
-        let point = Point::of(&now, cluster, rate);
+        let now = evaluate(parts, cluster, rate);
+        let point = Sample::of(&now, cluster, rate);
         ends.take(point, now);
         if let Some(last) = last {
             slope = (point.both - last.both) / (rate - last.rate);
@@ -132,20 +136,20 @@ fn near(
         last = Some(point);
         rate -= step;
         if step.abs() <= PRECISION * rate {
-            return Some((paced(rate, &now), Start { rate, slope }));
+            return Some((at_rate(rate, &now), Start { rate, slope }));
         }
     }
     None
 }
 
-fn paced(rate: f64, seen: &Seen) -> Pace {
-    Pace { between_ns: 1.0 / rate.max(f64::MIN_POSITIVE), ..seen.pace }
+fn at_rate(rate: f64, seen: &State) -> Throughput {
+    Throughput { between_ns: 1.0 / rate.max(f64::MIN_POSITIVE), ..seen.throughput }
 }
 
 /// A throughput, and by how much it exceeds what the cluster reaches with the waits that it
 /// implies.
 #[derive(Clone, Copy)]
-struct Point {
+struct Sample {
     rate: f64,
     /// Excess over what lanes reach if no stage is overloaded, otherwise over what lanes and the
     /// bottleneck allow. Far from the solution, this keeps interpolation on the steep part.
@@ -155,8 +159,8 @@ struct Point {
     both: f64,
 }
 
-impl Point {
-    fn of(seen: &Seen, cluster: &Cluster, rate: f64) -> Self {
+impl Sample {
+    fn of(seen: &State, cluster: &Cluster, rate: f64) -> Self {
         let lanes = rate - cluster.lanes / seen.cycle_ns.max(f64::MIN_POSITIVE);
         let stages = rate - 1.0 / seen.fullest_ns.max(f64::MIN_POSITIVE);
         let both = lanes.max(stages);

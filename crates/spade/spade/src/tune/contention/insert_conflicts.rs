@@ -15,9 +15,9 @@
 //! clients share one leaf, then two, and so on up to n. On average, n (1 + 1/2 + .. + 1/n) / n,
 //! about `ln n`, clients share a leaf.
 
-use super::conflicts::{self, Calls};
-use crate::tune::workload::accesses::{Ask, Asked, Kind};
-use crate::tune::workload::skew::{Places, origin};
+use super::conflicts::{self, DrawnCalls};
+use crate::tune::workload::profile::{Kind, Profile, Request};
+use crate::tune::workload::skew::{RowPlacement, origin};
 use procedure::operations::Origin;
 use sql::load::Draw;
 use sql_value::Value;
@@ -33,7 +33,7 @@ const NO_ROW: u32 = u32::MAX;
 
 /// How often inserts of a procedure conflict with others.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub struct Crowd {
+pub struct InsertConflicts {
     /// How often other calls of the procedure insert at the same place without updating a row that
     /// this one updates, per call of the procedure on a machine.
     pub own: f64,
@@ -42,7 +42,7 @@ pub struct Crowd {
     /// Probability that the lane uses a cached leaf that another lane has changed.
     pub stale: f64,
     /// Probability that the lane has not cached the leaf, and reads it.
-    pub anew: f64,
+    pub uncached: f64,
 }
 
 /// A table's rows or one of its indexes.
@@ -52,22 +52,22 @@ pub type Structure = (usize, Option<usize>);
 type Leaf = (u32, u64);
 
 /// A visit of a leaf: the leaf, an updated row of the same call, the procedure and the machine.
-type Seen = (Leaf, u32, usize, usize);
+type Visit = (Leaf, u32, usize, usize);
 
 /// Where calls insert rows.
-pub struct Crowds {
+pub struct InsertSites {
     machines: f64,
-    procedures: Vec<Of>,
-    spots: BTreeMap<Structure, Vec<Spot>>,
+    procedures: Vec<Caller>,
+    sites: BTreeMap<Structure, Vec<InsertSite>>,
     /// Results that were computed before.
-    known: RefCell<Known>,
+    known: RefCell<Memo>,
 }
 
 /// Insert conflicts of each procedure, by structure and rows of a leaf.
-type Known = BTreeMap<(Structure, u64), Vec<Option<Crowd>>>;
+type Memo = BTreeMap<(Structure, u64), Vec<Option<InsertConflicts>>>;
 
 /// Drawn calls of a procedure.
-struct Of {
+struct Caller {
     share: f64,
     /// The machine of each call; 0 if calls arrive at any machine.
     machine: Vec<usize>,
@@ -79,7 +79,7 @@ struct Of {
 }
 
 /// The positions at which a procedure inserts into a structure or deletes from it.
-struct Spot {
+struct InsertSite {
     procedure: usize,
     times: f64,
     /// Positions per call: 1, or the number of elements if an array has the first column.
@@ -94,15 +94,20 @@ struct Spot {
     clients: f64,
 }
 
-impl Crowds {
+impl InsertSites {
     /// Collects inserts and deletes of drawn calls. Each machine has `lanes` lanes.
-    pub fn new(calls: &[Calls<'_>], places: &Places<'_>, rows: &[u64], lanes: f64) -> Self {
+    pub fn new(
+        calls: &[DrawnCalls<'_>],
+        places: &RowPlacement<'_>,
+        rows: &[u64],
+        lanes: f64,
+    ) -> Self {
         let machines = f64::from(places.machines.max(1));
         let mut ids = BTreeMap::new();
         let mut procedures = Vec::new();
         for of in calls {
-            let changed = conflicts::changed(of.asked, of.drawn);
-            let mut id = |row: conflicts::Row| {
+            let changed = conflicts::changed(of.profile, of.drawn);
+            let mut id = |row: conflicts::RowKey| {
                 let next = ids.len() as u32;
                 *ids.entry(row).or_insert(next)
             };
@@ -111,29 +116,34 @@ impl Crowds {
             let machine = of.places.clone().unwrap_or_else(none);
             let mut counts = vec![0.0; machines as usize];
             machine.iter().for_each(|at| counts[*at] += 1.0);
-            procedures.push(Of {
-                share: of.asked.share,
+            procedures.push(Caller {
+                share: of.profile.share,
                 machine,
                 is_anywhere: of.places.is_none(),
                 rows: rows.collect(),
                 counts,
             });
         }
-        let mut spots: BTreeMap<Structure, Vec<Spot>> = BTreeMap::new();
+        let mut sites: BTreeMap<Structure, Vec<InsertSite>> = BTreeMap::new();
         for (number, of) in calls.iter().enumerate() {
-            for ask in &of.asked.asks {
-                for structure in structures(ask) {
-                    let spot = places.spot((number, of), ask, structure, rows, lanes);
-                    spots.entry(structure).or_default().extend(spot);
+            for request in &of.profile.requests {
+                for structure in structures(request) {
+                    let site = places.site((number, of), request, structure, rows, lanes);
+                    sites.entry(structure).or_default().extend(site);
                 }
             }
         }
-        Self { machines, procedures, spots, known: RefCell::default() }
+        Self { machines, procedures, sites, known: RefCell::default() }
     }
 
     /// Conflicts of a procedure at leaves with `rows` rows each; `None` if it does not insert
     /// there.
-    pub fn leaves(&self, structure: Structure, rows: f64, procedure: usize) -> Option<Crowd> {
+    pub fn leaves(
+        &self,
+        structure: Structure,
+        rows: f64,
+        procedure: usize,
+    ) -> Option<InsertConflicts> {
         let key = (structure, rows.to_bits());
         if let Some(found) = self.known.borrow().get(&key) {
             return found[procedure];
@@ -146,65 +156,75 @@ impl Crowds {
 
     /// Whether the procedure's inserts follow those of the same client.
     pub fn counts_on(&self, structure: Structure, procedure: usize) -> bool {
-        let mut spots = self.spots.get(&structure).into_iter().flatten();
-        spots.any(|spot| spot.procedure == procedure && spot.adds && spot.counts_on)
+        let mut sites = self.sites.get(&structure).into_iter().flatten();
+        sites.any(|site| site.procedure == procedure && site.adds && site.counts_on)
     }
 
     /// Conflicts of a procedure at the `count` buckets of a machine.
-    pub fn buckets(&self, structure: Structure, count: f64, procedure: usize) -> Option<Crowd> {
-        let spots = self.spots.get(&structure)?;
+    pub fn buckets(
+        &self,
+        structure: Structure,
+        count: f64,
+        procedure: usize,
+    ) -> Option<InsertConflicts> {
+        let sites = self.sites.get(&structure)?;
         let times = |procedure: usize| -> f64 {
-            let of = spots.iter().filter(|spot| spot.procedure == procedure && spot.adds);
-            of.map(|spot| spot.times).sum()
+            let of = sites.iter().filter(|site| site.procedure == procedure && site.adds);
+            of.map(|site| site.times).sum()
         };
         let adds = times(procedure);
         let others = (0..self.procedures.len()).filter(|other| *other != procedure);
         let others = others.map(|other| self.procedures[other].share * times(other)).sum::<f64>();
         let each = adds / count.max(1.0);
-        (adds > 0.0).then_some(Crowd {
+        (adds > 0.0).then_some(InsertConflicts {
             own: each * adds,
             others: each * others,
-            ..Crowd::default()
+            ..InsertConflicts::default()
         })
     }
 
-    fn found(&self, structure: Structure, rows: f64) -> Vec<Option<Crowd>> {
+    fn found(&self, structure: Structure, rows: f64) -> Vec<Option<InsertConflicts>> {
         let none = vec![None; self.procedures.len()];
-        let Some(spots) = self.spots.get(&structure) else { return none };
-        let leaves: Vec<Vec<Leaf>> = spots.iter().map(|spot| spot.leaves(rows)).collect();
-        let mut seen: BTreeMap<Seen, f64> = BTreeMap::new();
-        for (spot, leaves) in spots.iter().zip(&leaves) {
-            let of = &self.procedures[spot.procedure];
+        let Some(sites) = self.sites.get(&structure) else { return none };
+        let leaves: Vec<Vec<Leaf>> = sites.iter().map(|site| site.leaves(rows)).collect();
+        let mut seen: BTreeMap<Visit, f64> = BTreeMap::new();
+        for (site, leaves) in sites.iter().zip(&leaves) {
+            let of = &self.procedures[site.procedure];
             for (call, leaf) in leaves.iter().enumerate() {
                 for row in of.rows[call].iter().copied().chain([NO_ROW]) {
-                    let key = (*leaf, row, spot.procedure, of.machine[call]);
-                    *seen.entry(key).or_default() += spot.weight();
+                    let key = (*leaf, row, site.procedure, of.machine[call]);
+                    *seen.entry(key).or_default() += site.weight();
                 }
             }
         }
         let mut all = none;
-        for (spot, leaves) in spots.iter().zip(&leaves).filter(|(spot, _)| spot.adds) {
-            let crowd = self.mean(&seen, spot, leaves);
-            let of = all[spot.procedure].get_or_insert_with(Crowd::default);
-            of.own += crowd.own;
-            of.others += crowd.others;
-            of.stale = of.stale.max(crowd.stale);
-            of.anew = of.anew.max(crowd.anew);
+        for (site, leaves) in sites.iter().zip(&leaves).filter(|(site, _)| site.adds) {
+            let insert_conflicts = self.mean(&seen, site, leaves);
+            let of = all[site.procedure].get_or_insert_with(InsertConflicts::default);
+            of.own += insert_conflicts.own;
+            of.others += insert_conflicts.others;
+            of.stale = of.stale.max(insert_conflicts.stale);
+            of.uncached = of.uncached.max(insert_conflicts.uncached);
         }
         all
     }
 
     /// The mean over the calls of a procedure. A procedure without calls has no conflicts.
-    fn mean(&self, seen: &BTreeMap<Seen, f64>, spot: &Spot, leaves: &[Leaf]) -> Crowd {
+    fn mean(
+        &self,
+        seen: &BTreeMap<Visit, f64>,
+        site: &InsertSite,
+        leaves: &[Leaf],
+    ) -> InsertConflicts {
         if leaves.is_empty() {
-            return Crowd { anew: 1.0, ..Crowd::default() };
+            return InsertConflicts { uncached: 1.0, ..InsertConflicts::default() };
         }
-        let of = &self.procedures[spot.procedure];
-        let times = spot.weight();
-        let mut sum = Crowd::default();
+        let of = &self.procedures[site.procedure];
+        let times = site.weight();
+        let mut sum = InsertConflicts::default();
         for (call, leaf) in leaves.iter().enumerate() {
             let at = of.machine[call];
-            let met = |row: u32| self.met(seen, (*leaf, row), spot.procedure, at, times);
+            let met = |row: u32| self.met(seen, (*leaf, row), site.procedure, at, times);
             let all = met(NO_ROW);
             // If both calls also update the same row, that conflict is counted there.
             let nearest = of.rows[call].iter().map(|row| met(*row));
@@ -214,25 +234,25 @@ impl Crowds {
             sum.own += times * (all.0 - nearest.0).max(0.0);
             sum.others += times * (all.1 - nearest.1).max(0.0);
             let each = if of.is_anywhere { self.machines } else { 1.0 };
-            let written = if spot.counts_on { 1.0 } else { (all.0 / each).min(1.0) };
+            let written = if site.counts_on { 1.0 } else { (all.0 / each).min(1.0) };
             let is_kept = 1.0 - libm::pow(1.0 - written, KEPT);
-            sum.stale += times.min(1.0) * is_kept * (1.0 - 1.0 / spot.sharing());
-            sum.anew += 1.0 - is_kept;
+            sum.stale += times.min(1.0) * is_kept * (1.0 - 1.0 / site.sharing());
+            sum.uncached += 1.0 - is_kept;
         }
         let count = leaves.len() as f64;
         let each = |of: f64| of / count;
-        Crowd {
+        InsertConflicts {
             own: each(sum.own),
             others: each(sum.others),
             stale: each(sum.stale),
-            anew: each(sum.anew),
+            uncached: each(sum.uncached),
         }
     }
 
     /// How often other calls of the procedure, and calls of other ones, use a leaf.
     fn met(
         &self,
-        seen: &BTreeMap<Seen, f64>,
+        seen: &BTreeMap<Visit, f64>,
         (leaf, row): (Leaf, u32),
         procedure: usize,
         at: usize,
@@ -259,7 +279,7 @@ impl Crowds {
     }
 }
 
-impl Spot {
+impl InsertSite {
     /// The leaf of each call, if each leaf has `rows` rows.
     fn leaves(&self, rows: f64) -> Vec<Leaf> {
         // Sequences: one of the average number of leaves in use.
@@ -282,16 +302,16 @@ impl Spot {
     }
 }
 
-impl Places<'_> {
+impl RowPlacement<'_> {
     /// The positions at which calls insert or delete; `None` if they are unknown.
-    fn spot(
+    fn site(
         &self,
-        (number, of): (usize, &Calls<'_>),
-        ask: &Ask,
+        (number, of): (usize, &DrawnCalls<'_>),
+        request: &Request,
         (table, index): Structure,
         rows: &[u64],
         lanes: f64,
-    ) -> Option<Spot> {
+    ) -> Option<InsertSite> {
         let count = of.drawn.calls.len();
         let mut columns = Vec::new();
         if let Some(index) = index {
@@ -301,12 +321,12 @@ impl Places<'_> {
         let (mut before, mut groups, mut counts_on) = (vec![0.0; count], 1.0, false);
         let (mut is_whole, mut places) = (true, 1.0);
         for column in columns {
-            let from = origin(&of.asked.operations, ask.operation, column);
+            let from = origin(&of.profile.operations, request.operation, column);
             let argument = match from {
                 Some(Origin::Argument(variable)) => of.drawn.argument(*variable),
                 _ => None,
             };
-            if argument.is_some_and(|at| self.is_sequence(of.asked, at)) {
+            if argument.is_some_and(|at| self.is_sequence(of.profile, at)) {
                 counts_on = true;
                 break;
             }
@@ -322,7 +342,7 @@ impl Places<'_> {
             before.iter_mut().zip(ranks).for_each(|(sum, rank)| *sum = *sum * values + rank);
             groups *= values;
         }
-        let adds = ask.kind != Kind::Delete;
+        let adds = request.kind != Kind::Delete;
         if !adds && (!is_whole || counts_on) {
             return None;
         }
@@ -340,9 +360,9 @@ impl Places<'_> {
                 if counts_on { (call / machines) as f64 } else { (rank + 1.0) * each - 0.5 };
             (part(call), place)
         });
-        Some(Spot {
+        Some(InsertSite {
             procedure: number,
-            times: ask.times,
+            times: request.times,
             places,
             adds,
             at: at.collect(),
@@ -352,8 +372,8 @@ impl Places<'_> {
     }
 
     /// Whether each client counts the argument up.
-    fn is_sequence(&self, asked: &Asked, argument: usize) -> bool {
-        let of = self.load.procedures.iter().find(|of| of.procedure == asked.name);
+    fn is_sequence(&self, profile: &Profile, argument: usize) -> bool {
+        let of = self.load.procedures.iter().find(|of| of.procedure == profile.name);
         let drawn = of.and_then(|of| of.arguments.get(argument));
         drawn.is_some_and(|(_, drawn)| matches!(drawn.draw, Draw::Sequence { .. }))
     }
@@ -364,7 +384,7 @@ impl Places<'_> {
         &self,
         (table, column): (usize, usize),
         from: &Origin,
-        of: &Calls<'_>,
+        of: &DrawnCalls<'_>,
     ) -> Option<(Vec<f64>, f64)> {
         let range = self.draws.range(&self.catalog.tables[table], column);
         let values = range.map(|(low, high)| (i128::from(high) - i128::from(low) + 1) as f64);
@@ -400,9 +420,9 @@ fn among_each_other(given: &[&Value]) -> (Vec<f64>, f64) {
 }
 
 /// The structures into which an operation inserts, or from which it deletes.
-fn structures(ask: &Ask) -> Vec<Structure> {
-    let indexes = ask.touched.iter().map(|index| (ask.table, Some(*index)));
-    let rows = matches!(ask.kind, Kind::Insert | Kind::Delete).then_some((ask.table, None));
+fn structures(request: &Request) -> Vec<Structure> {
+    let indexes = request.touched.iter().map(|index| (request.table, Some(*index)));
+    let rows = matches!(request.kind, Kind::Insert | Kind::Delete).then_some((request.table, None));
     rows.into_iter().chain(indexes).collect()
 }
 
@@ -411,21 +431,21 @@ mod tests {
     use super::*;
 
     /// One procedure on one machine; `rows` has the row that each call updates.
-    fn crowds(rows: &[u32], spot: Spot) -> Crowds {
-        let of = Of {
+    fn insert_sites(rows: &[u32], site: InsertSite) -> InsertSites {
+        let of = Caller {
             share: 1.0,
             machine: vec![0; rows.len()],
             is_anywhere: false,
             rows: rows.iter().map(|row| vec![*row]).collect(),
             counts: vec![rows.len() as f64],
         };
-        let spots = BTreeMap::from([((0, None), vec![spot])]);
-        Crowds { machines: 1.0, procedures: vec![of], spots, known: RefCell::default() }
+        let sites = BTreeMap::from([((0, None), vec![site])]);
+        InsertSites { machines: 1.0, procedures: vec![of], sites, known: RefCell::default() }
     }
 
-    fn spot(places: &[f64]) -> Spot {
+    fn site(places: &[f64]) -> InsertSite {
         let at = places.iter().map(|before| (0, *before)).collect();
-        Spot {
+        InsertSite {
             procedure: 0,
             times: 1.0,
             places: 1.0,
@@ -438,7 +458,7 @@ mod tests {
 
     #[test]
     fn calls_meet_in_leaves_that_have_the_places_of_both() {
-        let all = crowds(&[0, 1, 2, 3], spot(&[5.0, 15.0, 25.0, 35.0]));
+        let all = insert_sites(&[0, 1, 2, 3], site(&[5.0, 15.0, 25.0, 35.0]));
         let own = |rows: f64| all.leaves((0, None), rows, 0).map_or(0.0, |of| of.own);
         // Each call has a leaf of its own; two share one; all share one.
         assert_eq!(own(10.0), 0.0);
@@ -449,7 +469,7 @@ mod tests {
 
     #[test]
     fn whoever_changes_the_same_row_is_met_there() {
-        let all = crowds(&[7, 7, 7, 7], spot(&[5.0, 15.0, 25.0, 35.0]));
+        let all = insert_sites(&[7, 7, 7, 7], site(&[5.0, 15.0, 25.0, 35.0]));
         let found = all.leaves((0, None), 40.0, 0).expect("it adds");
         assert_eq!(found.own, 0.0);
         // Leaves still change: of 32 clients another one inserted last.
@@ -461,7 +481,7 @@ mod tests {
         let places: Vec<f64> = (0..100).map(|at| 10.0 * f64::from(at) + 5.0).collect();
         let rows: Vec<u32> = (0..100).collect();
         let stale = |rows_each: f64| {
-            let all = crowds(&rows, spot(&places));
+            let all = insert_sites(&rows, site(&places));
             all.leaves((0, None), rows_each, 0).expect("it adds").stale
         };
         assert_eq!(stale(10.0), 0.0, "no leaf was seen twice");
@@ -473,23 +493,23 @@ mod tests {
     fn a_leaf_that_is_not_kept_is_read_anew() {
         let places: Vec<f64> = (0..100).map(|at| 10.0 * f64::from(at) + 5.0).collect();
         let rows: Vec<u32> = (0..100).collect();
-        let anew = |spot: Spot, rows_each: f64| {
-            let found = crowds(&rows, spot).leaves((0, None), rows_each, 0);
-            found.expect("it adds").anew
+        let uncached = |site: InsertSite, rows_each: f64| {
+            let found = insert_sites(&rows, site).leaves((0, None), rows_each, 0);
+            found.expect("it adds").uncached
         };
-        assert_eq!(anew(spot(&places), 10.0), 1.0, "no leaf was seen twice");
-        let tenth = anew(spot(&places), 100.0);
+        assert_eq!(uncached(site(&places), 10.0), 1.0, "no leaf was seen twice");
+        let tenth = uncached(site(&places), 100.0);
         assert!((tenth - libm::pow(0.9, KEPT)).abs() < 0.05, "{tenth}");
-        assert!(anew(spot(&places), 1_000.0) < 1e-9);
+        assert!(uncached(site(&places), 1_000.0) < 1e-9);
         // A client that counts up is still at the leaf of its last insert.
-        assert_eq!(anew(Spot { counts_on: true, ..spot(&places) }, 10.0), 0.0);
+        assert_eq!(uncached(InsertSite { counts_on: true, ..site(&places) }, 10.0), 0.0);
     }
 
     #[test]
     fn clients_that_count_on_share_leaves_until_each_has_one() {
         let rows: Vec<u32> = (0..90).collect();
         let places: Vec<f64> = (0..90).map(f64::from).collect();
-        let all = crowds(&rows, Spot { counts_on: true, ..spot(&places) });
+        let all = insert_sites(&rows, InsertSite { counts_on: true, ..site(&places) });
         let found = all.leaves((0, None), 50.0, 0).expect("it adds");
         // 32 clients share 9 leaves, and each lane uses the leaf of its last insert.
         assert!((found.own - 1.0 / 9.0).abs() < 0.02, "{}", found.own);
@@ -508,15 +528,15 @@ mod tests {
         let places: Vec<f64> = (0..20).map(|at| 10.0 * f64::from(at) + 5.0).collect();
         let rows: Vec<u32> = (0..20).collect();
         let own = |places_each: f64| {
-            let of = Spot { times: 10.0, places: places_each, ..spot(&places) };
-            crowds(&rows, of).leaves((0, None), 20.0, 0).expect("it adds").own
+            let of = InsertSite { times: 10.0, places: places_each, ..site(&places) };
+            insert_sites(&rows, of).leaves((0, None), 20.0, 0).expect("it adds").own
         };
         assert!((own(10.0) / own(1.0) - 100.0).abs() < 1e-9, "{} {}", own(10.0), own(1.0));
     }
 
     #[test]
     fn buckets_are_many() {
-        let all = crowds(&[0, 1], Spot { times: 2.0, ..spot(&[0.0, 1.0]) });
+        let all = insert_sites(&[0, 1], InsertSite { times: 2.0, ..site(&[0.0, 1.0]) });
         let found = all.buckets((0, None), 100.0, 0).expect("it adds");
         assert!((found.own - 0.04).abs() < 1e-12 && found.stale == 0.0, "{found:?}");
         assert_eq!(all.buckets((1, None), 100.0, 0), None);

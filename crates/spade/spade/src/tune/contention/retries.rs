@@ -2,7 +2,7 @@
 //! attempts.
 
 use super::commit_order::Order;
-use super::throughput::{Cluster, Part};
+use super::throughput::{CallClass, Cluster};
 use crate::tune::cost::surface::Clock;
 
 /// Maximal probability that an attempt fails.
@@ -31,7 +31,7 @@ enum After {
 
 /// A call class at a given throughput.
 pub struct Call<'c, 'a> {
-    pub part: &'c Part<'a>,
+    pub part: &'c CallClass<'a>,
     pub cluster: &'c Cluster,
     pub rate: f64,
     /// Ratio of its latency with queueing to its latency alone.
@@ -65,8 +65,8 @@ impl Call<'_, '_> {
     }
 
     /// Mean wait for the next snapshot of a lane that was busy for `busy_ns`. Vectors arrive one
-    /// after another. A vector is one trip old on arrival, plus the time to freeze it. What was
-    /// published after that is in the next vector.
+    /// after another. A vector is one trip old on arrival, plus the time to freeze it. Later
+    /// publications are in the next vector.
     fn snapshot_ns(&self, busy_ns: f64, after: After) -> f64 {
         let Some(Clock { trip_ns, freeze_ns }) = self.cluster.clock else { return 0.0 };
         let behind_ns = trip_ns + 1.5 * freeze_ns;
@@ -99,7 +99,7 @@ impl Call<'_, '_> {
         if !self.is_writer() {
             return (1.0, 0.0);
         }
-        let Part { cost, of_procedure, meetings, has_others, .. } = *self.part;
+        let CallClass { cost, of_procedure, conflict_rates, has_others, .. } = *self.part;
         let trip_ns = self.cluster.clock.map_or(0.0, |clock| clock.trip_ns);
         let freeze_ns = self.cluster.clock.map_or(0.0, |clock| clock.freeze_ns);
         // The time from one snapshot to the next that contains the call's update. No other call can
@@ -110,14 +110,14 @@ impl Call<'_, '_> {
         let locked_ns = ((cost.commit_ns - trip_ns) / 2.0).max(0.0);
         let until_ns = (cost.latency_ns - cost.commit_ns + locked_ns).max(0.0);
         let failed_ns = until_ns + self.snapshot_ns(until_ns * self.slower, After::Abort);
-        let (crowded, stale) = (self.crowded(locked_ns), self.part.crowd.stale);
+        let (crowded, stale) = (self.crowded(locked_ns), self.part.insert_conflicts.stale);
         let (mut attempts, mut lost_ns) = (1.0, 0.0);
-        for meeting in meetings {
-            let others = if has_others { meeting.others } else { 0.0 };
-            let changes = self.rate * (of_procedure * meeting.own + others);
+        for conflict in conflict_rates {
+            let others = if has_others { conflict.others } else { 0.0 };
+            let changes = self.rate * (of_procedure * conflict.own + others);
             // Each of its rows may conflict.
             let all = changes * taken_ns;
-            let fails = match meeting.rows {
+            let fails = match conflict.rows {
                 rows if rows > 1.0 && all > SELDOM => {
                     // One minus the probability that no row conflicts.
                     1.0 - libm::exp(rows * libm::log1p(-(all / rows).min(1.0)))
@@ -129,9 +129,9 @@ impl Call<'_, '_> {
             // does not include that read.
             let first = 1.0 - (1.0 - fails) * (1.0 - stale);
             let again = first / (1.0 - fails);
-            attempts += meeting.share * again;
+            attempts += conflict.share * again;
             let anew_ns = stale * cost.adds_ns;
-            lost_ns += meeting.share * (again * failed_ns + anew_ns + waits_ns(first, fails));
+            lost_ns += conflict.share * (again * failed_ns + anew_ns + waits_ns(first, fails));
         }
         (attempts, lost_ns)
     }
@@ -140,9 +140,9 @@ impl Call<'_, '_> {
     /// lock. A read or lock takes effect halfway through its round trip; a lock holder needs as
     /// much time again to write and unlock.
     fn crowded(&self, locked_ns: f64) -> f64 {
-        let Part { cost, of_procedure, crowd, has_others, .. } = *self.part;
-        let others = if has_others { crowd.others } else { 0.0 };
-        let adds = self.rate * (of_procedure * crowd.own + others);
+        let CallClass { cost, of_procedure, insert_conflicts, has_others, .. } = *self.part;
+        let others = if has_others { insert_conflicts.others } else { 0.0 };
+        let adds = self.rate * (of_procedure * insert_conflicts.own + others);
         let exposed_ns = (cost.adds_ns / 2.0 + locked_ns / 2.0 + locked_ns) * self.slower;
         if adds > 0.0 { 1.0 - libm::exp(-adds * exposed_ns) } else { 0.0 }
     }

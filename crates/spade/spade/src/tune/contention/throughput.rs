@@ -16,14 +16,14 @@
 //! Decision: docs/decisions/0250-throughput-is-forecast-from-what-a-lane-waits.md
 
 use super::commit_order::in_order;
-use super::conflicts::Meeting;
-use super::insert_conflicts::Crowd;
+use super::conflicts::ConflictRate;
+use super::insert_conflicts::InsertConflicts;
 use super::retries::Call;
 use super::stages::{fullest_ns, queued_ns, slowed};
 use crate::measurement::Demand;
 use crate::tune::cost::surface::Clock;
 use crate::tune::cost::vector::{Cost, add, scaled};
-use crate::tune::cost::versions::{Aged, Old};
+use crate::tune::cost::versions::{OldVersions, VersionCharges};
 use std::rc::Rc;
 
 /// Iterations over waits, retries and the stage demands of both.
@@ -31,25 +31,25 @@ const ROUNDS: u32 = 2;
 
 /// A class of calls with equal cost: calls of one procedure, at home or from another machine.
 #[derive(Clone, Debug)]
-pub struct Part<'a> {
+pub struct CallClass<'a> {
     pub share: f64,
     /// Cost of one call.
     pub cost: Cost,
     /// The share of all calls that belong to the same procedure.
     pub of_procedure: f64,
     /// Conflicts on updated rows, with calls of the same procedure and of others.
-    pub meetings: &'a [Meeting],
+    pub conflict_rates: &'a [ConflictRate],
     /// Conflicts of inserts.
-    pub crowd: Crowd,
+    pub insert_conflicts: InsertConflicts,
     /// Old versions of the rows that they update.
-    pub old: Rc<[Old]>,
+    pub old: Rc<[OldVersions]>,
     /// Whether calls of other procedures run at the same time.
     pub has_others: bool,
 }
 
-impl Part<'_> {
+impl CallClass<'_> {
     /// Adds the cost of old versions.
-    fn aged<'o>(&'o self, aged: &mut Aged<'o>) -> Self {
+    fn aged<'o>(&'o self, aged: &mut VersionCharges<'o>) -> Self {
         let all = aged.cost(&self.old, !self.has_others);
         let cost = &self.cost;
         Self {
@@ -83,7 +83,7 @@ pub struct Cluster {
 
 /// The throughput of a cluster and its components.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub struct Pace {
+pub struct Throughput {
     /// Nanoseconds between two calls on one machine.
     pub between_ns: f64,
     /// Time that a call occupies a lane, without queueing at stages.
@@ -98,7 +98,7 @@ pub struct Pace {
     pub oracle_ns: f64,
 }
 
-impl Pace {
+impl Throughput {
     /// The mean, by calls, over groups with their numbers of machines.
     pub fn of_all(groups: &[(f64, Self)]) -> Self {
         let machines: f64 = groups.iter().map(|(machines, _)| machines).sum();
@@ -119,8 +119,8 @@ impl Pace {
 
 /// The state of the cluster at a given throughput.
 #[derive(Clone, Copy, Default)]
-pub struct Seen {
-    pub pace: Pace,
+pub struct State {
+    pub throughput: Throughput,
     /// Time from one call of a lane to its next, if no stage is overloaded.
     pub cycle_ns: f64,
     /// Demand of a call on the bottleneck stage.
@@ -130,50 +130,51 @@ pub struct Seen {
 #[cfg(test)]
 thread_local! {
     /// Counts the evaluations on this thread.
-    pub static ASKED: std::cell::Cell<u32> = const { std::cell::Cell::new(0) };
+    pub static EVALUATIONS: std::cell::Cell<u32> = const { std::cell::Cell::new(0) };
 }
 
 /// Evaluates the cluster when each machine executes `rate` calls per nanosecond.
-pub fn seen(parts: &[Part<'_>], cluster: &Cluster, rate: f64) -> Seen {
+pub fn evaluate(parts: &[CallClass<'_>], cluster: &Cluster, rate: f64) -> State {
     #[cfg(test)]
-    ASKED.set(ASKED.get() + 1);
+    EVALUATIONS.set(EVALUATIONS.get() + 1);
     if parts.iter().all(|part| part.old.is_empty()) {
-        return seen_of(parts, cluster, rate);
+        return evaluate_classes(parts, cluster, rate);
     }
-    let mut aged = Aged::new(rate, cluster.needed_ns);
-    let parts: Vec<Part<'_>> = parts.iter().map(|part| part.aged(&mut aged)).collect();
-    seen_of(&parts, cluster, rate)
+    let mut aged = VersionCharges::new(rate, cluster.needed_ns);
+    let parts: Vec<CallClass<'_>> = parts.iter().map(|part| part.aged(&mut aged)).collect();
+    evaluate_classes(&parts, cluster, rate)
 }
 
-fn seen_of(parts: &[Part<'_>], cluster: &Cluster, rate: f64) -> Seen {
-    let mean =
-        |of: &dyn Fn(&Part<'_>) -> f64| parts.iter().map(|part| part.share * of(part)).sum::<f64>();
+fn evaluate_classes(parts: &[CallClass<'_>], cluster: &Cluster, rate: f64) -> State {
+    let mean = |of: &dyn Fn(&CallClass<'_>) -> f64| {
+        parts.iter().map(|part| part.share * of(part)).sum::<f64>()
+    };
     let commits = mean(&|part| f64::from(u8::from(part.cost.commit_ns > 0.0)));
     let published_ns = mean(&|part| oracle_ns(&part.cost)) / commits.max(f64::MIN_POSITIVE);
     let trip_ns = cluster.clock.map_or(0.0, |clock| clock.trip_ns);
     let mut slower = vec![1.0; parts.len()];
-    let mut found = Seen::default();
+    let mut found = State::default();
     for _ in 0..ROUNDS {
-        let mut pace = Pace::default();
+        let mut throughput = Throughput::default();
         let in_order = in_order(parts, rate, &slower, trip_ns);
         for (part, slower) in parts.iter().zip(&slower) {
             let call = Call { part, cluster, slower: *slower, commits, in_order, rate };
             let (attempts, lost_ns) = call.repeated();
-            pace.attempts += part.share * attempts;
-            pace.lane_ns += part.share * (call.taken_ns() + part.cost.latency_ns + lost_ns);
+            throughput.attempts += part.share * attempts;
+            throughput.lane_ns += part.share * (call.taken_ns() + part.cost.latency_ns + lost_ns);
             let weight = part.share * attempts;
-            pace.machines = add(pace.machines, scaled(part.cost.machines, weight));
-            pace.hot = add(pace.hot, scaled(part.cost.hot, weight));
+            throughput.machines = add(throughput.machines, scaled(part.cost.machines, weight));
+            throughput.hot = add(throughput.hot, scaled(part.cost.hot, weight));
         }
-        pace.oracle_ns = match cluster.clock {
+        throughput.oracle_ns = match cluster.clock {
             // Commits that end while a publishing write is in progress share the next one.
             Some(_) if rate * commits > 0.0 => published_ns / in_order.between_ns / rate,
             _ => published_ns * commits,
         };
-        let queued_ns = queued_ns(&pace, cluster, rate);
-        slower = slowed(parts, &pace.machines, &queued_ns);
-        let fullest_ns = fullest_ns(&pace, cluster);
-        found = Seen { pace, cycle_ns: pace.lane_ns + queued_ns.sum(), fullest_ns };
+        let queued_ns = queued_ns(&throughput, cluster, rate);
+        slower = slowed(parts, &throughput.machines, &queued_ns);
+        let fullest_ns = fullest_ns(&throughput, cluster);
+        found = State { throughput, cycle_ns: throughput.lane_ns + queued_ns.sum(), fullest_ns };
     }
     found
 }
@@ -196,8 +197,8 @@ pub mod tests {
         Cluster { machines: 4.0, threads: 16.0, lanes, clock, needed_ns: 0.0 }
     }
 
-    fn pace(parts: &[Part<'_>], cluster: &Cluster) -> Pace {
-        fixed_point::pace(parts, cluster, None).0
+    fn find(parts: &[CallClass<'_>], cluster: &Cluster) -> Throughput {
+        fixed_point::find(parts, cluster, None).0
     }
 
     #[test]
@@ -205,11 +206,11 @@ pub mod tests {
         let calls = |engine_ns: f64| [part(5_000.0, 0.0, engine_ns)];
         for lanes in [1.0, 40.0, 60.0, 500.0] {
             let cluster = cluster(lanes, None);
-            let (_, start) = fixed_point::pace(&calls(100.0), &cluster, None);
+            let (_, start) = fixed_point::find(&calls(100.0), &cluster, None);
             for engine_ns in [100.1, 102.0, 90.0] {
                 let dear = calls(engine_ns);
                 let (near, far) =
-                    (fixed_point::pace(&dear, &cluster, Some(start)).0, pace(&dear, &cluster));
+                    (fixed_point::find(&dear, &cluster, Some(start)).0, find(&dear, &cluster));
                 let off = near.between_ns / far.between_ns - 1.0;
                 assert!(off.abs() < 5e-5, "{lanes} lanes, {engine_ns} ns: {off}");
             }
@@ -217,23 +218,23 @@ pub mod tests {
     }
 
     /// All calls, without conflicts.
-    pub fn part(latency_ns: f64, commit_ns: f64, engine_ns: f64) -> Part<'static> {
+    pub fn part(latency_ns: f64, commit_ns: f64, engine_ns: f64) -> CallClass<'static> {
         let machines = Demand { engine_ns, ..Demand::default() };
         let cost = Cost { latency_ns, commit_ns, machines, ..Cost::default() };
-        Part {
+        CallClass {
             share: 1.0,
             cost,
             of_procedure: 1.0,
-            meetings: &[],
-            crowd: Crowd::default(),
+            conflict_rates: &[],
+            insert_conflicts: InsertConflicts::default(),
             old: Rc::new([]),
             has_others: true,
         }
     }
 
     /// Nanoseconds from one call of a lane to the next.
-    fn cycle_ns(parts: &[Part<'_>], cluster: &Cluster) -> f64 {
-        pace(parts, cluster).between_ns * cluster.lanes
+    fn cycle_ns(parts: &[CallClass<'_>], cluster: &Cluster) -> f64 {
+        find(parts, cluster).between_ns * cluster.lanes
     }
 
     #[test]
@@ -243,19 +244,22 @@ pub mod tests {
         assert!((5_000.0..5_010.0).contains(&few), "{few}");
         let half = cycle_ns(&reads, &cluster(25.0, None));
         assert!((5_025.0..5_100.0).contains(&half), "half of the engine is taken: {half}");
-        let full = pace(&reads, &cluster(500.0, None)).between_ns;
+        let full = find(&reads, &cluster(500.0, None)).between_ns;
         assert!((100.0 - 1e-6..101.0).contains(&full), "{full}");
-        let pace = pace(&reads, &cluster(50.0, None)).between_ns;
-        assert!((105.0..130.0).contains(&pace), "near what there is, but not there: {pace}");
+        let throughput = find(&reads, &cluster(50.0, None)).between_ns;
+        assert!(
+            (105.0..130.0).contains(&throughput),
+            "near what there is, but not there: {throughput}"
+        );
     }
 
     #[test]
     fn the_pace_of_a_full_stage_is_found_in_few_steps() {
         for lanes in [1.0, 50.0, 60.0, 500.0] {
-            ASKED.set(0);
-            let found = pace(&[part(5_000.0, 0.0, 100.0)], &cluster(lanes, None));
+            EVALUATIONS.set(0);
+            let found = find(&[part(5_000.0, 0.0, 100.0)], &cluster(lanes, None));
             assert!(found.between_ns >= 100.0 - 1e-6, "{lanes} lanes: {}", found.between_ns);
-            assert!(ASKED.get() <= 20, "{lanes} lanes: {} steps", ASKED.get());
+            assert!(EVALUATIONS.get() <= 20, "{lanes} lanes: {} steps", EVALUATIONS.get());
         }
     }
 
@@ -266,12 +270,13 @@ pub mod tests {
         for (lanes, own) in
             [(120.0, 0.02), (250.0, 0.02), (500.0, 0.01), (500.0, 0.02), (500.0, 0.1)]
         {
-            let meetings = [Meeting { share: 1.0, own, others: 0.0, rows: 1.0 }];
-            let calls = [Part { meetings: &meetings, ..part(5_000.0, 3_000.0, 1_000.0) }];
+            let conflict_rates = [ConflictRate { share: 1.0, own, others: 0.0, rows: 1.0 }];
+            let calls =
+                [CallClass { conflict_rates: &conflict_rates, ..part(5_000.0, 3_000.0, 1_000.0) }];
             let cluster = cluster(lanes, None);
-            let rate = 1.0 / pace(&calls, &cluster).between_ns;
+            let rate = 1.0 / find(&calls, &cluster).between_ns;
             let is_beyond = |rate: f64| {
-                let there = seen(&calls, &cluster, rate);
+                let there = evaluate(&calls, &cluster, rate);
                 rate > (lanes / there.cycle_ns).min(1.0 / there.fullest_ns)
             };
             let [less, more] = [1.0 - 1e-7, 1.0 + 1e-7].map(|of| is_beyond(of * rate));
@@ -285,7 +290,7 @@ pub mod tests {
         calls[0].cost.machines.core_ns = 1_360.0;
         let used = |lanes: f64| {
             let cluster = Cluster { machines: 1.0, ..cluster(lanes, None) };
-            let found = pace(&calls, &cluster);
+            let found = find(&calls, &cluster);
             found.machines.core_ns / cluster.threads / found.between_ns
         };
         assert!((used(16.0) - 1.0).abs() < 1e-6, "{}", used(16.0));
@@ -302,7 +307,7 @@ pub mod tests {
     fn the_machine_with_most_rows_is_full_first() {
         let mut calls = [part(5_000.0, 0.0, 100.0)];
         calls[0].cost.hot = Demand { engine_ns: 100.0, ..Demand::default() };
-        let between_ns = pace(&calls, &cluster(500.0, None)).between_ns;
+        let between_ns = find(&calls, &cluster(500.0, None)).between_ns;
         assert!((200.0..202.0).contains(&between_ns), "{between_ns}");
     }
 
@@ -327,46 +332,51 @@ pub mod tests {
 
     #[test]
     fn a_row_that_all_change_is_changed_by_one_after_the_other() {
-        let meetings = [Meeting { share: 1.0, own: 4.0, others: 0.0, rows: 1.0 }];
+        let conflict_rates = [ConflictRate { share: 1.0, own: 4.0, others: 0.0, rows: 1.0 }];
         let mut calls = [part(6_000.0, 4_000.0, 1.0)];
-        calls[0].meetings = &meetings;
-        let found = pace(&calls, &cluster(32.0, Some(CLOCK)));
+        calls[0].conflict_rates = &conflict_rates;
+        let found = find(&calls, &cluster(32.0, Some(CLOCK)));
         // All machines together execute one call at a time on the row.
         let each_ns = found.between_ns / 4.0;
         assert!((8_000.0..30_000.0).contains(&each_ns), "{each_ns}");
         assert!(found.attempts > 2.0, "{}", found.attempts);
-        let rare = [Meeting { share: 1.0, own: 4e-4, others: 0.0, rows: 1.0 }];
-        calls[0].meetings = &rare;
-        let found = pace(&calls, &cluster(32.0, Some(CLOCK)));
+        let rare = [ConflictRate { share: 1.0, own: 4e-4, others: 0.0, rows: 1.0 }];
+        calls[0].conflict_rates = &rare;
+        let found = find(&calls, &cluster(32.0, Some(CLOCK)));
         assert!(found.attempts > 1.001 && found.attempts < 1.1, "{}", found.attempts);
     }
 
     #[test]
     fn who_adds_where_others_do_begins_again() {
         let mut calls = [part(6_000.0, 4_000.0, 1.0)];
-        calls[0].meetings = &[Meeting { share: 1.0, own: 0.0, others: 0.0, rows: 1.0 }];
+        calls[0].conflict_rates = &[ConflictRate { share: 1.0, own: 0.0, others: 0.0, rows: 1.0 }];
         calls[0].cost.adds_ns = 2_000.0;
-        let attempts = |crowd: Crowd, calls: &mut [Part<'static>; 1]| {
-            calls[0].crowd = crowd;
-            pace(calls, &cluster(32.0, Some(CLOCK))).attempts
+        let attempts = |insert_conflicts: InsertConflicts, calls: &mut [CallClass<'static>; 1]| {
+            calls[0].insert_conflicts = insert_conflicts;
+            find(calls, &cluster(32.0, Some(CLOCK))).attempts
         };
-        assert_eq!(attempts(Crowd::default(), &mut calls), 1.0);
-        let few = attempts(Crowd { own: 0.01, ..Crowd::default() }, &mut calls);
-        let many = attempts(Crowd { own: 0.1, ..Crowd::default() }, &mut calls);
+        assert_eq!(attempts(InsertConflicts::default(), &mut calls), 1.0);
+        let few = attempts(InsertConflicts { own: 0.01, ..InsertConflicts::default() }, &mut calls);
+        let many = attempts(InsertConflicts { own: 0.1, ..InsertConflicts::default() }, &mut calls);
         // A machine executes about 2.7 calls per microsecond, and an insert is exposed for 2.5.
         assert!((1.02..1.12).contains(&few) && (1.2..2.2).contains(&many), "{few} {many}");
         // Each stale leaf fails one attempt.
-        let stale = attempts(Crowd { stale: 0.5, ..Crowd::default() }, &mut calls);
+        let stale =
+            attempts(InsertConflicts { stale: 0.5, ..InsertConflicts::default() }, &mut calls);
         assert!((stale - 1.5).abs() < 1e-9, "{stale}");
         // The call then reads the leaf, with the latency of a read.
         let mut between_ns = |adds_ns: f64| {
             calls[0].cost.adds_ns = adds_ns;
-            calls[0].crowd = Crowd { stale: 0.5, ..Crowd::default() };
-            pace(&calls, &cluster(32.0, Some(CLOCK))).between_ns
+            calls[0].insert_conflicts =
+                InsertConflicts { stale: 0.5, ..InsertConflicts::default() };
+            find(&calls, &cluster(32.0, Some(CLOCK))).between_ns
         };
         let slower = between_ns(20_000.0) / between_ns(0.0);
         assert!((1.2..3.0).contains(&slower), "{slower}");
         calls[0].cost.commit_ns = 0.0;
-        assert_eq!(attempts(Crowd { own: 0.1, ..Crowd::default() }, &mut calls), 1.0);
+        assert_eq!(
+            attempts(InsertConflicts { own: 0.1, ..InsertConflicts::default() }, &mut calls),
+            1.0
+        );
     }
 }

@@ -9,8 +9,8 @@ use super::measured::path_of;
 use crate::design::Access;
 use crate::measurement::{AccessPath, Operation, Place};
 use crate::tune::model::{Model, Plan};
-use crate::tune::search::candidates::Placing;
-use crate::tune::workload::accesses::{Ask, Kind};
+use crate::tune::search::candidates::KeyPlacement;
+use crate::tune::workload::profile::{Kind, Request};
 use layout::Storage;
 
 /// An average over operations.
@@ -26,17 +26,19 @@ impl Model<'_> {
     /// remote rows.
     pub fn table_average(&self, plan: &Plan, table: usize) -> Option<Average> {
         let mut sum = Sum::default();
-        for (asked, call) in self.asked.iter().zip(self.calls.iter()) {
-            for (at, ask) in asked.asks.iter().enumerate().filter(|(_, ask)| ask.table == table) {
+        for (profile, call) in self.profiles.iter().zip(self.calls.iter()) {
+            for (at, request) in
+                profile.requests.iter().enumerate().filter(|(_, request)| request.table == table)
+            {
                 let is_elsewhere = self.machines > 1 && call.home.source.is_some();
                 let home = if is_elsewhere { 1.0 - self.remote_calls } else { 1.0 };
                 let local = if call.copied[at] { 1.0 } else { call.local[at] * home };
-                let weight = asked.share * ask.times;
+                let weight = profile.share * request.times;
                 if local > 0.0 {
-                    sum.add(weight * local, self.single(plan, ask, Place::Local)?);
+                    sum.add(weight * local, self.single(plan, request, Place::Local)?);
                 }
                 if local < 1.0 {
-                    sum.add(weight * (1.0 - local), self.single(plan, ask, Place::OneSided)?);
+                    sum.add(weight * (1.0 - local), self.single(plan, request, Place::OneSided)?);
                 }
             }
         }
@@ -50,43 +52,45 @@ impl Model<'_> {
             Access::Shipped => Place::Shipped,
         };
         let mut sum = Sum::default();
-        for ask in &self.asked[number].asks {
-            sum.add(ask.times, self.single(plan, ask, place)?);
+        for request in &self.profiles[number].requests {
+            sum.add(request.times, self.single(plan, request, place)?);
         }
         Some(sum.average())
     }
 
     /// Throughput and latency of an operation as measured, in a transaction of its own.
-    fn single(&self, plan: &Plan, ask: &Ask, place: Place) -> Option<(f64, f64)> {
+    fn single(&self, plan: &Plan, request: &Request, place: Place) -> Option<(f64, f64)> {
         // If only one place was measured, all rows are there.
         let place = match place {
             Place::Local if !self.surface.has(Place::Local) => Place::OneSided,
             Place::OneSided if !self.surface.has(Place::OneSided) => Place::Local,
             place => place,
         };
-        let table = &plan.tables[ask.table];
+        let table = &plan.tables[request.table];
         let index = |index: usize| path_of(table.indexes[index]);
-        let (operation, path, rows) = match ask.kind {
+        let (operation, path, rows) = match request.kind {
             Kind::Lookup => (Operation::Lookup, AccessPath::Primary, 1.0),
-            Kind::IndexLookup(at) => (Operation::Lookup, index(at), ask.rows),
-            Kind::Scan(None) | Kind::Everything => (Operation::Scan, AccessPath::Primary, ask.rows),
-            Kind::Scan(Some(at)) => (Operation::Scan, index(at), ask.rows),
+            Kind::IndexLookup(at) => (Operation::Lookup, index(at), request.rows),
+            Kind::Scan(None) | Kind::Everything => {
+                (Operation::Scan, AccessPath::Primary, request.rows)
+            }
+            Kind::Scan(Some(at)) => (Operation::Scan, index(at), request.rows),
             Kind::Insert => (Operation::Insert, AccessPath::Primary, 1.0),
             Kind::Update => (Operation::Update, AccessPath::Primary, 1.0),
             Kind::Delete => (Operation::Delete, AccessPath::Primary, 1.0),
         };
-        let through = match ask.kind {
+        let through = match request.kind {
             Kind::IndexLookup(at) | Kind::Scan(Some(at)) => Some(at),
-            _ => ask.touched.first().copied(),
+            _ => request.touched.first().copied(),
         };
-        let path = match (ask.kind, through) {
+        let path = match (request.kind, through) {
             (Kind::Insert | Kind::Delete, Some(at)) => index(at),
             _ => path,
         };
         let is_table_scan = operation == Operation::Scan && path == AccessPath::Primary;
         let is_hash = table.choice.storage != Storage::Tree;
         let (operation, rows) = match is_table_scan && is_hash {
-            true => (Operation::Lookup, ask.rows),
+            true => (Operation::Lookup, request.rows),
             false => (operation, rows),
         };
         let node_bytes = match (path, through) {
@@ -99,10 +103,10 @@ impl Model<'_> {
             place,
             rows,
             storage: table.choice.storage,
-            row_bytes: self.shapes[ask.table].row_bytes(),
+            row_bytes: self.shapes[request.table].row_bytes(),
             slots: table.choice.slots,
             load_percent: match table.choice.placing {
-                Placing::Hashed(load) => Some(load),
+                KeyPlacement::Hashed(load) => Some(load),
                 _ => None,
             },
             node_bytes,

@@ -1,7 +1,7 @@
 //! Inserts into trees: which leaves an insert reads, and which rows are out of order in memory.
 //!
 //! ```text
-//! leaf                |  a  b  c  d  |        the lane that inserted last has it cached, and reads nothing
+//! leaf                |  a  b  c  d  |        cached by the lane that inserted last: no read
 //! in order of memory  a b c d                 loaded, or inserted by one call: one read for all
 //! inserted anywhere   c     a        d   b    by several lanes over time: one read per row
 //! ```
@@ -12,7 +12,7 @@ use super::line::{Setting, USUAL_NODE};
 use super::vector::Cost;
 use crate::measurement::{AccessPath, Operation, Place};
 use crate::tune::model::{Model, Plan, TablePlan};
-use crate::tune::workload::accesses::{Ask, Kind};
+use crate::tune::workload::profile::{Kind, Request};
 use layout::Storage;
 use layout::leaf::LeafLayout;
 
@@ -30,26 +30,30 @@ impl Model<'_> {
 
     /// The shares of row reads and of batch waits that an operation needs: 1, except for inserts
     /// into cached leaves. All rows that one statement inserts into a leaf share one read.
-    pub fn is_read(&self, plan: &Plan, number: usize, ask: &Ask) -> (f64, f64) {
-        let table = &plan.tables[ask.table];
-        if ask.kind != Kind::Insert || !self.keeps_leaves(table) {
+    pub fn is_read(&self, plan: &Plan, number: usize, request: &Request) -> (f64, f64) {
+        let table = &plan.tables[request.table];
+        if request.kind != Kind::Insert || !self.keeps_leaves(table) {
             return (1.0, 1.0);
         }
-        let rows = self.shapes[ask.table].leaf_rows(&table.choice, None);
-        let crowd = rows.and_then(|rows| self.crowds.leaves((ask.table, None), rows, number));
-        let (anew, leaves) = (crowd.map_or(1.0, |crowd| crowd.anew), self.leaves(table, ask));
-        let each = anew * leaves;
-        let any = 1.0 - libm::pow(1.0 - anew, (ask.times * leaves).max(1.0));
-        (each, if ask.is_batch { any } else { each })
+        let rows = self.shapes[request.table].leaf_rows(&table.choice, None);
+        let insert_conflicts =
+            rows.and_then(|rows| self.insert_sites.leaves((request.table, None), rows, number));
+        let (uncached, leaves) = (
+            insert_conflicts.map_or(1.0, |insert_conflicts| insert_conflicts.uncached),
+            self.leaves(table, request),
+        );
+        let each = uncached * leaves;
+        let any = 1.0 - libm::pow(1.0 - uncached, (request.times * leaves).max(1.0));
+        (each, if request.is_batch { any } else { each })
     }
 
     /// The cost of a range scan of the primary key. In the measurements consecutive rows are
     /// adjacent in memory and are read together; rows out of order are read one by one.
-    pub fn in_order(&self, plan: &Plan, ask: &Ask, place: Place) -> Option<Cost> {
-        let (primary, rows) = (AccessPath::Primary, ask.rows);
-        let table = &plan.tables[ask.table];
-        let together = self.cost(ask.table, table, Operation::Scan, primary, place, rows)?;
-        let apart = self.apart(ask.table);
+    pub fn in_order(&self, plan: &Plan, request: &Request, place: Place) -> Option<Cost> {
+        let (primary, rows) = (AccessPath::Primary, request.rows);
+        let table = &plan.tables[request.table];
+        let together = self.cost(request.table, table, Operation::Scan, primary, place, rows)?;
+        let apart = self.apart(request.table);
         if apart <= 0.0 {
             return Some(together);
         }
@@ -61,7 +65,7 @@ impl Model<'_> {
                 place,
                 rows,
                 storage: Storage::Tree,
-                row_bytes: self.shapes[ask.table].row_bytes(),
+                row_bytes: self.shapes[request.table].row_bytes(),
                 slots: 0,
                 load_percent: None,
                 node_bytes: USUAL_NODE,
@@ -69,7 +73,7 @@ impl Model<'_> {
             })
         };
         let one_by_one = scan(AccessPath::SecondaryTree).zip(scan(primary));
-        let more = one_by_one.map(|(each, all)| each.minus(&all).at_least_nothing());
+        let more = one_by_one.map(|(each, all)| each.minus(&all).at_least_zero());
         Some(together.plus(&more.unwrap_or_default().times(apart)))
     }
 
@@ -77,13 +81,13 @@ impl Model<'_> {
     /// inserted by one call in key order, or by a client that counts up, are adjacent.
     fn apart(&self, table: usize) -> f64 {
         let (mut apart, mut all) = (0.0, 0.0);
-        for (number, of) in self.asked.iter().enumerate() {
-            let adds = |ask: &&Ask| ask.table == table && ask.kind == Kind::Insert;
-            for ask in of.asks.iter().filter(adds) {
-                let runs = if ask.rises { ask.times.max(1.0) } else { 1.0 };
-                let is_apart = !self.crowds.counts_on((table, None), number);
-                apart += if is_apart { of.share * ask.times / runs } else { 0.0 };
-                all += of.share * ask.times;
+        for (number, of) in self.profiles.iter().enumerate() {
+            let adds = |request: &&Request| request.table == table && request.kind == Kind::Insert;
+            for request in of.requests.iter().filter(adds) {
+                let runs = if request.rises { request.times.max(1.0) } else { 1.0 };
+                let is_apart = !self.insert_sites.counts_on((table, None), number);
+                apart += if is_apart { of.share * request.times / runs } else { 0.0 };
+                all += of.share * request.times;
             }
         }
         if all > 0.0 { APART * apart / all } else { 0.0 }
@@ -106,17 +110,17 @@ impl Model<'_> {
             replicas: 1,
         })?;
         let beside = self.batch(Storage::HashInlined, place)?;
-        let each = lookup.minus(&beside).at_least_nothing();
+        let each = lookup.minus(&beside).at_least_zero();
         Some((each, if place == Place::Local { Cost::default() } else { beside }))
     }
 
     /// Leaves locked per inserted row: consecutive rows share leaves.
-    pub fn leaves(&self, table: &TablePlan, ask: &Ask) -> f64 {
-        if !ask.follows || table.choice.storage != Storage::Tree || ask.times <= 1.0 {
+    pub fn leaves(&self, table: &TablePlan, request: &Request) -> f64 {
+        if !request.follows || table.choice.storage != Storage::Tree || request.times <= 1.0 {
             return 1.0;
         }
-        let row = self.shapes[ask.table].row;
+        let row = self.shapes[request.table].row;
         let leaf = LeafLayout::within(table.choice.node_bytes, row.key_words, 1, row.checksummed);
-        ((1.0 + (ask.times - 1.0) / f64::from(leaf.entries)) / ask.times).min(1.0)
+        ((1.0 + (request.times - 1.0) / f64::from(leaf.entries)) / request.times).min(1.0)
     }
 }

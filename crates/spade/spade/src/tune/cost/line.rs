@@ -57,11 +57,11 @@ pub struct Line {
 
 /// The key by which the memo finds the cost of a setting: its other fields as a line, the bits of
 /// row count and row size, and whether the placement is dense.
-pub type Known = (Line, u64, u64, bool);
+pub type SettingKey = (Line, u64, u64, bool);
 
 impl Setting {
     /// The key for the memo.
-    pub fn known(&self) -> Known {
+    pub fn key(&self) -> SettingKey {
         let line = Line {
             operation: self.operation,
             path: self.path,
@@ -136,7 +136,7 @@ pub fn is_read(operation: Operation) -> bool {
 }
 
 /// Where a shipped operation accesses memory: on the owner's machine.
-pub fn carried_out(place: Place) -> Place {
+pub fn executed_at(place: Place) -> Place {
     if place == Place::Shipped { Place::Local } else { place }
 }
 

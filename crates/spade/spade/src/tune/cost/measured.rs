@@ -4,8 +4,8 @@ use super::line::{Setting, USUAL_LOAD, USUAL_NODE, USUAL_ROW, USUAL_SLOTS};
 use super::vector::Cost;
 use crate::measurement::{AccessPath, Operation, Place};
 use crate::tune::model::{Model, TablePlan};
-use crate::tune::search::candidates::{IndexChoice, Placing};
-use crate::tune::workload::accesses::Ask;
+use crate::tune::search::candidates::{IndexStorage, KeyPlacement};
+use crate::tune::workload::profile::Request;
 use layout::{IndexKind, Storage};
 
 /// Rows of the batched lookup from which the cost of a further row is derived.
@@ -52,7 +52,7 @@ impl Model<'_> {
             row_bytes: self.shapes[number].row_bytes(),
             slots: choice.slots,
             load_percent: match choice.placing {
-                Placing::Hashed(load) => Some(load),
+                KeyPlacement::Hashed(load) => Some(load),
                 _ => None,
             },
             node_bytes,
@@ -63,7 +63,7 @@ impl Model<'_> {
     /// [`Model::cost`] through one of several indexes.
     pub fn indexed(
         &self,
-        ask: &Ask,
+        request: &Request,
         table: &TablePlan,
         operation: Operation,
         path: AccessPath,
@@ -71,8 +71,8 @@ impl Model<'_> {
         place: Place,
     ) -> Option<Cost> {
         let only = TablePlan { indexes: vec![table.indexes[index]], ..table.clone() };
-        let rows = if operation == Operation::Scan { ask.rows } else { 1.0 };
-        self.cost(ask.table, &only, operation, path, place, rows)
+        let rows = if operation == Operation::Scan { request.rows } else { 1.0 };
+        self.cost(request.table, &only, operation, path, place, rows)
     }
 
     /// The fixed cost of a batch: the cost of a single lookup minus that of a further row in a
@@ -108,11 +108,11 @@ impl Model<'_> {
         let one = self.surface.cost(&setting)?;
         let many = self.surface.cost(&Setting { rows: BATCH_ROWS, ..setting })?;
         let further = many.minus(&one).times(1.0 / (BATCH_ROWS - 1.0));
-        Some(alone.minus(&further).at_least_nothing())
+        Some(alone.minus(&further).at_least_zero())
     }
 }
 
-pub fn path_of(index: IndexChoice) -> AccessPath {
+pub fn path_of(index: IndexStorage) -> AccessPath {
     match index.kind {
         IndexKind::Hash => AccessPath::SecondaryHash,
         IndexKind::Tree => AccessPath::SecondaryTree,

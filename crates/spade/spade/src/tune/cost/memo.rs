@@ -51,12 +51,12 @@ thread_local! {
 
 /// Values by their arguments.
 #[derive(Clone, Debug)]
-pub struct Kept<K, V> {
+pub struct Memo<K, V> {
     own: RefCell<Rc<All<K, V>>>,
     before: Option<Before<K, V>>,
 }
 
-impl<K: Ord + Clone, V: Clone> Kept<K, V> {
+impl<K: Ord + Clone, V: Clone> Memo<K, V> {
     /// An empty memo.
     pub fn new() -> Self {
         Self { own: RefCell::default(), before: None }
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn what_goes_by_other_lines_holds() {
-        let kept = Kept::new();
+        let kept = Memo::new();
         kept.put("one", 1, lines(&[3, 70]));
         kept.put("two", 2, lines(&[4]));
         let off = kept.off_by(Some(70));
@@ -128,23 +128,26 @@ mod tests {
     #[test]
     fn tuning_finds_little_anew() {
         use crate::measurement::Measurements;
-        use crate::tune::contention::throughput::ASKED;
+        use crate::tune::contention::throughput::EVALUATIONS;
         use crate::tune::{Input, Options, tune};
         let crates = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
         let text = std::fs::read_to_string(crates.join("measurements/connectx3-fdr.json"));
         let measurements = &Measurements::parse(&text.expect("it is shipped")).expect("it is read");
-        for (name, most, paces) in [("tatp", 7_000, 12_000), ("tpcc", 20_000, 45_000)] {
+        for (name, most, throughputs) in [("tatp", 7_000, 12_000), ("tpcc", 20_000, 45_000)] {
             let folder = crates.join("../../../workloads").join(name);
             let workload = &procedure::Workload::read(&folder).expect("it is shipped");
             let folder = &sql::WorkloadFolder::read(&folder).expect("it is shipped");
-            let (before, asked) = (PUT.get(), ASKED.get());
+            let (before, profile) = (PUT.get(), EVALUATIONS.get());
             tune(Input { folder, workload, measurements }, &Options::default()).expect("it fits");
             let found = PUT.get() - before;
             assert!(found < most, "{name}: {found} computations, {most} are expected at most");
             // Starting from the last throughput takes a dozen evaluations; starting from nothing
             // takes at least twice as many.
-            let asked = ASKED.get() - asked;
-            assert!(asked < paces, "{name}: {asked} looks at lanes, {paces} are expected at most");
+            let profile = EVALUATIONS.get() - profile;
+            assert!(
+                profile < throughputs,
+                "{name}: {profile} looks at lanes, {throughputs} are expected at most"
+            );
         }
     }
 

@@ -5,13 +5,13 @@ use super::measured::path_of;
 use super::vector::Cost;
 use crate::measurement::{AccessPath, Operation, Place};
 use crate::tune::model::{Model, Plan, TablePlan};
-use crate::tune::search::candidates::{Choice, Placing};
-use crate::tune::workload::accesses::{Ask, Kind};
+use crate::tune::search::candidates::{KeyPlacement, RowStorage};
+use crate::tune::workload::profile::{Kind, Request};
 use layout::Storage;
 
 /// The cost of an operation, divided by how often each part occurs in a call.
 #[derive(Clone, Copy, Default)]
-pub struct Parts {
+pub struct OperationCost {
     /// Finding one row, as one of many in a batch.
     pub each: Cost,
     /// Fixed cost of a batch with remote rows.
@@ -22,7 +22,7 @@ pub struct Parts {
     pub write: Cost,
 }
 
-impl Parts {
+impl OperationCost {
     /// Scales the cost of reading a row and of waiting for a batch.
     pub fn read(self, (each, batch): (f64, f64)) -> Self {
         Self { each: self.each.times(each), batch: self.batch.times(batch), ..self }
@@ -31,14 +31,20 @@ impl Parts {
 
 impl Model<'_> {
     /// The cost if these shares of rows and of index entries are local.
-    pub fn mixed(&self, plan: &Plan, ask: &Ask, rows: f64, entries: f64) -> Option<Parts> {
-        let at = |row, entry| self.parts(plan, ask, row, entry);
+    pub fn mixed(
+        &self,
+        plan: &Plan,
+        request: &Request,
+        rows: f64,
+        entries: f64,
+    ) -> Option<OperationCost> {
+        let at = |row, entry| self.parts(plan, request, row, entry);
         let by_rows = |entry| match rows {
             rows if rows >= 1.0 => at(Place::Local, entry),
             rows if rows <= 0.0 => at(Place::OneSided, entry),
             rows => {
                 let (local, remote) = (at(Place::Local, entry)?, at(Place::OneSided, entry)?);
-                Some(Parts {
+                Some(OperationCost {
                     each: local.each.mixed(rows, &remote.each),
                     batch: remote.batch,
                     fixed: local.fixed,
@@ -51,7 +57,7 @@ impl Model<'_> {
             entries if entries <= 0.0 => by_rows(Place::OneSided),
             entries => {
                 let (local, remote) = (by_rows(Place::Local)?, by_rows(Place::OneSided)?);
-                Some(Parts {
+                Some(OperationCost {
                     each: local.each.mixed(entries, &remote.each),
                     batch: remote.batch,
                     fixed: local.fixed,
@@ -61,70 +67,76 @@ impl Model<'_> {
         }
     }
 
-    fn parts(&self, plan: &Plan, ask: &Ask, row: Place, entry: Place) -> Option<Parts> {
-        let table = &plan.tables[ask.table];
+    fn parts(
+        &self,
+        plan: &Plan,
+        request: &Request,
+        row: Place,
+        entry: Place,
+    ) -> Option<OperationCost> {
+        let table = &plan.tables[request.table];
         let of = |operation, path, place, rows| {
-            self.cost(ask.table, table, operation, path, place, rows)
+            self.cost(request.table, table, operation, path, place, rows)
         };
         let lookup = of(Operation::Lookup, AccessPath::Primary, row, 1.0)?;
         let beside = self.batch(table.choice.storage, row)?;
-        let each = lookup.minus(&beside).at_least_nothing();
+        let each = lookup.minus(&beside).at_least_zero();
         let nothing = Cost::default();
         let (batch, fixed) =
             if row == Place::Local { (nothing, beside) } else { (beside, nothing) };
-        let none = Parts::default();
+        let none = OperationCost::default();
         let maintained = |operation: Operation| {
             let plain = of(operation, AccessPath::Primary, entry, 1.0)?;
-            let mut each = ask.touched.iter().map(|index| {
+            let mut each = request.touched.iter().map(|index| {
                 let path = path_of(table.indexes[*index]);
-                let cost = self.indexed(ask, table, operation, path, *index, entry)?;
-                Some(cost.minus(&plain).at_least_nothing())
+                let cost = self.indexed(request, table, operation, path, *index, entry)?;
+                Some(cost.minus(&plain).at_least_zero())
             });
             each.try_fold(Cost::default(), |sum, cost| Some(sum.plus(&cost?)))
         };
         let writing = |operation: Operation| {
             let write = of(operation, AccessPath::Primary, row, 1.0)?;
-            Some(write.minus(&lookup).at_least_nothing())
+            Some(write.minus(&lookup).at_least_zero())
         };
-        Some(match ask.kind {
-            Kind::Lookup => Parts { each, batch, fixed, ..none },
-            Kind::IndexLookup(index) => self.through_index(ask, table, index, (row, entry))?,
+        Some(match request.kind {
+            Kind::Lookup => OperationCost { each, batch, fixed, ..none },
+            Kind::IndexLookup(index) => self.through_index(request, table, index, (row, entry))?,
             Kind::Scan(None) => {
-                let scan = self.in_order(plan, ask, row)?;
-                Parts { each: scan.minus(&fixed).at_least_nothing(), fixed, ..none }
+                let scan = self.in_order(plan, request, row)?;
+                OperationCost { each: scan.minus(&fixed).at_least_zero(), fixed, ..none }
             }
             Kind::Scan(Some(index)) => {
                 let worse = if row == Place::Local { entry } else { row };
                 let path = AccessPath::SecondaryTree;
-                let scan = self.indexed(ask, table, Operation::Scan, path, index, worse)?;
+                let scan = self.indexed(request, table, Operation::Scan, path, index, worse)?;
                 let fixed = if worse == Place::Local { fixed } else { nothing };
-                Parts { each: scan.minus(&fixed).at_least_nothing(), fixed, ..none }
+                OperationCost { each: scan.minus(&fixed).at_least_zero(), fixed, ..none }
             }
             Kind::Everything => {
-                let rows = self.shapes[ask.table].rows as f64;
-                Parts { each: each.times(rows), batch, fixed, ..none }
+                let rows = self.shapes[request.table].rows as f64;
+                OperationCost { each: each.times(rows), batch, fixed, ..none }
             }
             Kind::Insert if self.keeps_leaves(table) => {
-                let kept = self.kept_insert(table, ask, row, (each, batch))?;
-                Parts { write: kept.write.plus(&maintained(Operation::Insert)?), ..kept }
+                let kept = self.kept_insert(table, request, row, (each, batch))?;
+                OperationCost { write: kept.write.plus(&maintained(Operation::Insert)?), ..kept }
             }
             Kind::Insert => {
                 let mut write = writing(Operation::Insert)?;
-                write.machines.atomics_ns *= self.leaves(table, ask);
+                write.machines.atomics_ns *= self.leaves(table, request);
                 let write = write.plus(&maintained(Operation::Insert)?);
-                Parts { each, batch, fixed, write }
+                OperationCost { each, batch, fixed, write }
             }
             Kind::Delete => {
                 let write = writing(Operation::Delete)?.plus(&maintained(Operation::Delete)?);
-                Parts { write, ..none }
+                OperationCost { write, ..none }
             }
             Kind::Update => {
                 let mut write = writing(Operation::Update)?;
-                if !ask.touched.is_empty() {
+                if !request.touched.is_empty() {
                     write = write.plus(&maintained(Operation::Insert)?);
                     write = write.plus(&maintained(Operation::Delete)?);
                 }
-                Parts { write, ..none }
+                OperationCost { write, ..none }
             }
         })
     }
@@ -135,56 +147,62 @@ impl Model<'_> {
     fn kept_insert(
         &self,
         table: &TablePlan,
-        ask: &Ask,
+        request: &Request,
         row: Place,
         (each, batch): (Cost, Cost),
-    ) -> Option<Parts> {
+    ) -> Option<OperationCost> {
         let fixed = self.batch(Storage::Tree, Place::Local)?;
         let insert =
-            self.cost(ask.table, table, Operation::Insert, AccessPath::Primary, row, 1.0)?;
-        let write = insert.minus(&fixed).at_least_nothing().of_leaves(self.leaves(table, ask));
-        let (rows, beside) = self.one_row(ask.table, row)?;
-        let each = each.minus(&rows).at_least_nothing();
-        let batch = batch.minus(&beside).at_least_nothing();
-        Some(Parts { each, batch, fixed, write })
+            self.cost(request.table, table, Operation::Insert, AccessPath::Primary, row, 1.0)?;
+        let write = insert.minus(&fixed).at_least_zero().of_leaves(self.leaves(table, request));
+        let (rows, beside) = self.one_row(request.table, row)?;
+        let each = each.minus(&rows).at_least_zero();
+        let batch = batch.minus(&beside).at_least_zero();
+        Some(OperationCost { each, batch, fixed, write })
     }
 
     /// A lookup through an index whose row and entry may be on different machines.
     fn through_index(
         &self,
-        ask: &Ask,
+        request: &Request,
         table: &TablePlan,
         index: usize,
         (row, entry): (Place, Place),
-    ) -> Option<Parts> {
+    ) -> Option<OperationCost> {
         let path = path_of(table.indexes[index]);
-        let through = self.indexed(ask, table, Operation::Lookup, path, index, row)?;
+        let through = self.indexed(request, table, Operation::Lookup, path, index, row)?;
         // The entry points to the row, which takes one read with every storage.
         let beside = self.batch(Storage::HashInlined, row)?;
-        let read = through.minus(&self.entry(ask, table, index, row)?).minus(&beside);
-        let read = read.at_least_nothing().times(ask.rows);
-        let each = self.entry(ask, table, index, entry)?.plus(&read);
-        let none = Parts { each, ..Parts::default() };
+        let read = through.minus(&self.entry(request, table, index, row)?).minus(&beside);
+        let read = read.at_least_zero().times(request.rows);
+        let each = self.entry(request, table, index, entry)?.plus(&read);
+        let none = OperationCost { each, ..OperationCost::default() };
         Some(match row {
-            Place::Local => Parts { fixed: beside, ..none },
-            _ => Parts { batch: beside, ..none },
+            Place::Local => OperationCost { fixed: beside, ..none },
+            _ => OperationCost { batch: beside, ..none },
         })
     }
 
     /// The cost of finding an index entry without reading its row. It is derived from inlined rows:
     /// with other storages, a lookup by primary key finds the row in another way.
-    fn entry(&self, ask: &Ask, table: &TablePlan, index: usize, place: Place) -> Option<Cost> {
-        let choice = Choice {
+    fn entry(
+        &self,
+        request: &Request,
+        table: &TablePlan,
+        index: usize,
+        place: Place,
+    ) -> Option<Cost> {
+        let choice = RowStorage {
             storage: Storage::HashInlined,
             slots: USUAL_SLOTS,
-            placing: Placing::Hashed(USUAL_LOAD),
+            placing: KeyPlacement::Hashed(USUAL_LOAD),
             node_bytes: 0,
         };
         let inlined = TablePlan { choice, ..table.clone() };
         let path = path_of(table.indexes[index]);
-        let through = self.indexed(ask, &inlined, Operation::Lookup, path, index, place)?;
+        let through = self.indexed(request, &inlined, Operation::Lookup, path, index, place)?;
         let direct =
-            self.cost(ask.table, &inlined, Operation::Lookup, AccessPath::Primary, place, 1.0)?;
-        Some(through.minus(&direct).at_least_nothing())
+            self.cost(request.table, &inlined, Operation::Lookup, AccessPath::Primary, place, 1.0)?;
+        Some(through.minus(&direct).at_least_zero())
     }
 }

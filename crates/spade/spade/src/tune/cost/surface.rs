@@ -11,12 +11,12 @@
 
 use super::chains::chain_blocks;
 use super::line::{
-    Known, Line, Setting, USUAL_LOAD, USUAL_NODE, USUAL_ROW, USUAL_SLOTS, carried_out, hash_shape,
-    is_read, line_at, line_within,
+    Line, Setting, SettingKey, USUAL_LOAD, USUAL_NODE, USUAL_ROW, USUAL_SLOTS, executed_at,
+    hash_shape, is_read, line_at, line_within,
 };
-use super::memo::{Kept, Lines};
+use super::memo::{Lines, Memo};
 use super::vector::{Cost, Noise, add, scaled};
-use super::versions::Aging;
+use super::versions::VersionCosts;
 use crate::measurement::{AccessPath, Demand, Effort, Measurements, Operation, Place, World};
 use layout::Storage;
 use layout::bucket::{SLOTS_MAX, overflow_slots};
@@ -50,13 +50,13 @@ pub struct Surface {
     /// How machines obtain snapshots, with the lines from which it is derived.
     clock: OnceCell<(Option<Clock>, Lines)>,
     /// Cost of old versions, if measured.
-    aging: Option<Rc<Aging>>,
+    version_costs: Option<Rc<VersionCosts>>,
     /// Costs that were computed before.
-    known: Kept<Known, Option<Cost>>,
+    known: Memo<SettingKey, Option<Cost>>,
     /// Lines that the current computation depends on.
     used: RefCell<Lines>,
     /// Lines that were needed but not measured.
-    lacking: RefCell<BTreeSet<Line>>,
+    missing: RefCell<BTreeSet<Line>>,
 }
 
 #[derive(Clone, Debug)]
@@ -70,14 +70,14 @@ struct Points {
 
 /// A measured figure that an interval perturbs by its noise.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Sway {
+pub enum Perturbation {
     /// A point: its line, the line's number, and the position in the line.
     Point(Line, usize, usize),
     /// Demands of a commit on the oracle.
     Published,
 }
 
-impl Sway {
+impl Perturbation {
     /// The number of the perturbed line; `None` if all writes are affected.
     pub fn line(&self) -> Option<usize> {
         match self {
@@ -115,11 +115,11 @@ impl Surface {
             places,
             published,
             published_noise,
-            aging: Aging::new(points()).map(Rc::new),
+            version_costs: VersionCosts::new(points()).map(Rc::new),
             clock: OnceCell::new(),
-            known: Kept::new(),
+            known: Memo::new(),
             used: RefCell::default(),
-            lacking: RefCell::default(),
+            missing: RefCell::default(),
         }
     }
 
@@ -138,47 +138,49 @@ impl Surface {
     }
 
     /// All noisy figures of these lines.
-    pub fn sways(&self, lines: &Lines) -> Vec<Sway> {
+    pub fn perturbations(&self, lines: &Lines) -> Vec<Perturbation> {
         let mut all = Vec::new();
         for (line, points) in self.lines.iter().filter(|(_, points)| lines.has(points.number)) {
             let noisy = points.noise.iter().enumerate().filter(|(_, noise)| !noise.is_none());
-            all.extend(noisy.map(|(at, _)| Sway::Point(*line, points.number, at)));
+            all.extend(noisy.map(|(at, _)| Perturbation::Point(*line, points.number, at)));
         }
         if self.published_noise > 0.0 {
-            all.push(Sway::Published);
+            all.push(Perturbation::Published);
         }
         all
     }
 
     /// The surface with one figure perturbed. Costs that do not depend on it stay in the memo.
-    pub fn swayed(&self, sway: Sway) -> Self {
+    pub fn perturbed(&self, perturbation: Perturbation) -> Self {
         let mut lines = self.lines.clone();
         let mut published = self.published;
-        match sway {
-            Sway::Point(line, _, at) => {
+        match perturbation {
+            Perturbation::Point(line, _, at) => {
                 let points = lines.get_mut(&line).map(Rc::make_mut);
                 let noise = points.as_ref().and_then(|of| of.noise.get(at)).copied();
                 if let Some((points, noise)) = points.zip(noise) {
                     points.costs[at].1 = points.costs[at].1.off_by(noise);
                 }
             }
-            Sway::Published => published = scaled(self.published, 1.0 + self.published_noise),
+            Perturbation::Published => {
+                published = scaled(self.published, 1.0 + self.published_noise)
+            }
         }
         Self {
             lines,
             published,
             places: self.places.clone(),
-            aging: self.aging.clone(),
+            version_costs: self.version_costs.clone(),
             clock: OnceCell::new(),
-            known: self.known.off_by(sway.line()),
+            known: self.known.off_by(perturbation.line()),
             used: RefCell::default(),
-            lacking: RefCell::default(),
+            missing: RefCell::default(),
             ..*self
         }
     }
 
-    pub fn aging(&self) -> Option<&Aging> {
-        self.aging.as_deref()
+    pub fn version_costs(&self) -> Option<&VersionCosts> {
+        self.version_costs.as_deref()
     }
 
     /// Whether some points were measured with `--quick`.
@@ -239,14 +241,14 @@ impl Surface {
     pub fn cost(&self, setting: &Setting) -> Option<Cost> {
         let cost = self.found(setting);
         if cost.is_none() {
-            self.lacking.borrow_mut().insert(Line::usual(setting));
+            self.missing.borrow_mut().insert(Line::usual(setting));
         }
         cost
     }
 
     /// Takes the descriptions of lines that were needed but not measured.
-    pub fn take_lacking(&self) -> Vec<String> {
-        self.lacking.take().iter().map(Line::to_string).collect()
+    pub fn take_missing(&self) -> Vec<String> {
+        self.missing.take().iter().map(Line::to_string).collect()
     }
 
     /// Storages over which no index was measured, although one over inlined rows was: see
@@ -267,7 +269,7 @@ impl Surface {
 
     /// The cost without recording missing lines.
     pub fn found(&self, setting: &Setting) -> Option<Cost> {
-        let known = setting.known();
+        let known = setting.key();
         if let Some(cost) = self.known.get(&known, &self.used) {
             return cost;
         }
@@ -306,7 +308,7 @@ impl Surface {
             let node_bytes = if of.storage == Storage::Tree { USUAL_NODE } else { 0 };
             self.computed(&Setting { path: AccessPath::Primary, node_bytes, ..*of })
         };
-        let entry = through.minus(&primary(inlined)?).at_least_nothing();
+        let entry = through.minus(&primary(inlined)?).at_least_zero();
         Some(primary(setting)?.plus(&entry))
     }
 
@@ -364,7 +366,7 @@ impl Surface {
             cost = cost.plus(&change);
         }
         cost.others = if is_read(setting.operation) { Demand::default() } else { self.published };
-        Some(self.with_chains(cost, setting).at_least_nothing())
+        Some(self.with_chains(cost, setting).at_least_zero())
     }
 
     /// Adds round trips for overflow blocks to the latency: most operations meet no chain, so that
@@ -376,7 +378,7 @@ impl Surface {
         let lookup = Setting {
             operation: Operation::Lookup,
             path: AccessPath::Primary,
-            place: carried_out(setting.place),
+            place: executed_at(setting.place),
             storage: Storage::HashInlined,
             ..*setting
         };
@@ -420,7 +422,7 @@ impl Surface {
         let Some((one, more)) = pairs.into_iter().next() else { return Cost::default() };
         let (first, last) = (more[0].0, more[more.len() - 1].0);
         let at = row.clamp(first, last);
-        line_at(more, at).minus(&line_within(one, at)).at_least_nothing()
+        line_at(more, at).minus(&line_within(one, at)).at_least_zero()
     }
 
     /// Names of the writes that were measured with one copy but not with this number.
@@ -453,7 +455,7 @@ impl Surface {
         let wanted = setting.load_percent.map_or(0.0, |load| chain_blocks(line.slots, load));
         let more = wanted - chain_blocks(line.slots, USUAL_LOAD);
         let small = Line { slots: self.nearest_slots(line, overflow_slots(USUAL_SLOTS)), ..*line };
-        let small = Line { place: carried_out(setting.place), ..small };
+        let small = Line { place: executed_at(setting.place), ..small };
         let points = self.points(&small).filter(|_| more != 0.0);
         let block = points.map_or_else(Cost::default, |points| line_at(points, setting.row_bytes));
         // `with_chains` adds the latencies.

@@ -11,7 +11,7 @@ const FULL: f64 = 0.85;
 /// The same for reads, which wait for no commit.
 const FULL_OF_READS: f64 = 0.7;
 /// Maximal ratio of the time that a stage takes under load to that of an operation alone.
-const SEEN_MAX: f64 = 2.0;
+const UNDER_LOAD_MAX: f64 = 2.0;
 
 /// The cost of an operation or of a transaction.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
@@ -91,7 +91,7 @@ impl Cost {
         // The rate of deletes includes the inserts that restore the rows, so it says little about
         // deletes.
         let seen = |alone_ns: f64, seen_ns: f64| {
-            if seen_ns <= alone_ns * SEEN_MAX { seen_ns } else { alone_ns }
+            if seen_ns <= alone_ns * UNDER_LOAD_MAX { seen_ns } else { alone_ns }
         };
         let all = &mut machines;
         match busiest {
@@ -185,7 +185,7 @@ impl Cost {
     }
 
     /// Replaces negative figures, which differences of measurements may have, by 0.
-    pub fn at_least_nothing(&self) -> Self {
+    pub fn at_least_zero(&self) -> Self {
         self.with(&Self::default(), f64::max)
     }
 }

@@ -15,9 +15,9 @@
 use super::line::line_within;
 use super::vector::{Cost, add, scaled};
 use crate::measurement::{Demand, Operation, Parameters, Place, Point, Versions};
-use crate::tune::contention::conflicts::Meeting;
+use crate::tune::contention::conflicts::ConflictRate;
 use crate::tune::model::{Model, Plan};
-use crate::tune::workload::accesses::{Ask, Kind};
+use crate::tune::workload::profile::{Kind, Request};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -35,17 +35,17 @@ const SELDOM: f64 = 1e-7;
 
 /// The measured cost of old versions.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Aging {
+pub struct VersionCosts {
     /// Nanoseconds for which snapshots may need an old version.
     pub needed_ns: f64,
     /// Updates that a lane executes in that time if it does nothing else.
     pub changes: f64,
-    places: BTreeMap<Place, Costs>,
+    places: BTreeMap<Place, PlaceCosts>,
 }
 
 /// Additional cost of an update, compared with one whose old version nobody needs.
 #[derive(Clone, PartialEq, Debug, Default)]
-struct Costs {
+struct PlaceCosts {
     /// If it moves an old version, by row size.
     moved: Vec<(f64, Cost)>,
     /// If it finds a free slot in the version buffer, which it must read.
@@ -56,7 +56,7 @@ struct Costs {
 
 /// Additional cost of a call.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub struct More {
+pub struct ExtraCost {
     /// Additional latency while rows are locked.
     pub latency_ns: f64,
     /// Additional demands on the machines.
@@ -66,7 +66,7 @@ pub struct More {
 /// How often the rows that a procedure updates are updated, per call of a machine: classes of its
 /// updates, each as (share, rate).
 #[derive(Clone, PartialEq, Debug, Default)]
-pub struct Again {
+pub struct UpdateRates {
     /// By all procedures.
     all: Vec<(f64, f64)>,
     /// By the procedure itself, if no other is called.
@@ -75,15 +75,15 @@ pub struct Again {
 
 /// Old versions of the rows of one table that a procedure updates.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Old {
-    again: Rc<Again>,
+pub struct OldVersions {
+    again: Rc<UpdateRates>,
     beside: u32,
-    moved: More,
-    looked: More,
-    returned: More,
+    moved: ExtraCost,
+    looked: ExtraCost,
+    returned: ExtraCost,
 }
 
-impl Aging {
+impl VersionCosts {
     /// Derives the costs from points; `None` if they were not measured.
     pub fn new<'p>(points: impl Iterator<Item = &'p Point>) -> Option<Self> {
         let mut found: BTreeMap<(Place, Versions, u32), &Point> = BTreeMap::new();
@@ -99,13 +99,13 @@ impl Aging {
         let moved = |of: &Point| of.measured.loaded.moved.map_or(0.0, |moved| moved.share);
         let most = found.keys().map(|(_, of, _)| of.among).max()?;
         let left = Versions { beside: 1, keeps: true, among: most };
-        let mut places: BTreeMap<Place, Costs> = BTreeMap::new();
+        let mut places: BTreeMap<Place, PlaceCosts> = BTreeMap::new();
         for (&(place, of, row), point) in &found {
             // Row sizes that were not measured with many rows in turn: compare with an ordinary
             // update.
             let usual = || ordinary.get(&Parameters { versions: None, ..point.parameters.clone() });
             let Some(still) = found.get(&(place, left, row)).or_else(usual) else { continue };
-            let more = Cost::measured(point).minus(&Cost::measured(still)).at_least_nothing();
+            let more = Cost::measured(point).minus(&Cost::measured(still)).at_least_zero();
             let costs = places.entry(place).or_default();
             match of {
                 Versions { beside: 1, keeps: true, among: 1 } => {
@@ -133,7 +133,7 @@ impl Aging {
     }
 
     /// The costs at a place, or at another one if they were not measured there.
-    fn at(&self, place: Place) -> Option<&Costs> {
+    fn at(&self, place: Place) -> Option<&PlaceCosts> {
         self.places.get(&place).or(self.places.values().next())
     }
 }
@@ -148,16 +148,16 @@ fn needed_ns(line: &[(f64, f64)]) -> Option<f64> {
     Some(from_ns + (to_ns - from_ns) * (from - HALF) / (from - to))
 }
 
-impl Again {
+impl UpdateRates {
     /// Groups conflict rates into classes. `share` is the procedure's share of all calls.
-    pub fn new(meetings: &[Meeting], share: f64) -> Self {
-        let by = |of: &dyn Fn(&Meeting) -> f64| {
+    pub fn new(conflict_rates: &[ConflictRate], share: f64) -> Self {
+        let by = |of: &dyn Fn(&ConflictRate) -> f64| {
             let mut classes: BTreeMap<i64, (f64, f64)> = BTreeMap::new();
-            for meeting in meetings {
-                let often = of(meeting);
+            for conflict in conflict_rates {
+                let often = of(conflict);
                 let class = libm::floor(libm::log2(often.max(SELDOM)) / 2.0) as i64;
                 let sum = classes.entry(class).or_default();
-                (sum.0, sum.1) = (sum.0 + meeting.share, sum.1 + meeting.share * often);
+                (sum.0, sum.1) = (sum.0 + conflict.share, sum.1 + conflict.share * often);
             }
             let mean = |(share, sum): (f64, f64)| (share, sum / share.max(f64::MIN_POSITIVE));
             classes.into_values().map(mean).collect()
@@ -172,29 +172,29 @@ type Chances = [f64; 3];
 
 /// Computes the cost of old versions at a given throughput. Calls at home and elsewhere update rows
 /// at the same rate.
-pub struct Aged<'o> {
+pub struct VersionCharges<'o> {
     /// Calls of a machine within the time for which old versions are needed.
     within: f64,
-    known: Vec<(&'o Rc<Again>, u32, bool, Chances)>,
+    known: Vec<(&'o Rc<UpdateRates>, u32, bool, Chances)>,
 }
 
-impl<'o> Aged<'o> {
+impl<'o> VersionCharges<'o> {
     /// `rate` is the number of calls of each machine per nanosecond.
     pub fn new(rate: f64, needed_ns: f64) -> Self {
         Self { within: rate * needed_ns, known: Vec::new() }
     }
 
     /// The additional cost of a call. `is_alone` means that no other procedure is called.
-    pub fn cost(&mut self, old: &'o [Old], is_alone: bool) -> More {
-        old.iter().fold(More::default(), |sum, of| {
+    pub fn cost(&mut self, old: &'o [OldVersions], is_alone: bool) -> ExtraCost {
+        old.iter().fold(ExtraCost::default(), |sum, of| {
             let [moved, looked, rest] = self.chances(of, is_alone);
             let sum = sum.plus(&of.moved, moved).plus(&of.looked, looked);
             sum.plus(&of.returned, rest)
         })
     }
 
-    fn chances(&mut self, of: &'o Old, is_alone: bool) -> Chances {
-        let is_it = |(again, beside, alone, _): &&(&Rc<Again>, u32, bool, Chances)| {
+    fn chances(&mut self, of: &'o OldVersions, is_alone: bool) -> Chances {
+        let is_it = |(again, beside, alone, _): &&(&Rc<UpdateRates>, u32, bool, Chances)| {
             Rc::ptr_eq(again, &of.again) && (*beside, *alone) == (of.beside, is_alone)
         };
         if let Some((.., known)) = self.known.iter().find(is_it) {
@@ -214,7 +214,7 @@ impl<'o> Aged<'o> {
     }
 }
 
-impl More {
+impl ExtraCost {
     fn of(cost: &Cost) -> Self {
         Self { latency_ns: cost.latency_ns, machines: cost.machines }
     }
@@ -248,27 +248,35 @@ fn at_least(count: u32, mean: f64) -> [f64; 2] {
 impl Model<'_> {
     /// Old versions of the rows that a procedure updates. `local` returns the local shares of rows
     /// and entries.
-    pub fn old(&self, plan: &Plan, number: usize, local: &dyn Fn(usize) -> (f64, f64)) -> Vec<Old> {
-        let Some(aging) = self.surface.aging() else { return Vec::new() };
-        let asks = self.asked[number].asks.iter().enumerate();
-        let changes = asks
-            .filter(|(_, ask)| ask.times > 0.0 && matches!(ask.kind, Kind::Update | Kind::Delete));
-        let old = |(at, ask): (usize, &Ask)| {
-            let table = &plan.tables[ask.table];
-            let shape = &self.shapes[ask.table];
+    pub fn old(
+        &self,
+        plan: &Plan,
+        number: usize,
+        local: &dyn Fn(usize) -> (f64, f64),
+    ) -> Vec<OldVersions> {
+        let Some(version_costs) = self.surface.version_costs() else { return Vec::new() };
+        let requests = self.profiles[number].requests.iter().enumerate();
+        let changes = requests.filter(|(_, request)| {
+            request.times > 0.0 && matches!(request.kind, Kind::Update | Kind::Delete)
+        });
+        let old = |(at, request): (usize, &Request)| {
+            let table = &plan.tables[request.table];
+            let shape = &self.shapes[request.table];
             let (rows, row) = (self.near(local(at)).0, shape.row_bytes());
-            let (here, there) = aging.at(Place::Local).zip(aging.at(Place::OneSided))?;
-            let mixed = |of: &dyn Fn(&Costs) -> Cost| {
-                let local = More::default().plus(&More::of(&of(here)), rows * ask.times);
-                local.plus(&More::of(&of(there)), (1.0 - rows) * ask.times)
+            let (here, there) =
+                version_costs.at(Place::Local).zip(version_costs.at(Place::OneSided))?;
+            let mixed = |of: &dyn Fn(&PlaceCosts) -> Cost| {
+                let local =
+                    ExtraCost::default().plus(&ExtraCost::of(&of(here)), rows * request.times);
+                local.plus(&ExtraCost::of(&of(there)), (1.0 - rows) * request.times)
             };
-            Some(Old {
-                again: self.changes[number].get(&ask.table).cloned().unwrap_or_default(),
+            Some(OldVersions {
+                again: self.changes[number].get(&request.table).cloned().unwrap_or_default(),
                 beside: table.versions_beside,
                 moved: mixed(&|of| line_within(&of.moved, row)),
                 looked: mixed(&|of| of.looked),
                 returned: match table.keeps_versions || !shape.is_updated {
-                    true => More::default(),
+                    true => ExtraCost::default(),
                     false => mixed(&|of| of.returned),
                 },
             })
@@ -283,11 +291,11 @@ mod tests {
     use crate::measurement::AccessPath;
     use layout::Storage;
 
-    fn old(beside: u32, own: f64) -> Old {
-        let latency = |latency_ns: f64| More { latency_ns, ..More::default() };
-        let meetings = [Meeting { share: 1.0, own, others: 0.0, rows: 1.0 }];
-        Old {
-            again: Again::new(&meetings, 1.0).into(),
+    fn old(beside: u32, own: f64) -> OldVersions {
+        let latency = |latency_ns: f64| ExtraCost { latency_ns, ..ExtraCost::default() };
+        let conflict_rates = [ConflictRate { share: 1.0, own, others: 0.0, rows: 1.0 }];
+        OldVersions {
+            again: UpdateRates::new(&conflict_rates, 1.0).into(),
             beside,
             moved: latency(3_000.0),
             looked: latency(100.0),
@@ -298,14 +306,15 @@ mod tests {
     #[test]
     fn versions_are_moved_where_more_changes_come_than_have_room() {
         // A call every microsecond updates the row: four updates while an old version is needed.
-        let latency =
-            |beside: u32| Aged::new(1e-3, 4_000.0).cost(&[old(beside, 1.0)], false).latency_ns;
+        let latency = |beside: u32| {
+            VersionCharges::new(1e-3, 4_000.0).cost(&[old(beside, 1.0)], false).latency_ns
+        };
         let again = 1.0 - (-4.0_f64).exp();
         let left = 500.0 * (1.0 - again);
         assert!((latency(1) - (3_000.0 * again + left)).abs() < 1e-6, "{}", latency(1));
         assert!(latency(8) < 100.0 + 3_000.0 * 0.06 && latency(8) > 90.0, "{}", latency(8));
         // If nobody else updates the row, its memory is returned each time.
-        let own = Aged::new(1e-3, 4_000.0).cost(&[old(1, 0.0)], false).latency_ns;
+        let own = VersionCharges::new(1e-3, 4_000.0).cost(&[old(1, 0.0)], false).latency_ns;
         assert!((own - 500.0).abs() < 1e-9, "{own}");
     }
 
@@ -315,22 +324,22 @@ mod tests {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/measurements/connectx3-fdr-4.json");
         let text = std::fs::read_to_string(path).expect("it is shipped");
         let all = crate::measurement::Measurements::parse(&text).expect("it is read");
-        let aging = Aging::new(all.points().iter()).expect("they were measured");
+        let version_costs = VersionCosts::new(all.points().iter()).expect("they were measured");
         let update = |row_bytes: u32, moves: bool| {
             let is_it = |of: &&Point| {
                 let usual = Parameters { row_bytes: 64, versions: None, ..of.parameters.clone() };
                 let versions = Versions { beside: 1, keeps: true, among: 1 };
-                let is_asked = of.parameters.versions == moves.then_some(versions);
+                let is_accessed = of.parameters.versions == moves.then_some(versions);
                 let shape = (usual.operation, usual.place, usual.storage, usual.replicas);
                 let place = (usual.neighbourhood, usual.load_percent, usual.path);
-                is_asked
+                is_accessed
                     && of.parameters.row_bytes == row_bytes
                     && shape == (Operation::Update, Place::Local, Storage::HashInlined, 1)
                     && place == (8, 65, AccessPath::Primary)
             };
             Cost::measured(all.points().iter().find(is_it).expect("it was measured")).latency_ns
         };
-        let moved = &aging.at(Place::Local).expect("it was measured").moved;
+        let moved = &version_costs.at(Place::Local).expect("it was measured").moved;
         let (_, large) = moved.iter().find(|(row, _)| *row == 512.0).expect("it was measured");
         let more = update(512, true) - update(512, false);
         assert!((large.latency_ns - more).abs() < 1.0, "{} {more}", large.latency_ns);

@@ -1,9 +1,9 @@
 //! Round trips that operations of one call share: reads by arguments, reads of referenced rows, and
 //! validation.
 
-use super::operation::Parts;
+use super::operation::OperationCost;
 use super::vector::Cost;
-use crate::tune::workload::accesses::Ask;
+use crate::tune::workload::profile::Request;
 
 /// Waiting that requests of one call share: rows that are read together cost one wait, the longest.
 #[derive(Clone, Copy, Default)]
@@ -24,26 +24,31 @@ pub struct Waits {
 
 impl Waits {
     /// Adds a request. `is_remote` returns the probability that one of n rows is remote.
-    pub fn note(&mut self, ask: &Ask, parts: &Parts, is_remote: &dyn Fn(f64) -> f64) {
-        let batch = parts.batch.times(is_remote(ask.times));
-        if ask.is_validated {
-            self.again = self.again.plus(&parts.each.times(ask.times));
+    pub fn note(
+        &mut self,
+        request: &Request,
+        parts: &OperationCost,
+        is_remote: &dyn Fn(f64) -> f64,
+    ) {
+        let batch = parts.batch.times(is_remote(request.times));
+        if request.is_validated {
+            self.again = self.again.plus(&parts.each.times(request.times));
             // A branch may skip it.
-            self.validated = self.validated.with(&batch.times(ask.times.min(1.0)), f64::max);
+            self.validated = self.validated.with(&batch.times(request.times.min(1.0)), f64::max);
         }
-        if ask.is_referred {
+        if request.is_referred {
             // A statement in a loop waits each time.
-            let waits = match ask.is_batch {
-                true => batch.times(ask.times.min(1.0)),
-                false => parts.batch.times(is_remote(1.0) * ask.times),
+            let waits = match request.is_batch {
+                true => batch.times(request.times.min(1.0)),
+                false => parts.batch.times(is_remote(1.0) * request.times),
             };
-            if self.together.0 != ask.statement {
+            if self.together.0 != request.statement {
                 self.referred = self.referred.plus(&self.together.1);
-                self.together = (ask.statement, Cost::default());
+                self.together = (request.statement, Cost::default());
             }
             self.together.1 = self.together.1.with(&waits, f64::max);
-        } else if ask.is_ahead {
-            self.named += ask.times;
+        } else if request.is_ahead {
+            self.named += request.times;
             self.ahead = self.ahead.with(&batch, f64::max);
         }
     }
@@ -63,10 +68,10 @@ impl Waits {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tune::workload::accesses::Kind;
+    use crate::tune::workload::profile::Kind;
 
-    fn reference(statement: u32, times: f64, is_batch: bool) -> Ask {
-        Ask {
+    fn reference(statement: u32, times: f64, is_batch: bool) -> Request {
+        Request {
             statement,
             table: 0,
             kind: Kind::Lookup,
@@ -88,10 +93,10 @@ mod tests {
     #[test]
     fn references_are_waited_for_once_for_each_insert() {
         let of = |latency_ns: f64| Cost { latency_ns, ..Cost::default() };
-        let parts = Parts { each: of(1.0), batch: of(100.0), ..Parts::default() };
-        let waits = |asks: &[Ask]| {
+        let parts = OperationCost { each: of(1.0), batch: of(100.0), ..OperationCost::default() };
+        let waits = |requests: &[Request]| {
             let mut waits = Waits::default();
-            asks.iter().for_each(|ask| waits.note(ask, &parts, &|_| 1.0));
+            requests.iter().for_each(|request| waits.note(request, &parts, &|_| 1.0));
             (waits.reading().latency_ns, waits.validation().latency_ns)
         };
         let once = reference(1, 1.0, false);

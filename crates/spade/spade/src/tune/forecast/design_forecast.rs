@@ -1,10 +1,10 @@
 use super::given_design::Given;
-use super::interval::{self, Around, intervals};
+use super::interval::{self, Intervals, intervals};
 use crate::design::{Access, Partition};
 use crate::measurement::rounded;
 use crate::tune::TuneError;
-use crate::tune::contention::aggregate::{Load, STAGES};
-use crate::tune::cost::procedure::Costs;
+use crate::tune::contention::aggregate::{Performance, STAGES};
+use crate::tune::cost::procedure::ProcedureCost;
 use crate::tune::facts::Facts;
 use crate::tune::model::{Model, Plan};
 use crate::tune::report::caveats;
@@ -115,9 +115,9 @@ pub fn of_workload(model: &Model<'_>, plan: &Plan) -> Forecast {
 }
 
 /// The forecast of a workload with known intervals.
-pub fn forecast_of(model: &Model<'_>, plan: &Plan, around: &Around) -> Forecast {
+pub fn forecast_of(model: &Model<'_>, plan: &Plan, around: &Intervals) -> Forecast {
     let load = model.workload(plan).unwrap_or_default();
-    let between_ns = load.pace.between_ns.max(f64::MIN_POSITIVE);
+    let between_ns = load.throughput.between_ns.max(f64::MIN_POSITIVE);
     let shares = STAGES.iter().zip(model.stages(&load));
     Forecast {
         transactions_per_s: around.transactions_per_s.map(rounded),
@@ -198,25 +198,25 @@ fn procedures(model: &Model<'_>, plan: &Plan) -> Vec<ProcedureForecast> {
         let costs = model.procedure(plan, number)?;
         Some((costs, model.alone(plan, &costs, plan.access[number], number)?))
     };
-    let measured: Vec<Option<(Costs, Load)>> =
-        (0..model.asked.len()).map(|number| costs(model, number)).collect();
+    let measured: Vec<Option<(ProcedureCost, Performance)>> =
+        (0..model.profiles.len()).map(|number| costs(model, number)).collect();
     let figures = |model: &Model<'_>| {
         let rate = model.throughput(&model.workload(plan).unwrap_or_default());
-        let each = (0..model.asked.len()).flat_map(|number| {
+        let each = (0..model.profiles.len()).flat_map(|number| {
             // If a perturbed point does not change the cost, the throughput stays the same.
             let known =
                 measured[number].filter(|(of, _)| model.procedure(plan, number) == Some(*of));
             let load = known.or_else(|| costs(model, number)).map(|(_, load)| load);
             let load = load.unwrap_or_default();
-            let share = model.asked[number].share;
+            let share = model.profiles[number].share;
             [share * rate, model.throughput(&load), load.cost.latency_ns / 1e3]
         });
         each.collect()
     };
     let around = intervals(model, &figures);
     let workload = model.workload(plan).unwrap_or_default();
-    let between_ns = workload.pace.between_ns.max(f64::MIN_POSITIVE);
-    let found = (0..model.asked.len()).filter_map(|number| {
+    let between_ns = workload.throughput.between_ns.max(f64::MIN_POSITIVE);
+    let found = (0..model.profiles.len()).filter_map(|number| {
         let (costs, load) = costs(model, number)?;
         let around = &around[FIGURES * number..][..FIGURES];
         Some(procedure(model, plan, number, (&costs, &load), around, between_ns))
@@ -228,21 +228,21 @@ fn procedure(
     model: &Model<'_>,
     plan: &Plan,
     number: usize,
-    (costs, load): (&Costs, &Load),
+    (costs, load): (&ProcedureCost, &Performance),
     around: &[[f64; 3]],
     between_ns: f64,
 ) -> ProcedureForecast {
-    let (asked, access) = (&model.asked[number], plan.access[number]);
+    let (profile, access) = (&model.profiles[number], plan.access[number]);
     let away = costs.away(access);
     let stage = |(stage, ns): (&&str, f64)| StageDemand {
         stage: (*stage).to_owned(),
         ns: rounded(ns),
-        share: rounded(asked.share * ns / between_ns),
+        share: rounded(profile.share * ns / between_ns),
     };
     ProcedureForecast {
-        procedure: asked.name.clone(),
-        share: rounded(asked.share),
-        succeeds: asked.succeeds,
+        procedure: profile.name.clone(),
+        share: rounded(profile.share),
+        succeeds: profile.succeeds,
         access,
         local: rounded(model.at_home(number)),
         calls_per_s: around[0].map(rounded),
@@ -258,12 +258,12 @@ fn procedure(
 /// Latency of each kind of call in nanoseconds, with its share of all calls.
 fn latencies(model: &Model<'_>, plan: &Plan) -> Vec<(f64, f64)> {
     let mut all = Vec::new();
-    for (number, asked) in model.asked.iter().enumerate().filter(|(_, of)| of.share > 0.0) {
+    for (number, profile) in model.profiles.iter().enumerate().filter(|(_, of)| of.share > 0.0) {
         let Some(costs) = model.procedure(plan, number) else { continue };
         let away = costs.away(plan.access[number]);
         let remote = if away.is_some() { model.remote_calls } else { 0.0 };
-        all.push((costs.home.latency_ns, asked.share * (1.0 - remote)));
-        all.extend(away.map(|away| (away.latency_ns, asked.share * remote)));
+        all.push((costs.home.latency_ns, profile.share * (1.0 - remote)));
+        all.extend(away.map(|away| (away.latency_ns, profile.share * remote)));
     }
     all
 }
@@ -283,7 +283,7 @@ fn median(values: &[(f64, f64)]) -> f64 {
 
 /// Retries as a percentage of all attempts when all lanes are busy.
 pub fn retries_percent(model: &Model<'_>, plan: &Plan) -> f64 {
-    let attempts = model.workload(plan).unwrap_or_default().pace.attempts;
+    let attempts = model.workload(plan).unwrap_or_default().throughput.attempts;
     rounded(100.0 * (1.0 - 1.0 / attempts.max(1.0)))
 }
 

@@ -10,10 +10,10 @@ use crate::design::{Access, Design, IndexDesign, Partition, Placement, TableDesi
 use crate::scale::rescale;
 use crate::tune::TuneError;
 use crate::tune::facts::Facts;
-use crate::tune::model::{By, Plan, TablePlan};
-use crate::tune::search::candidates::{Choice, IndexChoice, Placing, Shape};
-use crate::tune::workload::accesses::Kind;
+use crate::tune::model::{HomeBy, Plan, TablePlan};
+use crate::tune::search::candidates::{IndexStorage, KeyPlacement, RowStorage, TableShape};
 use crate::tune::workload::grouping::{Grouped, Grouping, Home};
+use crate::tune::workload::profile::Kind;
 use layout::{IndexKind, Storage};
 use spade_format::division::leads;
 use sql::Table;
@@ -37,7 +37,7 @@ pub struct Given {
     /// Partitioning.
     pub grouping: Grouping,
     /// The argument that determines the home of each procedure's calls.
-    pub by: Vec<By>,
+    pub by: Vec<HomeBy>,
     pub warnings: Vec<String>,
 }
 
@@ -124,8 +124,8 @@ impl Reader<'_, '_> {
             }
         }
         for of in &design.procedures {
-            let mut known = self.facts.asked.iter();
-            if !known.any(|asked| asked.name == of.procedure) {
+            let mut known = self.facts.profiles.iter();
+            if !known.any(|profile| profile.name == of.procedure) {
                 self.refuse(format!("procedures.sql has no procedure {}", of.procedure));
             }
         }
@@ -156,7 +156,7 @@ impl Reader<'_, '_> {
         }
         let placing = self.placing(table, shape, of);
         TablePlan {
-            choice: Choice {
+            choice: RowStorage {
                 storage: of.storage,
                 slots: if is_tree { 0 } else { of.neighbourhood },
                 placing,
@@ -168,22 +168,22 @@ impl Reader<'_, '_> {
         }
     }
 
-    fn placing(&mut self, table: &Table, shape: &Shape, of: &TableDesign) -> Placing {
+    fn placing(&mut self, table: &Table, shape: &TableShape, of: &TableDesign) -> KeyPlacement {
         let name = &table.name;
         match &of.placement {
             Placement::Dense { .. } if of.storage == Storage::Tree => {
                 self.refuse(format!("table {name} is a tree, whose keys have no dense placement"));
-                Placing::Ordered
+                KeyPlacement::Ordered
             }
-            _ if of.storage == Storage::Tree => Placing::Ordered,
+            _ if of.storage == Storage::Tree => KeyPlacement::Ordered,
             Placement::Hashed { load_percent } if !(1..=100).contains(load_percent) => {
                 self.refuse(format!(
                     "table {name}: load_percent is {load_percent}; 1 to 100 is allowed"
                 ));
-                Placing::Hashed(*load_percent)
+                KeyPlacement::Hashed(*load_percent)
             }
             Placement::Hashed { load_percent } => {
-                Placing::Hashed(self.load(name, shape, *load_percent, of.rows))
+                KeyPlacement::Hashed(self.load(name, shape, *load_percent, of.rows))
             }
             Placement::Dense { columns } => {
                 if columns.len() != table.primary_key.len()
@@ -198,13 +198,13 @@ impl Reader<'_, '_> {
                         "table {name} is dense, but {why}; keys outside the range cannot be stored"
                     ));
                 }
-                Placing::Dense(columns.clone())
+                KeyPlacement::Dense(columns.clone())
             }
         }
     }
 
     /// The load of buckets that were planned for `rows` rows, in percent.
-    fn load(&mut self, name: &str, shape: &Shape, planned: u32, rows: u64) -> u32 {
+    fn load(&mut self, name: &str, shape: &TableShape, planned: u32, rows: u64) -> u32 {
         let full = u128::from(planned) * u128::from(shape.rows) / u128::from(rows.max(1));
         let full = u64::try_from(full).unwrap_or(u64::MAX);
         if full > LOAD_TOLD {
@@ -216,7 +216,7 @@ impl Reader<'_, '_> {
         u32::try_from(full.clamp(1, LOAD_MAX)).unwrap_or(planned)
     }
 
-    fn indexes(&mut self, at: usize, table: &Table, of: &TableDesign) -> Vec<IndexChoice> {
+    fn indexes(&mut self, at: usize, table: &Table, of: &TableDesign) -> Vec<IndexStorage> {
         let name = &table.name;
         for IndexDesign { index, .. } in &of.indexes {
             if !table.indexes.iter().any(|known| known.name == *index) {
@@ -245,7 +245,7 @@ impl Reader<'_, '_> {
                 self.refuse(format!("index {} of table {name}: {refused}", index.name));
             }
             let node_bytes = if is_tree { design.node_bytes } else { 0 };
-            all.push(IndexChoice { kind: design.kind, node_bytes });
+            all.push(IndexStorage { kind: design.kind, node_bytes });
         }
         all
     }
@@ -259,8 +259,8 @@ impl Reader<'_, '_> {
         let column = match &of.partition {
             Partition::RoundRobin => None,
             Partition::Replicated => {
-                let mut asks = self.facts.asked.iter().flat_map(|asked| &asked.asks);
-                if asks.any(|ask| ask.table == at && ask.kind >= Kind::Update) {
+                let mut requests = self.facts.profiles.iter().flat_map(|profile| &profile.requests);
+                if requests.any(|request| request.table == at && request.kind >= Kind::Update) {
                     self.refuse(format!(
                         "table {name} is replicated, but procedures change it; partition or spread it"
                     ));
@@ -305,19 +305,19 @@ impl Reader<'_, '_> {
     }
 
     /// Where procedures execute, and the arguments that determine the homes of their calls.
-    fn procedures(&mut self, design: &Design, grouping: &Grouping) -> (Vec<Access>, Vec<By>) {
+    fn procedures(&mut self, design: &Design, grouping: &Grouping) -> (Vec<Access>, Vec<HomeBy>) {
         let key = |table: usize| grouping.key(table);
         let mut all = (Vec::new(), Vec::new());
-        for asked in &self.facts.asked {
-            let name = &asked.name;
+        for profile in &self.facts.profiles {
+            let name = &profile.name;
             let of = design.procedures.iter().find(|of| of.procedure == *name);
             let access = of.map_or(Access::OneSided, |of| of.access);
             let named = of.and_then(|of| of.by.as_ref());
-            let variable = named.and_then(|by| asked.variables.iter().position(|of| of == by));
+            let variable = named.and_then(|by| profile.variables.iter().position(|of| of == by));
             if let (Some(by), None) = (named, variable) {
                 self.refuse(format!("procedure {name} has no argument {by}"));
             }
-            let tells = variable.filter(|by| Home::by_argument(asked, *by, &key).is_some());
+            let tells = variable.filter(|by| Home::by_argument(profile, *by, &key).is_some());
             if access == Access::Shipped && tells.is_none() && self.facts.chosen.machines > 1 {
                 self.refuse(format!(
                     "procedure {name} is shipped, but {}; set its access to one-sided",
@@ -328,7 +328,7 @@ impl Reader<'_, '_> {
                 ));
             }
             all.0.push(access);
-            all.1.push(tells.map_or(By::Nothing, By::Named));
+            all.1.push(tells.map_or(HomeBy::Nothing, HomeBy::Named));
         }
         all
     }

@@ -16,9 +16,9 @@ use crate::tune::report::tuning::Interval;
 pub fn intervals(model: &Model<'_>, figures: &dyn Fn(&Model<'_>) -> Vec<f64>) -> Vec<[f64; 3]> {
     let (middle, lines) = model.surface.recorded(|| figures(model));
     let mut squares = vec![0.0; middle.len()];
-    for sway in model.surface.sways(&lines) {
-        let surface = model.surface.swayed(sway);
-        let off = figures(&model.swayed(&surface, sway));
+    for perturbation in model.surface.perturbations(&lines) {
+        let surface = model.surface.perturbed(perturbation);
+        let off = figures(&model.perturbed(&surface, perturbation));
         for (square, (off, middle)) in squares.iter_mut().zip(off.iter().zip(&middle)) {
             *square += (off - middle) * (off - middle);
         }
@@ -34,14 +34,14 @@ fn ends(middle: f64, square: f64) -> [f64; 3] {
 
 /// Throughput and latency of a plan with intervals.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Around {
+pub struct Intervals {
     /// Transactions per second of the whole cluster.
     pub transactions_per_s: [f64; 3],
     /// Latency of a call in microseconds.
     pub latency_us: [f64; 3],
 }
 
-impl Around {
+impl Intervals {
     pub fn interval(&self) -> Interval {
         let ends = |of: [f64; 3]| [rounded(of[0]), rounded(of[2])];
         Interval {
@@ -53,7 +53,7 @@ impl Around {
 
 /// Intervals of several similar plans. A point on which the first plan also depends is assumed to
 /// change another plan by the same share; effects of other points are computed for the plan itself.
-pub fn around(model: &Model<'_>, plans: &[&Plan]) -> Vec<Around> {
+pub fn around(model: &Model<'_>, plans: &[&Plan]) -> Vec<Intervals> {
     let figures = |model: &Model<'_>, plan: &Plan| {
         let load = model.workload(plan).unwrap_or_default();
         [model.throughput(&load), load.cost.latency_ns / 1e3]
@@ -64,10 +64,10 @@ pub fn around(model: &Model<'_>, plans: &[&Plan]) -> Vec<Around> {
     let mut all = Lines::default();
     found.iter().for_each(|(_, lines)| all.put_all(lines));
     let mut squares = vec![[0.0; 2]; plans.len()];
-    for sway in model.surface.sways(&all) {
-        let surface = model.surface.swayed(sway);
-        let off = model.swayed(&surface, sway);
-        let goes_by = |lines: &Lines| sway.line().is_none_or(|line| lines.has(line));
+    for perturbation in model.surface.perturbations(&all) {
+        let surface = model.surface.perturbed(perturbation);
+        let off = model.perturbed(&surface, perturbation);
+        let goes_by = |lines: &Lines| perturbation.line().is_none_or(|line| lines.has(line));
         let shares = goes_by(first_lines).then(|| {
             let changed = figures(&off, plans[0]);
             [0, 1].map(|of| changed[of] / first[of].max(f64::MIN_POSITIVE) - 1.0)
@@ -83,7 +83,7 @@ pub fn around(model: &Model<'_>, plans: &[&Plan]) -> Vec<Around> {
             squares[at].iter_mut().zip(change).for_each(|(square, by)| *square += by * by);
         }
     }
-    let each = found.iter().zip(&squares).map(|((middle, _), squares)| Around {
+    let each = found.iter().zip(&squares).map(|((middle, _), squares)| Intervals {
         transactions_per_s: ends(middle[0], squares[0]),
         latency_us: ends(middle[1], squares[1]),
     });

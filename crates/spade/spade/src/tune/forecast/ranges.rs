@@ -10,9 +10,9 @@
 use crate::design::Partition;
 use crate::tune::facts::Facts;
 use crate::tune::model::TablePlan;
-use crate::tune::search::candidates::Placing;
-use crate::tune::workload::accesses::Kind;
+use crate::tune::search::candidates::KeyPlacement;
 use crate::tune::workload::grouping::{Grouped, Grouping};
+use crate::tune::workload::profile::Kind;
 use layout::{IndexKind, Storage};
 use std::collections::BTreeMap;
 
@@ -67,14 +67,15 @@ impl Ranges<'_, '_> {
         if indexes.any(|(index, who)| who.is_some() && index.columns.first() != Some(&column)) {
             return None;
         }
-        let is_dense = matches!(plan.choice.placing, Placing::Dense(_));
+        let is_dense = matches!(plan.choice.placing, KeyPlacement::Dense(_));
         let has_tree = plan.indexes.iter().any(|index| index.kind == IndexKind::Tree);
         let is_ordered = plan.choice.storage == Storage::Tree || has_tree;
         let chosen = &self.facts.chosen;
         let is_cut = is_ordered || chosen.world.fabric == "sim";
         // Rows inserted behind all others would all be on the last machine.
-        let mut asks = self.facts.asked.iter().flat_map(|asked| &asked.asks);
-        let is_added_to = asks.any(|ask| ask.table == at && ask.kind == Kind::Insert);
+        let mut requests = self.facts.profiles.iter().flat_map(|profile| &profile.requests);
+        let is_added_to =
+            requests.any(|request| request.table == at && request.kind == Kind::Insert);
         let goes_beyond = is_added_to && table.primary_key.len() == 1 && shape.ranges.is_none();
         let is_wide = i128::from(high) - i128::from(low) + 1 >= i128::from(chosen.machines);
         (is_dense || (is_cut && !goes_beyond && is_wide)).then_some((column, (low, high)))

@@ -4,9 +4,9 @@ use crate::design::Partition;
 use crate::measurement::{Place, storage_name};
 use crate::tune::facts::Facts;
 use crate::tune::model::Model;
-use crate::tune::workload::accesses::{Asked, Kind};
 use crate::tune::workload::draws::{Drawn, concentration};
 use crate::tune::workload::grouping::Source;
+use crate::tune::workload::profile::{Kind, Profile};
 use procedure::operations::{Action, Path, named};
 
 /// If at least this share of calls has the same value, it is worth a warning.
@@ -18,12 +18,12 @@ const MORE: &str = "; with more machines, a card has more queue pairs, and is sl
 
 /// Assumptions about calls, as sentences.
 pub fn assumptions(model: &Model<'_>) -> Vec<String> {
-    let each = model.asked.iter().flat_map(|asked: &Asked| {
-        asked.assumptions.iter().map(|what| format!("{}, {what}", asked.name))
+    let each = model.profiles.iter().flat_map(|profile: &Profile| {
+        profile.assumptions.iter().map(|what| format!("{}, {what}", profile.name))
     });
     let mut all: Vec<String> = each.collect();
-    let asks = model.asked.iter().filter(|asked| asked.share > 0.0);
-    if asks.flat_map(|asked| &asked.asks).any(|ask| ask.kind < Kind::Update) {
+    let requests = model.profiles.iter().filter(|profile| profile.share > 0.0);
+    if requests.flat_map(|profile| &profile.requests).any(|request| request.kind < Kind::Update) {
         all.push(
             "statements find as many rows as PostgreSQL estimates; calls that find none are assumed to read these rows, and to \
              change them unless workload.toml sets `succeeds`"
@@ -64,7 +64,8 @@ pub fn warnings(facts: &Facts<'_>, model: &Model<'_>) -> Vec<String> {
             model.replicas
         ));
     }
-    if model.surface.aging().is_none() && model.shapes.iter().any(|shape| shape.is_updated) {
+    if model.surface.version_costs().is_none() && model.shapes.iter().any(|shape| shape.is_updated)
+    {
         all.push(
             "the cost of old versions was not measured; each row keeps the memory of one, and making room for it is assumed to \
              be free"
@@ -101,8 +102,8 @@ pub fn warnings(facts: &Facts<'_>, model: &Model<'_>) -> Vec<String> {
 /// a value that divides them.
 fn gathered(facts: &Facts<'_>, model: &Model<'_>) -> Vec<String> {
     let mut all = Vec::new();
-    let called = model.asked.iter().filter(|asked| asked.share > 0.0 && model.machines > 1);
-    for (asked, operation) in called.flat_map(|of| of.operations.iter().map(move |it| (of, it))) {
+    let called = model.profiles.iter().filter(|profile| profile.share > 0.0 && model.machines > 1);
+    for (profile, operation) in called.flat_map(|of| of.operations.iter().map(move |it| (of, it))) {
         let Action::Read { path: Path::Range(Some(index)), keys, .. } = &operation.action else {
             continue;
         };
@@ -115,7 +116,7 @@ fn gathered(facts: &Facts<'_>, model: &Model<'_>) -> Vec<String> {
         let told = format!(
             "{index}, because {} scans it in order without a value of {}; forecasts assume that its entries are \
              spread, and ignore the queue there",
-            asked.name, table.columns[first].name
+            profile.name, table.columns[first].name
         );
         let is_new = !all.iter().any(|known: &String| known.starts_with(&index));
         if named(columns, keys) == 0 && !is_beside && !is_copied && is_new {
@@ -127,16 +128,16 @@ fn gathered(facts: &Facts<'_>, model: &Model<'_>) -> Vec<String> {
 
 /// Procedures with many calls that have the same home.
 fn hot(model: &Model<'_>, drawn: &[Drawn<'_>]) -> Vec<String> {
-    let each = model.asked.iter().zip(model.calls.iter()).zip(drawn);
-    let hot = each.filter_map(|((asked, call), drawn)| {
+    let each = model.profiles.iter().zip(model.calls.iter()).zip(drawn);
+    let hot = each.filter_map(|((profile, call), drawn)| {
         let Some(Source::Given(origin)) = &call.home.source else { return None };
         let (different, most) = concentration(&drawn.values(origin)?)?;
-        let is_hot = most >= HOT && asked.share > 0.0;
+        let is_hot = most >= HOT && profile.share > 0.0;
         is_hot.then(|| {
             format!(
                 "{:.0} % of {}'s calls have the same of {different} values",
                 100.0 * most,
-                asked.name
+                profile.name
             )
         })
     });

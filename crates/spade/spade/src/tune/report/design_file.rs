@@ -3,8 +3,8 @@
 use crate::design::{Design, IndexDesign, Placement, ProcedureDesign, TableDesign};
 use crate::tune::facts::Facts;
 use crate::tune::model::{Model, Plan};
-use crate::tune::search::candidates::Placing;
-use crate::tune::search::choose::TOLD_MIN;
+use crate::tune::search::candidates::KeyPlacement;
+use crate::tune::search::choose::LOCATED_MIN;
 use crate::tune::workload::grouping::Source;
 use layout::IndexKind;
 use procedure::operations::Origin;
@@ -15,8 +15,8 @@ const UNUSED_SLOTS: u32 = 8;
 const UNUSED_LOAD: u32 = 65;
 
 pub fn design(facts: &Facts<'_>, model: &Model<'_>, plan: &Plan) -> Design {
-    let procedures = (0..model.asked.len()).map(|number| ProcedureDesign {
-        procedure: model.asked[number].name.clone(),
+    let procedures = (0..model.profiles.len()).map(|number| ProcedureDesign {
+        procedure: model.profiles[number].name.clone(),
         access: plan.access[number],
         by: by(model, number),
     });
@@ -27,7 +27,7 @@ pub fn design(facts: &Facts<'_>, model: &Model<'_>, plan: &Plan) -> Design {
 
 /// The argument that locates most rows of a procedure, if any.
 pub fn by(model: &Model<'_>, number: usize) -> Option<String> {
-    model.calls[number].told.filter(|told| *told >= TOLD_MIN)?;
+    model.calls[number].told.filter(|told| *told >= LOCATED_MIN)?;
     argument(model, number)
 }
 
@@ -37,7 +37,7 @@ pub fn argument(model: &Model<'_>, number: usize) -> Option<String> {
     call.told.filter(|told| *told > 0.0)?;
     match &call.home.source {
         Some(Source::Given(Origin::Argument(variable))) => {
-            Some(model.asked[number].variables.get(*variable)?.clone())
+            Some(model.profiles[number].variables.get(*variable)?.clone())
         }
         _ => None,
     }
@@ -61,9 +61,9 @@ fn table(facts: &Facts<'_>, model: &Model<'_>, plan: &Plan, at: usize) -> TableD
         storage: plan.choice.storage,
         neighbourhood: or(plan.choice.slots, UNUSED_SLOTS),
         placement: match &plan.choice.placing {
-            Placing::Hashed(load) => Placement::Hashed { load_percent: *load },
-            Placing::Dense(columns) => Placement::Dense { columns: columns.clone() },
-            Placing::Ordered => Placement::Hashed { load_percent: UNUSED_LOAD },
+            KeyPlacement::Hashed(load) => Placement::Hashed { load_percent: *load },
+            KeyPlacement::Dense(columns) => Placement::Dense { columns: columns.clone() },
+            KeyPlacement::Ordered => Placement::Hashed { load_percent: UNUSED_LOAD },
         },
         node_bytes: or(plan.choice.node_bytes, UNUSED_NODE),
         versions_beside: plan.versions_beside,

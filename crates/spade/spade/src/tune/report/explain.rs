@@ -7,18 +7,18 @@ use super::{caveats, design_file};
 use crate::design::Access;
 use crate::measurement::{rounded, storage_name};
 use crate::tune::Goal;
-use crate::tune::cost::procedure::Costs;
+use crate::tune::cost::procedure::ProcedureCost;
 use crate::tune::cost::vector::Cost;
 use crate::tune::cost::versions;
 use crate::tune::facts::Facts;
 use crate::tune::forecast::design_forecast;
-use crate::tune::forecast::interval::{self, Around};
+use crate::tune::forecast::interval::{self, Intervals};
 use crate::tune::model::{Model, Plan};
-use crate::tune::search::candidates::{Choice, IndexChoice, Placing};
-use crate::tune::search::choose::{Decision, Judge, TOLD_MIN};
+use crate::tune::search::candidates::{IndexStorage, KeyPlacement, RowStorage};
+use crate::tune::search::choose::{Decision, Judge, LOCATED_MIN};
 use crate::tune::search::compare::Figures;
 use crate::tune::search::partition;
-use crate::tune::workload::accesses::{Ask, Kind};
+use crate::tune::workload::profile::{Kind, Request};
 use layout::IndexKind;
 use sql::Catalog;
 use std::cell::RefCell;
@@ -37,7 +37,7 @@ pub fn explain(facts: &Facts<'_>, judge: &Judge<'_, '_>, plan: &Plan) -> Tuning 
     let catalog = facts.catalog();
     let explainer = Explainer { judge, model, plan, catalog, nexts: RefCell::default() };
     let tables = (0..catalog.tables.len()).map(|table| explainer.table(table)).collect();
-    let procedures = (0..model.asked.len()).map(|number| explainer.procedure(number)).collect();
+    let procedures = (0..model.profiles.len()).map(|number| explainer.procedure(number)).collect();
     let nexts = explainer.nexts.borrow();
     let plans = std::iter::once(plan).chain(nexts.iter().map(|(_, next)| next));
     let around = interval::around(model, &plans.collect::<Vec<_>>());
@@ -68,7 +68,7 @@ pub fn explain(facts: &Facts<'_>, judge: &Judge<'_, '_>, plan: &Plan) -> Tuning 
 }
 
 /// Adds the intervals of the choice and of the runner-up.
-fn put_intervals(tuning: &mut Tuning, decision: Decision, around: [&Around; 2]) {
+fn put_intervals(tuning: &mut Tuning, decision: Decision, around: [&Intervals; 2]) {
     let forecasts: Vec<&mut Option<Brief>> = match decision {
         Decision::Table(table) => {
             tuning.tables[table].candidates.iter_mut().map(|of| &mut of.forecast).collect()
@@ -98,7 +98,7 @@ impl Explainer<'_, '_, '_> {
         let of = &self.catalog.tables[table];
         let shape = &self.model.shapes[table];
         let grouped = &self.model.grouping.tables[table];
-        let possible = |choice: &Choice| {
+        let possible = |choice: &RowStorage| {
             let mut plan = self.plan.clone();
             plan.tables[table].choice = choice.clone();
             plan
@@ -128,7 +128,7 @@ impl Explainer<'_, '_, '_> {
             candidates: self.compared(candidates.collect(), Decision::Table(table)),
             indexes: indexes.collect(),
             versions: self.versions(table),
-            drivers: self.drivers(|_, ask| ask.table == table, true),
+            drivers: self.drivers(|_, request| request.table == table, true),
             writes: self.writes(table),
         }
     }
@@ -215,35 +215,37 @@ impl Explainer<'_, '_, '_> {
     }
 
     fn writes(&self, table: usize) -> WriteCost {
-        let all = self.model.asked.iter().enumerate().flat_map(|(number, asked)| {
-            let own = asked.asks.iter().filter(move |ask| ask.table == table);
-            own.map(move |ask| (asked.share, ask, self.model.write(self.plan, number, ask)))
+        let all = self.model.profiles.iter().enumerate().flat_map(|(number, profile)| {
+            let own = profile.requests.iter().filter(move |request| request.table == table);
+            own.map(move |request| {
+                (profile.share, request, self.model.write(self.plan, number, request))
+            })
         });
         written(all)
     }
 
     /// The cost of the writes of a procedure that is called on another machine.
     fn writes_by(&self, number: usize, access: Access) -> WriteCost {
-        let all = self.model.asked[number].asks.iter().map(|ask| {
+        let all = self.model.profiles[number].requests.iter().map(|request| {
             let cost = match access {
-                Access::OneSided => self.model.write_away(self.plan, ask),
-                Access::Shipped => self.model.write(self.plan, number, ask),
+                Access::OneSided => self.model.write_away(self.plan, request),
+                Access::Shipped => self.model.write(self.plan, number, request),
             };
-            (1.0, ask, cost)
+            (1.0, request, cost)
         });
         written(all)
     }
 
     /// Statements with their operations on a table or procedure, by frequency or in program order.
-    fn drivers(&self, is_meant: impl Fn(usize, &Ask) -> bool, by_weight: bool) -> Vec<Driver> {
+    fn drivers(&self, is_meant: impl Fn(usize, &Request) -> bool, by_weight: bool) -> Vec<Driver> {
         let mut all: Vec<Driver> = Vec::new();
-        for (number, asked) in self.model.asked.iter().enumerate() {
-            for ask in asked.asks.iter().filter(|ask| is_meant(number, ask)) {
-                let share = if by_weight { asked.share } else { 1.0 };
+        for (number, profile) in self.model.profiles.iter().enumerate() {
+            for request in profile.requests.iter().filter(|request| is_meant(number, request)) {
+                let share = if by_weight { profile.share } else { 1.0 };
                 all.push(Driver {
-                    statement: format!("{}:{}", asked.name, ask.statement),
-                    what: self.what(ask),
-                    per_call: rounded(share * ask.times),
+                    statement: format!("{}:{}", profile.name, request.statement),
+                    what: self.what(request),
+                    per_call: rounded(share * request.times),
                 });
             }
         }
@@ -253,11 +255,11 @@ impl Explainer<'_, '_, '_> {
         all
     }
 
-    fn what(&self, ask: &Ask) -> String {
-        let table = &self.catalog.tables[ask.table];
+    fn what(&self, request: &Request) -> String {
+        let table = &self.catalog.tables[request.table];
         let index = |at: usize| table.indexes[at].name.clone();
-        let (name, rows) = (&table.name, many(rounded(ask.rows), "row"));
-        match ask.kind {
+        let (name, rows) = (&table.name, many(rounded(request.rows), "row"));
+        match request.kind {
             Kind::Lookup => format!("lookup of {name} by key"),
             Kind::IndexLookup(at) => format!("lookup of {name} by {}, {rows}", index(at)),
             Kind::Scan(None) => format!("scan of {name} by key, {rows}"),
@@ -270,12 +272,12 @@ impl Explainer<'_, '_, '_> {
     }
 
     fn procedure(&self, number: usize) -> ProcedureReport {
-        let asked = &self.model.asked[number];
+        let profile = &self.model.profiles[number];
         let costs = self.model.procedure(self.plan, number);
         let latency = |cost: &Cost| rounded(cost.latency_ns / 1e3);
         ProcedureReport {
-            procedure: asked.name.clone(),
-            share: rounded(asked.share),
+            procedure: profile.name.clone(),
+            share: rounded(profile.share),
             access: self.plan.access[number],
             by: design_file::by(self.model, number),
             local: rounded(self.model.at_home(number)),
@@ -303,7 +305,7 @@ impl Explainer<'_, '_, '_> {
         plan.access[number] = access;
         // All calls arrive at another machine.
         let alone = |home: Cost| {
-            let costs = Costs { home, one_sided: None, shipped: None };
+            let costs = ProcedureCost { home, one_sided: None, shipped: None };
             self.model.alone(self.plan, &costs, access, number)
         };
         let load = cost.and_then(alone);
@@ -349,7 +351,7 @@ impl Explainer<'_, '_, '_> {
             (Access::Shipped, None) => {
                 "no argument determines the owner of its rows before it begins".to_owned()
             }
-            (Access::Shipped, Some(told)) if told < TOLD_MIN => {
+            (Access::Shipped, Some(told)) if told < LOCATED_MIN => {
                 format!("an argument determines the owner of only {:.0} of 100 rows", 100.0 * told)
             }
             _ => return None,
@@ -369,7 +371,7 @@ impl Explainer<'_, '_, '_> {
             return "its operations were not measured".to_owned();
         };
         let against = self.judge.against(&own, &other, decision, None);
-        match self.model.asked[number].share > 0.0 {
+        match self.model.profiles[number].share > 0.0 {
             true => against,
             false => format!("it is never called; on its own: {against}"),
         }
@@ -403,11 +405,11 @@ impl Explainer<'_, '_, '_> {
 }
 
 /// The mean cost of writes, weighted by frequency.
-fn written<'k>(all: impl Iterator<Item = (f64, &'k Ask, Option<Cost>)>) -> WriteCost {
+fn written<'k>(all: impl Iterator<Item = (f64, &'k Request, Option<Cost>)>) -> WriteCost {
     let (mut sum, mut count) = (Cost::default(), 0.0);
-    for (share, ask, cost) in all.filter(|(_, ask, _)| ask.kind >= Kind::Update) {
+    for (share, request, cost) in all.filter(|(_, request, _)| request.kind >= Kind::Update) {
         let Some(cost) = cost else { continue };
-        let weight = share * ask.times;
+        let weight = share * request.times;
         sum = sum.plus(&cost.times(weight));
         count += weight;
     }
@@ -421,12 +423,12 @@ fn written<'k>(all: impl Iterator<Item = (f64, &'k Ask, Option<Cost>)>) -> Write
 }
 
 /// Describes a storage.
-pub fn choice_name(choice: &Choice) -> String {
+pub fn choice_name(choice: &RowStorage) -> String {
     let (storage, slots) = (storage_name(choice.storage), many(choice.slots, "slot"));
     match &choice.placing {
-        Placing::Ordered => format!("{storage}, nodes of {} bytes", choice.node_bytes),
-        Placing::Hashed(load) => format!("{storage}, {slots}, {load} % full"),
-        Placing::Dense(_) => format!("{storage}, {slots}, dense"),
+        KeyPlacement::Ordered => format!("{storage}, nodes of {} bytes", choice.node_bytes),
+        KeyPlacement::Hashed(load) => format!("{storage}, {slots}, {load} % full"),
+        KeyPlacement::Dense(_) => format!("{storage}, {slots}, dense"),
     }
 }
 
@@ -435,7 +437,7 @@ pub fn versions_name(beside: u32, keeps: bool) -> String {
     format!("{beside} beside, {}", if keeps { "kept" } else { "given back" })
 }
 
-pub fn index_name(choice: IndexChoice) -> String {
+pub fn index_name(choice: IndexStorage) -> String {
     match choice.kind {
         IndexKind::Hash => "hash".to_owned(),
         IndexKind::Tree => format!("tree, nodes of {} bytes", choice.node_bytes),

@@ -3,7 +3,7 @@
 //! figures.
 
 use super::text::count;
-use crate::tune::contention::aggregate::{Load, STAGES};
+use crate::tune::contention::aggregate::{Performance, STAGES};
 use crate::tune::model::Plan;
 use crate::tune::search::choose::{Decision, Judge};
 use crate::tune::search::compare::{Figures, RESOLUTION, STEP_MIN};
@@ -68,7 +68,7 @@ impl Judge<'_, '_> {
     }
 
     /// Says that a plan is slower, and which stage takes more.
-    fn slower(&self, own: &Figures, other: &Figures, stage: Option<Told>) -> String {
+    fn slower(&self, own: &Figures, other: &Figures, stage: Option<StageChange>) -> String {
         match self.objective {
             Objective::Latency => {
                 format!("{} more latency", percent(other.latency_us / own.latency_us - 1.0))
@@ -134,7 +134,7 @@ impl Judge<'_, '_> {
     }
 
     /// The stage whose demand grows most, or with `fullest` the bottleneck if its demand grows.
-    fn stage(&self, own: &Load, other: &Load, fullest: bool) -> Option<Told> {
+    fn stage(&self, own: &Performance, other: &Performance, fullest: bool) -> Option<StageChange> {
         let (was, is) = (self.model.stages(own), self.model.stages(other));
         let more = |at: usize| is[at] - was[at];
         let grown = |at: &usize| more(*at) > RESOLUTION * was[*at];
@@ -147,7 +147,7 @@ impl Judge<'_, '_> {
 }
 
 /// A stage with the demands of both plans.
-type Told = (&'static str, [String; 2]);
+type StageChange = (&'static str, [String; 2]);
 
 /// A share in percent with one decimal, or with as many as show that it is not 0.
 pub fn percent(share: f64) -> String {

@@ -2,7 +2,7 @@
 
 use crate::tune::cost::chains::grown;
 use crate::tune::cost::surface::Surface;
-use crate::tune::workload::accesses::{Asked, Kind};
+use crate::tune::workload::profile::{Kind, Profile};
 use layout::bucket::BucketLayout;
 use layout::leaf::LeafLayout;
 use layout::row::{BufferLayout, RowLayout};
@@ -42,18 +42,18 @@ pub const VERSIONS_BESIDE: u32 = 1;
 
 /// Storage of a table's rows.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Choice {
+pub struct RowStorage {
     pub storage: Storage,
     /// Slots of a bucket; 0 for trees.
     pub slots: u32,
-    pub placing: Placing,
+    pub placing: KeyPlacement,
     /// Bytes of a node; 0 for hash tables.
     pub node_bytes: u32,
 }
 
 /// How a key selects its bucket.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Placing {
+pub enum KeyPlacement {
     /// By hash, with this planned load in percent.
     Hashed(u32),
     /// By position in the ranges of the key columns: smallest value and number of values.
@@ -64,7 +64,7 @@ pub enum Placing {
 
 /// Storage of an index.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct IndexChoice {
+pub struct IndexStorage {
     pub kind: IndexKind,
     /// Bytes of a node; 0 for hash indexes.
     pub node_bytes: u32,
@@ -72,7 +72,7 @@ pub struct IndexChoice {
 
 /// Sizes and statistics of a table, on which its storage options depend.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Shape {
+pub struct TableShape {
     pub row: RowLayout,
     pub rows: u64,
     /// Whether a procedure updates rows.
@@ -92,24 +92,25 @@ pub struct Shape {
     pub equal_rows: Vec<Option<u64>>,
 }
 
-impl Shape {
+impl TableShape {
     /// Collects the statistics of a table.
     pub fn new(
         table: &Table,
         number: usize,
         rows: u64,
-        asked: &[Asked],
+        profiles: &[Profile],
         (load, units): (&Load, u64),
         surface: &Surface,
         checksummed: bool,
     ) -> Self {
-        let asks = || asked.iter().flat_map(|of| of.asks.iter().map(move |ask| (of, ask)));
-        let own = || asks().filter(|(_, ask)| ask.table == number);
+        let requests =
+            || profiles.iter().flat_map(|of| of.requests.iter().map(move |request| (of, request)));
+        let own = || requests().filter(|(_, request)| request.table == number);
         let ranges = |wanted: Option<usize>| {
-            let found = own().find(|(_, ask)| ask.kind == Kind::Scan(wanted));
-            found.map(|(of, ask)| format!("{}:{}", of.name, ask.statement))
+            let found = own().find(|(_, request)| request.kind == Kind::Scan(wanted));
+            found.map(|(of, request)| format!("{}:{}", of.name, request.statement))
         };
-        let has = |kind: Kind| own().any(|(_, ask)| ask.kind == kind);
+        let has = |kind: Kind| own().any(|(_, request)| request.kind == kind);
         let dense = dense_box(table, load, units).and_then(|columns| {
             let places = columns.iter().map(|(_, count)| *count as f64).product::<f64>();
             let fill = rows as f64 / places.max(1.0);
@@ -143,44 +144,44 @@ impl Shape {
     }
 
     /// All storage options of the rows; each with the reason if it is not possible.
-    pub fn choices(&self) -> Vec<(Choice, Option<String>)> {
+    pub fn choices(&self) -> Vec<(RowStorage, Option<String>)> {
         let ordered = self
             .ranges
             .as_ref()
             .map(|who| format!("{who} scans a range of the primary key, which needs a tree"));
         let mut all = Vec::new();
         for storage in [Storage::HashInlined, Storage::HashOutside] {
-            let choice = |slots, placing| Choice { storage, slots, placing, node_bytes: 0 };
+            let choice = |slots, placing| RowStorage { storage, slots, placing, node_bytes: 0 };
             for slots in SLOTS {
                 for load in LOADS {
-                    all.push((choice(slots, Placing::Hashed(load)), ordered.clone()));
+                    all.push((choice(slots, KeyPlacement::Hashed(load)), ordered.clone()));
                 }
                 let (columns, why) = match &self.dense {
                     Ok(columns) => (columns.clone(), None),
                     Err(why) => (Vec::new(), Some(why.clone())),
                 };
-                all.push((choice(slots, Placing::Dense(columns)), ordered.clone().or(why)));
+                all.push((choice(slots, KeyPlacement::Dense(columns)), ordered.clone().or(why)));
             }
             // Without chains, a larger bucket is only more bytes to read.
             for &slots in &self.many_slots {
                 for load in LOADS {
-                    all.push((choice(slots, Placing::Hashed(load)), ordered.clone()));
+                    all.push((choice(slots, KeyPlacement::Hashed(load)), ordered.clone()));
                 }
             }
         }
         let tree = |node_bytes| {
-            let (storage, placing) = (Storage::Tree, Placing::Ordered);
-            (Choice { storage, slots: 0, placing, node_bytes }, None)
+            let (storage, placing) = (Storage::Tree, KeyPlacement::Ordered);
+            (RowStorage { storage, slots: 0, placing, node_bytes }, None)
         };
         all.extend(NODES.map(tree));
         all
     }
 
     /// All storage options of an index; each with the reason if it is not possible.
-    pub fn index_choices(&self, index: usize) -> Vec<(IndexChoice, Option<String>)> {
-        let hash = IndexChoice { kind: IndexKind::Hash, node_bytes: 0 };
+    pub fn index_choices(&self, index: usize) -> Vec<(IndexStorage, Option<String>)> {
+        let hash = IndexStorage { kind: IndexKind::Hash, node_bytes: 0 };
         let mut all = vec![(hash, self.unhashed(index))];
-        let tree = |node_bytes| (IndexChoice { kind: IndexKind::Tree, node_bytes }, None);
+        let tree = |node_bytes| (IndexStorage { kind: IndexKind::Tree, node_bytes }, None);
         all.extend(NODES.map(tree));
         all
     }
@@ -198,28 +199,28 @@ impl Shape {
 
     /// The default storage: hashed and inlined with eight slots, or a tree if a statement needs
     /// order.
-    pub fn usual(&self) -> Choice {
+    pub fn usual(&self) -> RowStorage {
         match self.ranges {
-            Some(_) => Choice {
+            Some(_) => RowStorage {
                 storage: Storage::Tree,
                 slots: 0,
-                placing: Placing::Ordered,
+                placing: KeyPlacement::Ordered,
                 node_bytes: USUAL_NODE,
             },
-            None => Choice {
+            None => RowStorage {
                 storage: Storage::HashInlined,
                 slots: INDEX_SLOTS,
-                placing: Placing::Hashed(INDEX_LOAD),
+                placing: KeyPlacement::Hashed(INDEX_LOAD),
                 node_bytes: 0,
             },
         }
     }
 
     /// The default storage of an index.
-    pub fn usual_index(&self, index: usize, declared: IndexKind) -> IndexChoice {
+    pub fn usual_index(&self, index: usize, declared: IndexKind) -> IndexStorage {
         match (self.unhashed(index), declared) {
-            (None, IndexKind::Hash) => IndexChoice { kind: IndexKind::Hash, node_bytes: 0 },
-            _ => IndexChoice { kind: IndexKind::Tree, node_bytes: USUAL_NODE },
+            (None, IndexKind::Hash) => IndexStorage { kind: IndexKind::Hash, node_bytes: 0 },
+            _ => IndexStorage { kind: IndexKind::Tree, node_bytes: USUAL_NODE },
         }
     }
 
@@ -229,7 +230,7 @@ impl Shape {
     }
 
     /// Bytes of one copy of the rows with their structure.
-    pub fn bytes(&self, choice: &Choice) -> u64 {
+    pub fn bytes(&self, choice: &RowStorage) -> u64 {
         let (row, rows) = (self.row, self.rows as f64);
         let outside = rows * row.bytes() as f64;
         let bytes = match (choice.storage, &choice.placing) {
@@ -243,13 +244,13 @@ impl Shape {
                 };
                 let rest = if storage == Storage::HashInlined { 0.0 } else { outside };
                 rest + match placing {
-                    Placing::Dense(columns) => {
+                    KeyPlacement::Dense(columns) => {
                         let places = columns.iter().map(|(_, count)| *count as f64);
                         let count = places.product::<f64>() / f64::from(choice.slots);
                         made(libm::ceil(count), libm::ceil(count), &bucket)
                     }
-                    Placing::Hashed(load) => buckets(&bucket, *load, rows),
-                    Placing::Ordered => 0.0,
+                    KeyPlacement::Hashed(load) => buckets(&bucket, *load, rows),
+                    KeyPlacement::Ordered => 0.0,
                 }
             }
         };
@@ -267,7 +268,11 @@ impl Shape {
     }
 
     /// Average entries of a leaf of the rows or of an index; `None` if it is hashed.
-    pub fn leaf_rows(&self, choice: &Choice, index: Option<(usize, IndexChoice)>) -> Option<f64> {
+    pub fn leaf_rows(
+        &self,
+        choice: &RowStorage,
+        index: Option<(usize, IndexStorage)>,
+    ) -> Option<f64> {
         let (is_tree, node_bytes, words) = match index {
             Some((at, of)) => (of.kind == IndexKind::Tree, of.node_bytes, self.index_words[at]),
             None => (choice.storage == Storage::Tree, choice.node_bytes, self.row.key_words),
@@ -276,16 +281,16 @@ impl Shape {
         is_tree.then(|| leaf_rows(&leaf()))
     }
 
-    pub fn buckets(&self, choice: &Choice, index: Option<(usize, IndexChoice)>) -> f64 {
+    pub fn buckets(&self, choice: &RowStorage, index: Option<(usize, IndexStorage)>) -> f64 {
         let (slots, load) = match (index, &choice.placing) {
-            (None, Placing::Hashed(load)) => (choice.slots, *load),
+            (None, KeyPlacement::Hashed(load)) => (choice.slots, *load),
             (None, _) => (choice.slots, 100),
             (Some(_), _) => (INDEX_SLOTS, INDEX_LOAD),
         };
         self.rows as f64 * 100.0 / f64::from(slots * load).max(1.0)
     }
 
-    pub fn index_bytes(&self, index: usize, choice: IndexChoice) -> u64 {
+    pub fn index_bytes(&self, index: usize, choice: IndexStorage) -> u64 {
         let (words, rows) = (self.index_words[index], self.rows as f64);
         let bytes = match choice.kind {
             IndexKind::Tree => leaves(choice.node_bytes, words, self.row.checksummed, rows),

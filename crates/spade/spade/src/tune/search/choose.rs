@@ -8,7 +8,7 @@ use super::candidates::VERSIONS_BESIDE;
 use super::compare::{self, Figures, RESOLUTION};
 use crate::design::Access;
 use crate::measurement::rounded;
-use crate::tune::contention::aggregate::Load;
+use crate::tune::contention::aggregate::Performance;
 use crate::tune::cost::average::Average;
 use crate::tune::cost::versions;
 use crate::tune::model::{Model, Plan, TablePlan};
@@ -22,7 +22,7 @@ const SAVINGS_MAX: u32 = 1_000;
 /// worse in none, so that no plan repeats.
 const BEATEN_MAX: u32 = 1_000;
 /// A procedure may be shipped only if an argument locates at least this share of its operations.
-pub const TOLD_MIN: f64 = 0.5;
+pub const LOCATED_MIN: f64 = 0.5;
 
 /// A decision of the search.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -61,7 +61,7 @@ impl Judge<'_, '_> {
         };
         let first = match (self.objective, of_load) {
             (Objective::Latency, _) => latency_ns,
-            (Objective::Throughput, Some(load)) => load.pace.between_ns,
+            (Objective::Throughput, Some(load)) => load.throughput.between_ns,
             (Objective::Throughput, None) => -rate,
         };
         let rest = of_load.map_or(0.0, |load| self.model.stages(&load).iter().sum());
@@ -83,9 +83,9 @@ impl Judge<'_, '_> {
 
     /// The load by which a decision is made: the whole workload, or the procedure alone if it is
     /// never called, since the workload does not depend on it then.
-    pub fn load(&self, plan: &Plan, decision: Decision) -> Option<Load> {
+    pub fn load(&self, plan: &Plan, decision: Decision) -> Option<Performance> {
         match decision {
-            Decision::Procedure(number) if self.model.asked[number].share == 0.0 => {
+            Decision::Procedure(number) if self.model.profiles[number].share == 0.0 => {
                 let costs = self.model.procedure(plan, number)?;
                 self.model.alone(plan, &costs, plan.access[number], number)
             }
@@ -123,7 +123,7 @@ impl Judge<'_, '_> {
                 versions::CHOICES.map(choice).to_vec()
             }
             Decision::Procedure(number) => {
-                let is_told = self.model.calls[number].told.is_some_and(|told| told >= TOLD_MIN);
+                let is_told = self.model.calls[number].told.is_some_and(|told| told >= LOCATED_MIN);
                 // A single machine ships no procedure.
                 let may_ship = is_told && self.model.machines > 1;
                 let all = [Access::OneSided, Access::Shipped];
@@ -170,7 +170,7 @@ impl Judge<'_, '_> {
 
     /// The default design of the workload.
     pub fn usual(&self) -> Plan {
-        let table = |(number, shape): (usize, &super::candidates::Shape)| TablePlan {
+        let table = |(number, shape): (usize, &super::candidates::TableShape)| TablePlan {
             choice: shape.usual(),
             indexes: (0..shape.index_words.len())
                 .map(|index| shape.usual_index(index, self.model.declared[number][index]))
@@ -179,13 +179,14 @@ impl Judge<'_, '_> {
             keeps_versions: true,
         };
         let tables = self.model.shapes.iter().enumerate().map(table).collect();
-        Plan { tables, access: vec![Access::OneSided; self.model.asked.len()] }
+        Plan { tables, access: vec![Access::OneSided; self.model.profiles.len()] }
     }
 
     /// Whether the search decides on old versions of a table: rows are updated, and the cost was
     /// measured. The paper's averages do not include it.
     pub fn decides_versions(&self, table: usize) -> bool {
-        let is_known = self.model.surface.aging().is_some() && self.goal == Goal::ServiceTimes;
+        let is_known =
+            self.model.surface.version_costs().is_some() && self.goal == Goal::ServiceTimes;
         is_known && self.model.shapes[table].is_updated
     }
 
@@ -196,7 +197,7 @@ impl Judge<'_, '_> {
             let versions = self.decides_versions(table).then_some(Decision::Versions(table));
             std::iter::once(Decision::Table(table)).chain(indexes).chain(versions)
         });
-        tables.chain((0..self.model.asked.len()).map(Decision::Procedure)).collect()
+        tables.chain((0..self.model.profiles.len()).map(Decision::Procedure)).collect()
     }
 
     /// The plan with the best alternative within the budget. Plans count as equally fast if they
@@ -264,7 +265,7 @@ impl Judge<'_, '_> {
     /// Whether a decision depends on the figures of the whole workload.
     fn is_whole(&self, decision: Decision) -> bool {
         let is_called = match decision {
-            Decision::Procedure(number) => self.model.asked[number].share > 0.0,
+            Decision::Procedure(number) => self.model.profiles[number].share > 0.0,
             _ => true,
         };
         self.goal == Goal::ServiceTimes && is_called
@@ -310,11 +311,11 @@ impl Judge<'_, '_> {
     fn unmeasured(&self, plan: &Plan) -> Vec<String> {
         let mut all = self.model.unmeasured(plan);
         if self.goal == Goal::WeightedAverages {
-            for (number, asked) in self.model.asked.iter().enumerate() {
+            for (number, profile) in self.model.profiles.iter().enumerate() {
                 let lacks =
                     || self.model.procedure_average(plan, number, plan.access[number]).is_none();
-                if asked.share > 0.0 && !all.contains(&asked.name) && lacks() {
-                    all.push(asked.name.clone());
+                if profile.share > 0.0 && !all.contains(&profile.name) && lacks() {
+                    all.push(profile.name.clone());
                 }
             }
         }

@@ -5,12 +5,12 @@
 //! - docs/decisions/0232-read-only-tables-are-copied-up-to-a-tenth-of-a-machines.md
 //! - docs/decisions/0264-the-tuner-forecasts-only-what-is-built.md
 
-use super::choose::{Judge, TOLD_MIN};
+use super::choose::{Judge, LOCATED_MIN};
 use crate::design::{Access, Partition};
 use crate::measurement::rounded;
 use crate::tune::facts::Facts;
 use crate::tune::forecast::design_forecast::forecast_of;
-use crate::tune::forecast::interval::{self, Around};
+use crate::tune::forecast::interval::{self, Intervals};
 use crate::tune::model::{Model, Plan};
 use crate::tune::report::reasons::percent;
 use crate::tune::report::tuning::{Alternative, Brief, Forecast, Verdict};
@@ -26,7 +26,7 @@ pub fn compared(
     facts: &Facts<'_>,
     judge: &Judge<'_, '_>,
     plan: &Plan,
-    own: &Around,
+    own: &Intervals,
 ) -> (Forecast, Vec<Alternative>) {
     let model = judge.model;
     let spread = model.grouping.spread();
@@ -67,7 +67,7 @@ pub fn compared(
 fn able(model: &Model<'_>, plan: &Plan) -> Plan {
     let mut able = plan.clone();
     for (access, call) in able.access.iter_mut().zip(model.calls.iter()) {
-        if call.told.is_none_or(|told| told < TOLD_MIN) {
+        if call.told.is_none_or(|told| told < LOCATED_MIN) {
             *access = Access::OneSided;
         }
     }
@@ -91,7 +91,7 @@ fn name(facts: &Facts<'_>, grouping: &Grouping) -> String {
     }
 }
 
-fn alternative(what: String, model: &Model<'_>, plan: &Plan, around: &Around) -> Alternative {
+fn alternative(what: String, model: &Model<'_>, plan: &Plan, around: &Intervals) -> Alternative {
     let brief = model.workload(plan).map(|load| Brief {
         transactions_per_s: rounded(model.throughput(&load)),
         latency_us: rounded(load.cost.latency_ns / 1e3),
@@ -105,7 +105,7 @@ fn alternative(what: String, model: &Model<'_>, plan: &Plan, around: &Around) ->
 
 /// The reason against another partitioning. Partitionings are selected by their share of local
 /// rows, not by forecasts.
-fn against(own: &Around, other: &Around, is_measured: bool) -> String {
+fn against(own: &Intervals, other: &Intervals, is_measured: bool) -> String {
     if !is_measured {
         return "its operations were not measured".to_owned();
     }

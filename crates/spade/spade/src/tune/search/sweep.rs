@@ -24,7 +24,7 @@
 //!
 //! Decision: docs/decisions/0237-the-sweep-that-the-tuner-is-compared-with-uses-no-forecast.md
 
-use super::candidates::{Choice, IndexChoice, Placing, Shape};
+use super::candidates::{IndexStorage, KeyPlacement, RowStorage, TableShape};
 use crate::design::{Access, Design, Partition};
 use crate::tune::facts::Facts;
 use crate::tune::model::{Plan, TablePlan};
@@ -172,10 +172,10 @@ impl Found<'_, '_> {
 fn shippable(facts: &Facts<'_>, grouping: &Grouping) -> Vec<bool> {
     let model = facts.model(grouping);
     let is_able = |number: usize| {
-        let is_called = facts.asked[number].share > 0.0;
+        let is_called = facts.profiles[number].share > 0.0;
         is_called && facts.chosen.machines > 1 && design_file::argument(&model, number).is_some()
     };
-    (0..facts.asked.len()).map(is_able).collect()
+    (0..facts.profiles.len()).map(is_able).collect()
 }
 
 /// Sets of shipped procedures: all subsets, or those that differ by at most one from none or from
@@ -220,7 +220,7 @@ fn spread(of: &mut Grouped) {
 }
 
 fn tables(facts: &Facts<'_>, style: Style) -> Vec<TablePlan> {
-    let table = |(at, shape): (usize, &Shape)| {
+    let table = |(at, shape): (usize, &TableShape)| {
         let declared = facts.catalog().tables[at].indexes.iter().map(|index| index.kind);
         // A table without updates has no old versions.
         let (versions_beside, keeps_versions) = VERSIONS[usize::from(!shape.is_updated)];
@@ -231,7 +231,7 @@ fn tables(facts: &Facts<'_>, style: Style) -> Vec<TablePlan> {
                 .map(|(index, kind)| match (style, shape.unhashed(index)) {
                     (Style::Usual, _) => shape.usual_index(index, kind),
                     (Style::Trees, _) | (_, Some(_)) => tree_index(NODES[1]),
-                    _ => IndexChoice { kind: IndexKind::Hash, node_bytes: 0 },
+                    _ => IndexStorage { kind: IndexKind::Hash, node_bytes: 0 },
                 })
                 .collect(),
             versions_beside,
@@ -241,7 +241,7 @@ fn tables(facts: &Facts<'_>, style: Style) -> Vec<TablePlan> {
     facts.shapes.iter().enumerate().map(table).collect()
 }
 
-fn styled(shape: &Shape, style: Style) -> Choice {
+fn styled(shape: &TableShape, style: Style) -> RowStorage {
     let small = |storage: Storage| match &shape.dense {
         Ok(columns) => dense(storage, columns),
         Err(_) => hashed(storage, BUCKETS[0]),
@@ -276,7 +276,7 @@ fn changes(
     base: &[TablePlan],
 ) -> Vec<(Grouping, Vec<TablePlan>)> {
     let mut all = Vec::new();
-    for (at, shape) in facts.shapes.iter().enumerate().filter(|(at, _)| is_asked(facts, *at)) {
+    for (at, shape) in facts.shapes.iter().enumerate().filter(|(at, _)| is_accessed(facts, *at)) {
         let with = |change: &dyn Fn(&mut TablePlan)| {
             let mut tables = base.to_vec();
             change(&mut tables[at]);
@@ -302,13 +302,13 @@ fn changes(
 }
 
 /// Whether a called procedure accesses a table.
-fn is_asked(facts: &Facts<'_>, table: usize) -> bool {
-    let called = facts.asked.iter().filter(|of| of.share > 0.0);
-    called.flat_map(|of| &of.asks).any(|ask| ask.table == table)
+fn is_accessed(facts: &Facts<'_>, table: usize) -> bool {
+    let called = facts.profiles.iter().filter(|of| of.share > 0.0);
+    called.flat_map(|of| &of.requests).any(|request| request.table == table)
 }
 
 /// Storage options of the rows.
-fn choices(shape: &Shape) -> Vec<Choice> {
+fn choices(shape: &TableShape) -> Vec<RowStorage> {
     if shape.ranges.is_some() {
         return NODES.map(tree).to_vec();
     }
@@ -322,28 +322,28 @@ fn choices(shape: &Shape) -> Vec<Choice> {
 }
 
 /// Storage options of an index.
-fn index_choices(shape: &Shape, index: usize) -> Vec<IndexChoice> {
+fn index_choices(shape: &TableShape, index: usize) -> Vec<IndexStorage> {
     let mut all = NODES.map(tree_index).to_vec();
     if shape.unhashed(index).is_none() {
-        all.push(IndexChoice { kind: IndexKind::Hash, node_bytes: 0 });
+        all.push(IndexStorage { kind: IndexKind::Hash, node_bytes: 0 });
     }
     all
 }
 
-fn dense(storage: Storage, columns: &[(i64, u64)]) -> Choice {
-    Choice { storage, slots: 1, placing: Placing::Dense(columns.to_vec()), node_bytes: 0 }
+fn dense(storage: Storage, columns: &[(i64, u64)]) -> RowStorage {
+    RowStorage { storage, slots: 1, placing: KeyPlacement::Dense(columns.to_vec()), node_bytes: 0 }
 }
 
-fn hashed(storage: Storage, (slots, load): (u32, u32)) -> Choice {
-    Choice { storage, slots, placing: Placing::Hashed(load), node_bytes: 0 }
+fn hashed(storage: Storage, (slots, load): (u32, u32)) -> RowStorage {
+    RowStorage { storage, slots, placing: KeyPlacement::Hashed(load), node_bytes: 0 }
 }
 
-fn tree(node_bytes: u32) -> Choice {
-    Choice { storage: Storage::Tree, slots: 0, placing: Placing::Ordered, node_bytes }
+fn tree(node_bytes: u32) -> RowStorage {
+    RowStorage { storage: Storage::Tree, slots: 0, placing: KeyPlacement::Ordered, node_bytes }
 }
 
-fn tree_index(node_bytes: u32) -> IndexChoice {
-    IndexChoice { kind: IndexKind::Tree, node_bytes }
+fn tree_index(node_bytes: u32) -> IndexStorage {
+    IndexStorage { kind: IndexKind::Tree, node_bytes }
 }
 
 #[cfg(test)]

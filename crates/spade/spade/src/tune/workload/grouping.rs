@@ -9,8 +9,8 @@
 //! - docs/decisions/0213-a-calls-home-is-the-value-that-most-of-its-rows-share.md
 //! - docs/decisions/0214-columns-are-linked-by-the-load-too.md
 
-use super::accesses::{Ask, Asked, Kind};
 use super::draws::Drawn;
+use super::profile::{Kind, Profile, Request};
 use crate::design::Partition;
 use crate::tune::search::candidates::value_range;
 use procedure::operations::{Action, Operation, Origin, Path};
@@ -108,7 +108,7 @@ pub struct Question<'a> {
     pub load: &'a Load,
     /// Averages of the load at this scale.
     pub expectation: Expectation<'a>,
-    pub asked: &'a [Asked],
+    pub profiles: &'a [Profile],
     /// Drawn calls of the procedures.
     pub drawn: &'a [Drawn<'a>],
     pub rows: &'a [u64],
@@ -192,9 +192,9 @@ impl Question<'_> {
             });
             sets.push(joined);
         };
-        for asked in self.asked {
+        for profile in self.profiles {
             let mut by_origin: Vec<(Origin, Vec<Column>)> = Vec::new();
-            for (column, origin) in asked.operations.iter().flat_map(named) {
+            for (column, origin) in profile.operations.iter().flat_map(named) {
                 if matches!(origin, Origin::Constant | Origin::Computed | Origin::OneOf(_)) {
                     continue;
                 }
@@ -204,7 +204,7 @@ impl Question<'_> {
                     by_origin.push((origin.clone(), Vec::new()));
                 }
                 by_origin[at].1.push(column);
-                by_origin[at].1.extend(origin_column(&asked.operations, origin));
+                by_origin[at].1.extend(origin_column(&profile.operations, origin));
             }
             by_origin.iter().for_each(|(_, columns)| link(columns));
         }
@@ -242,14 +242,15 @@ impl Question<'_> {
         let (mut all, mut covered, mut local) = (0.0, 0.0, 0.0);
         let column = |table: usize| keys.get(&table).copied();
         let key = |table: usize| column(table).map(|column| Key { column, group: 0 });
-        for (asked, drawn) in self.asked.iter().zip(self.drawn) {
-            let home = Home::of(asked, *drawn, self.machines, &key);
-            for ask in &asked.asks {
-                let weight = asked.share * ask.times;
+        for (profile, drawn) in self.profiles.iter().zip(self.drawn) {
+            let home = Home::of(profile, *drawn, self.machines, &key);
+            for request in &profile.requests {
+                let weight = profile.share * request.times;
                 all += weight;
-                let source = source(&asked.operations, ask.operation, &column, 0);
-                if keys.contains_key(&ask.table) && !matches!(source, Source::Unknown) {
-                    covered += weight * f64::from(u8::from(!is_own_row(&source, ask.operation)));
+                let source = source(&profile.operations, request.operation, &column, 0);
+                if keys.contains_key(&request.table) && !matches!(source, Source::Unknown) {
+                    covered +=
+                        weight * f64::from(u8::from(!is_own_row(&source, request.operation)));
                     local += weight * home.local(&source, 0, *drawn, self.machines);
                 }
             }
@@ -293,7 +294,7 @@ impl Question<'_> {
 
     /// Whether rows of some table are found by one of these columns.
     fn finds_rows(&self, columns: &BTreeSet<Column>) -> bool {
-        let mut all = self.asked.iter().flat_map(|asked| &asked.operations);
+        let mut all = self.profiles.iter().flat_map(|profile| &profile.operations);
         all.any(|operation| {
             let is_read = matches!(operation.action, Action::Read { .. });
             is_read && named(operation).iter().any(|(column, _)| columns.contains(column))
@@ -305,20 +306,20 @@ impl Question<'_> {
         let position = self.catalog.tables[table].primary_key.iter().position(|at| *at == column);
         let in_key = position.map_or(0.0, |at| 1e-3 / (at + 1) as f64);
         let mut weight = in_key;
-        for asked in self.asked {
+        for profile in self.profiles {
             let mut counts: Vec<(&Origin, f64)> = Vec::new();
             let of_attribute = |found: &(Column, &Origin)| columns.contains(&found.0);
-            for (_, origin) in asked.operations.iter().flat_map(named).filter(of_attribute) {
+            for (_, origin) in profile.operations.iter().flat_map(named).filter(of_attribute) {
                 match counts.iter_mut().find(|(known, _)| *known == origin) {
                     Some((_, count)) => *count += 1.0,
                     None => counts.push((origin, 1.0)),
                 }
             }
-            let own = asked.operations.iter().flat_map(named);
+            let own = profile.operations.iter().flat_map(named);
             let own = own.filter(|(found, _)| *found == (table, column));
             for (_, origin) in own {
                 let count = counts.iter().find(|(known, _)| *known == origin);
-                weight += asked.share.max(1e-9) * count.map_or(0.0, |(_, count)| *count);
+                weight += profile.share.max(1e-9) * count.map_or(0.0, |(_, count)| *count);
             }
         }
         weight
@@ -383,8 +384,8 @@ impl Question<'_> {
     }
 
     fn is_written(&self, table: usize) -> bool {
-        let mut asks = self.asked.iter().flat_map(|asked| &asked.asks);
-        asks.any(|ask| ask.table == table && ask.kind >= Kind::Update)
+        let mut requests = self.profiles.iter().flat_map(|profile| &profile.requests);
+        requests.any(|request| request.table == table && request.kind >= Kind::Update)
     }
 }
 
@@ -402,12 +403,12 @@ pub struct Home {
 impl Home {
     /// The home of a procedure: the single value that determines the machine of most of its rows.
     pub fn of(
-        asked: &Asked,
+        profile: &Profile,
         drawn: Drawn<'_>,
         machines: u32,
         key: &dyn Fn(usize) -> Option<Key>,
     ) -> Self {
-        let found = sources(asked, key);
+        let found = sources(profile, key);
         let all: f64 = found.iter().map(|(.., times)| times).sum();
         let mut best = Self { source: None, group: 0, share: 0.0 };
         for (candidate, group, _) in &found {
@@ -428,12 +429,12 @@ impl Home {
 
     /// The home by a given argument; `None` if the argument locates no row.
     pub fn by_argument(
-        asked: &Asked,
+        profile: &Profile,
         variable: usize,
         key: &dyn Fn(usize) -> Option<Key>,
     ) -> Option<Self> {
         let wanted = Source::Given(Origin::Argument(variable));
-        let mut found = sources(asked, key).into_iter();
+        let mut found = sources(profile, key).into_iter();
         let (source, group, _) = found.find(|(source, ..)| *source == wanted)?;
         Some(Self { source: Some(source), group, share: 0.0 })
     }
@@ -458,11 +459,12 @@ impl Home {
 
 /// For each request to a partitioned table: the source of the partitioning value, the group, and
 /// the frequency.
-fn sources(asked: &Asked, key: &dyn Fn(usize) -> Option<Key>) -> Vec<(Source, usize, f64)> {
+fn sources(profile: &Profile, key: &dyn Fn(usize) -> Option<Key>) -> Vec<(Source, usize, f64)> {
     let column = |table: usize| key(table).map(|key| key.column);
-    let own = asked.asks.iter().filter_map(|ask| Some((ask, key(ask.table)?.group)));
-    let found = |(ask, group): (&Ask, usize)| {
-        (source(&asked.operations, ask.operation, &column, 0), group, ask.times)
+    let own =
+        profile.requests.iter().filter_map(|request| Some((request, key(request.table)?.group)));
+    let found = |(request, group): (&Request, usize)| {
+        (source(&profile.operations, request.operation, &column, 0), group, request.times)
     };
     own.map(found).collect()
 }

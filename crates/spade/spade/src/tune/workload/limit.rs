@@ -3,7 +3,7 @@
 use procedure::node::{Access, Node, Operator};
 use sql::expression::{Expr, ExprKind};
 
-/// What is known of the `LIMIT` on a table's rows.
+/// The `LIMIT` on a table's rows in a statement.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Limit {
     /// No limit, or a constant one, which PostgreSQL's row estimate includes.

@@ -3,10 +3,10 @@
 //! Partitioned tables are divided into ranges of a column, so that calls with near values access
 //! rows of the same machine. The arguments of drawn calls show how many.
 
-use super::accesses::{Ask, Asked};
 use super::draws::{Drawn, Draws};
 use super::grouping::{Grouping, Source};
-use crate::tune::model::Call;
+use super::profile::{Profile, Request};
+use crate::tune::model::Locality;
 use procedure::operations::{Action, Operation, Origin};
 use sql::{Catalog, Load};
 use sql_value::Value;
@@ -16,7 +16,7 @@ use sql_value::Value;
 const EVEN: f64 = 0.1;
 
 /// Locates rows by their values.
-pub struct Places<'a> {
+pub struct RowPlacement<'a> {
     pub catalog: &'a Catalog,
     pub load: &'a Load,
     /// Drawn calls and value ranges at this scale.
@@ -26,17 +26,22 @@ pub struct Places<'a> {
     pub machines: u32,
 }
 
-impl Places<'_> {
+impl RowPlacement<'_> {
     /// The share of an operation's rows on each machine; `None` if they are evenly spread, or if
     /// this is unknown.
-    pub fn shares(&self, asked: &Asked, ask: &Ask, drawn: Drawn<'_>) -> Option<Vec<f64>> {
-        let table = &self.catalog.tables[ask.table];
-        let column = match self.grouping.tables[ask.table].column {
+    pub fn shares(
+        &self,
+        profile: &Profile,
+        request: &Request,
+        drawn: Drawn<'_>,
+    ) -> Option<Vec<f64>> {
+        let table = &self.catalog.tables[request.table];
+        let column = match self.grouping.tables[request.table].column {
             Some(column) => column,
             None => *table.primary_key.first()?,
         };
-        let values = drawn.values(origin(&asked.operations, ask.operation, column)?)?;
-        let machine = self.machine(ask.table, column)?;
+        let values = drawn.values(origin(&profile.operations, request.operation, column)?)?;
+        let machine = self.machine(request.table, column)?;
         let (mut found, mut all) = (vec![0.0; self.machines as usize], 0.0);
         for value in values.iter().flat_map(|values| values.iter()) {
             found[machine(value)?] += 1.0;
@@ -51,16 +56,16 @@ impl Places<'_> {
     /// on the machine where most of them are.
     pub fn local(
         &self,
-        asked: &Asked,
-        ask: &Ask,
-        call: &Call,
+        profile: &Profile,
+        request: &Request,
+        call: &Locality,
         drawn: Drawn<'_>,
     ) -> Option<Vec<f64>> {
         let Some(Source::Given(home)) = &call.home.source else { return None };
-        let key = self.grouping.key(ask.table).filter(|key| key.group == call.home.group)?;
-        let of = origin(&asked.operations, ask.operation, key.column)?;
+        let key = self.grouping.key(request.table).filter(|key| key.group == call.home.group)?;
+        let of = origin(&profile.operations, request.operation, key.column)?;
         let (values, homes) = (drawn.values(of)?, drawn.values(home)?);
-        let machine = self.machine(ask.table, key.column)?;
+        let machine = self.machine(request.table, key.column)?;
         let (mut found, mut others, mut all) = (vec![0.0; self.machines as usize], 0.0, 0.0);
         for (values, home) in values.iter().zip(homes) {
             all += values.len() as f64;
@@ -76,14 +81,20 @@ impl Places<'_> {
     }
 
     /// The home machine of each drawn call; `None` if no argument determines it.
-    pub fn homes(&self, asked: &Asked, call: &Call, drawn: Drawn<'_>) -> Option<Vec<usize>> {
+    pub fn homes(
+        &self,
+        profile: &Profile,
+        call: &Locality,
+        drawn: Drawn<'_>,
+    ) -> Option<Vec<usize>> {
         let Some(Source::Given(home)) = &call.home.source else { return None };
         let values = drawn.values(home)?;
         // All tables of the group have the same range of values.
-        let mut tables = asked.asks.iter().filter_map(|ask| {
-            let key = self.grouping.key(ask.table).filter(|key| key.group == call.home.group)?;
-            let own = origin(&asked.operations, ask.operation, key.column)?;
-            (own == home).then_some((ask.table, key.column))
+        let mut tables = profile.requests.iter().filter_map(|request| {
+            let key =
+                self.grouping.key(request.table).filter(|key| key.group == call.home.group)?;
+            let own = origin(&profile.operations, request.operation, key.column)?;
+            (own == home).then_some((request.table, key.column))
         });
         let (table, column) = tables.next()?;
         let machine = self.machine(table, column)?;
@@ -140,7 +151,7 @@ mod tests {
         let facts = Facts::new(input, &options).expect("it can be tuned");
         let grouping = facts.grouping();
         let model = facts.model(&grouping);
-        let at = facts.asked.iter().position(|of| of.name == procedure).expect("it is there");
+        let at = facts.profiles.iter().position(|of| of.name == procedure).expect("it is there");
         let call = &model.calls[at];
         let each = call.local_on.iter().cloned().zip(call.local.iter().copied());
         each.filter(|(on, _)| !on.is_empty()).collect()

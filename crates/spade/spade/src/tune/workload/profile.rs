@@ -32,7 +32,7 @@ pub enum Kind {
 
 /// An operation of a procedure, with its frequency.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Ask {
+pub struct Request {
     /// The number of the statement in the procedure, from 1.
     pub statement: u32,
     pub table: usize,
@@ -63,9 +63,9 @@ pub struct Ask {
     pub operation: usize,
 }
 
-/// What a call of a procedure executes.
+/// The profile of a procedure.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Asked {
+pub struct Profile {
     pub name: String,
     pub share: f64,
     /// The share of its calls that succeeds, if the load defines it.
@@ -75,33 +75,35 @@ pub struct Asked {
     /// Its operations in program order.
     pub operations: Vec<Operation>,
     /// The operations with their frequencies, in program order.
-    pub asks: Vec<Ask>,
+    pub requests: Vec<Request>,
     /// Assumptions made, as sentences for the report.
     pub assumptions: Vec<String>,
 }
 
-impl Asked {
+impl Profile {
     /// The profile of a procedure; `share` is its share of all calls.
     pub fn new(workload: &Workload, procedure: &Procedure, share: f64, drawn: Drawn<'_>) -> Self {
         let operations = workload.operations(procedure);
         let branches = Branches::new(&procedure.routine, drawn);
         let name = procedure.routine.name.clone();
         let variables = procedure.routine.variables.iter().map(|of| of.name.clone()).collect();
-        let (asks, assumptions) = (Vec::new(), Vec::new());
+        let (requests, assumptions) = (Vec::new(), Vec::new());
         let succeeds = None;
-        let mut asked = Self { name, share, succeeds, variables, operations, asks, assumptions };
-        let operations = std::mem::take(&mut asked.operations);
+        let mut profile =
+            Self { name, share, succeeds, variables, operations, requests, assumptions };
+        let operations = std::mem::take(&mut profile.operations);
         let is_serializable = operations.iter().any(|operation| is_kept(workload, operation));
         for (number, operation) in operations.iter().enumerate() {
-            let ask = asked.ask((workload, procedure), &operations, number, &branches, drawn);
+            let request =
+                profile.request((workload, procedure), &operations, number, &branches, drawn);
             let is_unchanged =
                 matches!(operation.action, Action::Read { is_for_change: false, .. });
             let is_validated = is_unchanged && is_serializable;
-            asked.asks.push(Ask { operation: number, is_validated, ..ask });
+            profile.requests.push(Request { operation: number, is_validated, ..request });
             debug_assert!(operation.statement > 0);
         }
-        asked.operations = operations;
-        asked
+        profile.operations = operations;
+        profile
     }
 
     /// Applies the share of successful calls that the load defines, given as bounds. Other calls
@@ -110,11 +112,12 @@ impl Asked {
         let Some((low, high)) = bounds else { return self };
         let succeeds = (low + high) / 2.0;
         self.succeeds = Some(succeeds);
-        let mut writes = self.asks.iter_mut().filter(|ask| ask.kind >= Kind::Update).peekable();
+        let mut writes =
+            self.requests.iter_mut().filter(|request| request.kind >= Kind::Update).peekable();
         if succeeds >= 1.0 || writes.peek().is_none() {
             return self;
         }
-        writes.for_each(|ask| ask.times *= succeeds);
+        writes.for_each(|request| request.times *= succeeds);
         self.note(format!(
             "{:.0} of 100 calls succeed according to workload.toml; the others are assumed to read all rows and to write none",
             100.0 * succeeds
@@ -122,14 +125,14 @@ impl Asked {
         self
     }
 
-    fn ask(
+    fn request(
         &mut self,
         (workload, procedure): (&Workload, &Procedure),
         all: &[Operation],
         number: usize,
         branches: &Branches<'_>,
         drawn: Drawn<'_>,
-    ) -> Ask {
+    ) -> Request {
         let operation = &all[number];
         let mut times = 1.0;
         for branch in &operation.branches {
@@ -159,7 +162,7 @@ impl Asked {
             }
             Action::Read { .. } => false,
         });
-        Ask {
+        Request {
             statement: operation.statement,
             table: operation.table,
             kind,

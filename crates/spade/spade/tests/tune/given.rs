@@ -470,7 +470,7 @@ fn what_does_not_fit_is_refused_all_at_once() {
         "table warehouse: neighbourhood is 33; 1 to 32 is allowed",
         "table district is replicated, but procedures change it",
         "table customer is partitioned by 2 columns; forecasts support only one",
-        "table order_line is a hash table, and ",
+        "table order_line is a hash table, but ",
         "table stock, partitioned by s_x, has no such column",
         "procedure payment is shipped, but its argument amount locates none of its rows",
     ] {

@@ -1,7 +1,7 @@
 //! Checks that tables have as many rows after a run as the calls have left.
 //!
 //! ```text
-//! rows after = rows before + sum over procedures of (rows per successful call) x (successful calls)
+//! rows after = rows before + sum over procedures of rows per successful call x successful calls
 //! ```
 //! This applies to tables for which `workload.toml` says how many rows calls of some procedure add;
 //! all other procedures must add none. Tables without `INSERT` and `DELETE` must keep their rows.

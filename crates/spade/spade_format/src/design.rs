@@ -8,7 +8,7 @@
 //! Design
 //!   format                          version of this schema
 //!   workload                        the name in workload.toml
-//!   units                           scale that it is for, at least 1; that of workload.toml if missing
+//!   units                           its scale, at least 1; default: that of workload.toml
 //!   tables: TableDesign
 //!     table                         its name
 //!     storage                       hash-inlined, hash-outside, tree
@@ -171,9 +171,7 @@ pub enum DesignError {
     #[error("this is not a design: {0}")]
     Malformed(serde_json::Error),
     #[error("the design has format {found}, this program reads {FORMAT}; tune again")]
-    Format {
-        found: u64,
-    },
+    Format { found: u64 },
     /// `units` is not a positive whole number.
     #[error(
         "the design has units {found}; units must be a whole number of at least 1; leave them out if the design \
@@ -188,10 +186,7 @@ pub enum DesignError {
         "the design partitions table {table} by {}; name at least one column, each once, or use round-robin or replicated",
         if columns.is_empty() { "no column".to_owned() } else { columns.join(", ") }
     )]
-    Columns {
-        table: String,
-        columns: Vec<String>,
-    },
+    Columns { table: String, columns: Vec<String> },
     /// The design lists a procedure twice.
     #[error("the design lists procedure {0} twice; remove one of them")]
     Procedure(String),
@@ -200,10 +195,7 @@ pub enum DesignError {
         "the design is for {units} units of scale, at which the workload cannot be drawn: {problem}; set `units` in the \
          design to the scale that it was computed for"
     )]
-    Scale {
-        units: u64,
-        problem: PopulationError,
-    },
+    Scale { units: u64, problem: PopulationError },
 }
 
 // The message contains the cause, so `source` returns `None`: a printer of all sources would print

@@ -45,12 +45,12 @@ pub struct Loaded {
     /// The busiest stage of a simulated machine and the share of time that it is busy. `None` on
     /// real hardware.
     pub busiest: Option<(String, f64)>,
-    /// What happened to old versions, if each lane updates few rows in turn.
+    /// Moves of old versions, if each lane updates few rows in turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moved: Option<Moved>,
 }
 
-/// What happens to old versions when rows are updated repeatedly.
+/// How often repeated updates of a row move old versions.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Moved {

@@ -83,9 +83,7 @@ pub enum MeasurementError {
     #[error(
         "the measurements have format {found}, this program reads {FORMAT}; measure again, into another file"
     )]
-    Format {
-        found: u64,
-    },
+    Format { found: u64 },
     /// A point has figures that no measurement can produce.
     #[error("the point {point} has {what}; measure it again, or remove it from the file")]
     Damaged {

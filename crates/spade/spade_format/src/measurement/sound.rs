@@ -57,7 +57,10 @@ fn damage(point: &Point) -> Option<&'static str> {
         })
         .or_else(|| {
             let is_no_share = |of: Moved| !(0.0..=1.0).contains(&of.share) || of.again_ns <= 0.0;
-            loaded.moved.is_some_and(is_no_share).then_some("an invalid share of moved old versions")
+            loaded
+                .moved
+                .is_some_and(is_no_share)
+                .then_some("an invalid share of moved old versions")
         })
 }
 

@@ -5,7 +5,7 @@
 //! {"format":1,
 //!  "same":{"parameters.world.fabric":"sim", ..},      fields with one value in all points
 //!  "columns":["parameters.operation", ..],            the other fields
-//!  "rows":[["lookup",..], ..]}                        one row per point; null if it lacks the field
+//!  "rows":[["lookup",..], ..]}                        one row per point; null: no such field
 //! ```
 
 use super::{FORMAT, MeasurementError, Measurements, Point};

@@ -1,7 +1,7 @@
 //! Calls of procedures by name, with arguments that an embedding program supplies.
 
 use crate::code::Code;
-use crate::linked::{AnyCaller, Given, LinkedCode, open_plans};
+use crate::linked::{AnyCaller, CallInput, LinkedCode, open_plans};
 use fabric::Env;
 use interpreter::{CallError, Retries, Settings};
 use procedure::node::Workload;
@@ -91,7 +91,7 @@ impl Callers {
         procedure: ProcedureId,
         arguments: &[Argument<'_>],
     ) -> Result<&Results, CallError> {
-        match self.caller.make(lane, procedure, Given::Arguments(arguments)).await {
+        match self.caller.make(lane, procedure, CallInput::Arguments(arguments)).await {
             Ok(()) => Ok(self.caller.results()),
             Err(error) => Err(*error),
         }

@@ -1,7 +1,7 @@
 //! Selects the code that executes procedures.
 
 use crate::folder::FolderError;
-use crate::linked::{AnyCaller, Given, LinkedCode, open_plans};
+use crate::linked::{AnyCaller, CallInput, LinkedCode, open_plans};
 use crate::prepared::Prepared;
 use fabric::Env;
 use interpreter::{CallError, Settings};
@@ -164,13 +164,13 @@ impl Ready {
 }
 
 /// The procedures of a workload in the order of the file, opened for one thread.
-pub struct Crew {
+pub struct OpenedProcedures {
     caller: Box<dyn AnyCaller>,
     procedures: Vec<ProcedureId>,
     is_generated: bool,
 }
 
-impl Crew {
+impl OpenedProcedures {
     /// Opens the procedures for a database.
     ///
     /// # Errors
@@ -222,10 +222,10 @@ impl Crew {
         if ready.is_prepared {
             let texts = ready.prepared.texts();
             let arguments = ready.prepared.arguments(&texts);
-            self.caller.make(lane, procedure, Given::Arguments(&arguments)).await?;
+            self.caller.make(lane, procedure, CallInput::Arguments(&arguments)).await?;
         } else {
             let values = ready.prepared.values();
-            self.caller.make(lane, procedure, Given::Values(values)).await?;
+            self.caller.make(lane, procedure, CallInput::Values(values)).await?;
         }
         Ok(self.caller.results().rows())
     }
@@ -234,10 +234,10 @@ impl Crew {
     pub fn prefetch<E: Env>(&self, lane: &Lane<E>, ready: &Ready) {
         let procedure = self.procedures[ready.procedure];
         if !self.is_generated {
-            self.caller.prefetch(lane, procedure, Given::Values(ready.prepared.values()));
+            self.caller.prefetch(lane, procedure, CallInput::Values(ready.prepared.values()));
         } else if ready.is_prefetched() {
             let arguments = ready.prepared.arguments(&[]);
-            self.caller.prefetch(lane, procedure, Given::Arguments(&arguments));
+            self.caller.prefetch(lane, procedure, CallInput::Arguments(&arguments));
         }
     }
 }

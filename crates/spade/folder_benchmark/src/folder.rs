@@ -1,8 +1,10 @@
+//! A workload folder as a benchmark: reads it with its design, and creates its tables.
+
 mod benchmark;
 
 use crate::check::Checks;
-use crate::code::{Code, Crew};
-use crate::design::{self, Division, Home, Subject, Uses};
+use crate::code::{Code, OpenedProcedures};
+use crate::design::{self, DesignContext, Division, Home, Uses};
 use crate::linked::LinkedCode;
 use crate::names::{kept, kept_all};
 use crate::residence::Residence;
@@ -185,7 +187,7 @@ impl Stored {
             (0..program.catalog.tables.len()).map(|table| population.row_count(table)).collect();
         let mut uses = Uses::new(&ready, &load);
         uses.note_checks(&checks);
-        let subject = Subject::of(&load, &ready, &population, &uses);
+        let subject = DesignContext::of(&load, &ready, &population, &uses);
         let (design, origin) = match options.design {
             None => (design::default_design(&subject), DesignOrigin::Default),
             Some(path) => {
@@ -251,8 +253,8 @@ impl Stored {
         design::default_design(&self.subject())
     }
 
-    fn subject(&self) -> Subject<'_> {
-        Subject::of(&self.load, &self.ready, &self.population, &self.uses)
+    fn subject(&self) -> DesignContext<'_> {
+        DesignContext::of(&self.load, &self.ready, &self.population, &self.uses)
     }
 
     /// Creates the tables on memory servers, given by position: in parts, as copies, or whole on
@@ -334,10 +336,11 @@ impl Stored {
     ///
     /// Tables are missing, or differ from those of the generated code.
     pub fn callee<E: Env>(&self, database: &Database<E>) -> Result<Callee, WorkloadError> {
-        let crew = Crew::open(&self.code, database, &self.ready, self.settings).map_err(refused)?;
+        let opened = OpenedProcedures::open(&self.code, database, &self.ready, self.settings)
+            .map_err(refused)?;
         let gives_rows = |of: &procedure::Procedure| matches!(of.routine.returns, Returns::Rows(_));
         let gives_rows = self.ready.procedures.iter().map(gives_rows).collect();
-        Ok(Callee::new(crew, self.procedures, gives_rows, self.rules.clone()))
+        Ok(Callee::new(opened, self.procedures, gives_rows, self.rules.clone()))
     }
 
     /// The errors that procedures raise on purpose.
@@ -445,7 +448,7 @@ pub fn default_design(folder: &Path, units: Option<u64>) -> Result<Design, Folde
     let scale = Scale { units: units.unwrap_or(load.units), seed: 0, now_us: 0 };
     let population = Population::new(&program, &load, scale)?;
     let uses = Uses::new(&ready, &load);
-    Ok(design::default_design(&Subject::of(&load, &ready, &population, &uses)))
+    Ok(design::default_design(&DesignContext::of(&load, &ready, &population, &uses)))
 }
 
 /// Checks that a design file fits the tables of a folder. `units` defaults to the value of

@@ -118,7 +118,7 @@ fn open<G: Generated + 'static, E: Env>(
 
 /// Arguments of a call.
 #[derive(Clone, Copy)]
-pub(crate) enum Given<'a> {
+pub(crate) enum CallInput<'a> {
     /// Arguments that generated code accepts.
     Arguments(&'a [Argument<'a>]),
     /// Values for the interpreter only.
@@ -138,20 +138,20 @@ pub(crate) trait AnyCaller {
     /// See [`Caller::counts`].
     fn counts(&self) -> procedure_runtime::Counts;
     /// See [`Caller::prefetch`].
-    fn prefetch(&self, lane: &dyn Any, procedure: ProcedureId, given: Given<'_>);
+    fn prefetch(&self, lane: &dyn Any, procedure: ProcedureId, given: CallInput<'_>);
     /// See [`Caller::make`].
     fn call<'a>(
         &'a mut self,
         lane: &'a mut dyn Any,
         procedure: ProcedureId,
-        given: Given<'a>,
+        given: CallInput<'a>,
     ) -> Calling<'a>;
     /// The same where futures are always ready.
     fn call_now(
         &mut self,
         lane: &mut dyn Any,
         procedure: ProcedureId,
-        given: Given<'_>,
+        given: CallInput<'_>,
     ) -> Result<(), Box<CallError>>;
     /// See [`Caller::results`].
     fn results(&self) -> &Results;
@@ -162,7 +162,7 @@ impl dyn AnyCaller {
         &mut self,
         lane: &mut Lane<E>,
         procedure: ProcedureId,
-        given: Given<'_>,
+        given: CallInput<'_>,
     ) -> Result<(), Box<CallError>> {
         match TypeId::of::<E>() == TypeId::of::<LocalEnv>() {
             true => self.call_now(lane, procedure, given),
@@ -196,11 +196,11 @@ impl<G: Generated + 'static, E: Env> AnyCaller for InWorld<G, E> {
         self.0.counts()
     }
 
-    fn prefetch(&self, lane: &dyn Any, procedure: ProcedureId, given: Given<'_>) {
+    fn prefetch(&self, lane: &dyn Any, procedure: ProcedureId, given: CallInput<'_>) {
         let lane = lane.downcast_ref::<Lane<E>>().expect(ONE_WORLD);
         match given {
-            Given::Arguments(arguments) => self.0.prefetch(lane, procedure, arguments),
-            Given::Values(values) => self.0.prefetch_by_plans(lane, procedure, values),
+            CallInput::Arguments(arguments) => self.0.prefetch(lane, procedure, arguments),
+            CallInput::Values(values) => self.0.prefetch_by_plans(lane, procedure, values),
         }
     }
 
@@ -208,7 +208,7 @@ impl<G: Generated + 'static, E: Env> AnyCaller for InWorld<G, E> {
         &'a mut self,
         lane: &'a mut dyn Any,
         procedure: ProcedureId,
-        given: Given<'a>,
+        given: CallInput<'a>,
     ) -> Calling<'a> {
         let lane = lane.downcast_mut::<Lane<E>>().expect(ONE_WORLD);
         Box::pin(call(&mut self.0, lane, procedure, given))
@@ -218,7 +218,7 @@ impl<G: Generated + 'static, E: Env> AnyCaller for InWorld<G, E> {
         &mut self,
         lane: &mut dyn Any,
         procedure: ProcedureId,
-        given: Given<'_>,
+        given: CallInput<'_>,
     ) -> Result<(), Box<CallError>> {
         let lane = lane.downcast_mut::<Lane<E>>().expect(ONE_WORLD);
         run_now(call(&mut self.0, lane, procedure, given))
@@ -233,10 +233,10 @@ async fn call<G: Generated, E: Env>(
     caller: &mut Caller<G>,
     lane: &mut Lane<E>,
     procedure: ProcedureId,
-    given: Given<'_>,
+    given: CallInput<'_>,
 ) -> Result<(), Box<CallError>> {
     match given {
-        Given::Arguments(arguments) => caller.make(lane, procedure, arguments).await,
-        Given::Values(values) => caller.make_by_plans(lane, procedure, values).await,
+        CallInput::Arguments(arguments) => caller.make(lane, procedure, arguments).await,
+        CallInput::Values(values) => caller.make_by_plans(lane, procedure, values).await,
     }
 }

@@ -28,14 +28,14 @@ const SEARCHES_MAX: u32 = 3;
 #[derive(Clone, Debug)]
 pub(crate) struct Residence {
     /// By procedure; `None` if its calls may access rows anywhere.
-    places: Vec<Option<Places>>,
+    places: Vec<Option<HomeServers>>,
     /// The share of remote calls.
     remote: f64,
 }
 
 /// The memory servers for calls of a procedure.
 #[derive(Clone, Debug)]
-struct Places {
+struct HomeServers {
     home: Home,
     /// Servers of this process.
     own: Vec<u16>,
@@ -50,7 +50,7 @@ impl Residence {
             let (own, others): (Vec<u16>, Vec<u16>) =
                 home?.servers().partition(|server| own.contains(server));
             // A process that owns none of the values has no home.
-            (!own.is_empty()).then_some(Places { home: home?, own, others })
+            (!own.is_empty()).then_some(HomeServers { home: home?, own, others })
         };
         Self { places: homes.into_iter().map(places).collect(), remote }
     }
@@ -62,12 +62,12 @@ pub(crate) struct Resident {
     residence: Arc<Residence>,
     random: Random,
     /// By procedure and memory server: whether searches found calls there.
-    found: Vec<Vec<Found>>,
+    found: Vec<Vec<SearchOutcome>>,
 }
 
 /// The outcome of earlier searches.
 #[derive(Clone, Copy, Debug)]
-enum Found {
+enum SearchOutcome {
     /// All failed.
     Nothing { searches: u32 },
     /// At least one succeeded.
@@ -78,9 +78,9 @@ impl Resident {
     /// The state of a client.
     pub fn new(residence: Arc<Residence>, seed: u64, client: u64) -> Self {
         let random = Random::stream(seed, STREAM, client);
-        let of = |places: &Option<Places>| {
+        let of = |places: &Option<HomeServers>| {
             let servers = places.as_ref().map_or(0, |places| places.home.server_count());
-            vec![Found::Nothing { searches: 0 }; usize::from(servers)]
+            vec![SearchOutcome::Nothing { searches: 0 }; usize::from(servers)]
         };
         let found = residence.places.iter().map(of).collect();
         Self { residence, random, found }
@@ -95,7 +95,7 @@ impl Resident {
         arguments: &mut Arguments,
     ) -> Whereabouts {
         let Some(places) = &self.residence.places[procedure] else { return Whereabouts::Anywhere };
-        let Places { home, own, others } = places;
+        let HomeServers { home, own, others } = places;
         let is_remote = self.random.fraction() < self.residence.remote && !others.is_empty();
         let among = if is_remote { others } else { own };
         let wanted = among[self.random.below(among.len() as u64) as usize];
@@ -116,7 +116,7 @@ impl Resident {
     }
 }
 
-impl Found {
+impl SearchOutcome {
     /// Whether another search may succeed.
     fn has_prospects(self) -> bool {
         matches!(self, Self::Some | Self::Nothing { searches: ..SEARCHES_MAX })

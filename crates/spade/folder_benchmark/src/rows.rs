@@ -32,11 +32,11 @@ struct Counted {
     /// Name of the check.
     name: &'static str,
     /// Procedures that insert into it or delete from it.
-    changes: Vec<Change>,
+    changes: Vec<RowChange>,
 }
 
 /// The effect of a procedure's calls on a table.
-struct Change {
+struct RowChange {
     procedure: usize,
     name: &'static str,
     /// Rows that a successful call adds; `None` if the load does not say, and then it should add
@@ -46,7 +46,7 @@ struct Change {
 
 /// The effect of all calls on a table.
 #[derive(Default)]
-struct Sum {
+struct RowSum {
     /// Rows added.
     added: i128,
     /// Tolerance below and above, because of calls with unknown outcome.
@@ -71,7 +71,7 @@ impl RowCounts {
                     let said = load.procedures.iter().find(|said| said.procedure == of.name);
                     let said = said.and_then(|said| said.rows.iter().find(|(of, _)| of == name));
                     let rows = said.map(|(_, rows)| *rows);
-                    changes.push(Change { procedure, name: kept(&of.name), rows });
+                    changes.push(RowChange { procedure, name: kept(&of.name), rows });
                 }
             }
             let name = kept(&format!("rows of {name} add up"));
@@ -141,9 +141,9 @@ impl Counted {
         CheckResult::fails(self.name, detail)
     }
 
-    fn sum(&self, totals: &RunTotals) -> Sum {
-        let mut sum = Sum::default();
-        for Change { procedure, name, rows } in &self.changes {
+    fn sum(&self, totals: &RunTotals) -> RowSum {
+        let mut sum = RowSum::default();
+        for RowChange { procedure, name, rows } in &self.changes {
             let seen = totals.kind(*procedure);
             let successes = seen.committed - seen.skipped;
             let each = rows.unwrap_or(0);

@@ -2,7 +2,7 @@
 //!
 //! Decision: docs/decisions/0220-generated-code-names-a-calls-keys-for-prefetching.md
 
-use crate::code::{Crew, Ready};
+use crate::code::{OpenedProcedures, Ready};
 use crate::residence::Resident;
 use crate::rules::Rules;
 use crate::shipping::{Shipped, Shipper};
@@ -49,7 +49,7 @@ struct Shipping {
 
 /// Executes calls.
 pub struct Callee {
-    crew: Crew,
+    opened: OpenedProcedures,
     /// Names of the procedures.
     names: &'static [&'static str],
     /// For each procedure, whether it returns rows.
@@ -109,13 +109,13 @@ impl Terminal {
                 let drawn = call.prepared.drawn();
                 call.whereabouts = resident.place(&mut self.calls, call.procedure, drawn);
             }
-            self.callee.crew.make_ready(call);
+            self.callee.opened.make_ready(call);
             if let Some(shipping) = &self.shipping {
                 shipping.make_ready(call);
             }
         }
         for place in places {
-            self.callee.crew.prefetch(lane, &self.queue[(place % PLACES) as usize]);
+            self.callee.opened.prefetch(lane, &self.queue[(place % PLACES) as usize]);
         }
         self.drawn += CALLS_AHEAD;
     }
@@ -134,12 +134,12 @@ impl Shipping {
 
 impl Callee {
     pub(crate) fn new(
-        crew: Crew,
+        opened: OpenedProcedures,
         names: &'static [&'static str],
         gives_rows: Vec<bool>,
         rules: Arc<Rules>,
     ) -> Self {
-        Self { crew, names, gives_rows, rules, rows: 0 }
+        Self { opened, names, gives_rows, rules, rows: 0 }
     }
 
     /// Prepares a call.
@@ -147,7 +147,7 @@ impl Callee {
         let mut ready = Ready::default();
         ready.procedure = call.procedure;
         *ready.prepared.drawn() = Arguments::new(call.arguments);
-        self.crew.make_ready(&mut ready);
+        self.opened.make_ready(&mut ready);
         ready
     }
 
@@ -182,9 +182,9 @@ impl Callee {
         lane: &mut Lane<E>,
         ready: &Ready,
     ) -> Result<Finished, WorkloadError> {
-        let ended = self.crew.call(lane, ready).await;
+        let ended = self.opened.call(lane, ready).await;
         self.rows = *ended.as_ref().unwrap_or(&0);
-        self.finished(ready, ended, self.crew.aborts())
+        self.finished(ready, ended, self.opened.aborts())
     }
 
     /// Number of rows of the last call that was executed here.

@@ -2,7 +2,7 @@
 //!
 //! Decision: docs/decisions/0208-the-default-design-is-dense-where-the-load-says-so.md
 
-use super::{Subject, places};
+use super::{DesignContext, places};
 use layout::{IndexKind, Storage};
 use spade_format::design::{
     Access, Design, IndexDesign, Partition, Placement, ProcedureDesign, TableDesign,
@@ -48,7 +48,7 @@ const KEPT_BYTES_MAX: u64 = 128;
 ///   update would need four verbs to return and allocate it.
 /// - A unique index that is used for lookups is a hash index, unless procedures scan it in order.
 ///   Other indexes are as the schema declares.
-pub(crate) fn default_design(subject: &Subject<'_>) -> Design {
+pub(crate) fn default_design(subject: &DesignContext<'_>) -> Design {
     let tables = (0..subject.workload.catalog.tables.len()).map(|at| table_design(subject, at));
     let procedures = subject.workload.procedures.iter().map(|of| ProcedureDesign {
         procedure: of.routine.name.clone(),
@@ -59,7 +59,7 @@ pub(crate) fn default_design(subject: &Subject<'_>) -> Design {
     design.for_units(subject.population.scale().units, subject.usual_units)
 }
 
-fn table_design(subject: &Subject<'_>, at: usize) -> TableDesign {
+fn table_design(subject: &DesignContext<'_>, at: usize) -> TableDesign {
     let (table, uses) = (&subject.workload.catalog.tables[at], &subject.uses.tables[at]);
     let rows = subject.rows(at).max(1);
     let is_appended_to = uses.grows && (uses.counts_on || !uses.is_read);
@@ -99,7 +99,7 @@ fn table_design(subject: &Subject<'_>, at: usize) -> TableDesign {
 }
 
 /// The ranges of the key columns, if rows fill them.
-fn dense(subject: &Subject<'_>, at: usize) -> Option<Vec<(i64, u64)>> {
+fn dense(subject: &DesignContext<'_>, at: usize) -> Option<Vec<(i64, u64)>> {
     let columns = subject.key_ranges(at)?;
     let room = subject.rows(at).saturating_mul(DENSE_PLACES_PER_ROW);
     (places(&columns) <= room).then_some(columns)

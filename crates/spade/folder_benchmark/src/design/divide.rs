@@ -6,7 +6,7 @@
 //! - docs/decisions/0280-forecasts-of-given-designs-follow-what-stored-builds.md
 //! - docs/decisions/0289-a-hashed-index-is-partitioned-by-the-columns-that-its-range.md
 
-use super::Subject;
+use super::DesignContext;
 use layout::{IndexKind, PartRule, Storage};
 use spade_format::design::{Design, Partition, Placement, TableDesign};
 use spade_format::division::{divider, leads};
@@ -36,12 +36,16 @@ pub enum Division {
 /// An index whose first column is not that of the key is divided by a hash of its own columns in
 /// the same way
 /// ([`layout::IndexDesign::hashed_columns`]).
-pub(crate) fn divide(design: &Design, subject: &Subject<'_>, servers: usize) -> Vec<Division> {
+pub(crate) fn divide(
+    design: &Design,
+    subject: &DesignContext<'_>,
+    servers: usize,
+) -> Vec<Division> {
     let tables = 0..subject.workload.catalog.tables.len();
     tables.map(|at| division(design, subject, at, servers)).collect()
 }
 
-fn division(design: &Design, subject: &Subject<'_>, at: usize, servers: usize) -> Division {
+fn division(design: &Design, subject: &DesignContext<'_>, at: usize, servers: usize) -> Division {
     let table = &subject.workload.catalog.tables[at];
     let Some(of) = design.tables.iter().find(|of| of.table == table.name) else {
         return Division::Whole;
@@ -74,7 +78,12 @@ fn division(design: &Design, subject: &Subject<'_>, at: usize, servers: usize) -
 /// hash indexes are divided over them anyway, and no rows must be together. A dense table with
 /// fewer values than servers is spread, too, even if it has a tree index, which is then on one
 /// server.
-pub(crate) fn is_spread(design: &Design, subject: &Subject<'_>, at: usize, servers: usize) -> bool {
+pub(crate) fn is_spread(
+    design: &Design,
+    subject: &DesignContext<'_>,
+    at: usize,
+    servers: usize,
+) -> bool {
     let name = &subject.workload.catalog.tables[at].name;
     design.tables.iter().find(|of| of.table == *name).is_none_or(|of| {
         let are_hashed = of.indexes.iter().all(|index| index.kind == IndexKind::Hash);
@@ -87,7 +96,7 @@ pub(crate) fn is_spread(design: &Design, subject: &Subject<'_>, at: usize, serve
 }
 
 /// Whether the partitioning column of a table is the first column of its key.
-pub(crate) fn is_led(of: &TableDesign, subject: &Subject<'_>, at: usize) -> bool {
+pub(crate) fn is_led(of: &TableDesign, subject: &DesignContext<'_>, at: usize) -> bool {
     let Partition::By { columns, .. } = &of.partition else { return false };
     let table = &subject.workload.catalog.tables[at];
     let [column] = &columns[..] else { return false };
@@ -95,7 +104,7 @@ pub(crate) fn is_led(of: &TableDesign, subject: &Subject<'_>, at: usize) -> bool
 }
 
 /// The range of the first key column, if it is known.
-fn leading_range(subject: &Subject<'_>, at: usize) -> Option<(i64, u64)> {
+fn leading_range(subject: &DesignContext<'_>, at: usize) -> Option<(i64, u64)> {
     let table = &subject.workload.catalog.tables[at];
     let number = subject.population.table(&table.name)?;
     let column = divider(table)?;
@@ -104,7 +113,11 @@ fn leading_range(subject: &Subject<'_>, at: usize) -> Option<(i64, u64)> {
 
 /// The range of values over all tables of the group of `of`, so that equal values are in equal
 /// parts.
-fn group_range(design: &Design, subject: &Subject<'_>, of: &TableDesign) -> Option<(i64, u64)> {
+fn group_range(
+    design: &Design,
+    subject: &DesignContext<'_>,
+    of: &TableDesign,
+) -> Option<(i64, u64)> {
     let Partition::By { group, .. } = &of.partition else { return None };
     let mut all: Option<(i64, i64)> = None;
     for other in &design.tables {

@@ -1,6 +1,6 @@
 //! Checks that a design fits a workload, and converts it for the engine.
 
-use super::{Subject, places};
+use super::{DesignContext, places};
 use layout::{IndexKind, PhysicalDesign, Storage};
 use spade_format::design::{Design, IndexDesign, Partition, Placement, TableDesign};
 use std::collections::BTreeSet;
@@ -19,7 +19,7 @@ const ROWS_MIN: u64 = 1 << 16;
 /// All problems, a sentence each.
 pub(crate) fn fit(
     design: &Design,
-    subject: &Subject<'_>,
+    subject: &DesignContext<'_>,
 ) -> Result<Vec<interpreter::TableDesign>, Vec<String>> {
     let mut problems = Vec::new();
     if design.workload != subject.name {
@@ -40,7 +40,7 @@ pub(crate) fn fit(
 }
 
 /// Checks that the design lists each table once, and only existing procedures and arguments.
-fn names(design: &Design, subject: &Subject<'_>, problems: &mut Vec<String>) {
+fn names(design: &Design, subject: &DesignContext<'_>, problems: &mut Vec<String>) {
     let catalog = &subject.workload.catalog;
     let mut seen = BTreeSet::new();
     for TableDesign { table, .. } in &design.tables {
@@ -70,7 +70,7 @@ fn names(design: &Design, subject: &Subject<'_>, problems: &mut Vec<String>) {
 
 fn table_design(
     of: &TableDesign,
-    subject: &Subject<'_>,
+    subject: &DesignContext<'_>,
     at: usize,
     problems: &mut Vec<String>,
 ) -> interpreter::TableDesign {
@@ -125,7 +125,7 @@ fn dense(
     name: &str,
     columns: &[(i64, u64)],
     of: &TableDesign,
-    subject: &Subject<'_>,
+    subject: &DesignContext<'_>,
     at: usize,
     problems: &mut Vec<String>,
 ) {
@@ -157,7 +157,7 @@ fn dense(
 
 fn indexes(
     of: &TableDesign,
-    subject: &Subject<'_>,
+    subject: &DesignContext<'_>,
     at: usize,
     problems: &mut Vec<String>,
 ) -> Vec<layout::IndexDesign> {

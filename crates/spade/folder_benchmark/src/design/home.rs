@@ -3,7 +3,7 @@
 //! Decision: docs/decisions/0277-calls-are-at-home-on-real-clusters-as-on-simulated-ones.md
 
 use super::divide::Division;
-use super::{Subject, divide};
+use super::{DesignContext, divide};
 use datagen::Call;
 use layout::PartRule;
 use procedure::operations::{Action, Operation, Origin};
@@ -94,7 +94,7 @@ fn number(digits: &str) -> Option<i64> {
 /// column in digits: rows are found by it, and the server is known then.
 pub(crate) fn homes(
     design: &Design,
-    subject: &Subject<'_>,
+    subject: &DesignContext<'_>,
     load: &Load,
     servers: usize,
 ) -> Vec<Option<Home>> {
@@ -103,8 +103,8 @@ pub(crate) fn homes(
         let name = &procedure.routine.name;
         let of = design.procedures.iter().find(|of| of.procedure == *name);
         let operations = subject.workload.operations(procedure);
-        let finding = Finding { subject, design, load, routine: &procedure.routine };
-        let mut keys = operations.iter().flat_map(|operation| finding.keys(operation));
+        let finder = HomeFinder { subject, design, load, routine: &procedure.routine };
+        let mut keys = operations.iter().flat_map(|operation| finder.keys(operation));
         let (key, is_told) = match of.and_then(|of| of.by.as_ref()) {
             Some(by) => {
                 let mut inputs = procedure.routine.inputs();
@@ -124,7 +124,7 @@ pub(crate) fn homes(
 }
 
 /// An argument by which rows are found.
-struct Key {
+struct HomeKey {
     table: usize,
     argument: usize,
     /// Whether it is compared with the column that divides the table. Otherwise it is compared with
@@ -133,16 +133,16 @@ struct Key {
 }
 
 /// The context for finding such arguments.
-struct Finding<'a> {
-    subject: &'a Subject<'a>,
+struct HomeFinder<'a> {
+    subject: &'a DesignContext<'a>,
     design: &'a Design,
     load: &'a Load,
     routine: &'a sql::Procedure,
 }
 
-impl Finding<'_> {
+impl HomeFinder<'_> {
     /// The arguments that determine where the rows of an operation are.
-    fn keys(&self, operation: &Operation) -> Vec<Key> {
+    fn keys(&self, operation: &Operation) -> Vec<HomeKey> {
         let table = operation.table;
         let of = &self.subject.workload.catalog.tables[table];
         let known = self.design.tables.iter().find(|known| known.table == of.name);
@@ -164,7 +164,7 @@ impl Finding<'_> {
             let argument = inputs.position(|(parameter, _)| parameter.variable == *variable)?;
             let is_divider = of.columns.get(column)?.name == *divider;
             let tells = is_divider || is_written_out(self.load, of, column, divider);
-            tells.then_some(Key { table, argument, is_divider })
+            tells.then_some(HomeKey { table, argument, is_divider })
         };
         compared.into_iter().filter_map(key).collect()
     }

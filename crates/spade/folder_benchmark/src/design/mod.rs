@@ -35,7 +35,7 @@ use sql::Load;
 
 /// The workload for which a design is made.
 #[derive(Clone, Copy)]
-pub(crate) struct Subject<'a> {
+pub(crate) struct DesignContext<'a> {
     pub name: &'a str,
     /// Tables and procedures.
     pub workload: &'a Workload,
@@ -47,7 +47,7 @@ pub(crate) struct Subject<'a> {
     pub usual_units: u64,
 }
 
-impl<'a> Subject<'a> {
+impl<'a> DesignContext<'a> {
     /// A workload at the scale of its population.
     pub fn of(
         load: &'a Load,

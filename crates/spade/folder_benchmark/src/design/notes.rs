@@ -3,12 +3,12 @@
 //! Decision: docs/decisions/0209-unsupported-parts-of-a-design-are-reported-not-refused.md
 
 use super::divide::{Division, is_led};
-use super::{Subject, divide, is_spread};
+use super::{DesignContext, divide, is_spread};
 use layout::PartRule;
 use spade_format::design::{Design, Partition, TableDesign};
 
 /// The differences, as sentences. On a single memory server there are none.
-pub(crate) fn notes(design: &Design, subject: &Subject<'_>, servers: usize) -> Vec<String> {
+pub(crate) fn notes(design: &Design, subject: &DesignContext<'_>, servers: usize) -> Vec<String> {
     let divisions = divide(design, subject, servers).into_iter().enumerate();
     let tables = divisions.filter(|_| servers > 1).filter_map(|(at, division)| {
         let name = &subject.workload.catalog.tables[at].name;
@@ -23,7 +23,7 @@ pub(crate) fn notes(design: &Design, subject: &Subject<'_>, servers: usize) -> V
 
 /// Indexes of a divided table that are on one memory server, because scans have no value that could
 /// divide them.
-fn index_notes(subject: &Subject<'_>, at: usize, division: Option<Division>) -> Vec<String> {
+fn index_notes(subject: &DesignContext<'_>, at: usize, division: Option<Division>) -> Vec<String> {
     let table = &subject.workload.catalog.tables[at];
     let by_ranges = match division {
         Some(Division::Parts(PartRule::Ranges { .. })) => true,
@@ -49,7 +49,7 @@ fn index_notes(subject: &Subject<'_>, at: usize, division: Option<Division>) -> 
 /// The difference of a table. `division` is `None` if its buckets are spread.
 fn table_note(
     table: &TableDesign,
-    subject: &Subject<'_>,
+    subject: &DesignContext<'_>,
     at: usize,
     division: Option<Division>,
 ) -> Option<String> {

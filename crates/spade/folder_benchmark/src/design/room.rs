@@ -12,7 +12,7 @@
 //!
 //! Decision: docs/decisions/0286-the-load-leaves-room-in-leaves-where-procedures-insert.md
 
-use super::Subject;
+use super::DesignContext;
 use super::uses::Adds;
 use interpreter::TableDesign;
 use layout::{IndexKind, LeafLayout, Storage};
@@ -29,11 +29,11 @@ const EARLIER: usize = 16;
 
 /// For each table, in the order of the schema: the rows per leaf of the largest of its trees whose
 /// leaves need room after the load. `None` if it has no such tree.
-pub(crate) fn leaf_rows(tables: &[TableDesign], subject: &Subject<'_>) -> Vec<Option<u64>> {
+pub(crate) fn leaf_rows(tables: &[TableDesign], subject: &DesignContext<'_>) -> Vec<Option<u64>> {
     tables.iter().enumerate().map(|(at, of)| of_table(subject, at, of)).collect()
 }
 
-fn of_table(subject: &Subject<'_>, table: usize, of: &TableDesign) -> Option<u64> {
+fn of_table(subject: &DesignContext<'_>, table: usize, of: &TableDesign) -> Option<u64> {
     let schema = &subject.workload.catalog.tables[table].schema;
     let is_tree = of.rows.storage == Storage::Tree;
     let own = is_tree.then(|| (schema.key().to_vec(), of.rows.node_bytes));
@@ -50,7 +50,12 @@ fn of_table(subject: &Subject<'_>, table: usize, of: &TableDesign) -> Option<u64
 }
 
 /// Whether calls insert at more places in the order of these columns than the tree has leaves.
-fn is_added_anywhere(subject: &Subject<'_>, table: usize, columns: &[usize], rows: u64) -> bool {
+fn is_added_anywhere(
+    subject: &DesignContext<'_>,
+    table: usize,
+    columns: &[usize],
+    rows: u64,
+) -> bool {
     let leaves = (subject.rows(table) / rows).max(1);
     let Some(number) = subject.number(table) else { return false };
     // A column without a range, such as a text, may have any value.
@@ -68,7 +73,7 @@ fn is_added_anywhere(subject: &Subject<'_>, table: usize, columns: &[usize], row
 
 /// Whether the load inserts rows in the order of these columns, as far as the values of the leading
 /// ones are known.
-fn is_loaded_in_order(subject: &Subject<'_>, table: usize, columns: &[usize]) -> bool {
+fn is_loaded_in_order(subject: &DesignContext<'_>, table: usize, columns: &[usize]) -> bool {
     let Some(number) = subject.number(table) else { return false };
     let rows = subject.population.rows(number, 0, 1).take(SEEN);
     // A hidden key counts up.
@@ -99,7 +104,7 @@ mod tests {
         let population = Population::new(&files.program, &files.load, scale);
         let population = population.unwrap_or_else(|error| panic!("{error}"));
         let uses = Uses::new(&ready, &files.load);
-        let subject = Subject::of(&files.load, &ready, &population, &uses);
+        let subject = DesignContext::of(&files.load, &ready, &population, &uses);
         let mut design: Design = default_design(&subject);
         for table in &mut design.tables {
             (table.storage, table.placement) =

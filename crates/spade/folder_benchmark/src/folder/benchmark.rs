@@ -219,7 +219,7 @@ mod tests {
             not_loaded(LoadError::Aborted { doing, table, attempts: 321, reason })
         };
         let said = aborted(Abort::InsertConflict).to_string();
-        assert!(said.starts_with("321 attempts to insert rows into book have failed"), "{said}");
+        assert!(said.starts_with("321 attempts to insert rows into book "), "{said}");
         assert!(aborted(Abort::OutOfMemory).is_out_of_memory());
     }
 }

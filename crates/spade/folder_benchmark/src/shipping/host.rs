@@ -70,7 +70,7 @@ impl Host {
 
     /// Its services; the thread that offers them must have the database and the lanes.
     pub fn services<E: Env>(self: &Arc<Self>) -> [(ServiceId, Arc<dyn Service<E>>); 2] {
-        let (open, call) = (Open(self.clone()), Call(self.clone()));
+        let (open, call) = (OpenService(self.clone()), CallService(self.clone()));
         [(OPEN, Arc::new(open)), (CALL, Arc::new(call))]
     }
 
@@ -124,19 +124,19 @@ impl Host {
         };
         let (answer, after) = procedures.carry_out(&mut lane, &call).await;
         match after {
-            After::Usual => {
+            Reuse::Usual => {
                 self.lanes.give_back(lane);
                 seats::give(seat, procedures);
             }
-            After::Stale => self.lanes.give_back(lane),
-            After::Lost => self.lanes.lose(lane),
+            Reuse::Stale => self.lanes.give_back(lane),
+            Reuse::Lost => self.lanes.lose(lane),
         }
         answer
     }
 }
 
 /// Which resources of a call can be reused.
-enum After {
+enum Reuse {
     Usual,
     /// The lane only: tables may have changed, so procedures must be opened again.
     Stale,
@@ -194,10 +194,10 @@ impl Procedures {
         &mut self,
         lane: &mut Lane<E>,
         call: &Arrived,
-    ) -> (Result<Vec<u8>, CallError>, After) {
+    ) -> (Result<Vec<u8>, CallError>, Reuse) {
         let Some(&id) = self.ids.get(call.procedure) else {
             let why = format!("the folder has no procedure {}", call.procedure);
-            return (Err(CallError::Refused(why)), After::Usual);
+            return (Err(CallError::Refused(why)), Reuse::Usual);
         };
         let within_ns = call.retries.within_ns.map(|within_ns| within_ns.min(RETRIES_NS_MAX));
         self.callers.set_retries(Retries { within_ns, ..call.retries });
@@ -205,27 +205,27 @@ impl Procedures {
         let ended = self.callers.call(lane, id, &call.arguments(&texts)).await;
         let ended = ended.map(message::encode_rows);
         let after = match &ended {
-            Ok(_) | Err(CallFailure::Sql(_)) => After::Usual,
-            Err(CallFailure::Aborted(Abort::CatalogChanged)) => After::Stale,
-            Err(CallFailure::Aborted(_)) => After::Usual,
-            Err(_) => After::Lost,
+            Ok(_) | Err(CallFailure::Sql(_)) => Reuse::Usual,
+            Err(CallFailure::Aborted(Abort::CatalogChanged)) => Reuse::Stale,
+            Err(CallFailure::Aborted(_)) => Reuse::Usual,
+            Err(_) => Reuse::Lost,
         };
         let answer = message::encode_answer(ended, self.callers.aborts());
         (answer.map_err(|error| CallError::Refused(error.to_string())), after)
     }
 }
 
-struct Open(Arc<Host>);
+struct OpenService(Arc<Host>);
 
-impl<E: Env> Service<E> for Open {
+impl<E: Env> Service<E> for OpenService {
     fn handle<'a>(&'a self, _env: &'a E, request: &'a [u8]) -> Reply<'a> {
         Box::pin(async { self.0.open(request) })
     }
 }
 
-struct Call(Arc<Host>);
+struct CallService(Arc<Host>);
 
-impl<E: Env> Service<E> for Call {
+impl<E: Env> Service<E> for CallService {
     fn handle<'a>(&'a self, env: &'a E, request: &'a [u8]) -> Reply<'a> {
         Box::pin(self.0.call(env, request))
     }

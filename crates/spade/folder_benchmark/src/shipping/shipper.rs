@@ -65,11 +65,11 @@ impl Owners {
 /// Ships the calls of one thread.
 pub struct Shipper {
     owners: Arc<Owners>,
-    known: BTreeMap<NodeId, Known>,
+    known: BTreeMap<NodeId, OwnerState>,
 }
 
 /// The state of an owner.
-enum Known {
+enum OwnerState {
     /// It has opened the folder under this number.
     Open(u32),
     /// It failed, and is called again after this time.
@@ -137,8 +137,8 @@ impl Shipper {
     /// The folder's number at the owner; opens the folder if necessary.
     async fn opened<E: Env>(&mut self, env: &E, owner: NodeId) -> Option<u32> {
         match self.known.get(&owner) {
-            Some(Known::Open(number)) => return Some(*number),
-            Some(Known::Silent { until_ns }) if env.now_ns() < *until_ns => return None,
+            Some(OwnerState::Open(number)) => return Some(*number),
+            Some(OwnerState::Silent { until_ns }) if env.now_ns() < *until_ns => return None,
             _ => {}
         }
         let answer = env.call(owner, OPEN, self.owners.opening.clone()).await;
@@ -149,7 +149,7 @@ impl Shipper {
         });
         match number {
             Ok(number) => {
-                self.known.insert(owner, Known::Open(number));
+                self.known.insert(owner, OwnerState::Open(number));
                 Some(number)
             }
             Err(error) => {
@@ -165,7 +165,7 @@ impl Shipper {
             tracing::warn!("calls are executed here, because {owner} does not execute them: {why}");
         }
         let until_ns = env.now_ns().saturating_add(PAUSE_NS);
-        self.known.insert(owner, Known::Silent { until_ns });
+        self.known.insert(owner, OwnerState::Silent { until_ns });
     }
 }
 

@@ -16,7 +16,7 @@ use crate::tune::workload::draws::{Drawn, Draws};
 use crate::tune::workload::grouping::{self, Grouping, Question, Source};
 use crate::tune::workload::profile::Profile;
 use crate::tune::workload::skew::RowPlacement;
-use crate::tune::world::{self, Chosen};
+use crate::tune::world::{self, SelectedCluster};
 use crate::tune::{Input, Options, TuneError};
 use procedure::node::Procedure;
 use procedure::operations::{Action, Operation};
@@ -30,7 +30,7 @@ use std::rc::Rc;
 pub struct Facts<'a> {
     pub input: Input<'a>,
     pub options: &'a Options,
-    pub chosen: Chosen,
+    pub chosen: SelectedCluster,
     pub surface: Surface,
     pub units: u64,
     /// Drawn calls, and row counts.

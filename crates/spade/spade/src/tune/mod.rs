@@ -29,9 +29,9 @@ use crate::design::Design;
 use crate::measurement::Measurements;
 use datagen::PopulationError;
 use facts::Facts;
-use forecast::given_design::Given;
+use forecast::given_design::ConvertedDesign;
 use procedure::node::Workload;
-use search::choose::Judge;
+use search::choose::Search;
 use serde::Serialize;
 use sql::WorkloadFolder;
 
@@ -220,14 +220,14 @@ pub fn tune(input: Input<'_>, options: &Options) -> Result<Tuning, TuneError> {
     let facts = Facts::new(input, options)?;
     let grouping = facts.grouping();
     let model = facts.model_as_written(&grouping);
-    let judge = Judge {
+    let search = Search {
         model: &model,
         objective: options.objective,
         goal: options.goal,
         budget: facts.chosen.budget,
     };
-    let plan = judge.best()?;
-    Ok(report::explain::explain(&facts, &judge, &plan))
+    let plan = search.best()?;
+    Ok(report::explain::explain(&facts, &search, &plan))
 }
 
 /// Forecasts one design; see [`Forecaster`].
@@ -265,9 +265,9 @@ impl<'a> Forecaster<'a> {
     /// [`TuneError::Design`] lists everything that does not fit the workload,
     /// [`TuneError::NotMeasured`] the missing points.
     pub fn forecast(&self, design: &Design) -> Result<DesignForecast, TuneError> {
-        let given = Given::new(&self.0, design)?;
+        let given = ConvertedDesign::new(&self.0, design)?;
         let model = self.0.model_by(&given.grouping, |procedure| given.by[procedure]);
-        forecast::design_forecast::foretell(&self.0, &model, &given)
+        forecast::design_forecast::forecast_design(&self.0, &model, &given)
     }
 
     /// Transactions per second of a design, and its bottleneck stage: a fast [`Self::forecast`] for
@@ -276,7 +276,7 @@ impl<'a> Forecaster<'a> {
     /// # Errors
     /// As [`Self::forecast`].
     pub fn throughput(&self, design: &Design) -> Result<(f64, &'static str), TuneError> {
-        let given = Given::new(&self.0, design)?;
+        let given = ConvertedDesign::new(&self.0, design)?;
         let model = self.0.model_by(&given.grouping, |procedure| given.by[procedure]);
         forecast::design_forecast::throughput(&model, &given)
     }

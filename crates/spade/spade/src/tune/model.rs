@@ -202,11 +202,11 @@ impl Locality {
             copied.push(is_copied);
             if !is_copied {
                 all += request.times;
-                let is_told = matches!(from, Source::Given(_)) && !is_apart;
+                let is_told = matches!(from, Source::Argument(_)) && !is_apart;
                 told += if is_told { request.times * rows } else { 0.0 };
             }
         }
-        let is_given = matches!(home.source, Some(Source::Given(_)));
+        let is_given = matches!(home.source, Some(Source::Argument(_)));
         let told = (is_given && all > 0.0).then(|| told / all);
         let local_on = vec![Vec::new(); profile.requests.len()];
         Self { home, local, local_on, entries, copied, skew, told }

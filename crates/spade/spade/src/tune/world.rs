@@ -10,7 +10,7 @@ const GIB: f64 = (1_u64 << 30) as f64;
 
 /// The cluster to tune for.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Chosen {
+pub struct SelectedCluster {
     /// The measured world.
     pub world: World,
     /// Machines of the design.
@@ -29,7 +29,11 @@ pub struct Chosen {
 ///
 /// # Errors
 /// No world was measured, or the choice is ambiguous.
-pub fn choose(all: &Measurements, load: &Load, options: &Options) -> Result<Chosen, TuneError> {
+pub fn choose(
+    all: &Measurements,
+    load: &Load,
+    options: &Options,
+) -> Result<SelectedCluster, TuneError> {
     let worlds: BTreeSet<&World> =
         all.points().iter().map(|point| &point.parameters.world).collect();
     let hardware: BTreeSet<&str> = worlds.iter().map(|world| &*world.hardware).collect();
@@ -88,16 +92,20 @@ pub fn choose(all: &Measurements, load: &Load, options: &Options) -> Result<Chos
     }
     let lanes = options.lanes.unwrap_or(world.lanes);
     if (threads, lanes) != (world.threads, world.lanes) {
-        dropped.push(format!(
-            "the measurements have {} and {} on each machine; forecasts for {threads} and {lanes} assume that \
-             an operation costs the same",
-            many(world.threads, "thread"),
-            many(world.lanes, "lane")
-        ));
+        dropped.push(other_load(&world, threads, lanes));
     }
     let said = load.machines.memory_gib.map(|gib| (gib * GIB) as u64);
     let budget = options.memory_budget.or(said);
-    Ok(Chosen { world, machines, threads, lanes, budget, dropped })
+    Ok(SelectedCluster { world, machines, threads, lanes, budget, dropped })
+}
+
+fn other_load(measured: &World, threads: u32, lanes: u32) -> String {
+    format!(
+        "the measurements have {} and {} on each machine; forecasts for {threads} and {lanes} assume that \
+         an operation costs the same",
+        many(measured.threads, "thread"),
+        many(measured.lanes, "lane")
+    )
 }
 
 fn other_threads(said: u32, measured: u32) -> String {

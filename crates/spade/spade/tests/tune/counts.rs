@@ -93,7 +93,8 @@ fn variables_that_rows_fill_are_no_constants() {
     let tuning = Subject::shipped("tpcc").tuned(&PRICES.measured(), &options());
     // `newest` is the number of an order, although a later statement sets its source to null.
     assert_eq!(times(&tuning, "order_status", "scan of order_line"), [1.0]);
-    let told = |what: &String| what.starts_with("order_status") && what.contains("are assumed to find");
+    let told =
+        |what: &String| what.starts_with("order_status") && what.contains("are assumed to find");
     assert!(tuning.assumptions.iter().any(told), "{:?}", tuning.assumptions);
 }
 

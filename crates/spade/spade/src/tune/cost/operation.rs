@@ -85,15 +85,7 @@ impl Model<'_> {
         let (batch, fixed) =
             if row == Place::Local { (nothing, beside) } else { (beside, nothing) };
         let none = OperationCost::default();
-        let maintained = |operation: Operation| {
-            let plain = of(operation, AccessPath::Primary, entry, 1.0)?;
-            let mut each = request.touched.iter().map(|index| {
-                let path = path_of(table.indexes[*index]);
-                let cost = self.indexed(request, table, operation, path, *index, entry)?;
-                Some(cost.minus(&plain).at_least_zero())
-            });
-            each.try_fold(Cost::default(), |sum, cost| Some(sum.plus(&cost?)))
-        };
+        let maintained = |operation| self.maintenance(request, table, operation, entry);
         let writing = |operation: Operation| {
             let write = of(operation, AccessPath::Primary, row, 1.0)?;
             Some(write.minus(&lookup).at_least_zero())
@@ -139,6 +131,23 @@ impl Model<'_> {
                 OperationCost { write, ..none }
             }
         })
+    }
+
+    /// The cost of inserting or deleting the index entries of a row.
+    fn maintenance(
+        &self,
+        request: &Request,
+        table: &TablePlan,
+        operation: Operation,
+        entry: Place,
+    ) -> Option<Cost> {
+        let plain = self.cost(request.table, table, operation, AccessPath::Primary, entry, 1.0)?;
+        let mut each = request.touched.iter().map(|index| {
+            let path = path_of(table.indexes[*index]);
+            let cost = self.indexed(request, table, operation, path, *index, entry)?;
+            Some(cost.minus(&plain).at_least_zero())
+        });
+        each.try_fold(Cost::default(), |sum, cost| Some(sum.plus(&cost?)))
     }
 
     /// An insert into a leaf that may be cached. The measured insert read nothing and includes the

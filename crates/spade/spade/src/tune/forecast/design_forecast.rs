@@ -1,4 +1,6 @@
-use super::given_design::Given;
+//! Computes the forecast of a supplied design.
+
+use super::given_design::ConvertedDesign;
 use super::interval::{self, Intervals, intervals};
 use crate::design::{Access, Partition};
 use crate::measurement::rounded;
@@ -131,7 +133,10 @@ pub fn forecast_of(model: &Model<'_>, plan: &Plan, around: &Intervals) -> Foreca
 ///
 /// # Errors
 /// Points for called procedures are missing.
-pub fn throughput(model: &Model<'_>, given: &Given) -> Result<(f64, &'static str), TuneError> {
+pub fn throughput(
+    model: &Model<'_>,
+    given: &ConvertedDesign,
+) -> Result<(f64, &'static str), TuneError> {
     let procedures = model.unmeasured(&given.plan);
     match model.workload(&given.plan) {
         Some(load) if procedures.is_empty() => {
@@ -143,10 +148,10 @@ pub fn throughput(model: &Model<'_>, given: &Given) -> Result<(f64, &'static str
 
 /// # Errors
 /// Points for called procedures are missing.
-pub fn foretell(
+pub fn forecast_design(
     facts: &Facts<'_>,
     model: &Model<'_>,
-    given: &Given,
+    given: &ConvertedDesign,
 ) -> Result<DesignForecast, TuneError> {
     let plan = &given.plan;
     let unmeasured = model.unmeasured(plan);

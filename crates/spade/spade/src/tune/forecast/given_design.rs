@@ -31,7 +31,7 @@ const LOAD_MAX: u64 = 400;
 const LOAD_TOLD: u64 = 100;
 
 /// A design in the model's terms.
-pub struct Given {
+pub struct ConvertedDesign {
     /// Storage and execution.
     pub plan: Plan,
     /// Partitioning.
@@ -42,7 +42,7 @@ pub struct Given {
 }
 
 /// Converts a design and collects problems and warnings.
-struct Reader<'f, 'a> {
+struct Converter<'f, 'a> {
     facts: &'f Facts<'a>,
     /// Groups with a table that cannot be divided by ranges; all tables of a group are divided
     /// alike.
@@ -51,7 +51,7 @@ struct Reader<'f, 'a> {
     warnings: Vec<String>,
 }
 
-impl Given {
+impl ConvertedDesign {
     /// Converts a design. A design for other units is rescaled first.
     ///
     /// # Errors
@@ -61,29 +61,29 @@ impl Given {
         let design = &rescale(design.clone(), program, load, facts.units)
             .map_err(|error| TuneError::Design { problems: vec![error.to_string()] })?;
         let (problems, warnings, unranged) = Default::default();
-        let mut reader = Reader { facts, unranged, problems, warnings };
-        reader.names(design);
-        if !reader.problems.is_empty() {
-            return Err(TuneError::Design { problems: reader.problems });
+        let mut converter = Converter { facts, unranged, problems, warnings };
+        converter.names(design);
+        if !converter.problems.is_empty() {
+            return Err(TuneError::Design { problems: converter.problems });
         }
         let tables = facts.catalog().tables.iter().enumerate();
         let found = tables.filter_map(|(at, table)| {
             Some((at, table, design.tables.iter().find(|of| of.table == table.name)?))
         });
         let found: Vec<(usize, &Table, &TableDesign)> = found.collect();
-        reader.unranged =
+        converter.unranged =
             found.iter().filter_map(|(_, table, of)| unranged_group(facts, table, of)).collect();
-        let tables = found.iter().map(|(at, table, of)| reader.table(*at, table, of));
+        let tables = found.iter().map(|(at, table, of)| converter.table(*at, table, of));
         let tables: Vec<TablePlan> = tables.collect();
-        let grouped = found.iter().map(|(at, table, of)| reader.grouped(*at, table, of));
+        let grouped = found.iter().map(|(at, table, of)| converter.grouped(*at, table, of));
         let mut grouping = Grouping { tables: grouped.collect(), attributes: Vec::new() };
-        let (access, by) = reader.procedures(design, &grouping);
+        let (access, by) = converter.procedures(design, &grouping);
         ranges::join(facts, &tables, &mut grouping);
-        if !reader.problems.is_empty() {
-            return Err(TuneError::Design { problems: reader.problems });
+        if !converter.problems.is_empty() {
+            return Err(TuneError::Design { problems: converter.problems });
         }
         let plan = Plan { tables, access };
-        Ok(Self { plan, grouping, by, warnings: reader.warnings })
+        Ok(Self { plan, grouping, by, warnings: converter.warnings })
     }
 }
 
@@ -96,7 +96,7 @@ fn unranged_group(facts: &Facts<'_>, table: &Table, of: &TableDesign) -> Option<
     (is_led && !facts.draws.is_ranged(table)).then(|| group.clone())
 }
 
-impl Reader<'_, '_> {
+impl Converter<'_, '_> {
     fn refuse(&mut self, what: String) {
         self.problems.push(what);
     }

@@ -130,7 +130,7 @@ fn gathered(facts: &Facts<'_>, model: &Model<'_>) -> Vec<String> {
 fn hot(model: &Model<'_>, drawn: &[Drawn<'_>]) -> Vec<String> {
     let each = model.profiles.iter().zip(model.calls.iter()).zip(drawn);
     let hot = each.filter_map(|((profile, call), drawn)| {
-        let Some(Source::Given(origin)) = &call.home.source else { return None };
+        let Some(Source::Argument(origin)) = &call.home.source else { return None };
         let (different, most) = concentration(&drawn.values(origin)?)?;
         let is_hot = most >= HOT && profile.share > 0.0;
         is_hot.then(|| {

@@ -36,7 +36,7 @@ pub fn argument(model: &Model<'_>, number: usize) -> Option<String> {
     let call = &model.calls[number];
     call.told.filter(|told| *told > 0.0)?;
     match &call.home.source {
-        Some(Source::Given(Origin::Argument(variable))) => {
+        Some(Source::Argument(Origin::Argument(variable))) => {
             Some(model.profiles[number].variables.get(*variable)?.clone())
         }
         _ => None,

@@ -1,6 +1,6 @@
 //! Creates the report of a plan: forecasts, runners-up and reasons.
 
-use super::reasons::Side;
+use super::reasons::ComparedPlan;
 use super::text::many;
 use super::tuning::*;
 use super::{caveats, design_file};
@@ -15,7 +15,7 @@ use crate::tune::forecast::design_forecast;
 use crate::tune::forecast::interval::{self, Intervals};
 use crate::tune::model::{Model, Plan};
 use crate::tune::search::candidates::{IndexStorage, KeyPlacement, RowStorage};
-use crate::tune::search::choose::{Decision, Judge, LOCATED_MIN};
+use crate::tune::search::choose::{Decision, LOCATED_MIN, Search};
 use crate::tune::search::compare::Figures;
 use crate::tune::search::partition;
 use crate::tune::workload::profile::{Kind, Request};
@@ -24,7 +24,7 @@ use sql::Catalog;
 use std::cell::RefCell;
 
 struct Explainer<'j, 'm, 'a> {
-    judge: &'j Judge<'m, 'a>,
+    search: &'j Search<'m, 'a>,
     model: &'m Model<'a>,
     plan: &'j Plan,
     catalog: &'j Catalog,
@@ -32,21 +32,21 @@ struct Explainer<'j, 'm, 'a> {
     nexts: RefCell<Vec<(Decision, Plan)>>,
 }
 
-pub fn explain(facts: &Facts<'_>, judge: &Judge<'_, '_>, plan: &Plan) -> Tuning {
-    let model = judge.model;
+pub fn explain(facts: &Facts<'_>, search: &Search<'_, '_>, plan: &Plan) -> Tuning {
+    let model = search.model;
     let catalog = facts.catalog();
-    let explainer = Explainer { judge, model, plan, catalog, nexts: RefCell::default() };
+    let explainer = Explainer { search, model, plan, catalog, nexts: RefCell::default() };
     let tables = (0..catalog.tables.len()).map(|table| explainer.table(table)).collect();
     let procedures = (0..model.profiles.len()).map(|number| explainer.procedure(number)).collect();
     let nexts = explainer.nexts.borrow();
     let plans = std::iter::once(plan).chain(nexts.iter().map(|(_, next)| next));
     let around = interval::around(model, &plans.collect::<Vec<_>>());
-    let (baseline, partitions) = partition::compared(facts, judge, plan, &around[0]);
+    let (baseline, partitions) = partition::compared(facts, search, plan, &around[0]);
     let mut tuning = Tuning {
         format: FORMAT,
         target: facts.target(),
-        objective: judge.objective,
-        model: judge.goal,
+        objective: search.objective,
+        model: search.goal,
         remote_calls: model.has_homes().then_some(model.remote_calls),
         replicas: model.replicas,
         memory: Memory { bytes_each: model.bytes_each(plan), budget: facts.chosen.budget },
@@ -135,7 +135,7 @@ impl Explainer<'_, '_, '_> {
 
     /// The candidates for old versions beside a table's rows.
     fn versions(&self, table: usize) -> Vec<Alternative> {
-        if !self.judge.decides_versions(table) {
+        if !self.search.decides_versions(table) {
             return Vec::new();
         }
         let candidate = |(beside, keeps)| {
@@ -155,7 +155,7 @@ impl Explainer<'_, '_, '_> {
         decision: Decision,
     ) -> Vec<Alternative> {
         let figures = |(_, plan, refusal): &(String, Plan, Option<String>)| {
-            let figures = refusal.is_none().then(|| self.judge.figures(plan, decision));
+            let figures = refusal.is_none().then(|| self.search.figures(plan, decision));
             figures.flatten()
         };
         let figures: Vec<Option<Figures>> = all.iter().map(figures).collect();
@@ -163,8 +163,8 @@ impl Explainer<'_, '_, '_> {
             let is_better = |at: &usize| figures[*at].is_some_and(|other| other.beats(of));
             (0..all.len()).find(is_better).map(|at| &*all[at].0)
         };
-        let own = self.judge.figures(self.plan, decision);
-        let own = own.map(|figures| Side { plan: self.plan, figures });
+        let own = self.search.figures(self.plan, decision);
+        let own = own.map(|figures| ComparedPlan { plan: self.plan, figures });
         let mut scored: Vec<(f64, bool, Alternative, &Plan)> = Vec::new();
         for ((what, plan, refusal), figures) in all.iter().zip(&figures) {
             let is_own = plan == self.plan;
@@ -173,8 +173,8 @@ impl Explainer<'_, '_, '_> {
                 (Some(refusal), ..) => refusal.clone(),
                 _ if is_own => String::new(),
                 (None, Some(figures), Some(own)) => {
-                    let other = Side { plan, figures: *figures };
-                    self.judge.against(own, &other, decision, beating(figures))
+                    let other = ComparedPlan { plan, figures: *figures };
+                    self.search.against(own, &other, decision, beating(figures))
                 }
                 _ => "its operations were not measured".to_owned(),
             };
@@ -203,8 +203,8 @@ impl Explainer<'_, '_, '_> {
 
     fn brief(&self, plan: &Plan, decision: Decision) -> Option<Brief> {
         let load = self.model.workload(plan)?;
-        let is_average = self.judge.goal == Goal::WeightedAverages;
-        let average = is_average.then(|| self.judge.average(plan, decision)).flatten();
+        let is_average = self.search.goal == Goal::WeightedAverages;
+        let average = is_average.then(|| self.search.average(plan, decision)).flatten();
         Some(Brief {
             transactions_per_s: rounded(self.model.throughput(&load)),
             latency_us: rounded(load.cost.latency_ns / 1e3),
@@ -364,13 +364,13 @@ impl Explainer<'_, '_, '_> {
     fn against_access(&self, number: usize, plan: &Plan) -> String {
         let decision = Decision::Procedure(number);
         let side = |plan| {
-            let figures = self.judge.figures(plan, decision)?;
-            Some(Side { plan, figures })
+            let figures = self.search.figures(plan, decision)?;
+            Some(ComparedPlan { plan, figures })
         };
         let Some((own, other)) = side(self.plan).zip(side(plan)) else {
             return "its operations were not measured".to_owned();
         };
-        let against = self.judge.against(&own, &other, decision, None);
+        let against = self.search.against(&own, &other, decision, None);
         match self.model.profiles[number].share > 0.0 {
             true => against,
             false => format!("it is never called; on its own: {against}"),

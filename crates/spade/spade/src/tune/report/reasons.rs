@@ -5,7 +5,7 @@
 use super::text::count;
 use crate::tune::contention::aggregate::{Performance, STAGES};
 use crate::tune::model::Plan;
-use crate::tune::search::choose::{Decision, Judge};
+use crate::tune::search::choose::{Decision, Search};
 use crate::tune::search::compare::{Figures, RESOLUTION, STEP_MIN};
 use crate::tune::{Goal, Objective};
 
@@ -13,18 +13,18 @@ use crate::tune::{Goal, Objective};
 const DIGITS_MAX: usize = 6;
 
 /// A plan and its figures.
-pub struct Side<'p> {
+pub struct ComparedPlan<'p> {
     pub plan: &'p Plan,
     pub figures: Figures,
 }
 
-impl Judge<'_, '_> {
+impl Search<'_, '_> {
     /// The reason against a plan that differs in one decision. `beating` is a third plan that beats
     /// it, if any.
     pub fn against(
         &self,
-        own: &Side<'_>,
-        other: &Side<'_>,
+        own: &ComparedPlan<'_>,
+        other: &ComparedPlan<'_>,
         decision: Decision,
         beating: Option<&str>,
     ) -> String {

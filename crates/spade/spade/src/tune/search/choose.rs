@@ -39,7 +39,7 @@ pub enum Decision {
 
 /// Compares plans.
 #[derive(Clone, Copy)]
-pub struct Judge<'m, 'a> {
+pub struct Search<'m, 'a> {
     pub model: &'m Model<'a>,
     pub objective: Objective,
     /// How designs are compared.
@@ -48,7 +48,7 @@ pub struct Judge<'m, 'a> {
     pub budget: Option<u64>,
 }
 
-impl Judge<'_, '_> {
+impl Search<'_, '_> {
     /// The figures by which plans are compared; `None` if points are missing.
     pub fn figures(&self, plan: &Plan, decision: Decision) -> Option<Figures> {
         let bytes_each = self.model.bytes_each(plan);

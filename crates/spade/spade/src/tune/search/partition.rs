@@ -5,7 +5,7 @@
 //! - docs/decisions/0232-read-only-tables-are-copied-up-to-a-tenth-of-a-machines.md
 //! - docs/decisions/0264-the-tuner-forecasts-only-what-is-built.md
 
-use super::choose::{Judge, LOCATED_MIN};
+use super::choose::{LOCATED_MIN, Search};
 use crate::design::{Access, Partition};
 use crate::measurement::rounded;
 use crate::tune::facts::Facts;
@@ -24,14 +24,14 @@ const SAME: f64 = 1e-6;
 /// others.
 pub fn compared(
     facts: &Facts<'_>,
-    judge: &Judge<'_, '_>,
+    search: &Search<'_, '_>,
     plan: &Plan,
     own: &Intervals,
 ) -> (Forecast, Vec<Alternative>) {
-    let model = judge.model;
+    let model = search.model;
     let spread = model.grouping.spread();
     let spread_model = facts.model(&spread);
-    let usual = judge.usual();
+    let usual = search.usual();
     let around = interval::around(&spread_model, &[&usual, plan]);
     let baseline = forecast_of(&spread_model, &usual, &around[0]);
     if model.machines < 2 {

@@ -73,7 +73,7 @@ const BASES: [(Style, bool); 6] = [
 ];
 
 pub fn designs(facts: &Facts<'_>) -> Vec<Design> {
-    let mut found = Found { facts, all: Vec::new() };
+    let mut found = DesignList { facts, all: Vec::new() };
     let own = facts.grouping();
     if found.put_everything(&own) {
         return found.all;
@@ -109,12 +109,12 @@ pub fn designs(facts: &Facts<'_>) -> Vec<Design> {
     found.all
 }
 
-struct Found<'f, 'a> {
+struct DesignList<'f, 'a> {
     facts: &'f Facts<'a>,
     all: Vec<Design>,
 }
 
-impl Found<'_, '_> {
+impl DesignList<'_, '_> {
     /// Adds all combinations of all options, if they are few.
     fn put_everything(&mut self, own: &Grouping) -> bool {
         let facts = self.facts;

@@ -39,8 +39,8 @@ pub const COPIED_MAX: u64 = 256 << 20;
 /// The source of a partitioning value in a call.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Source {
-    /// An argument.
-    Given(Origin),
+    /// An argument, or an element of one.
+    Argument(Origin),
     /// A row that was found without the value, by the operation that reads it.
     Row(usize),
     Unknown,
@@ -412,7 +412,7 @@ impl Home {
         let all: f64 = found.iter().map(|(.., times)| times).sum();
         let mut best = Self { source: None, group: 0, share: 0.0 };
         for (candidate, group, _) in &found {
-            if matches!(candidate, Source::Unknown | Source::Given(Origin::Element(_))) {
+            if matches!(candidate, Source::Unknown | Source::Argument(Origin::Element(_))) {
                 continue;
             }
             let home = Self { source: Some(candidate.clone()), group: *group, share: 0.0 };
@@ -433,7 +433,7 @@ impl Home {
         variable: usize,
         key: &dyn Fn(usize) -> Option<Key>,
     ) -> Option<Self> {
-        let wanted = Source::Given(Origin::Argument(variable));
+        let wanted = Source::Argument(Origin::Argument(variable));
         let mut found = sources(profile, key).into_iter();
         let (source, group, _) = found.find(|(source, ..)| *source == wanted)?;
         Some(Self { source: Some(source), group, share: 0.0 })
@@ -449,7 +449,7 @@ impl Home {
             return 1.0;
         }
         match (source, &self.source) {
-            (Source::Given(origin), Some(Source::Given(home))) => {
+            (Source::Argument(origin), Some(Source::Argument(home))) => {
                 1.0 - drawn.differing(origin, home).unwrap_or(1.0) * elsewhere
             }
             _ => 1.0 - elsewhere,
@@ -489,7 +489,7 @@ pub fn source(
         None if !is_one_row(operation) => Source::Unknown,
         None => Source::Row(number),
         Some((_, given @ (Origin::Argument(_) | Origin::Element(_)))) => {
-            Source::Given(given.clone())
+            Source::Argument(given.clone())
         }
         Some((_, Origin::Output { operation: from, column })) => {
             let is_key = all.get(*from).is_some_and(|of| key(of.table) == Some(*column));

@@ -61,7 +61,7 @@ impl RowPlacement<'_> {
         call: &Locality,
         drawn: Drawn<'_>,
     ) -> Option<Vec<f64>> {
-        let Some(Source::Given(home)) = &call.home.source else { return None };
+        let Some(Source::Argument(home)) = &call.home.source else { return None };
         let key = self.grouping.key(request.table).filter(|key| key.group == call.home.group)?;
         let of = origin(&profile.operations, request.operation, key.column)?;
         let (values, homes) = (drawn.values(of)?, drawn.values(home)?);
@@ -87,7 +87,7 @@ impl RowPlacement<'_> {
         call: &Locality,
         drawn: Drawn<'_>,
     ) -> Option<Vec<usize>> {
-        let Some(Source::Given(home)) = &call.home.source else { return None };
+        let Some(Source::Argument(home)) = &call.home.source else { return None };
         let values = drawn.values(home)?;
         // All tables of the group have the same range of values.
         let mut tables = profile.requests.iter().filter_map(|request| {

@@ -129,7 +129,8 @@ fn designs_are_forecast_side_by_side() {
     let output = namdb(&format!("{command} --design {tuned} --default-design --json -"));
     let told = text(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{told}");
-    let parts = ["  A  ", "  B  the default design", "bottleneck", "Tables that differ", "Warnings"];
+    let parts =
+        ["  A  ", "  B  the default design", "bottleneck", "Tables that differ", "Warnings"];
     for part in parts.into_iter().chain(["old versions: 1 beside, kept"]) {
         assert!(told.contains(part), "{part} in {told}");
     }

@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn only_tables_that_begin_empty_and_grow_are_warned_of() {
+    fn only_empty_tables_that_grow_cause_a_warning() {
         assert_eq!(warnings(&[]), [""; 0]);
         // No procedure inserts warehouses, and none reads the history.
         assert_eq!(warnings(&["warehouse", "history"]), [""; 0]);

@@ -268,7 +268,7 @@ mod tests {
     /// The only warehouse is on one of two servers. A process on the other server has no home, and
     /// no call is ever remote.
     #[test]
-    fn who_owns_no_value_calls_from_anywhere() {
+    fn a_process_without_values_has_no_home() {
         let tpcc = stored("tpcc", ("w_id", "home_warehouse"));
         let of_none = draw(&tpcc, &residence(&tpcc, 2, &[1], 0.5), 0, 500);
         assert!(of_none.iter().all(|call| call.2 == Whereabouts::Anywhere));
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_drawn_is_not_waited_for() {
+    fn a_search_for_values_that_are_not_drawn_ends() {
         let home = Home::of(0, PartRule::Ranges { smallest: 0, values: 10 }, 2);
         let judged = |values: &mut dyn Iterator<Item = i64>| {
             let mut search = Search::new(&home, 1, &Value::Int(3));

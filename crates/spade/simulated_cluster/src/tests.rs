@@ -154,7 +154,7 @@ fn impossible_points_are_refused_with_a_reason() {
 
 /// Idle lanes, including the owners' seats, do not keep old versions from being collected.
 #[test]
-fn old_versions_are_moved_where_rows_are_changed_again_soon_and_only_there() {
+fn old_versions_are_moved_only_if_rows_are_updated_again_soon() {
     let update = |among: u32, beside: u32, keeps: bool| Parameters {
         operation: Operation::Update,
         place: Place::Local,

@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn units_are_said_where_they_are_not_the_usual_ones() {
+    fn units_are_written_unless_they_are_the_default() {
         let text = design().for_units(10, 10).json();
         assert!(!text.contains("units"), "{text}");
         assert_eq!(Design::parse(&text).map(|design| design.units(10)).ok(), Some(10));
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn partitions_by_no_columns_and_procedures_that_are_there_twice_are_refused() {
+    fn partitions_by_no_columns_and_duplicate_procedures_are_refused() {
         let table = |columns: &str| {
             format!(
                 r#"{{"table": "account", "storage": "tree", "neighbourhood": 8, "placement": {{"hashed": {{"load_percent": 80}}}},
@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn units_that_are_none_are_refused() {
+    fn invalid_units_are_refused() {
         let text = design().for_units(7, 10).json();
         for nonsense in ["0", "-1", "1.5", "\"7\"", "null", "1e30", "[7]"] {
             let said = text.replace("\"units\": 7", &format!("\"units\": {nonsense}"));

@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_are_added_anywhere_find_room() {
+    fn trees_with_random_inserts_are_loaded_with_room() {
         // Calls insert forwardings for any facility.
         assert_eq!(with_room("workloads/tatp"), ["call_forwarding"]);
     }

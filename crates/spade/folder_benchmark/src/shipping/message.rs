@@ -353,7 +353,7 @@ mod tests {
     ];
 
     #[test]
-    fn calls_survive_their_way_and_cut_ones_are_refused() {
+    fn calls_are_decoded_as_encoded_and_truncated_ones_refused() {
         let retries = Retries { count_max: 200, within_ns: Some(7) };
         let bytes = encode_call(3, 4, retries, &ARGUMENTS);
         let call = decode_call(&bytes).expect("it is one");
@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_survive_their_way() {
+    fn responses_are_decoded_as_encoded() {
         let mut given = Results::default();
         given.row();
         given.int(5);

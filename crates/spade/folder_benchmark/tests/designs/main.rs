@@ -47,7 +47,7 @@ fn read(workload: &str, units: u64, design: &Path) -> Result<Stored, FolderError
 /// Generated code fits only the files for which it was generated. A modified copy uses the
 /// interpreter, unless generated code is required.
 #[test]
-fn a_changed_copy_is_carried_out_by_plans() {
+fn a_changed_copy_of_a_folder_uses_the_interpreter() {
     let (from, to) = (folder("smallbank"), Path::new(env!("CARGO_TARGET_TMPDIR")).join("changed"));
     let copy = |from: &Path, to: &Path| {
         std::fs::create_dir_all(to).expect("the folder is cargo's");
@@ -112,7 +112,7 @@ fn the_default_design_follows_from_procedures_and_load() {
 }
 
 #[test]
-fn what_does_not_fit_is_told_together() {
+fn all_problems_of_a_design_are_reported_together() {
     let mut design = default_design(&folder("tpcc"), None).expect("the folder is fine");
     design.workload = "other".to_owned();
     design.procedures[0].procedure = "old_order".to_owned();
@@ -153,7 +153,7 @@ fn what_does_not_fit_is_told_together() {
 }
 
 #[test]
-fn files_that_are_no_designs_are_told() {
+fn files_that_are_not_designs_are_reported() {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("broken.json");
     std::fs::write(&path, "{}").expect("the folder is cargo's");
     let told = |path: &Path| read("tpcc", 1, path).err().expect("it is none").to_string();
@@ -233,7 +233,7 @@ fn a_design_tuned_for_other_units_is_built_for_them() {
 }
 
 #[test]
-fn a_design_whose_units_are_none_is_refused() {
+fn a_design_with_invalid_units_is_refused() {
     let one = default_design(&folder("tpcc"), Some(1)).expect("the folder is fine");
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("no-units.json");
     let told = |units: &str| {
@@ -250,7 +250,7 @@ fn a_design_whose_units_are_none_is_refused() {
 }
 
 #[test]
-fn what_the_engine_does_otherwise_is_told() {
+fn differences_between_design_and_engine_are_reported() {
     let mut design = default_design(&folder("tpcc"), None).expect("the folder is fine");
     let by = |column: &str| Partition::By {
         columns: vec![column.to_owned()],
@@ -346,7 +346,7 @@ fn by_plans(name: &str) -> Stored {
 /// An index is divided by the columns for which all its scans have values. Without such columns it
 /// is on one memory server, but its table is not.
 #[test]
-fn an_index_that_nothing_divides_is_told() {
+fn an_undivided_index_is_reported() {
     let stored = by_plans("../crates/eval/reproduce/data/items");
     let notes = Workload::<fabric::LocalEnv>::notes(&stored, 4);
     let [note] = &notes[..] else { panic!("{notes:?}") };

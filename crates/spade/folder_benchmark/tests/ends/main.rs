@@ -90,7 +90,7 @@ fn end(
 }
 
 #[test]
-fn an_exception_is_a_rule_whatever_its_code_and_an_error_of_the_engine_is_none() {
+fn raised_exceptions_are_expected_and_errors_of_the_engine_are_not() {
     let stored = stored();
     let database = open(&OpenConfig { server_bytes: 256 << 20, ..OpenConfig::default() });
     let database = database.expect("memory can be mapped");

@@ -112,7 +112,7 @@ fn enrol(client: &mut Client) {
 }
 
 #[test]
-fn a_row_that_goes_while_another_comes_to_refer_to_it_is_missed() {
+fn a_delete_of_a_row_being_referred_to_conflicts() {
     let [mut one, mut other] = two_clients();
     enrol(&mut one);
     let before = one.caller.counts();
@@ -126,7 +126,7 @@ fn a_row_that_goes_while_another_comes_to_refer_to_it_is_missed() {
 }
 
 #[test]
-fn a_row_that_comes_to_refer_to_one_that_goes_is_noticed() {
+fn an_insert_that_refers_to_a_row_being_deleted_conflicts() {
     let [mut one, mut other] = two_clients();
     enrol(&mut one);
     let refers = move || {

@@ -148,7 +148,7 @@ fn shipped_folders_have_the_rows_that_their_calls_leave() {
 }
 
 #[test]
-fn rows_that_are_added_and_not_said_are_told() {
+fn rows_added_without_a_declaration_are_reported() {
     let mut run = Run::of_visits(&[]);
     let checks = run.checks();
     let details: Vec<&str> = checks.iter().map(|check| check.detail.as_str()).collect();
@@ -179,7 +179,7 @@ fn rows_that_are_added_and_not_said_are_told() {
 }
 
 #[test]
-fn rows_that_are_lost_are_told() {
+fn lost_rows_are_reported() {
     let mut run = Run::of_visits(&[]);
     run.lose("visit");
     let (name, detail) = run.failure().expect("one is lost");
@@ -193,7 +193,7 @@ fn rows_that_are_lost_are_told() {
 
 /// The outcome of these calls is unknown, so that several row counts are accepted.
 #[test]
-fn calls_of_unknown_outcome_allow_what_they_could_have_done() {
+fn calls_of_unknown_outcome_widen_the_allowed_row_counts() {
     let mut run = Run::of_visits(&[]);
     run.lose("visit");
     // These calls can only have inserted rows.

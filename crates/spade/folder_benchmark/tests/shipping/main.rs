@@ -165,7 +165,7 @@ fn ships_alike(stored: &Stored) -> usize {
 }
 
 #[test]
-fn owners_give_what_callers_would_have_found() {
+fn owners_return_the_same_results_as_callers() {
     assert_eq!(ships_alike(&stored("smallbank", "customer_id", "customer")), CALLS);
     let shipped = ships_alike(&stored("tatp", "s_id", "subscriber_id"));
     assert!((CALLS / 2..CALLS).contains(&shipped), "two find it by another number: {shipped}");
@@ -193,7 +193,7 @@ fn opened(env: &LocalEnv, opening: &Opening) -> Result<Vec<u8>, Refusal> {
 }
 
 #[test]
-fn a_host_keeps_so_many_folders() {
+fn a_host_opens_a_limited_number_of_folders() {
     let stored = stored("smallbank", "customer_id", "customer");
     let database = open(&OpenConfig { server_bytes: 16 << 20, ..OpenConfig::default() });
     let database = database.expect("little memory");
@@ -211,7 +211,7 @@ fn a_host_keeps_so_many_folders() {
 
 /// If an owner refuses a call, the caller executes it; no call is lost or executed twice.
 #[test]
-fn calls_that_owners_refuse_are_left_to_the_caller() {
+fn calls_that_owners_refuse_are_executed_by_the_caller() {
     let stored = stored("smallbank", "customer_id", "customer");
     let mut loaded = Loaded::new(&stored);
     let (lanes, ownership) = loaded.owned();

@@ -10,14 +10,14 @@ fn accesses(tuning: &Tuning) -> Vec<(String, Access, Option<String>)> {
 }
 
 #[test]
-fn dear_messages_are_not_sent() {
+fn expensive_messages_are_not_sent() {
     let prices = Prices { call: 1e6, ..PRICES };
     let tuning = Subject::shipped("tatp").tuned(&prices.measured(), &options());
     assert!(accesses(&tuning).iter().all(|(_, access, _)| *access == Access::OneSided));
 }
 
 #[test]
-fn where_verbs_are_dear_calls_go_to_the_owner_if_an_argument_tells_who_that_is() {
+fn expensive_verbs_lead_to_shipping_if_an_argument_determines_the_owner() {
     let prices = Prices { verb: 2000.0, ..PRICES };
     let options = Options { remote_calls: 1.0, ..options() };
     let tuning = Subject::shipped("tatp").tuned(&prices.measured(), &options);
@@ -88,7 +88,7 @@ fn with_one_machine_nothing_is_remote() {
 }
 
 #[test]
-fn what_is_never_called_is_decided_for_itself() {
+fn a_procedure_that_is_never_called_is_decided_alone() {
     let prices = Prices { verb: 3000.0, ..PRICES };
     let subject = Subject::shipped("tatp").only("get_access_data");
     let tuning = subject.tuned(&prices.measured(), &options());

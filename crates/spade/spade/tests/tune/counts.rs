@@ -89,7 +89,7 @@ fn forecasts_are_sums_of_service_times() {
 }
 
 #[test]
-fn variables_that_rows_fill_are_no_constants() {
+fn variables_set_from_rows_are_not_constants() {
     let tuning = Subject::shipped("tpcc").tuned(&PRICES.measured(), &options());
     // `newest` is the number of an order, although a later statement sets its source to null.
     assert_eq!(times(&tuning, "order_status", "scan of order_line"), [1.0]);
@@ -138,7 +138,7 @@ fn ranges_are_as_long_as_arguments_say() {
 }
 
 #[test]
-fn rows_that_are_not_there_are_counted_and_that_is_told() {
+fn missing_rows_are_counted_and_reported() {
     let tuning = Subject::shipped("tatp").tuned(&PRICES.measured(), &options());
     let told = |what: &String| what.contains("calls that find none are assumed");
     assert!(tuning.assumptions.iter().any(told), "{:?}", tuning.assumptions);

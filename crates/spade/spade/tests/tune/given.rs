@@ -11,7 +11,7 @@ use sql::load::{Distribution, Draw, Literal};
 const WORKLOADS: [&str; 4] = ["smallbank", "tatp", "tpcc", "ycsb"];
 
 #[test]
-fn what_the_tuner_chose_is_forecast_as_it_has_forecast_it() {
+fn the_tuners_design_has_the_tuners_forecast() {
     let measured = shipped_measurements();
     let others =
         Options { machines: Some(20), units: Some(30), remote_calls: 0.4, ..Options::default() };
@@ -88,7 +88,7 @@ fn buckets_are_as_full_at_other_units() {
 
 /// The forecast refuses units at which the workload has no rows.
 #[test]
-fn a_design_for_units_at_which_nothing_can_be_drawn_is_refused() {
+fn a_design_for_units_without_a_population_is_refused() {
     let told = Changes::new("tatp").refused(|design| {
         *design = design.clone().for_units(u64::MAX, 10);
     });
@@ -98,7 +98,7 @@ fn a_design_for_units_at_which_nothing_can_be_drawn_is_refused() {
 /// The design does not name an argument that locates few rows. Calls then arrive at any machine,
 /// also in the tuner's forecast.
 #[test]
-fn what_tells_too_little_to_be_named_is_forecast_as_it_is_written() {
+fn an_argument_that_locates_few_rows_is_not_named_or_forecast() {
     let (measured, options) = (
         shipped_measurements(),
         Options { machines: Some(50), units: Some(100), ..Options::default() },
@@ -213,7 +213,7 @@ fn a_design_that_is_worse_is_forecast_to_be_worse() {
 }
 
 #[test]
-fn what_tables_are_stored_as_makes_a_difference() {
+fn storage_of_tables_affects_the_forecast() {
     let changes = Changes::new("tatp");
     let with = |load_percent: u32, rows: u64| {
         changes.forecast(|design| {
@@ -247,7 +247,7 @@ fn what_tables_are_stored_as_makes_a_difference() {
 /// Parts are ranges of the first key column. A table partitioned by another column is not with its
 /// group.
 #[test]
-fn what_cannot_be_built_is_forecast_as_it_is_built() {
+fn designs_that_cannot_be_built_are_forecast_as_built() {
     let changes = Changes::new("tatp");
     let by = |partition: Partition| {
         changes.forecast(|design| {
@@ -315,7 +315,7 @@ fn spread_rows_in_the_ranges_of_a_group_are_with_it() {
 }
 
 #[test]
-fn a_group_with_a_table_of_unknown_values_is_in_no_ranges() {
+fn a_group_with_a_table_of_unknown_range_has_no_ranges() {
     let spread_and_not = |draw: fn(&Distribution) -> Draw| {
         let mut subject = Subject::shipped("smallbank");
         let mut tables = subject.folder.load.tables.iter_mut();
@@ -359,7 +359,7 @@ fn near(subject: Subject, table: &str, procedure: &str) -> [f64; 2] {
 /// An index is divided with its table. If a procedure scans it in another order, index and table
 /// must be undivided.
 #[test]
-fn a_spread_table_with_an_index_in_another_order_is_in_no_ranges() {
+fn a_spread_table_with_an_index_in_another_order_is_not_divided_by_ranges() {
     let near = |begins_with_the_key: bool| {
         let mut subject = Subject::shipped("tpcc");
         let orders = subject.workload.catalog.position("orders").expect("it is there");
@@ -378,7 +378,7 @@ fn a_spread_table_with_an_index_in_another_order_is_in_no_ranges() {
 /// If the whole key is the dividing column and procedures insert behind the load's rows, all new
 /// rows would be on the last machine.
 #[test]
-fn a_spread_table_that_grows_behind_its_range_is_in_no_ranges() {
+fn a_spread_table_that_grows_beyond_its_range_is_not_divided_by_ranges() {
     let near = |has_more_key: bool| {
         let mut subject = Subject::shipped("tatp");
         let at = subject.workload.catalog.position("call_forwarding").expect("it is there");
@@ -400,7 +400,7 @@ fn a_spread_table_that_grows_behind_its_range_is_in_no_ranges() {
 /// A lookup by a derived number locates the subscriber if the number is written out from the
 /// dividing column.
 #[test]
-fn calls_that_find_their_first_row_by_another_column_are_at_home_if_that_tells() {
+fn calls_by_a_derived_column_have_a_home() {
     let local = |is_written_out: bool| {
         let mut subject = Subject::shipped("tatp");
         let mut tables = subject.folder.load.tables.iter_mut();
@@ -420,7 +420,7 @@ fn calls_that_find_their_first_row_by_another_column_are_at_home_if_that_tells()
 
 /// In both designs the index entry is remote and the row is local.
 #[test]
-fn an_index_is_as_far_wherever_rows_live() {
+fn an_index_lookup_costs_the_same_with_every_storage() {
     let subject = Subject::shipped("tatp");
     let (measured, options) = (shipped_measurements(), Options::default());
     let design = subject.tuned(&measured, &options).design;
@@ -452,7 +452,7 @@ fn calls_are_at_home_where_the_argument_says() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused_all_at_once() {
+fn all_problems_of_a_design_are_refused_together() {
     let changes = Changes::new("tpcc");
     let told = changes.refused(|design| {
         design.tables[0].neighbourhood = 33;
@@ -493,7 +493,7 @@ fn what_does_not_fit_is_refused_all_at_once() {
 }
 
 #[test]
-fn more_lanes_make_more_of_what_waits_and_more_threads_of_what_computes() {
+fn more_lanes_help_waiting_calls_and_more_threads_help_computing_ones() {
     let subject = Subject::shipped("tatp");
     let measured = shipped_measurements();
     let design = subject.tuned(&measured, &Options::default()).design;
@@ -517,7 +517,7 @@ fn more_lanes_make_more_of_what_waits_and_more_threads_of_what_computes() {
 /// An undivided index is on one machine; forecasts warn about it and ignore its queue. If all
 /// ranges have a value of the index's first column, there is no warning.
 #[test]
-fn an_index_that_is_on_one_machine_is_told() {
+fn an_index_on_one_machine_causes_a_warning() {
     let measured = measurements("connectx3-fdr-4");
     let told = |procedure: &str, machines: u32| {
         let subject = Subject::shipped("../crates/eval/reproduce/data/items").only(procedure);

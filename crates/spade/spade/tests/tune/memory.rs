@@ -4,7 +4,7 @@ use crate::support::{PRICES, Subject, options};
 use spade::tune::{Options, TuneError};
 
 #[test]
-fn less_memory_is_kept_to_and_costs_something() {
+fn designs_fit_the_memory_budget_and_lose_throughput() {
     let (subject, measured) = (Subject::shipped("tpcc"), PRICES.measured());
     let free = subject.tuned(&measured, &options());
     let mut last = free.memory.bytes_each;
@@ -32,7 +32,7 @@ fn less_memory_is_kept_to_and_costs_something() {
 }
 
 #[test]
-fn what_has_no_room_at_all_is_refused() {
+fn a_budget_below_the_smallest_design_is_refused() {
     let options = Options { memory_budget: Some(1 << 20), ..options() };
     let refused = Subject::shipped("tpcc").tune(&PRICES.measured(), &options);
     let Err(TuneError::Memory { needed, budget }) = refused else { panic!("{refused:?}") };

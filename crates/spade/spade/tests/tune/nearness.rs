@@ -35,7 +35,7 @@ fn at_home(tuning: &Tuning, name: &str) -> f64 {
 }
 
 #[test]
-fn a_call_at_home_takes_what_a_transaction_takes_in_any_case() {
+fn a_call_at_home_costs_the_fixed_cost_of_a_transaction() {
     let subject = Subject::shipped("smallbank");
     let tuning = subject.tuned(&only(Place::Local, dearer), &here());
     let (of, rows) = (at_home(&tuning, "balance"), 3.0 * PRICES.row);
@@ -52,7 +52,7 @@ fn a_call_at_home_takes_what_a_transaction_takes_in_any_case() {
 }
 
 #[test]
-fn where_memory_is_apart_rows_at_home_are_a_round_trip_away() {
+fn with_separate_memory_servers_local_rows_take_a_round_trip() {
     let subject = Subject::shipped("tatp");
     let tuning = subject.tuned(&only(Place::OneSided, |_| {}), &options());
     for name in ["get_access_data", "get_subscriber_data"] {
@@ -145,7 +145,7 @@ fn copies_cost_what_they_do_at_the_size_that_was_measured() {
 }
 
 #[test]
-fn writes_that_were_not_measured_with_copies_are_told() {
+fn writes_not_measured_with_copies_cause_a_warning() {
     let options = Options { replicas: 2, ..options() };
     let tuning = Subject::shipped("tatp").tuned(&copied(&[Operation::Update]), &options);
     let told = |what: &String| what.starts_with("inserts, deletes were not measured with 2 copies");

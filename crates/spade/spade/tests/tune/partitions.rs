@@ -143,7 +143,7 @@ fn ranges_across_partitions_are_not_on_one_machine() {
 }
 
 #[test]
-fn what_is_too_large_is_not_copied() {
+fn large_tables_are_not_copied() {
     let mut subject = Subject::shipped("tpcc");
     let items = subject.folder.load.tables.iter_mut().find(|table| table.table == "item");
     items.expect("it is there").rows = Rows::Counted(Amount::constant(10_000_000));

@@ -121,7 +121,7 @@ fn check(tuning: &Tuning, what: &str) {
 /// The JSON report has an interval for each choice and each runner-up, and for both kinds of
 /// access.
 #[test]
-fn what_is_chosen_and_what_comes_next_have_intervals() {
+fn choices_and_runners_up_have_intervals() {
     let measured = measurements("connectx3-fdr-4");
     let options = Options { machines: Some(4), ..Options::default() };
     for name in ["tatp", "tpcc"] {

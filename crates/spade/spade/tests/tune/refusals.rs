@@ -10,7 +10,7 @@ fn refused(subject: &Subject, measured: &Measurements, options: &Options) -> Str
 }
 
 #[test]
-fn there_have_to_be_measurements_of_the_hardware() {
+fn the_hardware_must_be_measured() {
     let (subject, measured) = (Subject::shipped("smallbank"), PRICES.measured());
     let nothing = refused(&subject, &Measurements::default(), &options());
     assert!(nothing.contains("make some with `namdb spade measure`"), "{nothing}");
@@ -36,14 +36,14 @@ fn there_have_to_be_measurements_of_the_hardware() {
 }
 
 #[test]
-fn somebody_has_to_call_something() {
+fn some_procedure_must_have_a_frequency() {
     let subject = Subject::shipped("smallbank").only("nothing");
     let told = refused(&subject, &PRICES.measured(), &options());
     assert!(told.starts_with("no procedure of smallbank has a frequency above 0"), "{told}");
 }
 
 #[test]
-fn one_machine_knows_nothing_of_several() {
+fn one_machine_cannot_forecast_several() {
     let mut local = Measurements::default();
     let all = PRICES.measured();
     let points = all.points().iter().filter(|point| point.parameters.place == Place::Local);
@@ -119,7 +119,7 @@ fn copies_and_operations_have_to_be_measured() {
 }
 
 #[test]
-fn what_lacks_in_quick_measurements_is_named() {
+fn operations_missing_in_quick_measurements_are_named() {
     let mut quick = Measurements::default();
     for point in PRICES.quick().points() {
         if point.parameters.path != AccessPath::SecondaryTree {
@@ -135,7 +135,7 @@ fn what_lacks_in_quick_measurements_is_named() {
 }
 
 #[test]
-fn calls_have_to_touch_tables() {
+fn some_call_must_access_a_table() {
     let mut subject = Subject::shipped("smallbank").only("balance");
     let balance = subject.workload.procedures.iter_mut().find(|of| of.routine.name == "balance");
     let routine = &mut balance.expect("it is there").routine;

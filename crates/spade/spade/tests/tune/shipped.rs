@@ -46,7 +46,7 @@ fn tuned_designs_are_forecast_to_be_faster_than_untuned_ones() {
 
 /// `tune` prints the same figures as `forecast` and `verify`.
 #[test]
-fn attempts_made_again_are_forecast_where_a_design_is_tuned() {
+fn retries_are_forecast_for_tuned_designs() {
     let measured = shipped_measurements();
     let subject = Subject::shipped("tpcc");
     let tuning = subject.tuned(&measured, &Options::default());

@@ -54,7 +54,7 @@ fn reports_and_forecasts_begin_with_what_they_are_for() {
 }
 
 #[test]
-fn the_dearer_bytes_are_the_smaller_is_the_neighbourhood() {
+fn expensive_bytes_lead_to_small_neighbourhoods() {
     let of = [0.0, 0.1, 0.5, 1.0, 4.0, 20.0].map(|byte| slots(&Prices { byte, ..PRICES }));
     assert!(of.is_sorted_by(|one, next| one >= next), "{of:?}");
     assert_eq!(of[0], 8, "where bytes cost nothing, chains are avoided");
@@ -105,7 +105,7 @@ fn ranges_take_trees_and_every_rejection_has_a_reason() {
 }
 
 #[test]
-fn a_tree_that_nobody_scans_has_small_nodes_where_bytes_are_dear() {
+fn a_tree_without_scans_has_small_nodes_if_bytes_are_expensive() {
     let nodes = |byte: f64| {
         let prices = Prices { byte, call: 1e6, ..PRICES };
         let options = Options { remote_calls: 1.0, ..options() };
@@ -127,7 +127,7 @@ fn a_tree_that_nobody_scans_has_small_nodes_where_bytes_are_dear() {
 }
 
 #[test]
-fn what_is_soonest_is_not_what_is_most() {
+fn the_lowest_latency_is_not_the_highest_throughput() {
     // Messages need much core time, but fewer round trips than one-sided verbs.
     let measured = Prices { call: 60_000.0, ..PRICES }.measured();
     let subject = Subject::shipped("tatp");
@@ -147,7 +147,7 @@ fn what_is_soonest_is_not_what_is_most() {
 }
 
 #[test]
-fn who_wants_latency_gets_no_more_of_it() {
+fn tuning_for_latency_does_not_raise_latency() {
     let measured = PRICES.measured();
     for name in ["tatp", "smallbank", "tpcc", "ycsb"] {
         let subject = Subject::shipped(name);
@@ -290,7 +290,7 @@ fn quick_measurements_have_indexes_over_inlined_rows_alone_and_others_are_foreca
 }
 
 #[test]
-fn a_range_of_few_rows_takes_its_trips_whatever_nodes_are_as_large_as() {
+fn a_short_range_takes_the_same_round_trips_with_every_node_size() {
     let subject = Subject::shipped("../crates/eval/reproduce/data/orders");
     let measured = measurements("connectx3-fdr-4");
     let options = Options { machines: Some(4), ..Options::default() };

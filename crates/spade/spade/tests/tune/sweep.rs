@@ -35,7 +35,7 @@ fn a_sweep_is_bounded_always_the_same_and_has_no_design_that_is_much_better_than
 }
 
 #[test]
-fn a_sweep_does_not_know_what_anything_costs() {
+fn a_sweep_does_not_depend_on_costs() {
     let subject = Subject::shipped("tatp");
     let dear = crate::support::Prices { call: 1e6, ..PRICES };
     let (cheap, dear) = (PRICES.measured(), dear.measured());

@@ -35,7 +35,7 @@ fn rows_that_are_changed_again_soon_have_more_of_them() {
 
 /// If memory is short, the tuner gives up old versions first, and reports their cost.
 #[test]
-fn memory_of_old_versions_is_given_back_where_there_is_little() {
+fn memory_of_old_versions_is_returned_if_memory_is_short() {
     let subject = Subject::shipped("tatp");
     let measurements = PRICES.aged(NEEDED_NS);
     let free = subject.tuned(&measurements, &options());
@@ -55,7 +55,7 @@ fn memory_of_old_versions_is_given_back_where_there_is_little() {
 }
 
 #[test]
-fn measurements_without_old_versions_are_told() {
+fn measurements_without_old_versions_cause_a_warning() {
     let subject = Subject::shipped("smallbank");
     let tuning = subject.tuned(&PRICES.measured(), &options());
     assert!(tuning.tables.iter().all(|of| of.versions.is_empty()));

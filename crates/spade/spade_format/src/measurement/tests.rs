@@ -62,7 +62,7 @@ fn point(operation: Operation, method: u32) -> Point {
 }
 
 #[test]
-fn what_was_written_is_read_and_written_again_with_the_same_bytes() {
+fn measurements_are_read_and_written_with_the_same_bytes() {
     let mut written = Measurements::default();
     written.put(point(Operation::Scan, 1));
     written.put(point(Operation::Lookup, 1));
@@ -105,7 +105,7 @@ fn a_table_has_the_same_points() {
 }
 
 #[test]
-fn points_stand_in_the_order_of_their_parameters_and_are_replaced() {
+fn points_are_ordered_by_parameters_and_replaced() {
     let mut all = Measurements::default();
     Operation::ALL.iter().rev().for_each(|&operation| all.put(point(operation, 1)));
     let order: Vec<Operation> =
@@ -131,7 +131,7 @@ fn texts_of_other_formats_are_refused_with_a_sentence() {
 }
 
 #[test]
-fn points_that_cannot_have_been_measured_are_told() {
+fn impossible_figures_are_reported() {
     let with = |change: &dyn Fn(&mut Point)| {
         let mut point = point(Operation::Lookup, 1);
         change(&mut point);

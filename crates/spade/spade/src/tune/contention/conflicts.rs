@@ -311,7 +311,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn calls_that_meet_alike_are_put_together() {
+    fn calls_with_equal_conflict_rates_form_a_class() {
         let met = |own: f64, rows: i32| {
             let each = own / f64::from(rows);
             Conflicts { own, others: 0.0, squares: f64::from(rows) * each * each }

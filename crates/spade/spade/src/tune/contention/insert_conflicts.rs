@@ -457,7 +457,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_meet_in_leaves_that_have_the_places_of_both() {
+    fn inserts_conflict_at_leaves_with_the_positions_of_both() {
         let all = insert_sites(&[0, 1, 2, 3], site(&[5.0, 15.0, 25.0, 35.0]));
         let own = |rows: f64| all.leaves((0, None), rows, 0).map_or(0.0, |of| of.own);
         // Each call has a leaf of its own; two share one; all share one.
@@ -468,7 +468,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_changes_the_same_row_is_met_there() {
+    fn conflicts_on_a_shared_row_are_counted_once() {
         let all = insert_sites(&[7, 7, 7, 7], site(&[5.0, 15.0, 25.0, 35.0]));
         let found = all.leaves((0, None), 40.0, 0).expect("it adds");
         assert_eq!(found.own, 0.0);
@@ -477,7 +477,7 @@ mod tests {
     }
 
     #[test]
-    fn a_leaf_of_many_is_seldom_kept() {
+    fn a_leaf_that_many_lanes_share_is_rarely_cached() {
         let places: Vec<f64> = (0..100).map(|at| 10.0 * f64::from(at) + 5.0).collect();
         let rows: Vec<u32> = (0..100).collect();
         let stale = |rows_each: f64| {
@@ -490,7 +490,7 @@ mod tests {
     }
 
     #[test]
-    fn a_leaf_that_is_not_kept_is_read_anew() {
+    fn an_uncached_leaf_is_read() {
         let places: Vec<f64> = (0..100).map(|at| 10.0 * f64::from(at) + 5.0).collect();
         let rows: Vec<u32> = (0..100).collect();
         let uncached = |site: InsertSite, rows_each: f64| {

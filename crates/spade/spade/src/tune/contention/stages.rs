@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn calls_that_take_nothing_of_a_stage_do_not_wait_there() {
+    fn calls_without_demand_on_a_stage_do_not_wait_there() {
         let parts = [part(1_000.0, 0.0, 0.0), part(6_000.0, 4_000.0, 30.0)];
         let machines = Demand { engine_ns: 15.0, ..Demand::default() };
         let mut queued = QueueTimes { stages: [0.0; 7], oracle_ns: 0.0 };

@@ -202,7 +202,7 @@ pub mod tests {
     }
 
     #[test]
-    fn what_is_a_little_dearer_is_found_from_where_it_was() {
+    fn a_similar_load_is_solved_from_the_last_solution() {
         let calls = |engine_ns: f64| [part(5_000.0, 0.0, engine_ns)];
         for lanes in [1.0, 40.0, 60.0, 500.0] {
             let cluster = cluster(lanes, None);
@@ -238,7 +238,7 @@ pub mod tests {
     }
 
     #[test]
-    fn few_lanes_wait_for_nothing_and_many_for_the_stage_that_is_full() {
+    fn few_lanes_do_not_wait_and_many_wait_for_the_bottleneck() {
         let reads = [part(5_000.0, 0.0, 100.0)];
         let few = cycle_ns(&reads, &cluster(1.0, None));
         assert!((5_000.0..5_010.0).contains(&few), "{few}");
@@ -254,7 +254,7 @@ pub mod tests {
     }
 
     #[test]
-    fn the_pace_of_a_full_stage_is_found_in_few_steps() {
+    fn the_throughput_of_a_full_stage_is_found_in_few_steps() {
         for lanes in [1.0, 50.0, 60.0, 500.0] {
             EVALUATIONS.set(0);
             let found = find(&[part(5_000.0, 0.0, 100.0)], &cluster(lanes, None));
@@ -266,7 +266,7 @@ pub mod tests {
     /// Conflicts cause more retries at a higher throughput, so that the demand on a stage grows
     /// with it.
     #[test]
-    fn the_pace_of_a_stage_that_repeated_calls_fill_is_found() {
+    fn the_throughput_of_a_stage_filled_by_retries_is_found() {
         for (lanes, own) in
             [(120.0, 0.02), (250.0, 0.02), (500.0, 0.01), (500.0, 0.02), (500.0, 0.1)]
         {
@@ -285,7 +285,7 @@ pub mod tests {
     }
 
     #[test]
-    fn cores_that_are_slower_together_than_alone_are_full_and_no_more() {
+    fn cores_that_slow_each_other_down_are_used_at_most_fully() {
         let mut calls = [part(1_000.0, 0.0, 0.0)];
         calls[0].cost.machines.core_ns = 1_360.0;
         let used = |lanes: f64| {
@@ -304,7 +304,7 @@ pub mod tests {
     }
 
     #[test]
-    fn the_machine_with_most_rows_is_full_first() {
+    fn the_machine_with_most_rows_is_the_bottleneck() {
         let mut calls = [part(5_000.0, 0.0, 100.0)];
         calls[0].cost.hot = Demand { engine_ns: 100.0, ..Demand::default() };
         let between_ns = find(&calls, &cluster(500.0, None)).between_ns;
@@ -312,7 +312,7 @@ pub mod tests {
     }
 
     #[test]
-    fn who_has_committed_waits_for_a_vector_that_has_it() {
+    fn a_lane_waits_for_a_vector_with_its_commit() {
         // Vectors arrive every two trips, and are one trip old.
         let writes = [part(6_000.0, 4_000.0, 1.0)];
         let alone = cycle_ns(&writes, &cluster(1.0, None));
@@ -331,7 +331,7 @@ pub mod tests {
     }
 
     #[test]
-    fn a_row_that_all_change_is_changed_by_one_after_the_other() {
+    fn updates_of_one_hot_row_are_serialized() {
         let conflict_rates = [ConflictRate { share: 1.0, own: 4.0, others: 0.0, rows: 1.0 }];
         let mut calls = [part(6_000.0, 4_000.0, 1.0)];
         calls[0].conflict_rates = &conflict_rates;
@@ -347,7 +347,7 @@ pub mod tests {
     }
 
     #[test]
-    fn who_adds_where_others_do_begins_again() {
+    fn conflicting_inserts_retry() {
         let mut calls = [part(6_000.0, 4_000.0, 1.0)];
         calls[0].conflict_rates = &[ConflictRate { share: 1.0, own: 0.0, others: 0.0, rows: 1.0 }];
         calls[0].cost.adds_ns = 2_000.0;

@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn between_points_is_a_line_and_beyond_it_goes_on() {
+    fn costs_are_interpolated_and_extrapolated_linearly() {
         let points = [(10.0, cost(100.0)), (20.0, cost(200.0)), (40.0, cost(240.0))];
         let at = |at: f64| line_at(&points, at).latency_ns;
         assert_eq!(

@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_by_other_lines_holds() {
+    fn values_from_other_lines_stay_valid() {
         let kept = Memo::new();
         kept.put("one", 1, lines(&[3, 70]));
         kept.put("two", 2, lines(&[4]));
@@ -126,7 +126,7 @@ mod tests {
     /// Counts computations, which are the same on every machine. A search with a third more of
     /// them, or intervals that recompute all costs, exceed the limits.
     #[test]
-    fn tuning_finds_little_anew() {
+    fn tuning_computes_few_costs_again() {
         use crate::measurement::Measurements;
         use crate::tune::contention::throughput::EVALUATIONS;
         use crate::tune::{Input, Options, tune};

@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn versions_are_moved_where_more_changes_come_than_have_room() {
+    fn versions_are_moved_if_more_updates_come_than_the_buffer_holds() {
         // A call every microsecond updates the row: four updates while an old version is needed.
         let latency = |beside: u32| {
             VersionCharges::new(1e-3, 4_000.0).cost(&[old(beside, 1.0)], false).latency_ns
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn versions_are_needed_for_as_long_as_half_of_them_are_moved() {
+    fn versions_are_needed_until_half_of_the_updates_move_one() {
         let line = [(100.0, 1.0), (200.0, 0.75), (300.0, 0.25), (400.0, 0.0)];
         assert_eq!(needed_ns(&line), Some(250.0));
         // All measured intervals are too short, or too long.

@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_worse_in_nothing_and_better_in_one_thing_beats() {
+    fn a_design_beats_another_if_it_is_better_in_one_figure_and_worse_in_none() {
         for better in [
             Figures { rate: 10.1, ..OWN },
             Figures { latency_us: 4.9, ..OWN },

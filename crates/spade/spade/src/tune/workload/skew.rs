@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_at_home_where_most_others_are_finds_them_there() {
+    fn calls_on_the_hot_machine_find_more_local_rows() {
         // Nine of ten payments go to one of the first accounts, which are all on the first machine.
         let payments = local("smallbank", "send_payment");
         assert!(!payments.is_empty());

@@ -243,7 +243,7 @@ fn a_design_with_invalid_units_is_refused() {
     };
     for nonsense in ["0", "-3", "\"many\""] {
         let told = told(nonsense);
-        assert!(told.contains(&format!("the design has units {nonsense}; they are")), "{told}");
+        assert!(told.contains(&format!("the design has units {nonsense}; units must")), "{told}");
     }
     let endless = told("18446744073709551615");
     assert!(endless.contains("at which the workload cannot be drawn"), "{endless}");
@@ -351,7 +351,7 @@ fn an_undivided_index_is_reported() {
     let notes = Workload::<fabric::LocalEnv>::notes(&stored, 4);
     let [note] = &notes[..] else { panic!("{notes:?}") };
     assert!(
-        note.starts_with("index item_ends of table item is on one memory server: closing goes")
+        note.starts_with("index item_ends of table item is on one memory server: closing scans")
     );
     let item = stored.ready().catalog.position("item").expect("it is in the schema");
     let ranges = PartRule::Ranges { smallest: 1, values: 20_000 };

@@ -1,10 +1,13 @@
-//! Generated code beside the hand-written workload, in turns in one run: `cargo run --release -p stored --example ratio --
-//! tpcc|tatp [both|kinds|hand|generated|plans] [TRANSACTIONS] [UNITS] [DESIGN]`.
+//! Compares generated code with the hand-written workload, in turns in one run: `cargo run
+//! --release -p folder_benchmark --example ratio -- tpcc|tatp [both|kinds|hand|generated|plans]
+//! [TRANSACTIONS] [UNITS] [DESIGN]`.
 //!
-//! Prints the processor time of a transaction of each, and the median of the rounds' ratios: what else runs on the host slows
-//! both. With `kinds`, also how long transactions of each kind took: the median, and the mean without the slowest hundredth.
-//! Stored procedures draw eight calls at once, which medians leave out. With one of them alone, it is made for counting instructions: `valgrind --tool=callgrind --toggle-collect=run_turn`
-//! counts none of the load.
+//! Prints the processor time per transaction of each, and the median of the rounds' ratios; other
+//! load on the host slows down both. `kinds` also prints the latency of each kind of transaction:
+//! the median, and the mean without the slowest hundredth. Stored procedures draw eight calls at
+//! once, which medians do not include. With `hand` or `generated` alone, it is suitable for
+//! counting instructions: `valgrind --tool=callgrind --toggle-collect=run_turn` does not count the
+//! load.
 
 use fabric::{Env, LocalEnv, run_now};
 use folder_benchmark::{Options, Stored};
@@ -15,18 +18,17 @@ use workload::tatp::TatpConfig;
 use workload::tpcc::Config;
 use workload::{Tatp, Tpcc, Workload};
 
-/// Turns of each.
+/// Number of rounds.
 const ROUNDS: u64 = 21;
-/// Subscribers of a unit of TATP's folder.
+/// Subscribers per unit of TATP's folder.
 const SUBSCRIBERS: u32 = 100_000;
 
-/// A loaded workload.
 struct Side<W: Workload<LocalEnv>> {
     workload: W,
     lane: Lane<LocalEnv>,
     terminal: W::Terminal,
     _database: Database<LocalEnv>,
-    /// Of each kind the nanoseconds of its transactions, if they are asked for.
+    /// Latencies by kind in nanoseconds, if requested.
     kinds: Option<Vec<Vec<u64>>>,
 }
 
@@ -47,7 +49,7 @@ impl<W: Workload<LocalEnv>> Side<W> {
         Self { workload, lane, terminal, _database: database, kinds }
     }
 
-    /// The processor time of so many transactions, in nanoseconds.
+    /// Processor time of `transactions` transactions, in nanoseconds.
     fn turn(&mut self, transactions: u64) -> u64 {
         let start = processor_ns();
         match &mut self.kinds {
@@ -64,7 +66,7 @@ impl<W: Workload<LocalEnv>> Side<W> {
         processor_ns() - start
     }
 
-    /// How long transactions of a kind took, in nanoseconds: the median, and the mean without the slowest hundredth.
+    /// Median latency of a kind in nanoseconds, and the mean without the slowest hundredth.
     fn told(&mut self, kind: usize) -> Option<(u64, u64)> {
         let times = &mut self.kinds.as_mut()?[kind];
         times.sort_unstable();
@@ -86,7 +88,7 @@ fn run_turn<W: Workload<LocalEnv>>(
     }
 }
 
-/// What this thread has had of a processor.
+/// Processor time of this thread in nanoseconds.
 fn processor_ns() -> u64 {
     let told = std::fs::read_to_string("/proc/thread-self/schedstat").expect("this is Linux");
     let first = told.split_whitespace().next().and_then(|first| first.parse().ok());
@@ -137,7 +139,7 @@ fn compare<W: Workload<LocalEnv>>(by_hand: W, stored: Stored, which: &str, trans
     for round in 0..=ROUNDS {
         let hand_ns = by_hand.as_mut().map_or(0, |side| side.turn(each));
         let stored_ns = stored.as_mut().map_or(0, |side| side.turn(each));
-        // The first is for warming up.
+        // The first round warms up.
         if round > 0 {
             times = [times[0] + hand_ns, times[1] + stored_ns];
             ratios.push(hand_ns as f64 / stored_ns.max(1) as f64);

@@ -1,23 +1,23 @@
-//! Procedures by name, with arguments that a program binds.
+//! Calls of procedures by name, with arguments that an embedding program supplies.
 
 use crate::code::Code;
-use crate::linked::{AnyCaller, Given, LinkedCode, open_plans};
+use crate::linked::{AnyCaller, CallInput, LinkedCode, open_plans};
 use fabric::Env;
 use interpreter::{CallError, Retries, Settings};
 use procedure::node::Workload;
 use procedure_runtime::{Argument, Counts, OpenError, ProcedureId, Results};
 use txn::{Abort, Database, Lane};
 
-/// The procedures of a workload in the hands of one thread: generated code where some fits that is shipped or linked,
-/// else the executor of plans.
+/// The procedures of a workload, opened for one thread: by shipped or linked generated code if it
+/// fits, otherwise by the interpreter.
 pub struct Callers {
     caller: Box<dyn AnyCaller>,
     is_generated: bool,
 }
 
 impl Callers {
-    /// Makes the procedures of the workload called `name` ready for a database, which has its tables, by shipped code or
-    /// by some of `linked`. Code that was generated for other procedures or tables is left aside.
+    /// Opens the procedures of the workload `name` for a database that has its tables. Ignores
+    /// generated code for other procedures, tables or plans.
     ///
     /// # Errors
     ///
@@ -42,11 +42,11 @@ impl Callers {
         }
     }
 
-    /// The same by the executor of plans alone.
+    /// Opens the procedures with the interpreter only.
     ///
     /// # Errors
     ///
-    /// As there.
+    /// See [`Self::open`].
     pub fn of_plans<E: Env>(
         database: &Database<E>,
         workload: &Workload,
@@ -56,43 +56,42 @@ impl Callers {
         Ok(Self { caller, is_generated: false })
     }
 
-    /// Whether there is generated code.
+    /// Whether generated code executes calls.
     pub fn is_generated(&self) -> bool {
         self.is_generated
     }
 
-    /// How calls went so far.
+    /// Counts of calls so far.
     pub fn counts(&self) -> Counts {
         self.caller.counts()
     }
 
-    /// The procedure called `name`.
     pub fn find(&self, name: &str) -> Option<ProcedureId> {
         self.caller.find(name)
     }
 
-    /// Sets how often and how long calls are tried again from now on.
+    /// Sets the retry policy of the following calls.
     pub fn set_retries(&mut self, retries: Retries) {
         self.caller.set_retries(retries);
     }
 
-    /// Why attempts of the last call were aborted.
+    /// The reasons of aborted attempts of the last call.
     pub fn aborts(&self) -> &[Abort] {
         self.caller.aborts()
     }
 
-    /// Carries out a procedure as one transaction, again and again while it meets others.
+    /// Executes a procedure as one transaction, and retries it after conflicts.
     ///
     /// # Errors
     ///
-    /// See [`CallError`]. Unless that is [`CallError::Unknown`], nothing has taken effect.
+    /// See [`CallError`]. Except for [`CallError::Unknown`], the call had no effect.
     pub async fn call<E: Env>(
         &mut self,
         lane: &mut Lane<E>,
         procedure: ProcedureId,
         arguments: &[Argument<'_>],
     ) -> Result<&Results, CallError> {
-        match self.caller.make(lane, procedure, Given::Arguments(arguments)).await {
+        match self.caller.make(lane, procedure, CallInput::Arguments(arguments)).await {
             Ok(()) => Ok(self.caller.results()),
             Err(error) => Err(*error),
         }

@@ -1,4 +1,4 @@
-//! What a folder says of its tables and of its calls, when nobody calls any more.
+//! The checks of a folder, which are executed after all calls have ended.
 //!
 //! Decisions:
 //! - docs/decisions/0206-checks-of-a-folder-are-sql.md
@@ -14,33 +14,34 @@ use sql_value::Value;
 use txn::{Database, Isolation, Lane};
 use workload::{CheckResult, RunTotals, WorkloadError};
 
-/// So many standard deviations a share may be away from what is expected: a run in two millions is further.
+/// A share may deviate by this number of standard deviations; a correct run exceeds it once in two
+/// million.
 const DEVIATIONS: f64 = 5.0;
 
-/// What stands in front of a row that is wrong.
+/// Text before the first wrong row.
 const ROW_AHEAD: &str = " wrong: ";
-/// What stands in front of an error of a check.
+/// Text before the error of a check.
 const ERROR_AHEAD: &str = "it ends with SQLSTATE ";
 
-/// What a check says of what it has found, in two: its own words, and behind them what stands in the tables, which is printed as it is.
+/// Splits the result of a check into its own words and the values from tables, which must be
+/// printed verbatim.
 pub fn own_words(detail: &str) -> (&str, &str) {
     let ahead = [ROW_AHEAD, ERROR_AHEAD].into_iter();
     let found = ahead.filter_map(|ahead| Some(detail.find(ahead)? + ahead.len())).min();
     detail.split_at(found.unwrap_or(detail.len()))
 }
 
-/// The checks of a folder.
 pub struct Checks {
-    /// The functions of `checks.sql`.
     functions: Ready,
-    /// Their names, as sentences.
+    /// Names of the functions, as sentences.
     names: Vec<&'static str>,
-    /// Of each procedure, its name and the share of calls that succeed, from the least to the most; if that is expected.
+    /// For each procedure with an expected share of successful calls: its name, and the bounds of
+    /// the share.
     shares: Vec<Option<(&'static str, f64, f64)>>,
 }
 
 impl Checks {
-    /// Those of these functions and of this load.
+    /// The checks of these functions and of this load.
     pub fn new(functions: Ready, load: &Load) -> Self {
         let names = functions.procedures.iter().map(|check| {
             let words = check.routine.name.replace('_', " ");
@@ -54,7 +55,6 @@ impl Checks {
         Self { names: names.collect(), shares: shares.collect(), functions }
     }
 
-    /// Carries all of them out.
     pub async fn judge<E: Env>(
         &self,
         database: &Database<E>,
@@ -104,7 +104,7 @@ impl Checks {
     }
 }
 
-/// Whether so many successes and failures are to be expected; nothing where there were no calls.
+/// Judges the share of successful calls; `None` if there were no calls.
 fn judge_share(
     name: &'static str,
     (low, high): (f64, f64),
@@ -116,13 +116,13 @@ fn judge_share(
         return None;
     }
     let (count, share) = (calls as f64, successes as f64 / calls as f64);
-    // One call counts for something even where none or all succeed.
+    // The extra call allows for deviations where the expected share is 0 or 1.
     let slack = |of: f64| DEVIATIONS * (of * (1.0 - of) * count).sqrt() + 1.0;
     let least = (low * count - slack(low)).ceil().max(0.0) as u64;
     let most = (high * count + slack(high)).floor().min(count) as u64;
     let expected = if low == high { format!("{low}") } else { format!("{low} to {high}") };
     let detail = format!(
-        "{successes} of {calls} calls, a share of {share:.4}; {expected} expected, {least} to {most} successes are allowed of so many"
+        "{successes} of {calls} calls, a share of {share:.4}; {expected} expected, {least} to {most} successes are allowed"
     );
     let holds = (least..=most).contains(&successes);
     let judged =
@@ -130,7 +130,6 @@ fn judge_share(
     Some(judged.of_rates())
 }
 
-/// A row with the names of its columns.
 fn in_words(columns: &[Field], row: &[Value]) -> String {
     let pairs = columns.iter().zip(row).map(|(column, value)| match value {
         Value::Null => format!("{} null", column.name),
@@ -168,7 +167,7 @@ mod tests {
             let bound = |at: usize| words[at].parse::<u64>().expect("a number of successes");
             ((bound(0), bound(2)), result.ok)
         };
-        // Few calls prove little: the share is outside of what is expected.
+        // The share is outside of the bounds, but with few calls that is within the tolerance.
         assert_eq!(told((0.59, 0.66), 161, 237), ((101, 193), true));
         for bounds in [(0.59, 0.66), (0.5, 0.5), (0.0, 0.1), (1.0, 1.0), (0.0, 0.0)] {
             for calls in [1, 2, 7, 60, 237, 4_000] {

@@ -1,7 +1,7 @@
-//! Who carries out procedures.
+//! Selects the code that executes procedures.
 
 use crate::folder::FolderError;
-use crate::linked::{AnyCaller, Given, LinkedCode, open_plans};
+use crate::linked::{AnyCaller, CallInput, LinkedCode, open_plans};
 use crate::prepared::Prepared;
 use fabric::Env;
 use interpreter::{CallError, Settings};
@@ -11,19 +11,19 @@ use procedure_runtime::{Generated, OpenError, ProcedureId};
 use txn::{Abort, Database, Lane};
 use workload::Whereabouts;
 
-/// Who carries out procedures.
+/// The code that executes procedures.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Code {
-    /// Generated code of the shipped workload with this name, and the executor where that deviates.
+    /// Generated code of a shipped workload, with the interpreter as a fallback.
     Generated(Shipped),
-    /// The same of a workload of one's own, whose code the program links.
+    /// Generated code of a user's workload, which the program links.
     Linked(LinkedCode),
-    /// The executor of plans.
+    /// The interpreter.
     Plans,
 }
 
 impl Code {
-    /// The procedures that are not left to the executor of plans.
+    /// The procedures that generated code executes.
     fn generated(&self) -> &'static [&'static str] {
         match self {
             Self::Generated(shipped) => shipped.procedures(),
@@ -32,7 +32,7 @@ impl Code {
         }
     }
 
-    /// Who carries out procedures of these names, in a few words for a report.
+    /// Describes the code for these procedures, for a report.
     pub(crate) fn words(&self, procedures: &[&str]) -> String {
         let of_plans = "the executor of plans";
         let is_generated = |name: &&&str| self.generated().contains(*name);
@@ -46,11 +46,11 @@ impl Code {
         }
     }
 
-    /// The generated code of the workload called `name`: of the shipped, or of those that are linked beside them.
+    /// The generated code of the workload `name`, shipped or linked.
     ///
     /// # Errors
     ///
-    /// There is none, or none of these procedures, tables and plans.
+    /// No code has this name, or it was generated for other procedures, tables or plans.
     pub(crate) fn find(
         name: &str,
         fingerprint: u32,
@@ -72,7 +72,7 @@ impl Code {
 }
 
 impl Code {
-    /// The generated code, shipped or linked; `None` for the executor of plans.
+    /// The generated code, shipped or linked; `None` for the interpreter.
     pub(crate) fn linked(&self) -> Option<LinkedCode> {
         match self {
             Self::Generated(shipped) => Some(shipped.code()),
@@ -82,7 +82,7 @@ impl Code {
     }
 }
 
-/// The workloads that come with generated code.
+/// The workloads with shipped generated code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Shipped {
     SmallBank,
@@ -92,7 +92,6 @@ pub enum Shipped {
 }
 
 impl Shipped {
-    /// The shipped workload called `name`.
     pub fn find(name: &str) -> Option<Self> {
         Some(match name {
             "smallbank" => Self::SmallBank,
@@ -103,7 +102,7 @@ impl Shipped {
         })
     }
 
-    /// The procedures that there is code for.
+    /// The procedures with generated code.
     fn procedures(self) -> &'static [&'static str] {
         match self {
             Self::SmallBank => workload_code::smallbank::Tables::PROCEDURES,
@@ -113,7 +112,8 @@ impl Shipped {
         }
     }
 
-    /// Its code, which is compiled here: inlined elsewhere, it would be compiled there as well.
+    /// The workload's code. It is compiled in this crate; inlining would compile it again in the
+    /// caller's crate.
     #[inline(never)]
     fn code(self) -> LinkedCode {
         match self {
@@ -124,7 +124,8 @@ impl Shipped {
         }
     }
 
-    /// What its code was generated for, see [`Workload::fingerprint`].
+    /// The fingerprint of the workload for which the code was generated, see
+    /// [`Workload::fingerprint`].
     pub fn fingerprint(self) -> u32 {
         match self {
             Self::SmallBank => workload_code::smallbank::Tables::FINGERPRINT,
@@ -135,47 +136,46 @@ impl Shipped {
     }
 }
 
-/// A call that is to be made. Its memory is used again by another.
+/// A drawn call. Its memory is reused for later calls.
 #[derive(Clone, Debug, Default)]
 pub struct Ready {
     /// The procedure, counted from 0.
     pub procedure: usize,
-    /// With what.
     pub prepared: Prepared,
-    /// Whether generated code takes it.
+    /// Whether generated code accepts the arguments.
     is_prepared: bool,
-    /// Who carries it out, if that is not whoever calls.
+    /// The compute server that executes the call, if it is shipped.
     pub(crate) owner: Option<NodeId>,
-    /// Where its rows are.
     pub(crate) whereabouts: Whereabouts,
 }
 
 impl Ready {
-    /// Sees to it that its arguments are prepared, for whoever carries it out; answers whether they can be.
+    /// Prepares the arguments for whichever code executes the call; returns whether they can be
+    /// prepared.
     pub(crate) fn prepare(&mut self) -> bool {
         self.is_prepared || self.prepared.prepare()
     }
 
-    /// Whether generated code is asked what the call will look for.
+    /// Whether generated code prefetches the rows of the call.
     fn is_prefetched(&self) -> bool {
-        // Arrays name more rows than are asked for one by one.
+        // Arrays name more rows than a prefetch of single rows is worth.
         self.is_prepared && self.prepared.is_plain()
     }
 }
 
-/// The procedures of a workload in their order, in the hands of one thread.
-pub struct Crew {
+/// The procedures of a workload in the order of the file, opened for one thread.
+pub struct OpenedProcedures {
     caller: Box<dyn AnyCaller>,
     procedures: Vec<ProcedureId>,
     is_generated: bool,
 }
 
-impl Crew {
-    /// Makes the procedures ready for a database.
+impl OpenedProcedures {
+    /// Opens the procedures for a database.
     ///
     /// # Errors
     ///
-    /// Tables are missing, or are not as generated code has them.
+    /// Tables are missing, or differ from those of the generated code.
     pub fn open<E: Env>(
         code: &Code,
         database: &Database<E>,
@@ -191,7 +191,7 @@ impl Crew {
         Ok(Self { caller, procedures, is_generated: linked.is_some() })
     }
 
-    /// Makes a call ready that was drawn.
+    /// Prepares a drawn call.
     pub fn make_ready(&self, call: &mut Ready) {
         call.is_prepared = match self.is_generated {
             true => call.prepared.prepare(),
@@ -202,12 +202,13 @@ impl Crew {
         };
     }
 
-    /// Why attempts of the last call were aborted.
+    /// The reasons of aborted attempts of the last call.
     pub fn aborts(&self) -> &[Abort] {
         self.caller.aborts()
     }
 
-    /// Makes a call; answers how many rows it gave. The error is boxed for calls that have none, see [`Caller::make`](procedure_runtime::Caller::make).
+    /// Executes a call; returns the number of rows. The error is boxed to keep the future small,
+    /// see [`Caller::make`](procedure_runtime::Caller::make).
     ///
     /// # Errors
     ///
@@ -221,27 +222,26 @@ impl Crew {
         if ready.is_prepared {
             let texts = ready.prepared.texts();
             let arguments = ready.prepared.arguments(&texts);
-            self.caller.make(lane, procedure, Given::Arguments(&arguments)).await?;
+            self.caller.make(lane, procedure, CallInput::Arguments(&arguments)).await?;
         } else {
             let values = ready.prepared.values();
-            self.caller.make(lane, procedure, Given::Values(values)).await?;
+            self.caller.make(lane, procedure, CallInput::Values(values)).await?;
         }
         Ok(self.caller.results().rows())
     }
 
-    /// A hint that this call comes after the next one.
+    /// Prefetches the rows of a call that is executed soon.
     pub fn prefetch<E: Env>(&self, lane: &Lane<E>, ready: &Ready) {
         let procedure = self.procedures[ready.procedure];
         if !self.is_generated {
-            self.caller.prefetch(lane, procedure, Given::Values(ready.prepared.values()));
+            self.caller.prefetch(lane, procedure, CallInput::Values(ready.prepared.values()));
         } else if ready.is_prefetched() {
             let arguments = ready.prepared.arguments(&[]);
-            self.caller.prefetch(lane, procedure, Given::Arguments(&arguments));
+            self.caller.prefetch(lane, procedure, CallInput::Arguments(&arguments));
         }
     }
 }
 
-/// The procedures in the order of the file.
 fn in_order(workload: &Workload, find: impl Fn(&str) -> Option<ProcedureId>) -> Vec<ProcedureId> {
     let find = |of: &procedure::Procedure| find(&of.routine.name).expect("the workload has it");
     workload.procedures.iter().map(find).collect()
@@ -252,7 +252,7 @@ mod tests {
     use super::*;
     use procedure_runtime::{Argument, BindError, Call, Stop};
 
-    /// Code of a workload that was TATP, and was changed.
+    /// Code that was generated for a modified TATP.
     #[derive(Clone, Copy)]
     struct Changed;
 
@@ -289,7 +289,7 @@ mod tests {
         assert!(matches!(Code::find("tatp", 7, &[]), Err(FolderError::OtherCode(_))));
     }
 
-    /// A report does not say of procedures that the executor carries out that generated code does.
+    /// The report counts procedures without generated code.
     #[test]
     fn procedures_without_generated_code_are_counted() {
         let code = Code::Generated(Shipped::SmallBank);

@@ -1,15 +1,16 @@
-//! Tables that begin empty: their plans are made for no rows, and may be wrong once procedures have filled them.
+//! Warns about tables that are empty when their plans are made: the plans may be wrong when
+//! procedures have filled them.
 
 use procedure::node::{Access, Operator};
 use procedure::{Procedure, Workload};
 use sql::Load;
 use sql::load::Expectation;
 
-/// Most statements that a warning names.
+/// Maximal number of statements that a warning lists.
 const NAMED_MAX: usize = 3;
 
-/// A warning for each table that is planned with no rows although procedures add some, and that a statement reads through
-/// an index which PostgreSQL chose.
+/// A warning for each table that is planned with 0 rows although a procedure inserts some, and that
+/// a statement reads through an index chosen by PostgreSQL.
 pub fn empty_table_warnings(workload: &Workload, load: &Load) -> Vec<String> {
     let expectation = Expectation::new(load, load.units);
     let tables = workload.catalog.tables.iter().enumerate();
@@ -29,16 +30,16 @@ pub fn empty_table_warnings(workload: &Workload, load: &Load) -> Vec<String> {
             count => format!(" and {count} others"),
         };
         Some(format!(
-            "table {} is planned with 0 rows, but {} adds some: once it has grown, the plans of {named}{others} may go through \
-             the wrong index; let `rows` in workload.toml be what it grows to, and make the plans again",
+            "table {} is planned with 0 rows, but {} adds some: when it has grown, the plans of {named}{others} may use \
+             the wrong index; set `rows` in workload.toml to its later size, and make the plans again",
             table.name, adds.routine.name
         ))
     });
     warnings.collect()
 }
 
-/// The statements of a procedure that read a table otherwise than by its whole primary key; without other indexes to choose
-/// from, those that read all of it.
+/// The statements of a procedure that read a table other than by its whole primary key. Without
+/// secondary indexes, only those that read the whole table.
 fn statements_reading(procedure: &Procedure, table: usize, has_choice: bool) -> Vec<String> {
     let name = &procedure.routine.name;
     let numbered = (1..).zip(&procedure.statements);
@@ -57,7 +58,7 @@ fn statements_reading(procedure: &Procedure, table: usize, has_choice: bool) -> 
     reading.map(|(number, _)| format!("{name}.{number}")).collect()
 }
 
-/// Whether PostgreSQL chose the access by the number of rows.
+/// Whether PostgreSQL chose the access path by the number of rows.
 fn is_chosen(access: &Access, has_choice: bool) -> bool {
     match access {
         Access::Key(_) => false,
@@ -87,9 +88,9 @@ mod tests {
     }
 
     #[test]
-    fn only_tables_that_begin_empty_and_grow_are_warned_of() {
+    fn only_empty_tables_that_grow_cause_a_warning() {
         assert_eq!(warnings(&[]), [""; 0]);
-        // Nobody adds warehouses, and rows of the history are never read.
+        // No procedure inserts warehouses, and none reads the history.
         assert_eq!(warnings(&["warehouse", "history"]), [""; 0]);
         let told = warnings(&["orders"]);
         assert_eq!(told.len(), 1, "{told:?}");

@@ -1,10 +1,10 @@
-//! A workload folder as a benchmark.
+//! A workload folder as a benchmark: reads it with its design, and creates its tables.
 
 mod benchmark;
 
 use crate::check::Checks;
-use crate::code::{Code, Crew};
-use crate::design::{self, Division, Home, Subject, Uses};
+use crate::code::{Code, OpenedProcedures};
+use crate::design::{self, DesignContext, Division, Home, Uses};
 use crate::linked::LinkedCode;
 use crate::names::{kept, kept_all};
 use crate::residence::Residence;
@@ -29,52 +29,52 @@ use std::sync::Arc;
 use txn::{CatalogError, Database, Isolation, TableSpec};
 use workload::WorkloadError;
 
-/// Memory for everything that does not depend on the tables.
+/// Memory that does not depend on the tables, in bytes.
 const BASE_BYTES: u64 = 256 << 20;
-/// Memory beyond raw rows, in percent: headers, keys, indexes, old versions, and what a run inserts.
+/// Memory beyond raw rows, in percent: headers, keys, indexes, old versions, and rows inserted by a
+/// run.
 const OVERHEAD_PERCENT: u64 = 250;
-/// What a design is called that has no file.
+/// Name of a design without a file, in messages.
 const GIVEN: &str = "that was given";
-/// The design of a folder, if it has one.
+/// File name of the folder's own design.
 const DESIGN_FILE: &str = "design.json";
 
-/// Why a folder cannot be run.
+/// Why a folder cannot be run as a benchmark.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FolderError {
-    /// Its texts are not in order.
+    /// The SQL files or `workload.toml` have errors.
     #[error(transparent)]
     Sql(#[from] sql::Errors),
-    /// Its plans are not.
+    /// The plans have errors.
     #[error(transparent)]
     Plans(#[from] procedure::ReadError),
-    /// Rows or arguments cannot be drawn as it says.
+    /// The load cannot be drawn.
     #[error(transparent)]
     Population(#[from] PopulationError),
-    /// There is no generated code for it.
+    /// The program has no generated code for the workload.
     #[error(
-        "this program has no generated code for the workload {0}; `namdb spade generate DIR --crate PROJECT` writes one that has, \
+        "this program has no generated code for the workload {0}; generate a program with `namdb spade generate DIR --crate PROJECT`, \
          or run it with `--code plans`"
     )]
     NoCode(String),
-    /// The generated code of this name is of other procedures.
+    /// The generated code is for other procedures, tables or plans.
     #[error(
         "this program's code for the workload {0} was generated for other procedures, tables or plans than the folder has; \
-         generate it again with `namdb spade generate DIR --crate PROJECT` and build that, or run it with `--code plans`"
+         generate it again with `namdb spade generate DIR --crate PROJECT` and build it, or run it with `--code plans`"
     )]
     OtherCode(String),
-    /// The file of a design cannot be read.
     #[error("the design {0} cannot be read: {1}")]
     DesignFile(PathBuf, io::Error),
-    /// It is no design.
+    /// The file is not a valid design.
     #[error("{0}: {1}")]
     Design(PathBuf, DesignError),
-    /// It does not fit the workload.
+    /// The design does not fit the workload.
     #[error("the design {file} does not fit the workload:\n  {}", problems.join("\n  "))]
     Unfit {
-        /// Where it stands.
+        /// The file of the design.
         file: String,
-        /// All that does not fit, a sentence each.
+        /// The problems, a sentence each.
         problems: Vec<String>,
     },
 }
@@ -82,28 +82,28 @@ pub enum FolderError {
 /// How a folder is run.
 #[derive(Clone, Debug)]
 pub struct Options<'a> {
-    /// Units of scale; as many as `workload.toml` says if nothing is said.
+    /// Units of scale. `None`: the value of `workload.toml`.
     pub units: Option<u64>,
-    /// Whether the executor of plans carries out procedures even where there is generated code.
+    /// Whether to use the interpreter even if there is generated code.
     pub wants_plans: bool,
-    /// Generated code beside that of the shipped workloads.
+    /// Generated code beside the shipped.
     pub linked: &'a [LinkedCode],
-    /// The file of the design; `design.json` of the folder, or a default design, if nothing is said.
+    /// The design file. `None`: the folder's `design.json`, or the default design.
     pub design: Option<&'a Path>,
-    /// How much transactions are kept apart.
+    /// Isolation level of transactions.
     pub isolation: Isolation,
-    /// Everything random follows from it.
+    /// Seed of all random choices.
     pub seed: u64,
 }
 
-/// Where a design comes from.
+/// The origin of a design.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum DesignOrigin {
     /// A file.
     File(PathBuf),
-    /// Whoever runs it.
+    /// The caller supplied it.
     Given,
-    /// Procedures and load.
+    /// Computed from procedures and load.
     Default,
 }
 
@@ -119,7 +119,7 @@ pub struct Stored {
     population: Arc<Population>,
     design: Arc<Design>,
     designs: Arc<Vec<TableDesign>>,
-    /// Of each table, the rows of a leaf if the load leaves room in leaves.
+    /// For each table, the rows per leaf if the load leaves room in leaves.
     leaf_rows: Arc<Vec<Option<u64>>>,
     origin: DesignOrigin,
     rows: Vec<u64>,
@@ -127,17 +127,16 @@ pub struct Stored {
     settings: Settings,
     checks: Arc<Checks>,
     row_counts: Arc<RowCounts>,
-    /// Where it was read, as a whole path.
+    /// Absolute path of the folder.
     folder: PathBuf,
-    /// Who carries out calls that are shipped; none if nobody does.
+    /// Compute servers that execute shipped calls. `None` if calls are not shipped.
     owners: Option<Arc<Owners>>,
-    /// Where calls of this process have their rows; none if that is anywhere.
+    /// Draws calls near this process. `None` if calls may access rows anywhere.
     residence: Option<Arc<Residence>>,
     rules: Arc<Rules>,
 }
 
 impl Stored {
-    /// Reads a folder.
     ///
     /// # Errors
     ///
@@ -148,8 +147,9 @@ impl Stored {
         Self::of(folder, WorkloadFolder::read(folder)?, &options)
     }
 
-    /// The same by generated code if there is some for it and plans are not wanted, and else by the executor of plans. If there is
-    /// some of that name for other procedures, tables or plans, that is told beside it.
+    /// Like [`Self::read`], but uses the interpreter if no generated code fits. If there is
+    /// generated code of that name for other procedures, tables or plans, returns that error as a
+    /// warning.
     ///
     /// # Errors
     ///
@@ -166,8 +166,8 @@ impl Stored {
         Ok((Self::read(folder, &Options { wants_plans: true, ..options.clone() })?, why))
     }
 
-    /// The same with what was read of it, whose load may be another than the folder's. Its design is the default one if the
-    /// options name no other.
+    /// Like [`Self::read`] for files that were already read; the load may differ from the folder's.
+    /// The default design is used unless the options name another.
     ///
     /// # Errors
     ///
@@ -187,7 +187,7 @@ impl Stored {
             (0..program.catalog.tables.len()).map(|table| population.row_count(table)).collect();
         let mut uses = Uses::new(&ready, &load);
         uses.note_checks(&checks);
-        let subject = Subject::of(&load, &ready, &population, &uses);
+        let subject = DesignContext::of(&load, &ready, &population, &uses);
         let (design, origin) = match options.design {
             None => (design::default_design(&subject), DesignOrigin::Default),
             Some(path) => {
@@ -200,7 +200,7 @@ impl Stored {
             let file = match &origin {
                 DesignOrigin::File(path) => path.display().to_string(),
                 DesignOrigin::Given => GIVEN.to_owned(),
-                DesignOrigin::Default => "that nobody has made".to_owned(),
+                DesignOrigin::Default => "computed by default".to_owned(),
             };
             FolderError::Unfit { file, problems }
         })?;
@@ -234,11 +234,11 @@ impl Stored {
         })
     }
 
-    /// The same with another design, for the same units of scale, whichever it says.
+    /// The same folder with another design; uses the folder's units whatever the design says.
     ///
     /// # Errors
     ///
-    /// It does not fit.
+    /// The design does not fit.
     pub fn with_design(&self, design: Design) -> Result<Self, FolderError> {
         let tables = design::fit(&design, &self.subject())
             .map_err(|problems| FolderError::Unfit { file: GIVEN.to_owned(), problems })?;
@@ -248,21 +248,22 @@ impl Stored {
         Ok(Self { design, designs, leaf_rows, origin: DesignOrigin::Given, ..self.clone() })
     }
 
-    /// The design that follows from its procedures and its load alone, for its units of scale.
+    /// The design computed from procedures and load, for this folder's units.
     pub fn default_design(&self) -> Design {
         design::default_design(&self.subject())
     }
 
-    fn subject(&self) -> Subject<'_> {
-        Subject::of(&self.load, &self.ready, &self.population, &self.uses)
+    fn subject(&self) -> DesignContext<'_> {
+        DesignContext::of(&self.load, &self.ready, &self.population, &self.uses)
     }
 
-    /// Makes the tables on these memory servers, which are positions: in parts or copies, as the design says, or as a whole on
-    /// one. If they are all that the database has, tables without trees and without partition are spread over them instead.
+    /// Creates the tables on memory servers, given by position: in parts, as copies, or whole on
+    /// one server, as the design says. If `servers` are all memory servers of the database,
+    /// unpartitioned tables without trees are spread over them instead.
     ///
     /// # Errors
     ///
-    /// A table is there already, or memory servers have no room for it.
+    /// A table already exists, or a memory server has not enough room.
     pub async fn create_in_parts<E: Env>(
         &self,
         database: &Database<E>,
@@ -293,25 +294,25 @@ impl Stored {
         Ok(())
     }
 
-    /// How its tables are divided among so many memory servers, in the order of the schema, where they are in parts.
+    /// How each table is divided over this number of memory servers, in the order of the schema.
     pub fn divisions(&self, servers: usize) -> Vec<Division> {
         design::divide(&self.design, &self.subject(), servers)
     }
 
-    /// Of each procedure, where its calls have most of their rows if tables are in parts on so many memory servers; none
-    /// if that is anywhere.
+    /// For each procedure, where its calls have most of their rows when tables are in parts on this
+    /// number of memory servers. `None` if that is unknown.
     pub fn homes(&self, servers: usize) -> Vec<Option<Home>> {
         design::homes(&self.design, &self.subject(), &self.load, servers)
     }
 
-    /// Whether calls are carried out by the owners of their rows where there are so many memory servers, if these have owners.
+    /// Whether owners of rows execute calls, if this number of memory servers has owners.
     pub fn is_shipped(&self, servers: usize) -> bool {
-        // On one memory server no call is nearer to its rows than another.
+        // With a single memory server, no call is nearer to its rows than another.
         servers > 1 && self.homes(servers).iter().flatten().any(|home| home.is_shipped)
     }
 
-    /// Where calls are sent if the memory servers have these owners, which have to find the folder where it was read.
-    /// `plans_only` and `is_dated` as in [`Opening`].
+    /// The owners to which calls are shipped, by memory server. Owners must have the folder at the
+    /// same path. See [`Opening`] for `plans_only` and `is_dated`.
     pub fn owners(
         &self,
         servers: Vec<Option<NodeId>>,
@@ -329,81 +330,78 @@ impl Stored {
         Owners::new(self.homes(servers.len()), servers, &opening)
     }
 
-    /// Who carries out calls in the hands of one thread.
+    /// Opens the procedures for calls of one thread.
     ///
     /// # Errors
     ///
-    /// Tables are missing, or are not as generated code has them.
+    /// Tables are missing, or differ from those of the generated code.
     pub fn callee<E: Env>(&self, database: &Database<E>) -> Result<Callee, WorkloadError> {
-        let crew = Crew::open(&self.code, database, &self.ready, self.settings).map_err(refused)?;
+        let opened = OpenedProcedures::open(&self.code, database, &self.ready, self.settings)
+            .map_err(refused)?;
         let gives_rows = |of: &procedure::Procedure| matches!(of.routine.returns, Returns::Rows(_));
         let gives_rows = self.ready.procedures.iter().map(gives_rows).collect();
-        Ok(Callee::new(crew, self.procedures, gives_rows, self.rules.clone()))
+        Ok(Callee::new(opened, self.procedures, gives_rows, self.rules.clone()))
     }
 
-    /// By which errors calls end as their procedures say.
+    /// The errors that procedures raise on purpose.
     pub fn rules(&self) -> &Arc<Rules> {
         &self.rules
     }
 
-    /// How its tables are stored.
+    /// The design of its tables.
     pub fn design(&self) -> &Design {
         &self.design
     }
 
-    /// Where that comes from.
+    /// The origin of the design.
     pub fn origin(&self) -> &DesignOrigin {
         &self.origin
     }
 
-    /// Who carries out its procedures.
+    /// The code that executes its procedures.
     pub fn code(&self) -> &Code {
         &self.code
     }
 
-    /// Who carries out its procedures, in a few words: procedures without generated code are left to the executor of plans.
+    /// Describes the code that executes its procedures, for a report.
     pub fn code_words(&self) -> String {
         self.code.words(self.procedures)
     }
 
-    /// Units of scale.
     pub fn units(&self) -> u64 {
         self.population.scale().units
     }
 
-    /// How its transactions are kept apart.
     pub fn isolation(&self) -> Isolation {
         self.settings.isolation
     }
 
-    /// Its rows and calls.
     pub fn population(&self) -> &Arc<Population> {
         &self.population
     }
 
-    /// Its tables and procedures.
+    /// Its tables and procedures with plans.
     pub fn ready(&self) -> &Ready {
         &self.ready
     }
 
-    /// How many tables it has.
     pub fn table_count(&self) -> usize {
         self.tables.len()
     }
 
-    /// Its procedures by name, in the order of the file.
+    /// Names of its procedures, in the order of the file.
     pub fn procedure_names(&self) -> &'static [&'static str] {
         self.procedures
     }
 
-    /// Of each procedure, about how many bytes a row of its result takes in a message.
+    /// For each procedure, the approximate size of a result row in a message, in bytes.
     pub fn answer_bytes(&self) -> Vec<usize> {
         let of_type = |sql_type: &SqlType| match sql_type {
             SqlType::Bool => 1,
             SqlType::Int2 => 2,
             SqlType::Int4 | SqlType::Date => 4,
             SqlType::Char(Some(length)) => *length as usize,
-            // Half of the room, as texts are drawn.
+            // Texts are drawn with half of the maximal length on average.
             SqlType::Varchar(Some(length)) => *length as usize / 2,
             _ => 8,
         };
@@ -417,7 +415,8 @@ impl Stored {
         self.ready.procedures.iter().map(|procedure| of(&procedure.routine.returns)).collect()
     }
 
-    /// Bytes of memory that its tables take on all of so many servers, with their indexes and what a run inserts, about.
+    /// Approximate memory of its tables on all memory servers, with indexes and rows inserted by a
+    /// run.
     pub fn memory_bytes(&self, servers: u16) -> u64 {
         let tables = self.ready.catalog.tables.iter();
         let raw = tables.zip(&self.rows).zip(&*self.designs).map(|((table, rows), design)| {
@@ -431,14 +430,14 @@ impl Stored {
         BASE_BYTES.saturating_add(raw).saturating_add(raw / 100 * OVERHEAD_PERCENT)
     }
 
-    /// Rows of all tables when they are loaded, about.
+    /// Approximate number of rows of all tables after the load.
     pub fn row_count(&self) -> u64 {
         self.rows.iter().sum()
     }
 }
 
-/// The design of a folder's tables that follows from its procedures and its load alone, for so many units of scale, or as many
-/// as `workload.toml` says.
+/// The default design of a folder, computed from procedures and load. `units` defaults to the value
+/// of `workload.toml`.
 ///
 /// # Errors
 ///
@@ -449,11 +448,11 @@ pub fn default_design(folder: &Path, units: Option<u64>) -> Result<Design, Folde
     let scale = Scale { units: units.unwrap_or(load.units), seed: 0, now_us: 0 };
     let population = Population::new(&program, &load, scale)?;
     let uses = Uses::new(&ready, &load);
-    Ok(design::default_design(&Subject::of(&load, &ready, &population, &uses)))
+    Ok(design::default_design(&DesignContext::of(&load, &ready, &population, &uses)))
 }
 
-/// Refuses a file's design that the tables of a folder cannot have, for so many units of scale, or as many as `workload.toml`
-/// says.
+/// Checks that a design file fits the tables of a folder. `units` defaults to the value of
+/// `workload.toml`.
 ///
 /// # Errors
 ///
@@ -465,7 +464,7 @@ pub fn ensure_fits(folder: &Path, design: &Path, units: Option<u64>) -> Result<(
     Stored::read(folder, &options).map(drop)
 }
 
-/// The file of the design of a folder, if there is one.
+/// The design file to use, if any.
 fn design_file(folder: &Path, said: Option<&Path>) -> Option<PathBuf> {
     let own = folder.join(DESIGN_FILE);
     said.map(Path::to_path_buf).or_else(|| own.is_file().then_some(own))

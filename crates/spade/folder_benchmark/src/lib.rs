@@ -1,21 +1,21 @@
-//! Workload folders as benchmarks: their tables are made and loaded as they say, and their procedures are called as they
-//! say, by generated code or by the executor of plans.
+//! Workload folders as benchmarks: creates and loads the tables, and calls the procedures with the
+//! frequencies and arguments of `workload.toml`, by generated code or by the interpreter.
 //!
 //! ```text
 //! folder     a workload folder as a benchmark
 //! design     how its tables are stored
 //! terminal   the calls of one thread
-//! code       who carries them out
-//! empty      plans that were made for no rows
-//! linked     code of workloads of one's own
-//! callers    procedures by name, for programs that bind arguments themselves
-//! check      what holds when nobody calls
-//! names      names that last as long as the process
-//! prepared   arguments as generated code takes them
-//! residence  calls that are made where their rows are
-//! rows       whether tables have as many rows as calls have left them
-//! rules      by which errors calls end as their procedures say
-//! shipping   calls that the owner of their rows carries out
+//! code       selects generated code or the interpreter
+//! empty      warnings about plans that were made for empty tables
+//! linked     generated code behind one type
+//! callers    calls by name, for programs that supply arguments
+//! check      checks after a run
+//! names      names with static lifetime
+//! prepared   arguments as generated code accepts them
+//! residence  draws calls near their rows
+//! rows       checks that row counts match the calls
+//! rules      errors that procedures raise on purpose
+//! shipping   calls executed by the owner of their rows
 //! ```
 #![forbid(unsafe_code)]
 

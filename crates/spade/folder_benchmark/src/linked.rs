@@ -1,7 +1,8 @@
-//! Generated code, shipped or linked by a program, and the executor of plans, behind one type.
+//! Generated code, shipped or linked, and the interpreter behind one type.
 //!
-//! For each workload there is a function for every world, behind which nobody has to know its types, and code is
-//! compiled once, where it is named. A call through it is an indirect one; where verbs take time its future is boxed.
+//! For each workload and world there is one function, which hides the generic types, so that the
+//! code is compiled only once, in the crate that names it. A call through it is indirect; where
+//! verbs take time, its future is boxed.
 //!
 //! Decision: docs/decisions/0275-a-users-generated-code-is-linked-by-the-users-program.md
 
@@ -15,7 +16,7 @@ use std::marker::PhantomData;
 use std::pin::Pin;
 use txn::{Abort, Database, Lane};
 
-/// The generated code of a workload, for the worlds that a program reaches.
+/// The generated code of a workload, for the local and the remote world.
 #[derive(Clone, Debug)]
 pub struct LinkedCode {
     workload: &'static str,
@@ -24,11 +25,11 @@ pub struct LinkedCode {
     worlds: [Open; 2],
 }
 
-/// Opens the code for a database, if that is of its world.
+/// Opens the code for a database; `None` if the database is of another world.
 type Open = fn(&dyn Any, &Workload, Settings) -> Option<Result<Box<dyn AnyCaller>, OpenError>>;
 
 impl LinkedCode {
-    /// The code for databases of this process and of clusters.
+    /// The code for local databases and for clusters.
     pub fn of<G: Generated + 'static>() -> Self {
         let (workload, fingerprint) = (G::WORKLOAD, G::FINGERPRINT);
         Self {
@@ -39,17 +40,17 @@ impl LinkedCode {
         }
     }
 
-    /// The name of the workload that it was generated for.
+    /// The workload for which it was generated.
     pub fn workload(&self) -> &'static str {
         self.workload
     }
 
-    /// What it was generated for, see [`Workload::fingerprint`].
+    /// The fingerprint of that workload, see [`Workload::fingerprint`].
     pub fn fingerprint(&self) -> u32 {
         self.fingerprint
     }
 
-    /// The procedures that there is code for.
+    /// The procedures with generated code.
     pub(crate) fn procedures(&self) -> &'static [&'static str] {
         self.procedures
     }
@@ -73,7 +74,7 @@ impl PartialEq for LinkedCode {
 
 impl Eq for LinkedCode {}
 
-/// Opens the executor of plans for a database.
+/// Opens the interpreter for a database.
 pub(crate) fn open_plans<E: Env>(
     database: &Database<E>,
     workload: &Workload,
@@ -84,7 +85,7 @@ pub(crate) fn open_plans<E: Env>(
     opened.next().expect(ALL_WORLDS)
 }
 
-/// Compiled here, as all generated code is: inlined elsewhere, it would be compiled there as well.
+/// Compiled in this crate; inlining would compile it again in the caller's crate.
 #[inline(never)]
 fn plan_worlds() -> [Open; 2] {
     [plans::<LocalEnv>, plans::<DynEnv>]
@@ -115,19 +116,18 @@ fn open<G: Generated + 'static, E: Env>(
     )
 }
 
-/// What a procedure is called with.
+/// Arguments of a call.
 #[derive(Clone, Copy)]
-pub(crate) enum Given<'a> {
-    /// What generated code takes.
+pub(crate) enum CallInput<'a> {
+    /// Arguments that generated code accepts.
     Arguments(&'a [Argument<'a>]),
-    /// What only the executor takes.
+    /// Values for the interpreter only.
     Values(&'a [Value]),
 }
 
-/// A call under way.
 type Calling<'a> = Pin<Box<dyn Future<Output = Result<(), Box<CallError>>> + 'a>>;
 
-/// A [`Caller`] of linked code. Lanes are of the world that it was opened for.
+/// A [`Caller`] of any code. Its lanes must be of the world for which it was opened.
 pub(crate) trait AnyCaller {
     /// See [`Caller::find`].
     fn find(&self, procedure: &str) -> Option<ProcedureId>;
@@ -138,32 +138,31 @@ pub(crate) trait AnyCaller {
     /// See [`Caller::counts`].
     fn counts(&self) -> procedure_runtime::Counts;
     /// See [`Caller::prefetch`].
-    fn prefetch(&self, lane: &dyn Any, procedure: ProcedureId, given: Given<'_>);
+    fn prefetch(&self, lane: &dyn Any, procedure: ProcedureId, given: CallInput<'_>);
     /// See [`Caller::make`].
     fn call<'a>(
         &'a mut self,
         lane: &'a mut dyn Any,
         procedure: ProcedureId,
-        given: Given<'a>,
+        given: CallInput<'a>,
     ) -> Calling<'a>;
-    /// The same where nothing waits.
+    /// The same where futures are always ready.
     fn call_now(
         &mut self,
         lane: &mut dyn Any,
         procedure: ProcedureId,
-        given: Given<'_>,
+        given: CallInput<'_>,
     ) -> Result<(), Box<CallError>>;
     /// See [`Caller::results`].
     fn results(&self) -> &Results;
 }
 
 impl dyn AnyCaller {
-    /// Makes a call.
     pub async fn make<E: Env>(
         &mut self,
         lane: &mut Lane<E>,
         procedure: ProcedureId,
-        given: Given<'_>,
+        given: CallInput<'_>,
     ) -> Result<(), Box<CallError>> {
         match TypeId::of::<E>() == TypeId::of::<LocalEnv>() {
             true => self.call_now(lane, procedure, given),
@@ -172,12 +171,12 @@ impl dyn AnyCaller {
     }
 }
 
-/// A caller with lanes of one world.
+/// A caller for lanes of one world.
 struct InWorld<G, E>(Caller<G>, PhantomData<fn(E)>);
 
-/// Why a database is of one of the worlds.
+/// Why a database belongs to one of the worlds.
 const ALL_WORLDS: &str = "the engine is compiled for these worlds alone";
-/// Why lanes are of the right type.
+/// Why lanes have the right type.
 const ONE_WORLD: &str = "calls are made on lanes of the database that was opened";
 
 impl<G: Generated + 'static, E: Env> AnyCaller for InWorld<G, E> {
@@ -197,11 +196,11 @@ impl<G: Generated + 'static, E: Env> AnyCaller for InWorld<G, E> {
         self.0.counts()
     }
 
-    fn prefetch(&self, lane: &dyn Any, procedure: ProcedureId, given: Given<'_>) {
+    fn prefetch(&self, lane: &dyn Any, procedure: ProcedureId, given: CallInput<'_>) {
         let lane = lane.downcast_ref::<Lane<E>>().expect(ONE_WORLD);
         match given {
-            Given::Arguments(arguments) => self.0.prefetch(lane, procedure, arguments),
-            Given::Values(values) => self.0.prefetch_by_plans(lane, procedure, values),
+            CallInput::Arguments(arguments) => self.0.prefetch(lane, procedure, arguments),
+            CallInput::Values(values) => self.0.prefetch_by_plans(lane, procedure, values),
         }
     }
 
@@ -209,7 +208,7 @@ impl<G: Generated + 'static, E: Env> AnyCaller for InWorld<G, E> {
         &'a mut self,
         lane: &'a mut dyn Any,
         procedure: ProcedureId,
-        given: Given<'a>,
+        given: CallInput<'a>,
     ) -> Calling<'a> {
         let lane = lane.downcast_mut::<Lane<E>>().expect(ONE_WORLD);
         Box::pin(call(&mut self.0, lane, procedure, given))
@@ -219,7 +218,7 @@ impl<G: Generated + 'static, E: Env> AnyCaller for InWorld<G, E> {
         &mut self,
         lane: &mut dyn Any,
         procedure: ProcedureId,
-        given: Given<'_>,
+        given: CallInput<'_>,
     ) -> Result<(), Box<CallError>> {
         let lane = lane.downcast_mut::<Lane<E>>().expect(ONE_WORLD);
         run_now(call(&mut self.0, lane, procedure, given))
@@ -234,10 +233,10 @@ async fn call<G: Generated, E: Env>(
     caller: &mut Caller<G>,
     lane: &mut Lane<E>,
     procedure: ProcedureId,
-    given: Given<'_>,
+    given: CallInput<'_>,
 ) -> Result<(), Box<CallError>> {
     match given {
-        Given::Arguments(arguments) => caller.make(lane, procedure, arguments).await,
-        Given::Values(values) => caller.make_by_plans(lane, procedure, values).await,
+        CallInput::Arguments(arguments) => caller.make(lane, procedure, arguments).await,
+        CallInput::Values(values) => caller.make_by_plans(lane, procedure, values).await,
     }
 }

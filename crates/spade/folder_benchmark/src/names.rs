@@ -1,11 +1,11 @@
-//! Names of workloads, tables and procedures, which last as long as the process.
+//! Interned names of workloads, tables and procedures with static lifetime.
 
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 
-/// Names that last as long as the process. However often a folder is read, they are kept once.
+/// Interned names; each is leaked only once, however often a folder is read.
 static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
-/// Lists of them.
+/// Interned lists of names.
 static LISTS: Mutex<BTreeSet<&'static [&'static str]>> = Mutex::new(BTreeSet::new());
 
 pub(crate) fn kept(name: &str) -> &'static str {

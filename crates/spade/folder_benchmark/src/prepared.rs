@@ -1,61 +1,62 @@
-//! Arguments as generated code takes them.
+//! Arguments of calls as generated code accepts them.
 
 use datagen::Arguments as Drawn;
 use procedure_runtime::Argument;
 use sql_value::Value;
 use std::ops::Deref;
 
-/// Arguments of a call that take no memory of their own.
+/// Up to this number of arguments, a call needs no heap memory for them.
 const FEW: usize = 12;
 
-/// The arguments of a call. Their memory is used again by the next call.
+/// The arguments of a call. Their memory is reused for later calls.
 #[derive(Clone, Debug, Default)]
 pub struct Prepared {
-    /// As they were drawn.
+    /// The drawn values.
     drawn: Drawn,
-    /// All of them, with a null in place of each that has memory of its own.
+    /// Arguments as generated code accepts them; null for each that refers to memory.
     plain: Vec<Argument<'static>>,
-    /// Those that have, with their positions.
+    /// Positions and contents of the arguments that refer to memory.
     held: Vec<(usize, Held)>,
 }
 
 #[derive(Clone, Debug)]
 enum Held {
-    /// A text, which stands among the values.
+    /// A text in `drawn`.
     Text,
-    /// Integers that are held apart.
+    /// An integer array in `drawn`, stored outside of its values.
     Apart,
     Ints(Vec<i64>),
     Bools(Vec<bool>),
-    /// Texts, which stand among the values.
+    /// An array of texts in `drawn`.
     Texts,
 }
 
 impl Prepared {
-    /// These arguments, and whether generated code takes them.
+    /// Prepares arguments; returns whether generated code accepts them.
     pub fn of(arguments: Vec<Value>) -> (Self, bool) {
         let mut prepared = Self { drawn: Drawn::new(arguments), ..Self::default() };
         let is_taken = prepared.prepare();
         (prepared, is_taken)
     }
 
-    /// Where arguments are drawn in place of those before.
+    /// The drawn values, to be replaced.
     pub fn drawn(&mut self) -> &mut Drawn {
         &mut self.drawn
     }
 
-    /// The arguments as values, if none is held apart.
+    /// The arguments as values; no array may be stored outside of them.
     pub fn values(&self) -> &[Value] {
         debug_assert!(!self.drawn.has_arrays());
         self.drawn.values()
     }
 
-    /// The arguments as values, of which none is held apart.
+    /// The arguments as values, including arrays.
     pub fn whole(&self) -> Vec<Value> {
         std::mem::take(self.drawn.clone().whole())
     }
 
-    /// Prepares what was drawn; answers whether generated code takes such values. If not, none of them is held apart any more.
+    /// Prepares the drawn values; returns whether generated code accepts them. If not, moves arrays
+    /// back into the values.
     pub fn prepare(&mut self) -> bool {
         let Self { drawn, plain, held } = self;
         plain.clear();
@@ -83,7 +84,8 @@ impl Prepared {
         self.held.iter().all(|(_, held)| matches!(held, Held::Text))
     }
 
-    /// The elements of the arguments that are arrays of texts, for [`Prepared::arguments`]: an empty list for all others.
+    /// The elements of each text array, for [`Prepared::arguments`]; an empty list for every other
+    /// argument.
     #[inline]
     pub fn texts(&self) -> Vec<Vec<&[u8]>> {
         let has_texts = self.held.iter().any(|(_, held)| matches!(held, Held::Texts));
@@ -101,7 +103,7 @@ impl Prepared {
         }
     }
 
-    /// The arguments, with their texts.
+    /// The arguments; `texts` come from [`Prepared::texts`].
     #[inline]
     pub fn arguments<'a>(&'a self, texts: &'a [Vec<&'a [u8]>]) -> Arguments<'a> {
         match self.held.is_empty() {
@@ -110,7 +112,7 @@ impl Prepared {
         }
     }
 
-    /// The arguments, with those that are held.
+    /// The arguments, including those that refer to memory.
     fn with_held<'a>(&'a self, texts: &'a [Vec<&'a [u8]>]) -> Arguments<'a> {
         let count = self.plain.len();
         if count > FEW {
@@ -129,7 +131,7 @@ impl Prepared {
         for (number, (at, held)) in self.held.iter().enumerate() {
             arguments[*at] = match held {
                 Held::Text => Argument::Text(text(&self.drawn.values()[*at])),
-                // They are listed in the same order.
+                // Arrays are in the same order.
                 Held::Apart => Argument::Ints(arrays.next().map_or(&[], |(_, elements)| elements)),
                 Held::Ints(numbers) => Argument::Ints(numbers),
                 Held::Bools(flags) => Argument::Bools(flags),
@@ -139,18 +141,17 @@ impl Prepared {
     }
 }
 
-/// The arguments of a call.
 #[derive(Clone, Debug)]
 #[expect(
     clippy::large_enum_variant,
     reason = "it lives on the stack for a call, without memory of its own"
 )]
 pub enum Arguments<'a> {
-    /// As they are kept, where none has memory of its own.
+    /// As stored: no argument refers to memory.
     Plain(&'a [Argument<'a>]),
-    /// So many.
+    /// At most `FEW` arguments, and their number.
     Few([Argument<'a>; FEW], usize),
-    /// More than those.
+    /// More than `FEW` arguments.
     Many(Vec<Argument<'a>>),
 }
 
@@ -167,7 +168,8 @@ impl<'a> Deref for Arguments<'a> {
     }
 }
 
-/// A value as generated code takes it, or null if it is held; none if it takes no such values.
+/// A value as generated code accepts it; null if it is stored in `held`. `None` if generated code
+/// does not accept it.
 #[inline]
 fn prepared(at: usize, value: &Value, held: &mut Vec<(usize, Held)>) -> Option<Argument<'static>> {
     let argument = plain(value);
@@ -178,7 +180,7 @@ fn prepared(at: usize, value: &Value, held: &mut Vec<(usize, Held)>) -> Option<A
     argument
 }
 
-/// A value that generated code takes and that has no memory of its own.
+/// A value that generated code accepts and that refers to no memory.
 #[inline]
 fn plain(value: &Value) -> Option<Argument<'static>> {
     Some(match value {
@@ -194,7 +196,8 @@ fn plain(value: &Value) -> Option<Argument<'static>> {
     })
 }
 
-/// Whether generated code takes a value that has memory of its own. Arrays are of one kind, without nulls.
+/// Whether generated code accepts a value that refers to memory. Elements of an array must have one
+/// type and not be null.
 #[inline]
 fn is_held(value: &Value) -> bool {
     match value {
@@ -215,7 +218,7 @@ fn are_known(elements: &[Value]) -> bool {
     }
 }
 
-/// A value that has memory of its own.
+/// Stores a value that refers to memory.
 #[inline]
 fn held(value: &Value) -> Held {
     match value {

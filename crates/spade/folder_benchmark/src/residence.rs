@@ -1,10 +1,12 @@
-//! Calls that are made where their rows are: on the memory servers that the process owns, but for a share of them.
+//! Draws calls whose rows are on the memory servers of this process, except for a share of remote
+//! calls.
 //!
-//! The procedure is drawn as ever. Whether the call is to be at home or elsewhere is drawn then, and a memory server of those;
-//! arguments are drawn anew until the one that tells has a value of that server. So the frequencies of procedures are
-//! kept, and of the values of a server each comes as often as `workload.toml` has it beside the others; but each process asks
-//! for its own servers' values, however seldom these are drawn. No search takes long, and a server whose values do not come
-//! is not looked for any more.
+//! The procedure is drawn as usual. Then this module draws whether the call is at home, and selects
+//! one of those memory servers. It draws the arguments again until the one that determines the home
+//! has a value of that server. So the frequencies of procedures stay the same, and so do the
+//! relative frequencies of a server's values; but each process calls with values of its own
+//! servers, however rare these are. Searches are bounded, and a server whose values are never drawn
+//! is given up.
 
 use crate::design::Home;
 use datagen::{Arguments, Calls, Judgement, Population};
@@ -13,79 +15,79 @@ use sql_value::Value;
 use std::sync::Arc;
 use workload::Whereabouts;
 
-/// The streams of clients' choices of places begin here, behind those of crate `datagen`.
+/// First random stream of these choices, behind those of crate `datagen`.
 const STREAM: u32 = 5 << 28;
-/// Draws for one call on a certain memory server, at most: a few dozen microseconds.
+/// Maximal number of draws for one call: a few dozen microseconds.
 const DRAWS_MAX: u32 = 2_000;
-/// After so many draws of the same value no other one is waited for: what comes in sequences is not drawn.
+/// After this number of equal values the search ends: a sequence gives no other value.
 const SAME_MAX: u32 = 64;
-/// A memory server of which nothing was found by so many searches, which were the first, is looked for no more.
+/// A memory server is given up if this number of searches, beginning with the first, finds nothing.
 const SEARCHES_MAX: u32 = 3;
 
-/// Where calls of a process have their rows.
+/// The memory servers on which calls of a process have their rows.
 #[derive(Clone, Debug)]
 pub(crate) struct Residence {
-    /// Of each procedure; none if its calls may have them anywhere.
-    places: Vec<Option<Places>>,
-    /// The share of calls that have them elsewhere.
+    /// By procedure; `None` if its calls may access rows anywhere.
+    places: Vec<Option<HomeServers>>,
+    /// The share of remote calls.
     remote: f64,
 }
 
-/// The memory servers on which calls of a procedure have rows.
+/// The memory servers for calls of a procedure.
 #[derive(Clone, Debug)]
-struct Places {
+struct HomeServers {
     home: Home,
-    /// Those that the process owns,
+    /// Servers of this process.
     own: Vec<u16>,
-    /// and all others.
+    /// All others.
     others: Vec<u16>,
 }
 
 impl Residence {
-    /// Of a process with these memory servers, by what `homes` tells of each procedure.
+    /// For a process that owns the memory servers `own`, with the homes of procedures.
     pub fn new(homes: Vec<Option<Home>>, own: &[u16], remote: f64) -> Self {
         let places = |home: Option<Home>| {
             let (own, others): (Vec<u16>, Vec<u16>) =
                 home?.servers().partition(|server| own.contains(server));
-            // Who owns none of the values is nowhere at home.
-            (!own.is_empty()).then_some(Places { home: home?, own, others })
+            // A process that owns none of the values has no home.
+            (!own.is_empty()).then_some(HomeServers { home: home?, own, others })
         };
         Self { places: homes.into_iter().map(places).collect(), remote }
     }
 }
 
-/// What draws the calls of a client there.
+/// Draws the calls of a client at their home.
 #[derive(Debug)]
 pub(crate) struct Resident {
     residence: Arc<Residence>,
     random: Random,
-    /// Of each procedure and memory server, what has come of looking for calls there.
-    found: Vec<Vec<Found>>,
+    /// By procedure and memory server: whether searches found calls there.
+    found: Vec<Vec<SearchOutcome>>,
 }
 
-/// What has come of looking for calls.
+/// The outcome of earlier searches.
 #[derive(Clone, Copy, Debug)]
-enum Found {
-    /// Nothing, so often.
+enum SearchOutcome {
+    /// All failed.
     Nothing { searches: u32 },
-    /// There are some.
+    /// At least one succeeded.
     Some,
 }
 
 impl Resident {
-    /// Client number `client`, with this seed.
+    /// The state of a client.
     pub fn new(residence: Arc<Residence>, seed: u64, client: u64) -> Self {
         let random = Random::stream(seed, STREAM, client);
-        let of = |places: &Option<Places>| {
+        let of = |places: &Option<HomeServers>| {
             let servers = places.as_ref().map_or(0, |places| places.home.server_count());
-            vec![Found::Nothing { searches: 0 }; usize::from(servers)]
+            vec![SearchOutcome::Nothing { searches: 0 }; usize::from(servers)]
         };
         let found = residence.places.iter().map(of).collect();
         Self { residence, random, found }
     }
 
-    /// Sees to it that the last call of a client, of this procedure and with these arguments, has its rows where it should;
-    /// tells where they are.
+    /// Redraws the arguments of the last call until its rows are at the selected place; returns
+    /// where they are.
     pub fn place(
         &mut self,
         calls: &mut Calls<Arc<Population>>,
@@ -93,7 +95,7 @@ impl Resident {
         arguments: &mut Arguments,
     ) -> Whereabouts {
         let Some(places) = &self.residence.places[procedure] else { return Whereabouts::Anywhere };
-        let Places { home, own, others } = places;
+        let HomeServers { home, own, others } = places;
         let is_remote = self.random.fraction() < self.residence.remote && !others.is_empty();
         let among = if is_remote { others } else { own };
         let wanted = among[self.random.below(among.len() as u64) as usize];
@@ -114,8 +116,8 @@ impl Resident {
     }
 }
 
-impl Found {
-    /// Whether to look any more.
+impl SearchOutcome {
+    /// Whether another search may succeed.
     fn has_prospects(self) -> bool {
         matches!(self, Self::Some | Self::Nothing { searches: ..SEARCHES_MAX })
     }
@@ -129,13 +131,13 @@ impl Found {
     }
 }
 
-/// Looks for a value of a memory server.
+/// A search for a value of a memory server.
 struct Search<'h> {
     home: &'h Home,
     wanted: u16,
     first: Value,
     draws: u32,
-    /// Whether all values were the same so far.
+    /// Whether all values were equal so far.
     is_same: bool,
 }
 
@@ -166,7 +168,8 @@ mod tests {
     use std::path::Path;
     use txn::Isolation;
 
-    /// A shipped workload whose tables are divided by the columns that begin with these words, and where this argument tells.
+    /// A shipped workload whose tables are partitioned by the key columns that end with `column`;
+    /// `argument` determines the home.
     fn stored(workload: &str, (column, argument): (&str, &str)) -> Stored {
         let folder =
             Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../workloads").join(workload);
@@ -194,7 +197,7 @@ mod tests {
         stored.with_design(design).expect("it fits")
     }
 
-    /// What a client draws: procedure, arguments and where rows are.
+    /// A drawn call: procedure, arguments, and where its rows are.
     type Drawn = (usize, Vec<Value>, Whereabouts);
 
     fn draw(stored: &Stored, residence: &Arc<Residence>, client: u64, count: usize) -> Vec<Drawn> {
@@ -219,7 +222,7 @@ mod tests {
         Arc::new(Residence::new(stored.homes(servers), own, remote))
     }
 
-    /// Of so many with this chance, within five standard deviations.
+    /// Checks that a count is within five standard deviations of its expected value.
     fn assert_share(count: usize, all: usize, chance: f64) {
         let expected = all as f64 * chance;
         let bound = 5.0 * (expected * (1.0 - chance)).sqrt();
@@ -243,7 +246,7 @@ mod tests {
         }
         let elsewhere = |call: &&Drawn| call.2 == Whereabouts::Elsewhere;
         assert!(drawn.iter().all(|call| elsewhere(&call) == matches!(server(call), Some(0 | 2))));
-        // Each procedure comes when it came, and where nobody looks for a place all is as it was.
+        // The sequence of procedures is unchanged; without homes, the arguments are unchanged, too.
         let plain = plain(&bank, 2, 40_000);
         assert!(drawn.iter().zip(&plain).all(|(call, plain)| call.0 == plain.0));
         let nowhere = draw(&bank, &residence(&bank, 4, &[], 0.25), 2, 1_000);
@@ -251,19 +254,21 @@ mod tests {
         assert!(nowhere.into_iter().map(|(at, of, _)| (at, of)).eq(plain[..1_000].iter().cloned()));
     }
 
-    /// The values of a server come as often, beside each other, as they are drawn.
+    /// The relative frequencies of a server's values are unchanged.
     #[test]
     fn hot_values_stay_hot_at_home() {
         let bank = stored("smallbank", ("customer_id", "customer"));
         let drawn = draw(&bank, &residence(&bank, 2, &[0], 0.0), 0, 40_000);
         let hot = drawn.iter().filter(|call| matches!(call.1[0], Value::Int(..4000))).count();
-        // Of 100 draws 90 and 4/10 are of the first 4,000, and 5 - 4/10 of the other 46,000 that are at home.
+        // Of 100 draws, 90.4 are among the first 4,000 values, and 4.6 among the other 46,000 at
+        // home.
         assert_share(hot, drawn.len(), 90.4 / 95.0);
     }
 
-    /// One warehouse is on one of two servers: whoever owns the other one calls from anywhere, and nothing is ever elsewhere.
+    /// The only warehouse is on one of two servers. A process on the other server has no home, and
+    /// no call is ever remote.
     #[test]
-    fn who_owns_no_value_calls_from_anywhere() {
+    fn a_process_without_values_has_no_home() {
         let tpcc = stored("tpcc", ("w_id", "home_warehouse"));
         let of_none = draw(&tpcc, &residence(&tpcc, 2, &[1], 0.5), 0, 500);
         assert!(of_none.iter().all(|call| call.2 == Whereabouts::Anywhere));
@@ -272,7 +277,7 @@ mod tests {
         assert!(told > 200 && of_all.iter().all(|call| call.2 != Whereabouts::Elsewhere));
     }
 
-    /// Values that belong to a server and are never drawn, such as those that procedures will add.
+    /// Values of a server that are never drawn, such as keys of future rows.
     #[test]
     fn a_server_whose_values_never_come_is_given_up() {
         let bank = stored("smallbank", ("customer_id", "customer"));
@@ -291,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_drawn_is_not_waited_for() {
+    fn a_search_for_values_that_are_not_drawn_ends() {
         let home = Home::of(0, PartRule::Ranges { smallest: 0, values: 10 }, 2);
         let judged = |values: &mut dyn Iterator<Item = i64>| {
             let mut search = Search::new(&home, 1, &Value::Int(3));

@@ -1,10 +1,10 @@
-//! Whether tables have as many rows behind a run as calls have left them.
+//! Checks that tables have as many rows after a run as the calls have left.
 //!
 //! ```text
-//! rows behind the run = rows before it + the sum over procedures of (rows of a call that succeeds) x (calls that have)
+//! rows after = rows before + sum over procedures of rows per successful call x successful calls
 //! ```
-//! That is asked of tables of which some procedure says in `workload.toml` what its calls add; the others add nothing to
-//! them. Where no procedure has an `INSERT` into a table or a `DELETE` from it, that is known without being said.
+//! This applies to tables for which `workload.toml` says how many rows calls of some procedure add;
+//! all other procedures must add none. Tables without `INSERT` and `DELETE` must keep their rows.
 //!
 //! Decision: docs/decisions/0279-rows-in-workload-toml-says-how-many-rows-calls-add.md
 
@@ -13,53 +13,54 @@ use procedure::node::Workload as Ready;
 use sql::Load;
 use workload::{CheckResult, RunTotals};
 
-/// The name of the check of all tables that no procedure can change so.
+/// Name of the check for tables without `INSERT` and `DELETE`.
 const UNCHANGED: &str = "tables without INSERT and DELETE keep their rows";
 
-/// What is known of how tables grow and shrink.
+/// How calls change the number of rows of each table.
 pub(crate) struct RowCounts {
-    /// The tables by name, in the order of the schema.
+    /// Names of the tables, in the order of the schema.
     tables: Vec<&'static str>,
-    /// Those that no procedure inserts into or deletes from.
+    /// Tables that no procedure inserts into or deletes from.
     unchanged: Vec<usize>,
-    /// Those of which is said what calls add.
+    /// Tables for which the load says how many rows calls add.
     counted: Vec<Counted>,
 }
 
-/// A table of which is said what calls add.
+/// A table for which the load says how many rows calls add.
 struct Counted {
     table: usize,
-    /// What the check is called.
+    /// Name of the check.
     name: &'static str,
-    /// Procedures that can change how many rows it has.
-    changes: Vec<Change>,
+    /// Procedures that insert into it or delete from it.
+    changes: Vec<RowChange>,
 }
 
-/// What calls of a procedure do to a table.
-struct Change {
+/// The effect of a procedure's calls on a table.
+struct RowChange {
     procedure: usize,
     name: &'static str,
-    /// Rows that a call adds which succeeds; none if nothing is said, and then it should add none.
+    /// Rows that a successful call adds; `None` if the load does not say, and then it should add
+    /// none.
     rows: Option<i64>,
 }
 
-/// What calls have done to a table, by what was counted of them.
+/// The effect of all calls on a table.
 #[derive(Default)]
-struct Sum {
-    /// Rows that they have added.
+struct RowSum {
+    /// Rows added.
     added: i128,
-    /// How many fewer these may be, and how many more, since it is not known of some calls whether they took effect.
+    /// Tolerance below and above, because of calls with unknown outcome.
     spread: (i128, i128),
-    /// How many such calls there are.
+    /// Calls with unknown outcome.
     unknown: u64,
-    /// Who has added how much, in words.
+    /// Contributions of procedures, for the report.
     terms: Vec<String>,
-    /// Procedures with calls that succeeded, of which nothing is said.
+    /// Procedures with successful calls for which the load does not say how many rows they add.
     unsaid: Vec<&'static str>,
 }
 
 impl RowCounts {
-    /// What these procedures and this load tell.
+    /// Collects the procedures that change each table.
     pub fn new(ready: &Ready, load: &Load) -> Self {
         let tables = &ready.catalog.tables;
         let of_table = |(table, name): (usize, &str)| {
@@ -70,7 +71,7 @@ impl RowCounts {
                     let said = load.procedures.iter().find(|said| said.procedure == of.name);
                     let said = said.and_then(|said| said.rows.iter().find(|(of, _)| of == name));
                     let rows = said.map(|(_, rows)| *rows);
-                    changes.push(Change { procedure, name: kept(&of.name), rows });
+                    changes.push(RowChange { procedure, name: kept(&of.name), rows });
                 }
             }
             let name = kept(&format!("rows of {name} add up"));
@@ -86,7 +87,7 @@ impl RowCounts {
         }
     }
 
-    /// Judges the rows of all tables, in the order of the schema, before calls were made and behind them.
+    /// Compares the row counts before and after a run, in the order of the schema.
     pub fn judge(&self, before: &[u64], now: &[u64], totals: &RunTotals) -> Vec<CheckResult> {
         assert_eq!((before.len(), now.len()), (self.tables.len(), self.tables.len()));
         let unchanged = (!self.unchanged.is_empty()).then(|| self.judge_unchanged(before, now));
@@ -100,7 +101,7 @@ impl RowCounts {
         match self.unchanged.iter().find(differs) {
             Some(&table) => {
                 let (name, before, now) = (self.tables[table], before[table], now[table]);
-                CheckResult::fails(UNCHANGED, format!("{name} has {now} rows, and had {before}"))
+                CheckResult::fails(UNCHANGED, format!("{name} has {now} rows instead of {before}"))
             }
             None => {
                 let rows: u64 = self.unchanged.iter().map(|&table| now[table]).sum();
@@ -124,7 +125,7 @@ impl Counted {
         sum.terms.iter().for_each(|term| detail += &format!(", {term}"));
         detail += &match holds && expected == i128::from(now) {
             true => format!(": {now}"),
-            false => format!(": {expected}, and {now} are there"),
+            false => format!(": expected {expected}, found {now}"),
         };
         if sum.unknown > 0 {
             let calls = if sum.unknown == 1 { "call" } else { "calls" };
@@ -135,19 +136,19 @@ impl Counted {
             return CheckResult::holds(self.name, detail);
         }
         for name in sum.unsaid {
-            detail += &format!("; `rows` of {name} in workload.toml does not say what it changes");
+            detail += &format!("; workload.toml has no `rows` for {name}");
         }
         CheckResult::fails(self.name, detail)
     }
 
-    fn sum(&self, totals: &RunTotals) -> Sum {
-        let mut sum = Sum::default();
-        for Change { procedure, name, rows } in &self.changes {
+    fn sum(&self, totals: &RunTotals) -> RowSum {
+        let mut sum = RowSum::default();
+        for RowChange { procedure, name, rows } in &self.changes {
             let seen = totals.kind(*procedure);
             let successes = seen.committed - seen.skipped;
             let each = rows.unwrap_or(0);
             sum.added += i128::from(each) * i128::from(successes);
-            // Each of them may have taken effect, or not.
+            // A call with unknown outcome may or may not have taken effect.
             let unknown = i128::from(each) * i128::from(seen.unknown);
             sum.spread = (sum.spread.0 + unknown.min(0), sum.spread.1 + unknown.max(0));
             sum.unknown += if each == 0 { 0 } else { seen.unknown };

@@ -1,4 +1,4 @@
-//! By which errors calls end as their procedures say.
+//! The errors that procedures raise on purpose.
 //!
 //! Decision: docs/decisions/0267-a-procedures-own-error-codes-are-read-from-its-text.md
 
@@ -6,20 +6,19 @@ use procedure::node::Workload;
 use sql::procedure::{Body, Level, Statement, StatementKind};
 use std::collections::BTreeSet;
 
-/// Codes with which any procedure may end by its own rules: `RAISE EXCEPTION` without another one, and a row that is missing or
-/// there too often for `INTO STRICT`.
+/// Codes that every procedure may raise: `RAISE EXCEPTION` without a code, and no or several rows
+/// for `INTO STRICT`.
 const ALWAYS: [&str; 3] = ["P0001", "P0002", "P0003"];
-/// The class of errors with which they end since a row is not as the schema wants it: a key that is there already, a null, a
-/// CHECK, a reference.
+/// The class of constraint violations: duplicate key, null, CHECK, foreign key.
 const BY_SCHEMA: &str = "23";
 
-/// Of each procedure, the codes of errors that it raises itself. A procedure that raises the code of an error of the engine's, such
-/// as 22012, takes that for its own wherever it comes from: an error says its code, and not who has made it.
+/// For each procedure, the error codes that it raises. If a procedure raises a code that the engine
+/// also uses, such as 22012, every error with that code counts as raised on purpose, because an
+/// error does not say where it comes from.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Rules(Vec<BTreeSet<String>>);
 
 impl Rules {
-    /// Those of a workload's procedures.
     pub fn new(workload: &Workload) -> Self {
         let of = |procedure: &procedure::Procedure| {
             let mut codes = BTreeSet::new();
@@ -31,14 +30,14 @@ impl Rules {
         Self(workload.procedures.iter().map(of).collect())
     }
 
-    /// Whether an error of this code is one that calls of the procedure, which is a position, end with by its own rules.
+    /// Whether a procedure, given by position, raises errors with this code on purpose.
     pub fn are_kept(&self, procedure: usize, sqlstate: &str) -> bool {
         let is_raised = || self.0.get(procedure).is_some_and(|codes| codes.contains(sqlstate));
         ALWAYS.contains(&sqlstate) || sqlstate.starts_with(BY_SCHEMA) || is_raised()
     }
 }
 
-/// Notes the codes of the exceptions that are raised anywhere in statements.
+/// Collects the codes of all exceptions that statements raise.
 fn note(statements: &[Statement], codes: &mut BTreeSet<String>) {
     let mut waiting: Vec<&[Statement]> = vec![statements];
     while let Some(statements) = waiting.pop() {

@@ -2,7 +2,7 @@
 //!
 //! Decision: docs/decisions/0220-generated-code-names-a-calls-keys-for-prefetching.md
 
-use crate::code::{Crew, Ready};
+use crate::code::{OpenedProcedures, Ready};
 use crate::residence::Resident;
 use crate::rules::Rules;
 use crate::shipping::{Shipped, Shipper};
@@ -17,46 +17,46 @@ use std::sync::Arc;
 use txn::{Abort, Lane};
 use workload::{AbortCounts, Finished, TransactionResult, WorkloadError};
 
-/// Calls that are drawn together, as they would wait in a queue of requests.
+/// Number of calls that are drawn together, as if they waited in a queue of requests.
 const CALLS_AHEAD: u64 = 8;
-/// Places for drawn calls, of which one at least is the call under way.
+/// Size of the ring of drawn calls; one of them is the current call.
 const PLACES: u64 = 2 * CALLS_AHEAD;
-/// Most characters of arguments that are told.
+/// Maximal number of characters of arguments in a message.
 const TOLD_MAX: usize = 200;
 
-/// What a thread keeps between calls.
+/// The state of a thread between calls.
 pub struct Terminal {
     calls: Calls<Arc<Population>>,
     callee: Callee,
-    /// Calls one behind the other, in a ring.
+    /// A ring of drawn calls.
     queue: [Ready; PLACES as usize],
-    /// How many were drawn.
+    /// Number of drawn calls.
     drawn: u64,
-    /// How many were begun.
+    /// Number of started calls.
     begun: u64,
-    /// Who sees to it that calls are made where their rows are, if anybody does.
+    /// Draws calls at home, if requested.
     resident: Option<Resident>,
-    /// Who sends calls to the owners of their rows, if anybody does.
+    /// Ships calls to the owners of their rows, if requested.
     shipping: Option<Box<Shipping>>,
 }
 
-/// Calls of a thread to owners of rows.
+/// Shipping of calls.
 struct Shipping {
     shipper: Shipper,
-    /// The rows of the last of them.
+    /// The result of the last shipped call.
     results: Results,
 }
 
-/// Who carries out calls.
+/// Executes calls.
 pub struct Callee {
-    crew: Crew,
-    /// The procedures by name.
+    opened: OpenedProcedures,
+    /// Names of the procedures.
     names: &'static [&'static str],
-    /// Of each procedure, whether it gives rows.
+    /// For each procedure, whether it returns rows.
     gives_rows: Vec<bool>,
-    /// By which errors they end as they say.
+    /// The errors that procedures raise on purpose.
     rules: Arc<Rules>,
-    /// Rows of the last call that was carried out here.
+    /// Number of rows of the last call that was executed here.
     rows: usize,
 }
 
@@ -74,7 +74,8 @@ impl Terminal {
         Self { calls, callee, queue: Default::default(), drawn: 0, begun: 0, resident, shipping }
     }
 
-    /// Makes the next call. Calls that give no rows where they could are counted as skipped parts.
+    /// Executes the next call. Counts a call that returns no rows, although its procedure could, as
+    /// skipped.
     pub(crate) async fn run_one<E: Env>(
         &mut self,
         lane: &mut Lane<E>,
@@ -87,7 +88,7 @@ impl Terminal {
         let Self { callee, queue, shipping, .. } = self;
         let ready = &queue[place];
         if let (Some(owner), Some(shipping)) = (ready.owner, shipping) {
-            // Boxed: other calls do not carry its state along.
+            // Boxed, so that other calls do not carry its state.
             let shipped = Box::pin(callee.ship(lane.env(), shipping, owner, ready));
             if let Some(finished) = shipped.await? {
                 return Ok(finished);
@@ -96,8 +97,9 @@ impl Terminal {
         callee.carry_out(lane, ready).await
     }
 
-    /// Draws calls behind those that were drawn; the one under way, which is the last of them, stays where it is. The rows
-    /// that they name are asked for close together, so that the processor looks for the pages of several at once.
+    /// Draws the next calls; the current call, which is the last of the earlier ones, stays in its
+    /// slot. Prefetches the rows of all of them together, so that the processor overlaps the page
+    /// walks.
     fn draw<E: Env>(&mut self, lane: &Lane<E>) {
         let places = self.drawn..self.drawn + CALLS_AHEAD;
         for place in places.clone() {
@@ -107,20 +109,20 @@ impl Terminal {
                 let drawn = call.prepared.drawn();
                 call.whereabouts = resident.place(&mut self.calls, call.procedure, drawn);
             }
-            self.callee.crew.make_ready(call);
+            self.callee.opened.make_ready(call);
             if let Some(shipping) = &self.shipping {
                 shipping.make_ready(call);
             }
         }
         for place in places {
-            self.callee.crew.prefetch(lane, &self.queue[(place % PLACES) as usize]);
+            self.callee.opened.prefetch(lane, &self.queue[(place % PLACES) as usize]);
         }
         self.drawn += CALLS_AHEAD;
     }
 }
 
 impl Shipping {
-    /// Notes who carries out a call that was drawn.
+    /// Stores which server executes a drawn call.
     fn make_ready(&self, call: &mut Ready) {
         call.owner = None;
         if self.shipper.ships(call.procedure) && call.prepare() {
@@ -132,24 +134,24 @@ impl Shipping {
 
 impl Callee {
     pub(crate) fn new(
-        crew: Crew,
+        opened: OpenedProcedures,
         names: &'static [&'static str],
         gives_rows: Vec<bool>,
         rules: Arc<Rules>,
     ) -> Self {
-        Self { crew, names, gives_rows, rules, rows: 0 }
+        Self { opened, names, gives_rows, rules, rows: 0 }
     }
 
-    /// Makes a call ready.
+    /// Prepares a call.
     pub fn ready(&self, call: Call) -> Ready {
         let mut ready = Ready::default();
         ready.procedure = call.procedure;
         *ready.prepared.drawn() = Arguments::new(call.arguments);
-        self.crew.make_ready(&mut ready);
+        self.opened.make_ready(&mut ready);
         ready
     }
 
-    /// What is said of a call that ended with an error that is none of the rules.
+    /// The message for a call that ended with an unexpected error.
     fn strange_end(&self, ready: &Ready, error: &sql_value::Error) -> String {
         let name = self.names.get(ready.procedure).copied().unwrap_or_default();
         let arguments: Vec<String> = ready
@@ -163,33 +165,34 @@ impl Callee {
             .collect();
         let arguments: String = arguments.join(", ").chars().take(TOLD_MAX).collect();
         format!(
-            "a call of {name}({arguments}) ended with SQLSTATE {}: {}; calls may end by RAISE EXCEPTION or since a row is not as \
-             the schema wants it, and not so: let workload.toml draw other arguments, or change the procedure",
+            "a call of {name}({arguments}) ended with SQLSTATE {}: {}; calls may only end by RAISE EXCEPTION or by violating \
+             a constraint; let workload.toml draw other arguments, or change the procedure",
             error.sqlstate, error.message
         )
     }
 
-    /// Makes a call; answers how it has ended. Calls that give no rows where they could are counted as skipped parts.
+    /// Executes a call; returns how it ended. Counts a call that returns no rows, although its
+    /// procedure could, as skipped.
     ///
     /// # Errors
     ///
-    /// Memory servers do not answer, or it ended as no call should.
+    /// Memory servers do not answer, or the call ended with an unexpected error.
     pub async fn carry_out<E: Env>(
         &mut self,
         lane: &mut Lane<E>,
         ready: &Ready,
     ) -> Result<Finished, WorkloadError> {
-        let ended = self.crew.call(lane, ready).await;
+        let ended = self.opened.call(lane, ready).await;
         self.rows = *ended.as_ref().unwrap_or(&0);
-        self.finished(ready, ended, self.crew.aborts())
+        self.finished(ready, ended, self.opened.aborts())
     }
 
-    /// How many rows the last call gave that was carried out here.
+    /// Number of rows of the last call that was executed here.
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Has the owner of its rows carry out a call; none if it does not.
+    /// Ships a call to the owner of its rows; `None` if the owner does not execute it.
     async fn ship<E: Env>(
         &self,
         env: &E,
@@ -207,7 +210,7 @@ impl Callee {
         Ok(Some(Finished { is_shipped: true, ..finished }))
     }
 
-    /// What is counted of a call that has ended so, or given so many rows.
+    /// The counts of a call that ended.
     #[inline]
     fn finished(
         &self,
@@ -230,7 +233,7 @@ impl Callee {
         Ok(Finished { kind, result, retries, skipped, aborts, whereabouts, is_shipped: false })
     }
 
-    /// What a call that has not committed is counted as.
+    /// How a call that did not commit is counted.
     #[cold]
     fn end(&self, ready: &Ready, error: CallError) -> Result<TransactionResult, WorkloadError> {
         Ok(match error {

@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_that_is_asked_for_is_varied() {
+    fn every_accessed_table_is_varied() {
         let groups = choice(Effort::Full).groups();
         let points: Vec<&Parameters> = groups.iter().flatten().collect();
         let values = |of: fn(&Parameters) -> u32| {

@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn operations_are_carried_out_on_the_table_that_is_owned() {
+    fn operations_are_executed_on_the_owned_table() {
         let database = measured(Storage::HashInlined);
         let (lanes, ownership) = hosted(&database, 2);
         let env = database.env();

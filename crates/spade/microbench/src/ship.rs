@@ -181,7 +181,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tasks_survive_their_way_and_other_bytes_are_refused() {
+    fn tasks_are_decoded_as_encoded_and_other_bytes_refused() {
         let task = Task {
             operation: Operation::Scan,
             by_index: true,

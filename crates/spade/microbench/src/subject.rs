@@ -62,7 +62,7 @@ impl Table {
             && schema.columns().iter().all(|column| column.column_type == ColumnType::Int8);
         if !is_subject {
             return Err(WorkloadError::Configuration(format!(
-                "table {name} was not made for a measurement: its columns are others"
+                "table {name} was not created by a measurement: its columns differ"
             )));
         }
         Ok(Self { id, index: database.index(name, INDEX) })
@@ -141,7 +141,7 @@ impl Subject {
         let needed = if self.has_index() { ALIAS as u32 } else { FIELD as u32 };
         if !self.row_bytes.is_multiple_of(COLUMN_BYTES) || columns < needed {
             return Err(WorkloadError::Configuration(format!(
-                "a row of {} bytes cannot be measured: it has columns of {COLUMN_BYTES} bytes, and {needed} at least",
+                "a row of {} bytes cannot be measured: rows consist of at least {needed} columns of {COLUMN_BYTES} bytes",
                 self.row_bytes
             )));
         }

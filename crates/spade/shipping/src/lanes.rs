@@ -108,8 +108,8 @@ impl Lanes {
         }
         let (lanes, wait_s) = (self.max, LANE_WAIT_NS_MAX / 1_000_000_000);
         Err(CallError::Refused(format!(
-            "none of the compute server's {lanes} lanes became free within {wait_s} s; give it more (`lanes`), or ship less \
-             at a time"
+            "none of the compute server's {lanes} lanes became free within {wait_s} s; configure more `lanes`, or ship fewer \
+             calls at a time"
         )))
     }
 

@@ -93,12 +93,13 @@ impl Cluster {
         let (machines, lanes) = (point.world.machines, point.world.lanes);
         if machines < 2 || !(1..=LANES_MAX).contains(&lanes) {
             return refuse(format!(
-                "{machines} machines of {lanes} lanes: a cluster has 2 at least, with 1 to {LANES_MAX} lanes each"
+                "a simulated cluster has at least 2 machines, each with 1 to {LANES_MAX} lanes; requested: \
+                 machines: {machines}, lanes: {lanes}"
             ));
         }
         if point.replicas == 0 || point.replicas > u32::from(machines) {
             return refuse(format!(
-                "{} replicas on {machines} machines: each copy is on another one",
+                "{} replicas need as many machines, and there are {machines}",
                 point.replicas
             ));
         }

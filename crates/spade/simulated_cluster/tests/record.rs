@@ -48,7 +48,7 @@ fn run(path: &Path, most: usize) {
 }
 
 #[test]
-fn a_run_that_is_ended_goes_on_to_the_same_file() {
+fn an_interrupted_run_continues_the_same_file() {
     let (whole, parts) = (file("whole.json"), file("parts.json"));
     run(&whole, usize::MAX);
     for _ in 0..20 {

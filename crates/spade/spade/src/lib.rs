@@ -1,7 +1,8 @@
 //! SPADE, the tuner of physical designs [SPADE 3].
 //!
-//! [`measurement`] is what it knows of a cluster: points that crate `microbench` has measured. [`tune`](mod@tune) decides by them, and
-//! [`design`] is what it decides, which [`scale`] carries to other units. [`verify`] puts what was measured of a design beside its forecast. There is no I/O here and no clock.
+//! [`measurement`] has the points that crate `microbench` measured, [`tune`](mod@tune) computes a
+//! [`design`] from them, [`scale`] converts it to other units, and [`verify`] compares its forecast
+//! with a measurement. This crate does no I/O and reads no clock.
 #![forbid(unsafe_code)]
 
 pub mod tune;

@@ -1,78 +1,73 @@
-//! A design's forecast beside what was measured of it.
+//! Compares the forecast of a design with its measurement.
 
 use crate::tune::{DesignForecast, ProcedureForecast, Target};
 use serde::Serialize;
 use std::fmt::Write;
 
-/// Version of the schema of verifications.
 const FORMAT: u32 = 2;
-/// The share of calls that change nothing from which on that is worth a note.
+/// If more than this share of calls raises an error, it is worth a note.
 const UNSAID_MIN: f64 = 0.1;
-/// The width of names.
 const NAME_WIDTH: usize = 24;
 
-/// What was measured of a design.
+/// The measurement of a design.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Measured {
-    /// Where: `simulated`, or the fabric of this process or of the cluster.
+    /// `simulated`, or the fabric of this process or of the cluster.
     pub place: String,
-    /// Calls a second that ended, whether they committed or ended by their own rules, of all machines.
+    /// Calls per second that ended, by commit or by an error of the procedure, on all machines.
     pub calls_per_s: f64,
-    /// Attempts that were made again, of all, in percent.
+    /// Retries as a percentage of all attempts.
     pub retries_percent: f64,
-    /// The stage of a machine that was busiest, with the share of time in which it was; none if nobody has looked.
+    /// The busiest stage of a machine, with its utilization. `None` if it was not measured.
     pub busiest: Option<(String, f64)>,
-    /// The mean time of a call in nanoseconds while no other lane makes any; none if nobody has looked.
+    /// Mean latency of a call in nanoseconds while all other lanes are idle. `None` if it was not
+    /// measured.
     pub alone_ns: Option<f64>,
     /// By procedure, in the order of the file.
     pub procedures: Vec<MeasuredProcedure>,
-    /// Calls that were counted.
+    /// Number of measured calls.
     pub calls: u64,
-    /// Of 100 calls that tell where their rows are, those that were made elsewhere, where that was counted.
+    /// Of 100 calls whose arguments locate their rows, those that arrived at another machine.
+    /// `None` if this was not counted.
     pub remote_percent: Option<f64>,
-    /// Of 100 calls, those that owners of their rows have carried out, where that was counted and the design ships any.
+    /// Of 100 calls, those that owners of their rows executed. `None` if this was not counted, or
+    /// the design ships none.
     pub shipped_percent: Option<f64>,
-    /// What was not as forecasts have it, and what nobody has seen, in sentences.
+    /// Differences from the forecast's assumptions, and what was not measured, as sentences.
     pub notes: Vec<String>,
 }
 
-/// What was measured of a procedure.
+/// The measurement of a procedure.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct MeasuredProcedure {
-    /// Its name.
     pub procedure: String,
-    /// Calls that were counted under load.
+    /// Calls under load.
     pub calls: u64,
-    /// Of these, calls that ended by an error of their own, and changed nothing.
+    /// Calls among these that ended by an error of the procedure and changed nothing.
     pub rolled_back: u64,
-    /// The mean time of a call under load, in nanoseconds; none if there was no call.
+    /// Mean latency of a call under load in nanoseconds; `None` without calls.
     pub loaded_ns: Option<f64>,
-    /// The same of one lane while no other makes calls.
+    /// Mean latency of a call on one lane while all others are idle.
     pub alone_ns: Option<f64>,
-    /// Verbs and round trips of a call under load, by who makes it.
+    /// Verbs and round trips of a call under load, at the caller.
     pub traffic: Option<[f64; 2]>,
 }
 
-/// A forecast beside what was measured. Errors are the forecast's, as shares of what was measured: 0.1 is forecast a tenth too
-/// high.
+/// A forecast and a measurement. Errors are relative to the measurement: 0.1 means that the
+/// forecast is 10 % too high.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Verification {
-    /// Version of this schema.
     pub format: u32,
-    /// The error of the throughput.
     pub throughput_error: f64,
-    /// The error of the mean latency of a call while nothing else runs.
+    /// The error of the mean latency of a call that runs alone.
     pub latency_error: Option<f64>,
-    /// By procedure: its name, and the error of its latency while nothing else runs.
+    /// By procedure: the name, and the error of the latency of a call that runs alone.
     pub procedure_errors: Vec<(String, Option<f64>)>,
-    /// What should be reached.
     pub forecast: DesignForecast,
-    /// What was.
     pub measured: Measured,
 }
 
 impl Verification {
-    /// Puts both beside each other.
     pub fn new(forecast: DesignForecast, measured: Measured) -> Self {
         let throughput_error =
             error(forecast.forecast.transactions_per_s[1], measured.calls_per_s).unwrap_or(0.0);
@@ -91,7 +86,6 @@ impl Verification {
         Self { format, throughput_error, latency_error, procedure_errors, forecast, measured }
     }
 
-    /// Both as text.
     pub fn text(&self) -> String {
         let mut text = String::new();
         self.head(&mut text);
@@ -103,15 +97,15 @@ impl Verification {
         text
     }
 
-    /// Procedures whose calls often change nothing, which nobody has said.
+    /// Notes about procedures that often fail although the load does not set `succeeds`.
     fn unsaid(&self) -> Vec<String> {
         let each = self.measured.procedures.iter().filter_map(|of| {
             let is_said = find(&self.forecast, &of.procedure)?.succeeds.is_some();
             let share = of.rolled_back as f64 / of.calls.max(1) as f64;
             (!is_said && share > UNSAID_MIN).then(|| {
                 format!(
-                    "{:.0} of 100 calls of {} ended by an error of their own and changed nothing, but were forecast as if all made their changes: \
-                     say in workload.toml which share `succeeds`",
+                    "{:.0} of 100 calls of {} raised an error and changed nothing, but the forecast assumes that all \
+                     succeed; set `succeeds` in workload.toml",
                     100.0 * share,
                     of.procedure
                 )
@@ -135,12 +129,11 @@ impl Verification {
         if let Some(remote) = self.measured.remote_percent.or(wanted) {
             let _ = write!(
                 text,
-                "; {remote:.0} of 100 came to another machine than that of their rows"
+                "; {remote:.0} of 100 arrived at another machine than the one with their rows"
             );
         }
         if let Some(shipped) = self.measured.shipped_percent {
-            let _ =
-                write!(text, ", and {shipped:.0} of 100 were carried out by the owners of these");
+            let _ = write!(text, ", and {shipped:.0} of 100 were executed by the owners of these");
         }
         text.push_str("\n\n");
     }
@@ -155,7 +148,7 @@ impl Verification {
         let [least, expected, most] = forecast.transactions_per_s;
         row(
             text,
-            "calls a second",
+            "calls per second",
             [rate(expected), rate(measured.calls_per_s)],
             Some(self.throughput_error),
             &format!("{} to {}", rate(least), rate(most)),
@@ -163,21 +156,21 @@ impl Verification {
         let [least, expected, most] = forecast.latency_us;
         let alone = measured.alone_ns.map_or_else(unknown, |ns| us(ns / 1e3));
         let range = format!("{} to {}", us(least), us(most));
-        row(text, "a call alone", [us(expected), alone], self.latency_error, &range);
+        row(text, "latency alone", [us(expected), alone], self.latency_error, &range);
         let busiest = measured.busiest.as_ref().map_or_else(unknown, |(stage, _)| stage.clone());
         let share = measured.busiest.as_ref();
         let share =
-            share.map_or_else(String::new, |(_, share)| format!("{:.0} % taken", 100.0 * share));
-        row(text, "full first", [forecast.bottleneck.clone(), busiest], None, &share);
+            share.map_or_else(String::new, |(_, share)| format!("{:.0} % used", 100.0 * share));
+        row(text, "bottleneck", [forecast.bottleneck.clone(), busiest], None, &share);
         let retries = format!("{:.1} %", measured.retries_percent);
         let foretold = format!("{:.1} %", self.forecast.retries_percent);
-        row(text, "attempts made again", [foretold, retries], None, "");
+        row(text, "retries", [foretold, retries], None, "");
     }
 
     fn procedures(&self, text: &mut String) {
         let _ = writeln!(
             text,
-            "\nProcedures: a call while nothing else runs; then as measured: under load, verbs, round trips, calls"
+            "\nProcedures: latency alone; measured only: latency under load, verbs, round trips, calls"
         );
         for (measured, (_, error)) in self.measured.procedures.iter().zip(&self.procedure_errors) {
             let of = find(&self.forecast, &measured.procedure);
@@ -196,7 +189,7 @@ impl Verification {
     }
 }
 
-/// How far a forecast is from what was measured, as a share of that.
+/// The relative error of a forecast.
 fn error(forecast: f64, measured: f64) -> Option<f64> {
     (measured > 0.0).then(|| forecast / measured - 1.0)
 }

@@ -1,16 +1,17 @@
-//! Columns that divide tables: which ones parts and partitions can be made by.
+//! Columns by which tables can be partitioned.
 
 use layout::ColumnType;
 use sql::load::Draw;
 use sql::{Load, Table};
 
-/// Whether rows can be partitioned by a column of their table: parts are ranges of the first column of the primary key, so that whoever
-/// has a key, and whoever goes through keys in order, knows where its rows are.
+/// Whether rows can be partitioned by this column. Parts are ranges of the first column of the
+/// primary key, so that a key alone, or a scan in key order, determines the part.
 pub fn leads(table: &Table, column: usize) -> bool {
     table.primary_key.first() == Some(&column)
 }
 
-/// The leading column of a table's key, if tables can be divided by ranges of it: an integer that is never null.
+/// The leading key column, if it is an integer that is never null: tables are divided by its
+/// ranges.
 pub fn divider(table: &Table) -> Option<usize> {
     let column = *table.primary_key.first().filter(|_| !table.has_hidden_key())?;
     let of = &table.schema.columns()[column];
@@ -19,7 +20,7 @@ pub fn divider(table: &Table) -> Option<usize> {
     (is_integer && !of.nullable).then_some(column)
 }
 
-/// Whether the load makes the values of a column, by position, of the digits of another one's of its table.
+/// Whether the load draws the values of a column as the digits of column `from` of the same table.
 pub fn is_written_out(load: &Load, table: &Table, column: usize, from: &str) -> bool {
     let drawn = load.table(&table.name).and_then(|of| of.column(&table.columns[column].name));
     let Some(Draw::Digits { of, .. }) = drawn.map(|drawn| &drawn.draw) else { return false };

@@ -1,8 +1,9 @@
-//! What SPADE reads and writes, as types and as JSON: physical designs and measurements of a cluster.
+//! The file formats of SPADE: physical designs and measurements of a cluster, as types and as JSON.
 //!
-//! [`measurement`] is what the tuner knows of a cluster: points that crate `microbench` has measured. [`design`] is what it
-//! decides, which [`scale`] carries to other units, and [`division`] says which columns can divide a table. There is
-//! no I/O here, no clock, and no search.
+//! [`measurement`] has the points that crate `microbench` measured; the tuner reads them.
+//! [`design`] is the tuner's result, [`scale`] converts it to other units, and [`division`] selects
+//! the columns that can divide a table. This crate does no I/O, reads no clock, and searches
+//! nothing.
 #![forbid(unsafe_code)]
 
 pub mod design;

@@ -1,4 +1,4 @@
-//! A design at other units of scale than it was made for.
+//! Converts a design to another scale.
 //!
 //! Decision: docs/decisions/0207-a-design-is-for-one-scale-and-follows-the-load-to-others.md
 
@@ -6,14 +6,16 @@ use crate::design::{Design, DesignError, Placement};
 use datagen::{Population, Scale};
 use sql::{Catalog, Load, Program};
 
-/// What rows are counted with that are drawn: whoever scales a design comes to the same one.
+/// Seed of the population whose rows are counted. It is fixed, so that every rescaling gives the
+/// same design.
 const SEED: u64 = 1;
 
-/// The design at so many units of scale: rows grow in proportion from the units that it is for, ranges of key columns by as much as
-/// those of the load do. One that is for these units stays as it is.
+/// The design at `wanted` units of scale. Row counts grow in proportion to the population's; ranges
+/// of key columns grow by as much as those of the load. A design for `wanted` units is returned
+/// unchanged.
 ///
 /// # Errors
-/// The workload cannot be drawn at the units that the design is for, or at those that are asked for.
+/// The workload cannot be drawn at the units of the design, or at `wanted`.
 pub fn rescale(
     design: Design,
     program: &Program,
@@ -33,7 +35,7 @@ pub fn rescale(
     Ok(grown(design, &program.catalog, &populations).for_units(wanted, load.units))
 }
 
-/// The design at the second scale, which was made at the first.
+/// Converts a design from the first scale to the second.
 fn grown(mut design: Design, catalog: &Catalog, scales: &[Population; 2]) -> Design {
     for table in &mut design.tables {
         let [old_rows, new_rows] = scales.each_ref().map(|scale| rows(scale, &table.table));
@@ -54,12 +56,12 @@ fn grown(mut design: Design, catalog: &Catalog, scales: &[Population; 2]) -> Des
     design
 }
 
-/// About how many rows a table has, and one at least.
+/// About how many rows a table has, at least 1.
 fn rows(population: &Population, table: &str) -> u64 {
     population.table(table).map_or(1, |number| population.row_count(number).max(1))
 }
 
-/// The range of each column of the primary key, if all are known.
+/// The range of each column of the primary key; `None` if one is unknown.
 fn key_ranges(catalog: &Catalog, population: &Population, table: &str) -> Option<Vec<(i64, u64)>> {
     let (of, number) = (catalog.table(table)?, population.table(table)?);
     if of.has_hidden_key() {

@@ -38,7 +38,7 @@ fn a_shipped_workload_is_tuned_into_its_shipped_design() {
     assert_eq!(parts(&kept), parts(&expected));
     let page = std::fs::read_to_string(&page).expect("it was written");
     assert!(page.starts_with("<!DOCTYPE html>") && page.contains("</svg>"));
-    for part in ["tuned in ", "Partitions", "customer_id", "full first"] {
+    for part in ["tuned in ", "Partitions", "customer_id", "bottleneck"] {
         assert!(told.contains(part), "{part} in {told}");
     }
     std::fs::remove_dir_all(&folder).expect("it is ours");
@@ -129,7 +129,8 @@ fn designs_are_forecast_side_by_side() {
     let output = namdb(&format!("{command} --design {tuned} --default-design --json -"));
     let told = text(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{told}");
-    let parts = ["  A  ", "  B  the default design", "full first", "Tables that differ", "Look at"];
+    let parts =
+        ["  A  ", "  B  the default design", "bottleneck", "Tables that differ", "Warnings"];
     for part in parts.into_iter().chain(["old versions: 1 beside, kept"]) {
         assert!(told.contains(part), "{part} in {told}");
     }
@@ -149,7 +150,7 @@ fn designs_are_forecast_side_by_side() {
         (&*format!("--design {measured}"), "cannot be read"),
         (
             &*format!("--design {}/designs/connectx3-fdr.json", shipped("tpcc")),
-            "it is of workload tpcc, and this one is tatp",
+            "it is for workload tpcc, but this is tatp",
         ),
         (&*format!("--design {tuned} ").repeat(9), "9 designs are named, and at most 8"),
     ] {
@@ -190,7 +191,7 @@ fn designs_that_cannot_be_built_are_not_forecast() {
     design.clone_from(&usual);
     let twice = design["procedures"][0].clone();
     design["procedures"].as_array_mut().expect("a list").push(twice);
-    refused(&design, "is there twice");
+    refused(&design, "twice");
     std::fs::write(&file, format!("\u{feff}{usual}")).expect("there is room");
     let rest = format!("{} --measurements {} --design {name}", shipped("smallbank"), measured());
     let marked = namdb(&format!("spade forecast {rest}"));
@@ -213,10 +214,10 @@ fn what_cannot_be_tuned_is_told_with_what_to_do() {
     let sentence = "nothing was measured on connectx6-200g, only on connectx3-fdr";
     assert!(told.contains(sentence), "{told}");
     let told = refused(&format!("--measurements {} --memory-budget 1MiB", measured()));
-    assert!(told.contains("the smallest design takes"), "{told}");
+    assert!(told.contains("the smallest design needs"), "{told}");
     assert!(refused("--memory-budget lots").contains("is no amount of memory"));
     let told = refused(&format!("--measurements {}/workload.toml", shipped("tatp")));
-    assert!(told.contains("these are no measurements"), "{told}");
+    assert!(told.contains("these are not measurements"), "{told}");
     for (option, expected) in [
         ("--html -", "--html names a file: `-`, the output, is for --json alone"),
         ("--out -", "--out names a file"),

@@ -41,7 +41,7 @@ fn a_design_is_measured_beside_its_forecast() {
         namdb(&format!("spade verify {path} {options} --design {} --json -", design.display()));
     let told = text(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{told}");
-    for part in ["calls a second", "on 4 machines of connectx3-fdr (simulated", "send_payment"] {
+    for part in ["calls per second", "on 4 machines of connectx3-fdr (simulated", "send_payment"] {
         assert!(told.contains(part), "{part} in {told}");
     }
     let found: Value = serde_json::from_slice(&output.stdout).expect("the output is JSON");
@@ -129,7 +129,7 @@ fn is_measured_over(fabric: &str) {
         (number("/forecast/forecast/transactions_per_s/1"), number("/measured/calls_per_s"));
     assert!((number("/throughput_error") - (forecast / measured - 1.0)).abs() < 1e-9);
     assert!(number("/latency_error").is_finite());
-    for part in ["calls a second", "carried out by the owners of these", "nobody sees"] {
+    for part in ["calls per second", "executed by the owners of these", "nobody sees"] {
         assert!(told.contains(part), "{part} in {told}");
     }
     let again = cluster.run(&command);
@@ -138,7 +138,7 @@ fn is_measured_over(fabric: &str) {
     let again = cluster.run(&format!("{command} --fresh --remote-calls 0"));
     let told = text(&again.stdout);
     assert_eq!(again.status.code(), Some(0), "{}", text(&again.stderr));
-    assert!(told.contains("; 0 of 100 came to another machine"), "{told}");
+    assert!(told.contains("; 0 of 100 arrived at another machine"), "{told}");
     for (options, sentence) in refused_over(fabric, &measurements) {
         let refused = cluster.run(&format!("spade verify {} --fresh {options}", folder.display()));
         let said = text(&refused.stderr);

@@ -1,51 +1,54 @@
-//! The design of a workload that nobody has tuned: what follows from its procedures and its load alone.
+//! The default design of a workload, computed from its procedures and its load.
 //!
 //! Decision: docs/decisions/0208-the-default-design-is-dense-where-the-load-says-so.md
 
-use super::{Subject, places};
+use super::{DesignContext, places};
 use layout::{IndexKind, Storage};
 use spade_format::design::{
     Access, Design, IndexDesign, Partition, Placement, ProcedureDesign, TableDesign,
 };
 
-/// Places of a dense placement for each row at most: an empty one costs memory, and nothing else.
+/// Maximal number of slots of a dense placement per row. An empty slot costs only memory.
 const DENSE_PLACES_PER_ROW: u64 = 2;
-/// Bytes of a bucket of inlined rows, which a lookup reads whole.
+/// Bytes of a bucket of inlined rows; a lookup reads the whole bucket.
 const BUCKET_BYTES: u64 = 512;
-/// What a slot takes beside the columns: header, version, bucket's words.
+/// Bytes of a slot beyond the columns: header, version, share of the bucket's words.
 const SLOT_OVERHEAD_BYTES: u64 = 32;
-/// Most slots of a bucket.
 const SLOTS_MAX: u64 = 8;
-/// Planned load of buckets of some slots, and of buckets of few, which overflow sooner.
+/// Planned load of buckets with several slots, and of those with few slots, which overflow sooner.
 const LOAD_PERCENT: u32 = 65;
 const LOAD_PERCENT_FEW: u32 = 50;
-/// Slots below which a bucket has few.
+/// A bucket with fewer slots has few.
 const FEW_SLOTS: u64 = 4;
-/// Bytes of a node: as the hand-written TPC-C has them. Larger ones split less often, and cost more to read and write.
+/// Node size in bytes, as in the hand-written TPC-C. Larger nodes split less often, but cost more
+/// to read and write.
 const NODE_BYTES: u32 = 1536;
-/// Old versions beside rows that change faster than the horizon of collection moves: as many as there can be.
+/// Old versions beside hot rows, which are updated faster than the collection horizon advances: the
+/// maximum.
 const VERSIONS_BESIDE_HOT: u32 = 8;
-/// Old versions beside all others.
+/// Old versions beside other rows.
 const VERSIONS_BESIDE_COLD: u32 = 1;
-/// A row that one call in so many changes is such a row.
+/// A row is hot if more than one of this number of calls updates it.
 const HOT_CALLS: f64 = 10_000.0;
 
-/// Bytes of rows up to which old versions stay with them. What is given back is taken again while it is in caches; what stays
-/// with a row is not, which costs larger ones more than the four verbs of giving and taking.
+/// Up to this row size, rows keep the memory of their old versions. Memory that is returned is
+/// reused while it is in caches; memory that stays with a row is not, which costs larger rows more
+/// than the four verbs of returning and allocating.
 const KEPT_BYTES_MAX: u64 = 128;
 
-/// The design where no file says another one.
+/// The design of a folder without a design file.
 ///
-/// - A table that a procedure goes through in the order of its key is a tree, and one that rows are appended to, because
-///   nobody looks for them, or because their keys are counted on: a lane knows the leaf that takes the next one. All others are
-///   hash tables with inlined rows.
-/// - Keys that fill their ranges are placed by counting, one slot in each bucket, so that nothing but the row is read.
-///   Others are hashed, as many slots in a bucket as make half a kilobyte.
-/// - Small rows of tables that do not grow keep the memory of their old versions, which four verbs would give back and take
-///   again with each change.
-/// - An index by which rows are looked up, one at most by each key, is a hash table, unless procedures go through it
-///   in its order. Else it is what the schema says.
-pub(crate) fn default_design(subject: &Subject<'_>) -> Design {
+/// - A table is a tree if a procedure scans its key in order, or if rows are appended to it because
+///   no procedure reads them or their keys are counted up: a lane caches the leaf for the next
+///   insert. All other tables are hash tables with inlined rows.
+/// - If keys fill their ranges, the placement is dense with one slot per bucket, so that a lookup
+///   reads only the row. Otherwise keys are hashed, and a bucket has as many slots as fit into half
+///   a kilobyte.
+/// - Small rows of tables that do not grow keep the memory of their old versions. Otherwise each
+///   update would need four verbs to return and allocate it.
+/// - A unique index that is used for lookups is a hash index, unless procedures scan it in order.
+///   Other indexes are as the schema declares.
+pub(crate) fn default_design(subject: &DesignContext<'_>) -> Design {
     let tables = (0..subject.workload.catalog.tables.len()).map(|at| table_design(subject, at));
     let procedures = subject.workload.procedures.iter().map(|of| ProcedureDesign {
         procedure: of.routine.name.clone(),
@@ -56,7 +59,7 @@ pub(crate) fn default_design(subject: &Subject<'_>) -> Design {
     design.for_units(subject.population.scale().units, subject.usual_units)
 }
 
-fn table_design(subject: &Subject<'_>, at: usize) -> TableDesign {
+fn table_design(subject: &DesignContext<'_>, at: usize) -> TableDesign {
     let (table, uses) = (&subject.workload.catalog.tables[at], &subject.uses.tables[at]);
     let rows = subject.rows(at).max(1);
     let is_appended_to = uses.grows && (uses.counts_on || !uses.is_read);
@@ -95,14 +98,14 @@ fn table_design(subject: &Subject<'_>, at: usize) -> TableDesign {
     }
 }
 
-/// The ranges of the key's columns, if rows fill them.
-fn dense(subject: &Subject<'_>, at: usize) -> Option<Vec<(i64, u64)>> {
+/// The ranges of the key columns, if rows fill them.
+fn dense(subject: &DesignContext<'_>, at: usize) -> Option<Vec<(i64, u64)>> {
     let columns = subject.key_ranges(at)?;
     let room = subject.rows(at).saturating_mul(DENSE_PLACES_PER_ROW);
     (places(&columns) <= room).then_some(columns)
 }
 
-/// Slots of a bucket and placement of hashed rows of so many bytes.
+/// Bucket size and placement of hashed rows of `row_bytes` bytes.
 fn hashed(row_bytes: u64) -> (u32, Placement) {
     let slots = (BUCKET_BYTES / (row_bytes + SLOT_OVERHEAD_BYTES)).clamp(1, SLOTS_MAX);
     let load_percent = if slots < FEW_SLOTS { LOAD_PERCENT_FEW } else { LOAD_PERCENT };

@@ -1,4 +1,4 @@
-//! How the tables of a design are divided among memory servers.
+//! How the tables of a design are divided over memory servers.
 //!
 //! Decisions:
 //! - docs/decisions/0252-designs-partition-real-clusters-as-they-do-simulated-ones.md
@@ -6,7 +6,7 @@
 //! - docs/decisions/0280-forecasts-of-given-designs-follow-what-stored-builds.md
 //! - docs/decisions/0289-a-hashed-index-is-partitioned-by-the-columns-that-its-range.md
 
-use super::Subject;
+use super::DesignContext;
 use layout::{IndexKind, PartRule, Storage};
 use spade_format::design::{Design, Partition, Placement, TableDesign};
 use spade_format::division::{divider, leads};
@@ -14,30 +14,38 @@ use spade_format::division::{divider, leads};
 /// How a table is divided.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Division {
-    /// A part on each memory server: with some of the rows, or a copy.
+    /// One part on each memory server: some of the rows, or a copy.
     Parts(PartRule),
-    /// It is on one memory server as a whole: a procedure or a check goes through all of it in order, and it has no ranges.
+    /// Whole on one memory server, because a procedure or check scans all of it in order, and it
+    /// has no ranges.
     Whole,
 }
 
-/// The division of each table, in the order of the schema, among so many memory servers, if each is to be in parts that can
-/// be.
+/// The division of each table, in the order of the schema, if every table that can be in parts is
+/// to be in parts.
 ///
-/// - Tables that are to be copied are on each memory server.
-/// - Tables that are partitioned by the first column of their keys have ranges of its values, the same for all of a group.
-/// - Tables that are spread have ranges of that column, too: who calls does not know them. If it is all of the key, rows that
-///   procedures add are beyond the load's, and all of them would go to the last range: such tables are divided by hash.
-/// - Keys whose ranges the load does not tell, or that have fewer values than there are servers, are divided by their
-///   hash: by that of the first columns that all name who go through them in order.
+/// - Replicated tables have a copy on each memory server.
+/// - Tables partitioned by their first key column are divided by ranges of it, which are equal for
+///   all tables of a group.
+/// - Spread tables are divided by ranges of that column, too, although callers do not use them. If
+///   the column is the whole key, all rows that procedures insert behind the load's would go to the
+///   last range; such tables are divided by hash.
+/// - If the range of a key is unknown, or has fewer values than there are servers, the table is
+///   divided by a hash: that of the leading columns for which all scans in order have values.
 ///
-/// An index that begins with another column than the key is divided by its own columns' hash in the same way
+/// An index whose first column is not that of the key is divided by a hash of its own columns in
+/// the same way
 /// ([`layout::IndexDesign::hashed_columns`]).
-pub(crate) fn divide(design: &Design, subject: &Subject<'_>, servers: usize) -> Vec<Division> {
+pub(crate) fn divide(
+    design: &Design,
+    subject: &DesignContext<'_>,
+    servers: usize,
+) -> Vec<Division> {
     let tables = 0..subject.workload.catalog.tables.len();
     tables.map(|at| division(design, subject, at, servers)).collect()
 }
 
-fn division(design: &Design, subject: &Subject<'_>, at: usize, servers: usize) -> Division {
+fn division(design: &Design, subject: &DesignContext<'_>, at: usize, servers: usize) -> Division {
     let table = &subject.workload.catalog.tables[at];
     let Some(of) = design.tables.iter().find(|of| of.table == table.name) else {
         return Division::Whole;
@@ -58,7 +66,7 @@ fn division(design: &Design, subject: &Subject<'_>, at: usize, servers: usize) -
     match range {
         Some((smallest, values)) => Division::Parts(PartRule::Ranges { smallest, values }),
         None if is_dense => Division::Whole,
-        // A key that nobody sees is a column, too.
+        // A hidden key is a column, too.
         None => match uses.order.named().unwrap_or(table.schema.key().len()) {
             0 => Division::Whole,
             columns => Division::Parts(PartRule::Hashed { columns: columns as u16 }),
@@ -66,10 +74,16 @@ fn division(design: &Design, subject: &Subject<'_>, at: usize, servers: usize) -
     }
 }
 
-/// Whether a table needs no parts to be on all of so many memory servers: the buckets of hash tables and hash indexes are
-/// divided among them as they are, and nothing of it is kept together. A counted table with fewer values than there are
-/// servers is better off so even if an index of it is a tree, which then is on one of them.
-pub(crate) fn is_spread(design: &Design, subject: &Subject<'_>, at: usize, servers: usize) -> bool {
+/// Whether a table is spread over all memory servers without parts: the buckets of hash tables and
+/// hash indexes are divided over them anyway, and no rows must be together. A dense table with
+/// fewer values than servers is spread, too, even if it has a tree index, which is then on one
+/// server.
+pub(crate) fn is_spread(
+    design: &Design,
+    subject: &DesignContext<'_>,
+    at: usize,
+    servers: usize,
+) -> bool {
     let name = &subject.workload.catalog.tables[at].name;
     design.tables.iter().find(|of| of.table == *name).is_none_or(|of| {
         let are_hashed = of.indexes.iter().all(|index| index.kind == IndexKind::Hash);
@@ -81,24 +95,29 @@ pub(crate) fn is_spread(design: &Design, subject: &Subject<'_>, at: usize, serve
     })
 }
 
-/// Whether the key of a partitioned table begins with the column that it is partitioned by.
-pub(crate) fn is_led(of: &TableDesign, subject: &Subject<'_>, at: usize) -> bool {
+/// Whether the partitioning column of a table is the first column of its key.
+pub(crate) fn is_led(of: &TableDesign, subject: &DesignContext<'_>, at: usize) -> bool {
     let Partition::By { columns, .. } = &of.partition else { return false };
     let table = &subject.workload.catalog.tables[at];
     let [column] = &columns[..] else { return false };
     table.column(column).is_some_and(|column| leads(table, column))
 }
 
-/// The range of the first column of a table's key, if it is known.
-fn leading_range(subject: &Subject<'_>, at: usize) -> Option<(i64, u64)> {
+/// The range of the first key column, if it is known.
+fn leading_range(subject: &DesignContext<'_>, at: usize) -> Option<(i64, u64)> {
     let table = &subject.workload.catalog.tables[at];
     let number = subject.population.table(&table.name)?;
     let column = divider(table)?;
     subject.population.column_range(number, column)
 }
 
-/// The range of values that all tables of the group of `of` take together: equal values are in equal parts.
-fn group_range(design: &Design, subject: &Subject<'_>, of: &TableDesign) -> Option<(i64, u64)> {
+/// The range of values over all tables of the group of `of`, so that equal values are in equal
+/// parts.
+fn group_range(
+    design: &Design,
+    subject: &DesignContext<'_>,
+    of: &TableDesign,
+) -> Option<(i64, u64)> {
     let Partition::By { group, .. } = &of.partition else { return None };
     let mut all: Option<(i64, i64)> = None;
     for other in &design.tables {

@@ -1,32 +1,32 @@
-//! Whether a design fits a workload, and what the engine is told to make.
+//! Checks that a design fits a workload, and converts it for the engine.
 
-use super::{Subject, places};
+use super::{DesignContext, places};
 use layout::{IndexKind, PhysicalDesign, Storage};
 use spade_format::design::{Design, IndexDesign, Partition, Placement, TableDesign};
 use std::collections::BTreeSet;
 use txn::TableSpec;
 use txn::catalog::check_design;
 
-/// Places of a dense placement for each row at most: more is a slip of the pen.
+/// Maximal number of slots of a dense placement per row; more is a mistake.
 const PLACES_PER_ROW_MAX: u64 = 64;
-/// Rows below which places do not matter.
+/// Tables with fewer rows count as this large in that check.
 const ROWS_MIN: u64 = 1 << 16;
 
-/// The tables as the engine makes them, in the order of the schema.
+/// Table designs for the engine, in the order of the schema.
 ///
 /// # Errors
 ///
-/// All that does not fit, a sentence each.
+/// All problems, a sentence each.
 pub(crate) fn fit(
     design: &Design,
-    subject: &Subject<'_>,
+    subject: &DesignContext<'_>,
 ) -> Result<Vec<interpreter::TableDesign>, Vec<String>> {
     let mut problems = Vec::new();
     if design.workload != subject.name {
         let (of, name) = (&design.workload, subject.name);
         problems.push(format!(
-            "it is of workload {of}, and this one is {name}; tune this one, or write that name into the design if both have the \
-             same tables"
+            "it is for workload {of}, but this is {name}; tune this workload, or write its name into the design if both \
+             have the same tables"
         ));
     }
     names(design, subject, &mut problems);
@@ -39,19 +39,19 @@ pub(crate) fn fit(
     if problems.is_empty() { Ok(designed) } else { Err(problems) }
 }
 
-/// Sees to it that each table is there once, and no other procedures.
-fn names(design: &Design, subject: &Subject<'_>, problems: &mut Vec<String>) {
+/// Checks that the design lists each table once, and only existing procedures and arguments.
+fn names(design: &Design, subject: &DesignContext<'_>, problems: &mut Vec<String>) {
     let catalog = &subject.workload.catalog;
     let mut seen = BTreeSet::new();
     for TableDesign { table, .. } in &design.tables {
         if catalog.position(table).is_none() {
             problems.push(format!("schema.sql has no table {table}"));
         } else if !seen.insert(table) {
-            problems.push(format!("table {table} is there twice"));
+            problems.push(format!("it lists table {table} twice"));
         }
     }
     for table in catalog.tables.iter().filter(|table| !seen.contains(&table.name)) {
-        problems.push(format!("it says nothing of table {}", table.name));
+        problems.push(format!("it lacks table {}", table.name));
     }
     for of in &design.procedures {
         let name = &of.procedure;
@@ -70,7 +70,7 @@ fn names(design: &Design, subject: &Subject<'_>, problems: &mut Vec<String>) {
 
 fn table_design(
     of: &TableDesign,
-    subject: &Subject<'_>,
+    subject: &DesignContext<'_>,
     at: usize,
     problems: &mut Vec<String>,
 ) -> interpreter::TableDesign {
@@ -80,8 +80,8 @@ fn table_design(
         && of.storage != Storage::Tree
     {
         problems.push(format!(
-            "table {name} is a hash table, and procedure {procedure} goes through its primary key in order; let its \
-             storage be tree"
+            "table {name} is a hash table, but procedure {procedure} scans its primary key in order; set its \
+             storage to tree"
         ));
     }
     if let Partition::By { columns, .. } = &of.partition {
@@ -120,12 +120,12 @@ fn physical(of: &TableDesign) -> PhysicalDesign {
     }
 }
 
-/// Looks at a dense placement; how many columns there are the engine sees to.
+/// Checks a dense placement. The engine checks the number of columns.
 fn dense(
     name: &str,
     columns: &[(i64, u64)],
     of: &TableDesign,
-    subject: &Subject<'_>,
+    subject: &DesignContext<'_>,
     at: usize,
     problems: &mut Vec<String>,
 ) {
@@ -136,7 +136,7 @@ fn dense(
     if places > rows.max(ROWS_MIN).saturating_mul(PLACES_PER_ROW_MAX) {
         problems.push(format!(
             "the dense placement of table {name} has {places} places for {rows} rows; at most {PLACES_PER_ROW_MAX} are \
-             allowed for each: make its ranges smaller, or make it hashed"
+             allowed per row: make its ranges smaller, or use hashed placement"
         ));
     }
     let key = &subject.workload.catalog.tables[at].primary_key;
@@ -146,8 +146,8 @@ fn dense(
         if from < low || last(from, values) > last(low, count) {
             let column = &subject.workload.catalog.tables[at].columns[column].name;
             problems.push(format!(
-                "the dense placement of table {name} has places for {column} from {low} to {}, and workload.toml gives it \
-                 {from} to {}; give it places for these, make it hashed, or draw `columns.{column}` otherwise",
+                "the dense placement of table {name} has places for {column} from {low} to {}, but workload.toml draws \
+                 {from} to {}; extend its range, use hashed placement, or draw `columns.{column}` differently",
                 last(low, count),
                 last(from, values)
             ));
@@ -155,10 +155,9 @@ fn dense(
     }
 }
 
-/// The indexes in the order of the schema.
 fn indexes(
     of: &TableDesign,
-    subject: &Subject<'_>,
+    subject: &DesignContext<'_>,
     at: usize,
     problems: &mut Vec<String>,
 ) -> Vec<layout::IndexDesign> {
@@ -174,15 +173,14 @@ fn indexes(
         let mut designs = of.indexes.iter().filter(|design| design.index == index.name);
         let (Some(design), None) = (designs.next(), designs.next()) else {
             let index = &index.name;
-            problems
-                .push(format!("it has to say once how index {index} of table {name} is stored"));
+            problems.push(format!("it must list index {index} of table {name} exactly once"));
             continue;
         };
         if let (Some(procedure), IndexKind::Hash) = (&uses.order.procedure, design.kind) {
             let index = &index.name;
             problems.push(format!(
-                "index {index} of table {name} is a hash table, and procedure {procedure} goes through it in order; let \
-                 its kind be tree"
+                "index {index} of table {name} is a hash table, but procedure {procedure} scans it in order; set \
+                 its kind to tree"
             ));
         }
         ready.push(layout::IndexDesign {

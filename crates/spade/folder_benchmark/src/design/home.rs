@@ -1,9 +1,9 @@
-//! On which memory server most rows of a call are, as far as its arguments tell.
+//! The memory server with most rows of a call, determined from its arguments.
 //!
 //! Decision: docs/decisions/0277-calls-are-at-home-on-real-clusters-as-on-simulated-ones.md
 
 use super::divide::Division;
-use super::{Subject, divide};
+use super::{DesignContext, divide};
 use datagen::Call;
 use layout::PartRule;
 use procedure::operations::{Action, Operation, Origin};
@@ -17,31 +17,32 @@ use std::ops::Range;
 /// Where the calls of a procedure have their rows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Home {
-    /// The argument that tells, by position.
+    /// Position of the argument that determines the server.
     argument: usize,
     /// How its values are divided.
     rule: PartRule,
-    /// Memory servers.
+    /// Number of memory servers.
     servers: u16,
-    /// Whether whoever calls knows the place, and may ship the call there; else it follows from a row only.
+    /// Whether the caller knows the server before the first read, and may ship the call. Otherwise
+    /// only a row determines it.
     pub is_told: bool,
     /// Whether calls are shipped.
     pub is_shipped: bool,
 }
 
 impl Home {
-    /// Where this argument tells, of values that are divided among servers so.
+    /// A home by this argument and division.
     #[cfg(test)]
     pub(crate) fn of(argument: usize, rule: PartRule, servers: u16) -> Self {
         Self { argument, rule, servers, is_told: true, is_shipped: false }
     }
 
-    /// The memory server, counted from 0; none if the argument is no number.
+    /// The memory server, counted from 0; `None` if the argument is not a number.
     pub fn server(&self, call: &Call) -> Option<u16> {
         self.server_of_value(call.arguments.get(self.argument)?)
     }
 
-    /// The same of a call whose argument that tells is this.
+    /// The memory server for this value of the argument.
     pub(crate) fn server_of_value(&self, value: &Value) -> Option<u16> {
         self.part_of(match value {
             Value::Int(number) => *number,
@@ -50,24 +51,23 @@ impl Home {
         })
     }
 
-    /// The argument that tells, by position.
+    /// The position of the argument.
     pub(crate) fn argument(&self) -> usize {
         self.argument
     }
 
-    /// How many memory servers there are.
     pub(crate) fn server_count(&self) -> u16 {
         self.servers
     }
 
-    /// Those that have values: of fewer values than servers, some have none.
+    /// Servers that have values. If there are fewer values than servers, some have none.
     pub(crate) fn servers(&self) -> impl Iterator<Item = u16> {
         let has_values = |values: Range<u64>| !values.is_empty();
         (0..self.servers)
             .filter(move |at| self.rule.values(*at, self.servers).is_some_and(has_values))
     }
 
-    /// The same of a call with these arguments.
+    /// The memory server for these arguments.
     pub fn server_of(&self, arguments: &[Argument<'_>]) -> Option<u16> {
         self.part_of(match arguments.get(self.argument)? {
             Argument::Int(number) => *number,
@@ -81,20 +81,20 @@ impl Home {
     }
 }
 
-/// The number that a text of digits is, as PostgreSQL pads it.
+/// Parses a text of digits, padded as in PostgreSQL's `char`.
 fn number(digits: &str) -> Option<i64> {
     digits.trim_end().parse().ok()
 }
 
-/// Of each procedure, in the order of the file: where its calls have their rows on so many memory servers; none if that is
-/// anywhere.
+/// For each procedure, in the order of the file: where its calls have their rows; `None` if that is
+/// unknown.
 ///
-/// An argument tells that the design names, if it is compared with the column that divides a table. Where it names none, a
-/// column may tell that the load writes out from that column in digits: rows are found by it, and their place is known
-/// then.
+/// The design may name an argument; it determines the home if it is compared with the column that
+/// divides a table. Otherwise a column may determine it that the load writes out from the dividing
+/// column in digits: rows are found by it, and the server is known then.
 pub(crate) fn homes(
     design: &Design,
-    subject: &Subject<'_>,
+    subject: &DesignContext<'_>,
     load: &Load,
     servers: usize,
 ) -> Vec<Option<Home>> {
@@ -103,8 +103,8 @@ pub(crate) fn homes(
         let name = &procedure.routine.name;
         let of = design.procedures.iter().find(|of| of.procedure == *name);
         let operations = subject.workload.operations(procedure);
-        let finding = Finding { subject, design, load, routine: &procedure.routine };
-        let mut keys = operations.iter().flat_map(|operation| finding.keys(operation));
+        let finder = HomeFinder { subject, design, load, routine: &procedure.routine };
+        let mut keys = operations.iter().flat_map(|operation| finder.keys(operation));
         let (key, is_told) = match of.and_then(|of| of.by.as_ref()) {
             Some(by) => {
                 let mut inputs = procedure.routine.inputs();
@@ -123,25 +123,26 @@ pub(crate) fn homes(
     homes.collect()
 }
 
-/// An argument that rows are found by.
-struct Key {
+/// An argument by which rows are found.
+struct HomeKey {
     table: usize,
     argument: usize,
-    /// It is compared with the column that divides the table; else with one that is written out from that.
+    /// Whether it is compared with the column that divides the table. Otherwise it is compared with
+    /// one that is written out from that column.
     is_divider: bool,
 }
 
-/// What arguments of a procedure are looked at with.
-struct Finding<'a> {
-    subject: &'a Subject<'a>,
+/// The context for finding such arguments.
+struct HomeFinder<'a> {
+    subject: &'a DesignContext<'a>,
     design: &'a Design,
     load: &'a Load,
     routine: &'a sql::Procedure,
 }
 
-impl Finding<'_> {
-    /// The arguments that tell where the rows of an operation are.
-    fn keys(&self, operation: &Operation) -> Vec<Key> {
+impl HomeFinder<'_> {
+    /// The arguments that determine where the rows of an operation are.
+    fn keys(&self, operation: &Operation) -> Vec<HomeKey> {
         let table = operation.table;
         let of = &self.subject.workload.catalog.tables[table];
         let known = self.design.tables.iter().find(|known| known.table == of.name);
@@ -163,7 +164,7 @@ impl Finding<'_> {
             let argument = inputs.position(|(parameter, _)| parameter.variable == *variable)?;
             let is_divider = of.columns.get(column)?.name == *divider;
             let tells = is_divider || is_written_out(self.load, of, column, divider);
-            tells.then_some(Key { table, argument, is_divider })
+            tells.then_some(HomeKey { table, argument, is_divider })
         };
         compared.into_iter().filter_map(key).collect()
     }

@@ -1,14 +1,13 @@
-//! Physical designs of workload folders: the one that a file says, made to fit, or one that follows from procedures and
-//! load.
+//! Physical designs of workload folders: from a file, or the default design.
 //!
 //! ```text
-//! uses      what procedures do with tables
-//! divide    how tables are divided among memory servers
+//! uses      how procedures use tables
+//! divide    how tables are divided over memory servers
 //! home      where the rows of a call are
-//! default   the design where no file is
-//! room      trees whose leaves the load leaves room in
-//! fit       whether a design fits the workload, and what the engine is told
-//! notes     what the engine does otherwise than a design says
+//! default   the design of a folder without a design file
+//! room      trees whose leaves the load fills only partly
+//! fit       checks a design, and converts it for the engine
+//! notes     differences between a design and what the engine creates
 //! ```
 
 mod default;
@@ -34,22 +33,21 @@ use layout::{PhysicalDesign, Storage};
 use procedure::node::Workload;
 use sql::Load;
 
-/// What a design is made for.
+/// The workload for which a design is made.
 #[derive(Clone, Copy)]
-pub(crate) struct Subject<'a> {
-    /// The workload's name.
+pub(crate) struct DesignContext<'a> {
     pub name: &'a str,
-    /// Its tables and procedures.
+    /// Tables and procedures.
     pub workload: &'a Workload,
-    /// Its rows.
+    /// Rows at the scale of the design.
     pub population: &'a Population,
-    /// What is done with them.
+    /// How procedures use the tables.
     pub uses: &'a Uses,
-    /// The units of scale that `workload.toml` says; its rows may be of others.
+    /// Units of `workload.toml`; the population may have others.
     pub usual_units: u64,
 }
 
-impl<'a> Subject<'a> {
+impl<'a> DesignContext<'a> {
     /// A workload at the scale of its population.
     pub fn of(
         load: &'a Load,
@@ -60,17 +58,17 @@ impl<'a> Subject<'a> {
         Self { name: &load.name, workload, population, uses, usual_units: load.units }
     }
 
-    /// About how many rows a table has, by its position in the catalog; none that the population does not know.
+    /// Approximate number of rows of a table; 0 if the population does not include it.
     fn rows(&self, table: usize) -> u64 {
         self.number(table).map_or(0, |table| self.population.row_count(table))
     }
 
-    /// The table's number in the population, by its position in the catalog.
+    /// The number of the table in the population.
     fn number(&self, table: usize) -> Option<usize> {
         self.population.table(&self.workload.catalog.tables[table].name)
     }
 
-    /// The range of each column of the primary key, if all are known.
+    /// The range of each column of the primary key; `None` if one is unknown.
     fn key_ranges(&self, table: usize) -> Option<Vec<(i64, u64)>> {
         let table = &self.workload.catalog.tables[table];
         let number = self.population.table(&table.name)?;
@@ -82,12 +80,11 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// How many places a dense placement has.
 fn places(columns: &[(i64, u64)]) -> u64 {
     columns.iter().fold(1, |product: u64, &(_, count)| product.saturating_mul(count))
 }
 
-/// How many slots the buckets of a table have when it is made.
+/// The number of slots of a new table.
 pub(crate) fn slots(design: &PhysicalDesign) -> u64 {
     match &design.placement {
         _ if design.storage == Storage::Tree => 0,

@@ -1,14 +1,14 @@
-//! What the engine does otherwise than a design says.
+//! Reports differences between a design and what the engine creates.
 //!
 //! Decision: docs/decisions/0209-unsupported-parts-of-a-design-are-reported-not-refused.md
 
 use super::divide::{Division, is_led};
-use super::{Subject, divide, is_spread};
+use super::{DesignContext, divide, is_spread};
 use layout::PartRule;
 use spade_format::design::{Design, Partition, TableDesign};
 
-/// Sentences for whoever made the design. On one memory server all rows are together.
-pub(crate) fn notes(design: &Design, subject: &Subject<'_>, servers: usize) -> Vec<String> {
+/// The differences, as sentences. On a single memory server there are none.
+pub(crate) fn notes(design: &Design, subject: &DesignContext<'_>, servers: usize) -> Vec<String> {
     let divisions = divide(design, subject, servers).into_iter().enumerate();
     let tables = divisions.filter(|_| servers > 1).filter_map(|(at, division)| {
         let name = &subject.workload.catalog.tables[at].name;
@@ -21,8 +21,9 @@ pub(crate) fn notes(design: &Design, subject: &Subject<'_>, servers: usize) -> V
     tables.flatten().collect()
 }
 
-/// Indexes of a divided table that are on one memory server, as ranges of them name nothing that divides them.
-fn index_notes(subject: &Subject<'_>, at: usize, division: Option<Division>) -> Vec<String> {
+/// Indexes of a divided table that are on one memory server, because scans have no value that could
+/// divide them.
+fn index_notes(subject: &DesignContext<'_>, at: usize, division: Option<Division>) -> Vec<String> {
     let table = &subject.workload.catalog.tables[at];
     let by_ranges = match division {
         Some(Division::Parts(PartRule::Ranges { .. })) => true,
@@ -36,7 +37,7 @@ fn index_notes(subject: &Subject<'_>, at: usize, division: Option<Division>) -> 
         (!is_beside).then(|| {
             let column = &table.columns[index.columns[0]].name;
             format!(
-                "index {} of table {} is on one memory server: {who} goes through it in order and names no value of {column}, \
+                "index {} of table {} is on one memory server: {who} scans it in order without a value of {column}, \
                  by which it could be divided",
                 index.name, table.name
             )
@@ -45,10 +46,10 @@ fn index_notes(subject: &Subject<'_>, at: usize, division: Option<Division>) -> 
     whole.collect()
 }
 
-/// What is otherwise with a table, whose buckets are spread if it has no division.
+/// The difference of a table. `division` is `None` if its buckets are spread.
 fn table_note(
     table: &TableDesign,
-    subject: &Subject<'_>,
+    subject: &DesignContext<'_>,
     at: usize,
     division: Option<Division>,
 ) -> Option<String> {
@@ -57,8 +58,8 @@ fn table_note(
     let who = least.map_or("a procedure", |(_, who)| who.as_str());
     match (&table.partition, division) {
         (Partition::RoundRobin, Some(Division::Whole)) => Some(format!(
-            "trees of table {name} are on one memory server each: {who} goes through all of its keys in order, which begin with \
-             nothing that divides the table into as many parts as there are memory servers"
+            "trees of table {name} are on one memory server each: {who} scans all of its keys in order, and their first \
+             column cannot divide the table into as many parts as there are memory servers"
         )),
         (Partition::RoundRobin | Partition::Replicated, _) => None,
         (Partition::By { columns, group }, division) => {
@@ -70,9 +71,9 @@ fn table_note(
                     "its primary key does not begin with this column".to_owned()
                 }
                 Some(Division::Whole) => {
-                    format!("{who} goes through all of it in an order that such parts do not have")
+                    format!("{who} scans all of it in an order that crosses such parts")
                 }
-                _ => "this column is no integer whose range the load tells".to_owned(),
+                _ => "this column is not an integer with a range that the load defines".to_owned(),
             };
             Some(format!(
                 "rows of table {name} with equal {said} are not with those of group {group}: {because}"

@@ -1,18 +1,18 @@
-//! Trees whose leaves the load leaves room in.
+//! Selects trees whose leaves the load fills only partly.
 //!
-//! Rows that are loaded in the order of a tree's keys fill its leaves to the last place. Where procedures add behind them, or in few
-//! places, that saves memory; where they add anywhere, each of the first rows would split a leaf, and what is measured after a load
-//! would be how fast leaves are split:
+//! A load in key order fills the leaves of a tree completely. That saves memory if procedures
+//! append, or insert in few places. If they insert anywhere, each of the first inserts splits a
+//! leaf, and a measurement after the load would measure splits:
 //!
 //! ```text
 //! loaded in order      |1 2 3 4|5 6 7 8|9 ...      each leaf is full
 //! added anywhere          2.5    6.1                each row splits one, until all have been
-//! loaded with room     |1 2 .|3 4 .|5 6 .|7 ...    two thirds, as in the long run
+//! loaded with room     |1 2 .|3 4 .|5 6 .|7 ...    two thirds full, as in the long run
 //! ```
 //!
 //! Decision: docs/decisions/0286-the-load-leaves-room-in-leaves-where-procedures-insert.md
 
-use super::Subject;
+use super::DesignContext;
 use super::uses::Adds;
 use interpreter::TableDesign;
 use layout::{IndexKind, LeafLayout, Storage};
@@ -20,19 +20,20 @@ use sql_value::Value;
 use sql_value::order::order_all;
 use std::cmp::Ordering;
 
-/// Rows that are looked at to see whether a table is loaded in the order of a tree.
+/// Number of rows that are examined for their order.
 const SEEN: usize = 512;
-/// Of a hundred of them so many are behind the row that came so many rows earlier where it is: a leaf's rows may come in any order.
+/// A table counts as loaded in order if at least this percentage of rows is not before the row
+/// `EARLIER` rows earlier; rows of one leaf may come in any order.
 const IN_ORDER_PERCENT: usize = 90;
 const EARLIER: usize = 16;
 
-/// Of each table, in the order of the schema, the rows of the largest leaf of those of its trees whose leaves are to have room after
-/// the load; none if there is no such tree.
-pub(crate) fn leaf_rows(tables: &[TableDesign], subject: &Subject<'_>) -> Vec<Option<u64>> {
+/// For each table, in the order of the schema: the rows per leaf of the largest of its trees whose
+/// leaves need room after the load. `None` if it has no such tree.
+pub(crate) fn leaf_rows(tables: &[TableDesign], subject: &DesignContext<'_>) -> Vec<Option<u64>> {
     tables.iter().enumerate().map(|(at, of)| of_table(subject, at, of)).collect()
 }
 
-fn of_table(subject: &Subject<'_>, table: usize, of: &TableDesign) -> Option<u64> {
+fn of_table(subject: &DesignContext<'_>, table: usize, of: &TableDesign) -> Option<u64> {
     let schema = &subject.workload.catalog.tables[table].schema;
     let is_tree = of.rows.storage == Storage::Tree;
     let own = is_tree.then(|| (schema.key().to_vec(), of.rows.node_bytes));
@@ -48,11 +49,16 @@ fn of_table(subject: &Subject<'_>, table: usize, of: &TableDesign) -> Option<u64
     rows.max()
 }
 
-/// Whether calls add rows in more places of the order of these columns than it has leaves.
-fn is_added_anywhere(subject: &Subject<'_>, table: usize, columns: &[usize], rows: u64) -> bool {
+/// Whether calls insert at more places in the order of these columns than the tree has leaves.
+fn is_added_anywhere(
+    subject: &DesignContext<'_>,
+    table: usize,
+    columns: &[usize],
+    rows: u64,
+) -> bool {
     let leaves = (subject.rows(table) / rows).max(1);
     let Some(number) = subject.number(table) else { return false };
-    // Of a column without a range, such as a text, any value may come.
+    // A column without a range, such as a text, may have any value.
     let range = |column: usize| subject.population.column_range(number, column);
     let values = |column: usize| range(column).map_or(u64::MAX, |(_, values)| values);
     subject.uses.tables[table].adds.iter().any(|adds| {
@@ -65,11 +71,12 @@ fn is_added_anywhere(subject: &Subject<'_>, table: usize, columns: &[usize], row
     })
 }
 
-/// Whether the rows of the load come in the order of these columns, as far as the first of them tell.
-fn is_loaded_in_order(subject: &Subject<'_>, table: usize, columns: &[usize]) -> bool {
+/// Whether the load inserts rows in the order of these columns, as far as the values of the leading
+/// ones are known.
+fn is_loaded_in_order(subject: &DesignContext<'_>, table: usize, columns: &[usize]) -> bool {
     let Some(number) = subject.number(table) else { return false };
     let rows = subject.population.rows(number, 0, 1).take(SEEN);
-    // A hidden key counts on.
+    // A hidden key counts up.
     let key = |row: Vec<Value>| columns.iter().map_while(|&at| row.get(at).cloned()).collect();
     let keys: Vec<Vec<Value>> = rows.map(key).collect();
     let pairs = keys.iter().zip(keys.iter().skip(EARLIER));
@@ -88,7 +95,7 @@ mod tests {
     use sql::WorkloadFolder;
     use std::path::PathBuf;
 
-    /// The tables of a shipped workload or an example that are loaded with room, if all rows are in trees.
+    /// The tables of a folder that are loaded with room if all tables are trees.
     fn with_room(folder: &str) -> Vec<String> {
         let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../..").join(folder);
         let files = WorkloadFolder::read(&folder).unwrap_or_else(|error| panic!("{error}"));
@@ -97,7 +104,7 @@ mod tests {
         let population = Population::new(&files.program, &files.load, scale);
         let population = population.unwrap_or_else(|error| panic!("{error}"));
         let uses = Uses::new(&ready, &files.load);
-        let subject = Subject::of(&files.load, &ready, &population, &uses);
+        let subject = DesignContext::of(&files.load, &ready, &population, &uses);
         let mut design: Design = default_design(&subject);
         for table in &mut design.tables {
             (table.storage, table.placement) =
@@ -109,14 +116,14 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_are_added_anywhere_find_room() {
-        // Facilities of any subscriber are forwarded.
+    fn trees_with_random_inserts_are_loaded_with_room() {
+        // Calls insert forwardings for any facility.
         assert_eq!(with_room("workloads/tatp"), ["call_forwarding"]);
     }
 
     #[test]
     fn leaves_are_filled_where_rows_are_added_in_few_places_or_behind_all() {
-        // Orders of a district follow each other.
+        // Orders of a district are appended.
         assert_eq!(with_room("workloads/tpcc"), Vec::<String>::new());
         assert_eq!(with_room("workloads/ycsb"), Vec::<String>::new());
         assert_eq!(with_room("workloads/smallbank"), Vec::<String>::new());

@@ -1,60 +1,61 @@
-//! What the procedures of a workload do with its tables.
+//! How the procedures of a workload use its tables.
 
 use procedure::node::Workload;
 use procedure::operations::{Action, Operation, Origin, Path, named};
 use sql::load::{Draw, ProcedureLoad};
 use sql::{Load, Procedure};
 
-/// What is done with each table, in the order of the schema.
+/// The uses of each table, in the order of the schema.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Uses {
     pub tables: Vec<TableUses>,
 }
 
-/// What is done with a table.
+/// How a table is used.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(crate) struct TableUses {
-    /// Who goes through the primary key in its order.
+    /// Scans of the primary key in order.
     pub order: OrderUses,
-    /// Whether rows are looked for by anything.
+    /// Whether any statement reads rows.
     pub is_read: bool,
-    /// Whether rows are added.
+    /// Whether any statement inserts rows.
     pub grows: bool,
-    /// Whether some of them have a key that a procedure computes, as it counts on.
+    /// Whether some inserted rows have a key that the procedure computes: a counter.
     pub counts_on: bool,
-    /// Where called procedures add rows: for each of their statements that do, what is known of the columns, in order.
+    /// Inserts by called procedures: for each inserting statement, how the values of each column
+    /// are distributed.
     pub adds: Vec<Vec<Adds>>,
-    /// The share of calls that change rows of it.
+    /// The share of calls that update rows of the table.
     pub changing_share: f64,
-    /// Of its indexes, in the order of the schema.
+    /// Uses of its indexes, in the order of the schema.
     pub indexes: Vec<IndexUses>,
 }
 
-/// What is known of a column of rows that a procedure adds.
+/// How the values of a column of inserted rows are distributed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Adds {
-    /// It is an argument, which is drawn for each call, or the key of a row that was found.
+    /// An argument that is drawn for each call, or the key of a row that was found.
     Anywhere,
-    /// All rows have the same.
+    /// All rows have the same value.
     SamePlace,
-    /// It is counted on, or follows from other rows.
+    /// It is counted up, or depends on other rows.
     Unknown,
 }
 
-/// Who goes through a key or an index in its order.
+/// Scans of a key or index in its order.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(crate) struct OrderUses {
-    /// A procedure that does.
+    /// A procedure that scans it.
     pub procedure: Option<String>,
-    /// Who names fewest of the first columns by their values, and how many; a procedure or a function of `checks.sql`. Nobody
-    /// goes through it if there is none.
+    /// The scan with values for the fewest leading columns: their number, and the procedure or
+    /// function of `checks.sql`. `None` if nothing scans it.
     pub least: Option<(usize, String)>,
 }
 
-/// What is done with an index.
+/// How an index is used.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(crate) struct IndexUses {
-    /// Who goes through it in its order.
+    /// Scans of the index in its order.
     pub order: OrderUses,
     /// Whether rows are looked up by all of its columns.
     pub is_looked_up: bool,
@@ -92,8 +93,8 @@ impl Uses {
         Self { tables }
     }
 
-    /// Notes what checks of the same tables go through in its order. Nothing is stored for their sake, but what they go
-    /// through has to stay in order.
+    /// Adds the scans of the checks. The design does not optimize for them, but the indexes that
+    /// they scan must stay in order.
     pub fn note_checks(&mut self, checks: &Workload) {
         for check in &checks.procedures {
             for Operation { table, action, .. } in checks.operations(check) {
@@ -113,18 +114,19 @@ impl OrderUses {
         }
     }
 
-    /// How many of the first columns all who go through it in its order name by their values; none if nobody does.
+    /// The number of leading columns for which all scans have values; `None` without scans.
     pub fn named(&self) -> Option<usize> {
         self.least.as_ref().map(|(named, _)| *named)
     }
 }
 
-/// The columns that a table's primary key consists of, or one of its indexes.
+/// The columns of the primary key or of an index.
 fn columns(table: &sql::Table, index: Option<usize>) -> &[usize] {
     index.map_or(&table.primary_key, |index| &table.indexes[index].columns)
 }
 
-/// What is known of a column of an added row. `is_key` tells whether an operation's column is of its table's primary key.
+/// How the values of a column of inserted rows are distributed. `is_key(operation, column)` returns
+/// whether the column belongs to the primary key of the operation's table.
 fn adds(
     origin: &Origin,
     routine: &Procedure,
@@ -133,10 +135,10 @@ fn adds(
 ) -> Adds {
     let variable = match origin {
         Origin::Constant => return Adds::SamePlace,
-        // Elements of an array are drawn as the array is.
+        // Array elements have the distribution of the array.
         Origin::Element(of) => return adds(of, routine, called, is_key),
         Origin::Argument(variable) => *variable,
-        // Whatever led to the row, it may be any.
+        // The row may be any row of its table.
         Origin::Output { operation, column } if is_key(*operation, *column) => {
             return Adds::Anywhere;
         }
@@ -152,7 +154,6 @@ fn adds(
 }
 
 impl TableUses {
-    /// Who goes through the primary key, or an index, in its order.
     fn order_mut(&mut self, index: Option<usize>) -> &mut OrderUses {
         match index {
             None => &mut self.order,

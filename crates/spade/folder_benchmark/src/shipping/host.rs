@@ -1,8 +1,9 @@
-//! A compute server that carries out procedures for others.
+//! A compute server that executes procedures for other servers.
 //!
-//! Whoever calls says first which folder's procedures ([`OPEN`]), and makes calls then ([`CALL`]). The host reads the folder from
-//! its own files, and refuses one that says other things than the caller's. All handlers run on one thread, which has the
-//! database and the [`Lanes`]; each call under way has procedures of its own there, too.
+//! A caller first opens the procedures of a folder ([`OPEN`]), and then calls them ([`CALL`]). The
+//! host reads the folder from its own files, and refuses a folder that differs from the caller's.
+//! All handlers run on one thread, which has the database and the [`Lanes`]. Each call in progress
+//! has its own opened procedures.
 //!
 //! Decision: docs/decisions/0268-procedures-are-shipped-to-compute-servers-which-read.md
 
@@ -18,40 +19,42 @@ use shipping::{Lanes, Ownership, database, seats};
 use std::sync::{Arc, Mutex};
 use txn::{Abort, Database, Isolation, Lane};
 
-/// Opens the procedures of a folder: the request is an [`Opening`], and the answer the number that calls name it by.
+/// Opens the procedures of a folder. The request is an [`Opening`]; the response is the number of
+/// the folder in calls.
 pub const OPEN: ServiceId = ServiceId(230);
-/// Carries out a call.
+/// Executes a call.
 pub const CALL: ServiceId = ServiceId(231);
 /// The services of a host, with their names.
 pub const SERVICES: [(ServiceId, &str); 2] = [(OPEN, "open"), (CALL, "call")];
 
-/// Folders that a host keeps.
+/// Maximal number of open folders.
 const FOLDERS_MAX: usize = 64;
-/// Seats with procedures of the first folder; those of others follow.
+/// First seat of opened procedures; the seats of further folders follow.
 const PROCEDURES: u64 = 1 << 48;
-/// Calls are not tried again for longer: their callers wait for the answer, and before an attempt for a lane.
+/// Maximal time of retries in nanoseconds: callers wait for the response, and other calls for the
+/// lane.
 const RETRIES_NS_MAX: u64 = 2_000_000_000;
-/// What malformed messages are said to be for.
+/// Name of the expected message in errors.
 const FOR: &str = "a shipped call";
 
-/// What a compute server does for those who ship procedures.
+/// Executes shipped procedures on a compute server.
 #[derive(Debug)]
 pub struct Host {
     lanes: Arc<Lanes>,
-    /// Microseconds since 2000-01-01 UTC.
+    /// Clock: microseconds since 2000-01-01 UTC.
     time_us: fn() -> i64,
     linked: Vec<LinkedCode>,
     folders: Mutex<Vec<Arc<Folder>>>,
 }
 
-/// A folder that was opened.
+/// An open folder.
 #[derive(Debug)]
 struct Folder {
     opening: Opening,
     procedures: Workload,
 }
 
-/// The procedures of a folder for one call at a time.
+/// Opened procedures of a folder, for one call at a time.
 struct Procedures {
     callers: Callers,
     /// In the order of the file.
@@ -59,19 +62,19 @@ struct Procedures {
 }
 
 impl Host {
-    /// A host that works with these lanes, asks `time_us` for the microseconds since 2000-01-01 UTC, and has this generated code
-    /// beside that of the shipped workloads.
+    /// A host with these lanes. `time_us` returns microseconds since 2000-01-01 UTC; `linked` is
+    /// generated code beside the shipped.
     pub fn new(lanes: Arc<Lanes>, time_us: fn() -> i64, linked: Vec<LinkedCode>) -> Arc<Self> {
         Arc::new(Self { lanes, time_us, linked, folders: Mutex::default() })
     }
 
-    /// Its services, to be offered by a thread that has database and lanes.
+    /// Its services; the thread that offers them must have the database and the lanes.
     pub fn services<E: Env>(self: &Arc<Self>) -> [(ServiceId, Arc<dyn Service<E>>); 2] {
-        let (open, call) = (Open(self.clone()), Call(self.clone()));
+        let (open, call) = (OpenService(self.clone()), CallService(self.clone()));
         [(OPEN, Arc::new(open)), (CALL, Arc::new(call))]
     }
 
-    /// What it keeps on this thread, which ends with what is returned.
+    /// The seats that it uses on this thread; dropping the returned value frees them.
     pub fn ownership(&self) -> Ownership {
         Ownership::of((0..FOLDERS_MAX as u64).map(|number| PROCEDURES + number))
     }
@@ -84,7 +87,7 @@ impl Host {
         let number = match folders.iter().position(|folder| folder.opening == opening) {
             Some(number) => number,
             None if folders.len() == FOLDERS_MAX => {
-                let why = format!("it keeps {FOLDERS_MAX} folders already; start it again");
+                let why = format!("it already has {FOLDERS_MAX} folders open; restart it");
                 return Err(CallError::Refused(why));
             }
             None => {
@@ -121,23 +124,23 @@ impl Host {
         };
         let (answer, after) = procedures.carry_out(&mut lane, &call).await;
         match after {
-            After::Usual => {
+            Reuse::Usual => {
                 self.lanes.give_back(lane);
                 seats::give(seat, procedures);
             }
-            After::Stale => self.lanes.give_back(lane),
-            After::Lost => self.lanes.lose(lane),
+            Reuse::Stale => self.lanes.give_back(lane),
+            Reuse::Lost => self.lanes.lose(lane),
         }
         answer
     }
 }
 
-/// What of a call may serve another.
-enum After {
+/// Which resources of a call can be reused.
+enum Reuse {
     Usual,
-    /// Not the procedures: the tables may be other ones by now, and are looked for anew.
+    /// The lane only: tables may have changed, so procedures must be opened again.
     Stale,
-    /// Not the lane either.
+    /// Neither lane nor procedures.
     Lost,
 }
 
@@ -151,7 +154,7 @@ impl Folder {
         })?;
         if read.fingerprint() != *fingerprint {
             return Err(CallError::Refused(format!(
-                "the folder {folder} of the compute server says other things than the caller's; give both the same files"
+                "the folder {folder} of the compute server differs from the caller's; give both the same files"
             )));
         }
         Ok(Self { opening, procedures: read })
@@ -191,10 +194,10 @@ impl Procedures {
         &mut self,
         lane: &mut Lane<E>,
         call: &Arrived,
-    ) -> (Result<Vec<u8>, CallError>, After) {
+    ) -> (Result<Vec<u8>, CallError>, Reuse) {
         let Some(&id) = self.ids.get(call.procedure) else {
             let why = format!("the folder has no procedure {}", call.procedure);
-            return (Err(CallError::Refused(why)), After::Usual);
+            return (Err(CallError::Refused(why)), Reuse::Usual);
         };
         let within_ns = call.retries.within_ns.map(|within_ns| within_ns.min(RETRIES_NS_MAX));
         self.callers.set_retries(Retries { within_ns, ..call.retries });
@@ -202,29 +205,27 @@ impl Procedures {
         let ended = self.callers.call(lane, id, &call.arguments(&texts)).await;
         let ended = ended.map(message::encode_rows);
         let after = match &ended {
-            Ok(_) | Err(CallFailure::Sql(_)) => After::Usual,
-            Err(CallFailure::Aborted(Abort::CatalogChanged)) => After::Stale,
-            Err(CallFailure::Aborted(_)) => After::Usual,
-            Err(_) => After::Lost,
+            Ok(_) | Err(CallFailure::Sql(_)) => Reuse::Usual,
+            Err(CallFailure::Aborted(Abort::CatalogChanged)) => Reuse::Stale,
+            Err(CallFailure::Aborted(_)) => Reuse::Usual,
+            Err(_) => Reuse::Lost,
         };
         let answer = message::encode_answer(ended, self.callers.aborts());
         (answer.map_err(|error| CallError::Refused(error.to_string())), after)
     }
 }
 
-/// [`OPEN`].
-struct Open(Arc<Host>);
+struct OpenService(Arc<Host>);
 
-impl<E: Env> Service<E> for Open {
+impl<E: Env> Service<E> for OpenService {
     fn handle<'a>(&'a self, _env: &'a E, request: &'a [u8]) -> Reply<'a> {
         Box::pin(async { self.0.open(request) })
     }
 }
 
-/// [`CALL`].
-struct Call(Arc<Host>);
+struct CallService(Arc<Host>);
 
-impl<E: Env> Service<E> for Call {
+impl<E: Env> Service<E> for CallService {
     fn handle<'a>(&'a self, env: &'a E, request: &'a [u8]) -> Reply<'a> {
         Box::pin(self.0.call(env, request))
     }

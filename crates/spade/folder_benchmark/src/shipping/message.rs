@@ -1,21 +1,21 @@
-//! Calls and answers as bytes.
+//! Encoding of calls and responses.
 //!
 //! ```text
-//! call      folder u32, procedure u16, attempts beyond the first at most u32, their nanoseconds u64 (all ones: no limit),
-//!           arguments
-//! answer    count of aborts u16, their reasons u8 each, ending u8, and of a
-//!   commit  rows u32, values, to the end
-//!   error   its code, message, detail and hint as values
-//!   abort   its reason u8
-//! value     kind u8, and of a number 8 bytes, of a decimal its scale u8 before them, of a text or an array its length u32
+//! call      folder u32, procedure u16, maximal number of retries u32, their nanoseconds u64
+//!           (all ones: no limit), arguments
+//! answer    count of aborts u16, their reasons u8 each, ending u8, and depending on that
+//!   commit  rows u32, values to the end
+//!   error   code, message, detail and hint as values
+//!   abort   reason u8
+//! value     kind u8; a number 8 bytes; a decimal its scale u8 and 8 bytes; a text or an array its
+//!           length u32 and content
 //! ```
-//! All numbers are little-endian. A result's values stand one behind the other, row by row.
+//! All numbers are little-endian. The values of a result follow row by row.
 
 use interpreter::{CallError, Retries};
 use procedure_runtime::{Argument, Cell, Results};
 use txn::Abort;
 
-/// Kinds of values.
 const NULL: u8 = 0;
 const INT: u8 = 1;
 const DECIMAL: u8 = 2;
@@ -25,29 +25,27 @@ const TEXT: u8 = 5;
 const INTS: u8 = 6;
 const BOOLS: u8 = 7;
 const TEXTS: u8 = 8;
-/// How calls end.
 const COMMITTED: u8 = 0;
 const ERROR: u8 = 1;
 const ABORTED: u8 = 2;
 const UNKNOWN: u8 = 3;
-/// Nanoseconds that are none.
+/// Encodes "no time limit".
 const NO_LIMIT: u64 = u64::MAX;
-/// Most digits behind the point of a decimal.
+/// Maximal scale of a decimal.
 const SCALE_MAX: u8 = 200;
 
-/// A call that has arrived.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Arrived {
-    /// The number that the host has given the folder.
+    /// The host's number of the folder.
     pub folder: u32,
     /// The procedure, counted from 0.
     pub procedure: usize,
-    /// How often and how long it is tried again.
+    /// The retry policy.
     pub retries: Retries,
     arguments: Vec<Held>,
 }
 
-/// An argument that has arrived.
+/// An argument of a received call.
 #[derive(Clone, PartialEq, Debug)]
 enum Held {
     Plain(Argument<'static>),
@@ -57,11 +55,10 @@ enum Held {
     Texts(Vec<Vec<u8>>),
 }
 
-/// How a call has ended that was carried out.
+/// How an executed call ended.
 pub(super) enum Ended {
-    /// Its rows are among the results.
+    /// The rows are in the results.
     Committed,
-    /// See [`CallError`].
     Failed(CallError),
 }
 
@@ -74,7 +71,6 @@ impl Held {
     }
 }
 
-/// The bytes of a call.
 pub(super) fn encode_call(
     folder: u32,
     procedure: u16,
@@ -90,7 +86,7 @@ pub(super) fn encode_call(
     bytes
 }
 
-/// The call of these bytes, if they are one.
+/// Decodes a call; `None` if it is malformed.
 pub(super) fn decode_call(mut bytes: &[u8]) -> Option<Arrived> {
     let rest = &mut bytes;
     let folder = u32::from_le_bytes(chunk(rest)?);
@@ -106,12 +102,11 @@ pub(super) fn decode_call(mut bytes: &[u8]) -> Option<Arrived> {
 }
 
 impl Arrived {
-    /// The elements of the arguments that are arrays of texts, for [`Arrived::arguments`].
+    /// The elements of text arrays, for [`Arrived::arguments`].
     pub fn texts(&self) -> Vec<Vec<&[u8]>> {
         self.arguments.iter().map(Held::texts).collect()
     }
 
-    /// The arguments.
     pub fn arguments<'a>(&'a self, texts: &'a [Vec<&'a [u8]>]) -> Vec<Argument<'a>> {
         let borrowed = |(held, texts): (&'a Held, &'a Vec<&'a [u8]>)| match held {
             Held::Plain(argument) => *argument,
@@ -124,22 +119,21 @@ impl Arrived {
     }
 }
 
-/// The rows of a result as bytes.
 pub(super) fn encode_rows(results: &Results) -> Vec<u8> {
     let mut bytes = (results.rows() as u32).to_le_bytes().to_vec();
     results.cells().for_each(|cell| put_cell(&cell, &mut bytes));
     bytes
 }
 
-/// The answer to a call that was carried out, and gave these rows.
+/// Encodes the response of an executed call with the rows of its result.
 ///
 /// # Errors
-/// It was not: the engine has refused a statement.
+/// The engine refused a statement, so that the call was not executed.
 pub(super) fn encode_answer(
     ended: Result<Vec<u8>, CallError>,
     aborts: &[Abort],
 ) -> Result<Vec<u8>, CallError> {
-    // Whoever retries more often than fits is told of the last ones.
+    // Only the last `u16::MAX` aborts fit; earlier ones are dropped.
     let told = &aborts[aborts.len().saturating_sub(usize::from(u16::MAX))..];
     let mut bytes = Vec::with_capacity(8 + told.len());
     bytes.extend_from_slice(&(told.len() as u16).to_le_bytes());
@@ -165,7 +159,8 @@ pub(super) fn encode_answer(
     Ok(bytes)
 }
 
-/// How a call has ended by its answer, if it is one; `results` have its rows then, and `aborts` why attempts were aborted.
+/// Decodes a response; `None` if it is malformed. Stores rows in `results`, and the reasons of
+/// aborted attempts in `aborts`.
 pub(super) fn decode_answer(
     mut bytes: &[u8],
     results: &mut Results,
@@ -255,7 +250,7 @@ fn put_cell(cell: &Cell<'_>, bytes: &mut Vec<u8>) {
 }
 
 /// # Panics
-/// If it is longer than messages are.
+/// If the length exceeds that of a message.
 fn put_head(kind: u8, length: usize, bytes: &mut Vec<u8>) {
     bytes.push(kind);
     let length = u32::try_from(length).expect("messages are shorter");
@@ -318,7 +313,7 @@ fn text<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
     Some(text)
 }
 
-/// A text of words, or a null.
+/// Decodes a text or a null.
 fn word(rest: &mut &[u8]) -> Option<Option<String>> {
     match chunk(rest)? {
         [NULL] => Some(None),
@@ -327,7 +322,8 @@ fn word(rest: &mut &[u8]) -> Option<Option<String>> {
     }
 }
 
-/// As many elements as the length says. Each takes a byte at least, so that a wrong length takes no memory.
+/// Decodes as many elements as the length says. Each takes at least one byte, so that a wrong
+/// length allocates no memory.
 fn elements<T>(rest: &mut &[u8], element: impl Fn(&mut &[u8]) -> Option<T>) -> Option<Vec<T>> {
     let count = u32::from_le_bytes(chunk(rest)?) as usize;
     (count <= rest.len()).then_some(())?;
@@ -357,7 +353,7 @@ mod tests {
     ];
 
     #[test]
-    fn calls_survive_their_way_and_cut_ones_are_refused() {
+    fn calls_are_decoded_as_encoded_and_truncated_ones_refused() {
         let retries = Retries { count_max: 200, within_ns: Some(7) };
         let bytes = encode_call(3, 4, retries, &ARGUMENTS);
         let call = decode_call(&bytes).expect("it is one");
@@ -375,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_survive_their_way() {
+    fn responses_are_decoded_as_encoded() {
         let mut given = Results::default();
         given.row();
         given.int(5);

@@ -1,9 +1,9 @@
-//! Procedures that are carried out by the owner of their rows, a compute server, for whoever calls them [SPADE 4.2].
+//! Procedures that are shipped to the owner of their rows, a compute server [SPADE 4.2].
 //!
 //! ```text
-//! host      the compute server that carries them out
-//! shipper   whoever calls them there
-//! message   what goes between both
+//! host      the compute server that executes them
+//! shipper   the caller
+//! message   encoding of calls and responses
 //! ```
 
 mod host;

@@ -1,5 +1,4 @@
-//! Whoever calls procedures where their rows are: sends a call to the owner of its rows, and has it carried out here if the
-//! owner does not.
+//! Ships calls to the owner of their rows; the caller executes them if the owner does not.
 //!
 //! Decision: docs/decisions/0268-procedures-are-shipped-to-compute-servers-which-read.md
 
@@ -16,42 +15,43 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use txn::Abort;
 
-/// An owner that has refused, or cannot be reached, is not asked for so long.
+/// After a failure, an owner is not called for this time, in nanoseconds.
 const PAUSE_NS: u64 = 1_000_000_000;
 
-/// The procedures of a folder, as hosts are told of them.
+/// Identifies the procedures of a folder for a host.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Opening {
-    /// Where hosts find the folder: a whole path.
+    /// Absolute path of the folder on the host.
     pub folder: String,
-    /// The workload's name.
     pub name: String,
-    /// Of its procedures, tables and plans.
+    /// Fingerprint of procedures, tables and plans.
     pub fingerprint: u32,
-    /// Whether the executor of plans carries out all calls.
+    /// Whether the interpreter executes all calls.
     pub plans_only: bool,
-    /// Whether `now()` says what time it is; else it counts from the year 2000.
+    /// Whether `now()` returns the current time; otherwise it starts with the year 2000.
     pub is_dated: bool,
-    /// Whether transactions are serializable; else they see snapshots.
+    /// Serializable or snapshot isolation.
     pub is_serializable: bool,
 }
 
-/// Where calls of a folder are sent.
+/// The owners to which calls of a folder are shipped.
 #[derive(Debug)]
 pub struct Owners {
-    /// Of each procedure, where its calls have their rows.
+    /// For each procedure, where its calls have their rows.
     homes: Vec<Option<Home>>,
-    /// Of each memory server, the compute server that owns what is there; none where that is whoever calls, or nobody.
+    /// For each memory server, the compute server that owns its rows. `None` for the caller's own,
+    /// and for servers without owner.
     servers: Vec<Option<NodeId>>,
-    /// An [`Opening`].
+    /// An encoded [`Opening`].
     opening: Vec<u8>,
-    /// Whether an owner that does not carry out calls was told of.
+    /// Whether a failing owner was logged.
     has_told: AtomicBool,
 }
 
 impl Owners {
-    /// Calls of the folder go to `servers`: of each memory server, the compute server that owns what is there; none where
-    /// that is whoever calls, or nobody. `homes` tells where those of each procedure have their rows.
+    /// Ships calls to `servers`: for each memory server, the compute server that owns its rows.
+    /// `None` for the caller's own, and for servers without owner. `homes` has the home of each
+    /// procedure's calls.
     pub fn new(
         homes: Vec<Option<Home>>,
         servers: Vec<Option<NodeId>>,
@@ -62,48 +62,47 @@ impl Owners {
     }
 }
 
-/// Sends calls of one thread.
+/// Ships the calls of one thread.
 pub struct Shipper {
     owners: Arc<Owners>,
-    known: BTreeMap<NodeId, Known>,
+    known: BTreeMap<NodeId, OwnerState>,
 }
 
-/// What is known of an owner.
-enum Known {
-    /// It has the folder under this number.
+/// The state of an owner.
+enum OwnerState {
+    /// It has opened the folder under this number.
     Open(u32),
-    /// It is asked again at this time.
+    /// It failed, and is called again after this time.
     Silent { until_ns: u64 },
 }
 
-/// What came of a call that an owner has carried out.
+/// The outcome of a call that an owner executed.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Shipped {
-    /// Why it did not commit, if so; else its rows are among the results.
+    /// The error; `None` if it committed, and its rows are in the results.
     pub failure: Option<CallFailure>,
-    /// Why attempts were aborted.
+    /// The reasons of aborted attempts.
     pub aborts: Vec<Abort>,
 }
 
 impl Shipper {
-    /// Sends calls to these owners.
     pub fn new(owners: Arc<Owners>) -> Self {
         Self { owners, known: BTreeMap::new() }
     }
 
-    /// Whether calls of a procedure are sent at all.
+    /// Whether calls of a procedure are shipped.
     pub fn ships(&self, procedure: usize) -> bool {
         self.owners.homes[procedure].is_some_and(|home| home.is_shipped)
     }
 
-    /// The owner to which a call is sent, if it is.
+    /// The owner to which a call is shipped, if any.
     pub fn owner(&self, procedure: usize, arguments: &[Argument<'_>]) -> Option<NodeId> {
         let home = self.owners.homes[procedure].filter(|home| home.is_shipped)?;
         let server = home.server_of(arguments)?;
         self.owners.servers.get(usize::from(server)).copied().flatten()
     }
 
-    /// Has an owner carry out a call. None if it does not and has not: it is to be made here.
+    /// Ships a call. `None` if the owner did not execute it, so that the caller must.
     pub async fn ship<E: Env>(
         &mut self,
         env: &E,
@@ -117,7 +116,7 @@ impl Shipper {
         let answer = match env.call(owner, CALL, request).await {
             Ok(answer) => answer,
             Err(CallError::Unreachable(_)) => {
-                // The call may have arrived, and only its answer been lost.
+                // The owner may have executed the call although the response was lost.
                 self.pause(env, owner, &CallError::Unreachable(owner));
                 return Some(unknown());
             }
@@ -135,11 +134,11 @@ impl Shipper {
         Some(Shipped { failure, aborts })
     }
 
-    /// The folder's number at an owner that carries out calls of it.
+    /// The folder's number at the owner; opens the folder if necessary.
     async fn opened<E: Env>(&mut self, env: &E, owner: NodeId) -> Option<u32> {
         match self.known.get(&owner) {
-            Some(Known::Open(number)) => return Some(*number),
-            Some(Known::Silent { until_ns }) if env.now_ns() < *until_ns => return None,
+            Some(OwnerState::Open(number)) => return Some(*number),
+            Some(OwnerState::Silent { until_ns }) if env.now_ns() < *until_ns => return None,
             _ => {}
         }
         let answer = env.call(owner, OPEN, self.owners.opening.clone()).await;
@@ -150,7 +149,7 @@ impl Shipper {
         });
         match number {
             Ok(number) => {
-                self.known.insert(owner, Known::Open(number));
+                self.known.insert(owner, OwnerState::Open(number));
                 Some(number)
             }
             Err(error) => {
@@ -160,17 +159,17 @@ impl Shipper {
         }
     }
 
-    /// Leaves an owner alone for a while.
+    /// Stops calling an owner for a while.
     fn pause<E: Env>(&mut self, env: &E, owner: NodeId, why: &CallError) {
         if !self.owners.has_told.swap(true, Relaxed) {
-            tracing::warn!("calls are made here, since {owner} does not carry them out: {why}");
+            tracing::warn!("calls are executed here, because {owner} does not execute them: {why}");
         }
         let until_ns = env.now_ns().saturating_add(PAUSE_NS);
-        self.known.insert(owner, Known::Silent { until_ns });
+        self.known.insert(owner, OwnerState::Silent { until_ns });
     }
 }
 
-/// A call of which nobody knows.
+/// The outcome if it is unknown whether the call was executed.
 fn unknown() -> Shipped {
     Shipped { failure: Some(CallFailure::Unknown), aborts: Vec::new() }
 }

@@ -1,4 +1,4 @@
-//! Calls of generated code take no memory of the process: what they need is kept from call to call.
+//! Calls by generated code allocate no memory: buffers are reused from call to call.
 
 #[path = "../support/loaded.rs"]
 mod loaded;
@@ -11,17 +11,15 @@ use std::path::PathBuf;
 use txn::Isolation;
 use workload::TransactionResult;
 
-/// Bytes of memory.
 const SERVER_BYTES: u64 = 3 << 30;
-/// Calls after which everything that is kept has grown as far as it does.
+/// Warm-up calls, after which reused buffers no longer grow.
 const PRACTICE: u64 = 20_000;
-/// Calls that are counted.
 const COUNTED: u64 = 20_000;
 
-/// At most one allocation in so many calls: lists of what is kept grow now and then.
+/// At most one allocation per this number of calls: lists of reused buffers grow occasionally.
 const SELDOM: u64 = 500;
-/// Procedures whose calls split leaves, merge them, or look behind full buckets, all of which takes memory where it happens, not by generated
-/// code: one call in [`EACH`] at most.
+/// Procedures whose calls split leaves, merge leaves, or follow overflow chains. Each of these
+/// allocates memory outside of generated code, in at most one of [`EACH`] calls.
 const MOVING: [&str; 6] = [
     "new_order",
     "payment",
@@ -32,12 +30,12 @@ const MOVING: [&str; 6] = [
 ];
 const EACH: u64 = 4;
 
-/// Calls of a procedure that commit. Errors that procedures raise have texts, which take memory.
+/// Committed calls of a procedure. Errors that procedures raise have texts, which are allocated.
 #[derive(Clone, Copy, Debug)]
 struct Counts {
     procedure: &'static str,
     calls: u64,
-    /// Those that took memory, and how often all of them did.
+    /// Calls that allocated, and the number of all allocations.
     taking: u64,
     allocations: u64,
 }
@@ -61,7 +59,7 @@ fn allocations(name: &str) -> Vec<Counts> {
         |name: &&'static str| Counts { procedure: name, calls: 0, taking: 0, allocations: 0 };
     let mut all: Vec<Counts> = names.map(none).collect();
     for call in 0..PRACTICE + COUNTED {
-        // Texts of arguments are whoever's who calls.
+        // The caller owns the texts of arguments.
         let ready = callee.ready(calls.next_call(0));
         let mut ended = None;
         let counted = allocation_counter::measure(|| {

@@ -1,4 +1,5 @@
-//! The checks of the shipped workloads: they hold after the load and after calls, and each finds what it is for.
+//! The checks of the shipped workloads hold after the load and after calls, and each finds the
+//! damage that it is for.
 
 #[path = "../../../../sql/datagen/tests/loaded/small.rs"]
 mod small;
@@ -15,30 +16,27 @@ use std::path::PathBuf;
 use txn::local::{OpenConfig, open};
 use txn::{Database, Isolation, Lane, Outcome};
 
-/// Bytes of memory.
 const SERVER_BYTES: u64 = 256 << 20;
-/// Rows that are loaded in one transaction.
+/// Rows per transaction of the load.
 const BATCH_ROWS: usize = 50;
-/// Calls before the checks.
 const CALLS: usize = 800;
 
-/// What is done to the first rows of a table, by key.
+/// Damage to the first rows of a table in key order.
 #[derive(Clone, Copy, Debug)]
 enum Damage {
-    /// So many are deleted, one after the other.
+    /// Deletes this number of rows.
     Delete(u32),
-    /// The column has this number.
+    /// Sets the column to this number.
     Set(&'static str, i64),
-    /// The column has no value.
+    /// Sets the column to null.
     Null(&'static str),
-    /// The column has this text.
+    /// Sets the column to this text.
     Text(&'static str, &'static str),
 }
 
-/// A table, what is done to it, and the checks that find that, with others or without.
+/// A table, its damage, and checks that must find it, among others.
 type Case = (&'static str, Damage, &'static [&'static str]);
 
-/// A workload that is loaded.
 struct Loaded {
     database: Database<LocalEnv>,
     lane: Lane<LocalEnv>,
@@ -91,7 +89,7 @@ impl Loaded {
         assert!(committed > CALLS / 2, "{committed} of {CALLS} calls have committed");
     }
 
-    /// The checks that give back rows.
+    /// The checks that return rows.
     fn broken(&mut self) -> BTreeSet<String> {
         let opened = Procedures::open(&self.database, &self.checks, Settings::default());
         let mut procedures = opened.unwrap_or_else(|error| panic!("{error}"));
@@ -141,8 +139,8 @@ impl Loaded {
     }
 }
 
-/// One damage after the other, each found by the checks that it names, which saw nothing wrong before; and each check
-/// is named.
+/// Applies one damage after the other. The listed checks must pass before and fail after it, and
+/// every check must be listed.
 fn every_check_finds_something(name: &str, cases: &[Case]) {
     let mut loaded = Loaded::new(name);
     let mut broken = loaded.broken();
@@ -195,7 +193,7 @@ fn tatp_is_checked() {
             &["numbers_are_those_of_their_subscribers"],
         ),
         ("subscriber", Delete(1), &["access_is_of_a_subscriber", "facilities_are_of_a_subscriber"]),
-        // Those of the first subscriber, who is gone, and of the second.
+        // Those of the deleted first subscriber, and of the second.
         ("access_info", Delete(8), &["subscribers_have_one_to_four_of_each"]),
         ("special_facility", Delete(1), &["forwarding_is_of_a_facility"]),
     ];
@@ -219,7 +217,7 @@ fn ycsb_is_checked() {
     );
 }
 
-/// The small TPC-C begins with fewer orders than the 3,000 that the check of stock counts from.
+/// The small TPC-C begins with fewer than the 3,000 orders from which the stock check counts.
 #[test]
 fn checks_hold_after_calls() {
     for (name, other) in [

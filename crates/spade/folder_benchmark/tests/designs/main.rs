@@ -1,5 +1,5 @@
-//! Designs of the shipped workloads: what follows from them where no file is, files that do not fit, files at other scales,
-//! and what the engine does otherwise.
+//! Designs of the shipped workloads: default designs, files that do not fit, files for other
+//! scales, and reported differences.
 
 use folder_benchmark::{
     Code, DesignOrigin, Division, FolderError, Options, Stored, default_design,
@@ -25,7 +25,7 @@ fn table<'d>(design: &'d mut Design, name: &str) -> &'d mut TableDesign {
     found.unwrap_or_else(|| panic!("there is a table {name}"))
 }
 
-/// A folder run with a design that stands in a file.
+/// Runs a folder with a design file.
 fn run(workload: &str, units: u64, design: &Design, file: &str) -> Result<Stored, FolderError> {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(file);
     std::fs::write(&path, design.json()).expect("the folder is cargo's");
@@ -44,9 +44,10 @@ fn read(workload: &str, units: u64, design: &Path) -> Result<Stored, FolderError
     Stored::read(&folder(workload), &options)
 }
 
-/// Generated code is for what it was generated for: a copy that says other things is the executor's, unless somebody insists.
+/// Generated code fits only the files for which it was generated. A modified copy uses the
+/// interpreter, unless generated code is required.
 #[test]
-fn a_changed_copy_is_carried_out_by_plans() {
+fn a_changed_copy_of_a_folder_uses_the_interpreter() {
     let (from, to) = (folder("smallbank"), Path::new(env!("CARGO_TARGET_TMPDIR")).join("changed"));
     let copy = |from: &Path, to: &Path| {
         std::fs::create_dir_all(to).expect("the folder is cargo's");
@@ -111,7 +112,7 @@ fn the_default_design_follows_from_procedures_and_load() {
 }
 
 #[test]
-fn what_does_not_fit_is_told_together() {
+fn all_problems_of_a_design_are_reported_together() {
     let mut design = default_design(&folder("tpcc"), None).expect("the folder is fine");
     design.workload = "other".to_owned();
     design.procedures[0].procedure = "old_order".to_owned();
@@ -127,21 +128,21 @@ fn what_does_not_fit_is_told_together() {
     table(&mut design, "new_order").partition =
         Partition::By { columns: vec!["no_x".to_owned()], group: "w".to_owned() };
     table(&mut design, "history").table = "histories".to_owned();
-    // The file is one of ten units, as workload.toml says.
+    // The file is for ten units, the value of workload.toml.
     let refused = run("tpcc", 10, &design, "unfit.json");
     let told = refused.err().expect("nothing of it fits").to_string();
     for sentence in [
         "unfit.json does not fit the workload",
-        "it is of workload other, and this one is tpcc; tune this one, or write that name into the design if both have the same \
-         tables",
+        "it is for workload other, but this is tpcc; tune this workload, or write its name into the design if both \
+         have the same tables",
         "schema.sql has no table histories",
-        "it says nothing of table history",
+        "it lacks table history",
         "procedures.sql has no procedure old_order",
         "procedure payment has no argument nobody",
-        "table order_line is a hash table, and procedure order_status goes through its primary key in order",
-        "index order_customer of table orders is a hash table, and procedure order_status goes through it",
-        "it has to say once how index customer_name of table customer is stored",
-        "has places for i_id from 1 to 99999, and workload.toml gives it 1 to 100000",
+        "table order_line is a hash table, but procedure order_status scans its primary key in order",
+        "index order_customer of table orders is a hash table, but procedure order_status scans it",
+        "it must list index customer_name of table customer exactly once",
+        "has places for i_id from 1 to 99999, but workload.toml draws 1 to 100000",
         "a dense placement describes every column of the key",
         "10000000000 places for 100 rows",
         "neighbourhood is 33; 1 to 32 is allowed",
@@ -152,16 +153,17 @@ fn what_does_not_fit_is_told_together() {
 }
 
 #[test]
-fn files_that_are_no_designs_are_told() {
+fn files_that_are_not_designs_are_reported() {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("broken.json");
     std::fs::write(&path, "{}").expect("the folder is cargo's");
     let told = |path: &Path| read("tpcc", 1, path).err().expect("it is none").to_string();
-    assert!(told(&path).contains("broken.json: this is no design"), "{}", told(&path));
+    assert!(told(&path).contains("broken.json: this is not a design"), "{}", told(&path));
     let nowhere = told(Path::new("/nowhere/design.json"));
     assert!(nowhere.contains("the design /nowhere/design.json cannot be read"), "{nowhere}");
 }
 
-/// A file that says no units is for those of `workload.toml`; a place that it has beyond the load's stays.
+/// A file without units is for those of `workload.toml`; an extra value at the end of its range is
+/// preserved.
 #[test]
 fn a_design_grows_and_shrinks_with_the_load() {
     let mut design = default_design(&folder("tpcc"), None).expect("the folder is fine");
@@ -177,7 +179,7 @@ fn a_design_grows_and_shrinks_with_the_load() {
     assert_eq!(table(&mut scaled, "orders").indexes[0].entries, 90_000);
 }
 
-/// A design that was made for other units says so: at these it is taken as it is, and at others it grows from these.
+/// A design for other units says so: at these units it is unchanged, and for others it is scaled.
 #[test]
 fn a_design_that_says_its_units_grows_from_these() {
     let stock_at = |units: u64, design: &Design| {
@@ -195,14 +197,14 @@ fn a_design_that_says_its_units_grows_from_these() {
     let usual = default_design(&folder("tpcc"), None).expect("the folder is fine");
     assert!(!usual.json().contains("units"), "it is for those of workload.toml");
     assert_eq!(stock_at(1, &usual), (100_000, dense(1)));
-    // What a program makes of it is for its own units, too, whatever it was made for.
+    // A design that a program reads is for the program's units.
     let stored = run("tpcc", 3, &one, "units.json").unwrap_or_else(|error| panic!("{error}"));
     let given = stored.with_design(stored.design().clone().for_units(10, 10));
     assert_eq!(given.map(|stored| stored.design().units(10)).ok(), Some(3));
     assert_eq!(stored.default_design().units(10), 3);
 }
 
-/// What was tuned for other units is built as it was tuned, and forecast so.
+/// A design for other units is built and forecast as it was tuned.
 #[test]
 fn a_design_tuned_for_other_units_is_built_for_them() {
     use spade::tune::{Input, Options, forecast, tune};
@@ -224,14 +226,14 @@ fn a_design_tuned_for_other_units_is_built_for_them() {
         assert_eq!(built(1), sealed, "{workload}");
         let found = forecast(input, &at(1), &built(1)).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(found.forecast, tuning.forecast, "{workload}");
-        // Built for other units it is forecast as the file is.
+        // A design that is built at other units has the same forecast as the file.
         let [file, built] = [&sealed, &built(3)].map(|design| forecast(input, &at(3), design));
         assert_eq!(file.expect("it fits"), built.expect("it fits"), "{workload}");
     }
 }
 
 #[test]
-fn a_design_whose_units_are_none_is_refused() {
+fn a_design_with_invalid_units_is_refused() {
     let one = default_design(&folder("tpcc"), Some(1)).expect("the folder is fine");
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("no-units.json");
     let told = |units: &str| {
@@ -241,14 +243,14 @@ fn a_design_whose_units_are_none_is_refused() {
     };
     for nonsense in ["0", "-3", "\"many\""] {
         let told = told(nonsense);
-        assert!(told.contains(&format!("the design has units {nonsense}; they are")), "{told}");
+        assert!(told.contains(&format!("the design has units {nonsense}; units must")), "{told}");
     }
     let endless = told("18446744073709551615");
     assert!(endless.contains("at which the workload cannot be drawn"), "{endless}");
 }
 
 #[test]
-fn what_the_engine_does_otherwise_is_told() {
+fn differences_between_design_and_engine_are_reported() {
     let mut design = default_design(&folder("tpcc"), None).expect("the folder is fine");
     let by = |column: &str| Partition::By {
         columns: vec![column.to_owned()],
@@ -272,7 +274,7 @@ fn what_the_engine_does_otherwise_is_told() {
     }
 }
 
-/// Folders that come with a design are stored by it, at whatever scale.
+/// Folders with a design file use it at every scale.
 #[test]
 fn shipped_designs_fit() {
     for (workload, units) in [("tpcc", 1), ("tpcc", 25), ("tatp", 1), ("tatp", 30)] {
@@ -288,12 +290,12 @@ fn shipped_designs_fit() {
         let stored = Stored::read(&folder, &options).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(*stored.origin(), DesignOrigin::File(folder.join("design.json")));
         let notes = Workload::<fabric::LocalEnv>::notes(&stored, 4);
-        // One warehouse is divided among four memory servers by its districts.
+        // Four memory servers divide one warehouse by its districts.
         assert!(notes.is_empty(), "the engine does all that it says: {notes:?}");
     }
 }
 
-/// Rows that are added behind the last one of the load do not all go to one memory server.
+/// Rows that are inserted behind the load's do not all go to one memory server.
 #[test]
 fn tables_are_divided_by_what_procedures_do_with_them() {
     let design = default_design(&folder("tpcc"), None).expect("the folder is fine");
@@ -316,17 +318,19 @@ fn tables_are_divided_by_what_procedures_do_with_them() {
     assert_eq!(copied.divisions(4)[item], Division::Parts(PartRule::Copied));
     assert!(copied.memory_bytes(4) > stored.memory_bytes(4) + 3 * 100_000 * 80);
     assert_eq!(copied.memory_bytes(1), stored.memory_bytes(1));
-    // Ten warehouses are no division among twelve; what nobody goes through in order is divided by hash.
+    // Ten warehouses cannot be divided over twelve servers; a table without ordered scans is
+    // divided by hash.
     let of = |name: &str| {
         let at = stored.ready().catalog.position(name).expect("it is in the schema");
         stored.divisions(12)[at]
     };
-    // What is gone through in order is divided by the hash of what all who do so name: a district's lines are together.
+    // A table with ordered scans is hashed by the columns for which all scans have values: the
+    // lines of a district are together.
     assert_eq!(of("order_line"), Division::Parts(PartRule::Hashed { columns: 2 }));
     assert_eq!(of("history"), Division::Parts(PartRule::Hashed { columns: 1 }));
 }
 
-/// A folder as it is, by its plans.
+/// A folder with its own design, by the interpreter.
 fn by_plans(name: &str) -> Stored {
     let options = Options {
         units: None,
@@ -339,22 +343,22 @@ fn by_plans(name: &str) -> Stored {
     Stored::read(&folder(name), &options).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// An index is divided by what all ranges of it name by their values; where that is nothing it is on one memory server, and its rows
-/// are not.
+/// An index is divided by the columns for which all its scans have values. Without such columns it
+/// is on one memory server, but its table is not.
 #[test]
-fn an_index_that_nothing_divides_is_told() {
+fn an_undivided_index_is_reported() {
     let stored = by_plans("../crates/eval/reproduce/data/items");
     let notes = Workload::<fabric::LocalEnv>::notes(&stored, 4);
     let [note] = &notes[..] else { panic!("{notes:?}") };
     assert!(
-        note.starts_with("index item_ends of table item is on one memory server: closing goes")
+        note.starts_with("index item_ends of table item is on one memory server: closing scans")
     );
     let item = stored.ready().catalog.position("item").expect("it is in the schema");
     let ranges = PartRule::Ranges { smallest: 1, values: 20_000 };
     assert_eq!(stored.divisions(4)[item], Division::Parts(ranges));
 }
 
-/// Rows of a table without a key are on all memory servers: their hidden key is a column as any other.
+/// Rows of a table without a key are on all memory servers: the hidden key is a column like others.
 #[test]
 fn a_table_without_a_key_is_divided() {
     let stored = by_plans("../crates/sql/codegen/tests/shop");

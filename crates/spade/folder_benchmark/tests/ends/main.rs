@@ -1,4 +1,5 @@
-//! How calls end: by the rules of their procedures, whatever code these raise, or as none should.
+//! How calls end: by errors that their procedures raise on purpose, with any code, or by unexpected
+//! errors.
 
 use datagen::Call;
 use fabric::{LocalEnv, run_now};
@@ -10,8 +11,8 @@ use txn::{Isolation, Lane};
 use workload::{TransactionResult, Workload};
 
 const SCHEMA: &str = "CREATE TABLE seat (id integer PRIMARY KEY);";
-/// The second one raises nothing, and the third one the very code of an error of the engine's. None asks for rows, so that none has a
-/// plan.
+/// The second procedure raises nothing, and the third raises a code that the engine uses, too. None
+/// reads rows, so none needs a plan.
 const PROCEDURES: &str = "
 CREATE FUNCTION refuses(n integer) RETURNS integer LANGUAGE plpgsql AS $$
 BEGIN
@@ -77,7 +78,7 @@ fn stored() -> Stored {
     Stored::read(&folder, &options).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// How a call of a procedure ends, which is a position.
+/// How a call of a procedure, given by position, ends.
 fn end(
     (callee, lane): (&mut Callee, &mut Lane<LocalEnv>),
     procedure: usize,
@@ -89,7 +90,7 @@ fn end(
 }
 
 #[test]
-fn an_exception_is_a_rule_whatever_its_code_and_an_error_of_the_engine_is_none() {
+fn raised_exceptions_are_expected_and_errors_of_the_engine_are_not() {
     let stored = stored();
     let database = open(&OpenConfig { server_bytes: 256 << 20, ..OpenConfig::default() });
     let database = database.expect("memory can be mapped");

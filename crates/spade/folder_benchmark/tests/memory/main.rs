@@ -1,4 +1,4 @@
-//! The memory that a forecast tells is the memory that tables take when they are made and loaded.
+//! The forecast memory equals the memory that created and loaded tables use.
 
 #[path = "../support/loaded.rs"]
 mod loaded;
@@ -13,18 +13,18 @@ use sql::WorkloadFolder;
 use std::path::{Path, PathBuf};
 use txn::Isolation;
 
-/// Bytes of memory.
 const SERVER_BYTES: u64 = 3 << 30;
-/// How far a forecast may be off where rows, leaves or chains are allocated one by one, as a share.
+/// Maximal relative error for structures that are allocated row by row, leaf by leaf or block by
+/// block.
 const OFF_MAX: f64 = 0.05;
-/// Memory that the lane has taken for those and not given out yet: most of an extent.
+/// Memory in the lane's pool that is allocated but unused: most of an extent.
 const POOL_BYTES: u64 = 4 << 20;
 
 fn folder(workload: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../workloads").join(workload)
 }
 
-/// The shipped measurements as if they were of this process: rows have no checksums there.
+/// The shipped measurements, relabelled as those of this process, whose rows have no checksums.
 fn measured() -> Measurements {
     let file = folder("../crates/spade/spade/measurements/connectx3-fdr.json");
     let text = std::fs::read_to_string(file).expect("they are shipped");
@@ -38,7 +38,7 @@ fn measured() -> Measurements {
     all
 }
 
-/// Bytes of each table, with its indexes, after the load.
+/// Bytes of each table with its indexes after the load.
 fn taken(workload: &str, units: u64, design: &Path) -> Vec<(String, u64)> {
     let options = Options {
         units: Some(units),
@@ -55,7 +55,7 @@ fn taken(workload: &str, units: u64, design: &Path) -> Vec<(String, u64)> {
     usage.into_iter().map(|of| (of.name, of.used_bytes)).collect()
 }
 
-/// What is forecast of each table without old versions, which nothing has made yet.
+/// The forecast of each table. Version buffers are excluded, since the load allocates none.
 fn forecast(workload: &str, units: u64, design: &Design) -> Vec<TableForecast> {
     let of = folder(workload);
     let files = WorkloadFolder::read(&of).expect("it is shipped");
@@ -76,7 +76,7 @@ fn compare(workload: &str, units: u64, name: &str, design: &Design) {
         let found = taken.iter().find(|(name, _)| *name == table.table);
         let found = found.map(|(_, bytes)| *bytes).expect("it was made");
         let expected = table.bytes_each - table.version_bytes_each;
-        // Inlined rows that are placed by counting are there from the beginning.
+        // Dense inlined tables have their full size from the beginning.
         let is_exact = table.stored.starts_with("hash-inlined") && table.stored.ends_with("dense");
         let allowed = match is_exact && table.indexes.is_empty() {
             true => 0,
@@ -92,7 +92,7 @@ fn compare(workload: &str, units: u64, name: &str, design: &Design) {
     }
 }
 
-/// Both designs of a workload: that which is shipped, and that which follows from its procedures.
+/// Compares the shipped and the default design of a workload.
 fn compare_both(workload: &str, units: u64) {
     let file = folder(workload).join("designs/connectx3-fdr.json");
     let text = std::fs::read_to_string(file).expect("it is shipped");

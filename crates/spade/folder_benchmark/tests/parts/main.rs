@@ -1,5 +1,5 @@
-//! The shipped workloads on three memory servers, with their tables in parts as designs partition them, beside the same on
-//! one: equal calls end alike, and checks hold.
+//! The shipped workloads with tables in parts on three memory servers, compared with the same on
+//! one: equal calls end in the same way, and checks hold.
 
 #[path = "../../../../sql/datagen/tests/loaded/small.rs"]
 mod small;
@@ -15,11 +15,10 @@ use txn::local::{OpenConfig, open};
 use txn::{Database, Isolation, Lane, TableMemory};
 use workload::{RunTotals, Workload, WorkloadError};
 
-/// Memory servers.
 const SERVERS: u16 = 3;
-/// Units of scale: each server has a warehouse.
+/// Units of scale: each server has one warehouse.
 const UNITS: u64 = 3;
-/// Bytes of memory of all servers.
+/// Memory of all servers in bytes.
 const BYTES: u64 = 3 << 30;
 const CALLS: usize = 1_500;
 
@@ -35,7 +34,7 @@ fn stored(workload: &str, wants_plans: bool) -> Stored {
     Stored::of(&path(workload), small(workload), &options).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// The design with all tables in groups, by the first columns of their keys.
+/// The design with each table partitioned by the first column of its key.
 fn partitioned(stored: &Stored, change: impl Fn(&mut Design)) -> Stored {
     let mut design = stored.design().clone();
     change(&mut design);
@@ -46,14 +45,13 @@ fn partitioned(stored: &Stored, change: impl Fn(&mut Design)) -> Stored {
             continue;
         }
         let columns = vec![of.columns[of.primary_key[0]].name.clone()];
-        // Its key is a number of its own, and none of a warehouse.
+        // The first column of its key is not a warehouse.
         let group = if of.name == "history" { "history" } else { "all" };
         table.partition = Partition::By { columns, group: group.to_owned() };
     }
     stored.with_design(design).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// A workload that is loaded.
 struct Loaded {
     database: Database<LocalEnv>,
     lane: Lane<LocalEnv>,
@@ -88,13 +86,13 @@ impl Loaded {
         format!("{:?}, {} rows", finished.result, self.callee.rows())
     }
 
-    /// Sees to it that all checks hold and that all structures are whole.
+    /// Checks the folder's checks and all structures.
     fn check(&mut self) {
         let names = Workload::<LocalEnv>::table_names(&self.stored);
         let totals = RunTotals::new(self.stored.procedure_names().len());
         let results = run_now(self.stored.check(&self.database, &mut self.lane, &totals, false));
         let results = results.unwrap_or_else(|error| panic!("{error}"));
-        // It counts lines of orders behind those that a load of full size has.
+        // It counts order lines behind those of a full-size load.
         let is_of_size = |name: &str| name == "stock counts its lines";
         let broken = results.iter().filter(|result| !result.ok && !is_of_size(result.name));
         let broken: Vec<_> = broken.collect();
@@ -106,7 +104,7 @@ impl Loaded {
         assert!(report.lines.len() >= names.len());
     }
 
-    /// Of each table, its rows.
+    /// Number of rows by table.
     fn counts(&mut self) -> BTreeMap<&'static str, u64> {
         let names = Workload::<LocalEnv>::table_names(&self.stored);
         let mut txn = run_now(self.lane.begin(Isolation::Snapshot)).expect("begins");
@@ -120,7 +118,8 @@ impl Loaded {
     }
 }
 
-/// Makes equal calls on one server and on three; answers in how many parts or copies each table is.
+/// Executes equal calls on one server and on three; returns the number of parts or copies of each
+/// table.
 fn behaves_alike(stored: &Stored) -> BTreeMap<String, u32> {
     let (mut one, mut parts) = (Loaded::new(stored, 1), Loaded::new(stored, SERVERS));
     let mut calls = Calls::new(stored.population().clone(), 0, 1, Mix::Deck);
@@ -153,7 +152,7 @@ fn partitioned_workloads_do_in_parts_what_they_do_as_a_whole() {
     }
 }
 
-/// What procedures change is changed in all copies; they are compared with the structures.
+/// Updates reach all copies; the check of structures compares the copies.
 #[test]
 fn copied_workloads_do_what_they_do_as_a_whole() {
     for (workload, wants_plans) in
@@ -167,7 +166,8 @@ fn copied_workloads_do_what_they_do_as_a_whole() {
     }
 }
 
-/// Trees that no procedure goes through in order are divided by a hash; what reads them as a whole does not count on their order.
+/// A tree without ordered scans is divided by a hash. Statements that read the whole tree do not
+/// depend on its order.
 #[test]
 fn hashed_trees_are_read_by_key_and_as_a_whole() {
     let design = |design: &mut Design| {

@@ -1,4 +1,5 @@
-//! References hold while calls by generated code meet others: such calls are serializable, as the executor's are.
+//! Foreign keys hold when calls by generated code conflict: these calls are serializable, like
+//! those of the interpreter.
 
 #[path = "../../../../sql/codegen/tests/shop/code/mod.rs"]
 #[allow(unused, clippy::all, reason = "a program has written it")]
@@ -16,11 +17,10 @@ use std::cell::RefCell;
 use txn::local::{OpenConfig, open};
 use txn::{Database, Lane};
 
-/// Bytes of memory.
 const SERVER_BYTES: u64 = 256 << 20;
-/// Rows that are loaded in one transaction.
+/// Rows per transaction of the load.
 const BATCH_ROWS: usize = 50;
-/// A customer that nobody refers to until the test does, and a purchase that is there.
+/// A customer without references, and an existing purchase.
 const CUSTOMER: i64 = 77;
 const PURCHASE: i64 = 3;
 
@@ -28,7 +28,7 @@ thread_local! {
     static MEANWHILE: RefCell<Option<Box<dyn FnOnce()>>> = const { RefCell::new(None) };
 }
 
-/// Generated code, behind which something else happens once before the call commits.
+/// Generated code that runs another call once before its own commit.
 #[derive(Clone, Copy)]
 struct Held(shop::Tables);
 
@@ -55,7 +55,7 @@ impl Generated for Held {
     }
 }
 
-/// A lane with calls of the shop's procedures.
+/// A lane with the shop's procedures.
 struct Client {
     lane: Lane<LocalEnv>,
     caller: Caller<Held>,
@@ -68,7 +68,7 @@ impl Client {
         Self { lane, caller: caller.unwrap_or_else(|error| panic!("{error}")) }
     }
 
-    /// Makes a call; answers the code of the error that it ends with, if it does.
+    /// Executes a call; returns the code of its error, if any.
     fn call(&mut self, name: &str, arguments: &[Argument<'_>]) -> Option<String> {
         let procedure = self.caller.find(name).expect("there is such a procedure");
         match run_now(self.caller.call(&mut self.lane, procedure, arguments)) {
@@ -112,7 +112,7 @@ fn enrol(client: &mut Client) {
 }
 
 #[test]
-fn a_row_that_goes_while_another_comes_to_refer_to_it_is_missed() {
+fn a_delete_of_a_row_being_referred_to_conflicts() {
     let [mut one, mut other] = two_clients();
     enrol(&mut one);
     let before = one.caller.counts();
@@ -121,12 +121,12 @@ fn a_row_that_goes_while_another_comes_to_refer_to_it_is_missed() {
     let arguments = [Argument::Int(PURCHASE), Argument::Int(CUSTOMER)];
     assert_eq!(one.call("move_purchase", &arguments).as_deref(), Some("23503"));
     let Counts { deviated, retries, .. } = one.caller.counts();
-    // It has met the other one, found the row missing then, and the executor has told of that.
+    // After the conflict, the row was missing, and the interpreter reported it.
     assert_eq!((deviated, retries), (before.deviated + 1, before.retries + 1));
 }
 
 #[test]
-fn a_row_that_comes_to_refer_to_one_that_goes_is_noticed() {
+fn an_insert_that_refers_to_a_row_being_deleted_conflicts() {
     let [mut one, mut other] = two_clients();
     enrol(&mut one);
     let refers = move || {

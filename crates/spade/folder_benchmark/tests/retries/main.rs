@@ -1,4 +1,4 @@
-//! A call that commits in the end says how often it was tried again, whoever carries it out.
+//! Committed calls report their number of retries, by generated code and by the interpreter.
 
 #[path = "../support/loaded.rs"]
 mod loaded;
@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use txn::{Database, Isolation};
 
 const THREADS: usize = 4;
-/// Calls of each thread before the test gives up.
+/// Maximal number of calls per thread.
 const CALLS_MAX: u32 = 2_000_000;
 const SERVER_BYTES: u64 = 256 << 20;
 
@@ -31,7 +31,7 @@ fn small_bank() -> Stored {
     Stored::read(&folder, &options).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Pays into one account until a call of some thread commits that was aborted before.
+/// Pays into one account until a call of some thread commits after a retry.
 fn pay(database: &Database<LocalEnv>, stored: &Stored, is_found: &AtomicBool) {
     let mut lane = run_now(database.lane()).expect("lanes are free");
     let caller = Caller::of_plans(database, stored.ready(), Settings::default());

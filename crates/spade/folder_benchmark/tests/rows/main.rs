@@ -1,4 +1,5 @@
-//! Tables have as many rows behind a run as calls have left them, and whoever says otherwise is told.
+//! Tables have as many rows after a run as calls have left; the check reports wrong `rows` in
+//! `workload.toml`.
 
 #[path = "../../../../sql/datagen/tests/loaded/small.rs"]
 mod small;
@@ -18,14 +19,13 @@ use workload::{
     AbortCounts, CheckResult, Finished, RunTotals, TransactionResult, Whereabouts, Workload, count,
 };
 
-/// Bytes of memory.
 const SERVER_BYTES: u64 = 256 << 20;
-/// Calls of a run.
+/// Number of calls of a run.
 const CALLS: usize = 800;
-/// Visitors of a house, who come alone or in pairs, and leave.
+/// Visitors of a house come alone or in pairs, and leave.
 const VISITS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/rows/visits");
 
-/// A run that is over.
+/// A finished run.
 struct Run {
     stored: Stored,
     database: Database<LocalEnv>,
@@ -56,7 +56,7 @@ impl Run {
         Self { stored, database, lane, before, totals }
     }
 
-    /// Of visitors, with these words of `workload.toml` in place of others.
+    /// A run of the visitors, with text replaced in `workload.toml`.
     fn of_visits(replaced: &[(&str, &str)]) -> Self {
         let mut text = std::fs::read_to_string(PathBuf::from(VISITS).join("workload.toml"))
             .expect("it is there");
@@ -86,7 +86,7 @@ impl Run {
         Workload::<LocalEnv>::check_rows(stored, &self.before, &now, &self.totals)
     }
 
-    /// What is said of the check that fails; nothing if all hold.
+    /// The failing check and its detail; `None` if all hold.
     fn failure(&mut self) -> Option<(&'static str, String)> {
         let mut failed = self.checks().into_iter().filter(|check| !check.ok);
         let first = failed.next().map(|check| (check.name, check.detail));
@@ -94,7 +94,7 @@ impl Run {
         first
     }
 
-    /// A row of a table is lost.
+    /// Deletes a row of a table.
     fn lose(&mut self, table: &str) {
         let table = self.database.table(table).expect("it is there");
         let mut transaction =
@@ -107,7 +107,7 @@ impl Run {
         assert_eq!(run_now(transaction.commit()), Outcome::Committed);
     }
 
-    /// So many calls of a procedure end in a way that nobody knows.
+    /// Changes the outcome of calls to unknown.
     fn lose_sight(&mut self, procedure: usize, calls: u32) {
         let finished = Finished {
             kind: procedure,
@@ -148,7 +148,7 @@ fn shipped_folders_have_the_rows_that_their_calls_leave() {
 }
 
 #[test]
-fn rows_that_are_added_and_not_said_are_told() {
+fn rows_added_without_a_declaration_are_reported() {
     let mut run = Run::of_visits(&[]);
     let checks = run.checks();
     let details: Vec<&str> = checks.iter().map(|check| check.detail.as_str()).collect();
@@ -165,48 +165,54 @@ fn rows_that_are_added_and_not_said_are_told() {
 
     let mut run = Run::of_visits(&[("rows.visit = 2", "rows.visit = 1")]);
     let (name, detail) = run.failure().expect("pairs are two");
-    assert!(name == "rows of visit add up" && detail.contains(" are there"), "{name}: {detail}");
+    assert!(name == "rows of visit add up" && detail.contains(" found "), "{name}: {detail}");
 
     let mut run = Run::of_visits(&[("rows.visit = -1\n", "")]);
     let (name, detail) = run.failure().expect("some have left");
     assert_eq!(name, "rows of visit add up");
-    assert!(detail.contains("; `rows` of leave in workload.toml does not say"), "{detail}");
+    assert!(detail.contains("; workload.toml has no `rows` for leave"), "{detail}");
 
-    // Nothing is known of a table of which nothing is said.
+    // A table without `rows` in workload.toml is not checked.
     let nothing = [("rows.visit = 1\n", ""), ("rows.visit = 2\n", ""), ("rows.visit = -1\n", "")];
     let mut run = Run::of_visits(&nothing);
     assert_eq!((run.checks().len(), run.failure()), (1, None));
 }
 
 #[test]
-fn rows_that_are_lost_are_told() {
+fn lost_rows_are_reported() {
     let mut run = Run::of_visits(&[]);
     run.lose("visit");
     let (name, detail) = run.failure().expect("one is lost");
-    assert!(name == "rows of visit add up" && !detail.contains("does not say"), "{name}: {detail}");
+    assert!(
+        name == "rows of visit add up" && !detail.contains("workload.toml has no `rows`"),
+        "{name}: {detail}"
+    );
     let mut run = Run::of_visits(&[]);
     run.lose("room");
     let failure = run.failure().expect("one is lost");
-    let expected = "room has 9 rows, and had 10".to_owned();
+    let expected = "room has 9 rows instead of 10".to_owned();
     assert_eq!(failure, ("tables without INSERT and DELETE keep their rows", expected));
 }
 
-/// Nobody knows whether these calls took effect, so that all is right that they may have left.
+/// The outcome of these calls is unknown, so that several row counts are accepted.
 #[test]
-fn calls_of_unknown_outcome_allow_what_they_could_have_done() {
+fn calls_of_unknown_outcome_widen_the_allowed_row_counts() {
     let mut run = Run::of_visits(&[]);
     run.lose("visit");
-    // They can only have added rows.
+    // These calls can only have inserted rows.
     run.lose_sight(1, 3);
     let (_, detail) = run.failure().expect("one is lost");
     assert!(detail.contains("; 3 calls of unknown outcome allow "), "{detail}");
     run.lose_sight(2, 1);
     assert_eq!(run.failure(), None);
     let told = run.checks().swap_remove(1).detail;
-    assert!(told.contains(" are there; 4 calls of unknown outcome allow "), "{told}");
+    assert!(
+        told.contains(" found ") && told.contains("; 4 calls of unknown outcome allow "),
+        "{told}"
+    );
     run.lose("visit");
     assert!(run.failure().is_some(), "one may have left, and two are lost");
-    // A call that changes another table says nothing of this one.
+    // Calls that change another table do not matter.
     run.lose_sight(3, 10);
     assert!(run.failure().is_some_and(|(_, detail)| detail.contains("; 4 calls of")));
 }

@@ -1,4 +1,4 @@
-//! Calls that owners of rows carry out, beside the same calls where they are made: equal calls give equal rows and errors.
+//! Shipped calls return the same rows and errors as calls that the caller executes.
 
 #[path = "../../../../sql/datagen/tests/loaded/small.rs"]
 mod small;
@@ -20,9 +20,9 @@ use txn::local::{OpenConfig, open};
 use txn::{Database, Isolation, Lane};
 use workload::{RunTotals, Workload};
 
-/// Memory servers, each with a compute server beside it.
+/// Number of memory servers, each with a compute server.
 const SERVERS: u16 = 3;
-/// Bytes of memory of all servers.
+/// Memory of all servers in bytes.
 const BYTES: u64 = 3 << 30;
 const CALLS: usize = 1_000;
 
@@ -30,8 +30,8 @@ fn node(server: u16) -> NodeId {
     NodeId::of_compute_server(server)
 }
 
-/// A workload with few rows, whose tables are divided by this column, and all of whose calls are shipped that an argument
-/// tells the place of.
+/// A small workload whose tables are divided by this column, and whose calls with this argument are
+/// shipped.
 fn stored(workload: &str, column: &str, argument: &str) -> Stored {
     let options = Options {
         units: Some(u64::from(SERVERS)),
@@ -63,7 +63,6 @@ fn stored(workload: &str, column: &str, argument: &str) -> Stored {
     stored.with_design(design).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// A workload that is loaded.
 struct Loaded {
     database: Database<LocalEnv>,
     lane: Lane<LocalEnv>,
@@ -84,7 +83,7 @@ impl Loaded {
         Self { database, lane, callers }
     }
 
-    /// The compute servers beside the memory servers, all of this thread.
+    /// The compute servers near the memory servers, all on this thread.
     fn owned(&self) -> (Arc<Lanes>, [Ownership; 2]) {
         let (lanes, world) = (Lanes::new(2), self.database.env().world());
         let host = Host::new(lanes.clone(), || 0, Vec::new());
@@ -96,7 +95,7 @@ impl Loaded {
     }
 }
 
-/// What a call gives, in words. What time it was is left out.
+/// The result of a call as text, without times.
 fn told(failure: Option<CallError>, results: &Results, returns: &Returns) -> String {
     let types: Vec<&SqlType> = match returns {
         Returns::Nothing => Vec::new(),
@@ -114,7 +113,8 @@ fn told(failure: Option<CallError>, results: &Results, returns: &Returns) -> Str
     }
 }
 
-/// Makes equal calls by owners and where they are made; answers how many of them owners have carried out.
+/// Executes equal calls by owners and by the caller; returns the number of calls that owners
+/// executed.
 fn ships_alike(stored: &Stored) -> usize {
     let (mut here, mut away) = (Loaded::new(stored), Loaded::new(stored));
     let (_lanes, _ownership) = away.owned();
@@ -157,7 +157,7 @@ fn ships_alike(stored: &Stored) -> usize {
     for loaded in [&mut here, &mut away] {
         let checks = stored.check(&loaded.database, &mut loaded.lane, &totals, false);
         let checks = run_now(checks).unwrap_or_else(|error| panic!("{error}"));
-        // It counts lines of orders behind those that a load of full size has.
+        // It counts order lines behind those of a full-size load.
         let is_of_size = |name: &str| name == "stock counts its lines";
         assert!(checks.iter().all(|check| check.ok || is_of_size(check.name)), "{checks:?}");
     }
@@ -165,7 +165,7 @@ fn ships_alike(stored: &Stored) -> usize {
 }
 
 #[test]
-fn owners_give_what_callers_would_have_found() {
+fn owners_return_the_same_results_as_callers() {
     assert_eq!(ships_alike(&stored("smallbank", "customer_id", "customer")), CALLS);
     let shipped = ships_alike(&stored("tatp", "s_id", "subscriber_id"));
     assert!((CALLS / 2..CALLS).contains(&shipped), "two find it by another number: {shipped}");
@@ -193,7 +193,7 @@ fn opened(env: &LocalEnv, opening: &Opening) -> Result<Vec<u8>, Refusal> {
 }
 
 #[test]
-fn a_host_keeps_so_many_folders() {
+fn a_host_opens_a_limited_number_of_folders() {
     let stored = stored("smallbank", "customer_id", "customer");
     let database = open(&OpenConfig { server_bytes: 16 << 20, ..OpenConfig::default() });
     let database = database.expect("little memory");
@@ -205,17 +205,17 @@ fn a_host_keeps_so_many_folders() {
         assert_eq!(opened(env, &named(number)), Ok(number.to_le_bytes().to_vec()));
     }
     let refused = opened(env, &named(64)).expect_err("too many").to_string();
-    assert!(refused.contains("it keeps 64 folders already"), "{refused}");
+    assert!(refused.contains("it already has 64 folders open"), "{refused}");
     assert!(opened(env, &named(3)).is_ok());
 }
 
-/// What an owner does not take is carried out by whoever calls, and nothing is lost or done twice.
+/// If an owner refuses a call, the caller executes it; no call is lost or executed twice.
 #[test]
-fn calls_that_owners_refuse_are_left_to_the_caller() {
+fn calls_that_owners_refuse_are_executed_by_the_caller() {
     let stored = stored("smallbank", "customer_id", "customer");
     let mut loaded = Loaded::new(&stored);
     let (lanes, ownership) = loaded.owned();
-    // Whoever drops tables waits for lanes that are not at rest.
+    // Dropping a table waits for lanes that are not at rest.
     run_now(loaded.lane.rest()).expect("the oracle answers");
     let env = loaded.database.env();
     let opening = opening(&stored);
@@ -225,7 +225,7 @@ fn calls_that_owners_refuse_are_left_to_the_caller() {
     assert_eq!(opened(env, &serializable), Ok(1_u32.to_le_bytes().to_vec()));
     let refusal = |opening: &Opening| opened(env, opening).expect_err("refused").to_string();
     let other = Opening { fingerprint: 1, ..opening.clone() };
-    assert!(refusal(&other).contains("says other things than the caller's"), "{}", refusal(&other));
+    assert!(refusal(&other).contains("differs from the caller's"), "{}", refusal(&other));
     let nowhere = Opening { folder: "/nonexistent".to_owned(), ..opening.clone() };
     assert!(refusal(&nowhere).contains("cannot read the folder /nonexistent"));
     for garbage in [&b""[..], b"{}", &[0; 17]] {
@@ -235,7 +235,7 @@ fn calls_that_owners_refuse_are_left_to_the_caller() {
         }
     }
 
-    // Nobody is at the second compute server, and the third memory server has no owner.
+    // The second compute server does not exist, and the third memory server has no owner.
     let owners = vec![Some(node(0)), Some(node(SERVERS)), None];
     let owners = stored.owners(owners, false, false);
     let mut shipper = Shipper::new(owners);
@@ -254,7 +254,8 @@ fn calls_that_owners_refuse_are_left_to_the_caller() {
     assert!(ship(&mut shipper, node(0)).is_some_and(|shipped| shipped.failure.is_none()));
     assert_eq!(lanes.count(), 1);
 
-    // The tables go, and come again with other numbers: procedures are found anew.
+    // The tables are dropped and created again with other numbers, so that procedures must be
+    // opened again.
     let names = Workload::<LocalEnv>::table_names(&stored);
     let left = [(), ()].map(|()| lanes.rest::<LocalEnv>());
     assert_eq!(left, [1, 0], "it was at work since");

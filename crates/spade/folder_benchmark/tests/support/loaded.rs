@@ -1,4 +1,4 @@
-//! A database in this process with a workload's tables, loaded by one lane.
+//! A local database with a workload's tables, loaded by one lane.
 
 use fabric::{LocalEnv, run_now};
 use folder_benchmark::Stored;
@@ -6,7 +6,7 @@ use txn::local::{OpenConfig, open};
 use txn::{Database, Lane};
 use workload::Workload;
 
-/// Makes and loads the tables in so much memory.
+/// Creates and loads the tables.
 pub fn loaded(stored: &Stored, server_bytes: u64) -> (Database<LocalEnv>, Lane<LocalEnv>) {
     let config = OpenConfig { servers: 1, server_bytes, ..OpenConfig::default() };
     let database = open(&config).expect("memory can be mapped");

@@ -1,5 +1,5 @@
-//! Generated code beside the executor of plans: the same tables, the same thousands of calls, and the same rows, errors and
-//! tables afterwards. That the executor does what PostgreSQL does is tested where it is.
+//! Generated code and the interpreter give the same rows, errors and tables after thousands of
+//! equal calls. Other tests compare the interpreter with PostgreSQL.
 
 #[path = "../../../../sql/codegen/tests/corners/code/mod.rs"]
 #[allow(
@@ -34,26 +34,27 @@ use strange::make_strange;
 use txn::local::{OpenConfig, open};
 use txn::{Database, Isolation, Lane};
 
-/// Bytes of memory of each.
+/// Memory of each database in bytes.
 const SERVER_BYTES: u64 = 256 << 20;
-/// Rows that are loaded in one transaction.
+/// Rows per transaction of the load.
 const BATCH_ROWS: usize = 50;
-/// Differences that are told; others are only counted.
+/// Maximal number of differences that are printed.
 const TOLD_MAX: usize = 40;
-/// One call in so many gets arguments that no load draws.
+/// One of this number of calls has arguments outside of the load's ranges.
 const STRANGE_ONE_IN: u64 = 8;
 
-/// What the clock is ahead of the year 2000 at least, so that times of the run are told by their size.
+/// Minimal time of the clock after the year 2000, in microseconds; larger values are recognized as
+/// times of the run.
 const LATER_US: i64 = 1_000_000_000_000_000;
 
-/// A database with the procedures of a workload.
+/// A database with opened procedures.
 struct Twin<G> {
     database: Database<LocalEnv>,
     lane: Lane<LocalEnv>,
     caller: Caller<G>,
 }
 
-/// What a call has given: rows as they are kept, or an error's code and what it says.
+/// The result of a call: rows, or an error's code and message.
 #[derive(PartialEq, Debug)]
 enum Answer {
     Rows(usize, Vec<String>),
@@ -86,7 +87,7 @@ impl<G: Generated> Twin<G> {
         Self { database, lane, caller }
     }
 
-    /// Makes a call by generated code, if it takes the arguments, or by the executor.
+    /// Executes a call by generated code, if it accepts the arguments, or by the interpreter.
     fn call(&mut self, name: &str, call: &Call, is_generated: bool) -> Answer {
         let procedure = self.caller.find(name).expect("there is such a procedure");
         let (prepared, takes) = Prepared::of(call.arguments.clone());
@@ -103,7 +104,7 @@ impl<G: Generated> Twin<G> {
         match called.map_err(|error| *error) {
             Ok(()) => Answer::Rows(results.rows(), results.cells().map(shown).collect()),
             Err(CallError::Sql(error)) => {
-                // Details of other errors show times of the run.
+                // Details of other errors contain times of the run.
                 let detail = error.detail.filter(|_| error.sqlstate == "23505");
                 let said = [error.message, detail.unwrap_or_default()].join(" ");
                 Answer::Error(error.sqlstate.to_string(), said)
@@ -132,7 +133,7 @@ impl<G: Generated> Twin<G> {
     }
 }
 
-/// A value; times of the run look alike.
+/// A value as text; all times of the run look alike.
 fn shown(cell: Cell<'_>) -> String {
     match cell {
         Cell::Int(number) if (LATER_US..2 * LATER_US).contains(&number) => "a time".to_owned(),
@@ -175,7 +176,6 @@ fn compare<G: Generated>(name: &str, count: usize, seed: u64) -> Counts {
     counts
 }
 
-/// Compares calls of a shipped workload.
 fn compare_usual<G: Generated>(name: &str, count: usize, seed: u64) {
     let counts = compare::<G>(name, count, seed);
     assert!(
@@ -230,7 +230,7 @@ fn edges_are_the_same_by_generated_code() {
     assert!(counts.generated > 0 && counts.deviated > 0, "{counts:?}");
 }
 
-/// A schema with references, checks and codes of fixed length.
+/// A schema with foreign keys, checks and `char` columns.
 #[test]
 fn a_shop_is_the_same_by_generated_code() {
     let counts = compare::<shop::Tables>("shop", 20_000, 7);

@@ -1,22 +1,23 @@
-//! What is known before anything is decided: the cluster, the load, what procedures ask, and what tables may be.
+//! Everything that does not depend on a design: the cluster, the load, what procedures execute, and
+//! the sizes of tables.
 //!
 //! Decision: docs/decisions/0235-a-given-design-is-forecast-from-the-same-facts-as-the-tuners.md
 
-use super::aging::Again;
-use super::asked::Asked;
-use super::candidate::Shape;
-use super::choose::TOLD_MIN;
-use super::crowd::Crowds;
-use super::draws::{Drawn, Draws};
-use super::group::{self, Grouping, Question, Source};
-use super::kept::Kept;
-use super::meet::{self, Group};
-use super::model::{By, Call, Model};
-use super::report::Target;
-use super::skew::Places;
-use super::surface::Surface;
-use super::world::{self, Chosen};
-use super::{Input, Options, TuneError};
+use crate::tune::contention::conflicts::{self, MachineGroup};
+use crate::tune::contention::insert_conflicts::InsertSites;
+use crate::tune::cost::memo::Memo;
+use crate::tune::cost::surface::Surface;
+use crate::tune::cost::versions::UpdateRates;
+use crate::tune::model::{HomeBy, Locality, Model};
+use crate::tune::report::tuning::Target;
+use crate::tune::search::candidates::TableShape;
+use crate::tune::search::choose::LOCATED_MIN;
+use crate::tune::workload::draws::{Drawn, Draws};
+use crate::tune::workload::grouping::{self, Grouping, Question, Source};
+use crate::tune::workload::profile::Profile;
+use crate::tune::workload::skew::RowPlacement;
+use crate::tune::world::{self, SelectedCluster};
+use crate::tune::{Input, Options, TuneError};
 use procedure::node::Procedure;
 use procedure::operations::{Action, Operation};
 use sql::load::Expectation;
@@ -25,36 +26,32 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// Everything that designs are compared by.
+/// Everything that does not depend on a design.
 pub struct Facts<'a> {
-    /// Schema, procedures and load, with plans.
     pub input: Input<'a>,
-    /// What is wanted.
     pub options: &'a Options,
-    /// The cluster.
-    pub chosen: Chosen,
-    /// What was measured of it.
+    pub chosen: SelectedCluster,
     pub surface: Surface,
-    /// Units of scale.
     pub units: u64,
-    /// Calls as they are drawn, and rows of tables.
+    /// Drawn calls, and row counts.
     pub draws: Draws,
-    /// What procedures ask.
-    pub asked: Vec<Asked>,
-    /// What tables may be.
-    pub shapes: Vec<Shape>,
-    /// How calls meet, by where they are at home: designs that agree in that are many.
-    met: RefCell<Vec<(Homes, Met)>>,
+    /// By procedure: what a call executes.
+    pub profiles: Vec<Profile>,
+    /// By table: sizes and statistics.
+    pub shapes: Vec<TableShape>,
+    /// Memo of conflicts by the homes of calls: many designs have the same homes.
+    met: RefCell<Vec<(Homes, ConflictFacts)>>,
 }
 
-/// What tells where each procedure's calls are at home.
+/// By procedure: the argument or row that determines the home of its calls.
 type Homes = Vec<Option<Source>>;
 
-/// How calls meet in rows that they change, where they add rows, and how often rows of each table are changed again.
-type Met = (Rc<Vec<Group>>, Rc<Crowds>, Rc<Vec<BTreeMap<usize, Rc<Again>>>>);
+/// Conflicts on updated rows, conflicts on inserts, and how often rows of each table are updated.
+type ConflictFacts =
+    (Rc<Vec<MachineGroup>>, Rc<InsertSites>, Rc<Vec<BTreeMap<usize, Rc<UpdateRates>>>>);
 
 impl<'a> Facts<'a> {
-    /// Of a workload on a cluster.
+    /// Collects the facts about a workload on a cluster.
     ///
     /// # Errors
     /// See [`TuneError`].
@@ -72,38 +69,44 @@ impl<'a> Facts<'a> {
         let units = options.units.unwrap_or(load.units);
         let draws = Draws::new(program, load, units)?;
         let procedures = input.workload.procedures.iter().enumerate();
-        let asked = procedures.map(|(at, procedure)| {
+        let profiles = procedures.map(|(at, procedure)| {
             let called = load.procedures.get(at);
             let share = called.map_or(0.0, |of| of.frequency / all);
-            let asked = Asked::new(input.workload, procedure, share, draws.of(at, procedure));
-            asked.succeeding(called.and_then(|of| of.succeeds))
+            let profile = Profile::new(input.workload, procedure, share, draws.of(at, procedure));
+            profile.succeeding(called.and_then(|of| of.succeeds))
         });
-        let asked: Vec<Asked> = asked.collect();
-        let mut called = asked.iter().filter(|of| of.share > 0.0).flat_map(|of| &of.asks);
-        if !called.any(|ask| ask.times > 0.0) {
+        let profiles: Vec<Profile> = profiles.collect();
+        let mut called = profiles.iter().filter(|of| of.share > 0.0).flat_map(|of| &of.requests);
+        if !called.any(|request| request.times > 0.0) {
             return Err(TuneError::NothingAsked { workload: load.name.clone() });
         }
         let is_coherent = matches!(&*chosen.world.fabric, "local" | "shm");
         let tables = input.workload.catalog.tables.iter().enumerate();
         let shapes = tables.map(|(at, table)| {
-            Shape::new(table, at, draws.rows[at], &asked, (load, units), &surface, !is_coherent)
+            TableShape::new(
+                table,
+                at,
+                draws.rows[at],
+                &profiles,
+                (load, units),
+                &surface,
+                !is_coherent,
+            )
         });
         let shapes = shapes.collect();
         let met = RefCell::default();
-        Ok(Self { input, options, chosen, surface, units, draws, asked, shapes, met })
+        Ok(Self { input, options, chosen, surface, units, draws, profiles, shapes, met })
     }
 
-    /// The tables.
     pub fn catalog(&self) -> &'a Catalog {
         &self.input.workload.catalog
     }
 
-    /// The load.
     pub fn load(&self) -> &'a Load {
         &self.input.folder.load
     }
 
-    /// What designs are for.
+    /// The workload and cluster that designs are for.
     pub fn target(&self) -> Target {
         Target {
             workload: self.load().name.clone(),
@@ -116,20 +119,19 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// The calls of each procedure.
     pub fn drawn(&self) -> Vec<Drawn<'_>> {
         let procedures: &[Procedure] = &self.input.workload.procedures;
         procedures.iter().enumerate().map(|(at, of)| self.draws.of(at, of)).collect()
     }
 
-    /// Which tables are together, as the tuner decides it.
+    /// The grouping that the tuner selects: which tables are partitioned together.
     pub fn grouping(&self) -> Grouping {
-        group::group(&self.question(&self.drawn()))
+        grouping::group(&self.question(&self.drawn()))
     }
 
-    /// Which tables could be together otherwise: by attributes with fewer local rows.
+    /// Other groupings, by attributes with fewer local rows.
     pub fn other_groupings(&self) -> Vec<Grouping> {
-        group::others(&self.question(&self.drawn()))
+        grouping::others(&self.question(&self.drawn()))
     }
 
     fn question<'q>(&'q self, drawn: &'q [Drawn<'q>]) -> Question<'q> {
@@ -137,42 +139,46 @@ impl<'a> Facts<'a> {
             catalog: self.catalog(),
             load: self.load(),
             expectation: Expectation::new(self.load(), self.units),
-            asked: &self.asked,
+            profiles: &self.profiles,
             drawn,
             rows: &self.draws.rows,
-            bytes: self.shapes.iter().map(Shape::row_sum).collect(),
-            copied_max: self.chosen.budget.map_or(group::COPIED_MAX, |budget| budget / 10),
+            bytes: self.shapes.iter().map(TableShape::row_sum).collect(),
+            copied_max: self.chosen.budget.map_or(grouping::COPIED_MAX, |budget| budget / 10),
             machines: self.chosen.machines,
             ranged: self.catalog().tables.iter().map(|of| self.draws.is_ranged(of)).collect(),
         }
     }
 
-    /// What designs cost where rows are so, and an argument tells where calls are at home wherever one does.
+    /// The model under a grouping, if designs name the best argument of each procedure.
     pub fn model<'m>(&'m self, grouping: &'m Grouping) -> Model<'m> {
-        self.model_by(grouping, |_| By::Best)
+        self.model_by(grouping, |_| HomeBy::Best)
     }
 
-    /// The same as it comes to be once the tuner has written it down: what tells too little is not named, so that these calls come to any
-    /// machine.
+    /// The same as the tuner will write the design: arguments that locate too few rows are not
+    /// named, so that those calls arrive at any machine.
     pub fn model_as_written<'m>(&'m self, grouping: &'m Grouping) -> Model<'m> {
-        let calls = self.calls(grouping, &|_| By::Best);
-        let nameless = self.calls(grouping, &|_| By::Nothing).into_iter();
+        let calls = self.calls(grouping, &|_| HomeBy::Best);
+        let nameless = self.calls(grouping, &|_| HomeBy::Nothing).into_iter();
         let calls = calls.into_iter().zip(nameless).map(|(best, nameless)| match best.told {
-            Some(told) if told >= TOLD_MIN => best,
-            told => Call { told, ..nameless },
+            Some(told) if told >= LOCATED_MIN => best,
+            told => Locality { told, ..nameless },
         });
         self.model_of(grouping, calls.collect())
     }
 
-    /// The same where it is known of each procedure, by position, what tells where its calls are at home.
-    pub fn model_by<'m>(&'m self, grouping: &'m Grouping, by: impl Fn(usize) -> By) -> Model<'m> {
+    /// The same with a given argument for each procedure.
+    pub fn model_by<'m>(
+        &'m self,
+        grouping: &'m Grouping,
+        by: impl Fn(usize) -> HomeBy,
+    ) -> Model<'m> {
         self.model_of(grouping, self.calls(grouping, &by))
     }
 
-    /// Where procedures find their rows, without what machines differ in.
-    fn calls(&self, grouping: &Grouping, by: &dyn Fn(usize) -> By) -> Vec<Call> {
+    /// Where calls find their rows, without differences between machines.
+    fn calls(&self, grouping: &Grouping, by: &dyn Fn(usize) -> HomeBy) -> Vec<Locality> {
         let (catalog, machines) = (self.catalog(), self.chosen.machines);
-        let calls = self.asked.iter().zip(self.drawn()).enumerate();
+        let calls = self.profiles.iter().zip(self.drawn()).enumerate();
         let calls = calls.map(|(at, (of, drawn))| {
             let tells = |operation: usize, column: usize| {
                 let Operation { table, action, .. } = &of.operations[operation];
@@ -185,52 +191,55 @@ impl<'a> Facts<'a> {
                     spade_format::division::is_written_out(self.load(), table, key.column, from)
                 })
             };
-            Call::new(of, drawn, catalog, grouping, machines, (by(at), &tells))
+            Locality::new(of, drawn, catalog, grouping, machines, (by(at), &tells))
         });
         calls.collect()
     }
 
-    fn model_of<'m>(&'m self, grouping: &'m Grouping, mut calls: Vec<Call>) -> Model<'m> {
+    fn model_of<'m>(&'m self, grouping: &'m Grouping, mut calls: Vec<Locality>) -> Model<'m> {
         let (catalog, machines) = (self.catalog(), self.chosen.machines);
-        let places = Places { catalog, load: self.load(), draws: &self.draws, grouping, machines };
+        let places =
+            RowPlacement { catalog, load: self.load(), draws: &self.draws, grouping, machines };
         self.skew(&places, &mut calls);
-        for ((asked, call), drawn) in self.asked.iter().zip(&mut calls).zip(self.drawn()) {
-            let each = asked.asks.iter().map(|ask| places.local(asked, ask, call, drawn));
+        for ((profile, call), drawn) in self.profiles.iter().zip(&mut calls).zip(self.drawn()) {
+            let each =
+                profile.requests.iter().map(|request| places.local(profile, request, call, drawn));
             call.local_on = each.map(Option::unwrap_or_default).collect();
         }
-        let (meetings, crowds, changes) = self.meetings(&places, &calls);
+        let (conflict_rates, insert_sites, changes) = self.conflict_rates(&places, &calls);
         let kinds = |table: &sql::Table| table.indexes.iter().map(|index| index.kind).collect();
         Model {
             surface: &self.surface,
-            asked: &self.asked,
+            profiles: &self.profiles,
             shapes: &self.shapes,
             declared: Rc::new(catalog.tables.iter().map(kinds).collect()),
             grouping,
             calls: Rc::new(calls),
-            meetings,
-            crowds,
+            conflict_rates,
+            insert_sites,
             changes,
             machines: self.chosen.machines,
             remote_calls: self.options.remote_calls,
             replicas: self.options.replicas,
             threads: self.chosen.threads,
             lanes: self.chosen.lanes,
-            known: Kept::new(),
+            known: Memo::new(),
             last: RefCell::default(),
-            priced: Kept::new(),
+            priced: Memo::new(),
         }
     }
 
-    /// Finds the machine that has most of the rows that calls ask others for, and how much more than the mean.
-    fn skew(&self, places: &Places<'_>, calls: &mut [Call]) {
+    /// Finds the machine with most of the rows that calls access remotely, and how many more than
+    /// the mean it has.
+    fn skew(&self, places: &RowPlacement<'_>, calls: &mut [Locality]) {
         let machines = self.chosen.machines;
         let mut sums = vec![0.0; machines as usize];
         let mut found = Vec::new();
-        for ((asked, call), drawn) in self.asked.iter().zip(&*calls).zip(self.drawn()) {
-            for (at, ask) in asked.asks.iter().enumerate() {
-                let shares = places.shares(asked, ask, drawn).filter(|_| !call.copied[at]);
-                // Rows where the call is are as many on all machines, since all make as many calls.
-                let weight = asked.share * ask.times * (1.0 - call.local[at]);
+        for ((profile, call), drawn) in self.profiles.iter().zip(&*calls).zip(self.drawn()) {
+            for (at, request) in profile.requests.iter().enumerate() {
+                let shares = places.shares(profile, request, drawn).filter(|_| !call.copied[at]);
+                // Local rows are evenly spread, since each machine makes the same number of calls.
+                let weight = profile.share * request.times * (1.0 - call.local[at]);
                 if let Some(shares) = &shares {
                     let each = sums.iter_mut().zip(shares);
                     each.for_each(|(sum, share)| *sum += weight * share);
@@ -249,30 +258,32 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// How calls meet others.
-    fn meetings(&self, places: &Places<'_>, calls: &[Call]) -> Met {
+    /// Conflicts between calls.
+    fn conflict_rates(&self, places: &RowPlacement<'_>, calls: &[Locality]) -> ConflictFacts {
         let homes: Homes = calls.iter().map(|call| call.home.source.clone()).collect();
         if let Some((_, known)) = self.met.borrow().iter().find(|(of, _)| *of == homes) {
             return known.clone();
         }
-        let each = self.asked.iter().zip(calls).zip(self.drawn()).map(|((asked, call), drawn)| {
-            let places = places.homes(asked, call, drawn);
-            meet::Calls { asked, drawn, places }
-        });
-        let each: Vec<meet::Calls<'_>> = each.collect();
-        let groups = meet::groups(&each, self.chosen.machines.max(1) as usize);
+        let each =
+            self.profiles.iter().zip(calls).zip(self.drawn()).map(|((profile, call), drawn)| {
+                let places = places.homes(profile, call, drawn);
+                conflicts::DrawnCalls { profile, drawn, places }
+            });
+        let each: Vec<conflicts::DrawnCalls<'_>> = each.collect();
+        let groups = conflicts::groups(&each, self.chosen.machines.max(1) as usize);
         let lanes = f64::from(self.chosen.lanes.max(1));
-        let crowds = Crowds::new(&each, places, &self.draws.rows, lanes);
-        let changes = match self.surface.aging() {
-            Some(_) => meet::changes(&each, self.chosen.machines.max(1) as usize),
+        let insert_sites = InsertSites::new(&each, places, &self.draws.rows, lanes);
+        let changes = match self.surface.version_costs() {
+            Some(_) => conflicts::changes(&each, self.chosen.machines.max(1) as usize),
             None => Vec::new(),
         };
-        let changes = changes.into_iter().zip(&self.asked).map(|(tables, asked)| {
-            let again = |meetings: Vec<_>| Rc::new(Again::new(&meetings, asked.share));
+        let changes = changes.into_iter().zip(&self.profiles).map(|(tables, profile)| {
+            let again =
+                |conflict_rates: Vec<_>| Rc::new(UpdateRates::new(&conflict_rates, profile.share));
             tables.into_iter().map(|(table, of)| (table, again(of))).collect()
         });
-        let changes: Vec<BTreeMap<usize, Rc<Again>>> = changes.collect();
-        let found = (Rc::new(groups), Rc::new(crowds), Rc::new(changes));
+        let changes: Vec<BTreeMap<usize, Rc<UpdateRates>>> = changes.collect();
+        let found = (Rc::new(groups), Rc::new(insert_sites), Rc::new(changes));
         self.met.borrow_mut().push((homes, found.clone()));
         found
     }

@@ -1,118 +1,61 @@
-//! The tuner: from a workload, its load, and what was measured of a cluster to a physical design [SPADE 4].
+//! The tuner: computes a physical design from a workload, its load and the measurements of a
+//! cluster [SPADE 4].
 //!
 //! ```text
-//! draws, branch   arguments as they are drawn, and which branches they take
-//! limit           how many rows of a range a statement wants
-//! asked           what a call of each procedure asks of each table, and how often
-//! group           which tables are together, by which columns [SPADE 4.2]
-//! line            settings of operations, and points measured that differ in the size of rows alone
-//! surface, cost   what an operation costs on any design, between and around the points measured
-//! kept            what was found before, and by which measurements
-//! chains          how full hashed buckets are, and what becomes of full ones
-//! candidate       what tables and indexes may be stored as, and how much memory that takes
-//! model           everything that costs depend on, and memory
-//! price           what a call costs with a design, stage by stage
-//! added           trees that calls add rows to: leaves that are read, and rows that stand apart
-//! whole           what the whole workload does
-//! meet            how often calls meet in the rows that they change
-//! crowd           how often they meet where they add rows: at leaves and buckets
-//! skew            which machine has more of the rows than others
-//! order           how commits of a machine follow each other
-//! stages          how long calls wait at the stages of machines
-//! attempts        how long they wait for snapshots, and what attempts that fail take
-//! pace, settle    how fast it goes when all lanes are busy, and where that is found
-//! average         the paper's weighted averages, to compare with [SPADE 4.1]
-//! prefer          which of several designs is better
-//! choose          the search
-//! world           which of the measured clusters is tuned for
-//! facts           all that is known before anything is decided
-//! interval        how far a forecast may be off
-//! partition       what the workload would do with rows partitioned otherwise
-//! ranges          which spread tables are in the ranges of a group
-//! given, foretell a design that somebody else has made, and its forecast
-//! made            designs as files say them
-//! sweep           designs to compare the tuner's with
-//! explain, reason from a plan to what is told of it, and what speaks against others
-//! report          what was decided, with forecasts, runners-up and reasons
-//! show, html      that as text, and as a page with pictures
-//! beside          forecasts of several designs side by side, as text
+//! world        selects the measured cluster
+//! workload     which operations calls execute, and how tables are partitioned
+//! facts        collects everything that does not depend on a design
+//! model        a workload on a cluster, and plans: designs in the tuner's own form
+//! cost         service times of operations and procedures
+//! contention   queues, conflicts, retries; the throughput that results
+//! search       storage options, comparison of designs, the search
+//! forecast     forecasts of designs that the user supplies
+//! report       forecasts, runners-up, reasons and warnings, as text and HTML
 //! ```
-//! The same input gives the same bytes: there is no clock here, no I/O and no order of hashes, and drawn calls have a seed.
+//! The same input gives the same bytes: the tuner reads no clock and does no I/O, iterates no hash
+//! map, and draws calls with a fixed seed.
 
-mod added;
-mod aging;
-mod asked;
-mod attempts;
-mod average;
-mod beside;
-mod branch;
-mod candidate;
-mod caveats;
-mod chains;
-mod choose;
+mod contention;
 mod cost;
-mod crowd;
-mod draws;
-mod explain;
 mod facts;
-mod foretell;
-mod given;
-mod group;
-mod html;
-mod interval;
-mod kept;
-mod limit;
-mod line;
-mod made;
-mod meet;
+mod forecast;
 mod model;
-mod order;
-mod pace;
-mod partition;
-mod prefer;
-mod price;
-mod ranges;
-mod reason;
 mod report;
-mod settle;
-mod show;
-mod skew;
-mod stages;
-mod surface;
-mod sweep;
-mod whole;
+mod search;
+mod workload;
 mod world;
 
 use crate::design::Design;
 use crate::measurement::Measurements;
-use choose::Judge;
 use datagen::PopulationError;
 use facts::Facts;
-use given::Given;
+use forecast::given_design::ConvertedDesign;
 use procedure::node::Workload;
+use search::choose::Search;
 use serde::Serialize;
 use sql::WorkloadFolder;
 
-pub use beside::{Named, beside};
-pub use foretell::{DesignForecast, ProcedureForecast, StageDemand, TableForecast};
-pub use report::{
+pub use forecast::design_forecast::{
+    DesignForecast, ProcedureForecast, StageDemand, TableForecast,
+};
+pub use report::side_by_side::{Named, beside};
+pub use report::tuning::{
     AccessReport, Alternative, AttributeReport, Brief, Driver, Forecast, IndexReport, Interval,
     Memory, ProcedureReport, TableReport, Target, Tuning, Verdict, WriteCost,
 };
 
 pub use spade_format::design::REMOTE_CALLS;
 
-/// What is wanted of a design.
+/// The goal of the optimization.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Objective {
-    /// As many transactions as can be.
     Throughput,
-    /// Each as soon as can be.
+    /// Mean latency of a call.
     Latency,
 }
 
-/// By what designs are compared.
+/// How designs are compared.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Goal {
@@ -122,39 +65,39 @@ pub enum Goal {
     WeightedAverages,
 }
 
-/// What is tuned.
+/// The input of the tuner.
 #[derive(Clone, Copy)]
 pub struct Input<'a> {
     /// Schema, procedures and load.
     pub folder: &'a WorkloadFolder,
     /// The same procedures with their plans.
     pub workload: &'a Workload,
-    /// What was measured.
     pub measurements: &'a Measurements,
 }
 
-/// How it is tuned.
+/// Options of the tuner.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Options {
-    /// What is wanted.
     pub objective: Objective,
-    /// By what designs are compared.
+    /// How designs are compared.
     pub goal: Goal,
-    /// Bytes that tables and indexes may take on each machine; what `workload.toml` says if nothing is said here.
+    /// Bytes that tables and indexes may take on each machine. `None`: the value of
+    /// `workload.toml`.
     pub memory_budget: Option<u64>,
-    /// The hardware by its name in the measurements; if nothing is said that of `workload.toml`, or the only one that was measured.
+    /// Name of the hardware in the measurements. `None`: that of `workload.toml`, or the only one
+    /// that was measured.
     pub hardware: Option<String>,
-    /// Machines; as many as `workload.toml` says if nothing is said here.
+    /// Number of machines. `None`: the value of `workload.toml`.
     pub machines: Option<u32>,
-    /// Units of scale, likewise.
+    /// Units of scale. `None`: the value of `workload.toml`.
     pub units: Option<u64>,
-    /// The share of calls that come to another machine than that of their rows.
+    /// The share of calls that arrive at another machine than the one with their rows.
     pub remote_calls: f64,
     /// Copies of each row.
     pub replicas: u32,
-    /// Threads of each machine; as many as were measured if nothing is said here.
+    /// Threads of each machine. `None`: as measured.
     pub threads: Option<u32>,
-    /// Calls that are under way on each machine when all lanes are busy, likewise.
+    /// Lanes of each machine: calls in progress at a time. `None`: as measured.
     pub lanes: Option<u32>,
 }
 
@@ -175,109 +118,101 @@ impl Default for Options {
     }
 }
 
-/// Why nothing can be tuned.
+/// Why the tuner returns no design.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TuneError {
-    /// There are no measurements at all.
+    /// The measurements are empty.
     #[error("the measurements have no points; make some with `namdb spade measure`")]
     NoMeasurements,
-    /// There are none of this hardware.
+    /// The requested hardware was not measured.
     #[error(
         "nothing was measured on {wanted}, only on {}; measure it with `namdb spade measure --profile {wanted}`, or name one of \
          these with --profile", .known.join(", ")
     )]
     NoSuchHardware {
-        /// What was asked for.
         wanted: String,
-        /// What there is.
+        /// The hardware that was measured.
         known: Vec<String>,
     },
-    /// There are several, and nobody says which is meant.
+    /// Several kinds of hardware were measured, and none is selected.
     #[error(
-        "there are measurements of {}; say which one is meant with --profile, or in workload.toml under [machines]",
+        "the measurements are of {}; select one with --profile, or in workload.toml under [machines]",
         .known.join(", ")
     )]
     WhichHardware {
-        /// What there is.
+        /// The hardware that was measured.
         known: Vec<String>,
     },
-    /// The world has only one machine, and several are asked for.
+    /// Measurements of a single machine cannot forecast a cluster.
     #[error(
-        "{world} was measured on one machine, where no row is remote; a design for {machines} machines takes measurements of a \
+        "{world} was measured on one machine, where no row is remote; a design for {machines} machines needs measurements of a \
          cluster, real or simulated"
     )]
     OneMachine {
-        /// The fabric with its hardware.
+        /// Fabric and hardware.
         world: String,
-        /// Machines asked for.
+        /// Requested number of machines.
         machines: u32,
     },
-    /// The number of copies was not measured.
+    /// This number of copies was not measured.
     #[error(
         "nothing was measured with {replicas} copies of each row; tune for another number, or measure a simulated cluster in \
          full"
     )]
     Replicas {
-        /// What was asked for.
+        /// Requested number of copies.
         replicas: u32,
     },
-    /// No procedure is ever called.
+    /// No procedure has a frequency.
     #[error(
-        "no procedure of {workload} has a frequency above 0 in workload.toml, so that nothing is to be tuned for"
+        "no procedure of {workload} has a frequency above 0 in workload.toml; set that of at least one"
     )]
-    NoFrequency {
-        /// The workload.
-        workload: String,
-    },
-    /// What is called reads and writes no table.
+    NoFrequency { workload: String },
+    /// No called procedure accesses a table.
     #[error(
-        "no procedure of {workload} that is called asks for rows of a table, so that nothing is to be tuned for; give one that \
-         does a frequency above 0 in workload.toml"
+        "no called procedure of {workload} accesses a table; set the frequency of one that does in \
+         workload.toml"
     )]
-    NothingAsked {
-        /// The workload.
-        workload: String,
-    },
+    NothingAsked { workload: String },
     /// Rows or arguments cannot be drawn.
     #[error(transparent)]
     Population(#[from] PopulationError),
-    /// Operations were not measured.
+    /// Points are missing.
     #[error(
-        "the measurements lack what {} asks for: {}; if `namdb spade measure` was ended early, let it go on with the same file, \
-         or else measure again without {without}, on the same world",
+        "the measurements lack operations that {} needs: {}; if `namdb spade measure` was interrupted, continue it with the \
+         same file; otherwise measure again without {without} on the same cluster",
         .procedures.join(", "), .operations.join("; ")
     )]
     NotMeasured {
-        /// The procedures that cannot be forecast.
         procedures: Vec<String>,
-        /// What they ask for, in words: the operation, through what, where.
+        /// The missing operations: kind, access path, place.
         operations: Vec<String>,
-        /// The option by which less was measured.
+        /// The option that shortened the measurement.
         without: &'static str,
     },
-    /// A design that is to be forecast does not fit the workload.
+    /// The design does not fit the workload.
     #[error("the design does not fit the workload: {}", .problems.join("; "))]
     Design {
-        /// What does not fit, a sentence each.
+        /// The problems, a sentence each.
         problems: Vec<String>,
     },
-    /// There is too little memory.
+    /// The memory budget is too small.
     #[error(
-        "the smallest design takes {} on each machine ({needed} bytes), and only {} are allowed ({budget} bytes); allow more \
+        "the smallest design needs {} on each machine ({needed} bytes), but only {} are allowed ({budget} bytes); allow more \
          memory, more machines, or fewer units",
-        reason::bytes(*needed),
-        reason::bytes(*budget)
+        report::reasons::bytes(*needed),
+        report::reasons::bytes(*budget)
     )]
     Memory {
         /// Bytes of the smallest design.
         needed: u64,
-        /// Bytes that are allowed.
+        /// Allowed bytes.
         budget: u64,
     },
 }
 
-/// Decides how a workload is stored, partitioned and carried out.
+/// Computes the design of a workload: storage, partitioning and execution.
 ///
 /// # Errors
 /// See [`TuneError`].
@@ -285,20 +220,20 @@ pub fn tune(input: Input<'_>, options: &Options) -> Result<Tuning, TuneError> {
     let facts = Facts::new(input, options)?;
     let grouping = facts.grouping();
     let model = facts.model_as_written(&grouping);
-    let judge = Judge {
+    let search = Search {
         model: &model,
         objective: options.objective,
         goal: options.goal,
         budget: facts.chosen.budget,
     };
-    let plan = judge.best()?;
-    Ok(explain::explain(&facts, &judge, &plan))
+    let plan = search.best()?;
+    Ok(report::explain::explain(&facts, &search, &plan))
 }
 
-/// Forecasts a design that is given, whoever has made it: [`Forecaster`] for one design alone.
+/// Forecasts one design; see [`Forecaster`].
 ///
 /// # Errors
-/// See [`TuneError`]; [`TuneError::Design`] tells everything about the design that does not fit the workload.
+/// See [`TuneError`]; [`TuneError::Design`] lists everything that does not fit the workload.
 pub fn forecast(
     input: Input<'_>,
     options: &Options,
@@ -309,13 +244,14 @@ pub fn forecast(
 
 /// Forecasts designs of one workload on one cluster.
 ///
-/// The forecast of what [`tune`] has decided is the tuner's own. Options say what it would be tuned for: hardware, machines, units,
-/// calls that come elsewhere and copies; what is wanted makes no difference, and a memory budget is only compared with. A design that
-/// is for other units is brought to these first, as `bench` has it ([`rescale`](crate::scale::rescale)).
+/// For a design of [`tune`], the forecast equals the tuner's own. The options select hardware,
+/// machines, units, remote calls and copies. The objective has no effect, and exceeding the memory
+/// budget only causes a warning. A design for other units is converted first, as `bench` does
+/// ([`rescale`](crate::scale::rescale)).
 pub struct Forecaster<'a>(Facts<'a>);
 
 impl<'a> Forecaster<'a> {
-    /// Reads what does not depend on designs.
+    /// Collects the facts that do not depend on a design.
     ///
     /// # Errors
     /// See [`TuneError`].
@@ -326,28 +262,28 @@ impl<'a> Forecaster<'a> {
     /// The forecast of a design.
     ///
     /// # Errors
-    /// [`TuneError::Design`] tells everything about the design that does not fit the workload, [`TuneError::NotMeasured`] what of it
-    /// was not measured.
+    /// [`TuneError::Design`] lists everything that does not fit the workload,
+    /// [`TuneError::NotMeasured`] the missing points.
     pub fn forecast(&self, design: &Design) -> Result<DesignForecast, TuneError> {
-        let given = Given::new(&self.0, design)?;
+        let given = ConvertedDesign::new(&self.0, design)?;
         let model = self.0.model_by(&given.grouping, |procedure| given.by[procedure]);
-        foretell::foretell(&self.0, &model, &given)
+        forecast::design_forecast::forecast_design(&self.0, &model, &given)
     }
 
-    /// Transactions a second that a design is expected to reach, and the stage that is full first: [`Self::forecast`] without intervals and
-    /// details, for who compares many.
+    /// Transactions per second of a design, and its bottleneck stage: a fast [`Self::forecast`] for
+    /// comparing many designs, without intervals and details.
     ///
     /// # Errors
     /// As [`Self::forecast`].
     pub fn throughput(&self, design: &Design) -> Result<(f64, &'static str), TuneError> {
-        let given = Given::new(&self.0, design)?;
+        let given = ConvertedDesign::new(&self.0, design)?;
         let model = self.0.model_by(&given.grouping, |procedure| given.by[procedure]);
-        foretell::throughput(&model, &given)
+        forecast::design_forecast::throughput(&model, &given)
     }
 }
 
-/// Designs to compare the tuner's with, at most 200, always the same: which ones, and why they are enough, is told in `sweep.rs` and in
-/// `docs/spade.md`. None is chosen or left out by a forecast.
+/// Designs to compare the tuner's with: at most 200, always the same, selected without any
+/// forecast. `search/sweep.rs` and `docs/spade/model.md` say which ones.
 ///
 /// # Errors
 /// See [`TuneError`].
@@ -355,5 +291,5 @@ pub fn sweep(
     input: Input<'_>,
     options: &Options,
 ) -> Result<impl Iterator<Item = Design>, TuneError> {
-    Ok(sweep::designs(&Facts::new(input, options)?).into_iter())
+    Ok(search::sweep::designs(&Facts::new(input, options)?).into_iter())
 }

@@ -1,36 +1,39 @@
-//! Which of the measured clusters is tuned for.
+//! Selects the measured cluster to tune for.
 
-use super::show::many;
-use super::{Options, TuneError};
 use crate::measurement::{Measurements, Place, World};
+use crate::tune::report::text::many;
+use crate::tune::{Options, TuneError};
 use sql::Load;
 use std::collections::BTreeSet;
 
-/// Bytes of a GiB.
 const GIB: f64 = (1_u64 << 30) as f64;
 
-/// A cluster to tune for.
+/// The cluster to tune for.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Chosen {
-    /// What was measured.
+pub struct SelectedCluster {
+    /// The measured world.
     pub world: World,
-    /// Machines that it is tuned for.
+    /// Machines of the design.
     pub machines: u32,
-    /// Threads of each.
+    /// Threads of each machine.
     pub threads: u32,
-    /// Lanes of each.
+    /// Lanes of each machine.
     pub lanes: u32,
-    /// Bytes that the design may take on each machine, if somebody says so.
+    /// Bytes allowed on each machine, if limited.
     pub budget: Option<u64>,
-    /// What was asked for and is not so, in sentences.
+    /// Options and settings of the load that do not apply, as sentences for the report.
     pub dropped: Vec<String>,
 }
 
-/// Chooses the world that the options or the load name: of several sizes the nearest one.
+/// Selects the world that the options or the load name; of several cluster sizes the nearest one.
 ///
 /// # Errors
-/// There is none, or it cannot be told which is meant.
-pub fn choose(all: &Measurements, load: &Load, options: &Options) -> Result<Chosen, TuneError> {
+/// No world was measured, or the choice is ambiguous.
+pub fn choose(
+    all: &Measurements,
+    load: &Load,
+    options: &Options,
+) -> Result<SelectedCluster, TuneError> {
     let worlds: BTreeSet<&World> =
         all.points().iter().map(|point| &point.parameters.world).collect();
     let hardware: BTreeSet<&str> = worlds.iter().map(|world| &*world.hardware).collect();
@@ -42,7 +45,7 @@ pub fn choose(all: &Measurements, load: &Load, options: &Options) -> Result<Chos
     let said = load.machines.profile.as_ref();
     let hardware: &str = match (options.hardware.as_ref().or(said), only) {
         (Some(wanted), _) if hardware.contains(&**wanted) => wanted,
-        // Who has measured one cluster alone means that one, whatever the folder was written for.
+        // If only one cluster was measured, use it, even if the folder names another.
         (_, Some(only)) if options.hardware.is_none() => only,
         (Some(wanted), _) => {
             return Err(TuneError::NoSuchHardware { wanted: wanted.clone(), known: known() });
@@ -50,10 +53,10 @@ pub fn choose(all: &Measurements, load: &Load, options: &Options) -> Result<Chos
         (None, _) => return Err(TuneError::WhichHardware { known: known() }),
     };
     let same = worlds.iter().filter(|world| world.hardware == hardware);
-    // Who says nothing means the cluster that was measured, of several the largest.
+    // The default is the largest cluster that was measured.
     let largest = same.map(|world| u32::from(world.machines)).max().unwrap_or(1);
     let wanted = options.machines.or(load.machines.count).unwrap_or(largest).max(1);
-    // Of worlds as near the one with more lanes, which is the one that is measured if nothing else is said.
+    // Of equally near worlds, take the one with most lanes, the default of the measurement.
     let near = |world: &&&World| {
         (
             u32::from(world.machines).abs_diff(wanted),
@@ -78,7 +81,7 @@ pub fn choose(all: &Measurements, load: &Load, options: &Options) -> Result<Chos
     let mut dropped = dropped(&worlds, &world, said_count.unwrap_or(machines), machines);
     if let Some(said) = said.filter(|said| options.hardware.is_none() && **said != world.hardware) {
         dropped.push(format!(
-            "workload.toml says {said}, and only {} was measured: the design is for that",
+            "workload.toml names profile {said}, but only {0} was measured; the design is for {0}",
             world.hardware
         ));
     }
@@ -89,31 +92,35 @@ pub fn choose(all: &Measurements, load: &Load, options: &Options) -> Result<Chos
     }
     let lanes = options.lanes.unwrap_or(world.lanes);
     if (threads, lanes) != (world.threads, world.lanes) {
-        dropped.push(format!(
-            "{} and {} on each machine were measured, and {threads} and {lanes} are asked for: what one operation takes is \
-             taken to be the same",
-            many(world.threads, "thread"),
-            many(world.lanes, "lane")
-        ));
+        dropped.push(other_load(&world, threads, lanes));
     }
     let said = load.machines.memory_gib.map(|gib| (gib * GIB) as u64);
     let budget = options.memory_budget.or(said);
-    Ok(Chosen { world, machines, threads, lanes, budget, dropped })
+    Ok(SelectedCluster { world, machines, threads, lanes, budget, dropped })
+}
+
+fn other_load(measured: &World, threads: u32, lanes: u32) -> String {
+    format!(
+        "the measurements have {} and {} on each machine; forecasts for {threads} and {lanes} assume that \
+         an operation costs the same",
+        many(measured.threads, "thread"),
+        many(measured.lanes, "lane")
+    )
 }
 
 fn other_threads(said: u32, measured: u32) -> String {
     format!(
-        "workload.toml says {} on each machine, and {measured} were measured: forecasts are of {measured}",
+        "workload.toml says {} on each machine, but {measured} were measured; forecasts are for {measured}",
         many(said, "thread")
     )
 }
 
-/// What of the wishes does not hold of the world that is tuned for.
+/// Reports settings that do not apply to the selected world.
 fn dropped(worlds: &BTreeSet<&World>, world: &World, wanted: u32, machines: u32) -> Vec<String> {
     let mut all = Vec::new();
     if machines != wanted {
         all.push(format!(
-            "workload.toml says {wanted} machines, and {} was measured on one alone: the design is for one",
+            "workload.toml says {wanted} machines, but {} was measured on one machine; the design is for one",
             world.fabric
         ));
     }
@@ -122,7 +129,7 @@ fn dropped(worlds: &BTreeSet<&World>, world: &World, wanted: u32, machines: u32)
     if fabrics.len() > 1 {
         let fabrics: Vec<&str> = fabrics.into_iter().collect();
         all.push(format!(
-            "{} was measured by {}, of which {} is taken; keep each in a file of its own to choose",
+            "{} was measured on several fabrics ({}); the tuner uses {}; to choose another one, keep its measurements in a separate file",
             world.hardware,
             fabrics.join(", "),
             world.fabric

@@ -1,4 +1,4 @@
-//! By verbs, or by calling the owner.
+//! Procedures with one-sided access, and shipped ones.
 
 use crate::support::{PRICES, Prices, Subject, options};
 use spade::design::Access;
@@ -10,14 +10,14 @@ fn accesses(tuning: &Tuning) -> Vec<(String, Access, Option<String>)> {
 }
 
 #[test]
-fn dear_messages_are_not_sent() {
+fn expensive_messages_are_not_sent() {
     let prices = Prices { call: 1e6, ..PRICES };
     let tuning = Subject::shipped("tatp").tuned(&prices.measured(), &options());
     assert!(accesses(&tuning).iter().all(|(_, access, _)| *access == Access::OneSided));
 }
 
 #[test]
-fn where_verbs_are_dear_calls_go_to_the_owner_if_an_argument_tells_who_that_is() {
+fn expensive_verbs_lead_to_shipping_if_an_argument_determines_the_owner() {
     let prices = Prices { verb: 2000.0, ..PRICES };
     let options = Options { remote_calls: 1.0, ..options() };
     let tuning = Subject::shipped("tatp").tuned(&prices.measured(), &options);
@@ -32,9 +32,12 @@ fn where_verbs_are_dear_calls_go_to_the_owner_if_an_argument_tells_who_that_is()
                     .iter()
                     .find(|of| of.procedure == procedure)
                     .expect("it is there");
-                assert!(of.candidates[1].reason.contains("no argument tells the owner"), "{of:?}");
+                assert!(
+                    of.candidates[1].reason.contains("no argument determines the owner"),
+                    "{of:?}"
+                );
             }
-            // A single row of an inlined table takes one verb, and a message does, too.
+            // A row of an inlined table takes one verb; a message takes one verb as well.
             false if ["get_access_data", "get_subscriber_data"].contains(&procedure.as_str()) => {
                 assert_eq!((access, by.as_deref()), (Access::OneSided, Some("subscriber_id")));
             }
@@ -66,7 +69,7 @@ fn the_papers_averages_compare_operations_one_by_one() {
         let other =
             tuning.procedures[3].candidates.iter().find(|of| of.access != accesses(&tuning)[3].1);
         let reason = &other.expect("there are two").reason;
-        assert!(reason.contains(" operations/s on the average instead of "), "{reason}");
+        assert!(reason.contains(" operations/s on average instead of "), "{reason}");
         accesses(&tuning)[3].clone()
     };
     let (procedure, access, _) = dear(Prices { verb: 5000.0, ..PRICES });
@@ -85,7 +88,7 @@ fn with_one_machine_nothing_is_remote() {
 }
 
 #[test]
-fn what_is_never_called_is_decided_for_itself() {
+fn a_procedure_that_is_never_called_is_decided_alone() {
     let prices = Prices { verb: 3000.0, ..PRICES };
     let subject = Subject::shipped("tatp").only("get_access_data");
     let tuning = subject.tuned(&prices.measured(), &options());

@@ -1,10 +1,10 @@
-//! How often each operation is carried out.
+//! How often a call executes each operation.
 
 use crate::support::{PRICES, Subject, options};
 use procedure::node::Operator;
 use spade::tune::Tuning;
 
-/// What a procedure does, each time on the average.
+/// Mean executions per call of the operations with this description.
 fn times(tuning: &Tuning, procedure: &str, what: &str) -> Vec<f64> {
     let found = tuning.procedures.iter().find(|of| of.procedure == procedure);
     let operations = &found.expect("it is there").operations;
@@ -26,7 +26,7 @@ fn arrays_and_branches_count_as_arguments_are_drawn() {
     assert!(
         assumed
             .iter()
-            .any(|what| what.starts_with("payment, line ") && what.contains("each branch")),
+            .any(|what| what.starts_with("payment, line ") && what.contains("all branches")),
         "{assumed:?}"
     );
     assert!(
@@ -51,11 +51,11 @@ fn calls_that_do_not_succeed_change_nothing() {
     let tuning = subject.tuned(&measured, &options);
     let inserted =
         |tuning: &Tuning| times(tuning, "insert_call_forwarding", "insert into call_forwarding");
-    // Five of sixteen, in the middle of the bounds that leave room for the skew.
+    // Five of sixteen: the middle of the bounds in the load.
     assert_eq!(inserted(&tuning), [0.3125]);
     let looked = times(&tuning, "insert_call_forwarding", "lookup of special_facility");
     assert_eq!(looked, [4.0], "failing calls look, too");
-    let told = "insert_call_forwarding, 31 of 100 calls succeed, by workload.toml";
+    let told = "insert_call_forwarding, 31 of 100 calls succeed according to workload.toml";
     assert!(
         tuning.assumptions.iter().any(|what| what.starts_with(told)),
         "{:?}",
@@ -71,13 +71,13 @@ fn calls_that_do_not_succeed_change_nothing() {
 
 #[test]
 fn forecasts_are_sums_of_service_times() {
-    // Three rows, which are at home: nothing but cores, 8 of them on each of 4 machines.
+    // Three local rows use only cores: 8 on each of 4 machines.
     let subject = Subject::shipped("smallbank").only("balance");
     let options = spade::tune::Options { remote_calls: 0.0, ..options() };
     let tuning = subject.tuned(&PRICES.measured(), &options);
     let [least, expected, most] = tuning.forecast.transactions_per_s;
     let exact = 4.0 * 8.0 * 1e9 / (3.0 * PRICES.row);
-    // Rows are found by counting, where the measured table has chains.
+    // Dense tables have no chains; the measured table has some.
     assert!((0.9..1.3).contains(&(expected / exact)), "{expected} and {exact}");
     assert_eq!((least, most), (expected, expected), "there was one repetition");
     assert_eq!(tuning.forecast.bottleneck, "cores");
@@ -89,11 +89,12 @@ fn forecasts_are_sums_of_service_times() {
 }
 
 #[test]
-fn variables_that_rows_fill_are_no_constants() {
+fn variables_set_from_rows_are_not_constants() {
     let tuning = Subject::shipped("tpcc").tuned(&PRICES.measured(), &options());
-    // `newest` is an order's number, though the variable it is taken from is set to null further down.
+    // `newest` is the number of an order, although a later statement sets its source to null.
     assert_eq!(times(&tuning, "order_status", "scan of order_line"), [1.0]);
-    let told = |what: &String| what.starts_with("order_status") && what.contains("found");
+    let told =
+        |what: &String| what.starts_with("order_status") && what.contains("are assumed to find");
     assert!(tuning.assumptions.iter().any(told), "{:?}", tuning.assumptions);
 }
 
@@ -111,7 +112,7 @@ fn ranges_are_as_long_as_arguments_say() {
     let rows: f64 = rows.and_then(|rows| rows.parse().ok()).unwrap_or_else(|| panic!("{told}"));
     assert!((45.0..56.0).contains(&rows), "1 to 100 alike: {rows}");
     assert!(!tuning.assumptions.iter().any(|what| what.contains("LIMIT")));
-    // PostgreSQL takes an argument behind LIMIT for a tenth of the rows, whatever it is.
+    // PostgreSQL estimates that a variable LIMIT returns a tenth of the rows.
     let few = |there: u64| {
         let mut subject = Subject::shipped("ycsb").only("scan_records");
         for of in subject.workload.procedures.iter_mut().flat_map(|of| &mut of.statements) {
@@ -124,7 +125,7 @@ fn ranges_are_as_long_as_arguments_say() {
     };
     assert_eq!(few(60), told, "not six");
     assert_eq!(few(20), "scan of usertable by key, 20 rows", "there are no more");
-    // Rows that are left out have to be read.
+    // The scan must also read the rows that an OFFSET skips.
     for of in subject.workload.procedures.iter_mut().flat_map(|of| &mut of.statements) {
         if let Operator::Limit { limit, offset, .. } = &mut of.root.operator {
             offset.clone_from(limit);
@@ -132,14 +133,13 @@ fn ranges_are_as_long_as_arguments_say() {
     }
     let tuning = subject.tuned(&PRICES.measured(), &options());
     assert!(scans(&tuning).contains(", 33333 rows"), "{}", scans(&tuning));
-    let told =
-        |what: &String| what.starts_with("scan_records, statement 1: its LIMIT is not known");
+    let told = |what: &String| what.starts_with("scan_records, statement 1: its LIMIT is unknown");
     assert!(tuning.assumptions.iter().any(told), "{:?}", tuning.assumptions);
 }
 
 #[test]
-fn rows_that_are_not_there_are_counted_and_that_is_told() {
+fn missing_rows_are_counted_and_reported() {
     let tuning = Subject::shipped("tatp").tuned(&PRICES.measured(), &options());
-    let told = |what: &String| what.contains("calls that find none are counted");
+    let told = |what: &String| what.contains("calls that find none are assumed");
     assert!(tuning.assumptions.iter().any(told), "{:?}", tuning.assumptions);
 }

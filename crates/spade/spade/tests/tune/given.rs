@@ -1,4 +1,4 @@
-//! Designs that somebody has made are forecast as the tuner forecasts its own.
+//! Forecasts of supplied designs agree with the tuner's own.
 
 use crate::support::{PRICES, Subject, measurements, options, shipped_measurements};
 use layout::{IndexKind, Storage};
@@ -11,7 +11,7 @@ use sql::load::{Distribution, Draw, Literal};
 const WORKLOADS: [&str; 4] = ["smallbank", "tatp", "tpcc", "ycsb"];
 
 #[test]
-fn what_the_tuner_chose_is_forecast_as_it_has_forecast_it() {
+fn the_tuners_design_has_the_tuners_forecast() {
     let measured = shipped_measurements();
     let others =
         Options { machines: Some(20), units: Some(30), remote_calls: 0.4, ..Options::default() };
@@ -40,7 +40,7 @@ fn what_the_tuner_chose_is_forecast_as_it_has_forecast_it() {
     }
 }
 
-/// A design says the units that it was made for, so that it is forecast as it was tuned, and scaled from these alone.
+/// A design contains the units that it was made for; forecasts and rescaling use them.
 #[test]
 fn a_design_for_other_units_is_forecast_as_it_was_tuned_for_them() {
     let measured = shipped_measurements();
@@ -60,7 +60,7 @@ fn a_design_for_other_units_is_forecast_as_it_was_tuned_for_them() {
         let own = forecast(&design, units);
         assert_eq!(own.forecast, tuning.forecast, "{name}");
         assert_eq!((own.memory, &own.warnings), (tuning.memory, &tuning.warnings), "{name}");
-        // The same at the usual units, where nothing is to be said of them, and back.
+        // At the default units, a design does not mention them.
         let usual = rescale(design.clone(), program, load, load.units).expect("it can be drawn");
         assert!(!usual.json().contains("units"), "{name}");
         assert_eq!(forecast(&usual, units), own, "{name}");
@@ -69,7 +69,7 @@ fn a_design_for_other_units_is_forecast_as_it_was_tuned_for_them() {
     }
 }
 
-/// What is planned for fewer rows is as full at any units.
+/// A table that is planned for too few rows has the same load at any scale.
 #[test]
 fn buckets_are_as_full_at_other_units() {
     let changes = Changes::new("tatp");
@@ -86,18 +86,19 @@ fn buckets_are_as_full_at_other_units() {
     );
 }
 
-/// Units at which there are no rows to compare with are refused before anything is forecast.
+/// The forecast refuses units at which the workload has no rows.
 #[test]
-fn a_design_for_units_at_which_nothing_can_be_drawn_is_refused() {
+fn a_design_for_units_without_a_population_is_refused() {
     let told = Changes::new("tatp").refused(|design| {
         *design = design.clone().for_units(u64::MAX, 10);
     });
     assert!(told.contains("the design is for 18446744073709551615 units of scale"), "{told}");
 }
 
-/// An argument that tells the machine of few rows is not named in the design, so that calls come to any machine: in the tuner's forecast, too.
+/// The design does not name an argument that locates few rows. Calls then arrive at any machine,
+/// also in the tuner's forecast.
 #[test]
-fn what_tells_too_little_to_be_named_is_forecast_as_it_is_written() {
+fn an_argument_that_locates_few_rows_is_not_named_or_forecast() {
     let (measured, options) = (
         shipped_measurements(),
         Options { machines: Some(50), units: Some(100), ..Options::default() },
@@ -127,7 +128,7 @@ fn what_tells_too_little_to_be_named_is_forecast_as_it_is_written() {
     }
 }
 
-/// A workload with its tuned design and forecasts of changed ones.
+/// A workload with its tuned design, for forecasts of modified designs.
 struct Changes {
     subject: Subject,
     measured: Measurements,
@@ -139,7 +140,7 @@ impl Changes {
         Self::of(Subject::shipped(name), PRICES.measured())
     }
 
-    /// The same by measurements of hosts.
+    /// The same with measurements of real hosts.
     fn on_hosts(name: &str) -> Self {
         let hosts = PRICES.measured().json().replace("\"sim\"", "\"verbs\"");
         Self::of(Subject::shipped(name), Measurements::parse(&hosts).expect("it is as before"))
@@ -185,11 +186,11 @@ fn a_design_that_is_worse_is_forecast_to_be_worse() {
     assert!(spread.procedures.iter().all(|of| of.elsewhere_latency_us.is_none()));
     assert!(spread.procedures.iter().all(|of| of.local < 0.26), "a quarter of all rows is near");
     let tells_of_others = |of: &DesignForecast| {
-        of.assumptions.iter().any(|what| what.contains("of 100 calls come to another machine"))
+        of.assumptions.iter().any(|what| what.contains("of 100 calls arrive at another machine"))
     };
     assert!(tells_of_others(&tuned) && !tells_of_others(&spread), "{:?}", spread.assumptions);
     assert_eq!((tuned.remote_calls, spread.remote_calls), (Some(0.1), None));
-    // One table away from the others makes its procedures slower, and no others.
+    // A table that is apart from the others slows its procedures down, and no others.
     let apart = changes.forecast(|design| {
         design.tables[1].partition = Partition::RoundRobin;
         design.procedures.iter_mut().for_each(|of| {
@@ -202,7 +203,7 @@ fn a_design_that_is_worse_is_forecast_to_be_worse() {
         let is_slower = apart.home_latency_us > tuned.home_latency_us;
         assert_eq!(is_slower, tuned.procedure == "get_access_data", "{}", tuned.procedure);
     }
-    // The same column in another group leads elsewhere, too.
+    // So does the same column in another group.
     let alone = changes.forecast(|design| {
         let columns = vec!["s_id".to_owned()];
         design.tables[2].partition = Partition::By { columns, group: "alone".to_owned() };
@@ -212,7 +213,7 @@ fn a_design_that_is_worse_is_forecast_to_be_worse() {
 }
 
 #[test]
-fn what_tables_are_stored_as_makes_a_difference() {
+fn storage_of_tables_affects_the_forecast() {
     let changes = Changes::new("tatp");
     let with = |load_percent: u32, rows: u64| {
         changes.forecast(|design| {
@@ -226,7 +227,7 @@ fn what_tables_are_stored_as_makes_a_difference() {
     let latency = |of: &DesignForecast| of.procedures[2].latency_us[1];
     assert!(latency(&full) > latency(&half), "chains are longer in full buckets");
     assert!(full.tables[1].bytes_each < half.tables[1].bytes_each);
-    // Planned for a quarter of its rows it is four times as full.
+    // With a quarter of the planned rows, buckets are four times as full.
     let crowded = with(40, 1);
     assert!(latency(&crowded) > latency(&full));
     assert!(
@@ -243,9 +244,10 @@ fn what_tables_are_stored_as_makes_a_difference() {
     assert!(rest(&one).abs_diff(rest(&eight)) <= 1, "but for rounding");
 }
 
-/// Parts are ranges of the first column of the key: what is partitioned by another one is not together, whatever a design says.
+/// Parts are ranges of the first key column. A table partitioned by another column is not with its
+/// group.
 #[test]
-fn what_cannot_be_built_is_forecast_as_it_is_built() {
+fn designs_that_cannot_be_built_are_forecast_as_built() {
     let changes = Changes::new("tatp");
     let by = |partition: Partition| {
         changes.forecast(|design| {
@@ -255,18 +257,20 @@ fn what_cannot_be_built_is_forecast_as_it_is_built() {
     };
     let by_type = Partition::By { columns: vec!["sf_type".to_owned()], group: "types".to_owned() };
     let (by_type, spread) = (by(by_type), by(Partition::RoundRobin));
-    // Spread, its rows are in the ranges of the group.
+    // The spread table is divided by the ranges of the group.
     let local = |of: &DesignForecast| of.procedures[1].local;
     assert!(local(&by_type) < 0.7 && local(&spread) == local(&changes.forecast(|_| {})));
     assert!(rate(&by_type) < rate(&spread));
     let is_told = |of: &DesignForecast| {
-        of.warnings.iter().any(|one| one.contains("with which its primary key does not begin"))
+        of.warnings
+            .iter()
+            .any(|one| one.contains("which is not the first column of its primary key"))
     };
     assert!(is_told(&by_type) && !is_told(&spread), "{:?}", by_type.warnings);
 }
 
-/// Savings stored and spread so, in calls that come to the machine of their rows or to any: calls per second, and the shares of rows
-/// that are at home.
+/// Stores and spreads the savings table, with calls at home or anywhere. Returns calls per second
+/// and the shares of local rows.
 fn savings(
     changes: &Changes,
     (storage, placement): &(Storage, Placement),
@@ -287,7 +291,8 @@ fn savings(
     (rate(&forecast), forecast.procedures.iter().map(|of| of.local).sum::<f64>())
 }
 
-/// Tables that keep an order are in ranges, spread or not, and on simulated clusters all are: where these are a group's, rows are with it.
+/// Ordered tables are divided by ranges even if they are spread; on simulated clusters all tables
+/// are. If the ranges equal a group's, rows are with the group.
 #[test]
 fn spread_rows_in_the_ranges_of_a_group_are_with_it() {
     let (simulated, hosts) = (Changes::new("smallbank"), Changes::on_hosts("smallbank"));
@@ -302,7 +307,7 @@ fn spread_rows_in_the_ranges_of_a_group_are_with_it() {
     }
     let [spread, partitioned] = [true, false].map(|is| savings(&hosts, &hashed, is, true));
     assert!(spread.0 < partitioned.0 && spread.1 < partitioned.1, "buckets are on all hosts");
-    // Calls that come to any machine find as few rows there, however these are divided.
+    // Calls at any machine find the same share of local rows under every division.
     let anywhere = savings(&simulated, &dense, false, false);
     assert_eq!(savings(&simulated, &dense, true, false), anywhere);
     assert!(anywhere.0 < savings(&simulated, &dense, false, true).0, "{anywhere:?}");
@@ -310,7 +315,7 @@ fn spread_rows_in_the_ranges_of_a_group_are_with_it() {
 }
 
 #[test]
-fn a_group_with_a_table_of_unknown_values_is_in_no_ranges() {
+fn a_group_with_a_table_of_unknown_range_has_no_ranges() {
     let spread_and_not = |draw: fn(&Distribution) -> Draw| {
         let mut subject = Subject::shipped("smallbank");
         let mut tables = subject.folder.load.tables.iter_mut();
@@ -323,17 +328,17 @@ fn a_group_with_a_table_of_unknown_values_is_in_no_ranges() {
     };
     let [spread, known] = spread_and_not(|number| number.draw.clone());
     assert_eq!(spread, known);
-    // Tables of a group are divided alike, and this one by the hash of its keys.
+    // Tables of a group are divided alike: this one by the hash of its keys.
     let [spread, own] =
         spread_and_not(|number| Draw::Digits { of: Box::new(number.clone()), width: 1 });
     assert_eq!(spread, own);
     assert!(own < known, "{own} {known}");
-    // What is built has ranges wherever the load has them, so that forecasts have them there, too.
+    // Where the load has ranges, the built table is divided by them, and so is the forecast's.
     let [spread, own] = spread_and_not(|number| Draw::Mixture(vec![(1.0, number.clone())]));
     assert_eq!(spread, own);
 }
 
-/// The shares of rows that calls of a procedure find at home where a table is partitioned with its group, and where it is spread.
+/// Local shares of a procedure's rows with the table in its group, and with the table spread.
 fn near(subject: Subject, table: &str, procedure: &str) -> [f64; 2] {
     let changes = Changes::of(subject, PRICES.measured());
     [false, true].map(|is_spread| {
@@ -351,9 +356,10 @@ fn near(subject: Subject, table: &str, procedure: &str) -> [f64; 2] {
     })
 }
 
-/// An index is cut where its table is. One that a procedure goes through in another order has to be whole, and so has its table.
+/// An index is divided with its table. If a procedure scans it in another order, index and table
+/// must be undivided.
 #[test]
-fn a_spread_table_with_an_index_in_another_order_is_in_no_ranges() {
+fn a_spread_table_with_an_index_in_another_order_is_not_divided_by_ranges() {
     let near = |begins_with_the_key: bool| {
         let mut subject = Subject::shipped("tpcc");
         let orders = subject.workload.catalog.position("orders").expect("it is there");
@@ -369,16 +375,17 @@ fn a_spread_table_with_an_index_in_another_order_is_in_no_ranges() {
     assert!(spread < partitioned, "{spread} {partitioned}");
 }
 
-/// Rows whose whole key is the dividing column, and that procedures add behind the load's, would all be on the last machine.
+/// If the whole key is the dividing column and procedures insert behind the load's rows, all new
+/// rows would be on the last machine.
 #[test]
-fn a_spread_table_that_grows_behind_its_range_is_in_no_ranges() {
+fn a_spread_table_that_grows_beyond_its_range_is_not_divided_by_ranges() {
     let near = |has_more_key: bool| {
         let mut subject = Subject::shipped("tatp");
         let at = subject.workload.catalog.position("call_forwarding").expect("it is there");
         if !has_more_key {
             subject.workload.catalog.tables[at].primary_key.truncate(1);
         }
-        // Who goes through the rows in their order would keep them in ranges.
+        // A scan in key order would keep the table in ranges.
         let mut procedures = subject.workload.procedures.iter_mut();
         let scanning = procedures.find(|of| of.routine.name == "get_new_destination");
         scanning.expect("it is there").statements.clear();
@@ -390,9 +397,10 @@ fn a_spread_table_that_grows_behind_its_range_is_in_no_ranges() {
     assert!(spread < partitioned, "{spread} {partitioned}");
 }
 
-/// Who looks for a subscriber by another number knows the machine if that is written out from the one that divides subscribers.
+/// A lookup by a derived number locates the subscriber if the number is written out from the
+/// dividing column.
 #[test]
-fn calls_that_find_their_first_row_by_another_column_are_at_home_if_that_tells() {
+fn calls_by_a_derived_column_have_a_home() {
     let local = |is_written_out: bool| {
         let mut subject = Subject::shipped("tatp");
         let mut tables = subject.folder.load.tables.iter_mut();
@@ -410,9 +418,9 @@ fn calls_that_find_their_first_row_by_another_column_are_at_home_if_that_tells()
     assert!(local(true) > 0.49 && local(false) < 0.26, "{} {}", local(true), local(false));
 }
 
-/// The entry is on another machine in both designs, and the row is at home.
+/// In both designs the index entry is remote and the row is local.
 #[test]
-fn an_index_is_as_far_wherever_rows_live() {
+fn an_index_lookup_costs_the_same_with_every_storage() {
     let subject = Subject::shipped("tatp");
     let (measured, options) = (shipped_measurements(), Options::default());
     let design = subject.tuned(&measured, &options).design;
@@ -435,7 +443,7 @@ fn calls_are_at_home_where_the_argument_says() {
     let tuned = changes.forecast(|_| {});
     let merged = |of: &DesignForecast| of.procedures[0].clone();
     assert_eq!(merged(&tuned).procedure, "amalgamate");
-    // Of the customer there are more rows to read and change than of the other one.
+    // More rows are read and written for the customer than for the other argument.
     let other = changes.forecast(|design| design.procedures[0].by = Some("other".to_owned()));
     assert!(merged(&other).local < merged(&tuned).local - 0.1);
     assert!(merged(&other).home_latency_us > merged(&tuned).home_latency_us);
@@ -444,7 +452,7 @@ fn calls_are_at_home_where_the_argument_says() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused_all_at_once() {
+fn all_problems_of_a_design_are_refused_together() {
     let changes = Changes::new("tpcc");
     let told = changes.refused(|design| {
         design.tables[0].neighbourhood = 33;
@@ -460,11 +468,11 @@ fn what_does_not_fit_is_refused_all_at_once() {
     });
     for expected in [
         "table warehouse: neighbourhood is 33; 1 to 32 is allowed",
-        "every machine has a copy of table district, which procedures change",
-        "table customer is partitioned by 2 columns; a forecast knows partitions by one",
-        "table order_line is a hash table, and ",
+        "table district is replicated, but procedures change it",
+        "table customer is partitioned by 2 columns; forecasts support only one",
+        "table order_line is a hash table, but ",
         "table stock, partitioned by s_x, has no such column",
-        "procedure payment is shipped, and its argument amount tells the owner of none of its rows",
+        "procedure payment is shipped, but its argument amount locates none of its rows",
     ] {
         assert!(told.contains(expected), "{expected}: {told}");
     }
@@ -474,10 +482,10 @@ fn what_does_not_fit_is_refused_all_at_once() {
         design.procedures[0].procedure = "no_order".to_owned();
     });
     for expected in [
-        "it is of workload other, and this one is tpcc; tune this one, or write that name into the design if both have the same \
-         tables",
+        "it is for workload other, but this is tpcc; tune this workload, or write its name into the design if both \
+         have the same tables",
         "schema.sql has no table nothing",
-        "it says nothing of table warehouse",
+        "it lacks table warehouse",
         "procedures.sql has no procedure no_order",
     ] {
         assert!(told.contains(expected), "{expected}: {told}");
@@ -485,7 +493,7 @@ fn what_does_not_fit_is_refused_all_at_once() {
 }
 
 #[test]
-fn more_lanes_make_more_of_what_waits_and_more_threads_of_what_computes() {
+fn more_lanes_help_waiting_calls_and_more_threads_help_computing_ones() {
     let subject = Subject::shipped("tatp");
     let measured = shipped_measurements();
     let design = subject.tuned(&measured, &Options::default()).design;
@@ -503,12 +511,13 @@ fn more_lanes_make_more_of_what_waits_and_more_threads_of_what_computes() {
     let one = with(Some(1), None);
     assert_eq!(one.forecast.bottleneck, "cores");
     assert!(rate(&one) < 0.5 * rate(&usual));
-    assert!(one.warnings.iter().any(|what| what.contains("1 and 32 are asked for")));
+    assert!(one.warnings.iter().any(|what| what.contains("forecasts for 1 and 32 assume")));
 }
 
-/// An index that nothing divides is on one machine, which forecasts do not count and tell; one that all ranges name a value of is not.
+/// An undivided index is on one machine; forecasts warn about it and ignore its queue. If all
+/// ranges have a value of the index's first column, there is no warning.
 #[test]
-fn an_index_that_is_on_one_machine_is_told() {
+fn an_index_on_one_machine_causes_a_warning() {
     let measured = measurements("connectx3-fdr-4");
     let told = |procedure: &str, machines: u32| {
         let subject = Subject::shipped("../crates/eval/reproduce/data/items").only(procedure);
@@ -516,7 +525,7 @@ fn an_index_that_is_on_one_machine_is_told() {
         let tuning = subject.tuned(&measured, &options);
         let given = subject.forecast(&measured, &options, &tuning.design);
         assert_eq!(given.expect("all was measured").warnings, tuning.warnings);
-        let sentence = "index item_ends of item is on one machine, since closing goes through it in order and names no value of ends";
+        let sentence = "index item_ends of item is on one machine, because closing scans it in order without a value of ends";
         assert!(!tuning.warnings.iter().any(|what| what.contains("item_category")));
         tuning.warnings.iter().any(|what| what.contains(sentence))
     };
@@ -524,7 +533,8 @@ fn an_index_that_is_on_one_machine_is_told() {
     assert!(!told("closing", 1) && !told("newest", 4));
 }
 
-/// Entries with the same value stand in one bucket and its chain: an index of few values is a tree, whatever a hash is forecast to take.
+/// Entries with equal values are in one bucket with its chain, so an index with few values is a
+/// tree whatever the forecast of a hash index says.
 #[test]
 fn an_index_of_few_values_is_a_tree() {
     let subject = Subject::shipped("../crates/eval/reproduce/data/items");
@@ -534,5 +544,5 @@ fn an_index_of_few_values_is_a_tree() {
     assert_eq!((&*design.index, design.kind), ("member_country", IndexKind::Tree));
     let index = &tuning.tables[0].indexes[0];
     let hash = index.candidates.iter().find(|one| one.what == "hash").expect("it is looked at");
-    assert!(hash.reason.contains("a value of it is of 500 rows"), "{}", hash.reason);
+    assert!(hash.reason.contains("each value has 500 rows"), "{}", hash.reason);
 }

@@ -1,4 +1,4 @@
-//! One process that has all rows, and a lane for each of its threads.
+//! A single process with all rows and one lane per thread.
 
 use crate::support::{PRICES, Subject, options};
 use spade::measurement::{Demand, Measurements, Place, Spread, World};
@@ -6,7 +6,7 @@ use spade::tune::{Options, Tuning};
 
 const THREADS: u32 = 8;
 
-/// Operations that take so many times longer when all threads are busy.
+/// Measurements in which an operation is `slower` times slower when all threads are busy.
 fn measured(slower: f64) -> Measurements {
     let mut all = Measurements::default();
     let everything = PRICES.measured();
@@ -32,8 +32,8 @@ fn tuned(name: &str, slower: f64) -> Tuning {
     Subject::shipped(name).tuned(&measured(slower), &options)
 }
 
-/// Threads that have memory and processor together take longer for everything than one alone: they are as fast as they were
-/// measured together, and no core is busy for longer than all the time.
+/// Threads that share memory and processor are slower together than alone. The forecast equals the
+/// measured throughput, and cores are used at most 100 %.
 #[test]
 fn cores_are_never_busier_than_all_the_time() {
     for name in ["smallbank", "tatp", "tpcc"] {

@@ -1,4 +1,5 @@
-//! The tuner on the shipped workloads: with a hand-made cluster, whose prices say what is right, and with a measured one.
+//! The tuner on the shipped workloads: with artificial measurements, whose prices imply the right
+//! answers, and with simulated ones.
 
 mod access;
 mod counts;

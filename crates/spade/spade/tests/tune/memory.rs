@@ -4,12 +4,12 @@ use crate::support::{PRICES, Subject, options};
 use spade::tune::{Options, TuneError};
 
 #[test]
-fn less_memory_is_kept_to_and_costs_something() {
+fn designs_fit_the_memory_budget_and_lose_throughput() {
     let (subject, measured) = (Subject::shipped("tpcc"), PRICES.measured());
     let free = subject.tuned(&measured, &options());
     let mut last = free.memory.bytes_each;
     let mut rate = free.forecast.transactions_per_s[1];
-    // Half of it is too little, and still enough that the same is copied to all machines.
+    // Half of the memory is too little for the design, but enough for copies of the same tables.
     let half = Options { memory_budget: Some(free.memory.bytes_each / 2), ..options() };
     let Err(TuneError::Memory { needed, .. }) = subject.tune(&measured, &half) else {
         panic!("no design takes that little");
@@ -23,7 +23,7 @@ fn less_memory_is_kept_to_and_costs_something() {
             "{percent} %"
         );
         let now = tight.forecast.transactions_per_s[1];
-        // Designs within half a percent are equally fast to the tuner.
+        // The tuner treats designs within half a percent as equally fast.
         assert!(now <= rate * 1.005, "{percent} %: {now} after {rate}");
         (last, rate) = (tight.memory.bytes_each, now);
     }
@@ -32,7 +32,7 @@ fn less_memory_is_kept_to_and_costs_something() {
 }
 
 #[test]
-fn what_has_no_room_at_all_is_refused() {
+fn a_budget_below_the_smallest_design_is_refused() {
     let options = Options { memory_budget: Some(1 << 20), ..options() };
     let refused = Subject::shipped("tpcc").tune(&PRICES.measured(), &options);
     let Err(TuneError::Memory { needed, budget }) = refused else { panic!("{refused:?}") };
@@ -46,7 +46,7 @@ fn the_load_may_name_the_memory() {
     let refused = subject.tune(&PRICES.measured(), &options());
     let told = refused.expect_err("a MiB is too little").to_string();
     assert!(
-        told.contains("the smallest design takes")
+        told.contains("the smallest design needs")
             && told.contains("1.0 MiB are allowed (1073741 bytes)"),
         "{told}"
     );
@@ -59,12 +59,13 @@ fn buckets_lie_at_whole_cache_lines_in_segments_of_powers_of_two() {
     let (of, design) = (&tuning.tables[0], &tuning.design.tables[0]);
     assert_eq!(design.storage, layout::Storage::HashInlined);
     assert!(matches!(design.placement, spade::design::Placement::Dense { .. }));
-    // A 64th of all buckets, and up to a power of two: the last segment is made whole.
+    // Segments have a 64th of the planned buckets, rounded up to a power of two; the last one is
+    // complete.
     let buckets = of.rows.div_ceil(u64::from(design.neighbourhood));
     let segment = buckets.div_ceil(64).next_power_of_two();
     let made = buckets.next_multiple_of(segment);
     assert!(made > buckets, "{made}");
-    // Nine pages lead to segments.
+    // The directory of segments has nine pages.
     let bytes = of.bytes_each - 9 * 4096;
     assert_eq!((bytes % made, bytes / made % 64), (0, 0), "{of:?}");
 }

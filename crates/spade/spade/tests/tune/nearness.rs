@@ -1,4 +1,4 @@
-//! Calls at home, on one machine, and on clusters where all rows are as far; copies.
+//! Calls at home, on one machine, and on clusters where all rows are equally remote; copies.
 
 use crate::support::{PRICES, Prices, Subject, options};
 use layout::Storage;
@@ -6,7 +6,7 @@ use spade::design::Access;
 use spade::measurement::{AccessPath, Measurements, Operation, Place, Point, Spread};
 use spade::tune::{Goal, Options, Tuning};
 
-/// What a transaction takes on the own machine whatever it does, in nanoseconds.
+/// Fixed cost of a local transaction in nanoseconds.
 const FIXED_NS: f64 = 1000.0;
 
 /// Points of one place.
@@ -35,24 +35,24 @@ fn at_home(tuning: &Tuning, name: &str) -> f64 {
 }
 
 #[test]
-fn a_call_at_home_takes_what_a_transaction_takes_in_any_case() {
+fn a_call_at_home_costs_the_fixed_cost_of_a_transaction() {
     let subject = Subject::shipped("smallbank");
     let tuning = subject.tuned(&only(Place::Local, dearer), &here());
     let (of, rows) = (at_home(&tuning, "balance"), 3.0 * PRICES.row);
     assert!((0.97..1.03).contains(&(of / (FIXED_NS + rows))), "{of}");
-    // Where others are on other machines, too.
+    // The same if remote rows were measured, too.
     let mut all = PRICES.measured();
     only(Place::Local, dearer).points().iter().for_each(|point| all.put(point.clone()));
     let of = at_home(&subject.tuned(&all, &options()), "balance");
     assert!((0.97..1.03).contains(&(of / (FIXED_NS + rows))), "{of}");
-    // A row that is found by a range has it once, too.
+    // A row in a range pays it once as well.
     let tuning = Subject::shipped("ycsb").tuned(&only(Place::Local, dearer), &here());
     let of = at_home(&tuning, "read_record");
     assert!((FIXED_NS..2.0 * FIXED_NS).contains(&of), "{of}");
 }
 
 #[test]
-fn where_memory_is_apart_rows_at_home_are_a_round_trip_away() {
+fn with_separate_memory_servers_local_rows_take_a_round_trip() {
     let subject = Subject::shipped("tatp");
     let tuning = subject.tuned(&only(Place::OneSided, |_| {}), &options());
     for name in ["get_access_data", "get_subscriber_data"] {
@@ -66,7 +66,7 @@ fn where_memory_is_apart_rows_at_home_are_a_round_trip_away() {
 #[test]
 fn cores_do_one_write_after_the_other() {
     let tuning = Subject::shipped("smallbank").tuned(&only(Place::Local, |_| {}), &here());
-    // Three cores' worth of a row is written for each update, which wait together.
+    // A write takes the core time of three rows; writes of one commit wait together.
     let [one, three] = ["deposit_checking", "amalgamate"].map(|name| {
         let of = tuning.procedures.iter().find(|of| of.procedure == name).expect("it is there");
         let reads = of.operations.iter().filter(|of| of.what.starts_with("lookup"));
@@ -111,7 +111,7 @@ fn on_one_machine_no_average_counts_other_machines() {
     assert_eq!(average(&cheap), average(&dear), "rows of access_info are read alone");
 }
 
-/// With two copies of inlined rows of 64 bytes, where writes wait longer.
+/// Measurements with two copies of inlined rows of 64 bytes, whose writes wait longer.
 fn copied(operations: &[Operation]) -> Measurements {
     let mut all = PRICES.measured();
     for point in PRICES.measured().points() {
@@ -145,7 +145,7 @@ fn copies_cost_what_they_do_at_the_size_that_was_measured() {
 }
 
 #[test]
-fn writes_that_were_not_measured_with_copies_are_told() {
+fn writes_not_measured_with_copies_cause_a_warning() {
     let options = Options { replicas: 2, ..options() };
     let tuning = Subject::shipped("tatp").tuned(&copied(&[Operation::Update]), &options);
     let told = |what: &String| what.starts_with("inserts, deletes were not measured with 2 copies");

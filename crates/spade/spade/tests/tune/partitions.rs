@@ -1,4 +1,4 @@
-//! Which tables are together, by what.
+//! Groups of tables, and their partitioning columns.
 
 use crate::support::{PRICES, Subject, options};
 use spade::design::Partition;
@@ -9,7 +9,7 @@ fn tuned(name: &str) -> Tuning {
     Subject::shipped(name).tuned(&PRICES.measured(), &options())
 }
 
-/// Tables with the column that they are partitioned by, or how they are spread.
+/// Tables with their partitioning columns, or how they are spread.
 fn places(tuning: &Tuning) -> Vec<String> {
     let place = |partition: &Partition| match partition {
         Partition::RoundRobin => "spread".to_owned(),
@@ -20,7 +20,7 @@ fn places(tuning: &Tuning) -> Vec<String> {
     each.map(|table| format!("{} {}", table.table, place(&table.partition))).collect()
 }
 
-/// The only group of those tables that are in one.
+/// The only group.
 fn group(tuning: &Tuning) -> String {
     let groups = tuning.design.tables.iter().filter_map(|table| match &table.partition {
         Partition::By { group, .. } => Some(group.clone()),
@@ -45,11 +45,11 @@ fn the_tables_of_a_subscriber_are_together() {
         tuning.attributes.iter().filter(|one| one.verdict == Verdict::Rejected).collect();
     let by_number = rejected.iter().find(|one| one.columns == ["subscriber.sub_nbr"]);
     let by_number = by_number.expect("subscribers are looked up by it");
-    assert_eq!(by_number.reason, "no primary key begins with a column of it");
+    assert_eq!(by_number.reason, "no primary key begins with one of its columns");
     assert!(rejected.iter().all(|one| !one.reason.is_empty()));
 }
 
-/// Tables are divided by ranges of integers: equal values of anything else are not together.
+/// Tables are divided by ranges of integers. Equal values of other types are not on one machine.
 #[test]
 fn nothing_is_partitioned_by_what_has_no_ranges() {
     let mut subject = Subject::shipped("smallbank");
@@ -63,7 +63,7 @@ fn nothing_is_partitioned_by_what_has_no_ranges() {
         places.iter().all(|one| one.ends_with("spread") || one.ends_with("copied")),
         "{places:?}"
     );
-    let reason = "it is no integer whose range the load tells";
+    let reason = "it is not an integer with a range that the load defines";
     assert!(tuning.attributes.iter().any(|one| one.reason == reason), "{:?}", tuning.attributes);
     assert!(tuning.design.procedures.iter().all(|of| of.by.is_none()));
 }
@@ -85,7 +85,7 @@ fn warehouses_have_all_that_is_theirs_and_items_are_copied() {
     for place in expected {
         assert!(places.iter().any(|one| one == place), "{place} in {places:?}");
     }
-    // It has no primary key, whose first column could divide it.
+    // It has no primary key, so no column can divide it.
     assert!(places.iter().any(|one| one == "history spread"), "{places:?}");
     assert_eq!(group(&tuning), "warehouse");
 }
@@ -110,7 +110,7 @@ fn an_attribute_with_too_few_values_is_no_key() {
     let of_warehouses = of_warehouses.expect("it is named by most operations");
     assert_eq!(of_warehouses.verdict, Verdict::Rejected);
     assert_eq!(of_warehouses.reason, "it has 10 values, too few for 20 machines");
-    // Rows are looked up by their keys, which have to tell where they are.
+    // Lookups are by primary key, so the partitioning column must be its first column.
     assert!(!places(&tuning).contains(&"order_line ol_i_id".to_owned()), "{:?}", places(&tuning));
 }
 
@@ -121,8 +121,9 @@ fn rows_of_other_warehouses_are_counted_as_they_are_drawn() {
         let found = tuning.procedures.iter().find(|of| of.procedure == name);
         found.expect("it is there").local
     };
-    // A line in a hundred comes from another warehouse, a payment in seven is of a customer of one; of four machines, a quarter
-    // of those is the own one. The row that it adds to history, one in eight, is anywhere.
+    // One order line in a hundred is from another warehouse, and one payment in seven is for a
+    // customer of another one; on four machines, a quarter of those are local. One of eight rows of
+    // a payment is in history, which is anywhere.
     assert!((0.993..0.9995).contains(&of("new_order")), "{}", of("new_order"));
     assert!((0.84..0.9).contains(&of("payment")), "{}", of("payment"));
     assert_eq!(of("delivery"), 1.0);
@@ -135,14 +136,14 @@ fn ranges_across_partitions_are_not_on_one_machine() {
     let scans = tuning.procedures.iter().find(|of| of.procedure == "scan_records");
     let scans = scans.expect("it is there");
     assert_eq!(scans.local, 0.25, "records are by their key on four machines");
-    // Those of one warehouse are together.
+    // Rows of one warehouse are on one machine.
     let of_orders = tuned("tpcc");
     let of_orders = of_orders.procedures.iter().find(|of| of.procedure == "stock_level");
     assert_eq!(of_orders.expect("it is there").local, 1.0);
 }
 
 #[test]
-fn what_is_too_large_is_not_copied() {
+fn large_tables_are_not_copied() {
     let mut subject = Subject::shipped("tpcc");
     let items = subject.folder.load.tables.iter_mut().find(|table| table.table == "item");
     items.expect("it is there").rows = Rows::Counted(Amount::constant(10_000_000));

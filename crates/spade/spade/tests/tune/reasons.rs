@@ -1,17 +1,18 @@
-//! What is chosen, and what is said of the rest: the figures beside it say the same.
+//! The choice and the reasons against other candidates: reasons agree with the figures of the
+//! report.
 
 use crate::support::{Subject, measurements};
 use spade::tune::{Alternative, Objective, Options, Tuning, Verdict};
 
-/// The share by which designs differ that are as fast as each other.
+/// Designs within this relative distance are equally fast.
 const RESOLUTION: f64 = 0.005;
-/// Figures are told with six digits.
+/// Figures have six digits.
 const DIGITS: f64 = 1e-5;
 
 const SHIPPED: [&str; 4] =
     ["connectx3-fdr", "connectx3-fdr-4", "connectx5-100g-4", "ethernet-10g-4"];
 
-/// Throughput, latency and bytes of what can be chosen.
+/// Throughput, latency and memory of a candidate.
 fn figures(of: &Alternative) -> Option<(f64, f64, u64)> {
     let forecast = of.forecast.as_ref()?;
     Some((forecast.transactions_per_s, forecast.latency_us, of.bytes_each))
@@ -21,34 +22,34 @@ fn beats(one: (f64, f64, u64), other: (f64, f64, u64)) -> bool {
     one.0 >= other.0 && one.1 <= other.1 && one.2 <= other.2 && one != other
 }
 
-/// The number in front of a unit, and what follows.
+/// The number before a unit, and the text after it.
 fn number<'r>(reason: &'r str, unit: &str) -> Option<(f64, &'r str)> {
     let (number, rest) = reason.split_once(unit)?;
     Some((number.trim().parse().ok()?, rest))
 }
 
-/// Whether a reason says how a figure differs: by such a share, which is told in percent.
+/// Whether a difference in percent is the one between two figures.
 fn is_share(told: f64, share: f64) -> bool {
     share > 0.0 && (told - 100.0 * share).abs() <= 0.051_f64.max(100.0 * DIGITS)
 }
 
-/// Whether what a reason says behind its beginning is so.
+/// Whether the rest of a reason is true.
 fn is_against(rest: &str, own: (f64, f64, u64), of: (f64, f64, u64), all: &[Alternative]) -> bool {
     let rest = rest.trim_start_matches(", ");
     if rest.starts_with("but takes ") {
         return of.2 > own.2;
     }
-    if let Some(name) = rest.strip_prefix("but in nothing better than ") {
+    if let Some(name) = rest.strip_prefix("but in no figure better than ") {
         let better = all.iter().find(|one| one.what == name).and_then(figures);
         return better.is_some_and(|better| beats(better, of));
     }
-    // A stage, or all of them.
+    // A stage, or all stages together.
     let Some((before, was)) = rest.split_once(" ns, not ") else { return false };
     let is: Option<f64> = before.rsplit(' ').next().and_then(|number| number.parse().ok());
     is.zip(was.parse().ok()).is_some_and(|(is, was): (f64, f64)| is > was)
 }
 
-/// Whether a reason agrees with the figures beside it.
+/// Whether a reason agrees with the figures.
 fn agrees(
     objective: Objective,
     own: (f64, f64, u64),
@@ -58,13 +59,13 @@ fn agrees(
 ) -> bool {
     let (fewer, later) = (1.0 - of.0 / own.0, of.1 / own.1 - 1.0);
     let worse = if objective == Objective::Throughput { fewer } else { later };
-    if let Some(rest) = reason.strip_prefix("as fast").or(reason.strip_prefix("as soon")) {
+    if let Some(rest) = reason.strip_prefix("as fast").or(reason.strip_prefix("same latency")) {
         return worse.abs() <= RESOLUTION + 2.0 * DIGITS && is_against(rest, own, of, all);
     }
     if reason.ends_with(" are allowed") {
         return of.2 > own.2;
     }
-    if reason == "the same in all that is forecast, and one of them is enough" {
+    if reason == "the same forecast" {
         return own == of;
     }
     let Some((told, rest)) = number(reason, " % ") else { return false };
@@ -84,7 +85,7 @@ fn agrees(
     }
 }
 
-/// That nothing beats what is chosen, and all reasons agree with their figures.
+/// Checks that no candidate beats the choice, and that all reasons agree with their figures.
 fn check(tuning: &Tuning, what: &str) {
     for table in &tuning.tables {
         let indexes = table.indexes.iter().map(|index| (&*index.index, &index.candidates));
@@ -117,9 +118,10 @@ fn check(tuning: &Tuning, what: &str) {
     }
 }
 
-/// Programs that read a report find an interval beside what is chosen and what comes next, and the alternative to each access.
+/// The JSON report has an interval for each choice and each runner-up, and for both kinds of
+/// access.
 #[test]
-fn what_is_chosen_and_what_comes_next_have_intervals() {
+fn choices_and_runners_up_have_intervals() {
     let measured = measurements("connectx3-fdr-4");
     let options = Options { machines: Some(4), ..Options::default() };
     for name in ["tatp", "tpcc"] {
@@ -146,7 +148,7 @@ fn what_is_chosen_and_what_comes_next_have_intervals() {
             let interval = of.forecast.as_ref().and_then(|of| of.interval);
             assert_eq!(interval.is_some(), of.verdict != Verdict::Rejected, "{name}: {of:?}");
         }
-        // Rows that are anywhere are worth less than rows where calls are.
+        // Spread rows are slower than partitioned ones.
         let spread = tuning.partitions.iter().find(|of| of.what.starts_with("spread"));
         let spread = spread.and_then(|of| of.forecast.as_ref()).expect("it is forecast");
         assert!(spread.transactions_per_s < tuning.forecast.transactions_per_s[1], "{name}");
@@ -173,7 +175,7 @@ fn the_same_holds_for_latency_and_where_memory_is_short() {
         let soon = Options { objective: Objective::Latency, ..Options::default() };
         check(&subject.tuned(&measured, &soon), &format!("{name} for latency"));
     }
-    // What has room, and was given up for a design that saved more than it had to, is taken back.
+    // After saving more memory than necessary, the tuner uses the rest.
     let subject = Subject::shipped("tatp");
     let free = subject.tuned(&measured, &Options::default()).memory.bytes_each;
     let budget = Some(free / 100 * 97);

@@ -1,4 +1,4 @@
-//! What cannot be tuned is told with what to do.
+//! Errors and warnings say what to do.
 
 use crate::support::{PRICES, Subject, options};
 use spade::measurement::{AccessPath, Measurements, Place};
@@ -10,7 +10,7 @@ fn refused(subject: &Subject, measured: &Measurements, options: &Options) -> Str
 }
 
 #[test]
-fn there_have_to_be_measurements_of_the_hardware() {
+fn the_hardware_must_be_measured() {
     let (subject, measured) = (Subject::shipped("smallbank"), PRICES.measured());
     let nothing = refused(&subject, &Measurements::default(), &options());
     assert!(nothing.contains("make some with `namdb spade measure`"), "{nothing}");
@@ -19,7 +19,7 @@ fn there_have_to_be_measurements_of_the_hardware() {
     assert!(other.starts_with("nothing was measured on connectx9, only on hand-made;"), "{other}");
     let unsaid = Options { hardware: None, ..options() };
     let one = subject.tuned(&measured, &unsaid);
-    let told = "workload.toml says connectx3-fdr, and only hand-made was measured";
+    let told = "workload.toml names profile connectx3-fdr, but only hand-made was measured";
     assert!(one.warnings.iter().any(|what| what.starts_with(told)), "{:?}", one.warnings);
     let mut both = measured.clone();
     for point in measured.points() {
@@ -32,18 +32,18 @@ fn there_have_to_be_measurements_of_the_hardware() {
     let mut subject = subject;
     subject.folder.load.machines.profile = None;
     let unclear = refused(&subject, &both, &unsaid);
-    assert!(unclear.starts_with("there are measurements of hand-made, other;"), "{unclear}");
+    assert!(unclear.starts_with("the measurements are of hand-made, other;"), "{unclear}");
 }
 
 #[test]
-fn somebody_has_to_call_something() {
+fn some_procedure_must_have_a_frequency() {
     let subject = Subject::shipped("smallbank").only("nothing");
     let told = refused(&subject, &PRICES.measured(), &options());
     assert!(told.starts_with("no procedure of smallbank has a frequency above 0"), "{told}");
 }
 
 #[test]
-fn one_machine_knows_nothing_of_several() {
+fn one_machine_cannot_forecast_several() {
     let mut local = Measurements::default();
     let all = PRICES.measured();
     let points = all.points().iter().filter(|point| point.parameters.place == Place::Local);
@@ -73,7 +73,7 @@ fn one_machine_knows_nothing_of_several() {
         both.put(point);
     }
     let of_two = subject.tuned(&both, &Options { machines: None, ..options() });
-    let told = "hand-made was measured by shm, sim, of which";
+    let told = "hand-made was measured on several fabrics (shm, sim);";
     assert!(of_two.warnings.iter().any(|what| what.starts_with(told)), "{:?}", of_two.warnings);
 }
 
@@ -82,7 +82,7 @@ fn forecasts_of_more_machines_than_were_measured_warn() {
     let (subject, measured) = (Subject::shipped("smallbank"), PRICES.measured());
     for (machines, is_told, is_more) in [(20, true, true), (2, true, false), (4, false, false)] {
         let tuned = subject.tuned(&measured, &Options { machines: Some(machines), ..options() });
-        let told = format!("4 machines were measured, and {machines} are asked for");
+        let told = format!("4 machines were measured; forecasts for {machines} assume");
         let told: Vec<&String> =
             tuned.warnings.iter().filter(|what| what.starts_with(&told)).collect();
         assert_eq!(told.len(), usize::from(is_told), "{machines}: {:?}", tuned.warnings);
@@ -102,10 +102,10 @@ fn copies_and_operations_have_to_be_measured() {
     };
     measured.points().iter().filter(is_kept).for_each(|point| without.put(point.clone()));
     let lacking = refused(&subject, &without, &options());
-    let told = "the measurements lack what insert_call_forwarding asks for: insert through the primary key of rows in ";
+    let told = "the measurements lack operations that insert_call_forwarding needs: insert through the primary key of rows in ";
     assert!(lacking.starts_with(told), "{lacking}");
     assert!(
-        lacking.ends_with("or else measure again without --seconds, on the same world"),
+        lacking.ends_with("otherwise measure again without --seconds on the same cluster"),
         "{lacking}"
     );
     let is_kept = |point: &&spade::measurement::Point| {
@@ -119,7 +119,7 @@ fn copies_and_operations_have_to_be_measured() {
 }
 
 #[test]
-fn what_lacks_in_quick_measurements_is_named() {
+fn operations_missing_in_quick_measurements_are_named() {
     let mut quick = Measurements::default();
     for point in PRICES.quick().points() {
         if point.parameters.path != AccessPath::SecondaryTree {
@@ -129,19 +129,19 @@ fn what_lacks_in_quick_measurements_is_named() {
     let lacking = refused(&Subject::shipped("tpcc"), &quick, &options());
     assert!(lacking.contains(" through a secondary tree of rows in "), "{lacking}");
     assert!(
-        lacking.ends_with("or else measure again without --quick, on the same world"),
+        lacking.ends_with("otherwise measure again without --quick on the same cluster"),
         "{lacking}"
     );
 }
 
 #[test]
-fn calls_have_to_touch_tables() {
+fn some_call_must_access_a_table() {
     let mut subject = Subject::shipped("smallbank").only("balance");
     let balance = subject.workload.procedures.iter_mut().find(|of| of.routine.name == "balance");
     let routine = &mut balance.expect("it is there").routine;
     routine.body = Body::Statements { statements: Vec::new(), results: Vec::new() };
     let told = refused(&subject, &PRICES.measured(), &options());
-    assert!(told.contains("asks for rows of a table"), "{told}");
+    assert!(told.contains("accesses a table"), "{told}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The designs that are shipped are those that the shipped measurements give.
+//! The shipped designs are those that the tuner computes from the shipped measurements.
 
 use crate::support::{Subject, folder, shipped_measurements};
 use layout::Storage;
@@ -32,7 +32,8 @@ fn shipped_designs_are_up_to_date() {
 #[test]
 fn tuned_designs_are_forecast_to_be_faster_than_untuned_ones() {
     let measured = shipped_measurements();
-    // Of TATP 2.2 times as many were simulated on four machines (`namdb reproduce spade-regret`): the untuned design is forecast too high.
+    // For TATP, simulation on four machines shows a factor of 2.2 (`namdb reproduce spade-regret`):
+    // the forecast of the untuned design is too high.
     for (name, least) in [("tatp", 1.7), ("smallbank", 1.2), ("tpcc", 1.2), ("ycsb", 1.5)] {
         let tuning = tuned(name, &measured);
         let gain = tuning.forecast.transactions_per_s[1] / tuning.baseline.transactions_per_s[1];
@@ -43,16 +44,16 @@ fn tuned_designs_are_forecast_to_be_faster_than_untuned_ones() {
     }
 }
 
-/// `tune` says what `forecast` and `verify` say of the same design.
+/// `tune` prints the same figures as `forecast` and `verify`.
 #[test]
-fn attempts_made_again_are_forecast_where_a_design_is_tuned() {
+fn retries_are_forecast_for_tuned_designs() {
     let measured = shipped_measurements();
     let subject = Subject::shipped("tpcc");
     let tuning = subject.tuned(&measured, &Options::default());
     assert!(tuning.retries_percent > 0.0 && tuning.retries_percent < 100.0);
-    let line = format!("  {:24}{:.1} %\n", "attempts made again", tuning.retries_percent);
+    let line = format!("  {:24}{:.1} %\n", "retries", tuning.retries_percent);
     assert!(tuning.text(false).contains(&line), "{}", tuning.text(false));
-    assert!(tuning.html().contains("of attempts are made again"));
+    assert!(tuning.html().contains("of attempts are retries"));
 }
 
 #[test]
@@ -77,7 +78,7 @@ fn no_design_is_forecast_to_be_slower_than_the_untuned_one_on_any_number_of_mach
 
 #[test]
 fn operations_that_were_measured_are_forecast_as_measured() {
-    // A procedure that is one lookup of a remote row in a usual table is the measured operation.
+    // A procedure with one lookup of a remote row costs as much as the measured lookup.
     let measured = shipped_measurements();
     let subject = Subject::shipped("tatp").only("get_access_data");
     let options = Options { remote_calls: 1.0, machines: Some(5), ..Options::default() };
@@ -99,12 +100,12 @@ fn operations_that_were_measured_are_forecast_as_measured() {
         let point = measured.points().iter().find(is_it).expect("it was measured");
         (point.measured.loaded.operations_per_s.median, point.measured.alone.median_ns.median)
     };
-    // Its rows are between those of two points.
+    // Its row size is between two measured sizes.
     let ((fast, soon), (slow, late)) = (of(8), of(64));
     let rate = found.forecast.transactions_per_s[1];
     assert!((0.97 * slow..1.03 * fast).contains(&rate), "{rate}: {slow} to {fast} were measured");
     let latency = 1e3 * found.procedures[2].elsewhere_latency_us.expect("it is called elsewhere");
-    // The mean has chains in it that half of the operations do not meet.
+    // The mean includes chains, which less than half of the lookups meet.
     assert!((0.97 * soon..1.15 * late).contains(&latency), "{latency}: {soon} to {late}");
     let [least, _, most] = found.forecast.transactions_per_s;
     assert!(least < rate && rate < most, "its repetitions were not alike");

@@ -1,4 +1,4 @@
-//! How tables and indexes are stored.
+//! Storage of tables and indexes.
 
 use crate::support::{PRICES, Prices, Subject, measurements, options, quick, shipped_measurements};
 use layout::{IndexKind, Storage};
@@ -8,7 +8,7 @@ use spade::measurement::Measurements;
 use spade::tune::{Goal, Objective, Options, Verdict};
 use sql::load::{Amount, Draw, Range};
 
-/// Accounts of which nobody knows the numbers, reached from other machines, with nothing else called.
+/// Accounts with unknown numbers that are accessed only from other machines.
 fn sparse() -> Subject {
     let mut subject = Subject::shipped("smallbank").only("balance");
     let machines = i64::from(u32::MAX);
@@ -21,20 +21,20 @@ fn sparse() -> Subject {
 
 fn slots(prices: &Prices) -> u32 {
     let options = Options { remote_calls: 1.0, ..options() };
-    // Shipping is too dear, so that rows are reached by verbs.
+    // Shipping is so expensive that access is one-sided.
     let prices = Prices { call: 1e6, ..*prices };
     let tuning = sparse().tuned(&prices.measured(), &options);
     let accounts = &tuning.design.tables[0];
     assert!(matches!(accounts.placement, Placement::Hashed { .. }));
     match accounts.storage {
         Storage::HashInlined => accounts.neighbourhood,
-        // A bucket has no rows then.
+        // Buckets contain no rows.
         Storage::HashOutside => 0,
         Storage::Tree => panic!("nobody asks for a range"),
     }
 }
 
-/// Programs find what a design is for where it always stood.
+/// The JSON of both reports begins with the target at the same place.
 #[test]
 fn reports_and_forecasts_begin_with_what_they_are_for() {
     let (subject, measured) = (Subject::shipped("smallbank"), PRICES.measured());
@@ -54,7 +54,7 @@ fn reports_and_forecasts_begin_with_what_they_are_for() {
 }
 
 #[test]
-fn the_dearer_bytes_are_the_smaller_is_the_neighbourhood() {
+fn expensive_bytes_lead_to_small_neighbourhoods() {
     let of = [0.0, 0.1, 0.5, 1.0, 4.0, 20.0].map(|byte| slots(&Prices { byte, ..PRICES }));
     assert!(of.is_sorted_by(|one, next| one >= next), "{of:?}");
     assert_eq!(of[0], 8, "where bytes cost nothing, chains are avoided");
@@ -83,7 +83,7 @@ fn ranges_take_trees_and_every_rejection_has_a_reason() {
     let hashed = tuning.tables[lines].candidates.iter().filter(|of| of.what.starts_with("hash"));
     assert!(hashed.clone().count() > 20);
     for of in hashed {
-        assert!(of.reason.contains("asks for a range of the primary key"), "{of:?}");
+        assert!(of.reason.contains("scans a range of the primary key"), "{of:?}");
         assert!(of.forecast.is_none());
     }
     let orders = &tuning.design.tables[table("orders")];
@@ -105,7 +105,7 @@ fn ranges_take_trees_and_every_rejection_has_a_reason() {
 }
 
 #[test]
-fn a_tree_that_nobody_scans_has_small_nodes_where_bytes_are_dear() {
+fn a_tree_without_scans_has_small_nodes_if_bytes_are_expensive() {
     let nodes = |byte: f64| {
         let prices = Prices { byte, call: 1e6, ..PRICES };
         let options = Options { remote_calls: 1.0, ..options() };
@@ -127,8 +127,8 @@ fn a_tree_that_nobody_scans_has_small_nodes_where_bytes_are_dear() {
 }
 
 #[test]
-fn what_is_soonest_is_not_what_is_most() {
-    // Messages take so much of cores that few fit into a second, and fewer round trips than verbs.
+fn the_lowest_latency_is_not_the_highest_throughput() {
+    // Messages need much core time, but fewer round trips than one-sided verbs.
     let measured = Prices { call: 60_000.0, ..PRICES }.measured();
     let subject = Subject::shipped("tatp");
     let tuned = |objective| {
@@ -147,7 +147,7 @@ fn what_is_soonest_is_not_what_is_most() {
 }
 
 #[test]
-fn who_wants_latency_gets_no_more_of_it() {
+fn tuning_for_latency_does_not_raise_latency() {
     let measured = PRICES.measured();
     for name in ["tatp", "smallbank", "tpcc", "ycsb"] {
         let subject = Subject::shipped(name);
@@ -155,7 +155,7 @@ fn who_wants_latency_gets_no_more_of_it() {
         let soon = Options { objective: Objective::Latency, ..options() };
         let soon = subject.tuned(&measured, &soon);
         assert!(soon.forecast.latency_us[1] <= fast.forecast.latency_us[1] * 1.0001, "{name}");
-        // A design for throughput leaves half a percent of it where that saves of all stages together.
+        // A design for throughput gives up half a percent of it to reduce the sum of stage demands.
         let more = soon.forecast.transactions_per_s[1] / fast.forecast.transactions_per_s[1];
         assert!(more <= 1.02, "{name}: {more}");
         assert!(
@@ -201,12 +201,14 @@ fn the_same_input_gives_the_same_bytes() {
         );
         let page = tuning.html();
         assert!(page.contains("Designed for throughput, by service times; "), "{page}");
-        assert!(page.contains("; one copy of each row.") && page.contains("is chosen, or full"));
+        assert!(
+            page.contains("; one copy of each row.") && page.contains("chosen, or a full stage")
+        );
         assert!(tuning.text(true).lines().all(|line| line.len() <= 120), "it fits a terminal");
-        // Colours alone tell nothing to who does not see them.
+        // A mark repeats the meaning of a colour as text.
         let marked = |mark: &str| page.matches(&format!("text-anchor=\"end\">{mark}: ")).count();
-        assert!(marked("chosen") >= 5 && marked("next") >= 5, "{page}");
-        assert!(page.contains(" verbs, ") && page.contains("<p>Next best: "), "{page}");
+        assert!(marked("chosen") >= 5 && marked("runner-up") >= 5, "{page}");
+        assert!(page.contains(" verbs, ") && page.contains("<p>Runner-up: "), "{page}");
         assert!(page.contains("<svg") && !page.contains("http"), "pictures are in the page");
         assert_eq!(page.matches("<h3>").count(), page.matches("</h3>").count());
         (serde_json::to_string(&tuning).expect("it can be written"), tuning.text(true), page)
@@ -222,7 +224,7 @@ fn scan_of(node: &mut Node) -> Option<&mut Scan> {
     }
 }
 
-/// Orders with an index in front of the one by which a customer's newest order is found.
+/// An index before the one by which a customer's newest order is found.
 fn two_indexes() -> Subject {
     let mut subject = Subject::shipped("tpcc").only("order_status");
     for catalog in [&mut subject.workload.catalog, &mut subject.folder.program.catalog] {
@@ -265,12 +267,12 @@ fn a_scan_is_priced_by_the_nodes_of_its_own_index() {
 fn quick_measurements_have_indexes_over_inlined_rows_alone_and_others_are_forecast_by_them() {
     let full = shipped_measurements();
     let (quick, subject, options) = (quick(&full), Subject::shipped("tpcc"), Options::default());
-    let told = "indexes were not measured over rows in hash-outside and tree:";
+    let told = "indexes were not measured over rows in hash-outside and tree;";
     let tuning = subject.tuned(&quick, &options);
     assert!(tuning.warnings.iter().any(|what| what.starts_with(told)), "{:?}", tuning.warnings);
     let of_full = subject.tuned(&full, &options);
     assert!(!of_full.warnings.iter().any(|what| what.starts_with(told)));
-    // Rows of the tables with indexes are moved out of their buckets, and into trees.
+    // The tables with indexes are stored outside of buckets, and in trees.
     for storage in [Storage::HashOutside, Storage::Tree] {
         let mut design = of_full.design.clone();
         let indexed = design.tables.iter_mut().filter(|table| !table.indexes.is_empty());
@@ -288,7 +290,7 @@ fn quick_measurements_have_indexes_over_inlined_rows_alone_and_others_are_foreca
 }
 
 #[test]
-fn a_range_of_few_rows_takes_its_trips_whatever_nodes_are_as_large_as() {
+fn a_short_range_takes_the_same_round_trips_with_every_node_size() {
     let subject = Subject::shipped("../crates/eval/reproduce/data/orders");
     let measured = measurements("connectx3-fdr-4");
     let options = Options { machines: Some(4), ..Options::default() };
@@ -301,7 +303,7 @@ fn a_range_of_few_rows_takes_its_trips_whatever_nodes_are_as_large_as() {
         let found = subject.forecast(&measured, &options, &design);
         let found = found.unwrap_or_else(|error| panic!("{error}"));
         let elsewhere_us = found.procedures[1].elsewhere_latency_us.expect("there are others");
-        // A leaf, and then rows: a row that is looked up takes 4.9 microseconds there.
+        // One leaf and its rows; a row lookup takes 4.9 microseconds.
         assert!((4.9..8.0).contains(&elsewhere_us), "{node_bytes}: {elsewhere_us}");
     }
 }

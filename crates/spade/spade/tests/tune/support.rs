@@ -1,4 +1,4 @@
-//! Shipped workloads, and measurements of a cluster whose prices are known.
+//! Shipped workloads, and measurements of a cluster with known prices.
 
 use layout::Storage;
 use procedure::Workload;
@@ -10,7 +10,7 @@ use spade::tune::{
 use sql::WorkloadFolder;
 use std::path::{Path, PathBuf};
 
-/// A workload that can be changed.
+/// A workload that tests can modify.
 pub struct Subject {
     pub folder: WorkloadFolder,
     pub workload: Workload,
@@ -27,7 +27,7 @@ impl Subject {
         Self { folder: WorkloadFolder::read(&of).expect("it is shipped"), workload }
     }
 
-    /// Only this procedure is called.
+    /// Calls only this procedure.
     pub fn only(mut self, name: &str) -> Self {
         for of in &mut self.folder.load.procedures {
             of.frequency = if of.procedure == name { 1.0 } else { 0.0 };
@@ -72,12 +72,11 @@ impl Subject {
     }
 }
 
-/// The measurements that designs are shipped for.
+/// The measurements of the shipped designs.
 pub fn shipped_measurements() -> Measurements {
     measurements("connectx3-fdr")
 }
 
-/// Shipped measurements by their name.
 pub fn measurements(name: &str) -> Measurements {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("measurements");
     let file = folder.join(format!("{name}.json"));
@@ -85,7 +84,7 @@ pub fn measurements(name: &str) -> Measurements {
     Measurements::parse(&text).expect("this program has written them")
 }
 
-/// Those of these measurements that a quick run makes: usual designs, and indexes over inlined rows alone.
+/// The points that a quick run measures: usual designs, and indexes over inlined rows only.
 pub fn quick(all: &Measurements) -> Measurements {
     let mut quick = Measurements::default();
     for point in all.points() {
@@ -106,20 +105,20 @@ pub fn quick(all: &Measurements) -> Measurements {
     quick
 }
 
-/// What things cost in a hand-made cluster, in nanoseconds.
+/// Prices of an artificial cluster in nanoseconds.
 #[derive(Clone, Copy)]
 pub struct Prices {
-    /// A verb, of engines.
+    /// Card engine, per verb.
     pub verb: f64,
-    /// A byte that is moved, of links.
+    /// Link, per byte.
     pub byte: f64,
-    /// A message and its answer, of cores.
+    /// Cores, per message with its response.
     pub call: f64,
-    /// A row that is read, of cores.
+    /// Cores, per row read.
     pub row: f64,
-    /// A lock, of the unit for atomics.
+    /// Unit for atomics, per lock.
     pub lock: f64,
-    /// A round trip.
+    /// Latency of a round trip.
     pub trip: f64,
 }
 
@@ -139,7 +138,6 @@ const ROWS: [u32; 4] = [8, 64, 256, 1024];
 const NODES: [u32; 3] = [256, 512, 4096];
 
 impl Prices {
-    /// All points of the cluster.
     pub fn measured(&self) -> Measurements {
         let mut all = Measurements::default();
         for (storage, path, place) in combinations() {
@@ -168,8 +166,9 @@ impl Prices {
         all
     }
 
-    /// All points, and changes of few rows by turns: of a row that is changed again within `needed_ns`, an old version has to be moved,
-    /// which takes a call; memory that is given back takes as much as a lock and a verb.
+    /// All points, and points of updates of few rows in turn: an update within `needed_ns` of the
+    /// last one moves an old version, which takes a call. Returning memory costs as much as a lock
+    /// and a verb.
     pub fn aged(&self, needed_ns: f64) -> Measurements {
         let mut all = self.measured();
         let places = [Place::Local, Place::OneSided];
@@ -214,7 +213,7 @@ impl Prices {
         let (service, latency) = self.service(&parameters);
         let demand = service.requester;
         let world = world();
-        // Nobody waits for anything but the fullest stage.
+        // Only the bottleneck stage causes waiting.
         let owner = service.owner.unwrap_or_default();
         let full = [
             ("cores", (demand.core_ns + owner.core_ns) / f64::from(world.threads)),
@@ -277,7 +276,7 @@ impl Prices {
         let reads = rows * verbs + entry;
         let moved = rows * bytes + entry_bytes + written * row;
         let core_ns = self.row * (reads + written);
-        // Medians know nothing of chains.
+        // Medians do not include chains.
         let alone_ns = self.row * (rows * steps + entry + written);
         let lock = if writes { self.lock } else { 0.0 };
         let local = Demand { core_ns, atomics_ns: lock, ..Demand::default() };
@@ -318,7 +317,7 @@ impl Prices {
     }
 }
 
-/// Blocks of chains that a lookup reads on the average in buckets that are 65 % full: by Poisson.
+/// Mean number of overflow blocks per lookup in buckets with 65 % load (Poisson).
 fn chained(slots: u32) -> f64 {
     match slots {
         1 => 0.325,

@@ -1,4 +1,4 @@
-//! The designs that the tuner's is compared with.
+//! The designs that the tuner's design is compared with.
 
 use crate::support::{PRICES, Subject, options, shipped_measurements};
 use spade::design::{Access, Design, Partition};
@@ -28,13 +28,14 @@ fn a_sweep_is_bounded_always_the_same_and_has_no_design_that_is_much_better_than
         let worst = rates.iter().copied().fold(f64::INFINITY, f64::min);
         let best = rates.iter().copied().fold(0.0, f64::max);
         println!("{name}: {} designs, {worst} to {best}, tuned {tuned}", designs.len());
-        // The search gives up some throughput for stages that take less, and takes one decision after the other.
+        // The search gives up some throughput for lower stage demands, and decides one thing at a
+        // time.
         assert!(tuned >= 0.97 * best && worst > 0.0 && worst < 0.8 * best, "{name}");
     }
 }
 
 #[test]
-fn a_sweep_does_not_know_what_anything_costs() {
+fn a_sweep_does_not_depend_on_costs() {
     let subject = Subject::shipped("tatp");
     let dear = crate::support::Prices { call: 1e6, ..PRICES };
     let (cheap, dear) = (PRICES.measured(), dear.measured());
@@ -46,7 +47,8 @@ fn a_sweep_does_not_know_what_anything_costs() {
     );
 }
 
-/// What nothing changes has one way to keep old versions; where everything is tried, all of them are tried of what is changed.
+/// A read-only table has one variant of old versions; if all combinations are tried, an updated
+/// table has all variants.
 #[test]
 fn old_versions_are_varied_where_rows_are_updated() {
     let measured = shipped_measurements();

@@ -1,17 +1,17 @@
-//! Old versions beside rows: as many as hot rows have use for, and their memory where there is enough.
+//! Old versions beside rows: as many as hot rows need, and row-owned memory if there is enough.
 
 use crate::support::*;
 use spade::design::TableDesign;
 use spade::tune::{Options, TuneError, Tuning, Verdict};
 
-/// For how long an old version is needed.
+/// The time for which old versions are needed.
 const NEEDED_NS: f64 = 400_000.0;
 
 fn table<'t>(tuning: &'t Tuning, name: &str) -> &'t TableDesign {
     tuning.design.tables.iter().find(|of| of.table == name).expect("it is a table")
 }
 
-/// Each of TPC-C's districts is changed by every order, and its customers seldom.
+/// Every order updates a district of TPC-C; customers are updated rarely.
 #[test]
 fn rows_that_are_changed_again_soon_have_more_of_them() {
     let subject = Subject::shipped("tpcc");
@@ -33,9 +33,9 @@ fn rows_that_are_changed_again_soon_have_more_of_them() {
     assert_eq!(own.expect("it is the tuner's own").forecast, tuning.forecast);
 }
 
-/// Where there is too little memory, old versions go first: what they cost is told.
+/// If memory is short, the tuner gives up old versions first, and reports their cost.
 #[test]
-fn memory_of_old_versions_is_given_back_where_there_is_little() {
+fn memory_of_old_versions_is_returned_if_memory_is_short() {
     let subject = Subject::shipped("tatp");
     let measurements = PRICES.aged(NEEDED_NS);
     let free = subject.tuned(&measurements, &options());
@@ -55,7 +55,7 @@ fn memory_of_old_versions_is_given_back_where_there_is_little() {
 }
 
 #[test]
-fn measurements_without_old_versions_are_told() {
+fn measurements_without_old_versions_cause_a_warning() {
     let subject = Subject::shipped("smallbank");
     let tuning = subject.tuned(&PRICES.measured(), &options());
     assert!(tuning.tables.iter().all(|of| of.versions.is_empty()));

@@ -1,127 +1,126 @@
-//! What came out of measuring a point. Numbers that are not counted keep six digits, so that what is read from a file is
-//! written again with the same bytes.
+//! The results of a measured point. Measured figures keep six digits, so that a file that is read
+//! and written again has the same bytes.
 //!
 //! Decision: docs/decisions/0192-measured-points-contain-demands-not-only-rates.md
 
 use serde::{Deserialize, Serialize};
 
-/// Digits that measured numbers keep.
+/// Digits of a measured figure.
 const DIGITS: usize = 6;
 
 /// A figure over several repetitions.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spread {
-    /// The middle one; of an even number the mean of both in the middle.
+    /// The median; of an even number of repetitions, the mean of the middle two.
     pub median: f64,
-    /// The smallest.
     pub min: f64,
-    /// The largest.
     pub max: f64,
 }
 
-/// One lane, while nobody else does anything.
+/// Results of one lane while all others are idle.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Alone {
-    /// Half of the operations took at most so many nanoseconds.
+    /// Median latency in nanoseconds.
     pub median_ns: Spread,
-    /// 99 of 100 did.
+    /// 99th percentile of the latency in nanoseconds.
     pub p99_ns: Spread,
 }
 
-/// All lanes, one operation after the other.
+/// Results while all lanes execute operations back to back.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Loaded {
-    /// Operations that committed per second, of the whole cluster.
+    /// Committed operations per second of the whole cluster.
     pub operations_per_s: Spread,
-    /// The same, of each thread that carries out operations.
+    /// Committed operations per second of each executing thread.
     pub per_thread_per_s: Spread,
-    /// Half of the operations took at most so many nanoseconds.
+    /// Median latency in nanoseconds.
     pub median_ns: Spread,
-    /// 99 of 100 did.
+    /// 99th percentile of the latency in nanoseconds.
     pub p99_ns: Spread,
-    /// Attempts that were aborted and made again, for each operation.
+    /// Retries (aborted attempts) per operation.
     pub aborts: f64,
-    /// The stage of a simulated machine that is busiest, with the share of the time; nothing elsewhere.
+    /// The busiest stage of a simulated machine and the share of time that it is busy. `None` on
+    /// real hardware.
     pub busiest: Option<(String, f64)>,
-    /// What became of old versions, where lanes change few rows by turns.
+    /// Moves of old versions, if each lane updates few rows in turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moved: Option<Moved>,
 }
 
-/// What becomes of old versions where rows are changed again and again.
+/// How often repeated updates of a row move old versions.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Moved {
-    /// The share of changes that had to move an old version away first, since somebody may still need it.
+    /// The share of updates that first had to move an old version to the overflow list, because a
+    /// snapshot may still need it.
     pub share: f64,
-    /// Nanoseconds from one change of a row to its next.
+    /// Nanoseconds from one update of a row to its next.
     pub again_ns: f64,
 }
 
-/// What one operation takes, measured while it is alone: what it takes of a party is the same under load, as long as it
-/// need not be tried again.
+/// The service demands of one operation, measured while it is alone. They are the same under load,
+/// except for retries.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Service {
-    /// Verbs of the requester, calls included.
+    /// Verbs of the requester, including calls.
     pub verbs: f64,
-    /// Bytes moved by them, both ways, without headers.
+    /// Bytes that these verbs move in both directions, without headers.
     pub bytes: f64,
-    /// Round trips of the requester, one after the other.
+    /// Sequential round trips of the requester.
     pub round_trips: f64,
     /// Calls among the verbs.
     pub calls: f64,
-    /// Requests that cards take for it, of all parties: a row that is installed may take several, a message and its
-    /// answer take one each. None where no cards carry verbs.
+    /// Requests that the cards of all parties process for it: an installed row may need several; a
+    /// message and its response are one each. `None` if no card executes verbs.
     pub card_requests: Option<f64>,
-    /// The machine whose lane it is; of fabrics that are not simulated, the process.
+    /// The machine that executes the operation; on a real fabric, the process.
     pub requester: Demand,
-    /// The machine that has the rows, where that is another; none where it is the same or could not be told apart.
+    /// The machine with the rows. `None` if it is the requester, or could not be measured apart.
     pub owner: Option<Demand>,
     /// All further machines together: the oracle's, and those with replicas.
     pub others: Option<Demand>,
 }
 
-/// Times that an operation takes of a machine, in nanoseconds.
+/// Service times of one operation at the stages of a machine, in nanoseconds.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Demand {
-    /// Of its cores.
+    /// Processor cores.
     pub core_ns: f64,
-    /// Of its card's engine, for what it issues and serves.
+    /// The card's processing units, for issued and served verbs.
     pub engine_ns: f64,
-    /// Of its card's unit for atomics.
+    /// The card's unit for atomics.
     pub atomics_ns: f64,
-    /// Of its link, outwards.
+    /// Outbound link.
     pub link_out_ns: f64,
-    /// Of its link, inwards.
+    /// Inbound link.
     pub link_in_ns: f64,
-    /// Of its bus, from memory to the card.
+    /// Bus, from memory to the card.
     pub from_memory_ns: f64,
-    /// Of its bus, from the card to memory.
+    /// Bus, from the card to memory.
     pub to_memory_ns: f64,
 }
 
-/// All of a point.
+/// All results of a point.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Measured {
-    /// One lane alone.
     pub alone: Alone,
-    /// All lanes.
+    /// All lanes busy.
     pub loaded: Loaded,
-    /// What one operation takes.
+    /// Service demands of one operation.
     pub service: Service,
 }
 
 impl Spread {
-    /// Of these repetitions.
+    /// Median and range of repetitions.
     ///
     /// # Panics
-    /// If there is none.
+    /// If `repetitions` is empty.
     pub fn of(repetitions: &[f64]) -> Self {
         let mut sorted = repetitions.to_vec();
         sorted.sort_by(f64::total_cmp);
@@ -132,7 +131,7 @@ impl Spread {
 }
 
 impl Demand {
-    /// The demand with all its figures rounded.
+    /// Rounds each figure as files do.
     pub fn rounded(self) -> Self {
         Self {
             core_ns: rounded(self.core_ns),
@@ -146,7 +145,7 @@ impl Demand {
     }
 }
 
-/// The number with six digits, as a file keeps it.
+/// Rounds to six digits, as files do.
 pub fn rounded(value: f64) -> f64 {
     let text = format!("{value:.*e}", DIGITS - 1);
     text.parse().expect("a formatted number is one")

@@ -1,21 +1,21 @@
-//! What was measured of a cluster: points, each with its parameters and what came out [SPADE 3.2].
+//! Measurements of a cluster: points, each with its parameters and results [SPADE 3.2].
 //!
 //! ```text
 //! Measurements
 //!   format                     version of this schema
 //!   points: Point
-//!     parameters: Parameters   world, operation, access path, place, design, machines: what the point is about
+//!     parameters: Parameters   world, operation, access path, place, design: what was measured
 //!     version: Version         of the program and of the method
 //!     measured: Measured
-//!       alone                  latency of one lane while nobody else does anything
-//!       loaded                 throughput and latency while all lanes do the same
-//!       service                what one operation takes of each party: counts, bytes, times
+//!       alone                  latency of one lane while all others are idle
+//!       loaded                 throughput and latency while all lanes execute the operation
+//!       service                service demands on each party: counts, bytes, times
 //! ```
-//! A point's identity is its parameters and its version: who finds one need not measure it again. The file that
-//! `namdb spade measure` writes is [`Measurements`] as JSON, points in the order of their parameters.
+//! Parameters and version identify a point; `namdb spade measure` skips points that the file
+//! already has. The file is [`Measurements`] as JSON, with points in the order of their parameters.
 //!
-//! Sums of [`Service`] over the operations of a transaction, set against what machines have, forecast its throughput;
-//! averages of [`Loaded`] are what the paper forecasts by [SPADE 4.1].
+//! The tuner forecasts throughput from the sum of [`Service`] over the operations of a transaction
+//! and the capacity of the machines; the paper averages [`Loaded`] instead [SPADE 4.1].
 
 mod measured;
 mod parameters;
@@ -28,10 +28,11 @@ pub use parameters::{AccessPath, Operation, Parameters, Place, Versions, World, 
 
 use serde::{Deserialize, Serialize};
 
-/// Version of the schema. Raised when a field changes its meaning or goes; files of other versions are refused.
+/// Version of the schema. Raise it when a field changes its meaning or is removed; files of other
+/// versions are refused.
 pub const FORMAT: u32 = 1;
 
-/// All that was measured.
+/// All points of one or more clusters.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Measurements {
@@ -39,68 +40,62 @@ pub struct Measurements {
     points: Vec<Point>,
 }
 
-/// One combination of parameters, and what came out.
+/// One combination of parameters with its results.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Point {
-    /// What was measured.
     pub parameters: Parameters,
-    /// By what.
+    /// Program and method that measured it.
     pub version: Version,
-    /// What came out.
     pub measured: Measured,
 }
 
-/// What a point was measured by.
+/// Program and method by which a point was measured.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Version {
-    /// Version of the program.
     pub program: String,
-    /// Version of the method: raised when the same parameters mean another measurement.
+    /// Version of the method. Raise it when the same parameters mean a different measurement.
     pub method: u32,
-    /// How long it was measured for: `quick`, or `full`.
+    /// Duration of the measurement: `quick` or `full`.
     pub effort: Effort,
-    /// Seed of all randomness.
+    /// Seed of all random choices.
     pub seed: u64,
 }
 
-/// How long a point is measured for.
+/// Duration of a measurement.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Effort {
-    /// To see whether it works: few operations.
+    /// Few operations, as a test of the set-up.
     Quick,
-    /// To tune by.
+    /// Enough for the tuner.
     Full,
 }
 
-/// Why a text is no measurements.
+/// Why a text is not a valid measurement file.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MeasurementError {
-    /// It is no JSON, or has other fields.
-    #[error("these are no measurements: {0}")]
+    /// It is not JSON, or has other fields.
+    #[error("these are not measurements: {0}")]
     Malformed(serde_json::Error),
-    /// It is of another version of the schema.
     #[error(
         "the measurements have format {found}, this program reads {FORMAT}; measure again, into another file"
     )]
-    Format {
-        /// The version it has.
-        found: u64,
-    },
-    /// A point has figures that cannot have been measured.
-    #[error("the point {point} has {what}; measure it again, or take it out of the file")]
+    Format { found: u64 },
+    /// A point has figures that no measurement can produce.
+    #[error("the point {point} has {what}; measure it again, or remove it from the file")]
     Damaged {
-        /// The point in a few words.
+        /// Operation and hardware of the point.
         point: String,
-        /// What is wrong with it.
+        /// The invalid figure.
         what: &'static str,
     },
 }
 
-// The cause is in the sentence, so that it is no source as well: who tells all sources would tell it twice.
+// The message contains the cause, so `source` returns `None`: a printer of all sources would print
+// the cause twice.
 impl From<serde_json::Error> for MeasurementError {
     fn from(error: serde_json::Error) -> Self {
         Self::Malformed(error)
@@ -114,10 +109,10 @@ impl Default for Measurements {
 }
 
 impl Measurements {
-    /// Reads a file's text: points line by line, or as a table.
+    /// Parses a file's text: points line by line, or as a table.
     ///
     /// # Errors
-    /// The text is of another format, or no measurements at all.
+    /// The text has another format, or is not a measurement file.
     pub fn parse(text: &str) -> Result<Self, MeasurementError> {
         let value: serde_json::Value = serde_json::from_str(text)?;
         let found = value.get("format").and_then(serde_json::Value::as_u64);
@@ -125,7 +120,8 @@ impl Measurements {
             Some(found) if found != u64::from(FORMAT) => Err(MeasurementError::Format { found }),
             _ if value.get("columns").is_some() => table::read(value),
             _ => {
-                // Whoever puts files together by hand need not keep the order of points, by which they are found.
+                // A file that was merged by hand may have its points in any order; `point` relies
+                // on the order.
                 let read: Self = serde_json::from_value(value)?;
                 let mut all = Self::default();
                 read.points.into_iter().for_each(|point| all.put(point));
@@ -134,29 +130,29 @@ impl Measurements {
         }
     }
 
-    /// The text of a file: JSON with a line for each point. Equal measurements give equal bytes.
+    /// The text of a file: JSON with one line for each point. Equal measurements give equal bytes.
     pub fn json(&self) -> String {
         let line = |point| serde_json::to_string(point).expect("numbers and names can be written");
         let lines: Vec<String> = self.points.iter().map(line).collect();
         format!("{{\"format\":{},\"points\":[\n{}\n]}}\n", self.format, lines.join(",\n"))
     }
 
-    /// All points, in the order of their parameters.
+    /// All points in the order of their parameters.
     pub fn points(&self) -> &[Point] {
         &self.points
     }
 
-    /// The point of these parameters, by whatever version.
+    /// The point with these parameters, of any version.
     pub fn point(&self, parameters: &Parameters) -> Option<&Point> {
         self.position(parameters).ok().map(|place| &self.points[place])
     }
 
-    /// Whether the point of these parameters was measured by this version.
+    /// Whether this version has measured the point with these parameters.
     pub fn has(&self, parameters: &Parameters, version: &Version) -> bool {
         self.point(parameters).is_some_and(|point| point.version == *version)
     }
 
-    /// Adds a point, in place of one of the same parameters.
+    /// Adds a point; replaces one with the same parameters.
     pub fn put(&mut self, point: Point) {
         match self.position(&point.parameters) {
             Ok(place) => self.points[place] = point,

@@ -1,111 +1,110 @@
-//! What a point is about.
+//! The parameters of a measured point.
 
 use layout::Storage;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What is done to rows, in a transaction of its own.
+/// The operation; each is a transaction of its own.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Operation {
-    /// Rows are read by their keys, all in one batch.
+    /// Reads rows by their keys, all in one batch.
     Lookup,
-    /// Rows that follow each other by key are read.
+    /// Reads consecutive rows of an index.
     Scan,
-    /// A row is read, and one field of it written.
+    /// Reads a row and writes one of its columns.
     Update,
-    /// A row is added.
+    /// Inserts a row.
     Insert,
-    /// A row is read and deleted.
+    /// Reads a row and deletes it.
     Delete,
 }
 
-/// What leads to the rows.
+/// The index that leads to the rows.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AccessPath {
-    /// The primary key. The table has no other index.
+    /// The primary key. The table has no secondary index.
     Primary,
-    /// A hash index over another column, the only one; an insert makes its entry, too, and a delete retires it.
+    /// A hash index on another column, the only secondary index. Inserts and deletes maintain it.
     SecondaryHash,
-    /// A B+-tree over another column, likewise.
+    /// A B+-tree on another column, likewise.
     SecondaryTree,
 }
 
-/// Where the operation is carried out, and where its rows are [SPADE 3.2].
+/// Where the operation executes relative to its rows [SPADE 3.2].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Place {
-    /// The rows are in memory of the machine that computes.
+    /// The rows are on the executing machine.
     Local,
-    /// The rows are in memory of another machine, which is reached by one-sided verbs.
+    /// The rows are on another machine, and are accessed by one-sided verbs.
     OneSided,
-    /// The owner of the rows is called, and carries out the transaction on its own machine.
+    /// The machine with the rows executes the transaction when called.
     Shipped,
 }
 
-/// Where it was measured.
+/// The cluster on which a point was measured.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct World {
     /// The fabric: `local`, `shm`, `tcp`, `verbs`, or `sim`.
     pub fabric: String,
-    /// The profile of simulated hardware; for other fabrics the host's name for its processor, which tells hosts apart.
+    /// The profile of simulated hardware; on other fabrics the host's name of its processor, which
+    /// distinguishes hosts.
     pub hardware: String,
-    /// Machines; of a simulated cluster each has memory and cores, and one more has the oracle.
+    /// Number of machines. In a simulated cluster each has memory and cores, and one more machine
+    /// has the oracle.
     pub machines: u16,
-    /// Threads of each machine that carry out operations; of simulated machines, the cores.
+    /// Threads of each machine that execute operations; cores, if simulated.
     pub threads: u32,
-    /// Lanes of each machine: operations that it has under way.
+    /// Lanes of each machine: operations in progress at a time.
     pub lanes: u32,
 }
 
-/// A combination of what can be chosen.
+/// A combination of operation, design and cluster.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Parameters {
-    /// Where it was measured.
     pub world: World,
-    /// What is done.
     pub operation: Operation,
-    /// What leads to the rows.
     pub path: AccessPath,
-    /// Where it is done.
     pub place: Place,
-    /// Rows that one operation reads: of lookups and scans; 1 of all others.
+    /// Rows that a lookup or scan reads; 1 for other operations.
     pub rows: u32,
-    /// Where rows live, and how primary keys lead to them.
+    /// How the table stores its rows.
     #[serde(with = "StorageName")]
     pub storage: Storage,
     /// Bytes of a row's columns beside its primary key of 8 bytes.
     pub row_bytes: u32,
-    /// Slots of a bucket: of hash tables; 0 of trees.
+    /// Slots of a bucket; 0 for trees.
     pub neighbourhood: u32,
-    /// Planned share of used slots, in percent: of hash tables; 0 of trees.
+    /// Planned share of occupied slots in percent; 0 for trees.
     pub load_percent: u32,
-    /// Bytes of a node: where the table or its index is a B+-tree; else 0.
+    /// Bytes of a node, if table or index is a B+-tree; otherwise 0.
     pub node_bytes: u32,
-    /// Copies of each row. More than one are modelled, see `docs/spade.md`.
+    /// Copies of each row. More than one are modelled, see `docs/spade/model.md`.
     pub replicas: u32,
-    /// What becomes of old versions, where that is what is measured. Elsewhere one is beside each row, its memory stays, and
-    /// nobody needs it any more when the row is changed again.
+    /// Set if the point measures old versions. Other points keep one old version beside each row
+    /// with its memory, and update each row so rarely that nobody needs the old version any more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub versions: Option<Versions>,
 }
 
-/// What becomes of old versions.
+/// How old versions are stored, and how often they are replaced.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Versions {
-    /// How many are beside a row.
+    /// Old versions beside a row.
     pub beside: u32,
-    /// Whether their memory stays with the row.
+    /// Whether the row keeps their memory.
     pub keeps: bool,
-    /// Rows that each lane changes by turns: of few, the old versions are still needed when their turn comes again.
+    /// Rows that each lane updates in turn. If they are few, old versions are still needed at the
+    /// row's next update.
     pub among: u32,
 }
 
-/// [`Storage`] as it stands in files.
+/// Names of [`Storage`] in files.
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "Storage", rename_all = "kebab-case")]
 pub(crate) enum StorageName {
@@ -115,11 +114,10 @@ pub(crate) enum StorageName {
 }
 
 impl Operation {
-    /// All of them, in the order in which they are measured: what changes the table comes last, and what leaves garbage
-    /// behind after all others.
+    /// All operations in the order of measurement: those that change the table come last, and the
+    /// one that leaves garbage comes after all others.
     pub const ALL: [Self; 5] = [Self::Lookup, Self::Scan, Self::Update, Self::Insert, Self::Delete];
 
-    /// The name in files and reports.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Lookup => "lookup",
@@ -132,10 +130,8 @@ impl Operation {
 }
 
 impl AccessPath {
-    /// All of them.
     pub const ALL: [Self; 3] = [Self::Primary, Self::SecondaryHash, Self::SecondaryTree];
 
-    /// The name in files and reports.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Primary => "primary",
@@ -146,10 +142,8 @@ impl AccessPath {
 }
 
 impl Place {
-    /// All of them.
     pub const ALL: [Self; 3] = [Self::Local, Self::OneSided, Self::Shipped];
 
-    /// The name in files and reports.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Local => "local",
@@ -177,7 +171,6 @@ impl fmt::Display for Place {
     }
 }
 
-/// The name of a storage in files and reports.
 pub const fn storage_name(storage: Storage) -> &'static str {
     match storage {
         Storage::HashInlined => "hash-inlined",

@@ -1,17 +1,20 @@
-//! Points that no measurement can have given: files are put together by hand, or damaged.
+//! Checks for figures that no measurement can produce, since files may be edited by hand or
+//! damaged.
 
 use super::{
     Demand, Measured, MeasurementError, Measurements, Moved, Parameters, Point, Service, Spread,
 };
 
-/// No time in ns, no rate and no count of an operation is larger: 1e15 ns are 12 days.
+/// Upper bound of times in ns, rates and counts of an operation: 1e15 ns are 12 days.
 const FIGURE_MAX: f64 = 1e15;
 
 impl Measurements {
-    /// The same, if a cluster can be tuned for by them. Who measures goes on with others, too.
+    /// Returns the measurements if the tuner can use them. `namdb spade measure` continues others,
+    /// too.
     ///
     /// # Errors
-    /// A point has times or rates that are nothing or less, or beyond all measure, or is of a cluster of nothing.
+    /// A point has a time or rate that is not positive or is above 1e15, or a cluster without
+    /// machines.
     pub fn sound(self) -> Result<Self, MeasurementError> {
         match self.points().iter().find_map(|point| Some((point, damage(point)?))) {
             Some((point, what)) => Err(MeasurementError::Damaged { point: name(point), what }),
@@ -43,10 +46,10 @@ fn damage(point: &Point) -> Option<&'static str> {
         .or_else(|| positive.iter().find(|(of, _)| of.median <= 0.0).map(|(_, what)| *what))
         .or_else(|| {
             let is_mixed = positive.iter().any(|(of, _)| !is_spread(of));
-            is_mixed.then_some("a median that is not between its least and its most")
+            is_mixed.then_some("a median that is not between its minimum and maximum")
         })
         .or_else(|| {
-            taken(service).any(|figure| figure < 0.0).then_some("a service figure below nothing")
+            taken(service).any(|figure| figure < 0.0).then_some("a negative service figure")
         })
         .or_else(|| {
             let most = positive.iter().map(|(of, _)| of.max).chain(taken(service));
@@ -54,11 +57,14 @@ fn damage(point: &Point) -> Option<&'static str> {
         })
         .or_else(|| {
             let is_no_share = |of: Moved| !(0.0..=1.0).contains(&of.share) || of.again_ns <= 0.0;
-            loaded.moved.is_some_and(is_no_share).then_some("no share of old versions moved")
+            loaded
+                .moved
+                .is_some_and(is_no_share)
+                .then_some("an invalid share of moved old versions")
         })
 }
 
-/// All that an operation takes.
+/// All service demands of an operation.
 fn taken(service: &Service) -> impl Iterator<Item = f64> {
     let counts = [service.verbs, service.bytes, service.round_trips, service.calls];
     let parties = [Some(service.requester), service.owner, service.others];
@@ -77,7 +83,7 @@ fn taken(service: &Service) -> impl Iterator<Item = f64> {
     counts.into_iter().chain(service.card_requests).chain(times)
 }
 
-/// A point in a few words.
+/// Describes a point for a message.
 fn name(point: &Point) -> String {
     let Parameters { world, operation, path, place, row_bytes, .. } = &point.parameters;
     format!(

@@ -1,10 +1,11 @@
-//! Measurements as a table: the same points in a quarter of the bytes, to be kept beside a program.
+//! Measurements as a table: the same points in a quarter of the bytes, to be shipped with a
+//! program.
 //!
 //! ```text
 //! {"format":1,
-//!  "same":{"parameters.world.fabric":"sim", ..},      what all points have alike, by the path of the field
+//!  "same":{"parameters.world.fabric":"sim", ..},      fields with one value in all points
 //!  "columns":["parameters.operation", ..],            the other fields
-//!  "rows":[["lookup",..], ..]}                        a row for each point; null where a point has no such field
+//!  "rows":[["lookup",..], ..]}                        one row per point; null: no such field
 //! ```
 
 use super::{FORMAT, MeasurementError, Measurements, Point};
@@ -12,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The file.
+/// The table as JSON.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Table {
@@ -23,7 +24,8 @@ struct Table {
 }
 
 impl Measurements {
-    /// The points as a table. Equal measurements give equal bytes; [`Measurements::parse`] reads it.
+    /// The points as a table. Equal measurements give equal bytes; [`Measurements::parse`] reads
+    /// them.
     pub fn table_json(&self) -> String {
         let rows: Vec<BTreeMap<String, Value>> = self.points().iter().map(flat).collect();
         let paths: BTreeSet<&String> = rows.iter().flat_map(BTreeMap::keys).collect();
@@ -55,7 +57,7 @@ impl Measurements {
     }
 }
 
-/// Reads a table.
+/// Parses a table.
 pub fn read(value: Value) -> Result<Measurements, MeasurementError> {
     let table: Table = serde_json::from_value(value)?;
     let mut all = Measurements::default();
@@ -71,7 +73,7 @@ pub fn read(value: Value) -> Result<Measurements, MeasurementError> {
     Ok(all)
 }
 
-/// The fields of a point by their paths, without those that are nothing.
+/// The fields of a point by their paths, without nulls.
 fn flat(point: &Point) -> BTreeMap<String, Value> {
     let mut fields = BTreeMap::new();
     let mut open = vec![(
@@ -92,7 +94,7 @@ fn flat(point: &Point) -> BTreeMap<String, Value> {
     fields
 }
 
-/// A whole number without the zero behind its point.
+/// Writes an integral float as an integer.
 fn short(leaf: Value) -> Value {
     match leaf.as_f64() {
         Some(number) if leaf.is_f64() && number.fract() == 0.0 && number.abs() < 1e15 => {
@@ -102,7 +104,7 @@ fn short(leaf: Value) -> Value {
     }
 }
 
-/// Puts a value where its path leads to.
+/// Stores a value at its path.
 fn put(point: &mut Value, path: &str, value: Value) {
     let mut at = point;
     for name in path.split('.') {

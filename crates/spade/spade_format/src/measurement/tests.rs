@@ -62,7 +62,7 @@ fn point(operation: Operation, method: u32) -> Point {
 }
 
 #[test]
-fn what_was_written_is_read_and_written_again_with_the_same_bytes() {
+fn measurements_are_read_and_written_with_the_same_bytes() {
     let mut written = Measurements::default();
     written.put(point(Operation::Scan, 1));
     written.put(point(Operation::Lookup, 1));
@@ -105,7 +105,7 @@ fn a_table_has_the_same_points() {
 }
 
 #[test]
-fn points_stand_in_the_order_of_their_parameters_and_are_replaced() {
+fn points_are_ordered_by_parameters_and_replaced() {
     let mut all = Measurements::default();
     Operation::ALL.iter().rev().for_each(|&operation| all.put(point(operation, 1)));
     let order: Vec<Operation> =
@@ -123,7 +123,7 @@ fn texts_of_other_formats_are_refused_with_a_sentence() {
     let refused = |text: &str| Measurements::parse(text).expect_err("it is wrong").to_string();
     let newer = refused(r#"{"format": 2, "points": [], "colours": []}"#);
     assert!(newer.contains("have format 2, this program reads 1"), "{newer}");
-    assert!(refused("[").starts_with("these are no measurements"));
+    assert!(refused("[").starts_with("these are not measurements"));
     let malformed = Measurements::parse("[").expect_err("it is wrong");
     assert!(std::error::Error::source(&malformed).is_none(), "the sentence has the cause already");
     assert!(refused(r#"{"format": 1}"#).contains("missing field `points`"));
@@ -131,7 +131,7 @@ fn texts_of_other_formats_are_refused_with_a_sentence() {
 }
 
 #[test]
-fn points_that_cannot_have_been_measured_are_told() {
+fn impossible_figures_are_reported() {
     let with = |change: &dyn Fn(&mut Point)| {
         let mut point = point(Operation::Lookup, 1);
         change(&mut point);
@@ -149,9 +149,9 @@ fn points_that_cannot_have_been_measured_are_told() {
     told(&|point| point.parameters.rows = 0, "has 0 rows");
     told(&|point| point.measured.loaded.operations_per_s.median = -3.0, "a throughput of 0");
     told(&|point| point.measured.alone.median_ns.median = 0.0, "a median latency alone of 0 ns");
-    told(&|point| point.measured.loaded.p99_ns.min = 1e15, "not between its least and its most");
-    told(&|point| point.measured.service.requester.core_ns = -1.0, "a service figure below");
-    told(&|point| point.measured.service.card_requests = Some(-1.0), "a service figure below");
+    told(&|point| point.measured.loaded.p99_ns.min = 1e15, "not between its minimum and maximum");
+    told(&|point| point.measured.service.requester.core_ns = -1.0, "a negative service figure");
+    told(&|point| point.measured.service.card_requests = Some(-1.0), "a negative service figure");
     told(&|point| point.measured.service.verbs = 1e300, "a figure above 1e15");
     told(&|point| point.measured.loaded.p99_ns.max = 1e300, "a figure above 1e15");
 }

@@ -44,7 +44,7 @@ fn what_commands_read_is_not_written_over() {
         (format!("{tune} --json {measured}"), is_read),
         (format!("{tune} --json {link}"), is_read),
         (format!("{tune} --out {link} --force"), is_read),
-        (format!("{tune} --json {design}"), "is there, and is a design and no result"),
+        (format!("{tune} --json {design}"), "contains a design, not a result"),
         (
             format!(
                 "{tune} --out {design} --json {folder}/../{name}/hand.json",
@@ -58,9 +58,9 @@ fn what_commands_read_is_not_written_over() {
         (format!("{verify} --design {design} --json {design}"), is_read),
         (
             format!("spade plan {SMALLBANK} --check --json {measured}"),
-            "is measurements and no result",
+            "contains measurements, not a result",
         ),
-        (format!("bench {SMALLBANK} --json {design}"), "is a design and no result"),
+        (format!("bench {SMALLBANK} --json {design}"), "contains a design, not a result"),
     ] {
         let output = namdb(&command);
         let told = text(&output.stderr);

@@ -55,7 +55,7 @@ fn a_table_without_a_primary_key_is_loaded_and_used() {
     // Payers without money, payees that are not there, nothing to pay, or oneself: the schema's rules.
     assert!(number(&report, "/per_type/pay/rolled_back") > 0.0, "{told}");
     assert!(
-        told.contains("Failed as the workload's rules want:") && told.contains("pay: "),
+        told.contains("Failed by the workload's rules:") && told.contains("pay: "),
         "{told}"
     );
 }
@@ -110,7 +110,7 @@ fn a_rate_that_is_not_as_expected_is_no_damage() {
     let folder = small("tatp", &temporary("rates"));
     let (code, told, report) = bench(&folder, "");
     assert_eq!(code, Some(0), "{told}");
-    assert!(told.contains("of the committed failed: they found nothing"), "{told}");
+    assert!(told.contains("of the committed found no row, which counts as failed"), "{told}");
     assert!(told.contains("get_access_data: "), "{told}");
     let (committed, nothing) = (number(&report, "/committed"), number(&report, "/found_nothing"));
     assert!(nothing > 0.1 * committed && nothing < 0.4 * committed, "{nothing} of {committed}");

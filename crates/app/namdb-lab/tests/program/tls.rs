@@ -164,7 +164,7 @@ fn compute_servers_take_work_from_members_only() {
     let section = tls_section(&file);
     let plain = refused(&clusters.changed(&file, &[(&section, "")]));
     assert!(plain.contains("compute server 0 cannot be given work"), "{plain}");
-    assert!(plain.contains("it speaks TLS only"), "{plain}");
+    assert!(plain.contains("it accepts TLS only"), "{plain}");
     let address = addresses(&file).swap_remove(1);
     let mut plain = TcpStream::connect(&address).expect("it listens");
     plain.write_all(b"\"End\"\n").expect("it reads");

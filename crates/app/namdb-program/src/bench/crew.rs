@@ -1,4 +1,4 @@
-//! The compute servers of a cluster that run a benchmark together, as the benchmark sees them.
+//! The benchmark's side of a run on several compute servers of a cluster.
 
 use super::driver::{Phase, Run, Standing, Watcher};
 use super::order::{Answer, Done, Greeting, Line, Order, Ready, Request};
@@ -14,27 +14,27 @@ use std::net::{TcpStream, ToSocketAddrs};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-/// How long a compute server may take to answer a greeting.
+/// Maximal wait for a compute server's answer to a greeting.
 const ANSWER_TIME: Duration = Duration::from_secs(5);
-/// A compute server that runs says where it stands more often than this.
+/// A compute server that sends no progress for this long counts as lost.
 const SILENCE_S: f64 = 15.0;
-/// Between two looks at what the compute servers say.
+/// Interval at which the compute servers' messages are read.
 const LOOK_MS: u64 = 20;
 
-/// Compute servers that take work.
+/// The compute servers that execute the benchmark's orders.
 pub struct Crew {
     members: Vec<Member>,
     cluster: ClusterId,
-    /// Where connections are encrypted.
+    /// Keys for encrypted connections; `None` if the cluster does not encrypt.
     keys: Option<TlsKeys>,
-    /// What each of them has.
+    /// Threads and lanes of each compute server.
     ready: Vec<Ready>,
 }
 
-/// Compute servers at work.
+/// Compute servers that are executing an order.
 struct Hands(Vec<Hand>);
 
-/// One of them.
+/// A compute server that is executing an order.
 struct Hand {
     number: u16,
     duty: Duty,
@@ -44,71 +44,72 @@ struct Hand {
     outcome: Option<Outcome>,
 }
 
-/// How a compute server's part of a run has ended.
+/// How a compute server's part of a run ended.
 enum Outcome {
     Done(Box<Done>),
     Lost(String),
 }
 
-/// Why a compute server does not go on.
+/// Why a compute server stopped.
 enum Trouble {
-    /// It has died, does not answer, or has failed at work that others may still do.
+    /// It died, does not answer, or failed at work that others can still do.
     Lost(anyhow::Error),
-    /// It cannot do what it was ordered, and neither will others.
+    /// It cannot execute the order, and neither can the others.
     Refused(anyhow::Error),
 }
 
-/// What a run does without a compute server that it loses.
+/// What happens to the run when a compute server is lost.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum AfterLoss {
-    /// The others go on.
+    /// The other compute servers continue.
     GoOn,
-    /// Nothing counts but the whole.
+    /// The run ends, since only a complete result counts.
     End,
 }
 
-/// What one of them is to do.
+/// One compute server's part of the run.
 #[derive(Clone, Copy)]
 struct Duty {
     threads: u32,
-    /// Of each thread.
+    /// Lanes per thread.
     lanes: u32,
     part: Part,
 }
 
-/// What all of them did.
+/// Results of all compute servers.
 pub struct Shares {
-    /// Those that came to the end, by compute server.
+    /// Results of the compute servers that finished, by number.
     pub done: Vec<Share>,
-    /// Those that did not.
+    /// The compute servers that were lost.
     pub lost: Vec<Loss>,
 }
 
-/// A compute server that was lost during a run, with what it has measured.
+/// A compute server that was lost during a run; its measurements are lost, too.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Loss {
     /// The compute server's number.
     pub number: u16,
-    /// What was noticed.
+    /// How the loss was noticed.
     pub why: String,
 }
 
-/// What one of them did.
+/// One compute server's result.
 pub struct Share {
     /// The compute server's number.
     pub number: u16,
     /// Its threads.
     pub threads: u32,
-    /// Lanes of each.
+    /// Lanes per thread.
     pub lanes: u32,
-    /// What it measured.
+    /// Its measurements.
     pub run: Run,
-    /// What its transactions leave to the checks.
+    /// What its transactions report to the workload's checks.
     pub testimony: String,
 }
 
 impl Crew {
-    /// Asks all of `members` what they have. They do not wait for an order, which may be long in coming.
+    /// Asks all `members` for their threads and lanes. It closes the connections again, since the
+    /// order may come much later.
     pub fn gather(members: &[&Member], cluster: ClusterId, keys: Option<TlsKeys>) -> Result<Self> {
         let members: Vec<Member> = members.iter().copied().cloned().collect();
         let mut crew = Self { members, cluster, keys, ready: Vec::new() };
@@ -117,23 +118,24 @@ impl Crew {
         Ok(crew)
     }
 
-    /// Who they are.
+    /// The compute servers, as the registry lists them.
     pub fn members(&self) -> &[Member] {
         &self.members
     }
 
-    /// Connects to one of them, and asks what it has.
+    /// Connects to a compute server and requests its threads and lanes.
     fn greet(&self, member: &Member) -> Result<(Line, Ready)> {
         greet(member, self.cluster, self.keys.as_ref())
             .with_context(|| format!("compute server {} cannot be given work", member.number))
     }
 
-    /// Threads of all compute servers, where each has `threads` or, if there is none, what its configuration says.
+    /// Total number of threads, with `threads` per compute server or, if `None`, each server's
+    /// configured number.
     pub fn threads(&self, threads: Option<u32>) -> u32 {
         self.ready.iter().map(|ready| threads.unwrap_or(ready.threads)).sum()
     }
 
-    /// Threads of each compute server, and lanes of each thread, as asked for or else as they have them.
+    /// Threads of each compute server and lanes of each thread: as given, or else as configured.
     fn shape(&self, threads: Option<u32>, lanes: Option<u32>) -> (Vec<u32>, Vec<u32>) {
         let shape = |ready: &Ready| {
             let lanes = lanes.unwrap_or(ready.lanes).min(ready.lanes_max);
@@ -142,18 +144,18 @@ impl Crew {
         self.ready.iter().map(shape).unzip()
     }
 
-    /// Lanes of all compute servers together.
+    /// Total number of lanes.
     pub fn lanes(&self, threads: Option<u32>, lanes: Option<u32>) -> u32 {
         let (threads_of, lanes_of) = self.shape(threads, lanes);
         threads_of.iter().zip(&lanes_of).map(|(threads, lanes)| threads * lanes).sum()
     }
 
-    /// Whether all of them note times by this clock.
+    /// Whether all compute servers take times from the clock with this name.
     pub fn has_clock(&self, name: &str) -> bool {
         !name.is_empty() && self.ready.iter().all(|ready| ready.clock == name)
     }
 
-    /// Has all of them run `arguments`, and says what came of it, by compute server.
+    /// Runs `arguments` on all compute servers and returns their results by number.
     pub fn run(
         &self,
         arguments: &[String],
@@ -166,7 +168,7 @@ impl Crew {
         Ok(self.carry_out(arguments, duties, AfterLoss::End, (stop, watcher))?.done)
     }
 
-    /// As [`Crew::run`], where the others go on without a compute server that is lost meanwhile.
+    /// Like [`Crew::run`], but the others continue if a compute server is lost.
     pub fn run_despite_losses(
         &self,
         arguments: &[String],
@@ -179,8 +181,8 @@ impl Crew {
         self.carry_out(arguments, duties, AfterLoss::GoOn, (stop, watcher))
     }
 
-    /// Has one lane of the first of them run `arguments` while no other does anything. Its worker is another one than the
-    /// `workers` of a run before: what these have counted on is theirs.
+    /// Runs `arguments` on one lane of the first compute server while the others are idle. Its
+    /// worker number differs from the `workers` of an earlier run, whose counters belong to them.
     pub fn run_alone(
         &self,
         arguments: &[String],
@@ -239,7 +241,7 @@ impl Crew {
         }
     }
 
-    /// Gives one of them its part of the run.
+    /// Sends a compute server its part of the run.
     fn order(&self, member: &Member, duty: Duty, order: Order) -> Result<Hand> {
         let (mut line, _) = self.greet(member)?;
         line.say(&Request::Order(Box::new(order)))?;
@@ -250,7 +252,7 @@ impl Crew {
 }
 
 impl Loss {
-    /// Notes a loss, and says so at once.
+    /// Records a loss and reports it at once.
     fn tell(number: u16, error: &anyhow::Error) -> Self {
         let why = format!("{error:#}");
         output::say(&format!("  {why}; the run goes on without it"));
@@ -273,7 +275,7 @@ impl Hands {
             }
             let heard = self.0.iter_mut().try_for_each(|hand| hand.listen(after_loss));
             if let Err(error) = heard {
-                // The others need not go on for a run that will not be reported.
+                // Stops the other servers, since the run will not be reported.
                 self.end();
                 return Err(error);
             }
@@ -287,12 +289,12 @@ impl Hands {
 
     fn end(&mut self) {
         for hand in &mut self.0 {
-            // One that cannot be told is told of elsewhere.
+            // The server that cannot be reached is reported elsewhere.
             let _ = hand.line.say(&Request::End);
         }
     }
 
-    /// Where they stand together: as far as the last, with the transactions of all.
+    /// Progress of the run: that of the slowest server, with the sum of all transactions.
     fn standing(&self) -> Option<Standing> {
         let living = self.0.iter().filter(|hand| !matches!(hand.outcome, Some(Outcome::Lost(_))));
         let all: Vec<Standing> = living.map(|hand| hand.standing).collect::<Option<_>>()?;
@@ -307,12 +309,12 @@ impl Hands {
     }
 }
 
-/// Connects to a compute server, and asks what it has.
+/// Connects to a compute server and requests its threads and lanes.
 fn greet(member: &Member, cluster: ClusterId, keys: Option<&TlsKeys>) -> Result<(Line, Ready)> {
-    let address = member.addresses.work.as_deref().context("it takes no work")?;
+    let address = member.addresses.work.as_deref().context("it has no work address")?;
     let found = address.to_socket_addrs().ok().and_then(|mut found| found.next());
     let found =
-        found.with_context(|| format!("it is said to be at {address}, which is no address"))?;
+        found.with_context(|| format!("the registry lists the invalid address {address}"))?;
     let stream = TcpStream::connect_timeout(&found, ANSWER_TIME)
         .with_context(|| format!("it does not answer at {address}"))?;
     let mut line = Line::connect(stream, keys, member.number)?;
@@ -324,13 +326,14 @@ fn greet(member: &Member, cluster: ClusterId, keys: Option<&TlsKeys>) -> Result<
     match line.hear(ANSWER_TIME)? {
         Some(Answer::Ready(ready)) => Ok((line, ready)),
         Some(Answer::Refused(why)) => bail!("{why}"),
-        Some(_) => bail!("it says what was not asked"),
+        Some(_) => bail!("it sends an unexpected answer"),
         None => bail!("it does not answer within {} s", ANSWER_TIME.as_secs()),
     }
 }
 
 impl Hand {
-    /// Hears what it says. A loss is noted where the others go on, else it is the error.
+    /// Reads the server's messages. A loss is recorded if the others continue, and is an error
+    /// otherwise.
     fn listen(&mut self, after_loss: AfterLoss) -> Result<()> {
         match self.hear() {
             Ok(()) => Ok(()),
@@ -352,14 +355,14 @@ impl Hand {
                 Some(Answer::Done(done)) => self.outcome = Some(Outcome::Done(done)),
                 Some(Answer::Failed(why) | Answer::Refused(why)) => {
                     let error = anyhow!("compute server {number}: {why}");
-                    // Before it has begun, what it lacks is a matter of the order.
+                    // If it fails before its first progress report, the order itself is at fault.
                     return Err(match self.standing {
                         Some(_) => Trouble::Lost(error),
                         None => Trouble::Refused(error),
                     });
                 }
                 Some(Answer::Ready(_)) => {
-                    let error = anyhow!("compute server {number} says what was not asked");
+                    let error = anyhow!("compute server {number} sends an unexpected answer");
                     return Err(Trouble::Refused(error));
                 }
                 None => break,
@@ -369,7 +372,7 @@ impl Hand {
             self.heard = Moment::now();
         }
         if self.outcome.is_none() && self.heard.elapsed_s() > SILENCE_S {
-            let error = anyhow!("compute server {number} has said nothing for {SILENCE_S} s");
+            let error = anyhow!("compute server {number} has sent nothing for {SILENCE_S} s");
             return Err(Trouble::Lost(error));
         }
         Ok(())

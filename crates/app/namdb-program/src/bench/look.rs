@@ -1,4 +1,4 @@
-//! Looks at a database before and after a run: whether what must hold does, and what memory the tables take.
+//! Checks a database before and after a run, and measures the memory of its tables.
 
 use super::crew::Loss;
 use super::driver::Run;
@@ -14,21 +14,21 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use workload::{RunTotals, Workload, count};
 
-/// What is known of the database between load and run.
+/// State of the database between load and run.
 #[derive(Clone, Debug)]
 pub struct BeforeRun {
-    /// What loading took.
+    /// Result of the load.
     pub loaded: Loaded,
     /// Memory of the tables.
     pub memory: TablesReport,
-    /// The verdicts, where the workload has some that hold only then.
+    /// Results of the checks that only hold at this point.
     pub checks: Vec<CheckReport>,
-    /// What could not be looked at.
+    /// Checks and measurements that failed to run.
     pub problems: Vec<String>,
 }
 
 impl BeforeRun {
-    /// Looks at the database right after the load.
+    /// Examines the database right after the load.
     pub fn new<S: Site, W: SiteWorkload<S>>(site: &S, workload: &W, loaded: Loaded) -> Self {
         let mut problems = Vec::new();
         let mut checks = Vec::new();
@@ -43,7 +43,7 @@ impl BeforeRun {
     }
 }
 
-/// The value, or the default and one more problem.
+/// Returns the value; on an error, adds a problem and returns the default.
 fn kept<T: Default>(value: Result<T>, problems: &mut Vec<String>, sentence: &str) -> T {
     value.unwrap_or_else(|error| {
         problems.push(format!("{sentence}: {error:#}"));
@@ -51,7 +51,7 @@ fn kept<T: Default>(value: Result<T>, problems: &mut Vec<String>, sentence: &str
     })
 }
 
-/// Memory and rows of the workload's tables, each of which is told of when its turn comes.
+/// Memory and rows of the workload's tables, with progress per table.
 fn memory<S: Site, W: SiteWorkload<S>>(
     site: &S,
     workload: &W,
@@ -98,7 +98,7 @@ pub fn look<S: Site, W: SiteWorkload<S>>(
     }
     let looked = Looked::begin(rows_before);
     let checked = check_workload(site, workload, &run.totals, false);
-    // Each further attempt would wait for the lost server as long as this one did.
+    // Each further attempt would wait for the lost server as long as the first did.
     let is_lost = run.is_unreachable && checked.is_err();
     let mut checks = kept(checked, problems, "the database could not be checked");
     add_checks_after_load(&mut checks, before);
@@ -128,12 +128,12 @@ fn unaccounted(lost: &[Loss]) -> Option<String> {
     })
 }
 
-/// How far checking is, in rows: all of them are looked at for the structure of their tables, and counted. What the workload asks of them comes
-/// first, and takes nobody knows how long.
+/// Progress of the checks, in rows: the structure check reads and counts all of them. The
+/// workload's own checks come first and have no known length.
 struct Looked<'t> {
     progress: Progress,
     tables: &'t TablesReport,
-    /// Rows that are done, and what is looked at of which table.
+    /// Number of finished rows, and the current table and check.
     standing: RefCell<(u64, Option<(&'static str, String)>)>,
 }
 
@@ -145,7 +145,7 @@ impl<'t> Looked<'t> {
         Self { progress, tables, standing: RefCell::default() }
     }
 
-    /// Goes on with a table, which is named again for each of its parts.
+    /// Continues with a table; each of its parts has the table's name.
     fn at(&self, name: &str, what: &'static str) {
         let (done, at) = &mut *self.standing.borrow_mut();
         let now = Some((what, name.to_owned()));
@@ -159,7 +159,8 @@ impl<'t> Looked<'t> {
     }
 }
 
-/// What the workload says of the rows that were counted for the report; nothing where they could not be, which is told.
+/// Runs the workload's checks on the row counts of the report; skipped if rows could not be
+/// counted, which is reported.
 fn check_rows<E: Env, W: Workload<E>>(
     workload: &W,
     before: &TablesReport,
@@ -174,7 +175,7 @@ fn check_rows<E: Env, W: Workload<E>>(
     workload.check_rows(&before, &now, totals).into_iter().map(CheckReport::from).collect()
 }
 
-/// Of the checks before the run, those that hold only there are listed, and those that failed.
+/// Adds the checks from before the run: those that only hold there, and those that failed.
 fn add_checks_after_load(checks: &mut Vec<CheckReport>, before: Vec<CheckReport>) {
     for check in before {
         if !check.ok || !checks.iter().any(|after| after.name == check.name) {
@@ -196,7 +197,7 @@ fn check_workload<S: Site, W: SiteWorkload<S>>(
     Ok(results.into_iter().map(CheckReport::from).collect())
 }
 
-/// Looks at the workload's own tables: in a cluster, others may be at work in theirs.
+/// Checks only the workload's own tables: others may be working on theirs in the same cluster.
 fn check_structure<S: Site, W: SiteWorkload<S>>(
     site: &S,
     workload: &W,
@@ -240,7 +241,7 @@ mod tests {
     use memory::extent::allocate_extent;
     use namdb::{Db, Isolation};
 
-    /// Takes what larger extents have left over: whoever wants the smallest finds no memory either.
+    /// Takes the remaining small extents, so that even the smallest request finds no memory.
     fn take_the_rest(db: &Db) {
         let database = db.handle();
         for bytes in [1 << 20, 64 << 10, 4 << 10, 8] {
@@ -249,7 +250,7 @@ mod tests {
         }
     }
 
-    /// A run that has filled the memory can still be checked: checks only read.
+    /// A database whose memory is full can still be checked, since checks only read.
     #[test]
     fn a_check_needs_no_memory() {
         let (db, workload, loaded) = trial::loaded();

@@ -1,4 +1,4 @@
-//! Measuring a workload: open a database, load it, run it, check it, report.
+//! Measures a workload: opens a database, loads it, runs the workload, checks the result, reports.
 
 pub mod crew;
 pub mod driver;
@@ -26,12 +26,12 @@ pub mod world;
 use fabric::{DynEnv, LocalEnv};
 use workload::Workload;
 
-/// A workload that threads of one process can run together.
+/// A workload that threads of one process run together.
 pub trait LocalWorkload: Workload<LocalEnv> + Sync {}
 
 impl<W: Workload<LocalEnv> + Sync> LocalWorkload for W {}
 
-/// A workload for every world that this program reaches.
+/// A workload for every world that this program supports.
 pub trait AnyWorkload:
     LocalWorkload + Workload<DynEnv, Terminal: 'static> + Send + 'static
 {

@@ -1,5 +1,5 @@
-//! Where the transactions of a run are carried out: in this process, or from here on the memory servers of a
-//! cluster.
+//! Where the transactions of a run execute: in this process, or from this process on a cluster's
+//! memory servers.
 //!
 //! Decision: docs/decisions/0090-a-run-takes-place-at-a-site.md
 
@@ -10,45 +10,45 @@ use std::future::Future;
 use txn::{Database, Oracle};
 use workload::Workload;
 
-/// The fabric of databases in this process.
+/// Name of the fabric of databases in this process.
 pub const LOCAL: &str = "local";
 
-/// A database that threads of this process can work on.
+/// A database on which threads of this process can work.
 pub trait Site: Sync {
-    /// The world of its endpoints.
+    /// The environment of its endpoints.
     type Env: Env;
-    /// What a thread has of it.
+    /// A thread's access to it.
     type Seat: Seat<Env = Self::Env>;
 
-    /// A place for this thread; it stays with it.
+    /// Opens this thread's access, which stays on the thread.
     fn seat(&self) -> Result<Self::Seat>;
 
-    /// What reports say of it.
+    /// Properties for the report.
     fn facts(&self) -> Facts;
 }
 
-/// A thread's place at a site.
+/// A thread's access to a site.
 pub trait Seat {
-    /// The world of its endpoints.
+    /// The environment of its endpoints.
     type Env: Env;
 
-    /// A handle with an endpoint of its own.
+    /// A handle with its own endpoint.
     fn handle(&self) -> Database<Self::Env>;
 
-    /// Runs a future to its end, and whatever else this thread has to do meanwhile.
+    /// Runs a future to completion together with the thread's other tasks.
     fn wait<F: Future>(&self, future: F) -> F::Output;
 }
 
-/// What reports say of a site.
+/// Properties of a site, for the report.
 #[derive(Clone, Copy, Debug)]
 pub struct Facts {
-    /// The name of its fabric.
+    /// Name of the fabric.
     pub fabric: &'static str,
-    /// Memory servers.
+    /// Number of memory servers.
     pub servers: u16,
     /// How snapshots are taken.
     pub oracle: Oracle,
-    /// Lanes that a thread keeps busy: where verbs take time, many of them hide it.
+    /// Number of concurrent lanes per thread; if verbs take time, several lanes hide it.
     pub lanes_per_thread: u32,
 }
 
@@ -71,7 +71,7 @@ impl Site for Db {
     }
 }
 
-/// A thread's place at a database in this process, where nothing waits.
+/// A thread's access to a database in this process, where every future is ready at once.
 pub struct LocalSeat(Db);
 
 impl Seat for LocalSeat {

@@ -1,4 +1,4 @@
-//! The workers of a run: each drives one lane, transaction after transaction.
+//! The workers of a run: each drives one lane, one transaction after another.
 
 use super::driver::{Control, RunPlan, STOP};
 use super::measure::{Reading, Window, add_statistics, statistics};
@@ -13,10 +13,11 @@ use std::sync::atomic::Ordering::Relaxed;
 use txn::{Abort, Database, Lane, LaneStatistics, TxnError};
 use workload::{Finished, TransactionResult, WorkloadError};
 
-/// How long a worker sleeps at a time that is ahead of its rate.
+/// A worker that is ahead of its rate sleeps at most this long at a time.
 const WAIT_MS: u64 = 100;
 
-/// Runs the workers of a thread: one that the thread waits for, or, where verbs take time, many beside each other.
+/// Runs the workers of a thread: one on the thread itself, or, if verbs take time, several
+/// concurrently.
 pub fn work<S: Site, W: SiteWorkload<S>>(
     site: &S,
     workload: &W,
@@ -24,7 +25,7 @@ pub fn work<S: Site, W: SiteWorkload<S>>(
     control: &Control,
     thread: u32,
 ) -> Result<()> {
-    let seat = site.seat().with_context(|| format!("thread {thread} has no place in the run"))?;
+    let seat = site.seat().with_context(|| format!("thread {thread} cannot connect to the database"))?;
     let lanes = site.facts().lanes_per_thread;
     if <S::Env as Fabric>::IMMEDIATE {
         return drive_alone(&seat, workload, plan, control, thread);
@@ -34,7 +35,7 @@ pub fn work<S: Site, W: SiteWorkload<S>>(
     seat.wait(workers.try_collect::<()>())
 }
 
-/// What one lane begins with: a terminal, and somebody who measures.
+/// Creates a lane's terminal and its worker.
 fn begin<'a, E: Env, W: workload::Workload<E>>(
     workload: &W,
     plan: &RunPlan<'_>,
@@ -49,8 +50,8 @@ fn begin<'a, E: Env, W: workload::Workload<E>>(
     Ok((terminal, Worker::new(plan, control, number, kinds, lane)))
 }
 
-/// One lane whose verbs do not wait: as a loop without a future around it, since a future of this size would
-/// be copied.
+/// Drives the only lane of a thread, whose verbs do not wait. It is a plain loop, because a future
+/// of this size would be copied.
 fn drive_alone<S: Seat, W: workload::Workload<S::Env>>(
     seat: &S,
     workload: &W,
@@ -79,7 +80,7 @@ fn drive_alone<S: Seat, W: workload::Workload<S::Env>>(
     Ok(())
 }
 
-/// One lane of many on this thread.
+/// Drives one of several lanes on this thread.
 async fn drive<S: Seat, W: workload::Workload<S::Env>>(
     seat: &S,
     workload: &W,
@@ -108,19 +109,19 @@ async fn drive<S: Seat, W: workload::Workload<S::Env>>(
     Ok(())
 }
 
-/// What a worker measures: with one look at the clock between two transactions.
+/// Measurements of one lane, with one clock reading between two transactions.
 struct Worker<'a> {
     control: &'a Control,
     worker: usize,
     window: Window,
-    /// The number of that window.
+    /// Number of the current window.
     number: u64,
     window_start: LaneStatistics,
     before: Reading,
     time: Moment,
     pace: Option<Pace>,
     finished_count: u64,
-    /// Whether it goes on when another has left it in the dark about a transaction.
+    /// Whether the worker continues after a transaction of another lane had an unknown outcome.
     outlives_owners: bool,
     told: Option<Told>,
 }
@@ -154,8 +155,8 @@ impl<'a> Worker<'a> {
         self.number != STOP
     }
 
-    /// Counts a transaction where it belongs, and tells how many seconds to wait for the next one's turn, if
-    /// it is worth it.
+    /// Counts a transaction in its window, and returns the seconds to wait before the next one is
+    /// due, if waiting is worth it.
     #[inline]
     fn take<E: Env>(
         &mut self,
@@ -190,8 +191,7 @@ impl<'a> Worker<'a> {
         Ok(ahead_s.filter(|_| !is_over))
     }
 
-    /// Whether there is no sense in going on after a transaction that ended like this, by the lane of this worker or by
-    /// another's.
+    /// Whether the run must end after this result of the worker's own lane or of another lane.
     #[inline]
     fn ends_run(&self, result: TransactionResult, is_own: bool) -> bool {
         let flag = match result {
@@ -206,22 +206,22 @@ impl<'a> Worker<'a> {
         true
     }
 
-    /// Whether somebody wants to know what was done since the last time.
+    /// Whether the metrics are due for an update.
     #[inline]
     fn must_tell(&self) -> bool {
         self.told.as_ref().is_some_and(|told| told.is_due(self.time))
     }
 
-    /// Tells it.
+    /// Updates the metrics.
     async fn tell<E: Env>(&mut self, database: &Database<E>, lane: &Lane<E>) {
         if let Some(told) = &mut self.told {
             told.hand_over(database, lane).await;
-            // That is no transaction's time, nor are its verbs.
+            // Time and verbs of the update do not count for a transaction.
             self.resume(lane);
         }
     }
 
-    /// Hands over the window that is over, and begins the one with the number `current`.
+    /// Hands the ended window to the driver and starts window `current`.
     fn deliver<E: Env>(&mut self, current: u64, lane: &Lane<E>) {
         add_statistics(&mut self.window.statistics, &self.window_start, statistics(lane));
         self.window_start = *statistics(lane);
@@ -232,7 +232,7 @@ impl<'a> Worker<'a> {
         self.time = Moment::now();
     }
 
-    /// For how long to sleep at a time, when there are so many seconds to wait; not once the window is over.
+    /// The time to sleep next if `left_s` seconds remain; `None` once the window has ended.
     fn wait_ms(&self, left_s: f64) -> Option<u64> {
         let is_over = self.control.window.load(Relaxed) != self.number;
         if let Some(told) = &self.told {
@@ -241,7 +241,7 @@ impl<'a> Worker<'a> {
         (left_s > 0.0 && !is_over).then(|| ((left_s * 1e3) as u64).clamp(1, WAIT_MS))
     }
 
-    /// After waiting: what happened meanwhile is not the next transaction's.
+    /// After waiting: excludes the time and verbs since then from the next transaction.
     fn resume<E: Env>(&mut self, lane: &Lane<E>) {
         (self.before, self.time) = (Reading::of(lane), Moment::now());
         if let Some(told) = &self.told {

@@ -80,7 +80,7 @@ fn a_file_that_is_no_history_is_answered_in_a_sentence() {
     let path = temporary("no-history.edn");
     for (content, sentence) in [
         ("{:type :ok\n :value [[:append 1 x]]}", "line 2, column 21: a value is an integer"),
-        ("", "has no transactions, so there is nothing to judge"),
+        ("", "has no transactions, so there is nothing to check"),
         (
             "{:type :ok :value [[:w 1 1]]}\n{:type :ok :value [[:w 1 1]]}",
             "lines 1 and 2 both write 1 to key 1",

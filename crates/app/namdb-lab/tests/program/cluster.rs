@@ -295,7 +295,7 @@ fn a_lost_database_is_told_with_a_way_out() {
     assert!(refused.contains(sentence) && refused.contains("`namdb cluster down`"), "{refused}");
     assert!(!refused.contains("--fresh"), "{refused}");
     let down = cluster.run("cluster down");
-    let kept = format!("the logs are kept in {}", logs.display());
+    let kept = format!("the logs stay in {}", logs.display());
     assert!(text(&down.stderr).contains(&kept) && logs.is_dir(), "{down:?}");
     assert_eq!(cluster.run("cluster up").status.code(), Some(0));
     let again = cluster.run("bench bank --fresh --records 100 --seconds 0.1 --warm-up 0");

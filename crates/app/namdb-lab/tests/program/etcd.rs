@@ -179,7 +179,7 @@ fn a_compute_server_that_loses_its_lease_warns_before_and_ends() {
     etcd.signal(Signal::STOP);
     server.wait_for("lease nearly lost: the registry has not renewed it");
     let ill = get(&control, "/healthz");
-    assert!(ill.starts_with("HTTP/1.1 503 ") && ill.contains("the lease is nearly lost"), "{ill}");
+    assert!(ill.starts_with("HTTP/1.1 503 ") && ill.contains("the lease ends in"), "{ill}");
     assert_eq!(server.ended().code(), Some(4), "{}", server.log());
     let last = server.events().pop().expect("it says why");
     let message = last["message"].as_str().expect("a text");
@@ -248,14 +248,14 @@ fn a_client_that_cannot_read_the_map_goes_on_when_somebody_else_dies() {
     way.is_held.store(true, Relaxed);
     dies.signal(Signal::KILL);
     for server in &memory {
-        let gone = server.wait_for("epoch moved: a member is gone without a word");
+        let gone = server.wait_for("epoch changed: a member has died");
         assert_eq!(gone["level"], "warn");
         assert!(gone["member"].as_str().is_some_and(|name| name.contains("compute server 0")));
     }
     std::thread::sleep(Duration::from_millis(1500));
     way.is_held.store(false, Relaxed);
     assert_eq!(client.ended().code(), Some(0), "{}", client.log());
-    memory[0].wait_for("epoch moved: a member has left");
+    memory[0].wait_for("epoch changed: a member has left");
     let refused =
         |server: &Server| server.events().iter().any(|it| it["message"] == "caller refused");
     assert!(!memory.iter().any(refused), "{}", memory[0].log());

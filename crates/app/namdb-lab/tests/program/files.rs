@@ -39,7 +39,7 @@ fn what_commands_read_is_not_written_over() {
     let forecast =
         format!("spade forecast {SMALLBANK} --measurements {measured} --design {design}");
     let verify = format!("spade verify {SMALLBANK} --measurements {measured}");
-    let is_read = "is what is read";
+    let is_read = "is an input of this command";
     for (command, expected) in [
         (format!("{tune} --json {measured}"), is_read),
         (format!("{tune} --json {link}"), is_read),

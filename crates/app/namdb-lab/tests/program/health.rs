@@ -44,7 +44,7 @@ fn a_compute_server_joins_when_there_is_a_database() {
     let server = start(&site, "compute", 0);
     let control = control(&server, "started");
     await_health(&control, "503 Service Unavailable");
-    await_health(&control, "no member of its cluster yet");
+    await_health(&control, "not yet a member of its cluster");
     std::thread::sleep(Duration::from_millis(300));
     let cluster = ClusterFile::load(&site.file, &[]).expect("it was written");
     let registry = Registry::open(&cluster).expect("it is a folder");

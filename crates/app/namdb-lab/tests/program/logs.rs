@@ -19,9 +19,9 @@ fn run_bench(site: &Site) {
 fn tells_its_life(fabric: &str) {
     let site = Site::new(&format!("life-{fabric}"), fabric, "lease_seconds = 2");
     let mut server = site.server("--log-format json");
-    server.wait_for("database made");
+    server.wait_for("database created");
     run_bench(&site);
-    server.wait_for("epoch moved: a member has left");
+    server.wait_for("epoch changed: a member has left");
     server.signal(Signal::TERM);
     assert!(server.ended().success());
     let events = server.events();
@@ -41,10 +41,10 @@ fn tells_its_life(fabric: &str) {
         "started",
         "port opened",
         "joined",
-        "epoch moved: a member is there",
+        "epoch changed: a member has joined",
         "caller connected",
         "caller gone",
-        "epoch moved: a member has left",
+        "epoch changed: a member has left",
         "stopping",
         "left the cluster",
     ];
@@ -125,7 +125,7 @@ fn people_get_lines_that_begin_with_time_level_and_server() {
     let site = Site::new("lines", "shm", "");
     let server = site.server("");
     let mut log = server.log();
-    while !log.contains("database made") {
+    while !log.contains("database created") {
         std::thread::sleep(std::time::Duration::from_millis(10));
         log = server.log();
     }

@@ -78,7 +78,7 @@ fn what_cannot_be_measured_is_refused_with_a_sentence() {
     let backwards = refused("--profile connectx3-fdr --machines 50..5");
     assert!(backwards.contains("write 5..50"), "{backwards}");
     let lanes = refused("--lanes 4");
-    assert!(lanes.contains("--lanes belongs to --profile or --cluster"), "{lanes}");
+    assert!(lanes.contains("--lanes needs --profile or --cluster"), "{lanes}");
     let both = refused("--profile connectx3-fdr --cluster namdb.toml");
     assert!(both.contains("cannot be used with"), "{both}");
 }

@@ -56,14 +56,14 @@ fn what_cannot_be_is_told() {
         ("bank --profile connectx3-fdr --lanes 60", "1 to 48 lanes"),
         ("bank --profile connectx3-fdr --threads 2", "--threads"),
         ("bank --machines 4", "--profile"),
-        ("bank --cluster namdb.toml --remote-calls 5", "of the calls of a folder"),
-        ("../../../workloads/tatp --remote-calls 5", "--remote-calls belongs to --cluster or"),
-        ("../../../workloads/tatp --remote-calls 5x", "and not `anywhere`"),
+        ("bank --cluster namdb.toml --remote-calls 5", "--remote-calls needs a workload folder"),
+        ("../../../workloads/tatp --remote-calls 5", "--remote-calls needs --cluster or"),
+        ("../../../workloads/tatp --remote-calls 5x", "or `anywhere`"),
         (
             "../../../workloads/tatp --profile connectx3-fdr --remote-calls anywhere",
             "let --remote-calls be a number",
         ),
-        ("bank --lanes 4", "--lanes belongs to --cluster or --profile"),
+        ("bank --lanes 4", "--lanes needs --cluster or --profile"),
         ("../../../workloads/tatp --machines 4", "not provided:\n  --profile <NAME>"),
     ] {
         let output = namdb(&format!("bench {options}"));

@@ -36,7 +36,7 @@ fn a_port_in_use() {
     let place = format!("cannot listen at {address}");
     let listen = format!("--set memory.0.listen={address}");
     refuses(&site, &listen, &["D11-ports", "memory server 0", &place, "in use"]);
-    let place = format!("cannot tell its state at {address}");
+    let place = format!("cannot open its control address {address}");
     let control = format!("--set memory.0.control={address}");
     refuses(&site, &control, &["D11-ports", "memory server 0", &place, "in use"]);
 }
@@ -178,7 +178,7 @@ fn a_user_without_privileges() {
         assert!(without.contains("locked memory (at most 8.00 MiB)"), "{started}");
         let has_devices = std::path::Path::new("/sys/class/infiniband").exists();
         assert!(has_devices || without.contains("RDMA devices"), "{started}");
-        server.wait_for("database made");
+        server.wait_for("database created");
         let bench = "bench bank --records 100 --threads 1 --lanes 2 --seconds 0.2 --warm-up 0";
         let bench = run(&format!("{bench} --cluster {}", site.file.display())).output();
         let bench = bench.expect("it was built");

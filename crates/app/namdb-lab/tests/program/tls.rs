@@ -182,5 +182,5 @@ fn shared_memory_has_nothing_to_encrypt() {
     let up = namdb("cluster up --tls --file /nowhere/namdb.toml");
     let errors = text(&up.stderr);
     assert_eq!(up.status.code(), Some(2), "{errors}");
-    assert!(errors.contains("take --fabric tcp with --tls"), "{errors}");
+    assert!(errors.contains("use --fabric tcp with --tls"), "{errors}");
 }

@@ -220,8 +220,8 @@ fn what_cannot_be_tuned_is_told_with_what_to_do() {
     for (option, expected) in [
         ("--html -", "--html names a file: `-`, the output, is for --json alone"),
         ("--out -", "--out names a file"),
-        (&*format!("--html {}/schema.sql", shipped("tatp")), "is there, and is no page"),
-        (&*format!("--json {}/schema.sql", shipped("tatp")), "is there, and is no JSON"),
+        (&*format!("--html {}/schema.sql", shipped("tatp")), "exists and is not a page"),
+        (&*format!("--json {}/schema.sql", shipped("tatp")), "exists and is not a JSON"),
     ] {
         let told = refused(&format!("--measurements {} {option}", measured()));
         assert!(told.contains(expected), "{expected} in {told}");

@@ -58,7 +58,7 @@ enum Trouble {
     Refused(anyhow::Error),
 }
 
-/// What happens to the run when a compute server is lost.
+/// Reaction of the run to the loss of a compute server.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum AfterLoss {
     /// The other compute servers continue.
@@ -103,7 +103,7 @@ pub struct Share {
     pub lanes: u32,
     /// Its measurements.
     pub run: Run,
-    /// What its transactions report to the workload's checks.
+    /// Data that its transactions report to the workload's checks.
     pub testimony: String,
 }
 

@@ -105,7 +105,7 @@ pub struct Ready {
 pub struct Done {
     /// The measurements.
     pub run: RunRecord,
-    /// What its transactions report to the workload's checks.
+    /// Data that its transactions report to the workload's checks.
     pub testimony: String,
 }
 

@@ -19,7 +19,7 @@ impl Part {
     /// A run in one process.
     pub const WHOLE: Self = Self { number: 0, of: 1, workers_before: 0, workers_behind: 0 };
 
-    /// Number of workers in the whole run, of which this process has `own`.
+    /// Number of workers in the whole run, including this process's `own`.
     pub fn workers(self, own: u32) -> u32 {
         self.workers_before + own + self.workers_behind
     }

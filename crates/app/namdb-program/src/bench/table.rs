@@ -137,10 +137,7 @@ fn throughput(text: &mut String, report: &Report) {
     }
     if let Some(percent) = report.remote_percent {
         let percent = format!("{percent:.1} %");
-        line!(
-            text,
-            "  {percent:>12}  run by a compute server that does not own their rows"
-        );
+        line!(text, "  {percent:>12}  run by a compute server that does not own their rows");
     }
     if let Some(percent) = report.shipped_percent {
         let percent = format!("{percent:.1} %");

@@ -25,7 +25,8 @@ pub fn work<S: Site, W: SiteWorkload<S>>(
     control: &Control,
     thread: u32,
 ) -> Result<()> {
-    let seat = site.seat().with_context(|| format!("thread {thread} cannot connect to the database"))?;
+    let seat =
+        site.seat().with_context(|| format!("thread {thread} cannot connect to the database"))?;
     let lanes = site.facts().lanes_per_thread;
     if <S::Env as Fabric>::IMMEDIATE {
         return drive_alone(&seat, workload, plan, control, thread);

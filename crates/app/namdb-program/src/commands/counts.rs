@@ -1,4 +1,4 @@
-//! `namdb counts`: the same transactions every time, so that instructions can be counted.
+//! `namdb counts`: runs the same transactions every time, so that instructions can be counted.
 
 use super::choice::Job;
 use crate::Verdict;
@@ -35,24 +35,24 @@ Examples:
 Prints one line of JSON with averages per transaction. Progress is shown on a terminal only; with \
 2>/dev/null none of its instructions are counted.";
 
-/// Options of `counts`.
+/// Arguments of `namdb counts`.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct CountsArguments {
-    /// What to run
+    /// Workload to run
     #[arg(long, value_enum)]
     workload: CountsWorkload,
-    /// How many transactions
+    /// Number of transactions
     #[arg(long, allow_negative_numbers = true, value_parser = clap::value_parser!(u64).range(1..))]
     transactions: u64,
 }
 
-/// Small databases, quick to load under an instrument that makes everything fifty times slower.
+/// Small databases that load quickly under an instrument that slows everything down fifty times.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 enum CountsWorkload {
     /// TPC-C on one warehouse of a hundredth of the size
     Tpcc,
-    /// The same, and metrics are told
+    /// The same, with metrics
     TpccTold,
     /// YCSB, half updates
     Ycsb,
@@ -80,15 +80,15 @@ impl CountsWorkload {
 const SEED: u64 = 1;
 const MEMORY_BYTES: u64 = 1 << 30;
 const RECORDS: u64 = 2_000;
-/// How often progress is shown, however many transactions there are: what it costs cancels out where a
-/// run is compared with one of twice the length.
+/// Number of progress updates, independent of the number of transactions, so that their cost
+/// cancels out when a run is compared with one of twice the length.
 const SHOWN_COUNT: u64 = 100;
 
-/// Transactions between two times that metrics are handed over: there are more in the second that passes
-/// between two in a run.
+/// Transactions between two updates of the metrics. A real run has more of them per second, the
+/// interval of its updates.
 const HAND_OVER: u64 = 1000;
 
-/// The line that is printed.
+/// The printed line.
 #[derive(Serialize)]
 struct CountsReport {
     workload: &'static str,
@@ -99,7 +99,7 @@ struct CountsReport {
     types: BTreeMap<&'static str, TypeCounts>,
 }
 
-/// Averages of one type.
+/// Averages of one transaction type.
 #[derive(Serialize)]
 struct TypeCounts {
     count: u64,
@@ -108,7 +108,7 @@ struct TypeCounts {
     round_trips: f64,
 }
 
-/// Runs and prints.
+/// Runs the workload and prints the line.
 pub fn run(arguments: &CountsArguments) -> Result<Verdict> {
     let workload = arguments.workload;
     let telling = (workload == CountsWorkload::TpccTold).then(|| Telling::enter(&Registry::new()));
@@ -220,15 +220,15 @@ fn load<W: LocalWorkload>(
     Ok(())
 }
 
-/// What came of the transactions so far.
+/// Results of the transactions so far.
 struct Counting {
     window: Window,
-    /// Whom to tell of them.
+    /// Metrics to update.
     told: Option<Told>,
     begin: Moment,
 }
 
-/// What is counted. Nothing is shown in here, so that a transaction costs the same with and without a
+/// The counted part. It displays nothing, so that a transaction costs the same with and without a
 /// terminal.
 fn run_some<W: LocalWorkload>(
     workload: &W,
@@ -244,7 +244,7 @@ fn run_some<W: LocalWorkload>(
         let after = Reading::of(lane);
         ensure!(
             matches!(finished.result, TransactionResult::Committed | TransactionResult::RolledBack),
-            "a transaction without any other beside it ended as {:?}",
+            "a transaction without concurrent ones ended as {:?}",
             finished.result
         );
         counting.window.add(&finished, 1, &before, &after);

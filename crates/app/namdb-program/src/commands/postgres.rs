@@ -1,4 +1,4 @@
-//! `namdb bench DIR --postgres`: the same procedures in a PostgreSQL, and then ours.
+//! `namdb bench DIR --postgres`: runs the same procedures in PostgreSQL and then in namdb.
 
 use super::bench::Measure;
 use super::choice::{FolderArguments, Job};
@@ -14,7 +14,7 @@ use folder_benchmark::Stored;
 use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Measures PostgreSQL, whose server is gone before ours begin, then ours, and tells both.
+/// Measures PostgreSQL, stops its server, measures namdb, and prints both results.
 pub fn run(folder: &FolderArguments, measure: Measure<'_>, json: Option<&Path>) -> Result<Verdict> {
     let world = measure.world;
     let (stored, parameters) = folder.workload(world.isolation.into(), world.seed)?;
@@ -25,7 +25,7 @@ pub fn run(folder: &FolderArguments, measure: Measure<'_>, json: Option<&Path>) 
         isolation: folder.postgres_isolation.words(),
     };
     let theirs = theirs(folder, &stored, &plan)?;
-    ensure!(!interruption().load(Relaxed), "ended by the user before ours were measured");
+    ensure!(!interruption().load(Relaxed), "ended by the user before namdb was measured");
     let report = measure.run(stored, parameters)?;
     let ours = table::draw(&report);
     let beside = Beside::new(theirs, report);

@@ -1,4 +1,4 @@
-//! Work at a place, over whatever fabric its cluster has.
+//! Runs work on a cluster's memory servers over the cluster's fabric.
 
 use super::place::Place;
 use super::shm::ShmSite;
@@ -12,36 +12,36 @@ use membership::{FabricKind, Member};
 use std::collections::BTreeMap;
 use workload::Workload;
 
-/// Compute servers that are called.
+/// Compute servers that this process calls.
 #[derive(Clone, Copy, Default)]
 pub struct Peers<'a> {
-    /// Which.
+    /// The compute servers.
     pub members: &'a [&'a Member],
-    /// Whether they have to be there.
+    /// Whether all of them must be reachable.
     pub are_needed: bool,
 }
 
-/// Something to do with a workload at a site.
+/// A job on a workload's tables, for any fabric.
 pub trait Errand<W> {
-    /// What it gives.
+    /// Result of the job.
     type Output;
 
-    /// Does it.
+    /// Runs the job.
     fn run<S: Site>(self, site: &S, workload: &W) -> Result<Self::Output>
     where
         W: SiteWorkload<S>;
 }
 
-/// Something to look at in a database, whatever is in it.
+/// A query of the database as a whole, for any fabric.
 pub trait Glance {
-    /// What is seen.
+    /// Result of the query.
     type Output;
 
-    /// Looks.
+    /// Runs the query.
     fn look<S: Site>(self, site: &S) -> Result<Self::Output>;
 }
 
-/// Looks at the database of a place, by one thread with one lane.
+/// Runs a query on the cluster's database, on one thread with one lane.
 pub fn glance<G: Glance>(place: &Place, glance: G) -> Result<G::Output> {
     match place.cluster.fabric {
         FabricKind::Shm => glance.look(&ShmSite::open(place, &Peers::default())?),
@@ -50,8 +50,8 @@ pub fn glance<G: Glance>(place: &Place, glance: G) -> Result<G::Output> {
     }
 }
 
-/// Opens the memory servers of a place, for threads that keep so many lanes busy each where verbs take time, and
-/// gives back what the cluster has to have back when the errand is done.
+/// Connects to the memory servers, with `lanes` concurrent lanes per thread if verbs take time,
+/// runs the job, and returns the slots that it used to the cluster.
 pub fn run<W: AnyWorkload, J: Errand<W>>(
     place: &Place,
     lanes: u32,
@@ -61,8 +61,9 @@ pub fn run<W: AnyWorkload, J: Errand<W>>(
     run_calling(place, lanes, &Peers::default(), workload, errand)
 }
 
-/// As [`run`], where this process makes the calls whose rows are on memory servers that it owns, but for a share, and the
-/// owners of rows carry out what the workload ships to them.
+/// Like [`run`], for calls that are routed by the owner of their rows: this process makes the calls
+/// whose rows are on memory servers that it owns (except for a share), and the other owners execute
+/// what the workload ships to them.
 pub fn run_at_home<W: AnyWorkload, J: Errand<W>>(
     place: &Place,
     lanes: u32,
@@ -73,7 +74,7 @@ pub fn run_at_home<W: AnyWorkload, J: Errand<W>>(
     if !has_homes(place, workload) {
         return run(place, lanes, workload, errand);
     }
-    // Who has joined since this process owns rows, too.
+    // This process has joined since, so it owns rows, too.
     let map = place.current_map()?;
     let mut owners = map.owners(place.cluster.fabric);
     let mut own = Vec::new();
@@ -99,17 +100,17 @@ pub fn run_at_home<W: AnyWorkload, J: Errand<W>>(
     run_calling(place, lanes, &peers, workload, errand)
 }
 
-/// Whether it is known of some transactions where their rows are.
+/// Whether the owners of the rows of some transactions are known.
 pub fn has_homes<W: AnyWorkload>(place: &Place, workload: &W) -> bool {
     Workload::<LocalEnv>::has_homes(workload, place.root.servers.len())
 }
 
-/// Whether owners of rows carry out what the workload does at a place.
+/// Whether the workload ships calls to the owners of their rows.
 pub fn is_shipping<W: AnyWorkload>(place: &Place, workload: &W) -> bool {
     Workload::<LocalEnv>::is_shipping(workload, place.root.servers.len())
 }
 
-/// As [`run`], where threads can call `peers`, too: compute servers.
+/// Like [`run`]; threads can also call the compute servers `peers`.
 pub fn run_calling<W: AnyWorkload, J: Errand<W>>(
     place: &Place,
     lanes: u32,
@@ -122,7 +123,7 @@ pub fn run_calling<W: AnyWorkload, J: Errand<W>>(
             let site = ShmSite::open(place, peers)?;
             let output = errand.run(&site, workload);
             let left = site.leave();
-            // What went wrong first says more.
+            // The job's own error is more informative.
             output.and_then(|output| left.map(|()| output))
         }
         FabricKind::Tcp => errand.run(&tcp::site(place, lanes, peers)?, workload),

@@ -1,4 +1,5 @@
-//! Calls that a compute server takes from others of its cluster: operations that are shipped to it.
+//! The calls that a compute server accepts from other members of its cluster: operations shipped to
+//! it.
 //!
 //! Decision: docs/decisions/0259-a-compute-server-that-is-called-is-a-node-with-a-port-and-no.md
 
@@ -29,39 +30,41 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use txn::Database;
 
-/// Between two looks whether lanes are of use, and whether the server is to end.
+/// Interval at which a compute server checks whether its lanes are in use and whether it must stop.
 const LOOK_NS: u64 = 50_000_000;
-/// The same where there are no lanes: who has nothing to do wakes seldom.
+/// The same interval while it has no lanes, longer so that an idle server rarely wakes.
 const IDLE_LOOK_NS: u64 = 200_000_000;
-/// After so many looks without lanes their slots of the vector are given back.
+/// After this many checks without lanes, their slots of the vector are returned.
 const IDLE_LOOKS: u32 = 10;
-/// After so many looks nobody waits any more for what is under way at the end.
+/// After this many checks, a stopping server no longer waits for calls in progress.
 const END_LOOKS: u32 = 40;
 
-/// Where a compute server takes calls, before anybody does so.
+/// A compute server's port for calls, before it is served.
 pub struct Calls {
     way: Way,
-    /// Whom it serves.
+    /// Decides which callers are served.
     pub admission: Arc<Admission>,
     lanes: u32,
-    /// Generated code beside that of the shipped workloads.
+    /// Generated code in addition to that of the shipped workloads.
     code: Vec<Code>,
-    /// What is told of it.
+    /// Metrics of the calls.
     counts: sources::Calls,
     told: Registry,
 }
 
-/// How calls come.
+/// How calls arrive.
 enum Way {
-    /// Over TCP; or over RDMA, where both sides tell each other here where their ends of a connection are.
+    /// Over TCP; or over RDMA, where both sides first exchange the addresses of their queue pairs
+    /// here.
     Messages(TcpListener),
-    /// Services are registered in a world of their own: their handlers have another, with all regions.
+    /// Over shared memory. The port's services are registered in a world of their own; their
+    /// handlers use another one, which has all regions.
     Shared(Box<ShmPort>, Arc<LocalWorld>),
 }
 
 impl Calls {
-    /// Listens for calls of others, and tells `member`'s address. Whoever connects waits until [`Calls::serve`]. Calls are
-    /// counted in the registry.
+    /// Listens for calls and stores the address in `member`. Callers that connect wait until
+    /// [`Calls::serve`]. Calls are counted in the registry.
     pub fn open(
         cluster: &ClusterFile,
         settings: &ComputeSettings,
@@ -82,7 +85,7 @@ impl Calls {
             FabricKind::Tcp | FabricKind::Verbs => {
                 let (number, address) = (member.number, settings.calls());
                 let listener = TcpListener::bind(&address).with_context(|| {
-                    format!("compute server {number} cannot take calls at {address}; is the port in use?")
+                    format!("compute server {number} cannot listen for calls at {address}; is the port in use?")
                 })?;
                 let known = match cluster.fabric {
                     FabricKind::Verbs => &mut member.addresses.verbs,
@@ -103,7 +106,7 @@ impl Calls {
         Ok(Self { way, admission, lanes: settings.lanes, code, counts, told: told.clone() })
     }
 
-    /// Answers calls on this thread until the server ends.
+    /// Executes calls on this thread until the server stops.
     pub fn serve(self, place: &Place, health: &Arc<Health>) -> Result<()> {
         let Self { way, admission, lanes, code, counts, told } = self;
         let host = Hosting::new(lanes, code);
@@ -115,10 +118,10 @@ impl Calls {
     }
 }
 
-/// Services by their numbers.
+/// Services by identifier.
 type Services<E> = BTreeMap<ServiceId, Arc<dyn Service<E>>>;
 
-/// What calls are answered by.
+/// Everything needed to execute calls.
 struct Answering<'a> {
     place: &'a Place,
     health: &'a Arc<Health>,
@@ -129,7 +132,7 @@ struct Answering<'a> {
 }
 
 impl Answering<'_> {
-    /// Handlers are tasks of this thread's engine, which serves the port.
+    /// Serves the port with this thread's engine; handlers are its tasks.
     fn by_engine(self, listener: TcpListener) -> Result<()> {
         let Self { place, health, host, admission, counts, told } = self;
         let is_verbs = place.cluster.fabric == FabricKind::Verbs;
@@ -160,7 +163,7 @@ impl Answering<'_> {
         Ok(())
     }
 
-    /// Handlers run where the port is served, one after another: nothing waits there.
+    /// Serves the port in shared memory; handlers run one after another, since nothing waits.
     fn by_shared_memory(self, port: ShmPort, world: &LocalWorld) -> Result<()> {
         let Self { place, health, host, admission, counts, told } = self;
         let site = ShmSite::open(place, &Peers::default())?;
@@ -181,7 +184,7 @@ impl Answering<'_> {
     }
 }
 
-/// What carries out what is shipped: single operations, and procedures of folders.
+/// Executes shipped operations and shipped procedures.
 struct Hosting {
     max: u32,
     lanes: Arc<Lanes>,
@@ -197,7 +200,8 @@ impl Hosting {
         Self { max, lanes, operations, procedures }
     }
 
-    /// The services, to be offered by this thread, with this database; they end with what is returned beside them.
+    /// The services, to be registered by this thread on this database. They end when the second
+    /// result is dropped.
     fn services<E: Env>(&self, database: Database<E>) -> (Services<E>, [Ownership; 2]) {
         let (operations, procedures) = (self.operations.services(), self.procedures.services());
         let services = operations.into_iter().chain(procedures).collect();
@@ -205,14 +209,14 @@ impl Hosting {
     }
 }
 
-/// Looks after what the services hold.
+/// Manages the lanes of the services.
 struct Keeper<E: Env> {
     lanes: Arc<Lanes>,
     health: Arc<Health>,
     database: Database<E>,
-    /// Looks at which there were no lanes, one after another.
+    /// Consecutive checks without lanes.
     idle_looks: u32,
-    /// Looks since the server is to end.
+    /// Checks since the server began to stop.
     end_looks: u32,
 }
 
@@ -221,7 +225,8 @@ impl<E: Env> Keeper<E> {
         Self { lanes, health, database, idle_looks: 0, end_looks: 0 }
     }
 
-    /// Gives up what is not of use at the moment; whether the server ends and nothing is under way any more.
+    /// Returns unused lanes and slots. Returns true if the server is stopping and no call is in
+    /// progress.
     async fn is_over(&mut self) -> bool {
         let lanes = self.lanes.rest::<E>();
         if self.health.is_over() {
@@ -231,19 +236,20 @@ impl<E: Env> Keeper<E> {
         }
         self.idle_looks = if lanes > 0 { 0 } else { self.idle_looks + 1 };
         if self.idle_looks == IDLE_LOOKS {
-            // Slots that cannot be given back now are given back at the end.
+            // If this fails, the slots are returned at the end.
             let _ = self.database.leave(LEAVE_NS).await;
         }
         false
     }
 
-    /// Until the next look. A server that ends looks often: it has told how long it waits.
+    /// Time until the next check. A stopping server checks often, since it has announced how long
+    /// it waits.
     fn pause_ns(&self) -> u64 {
         if self.idle_looks > 0 && self.end_looks == 0 { IDLE_LOOK_NS } else { LOOK_NS }
     }
 }
 
-/// A port of shared memory, with a keeper that looks while it is served.
+/// A port in shared memory that also runs the keeper while it is served.
 struct Kept {
     port: ShmPort,
     keeper: Keeper<LocalEnv>,

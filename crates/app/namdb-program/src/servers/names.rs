@@ -1,5 +1,6 @@
-//! Learns what the tables and indexes are called that a memory server has memory for, for its metrics. Extents know
-//! numbers only, and definitions are spread over all memory servers: one is read by a short visit to all of them.
+//! Looks up the names of the tables and indexes for which a memory server has memory, for its
+//! metrics. Extents only have numbers, and the catalog is spread over all memory servers, so a
+//! short visit to all of them reads the names.
 
 use super::abroad::{self, Glance};
 use super::place::Place;
@@ -14,15 +15,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use txn::server::ServiceCounts;
 
-/// Between two looks whether memory was handed out for something new.
+/// Interval at which new memory is looked for.
 const LOOK_MS: u64 = 500;
-/// After a visit that has not found all names: definitions come a moment after their first memory, and servers may be
-/// missing.
+/// Delay after a visit that did not find all names: a definition follows its first memory a moment
+/// later, and servers may be missing.
 const RETRY_S: f64 = 3.0;
-/// Memory that is of no table.
+/// Label of memory that belongs to no table.
 const SYSTEM: Label = Label(0);
 
-/// Keeps `names` as they are in the catalog, from a thread of its own, until `stop` is set.
+/// Keeps `names` in step with the catalog, on a separate thread, until `stop` is set.
 pub fn follow(
     cluster: &ClusterFile,
     services: Arc<ServiceCounts>,
@@ -54,14 +55,14 @@ fn unknown(services: &ServiceCounts, names: &LabelNames) -> BTreeSet<Label> {
     labels.filter(|&label| label != SYSTEM && names.of(label).is_none()).collect()
 }
 
-/// What the last visit has left open.
+/// The labels that the last visit did not find.
 struct Learning {
     unknown: BTreeSet<Label>,
     visited: Option<Moment>,
 }
 
 impl Learning {
-    /// Whether there is something to learn: at once if it is new, else after a while.
+    /// Whether to look up names: at once if a label is new, otherwise after the delay.
     fn is_due(&self, unknown: BTreeSet<Label>) -> bool {
         let is_old = self.visited.is_none_or(|visited| visited.elapsed_s() > RETRY_S);
         !unknown.is_empty() && (is_old || !unknown.is_subset(&self.unknown))

@@ -1,4 +1,4 @@
-//! A process' place in a cluster: its membership, and what it knows of the memory servers.
+//! A process's connection to a cluster: its membership and the memory servers.
 
 use super::error::ServerError;
 use super::health::Health;
@@ -14,37 +14,39 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use txn::Root;
 
-/// How long to wait for the memory servers and the database.
+/// Maximal wait for the memory servers and the database.
 const COMPANY_TIME: Duration = Duration::from_secs(10);
-/// Between two looks whether the database is there.
+/// Interval at which the registry is polled for the database.
 const LOOK_MS: u64 = 10;
 
-/// Membership, and the cluster as it was on joining. Whoever drops it leaves the cluster.
+/// A cluster as seen by a member or a visitor. Dropping it leaves the cluster.
 pub struct Place {
     /// The cluster's configuration.
     pub cluster: ClusterFile,
-    /// Who was there.
+    /// The cluster map at the time of joining.
     pub map: ClusterMap,
-    /// Where the database begins.
+    /// The database's root.
     pub root: Root,
-    /// The epoch as it is now.
+    /// The current epoch.
     pub epoch: Arc<AtomicU64>,
-    /// As servers know this process.
+    /// This process's identity for the servers.
     identity: u64,
-    /// Connections of this process so far: a second one of the same number would replace the first.
+    /// Number of connections opened so far: a second connection with the same number would replace
+    /// the first.
     pub endpoints: Arc<AtomicU64>,
-    /// None of a visitor, whom nobody misses, and of one who has left.
+    /// `None` for a visitor, which no member waits for, and after leaving.
     lease: Mutex<Option<Lease>>,
-    /// The lease is no longer needed.
+    /// Set once the lease is no longer needed.
     has_left: Arc<AtomicBool>,
     registry: Registry,
     _follower: Follower,
 }
 
 impl Place {
-    /// Waits until all memory servers are there and the database is made, and joins then: who joins makes an epoch,
-    /// and so does who leaves because there is nothing to join for. `epoch` follows the cluster's from then on, and
-    /// `health` what becomes of lease and database. The process ends when its lease is lost.
+    /// Waits until all memory servers have joined and the database exists, then joins: joining or
+    /// leaving changes the epoch, so the process must not join in vain. From then on `epoch`
+    /// follows the cluster's, and `health` the state of lease and database. The process exits if
+    /// its lease is lost.
     pub fn join(
         cluster: ClusterFile,
         member: Member,
@@ -54,8 +56,8 @@ impl Place {
         Self::join_and_admit(cluster, member, epoch, health, None)
     }
 
-    /// As [`Place::join`], for a process that others call: `admission` follows the cluster, too, so that nobody is served
-    /// who is a member no more.
+    /// Like [`Place::join`], for a process that others call: `admission` follows the cluster, too,
+    /// so that former members are no longer served.
     pub fn join_and_admit(
         cluster: ClusterFile,
         member: Member,
@@ -67,7 +69,7 @@ impl Place {
         wait_for_database(&registry, cluster.memory.len(), COMPANY_TIME)?;
         let is_named = usize::from(member.number) < cluster.compute.len();
         let (patience, who) = match is_named {
-            // A predecessor that died keeps the number for as long as its lease.
+            // A dead predecessor keeps its number until its lease ends.
             true => {
                 let patience = Duration::from_secs(cluster.lease_seconds + 1);
                 (patience, format!("compute server {}", member.number))
@@ -82,7 +84,7 @@ impl Place {
         let place = match opened {
             Ok(place) => place,
             Err(error) => {
-                // What went wrong first says more.
+                // The first error is more informative.
                 let _ = lease.leave();
                 return Err(error);
             }
@@ -94,8 +96,8 @@ impl Place {
         Ok(place)
     }
 
-    /// Looks on without being a member: to read, and to call services. Nobody notices, so nobody waits for the
-    /// visitor's end, and a visit is short. What is not there is not waited for.
+    /// Connects without becoming a member, to read and to call services. No member waits for a
+    /// visitor's end, so a visit must be short. It does not wait for missing servers.
     pub fn visit(cluster: ClusterFile) -> Result<Self> {
         static NEVER: AtomicBool = AtomicBool::new(false);
         let registry = Registry::await_open(&cluster, Duration::ZERO)?;
@@ -104,7 +106,7 @@ impl Place {
         Self::open(cluster, &registry, identity::draw()?, (Arc::default(), health, None))
     }
 
-    /// Learns of the cluster as it is, and follows it from now on.
+    /// Reads the current cluster map and follows its changes.
     fn open(
         cluster: ClusterFile,
         registry: &Registry,
@@ -118,7 +120,7 @@ impl Place {
         let newest = epoch.clone();
         let is_visitor = map.member(identity).is_none();
         let note = move |map: &ClusterMap| {
-            // A process that is a member no more does not get the right to go on from those who are.
+            // A process that is no longer a member must not continue under the members' new epoch.
             if is_visitor || map.member(identity).is_some() {
                 newest.fetch_max(map.epoch, Ordering::AcqRel);
             }
@@ -144,7 +146,7 @@ impl Place {
         })
     }
 
-    /// This process, as memory servers know it.
+    /// This process's identity for the memory servers.
     pub fn identity(&self) -> u64 {
         self.identity
     }
@@ -154,22 +156,22 @@ impl Place {
         self.map.nearest(self.identity)
     }
 
-    /// The cluster as it is now.
+    /// The current cluster map.
     pub fn current_map(&self) -> Result<ClusterMap> {
         Ok(self.registry.map()?)
     }
 
-    /// Whether members have come or gone since this place was taken.
+    /// Whether members have joined or left since this was opened.
     pub fn is_outdated(&self) -> Result<bool> {
         Ok(self.current_map()?.epoch != self.map.epoch)
     }
 
-    /// How long the membership lasts; none of a visitor.
+    /// Remaining time of the membership; `None` for a visitor.
     pub fn lease_clock(&self) -> Option<LeaseClock> {
         self.lease.lock().expect("no holder panics").as_ref().map(Lease::clock)
     }
 
-    /// Ends the membership. Nothing of this process may be under way at a memory server any more.
+    /// Leaves the cluster. No verb of this process may be in progress.
     pub fn leave(&self) -> Result<()> {
         let Some(lease) = self.lease.lock().expect("no holder panics").take() else {
             return Ok(());
@@ -178,7 +180,7 @@ impl Place {
         Ok(lease.leave()?)
     }
 
-    /// What servers are told first, by a connection of this process that has this number.
+    /// The first messages to the servers on this process's connection number `endpoint`.
     pub fn hellos<'a>(
         &self,
         servers: impl IntoIterator<Item = &'a Member>,
@@ -205,13 +207,13 @@ impl Place {
 impl Drop for Place {
     fn drop(&mut self) {
         if let Err(error) = self.leave() {
-            output::say(&format!("namdb: the cluster was not left in order: {error:#}"));
+            output::say(&format!("namdb: cannot leave the cluster: {error:#}"));
         }
     }
 }
 
-/// Ends this process once its lease is lost: whatever it did from then on could be taken for the work of a
-/// member that it no longer is.
+/// Exits once the lease is lost: the cluster no longer counts the process as a member, and others
+/// may reuse what it owns.
 fn end_with_lease(lease: LeaseTime, has_left: Arc<AtomicBool>, lost: ServerError) -> Result<()> {
     let watcher = move || {
         if watch(&lease, &has_left) {
@@ -222,14 +224,14 @@ fn end_with_lease(lease: LeaseTime, has_left: Arc<AtomicBool>, lost: ServerError
     Ok(())
 }
 
-/// Waits until all memory servers are there and the first one has said where the database begins.
+/// Waits until all memory servers have joined and the first one has published the database's root.
 fn wait_for_database(registry: &Registry, servers: usize, patience: Duration) -> Result<()> {
     registry.wait_for_memory_servers(servers, patience, &mut |_| {})?;
     let start = Moment::now();
     while registry.map()?.database()?.is_none() {
         if start.instant().elapsed() >= patience {
             bail!(
-                "all memory servers are there, and no database after {} s; look at what memory server 0 says",
+                "memory server 0 has not created the database within {} s; look into its log",
                 patience.as_secs()
             );
         }

@@ -1,4 +1,5 @@
-//! Transactions of this process on memory servers of the same host, whose regions it maps, and calls to compute servers.
+//! Runs this process's transactions on memory servers of the same host, whose regions it maps, and
+//! calls compute servers.
 
 use super::LEAVE_NS;
 use super::abroad::Peers;
@@ -11,14 +12,14 @@ use namdb::Db;
 use std::sync::atomic::Ordering::Relaxed;
 use txn::Database;
 
-/// The memory servers of a cluster, mapped.
+/// A cluster's memory servers, mapped.
 pub struct ShmSite {
     db: Db,
     facts: Facts,
 }
 
 impl ShmSite {
-    /// Maps all regions, and connects to `peers`, to call them.
+    /// Maps all regions and connects to `peers`.
     pub fn open(place: &Place, peers: &Peers<'_>) -> Result<Self> {
         let endpoint = place.endpoints.fetch_add(1, Relaxed);
         let needs_peers = peers.are_needed;
@@ -37,7 +38,7 @@ impl ShmSite {
         Ok(Self { db: Db::of(database), facts })
     }
 
-    /// Gives back what the cluster has to have back.
+    /// Returns the slots that this process used.
     pub fn leave(self) -> Result<()> {
         run_now(self.db.handle().leave(LEAVE_NS))?;
         Ok(())

@@ -1,4 +1,4 @@
-//! Memory servers that are reached by messages, and compute servers that are called.
+//! Memory servers and compute servers reached by messages over TCP.
 
 use super::PROGRAM;
 use super::abroad::Peers;
@@ -10,14 +10,14 @@ use fabric::tcp::{TcpConfig, TcpTransport, TlsKeys};
 use fabric::{AnyTransport, Caller};
 use membership::{FabricKind, server_addresses};
 
-/// How the memory servers of a cluster are reached by messages.
+/// Connects to a cluster's servers by messages.
 struct ByMessages {
     config: TcpConfig,
-    /// Where connections are encrypted.
+    /// Keys for encrypted connections; `None` if the cluster does not encrypt.
     keys: Option<TlsKeys>,
 }
 
-/// Where threads of this process run transactions with `lanes` lanes each, and call `peers`.
+/// Access for threads that run transactions with `lanes` lanes each and call `peers`.
 pub fn site(place: &Place, lanes: u32, peers: &Peers<'_>) -> Result<RemoteSite> {
     let mut config = TcpConfig::new(Caller {
         servers: server_addresses(place.map.memory_servers(), FabricKind::Tcp)?,

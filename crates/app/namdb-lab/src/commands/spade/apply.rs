@@ -128,7 +128,7 @@ pub fn run(arguments: &ApplyArguments) -> Result<Verdict> {
     let errand = Apply { stored: &stored, threads, is_fresh: arguments.fresh };
     let made = abroad::run(&place, LANES, &stored, errand);
     if let Err(error) = place.leave() {
-        output::say(&format!("namdb: the cluster was not left in order: {error:#}"));
+        output::say(&format!("namdb: cannot leave the cluster: {error:#}"));
     }
     let report = made?;
     json::deliver(&report, arguments.json.as_deref(), &in_words(&report))?;

@@ -1,4 +1,4 @@
-//! How large packets may be.
+//! Checks the maximal size of packets.
 
 use super::code::MTU;
 use super::devices::DevicePort;
@@ -7,14 +7,14 @@ use super::finding::Finding;
 use super::site::Site;
 use membership::FabricKind;
 
-/// What Ethernet carries everywhere; less cuts messages into more pieces.
+/// Ethernet's usual MTU; a smaller one splits messages into more packets.
 const COMMON: u64 = 1500;
-/// With this much, RDMA over Ethernet carries 4096 bytes in a packet.
+/// The MTU from which RDMA over Ethernet carries 4096 bytes per packet.
 const ROCE: u64 = 4200;
-/// What switches take that take more than that.
+/// The usual MTU of jumbo frames.
 const JUMBO: u64 = 9000;
 
-/// Interfaces of RDMA devices for `verbs`, else all that are up.
+/// Checks the interfaces of RDMA devices for `verbs`, otherwise all interfaces that are up.
 pub fn check(files: &dyn Files, ports: &[DevicePort], site: Option<&Site>) -> Finding {
     let fabric = site.map(|site| site.fabric);
     if fabric == Some(FabricKind::Shm) {
@@ -35,8 +35,8 @@ pub fn check(files: &dyn Files, ports: &[DevicePort], site: Option<&Site>) -> Fi
     match known.iter().find(|(_, mtu)| *mtu < wanted) {
         None => MTU.ok(found),
         Some((name, _)) => MTU.warning(
-            format!("{found}; {wanted} or more make fewer packets"),
-            format!("ip link set dev {name} mtu {usual} (on all hosts and switches alike)"),
+            format!("{found}; an MTU of at least {wanted} needs fewer packets"),
+            format!("ip link set dev {name} mtu {usual} (on all hosts and switches)"),
         ),
     }
 }

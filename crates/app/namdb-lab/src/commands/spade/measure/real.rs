@@ -51,7 +51,7 @@ const OWNER_NUMBER: u64 = u64::MAX;
 /// Refuses lanes where nothing waits.
 pub fn ensure_lanes(arguments: &RealArguments, lanes: Option<u32>) -> Result<()> {
     let has_room = arguments.cluster.is_some() || lanes.is_none();
-    ensure!(has_room, "--lanes belongs to --profile or --cluster: in one process nothing waits");
+    ensure!(has_room, "--lanes needs --profile or --cluster: in one process no verb waits");
     Ok(())
 }
 

@@ -63,7 +63,7 @@ pub(super) fn run(
     let place = Place::join(cluster, Member::client(), &Arc::default(), &health)?;
     let verified = verify(asked, &place, &stored, first);
     if let Err(error) = place.leave() {
-        output::say(&format!("namdb: the cluster was not left in order: {error:#}"));
+        output::say(&format!("namdb: cannot leave the cluster: {error:#}"));
     }
     verified
 }

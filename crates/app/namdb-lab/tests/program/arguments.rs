@@ -1,8 +1,8 @@
-//! Arguments: help that teaches, and nonsense that is answered.
+//! Command-line arguments: helpful `--help`, and clear errors.
 
 use crate::support::{namdb, text};
 
-/// Asserts what is said of arguments that are refused.
+/// Asserts the error messages of invalid arguments.
 fn assert_answered(cases: &[(&str, &str)]) {
     for (arguments, sentence) in cases {
         let output = namdb(arguments);
@@ -13,7 +13,7 @@ fn assert_answered(cases: &[(&str, &str)]) {
     }
 }
 
-/// Workload folders that there are not, and numbers that they cannot be run with: before anything is loaded.
+/// Missing workload folders and impossible numbers are rejected before anything is loaded.
 #[test]
 fn nonsense_about_folders_is_answered_in_a_sentence() {
     assert_answered(&[
@@ -122,12 +122,12 @@ fn help_teaches_by_example() {
     }
 }
 
-/// Of a folder that cannot be looked into nobody says what it has not.
+/// A folder that cannot be read is not reported as lacking a file.
 #[test]
 fn a_folder_that_cannot_be_read_is_told_as_such() {
     let folder = crate::support::temporary("unreadable");
     std::fs::create_dir(&folder).expect("there is a place for temporary files");
-    // Unlike permissions, a link to itself stops every user.
+    // Unlike permissions, a symbolic link to itself stops every user.
     let load = folder.join("workload.toml");
     std::os::unix::fs::symlink(&load, &load).expect("there is room");
     let output = namdb(&format!("bench {}", folder.display()));

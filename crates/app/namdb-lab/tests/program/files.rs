@@ -1,4 +1,4 @@
-//! Files that are written: what commands read stays, and so does what was there where there is no room.
+//! Output files: no command overwrites its inputs, and a failed write keeps the old content.
 
 use crate::support::{namdb, temporary, text};
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ const SMALLBANK: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../workloads
 const MEASURED: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/../../spade/spade/measurements/connectx3-fdr.json");
 
-/// A folder with measurements, a link to them, and a design that was changed by hand.
+/// A folder with measurements, a link to them, and a design that was edited.
 fn kept(name: &str) -> (PathBuf, [String; 3]) {
     let folder = temporary(name);
     std::fs::create_dir(&folder).expect("there is a place for temporary files");
@@ -71,7 +71,7 @@ fn what_commands_read_is_not_written_over() {
     std::fs::remove_dir_all(&folder).expect("it is ours");
 }
 
-/// A limit of the process on the size of files is told as a full disk is.
+/// A limit on file sizes is reported like a full disk.
 #[test]
 fn what_was_there_stays_where_there_is_no_room() {
     let (folder, [measured, ..]) = kept("full");

@@ -1,4 +1,4 @@
-//! What servers tell of themselves while they run.
+//! The log events of servers.
 #![allow(clippy::disallowed_methods, reason = "processes are waited for by the real clock")]
 
 use super::server::{Server, Site};
@@ -15,7 +15,7 @@ fn run_bench(site: &Site) {
     assert_eq!(bench.status.code(), Some(0), "{}", text(&bench.stderr));
 }
 
-/// The life of a memory server, event by event.
+/// The events in the life of a memory server, in order.
 fn tells_its_life(fabric: &str) {
     let site = Site::new(&format!("life-{fabric}"), fabric, "lease_seconds = 2");
     let mut server = site.server("--log-format json");

@@ -1,4 +1,4 @@
-//! Clusters whose connections are encrypted: who can prove who it is, is served, and nobody else.
+//! Clusters with encrypted connections serve only processes that can prove their identity.
 
 use super::support::{namdb, temporary, text};
 use fabric::tcp::TlsKeys;
@@ -29,7 +29,7 @@ impl Encrypted {
         file
     }
 
-    /// The cluster's file with other text in place of some of its own.
+    /// A copy of the cluster's file with some texts replaced.
     fn changed(&self, file: &Path, changes: &[(&str, &str)]) -> PathBuf {
         let mut cluster = std::fs::read_to_string(file).expect("it was written");
         for (from, to) in changes {
@@ -51,7 +51,7 @@ impl Drop for Encrypted {
     }
 }
 
-/// What a client says that is not served.
+/// The error of a client that is not served.
 fn refused(file: &Path) -> String {
     let output = namdb(&format!("{BENCH} --cluster {}", file.display()));
     let errors = text(&output.stderr);
@@ -64,14 +64,14 @@ fn served(file: &Path) {
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
 }
 
-/// The part of a cluster's file that says how connections are encrypted.
+/// The section `tls` of the cluster's file.
 fn tls_section(file: &Path) -> String {
     let text = std::fs::read_to_string(file).expect("it was written");
     let section = &text[text.find("[tls]").expect("it is there")..];
     section[..section[1..].find('[').map_or(section.len(), |end| end + 1)].to_owned()
 }
 
-/// Where the servers listen, memory servers first.
+/// The addresses of the servers, memory servers first.
 fn addresses(file: &Path) -> Vec<String> {
     let status = namdb(&format!("status --json - --cluster {}", file.display()));
     let status: serde_json::Value =
@@ -81,7 +81,7 @@ fn addresses(file: &Path) -> Vec<String> {
     servers.iter().filter_map(address).collect()
 }
 
-/// What memory server 0 has said of those that it refused, and where it listens.
+/// The log of memory server 0 about refused callers, and its address.
 fn told(file: &Path) -> (String, String) {
     let address = addresses(file).swap_remove(0);
     let cluster = membership::ClusterFile::load(file, &[]).expect("it was written");
@@ -89,7 +89,7 @@ fn told(file: &Path) -> (String, String) {
     (log.expect("a log"), address)
 }
 
-/// Speaks TLS, believes the server and shows no certificate.
+/// Connects with TLS, trusts the server and shows no certificate.
 fn connect_without_certificate(authority: &Path, name: String, address: &str) -> String {
     let mut roots = rustls::RootCertStore::empty();
     let authority = CertificateDer::from_pem_file(authority).expect("it is PEM");
@@ -150,7 +150,7 @@ fn strangers_are_refused_with_a_sentence_on_both_sides_and_others_are_served() {
     served(&two);
 }
 
-/// Work is for whoever can prove that it is of the cluster; what is said about it is encrypted, too.
+/// Compute servers only accept orders from processes of the cluster, and orders are encrypted, too.
 #[test]
 fn compute_servers_take_work_from_members_only() {
     let folder = temporary("tls-work");

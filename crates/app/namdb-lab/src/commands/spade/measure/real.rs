@@ -1,4 +1,4 @@
-//! Measuring by threads of this process: on memory of its own, or on the memory servers of a cluster.
+//! Measures with threads of this process: on its own memory, or on a cluster's memory servers.
 
 use super::patience::{Tried, persist};
 use super::{RealArguments, Session, tell};
@@ -29,33 +29,33 @@ use std::sync::{Arc, Mutex};
 use txn::CatalogError;
 use workload::Workload;
 
-/// Lanes of a thread where verbs take time and nothing else is said.
+/// Default lanes per thread if verbs take time.
 const LANES: u32 = 8;
-/// Rows of a table: more than caches of processors hold.
+/// Rows of a table: more than the processor's caches hold.
 const ROWS: u64 = 65_536;
 /// Repetitions of each measurement.
 const REPETITIONS: u64 = 3;
-/// Of the time of a measurement, what passes before anything counts.
+/// Share of a measurement's time that is warm-up.
 const WARM_SHARE: f64 = 0.25;
-/// Of the time of a point, what one lane has for itself.
+/// Share of a point's time with one lane alone.
 const ALONE_SHARE: f64 = 0.3;
-/// Of all time, what measuring has; the rest is for loading tables.
+/// Share of the total time for measuring; the rest is for loading tables.
 const MEASURED_SHARE: f64 = 0.75;
-/// Least and most seconds of a point: in less nothing can be told, and more tells no more.
+/// Minimal and maximal seconds per point: less is not significant, more adds no information.
 const POINT_S: std::ops::RangeInclusive<f64> = 0.25..=5.0;
-/// The node that owns rows in a process that has all of them: no memory server has this number.
+/// The owner's node in a process that has all rows; no memory server has this number.
 const OWNER: NodeId = NodeId(u16::MAX);
-/// The number of its seats.
+/// Number of its threads' endpoints.
 const OWNER_NUMBER: u64 = u64::MAX;
 
-/// Refuses lanes where nothing waits.
+/// Rejects several lanes if no verb waits.
 pub fn ensure_lanes(arguments: &RealArguments, lanes: Option<u32>) -> Result<()> {
     let has_room = arguments.cluster.is_some() || lanes.is_none();
     ensure!(has_room, "--lanes needs --profile or --cluster: in one process no verb waits");
     Ok(())
 }
 
-/// Measures what is missing, on whatever is asked for.
+/// Measures the missing points, on the requested fabric.
 pub fn run(
     arguments: &RealArguments,
     lanes: Option<u32>,
@@ -74,7 +74,7 @@ pub fn run(
     let place = ClusterPlace::join(cluster, Member::client(), &Arc::default(), &health)?;
     let owners = owners(&place);
     let (lanes, by_verbs) = match place.cluster.fabric {
-        // Regions are mapped: all rows are local.
+        // Regions are mapped, so all rows are local.
         FabricKind::Shm => (1, Place::Local),
         FabricKind::Tcp | FabricKind::Verbs => (lanes.unwrap_or(LANES), Place::OneSided),
     };
@@ -89,7 +89,7 @@ pub fn run(
     let choice = chosen(name, (machines, threads, lanes * threads), &places, session);
     let nodes: Vec<NodeId> = owners.iter().map(|&owner| owner.node()).collect();
     let errand = Points { choice: &choice, owners: &nodes, session, seconds };
-    // Which point it is does not matter to the site.
+    // The site does not depend on which point it is.
     let first = choice.groups().first().and_then(|group| group.first().cloned());
     let any = Micro::new(&first.context("there is nothing to measure")?, 1, ROWS);
     let peers = Peers { members: &owners, are_needed: true };
@@ -99,8 +99,8 @@ pub fn run(
     Ok(vec![choice])
 }
 
-/// The compute servers that operations are shipped to: those that take calls on hosts of memory servers; where there is
-/// none, all others that do.
+/// The compute servers to which operations are shipped: those with a port for calls on hosts of
+/// memory servers, otherwise all others with such a port.
 fn owners(place: &ClusterPlace) -> Vec<&Member> {
     let map = &place.map;
     let fabric = place.cluster.fabric;
@@ -111,7 +111,7 @@ fn owners(place: &ClusterPlace) -> Vec<&Member> {
     if near.is_empty() { all } else { near }
 }
 
-/// Slots of the vector that lanes of this process may have: owners have lanes of their own.
+/// Number of slots of the vector for lanes of this process; the owners have lanes of their own.
 fn room(place: &ClusterPlace, owners: &[&Member]) -> u32 {
     let settings = |owner: &&Member| place.cluster.compute.get(usize::from(owner.number));
     let of_owners: u32 = owners.iter().filter_map(settings).map(|settings| settings.lanes).sum();
@@ -131,7 +131,7 @@ fn chosen(
     Choice { world, effort, places: places.to_vec(), replicates: false }
 }
 
-/// Each table in a database of its own.
+/// Measures each table in its own database.
 fn measure_local(choice: &Choice, session: &mut Session, seconds: f64) -> Result<()> {
     let (groups, missing) = session.missing(choice);
     let mut pace = Pace::new(missing, seconds);
@@ -142,7 +142,7 @@ fn measure_local(choice: &Choice, session: &mut Session, seconds: f64) -> Result
         let threads = choice.world.threads;
         let micro = Micro::new(&group[0], threads, ROWS);
         let needed = Workload::<LocalEnv>::memory_bytes(&micro);
-        // A thread that calls has a lane of its own, and one of the owner's.
+        // A calling thread needs a lane of its own and one of the owner.
         let plan = WorldPlan {
             servers: 1,
             memory_bytes: None,
@@ -160,7 +160,7 @@ fn measure_local(choice: &Choice, session: &mut Session, seconds: f64) -> Result
     Ok(())
 }
 
-/// The service of the owner of rows in this process.
+/// The service that owns the rows in this process.
 struct Owned(Arc<Mutex<Option<Db>>>);
 
 impl Owned {
@@ -176,16 +176,17 @@ impl Owned {
         Self(kept)
     }
 
-    /// The database's world holds the service: it must not hold the database.
+    /// The database's world refers to the service, so the service must drop its reference to the
+    /// database.
     fn withdraw(self) {
         self.0.lock().expect("no holder panics").take();
     }
 }
 
-/// All points of a cluster, whose tables come and go.
+/// All points of a cluster, table by table.
 struct Points<'a> {
     choice: &'a Choice,
-    /// Who carries out what is shipped.
+    /// The servers to which operations are shipped.
     owners: &'a [NodeId],
     session: &'a mut Session,
     seconds: f64,
@@ -215,7 +216,7 @@ impl Errand<Micro> for Points<'_> {
     }
 }
 
-/// Drops what this run or an earlier one has left.
+/// Drops the table of this run or an earlier one.
 fn drop_table<S: Site>(site: &S) -> Result<()> {
     let seat = site.seat()?;
     let database = seat.handle();
@@ -224,16 +225,16 @@ fn drop_table<S: Site>(site: &S) -> Result<()> {
         return Ok(());
     }
     match seat.wait(database.drop_table(TABLE)) {
-        // Whoever died at work never learns of it: the table is gone all the same.
+        // A process that died never acknowledges the drop; the table is dropped all the same.
         Err(CatalogError::Unacknowledged) | Ok(()) => Ok(()),
         Err(error) => Err(error).with_context(|| format!("cannot drop table {TABLE}")),
     }
 }
 
-/// How much time there is, and how far it is.
+/// The available time, and the progress.
 struct Pace {
     progress: Progress,
-    /// Seconds of each point.
+    /// Seconds per point.
     point_s: f64,
     done: u64,
 }
@@ -251,7 +252,7 @@ impl Pace {
     }
 }
 
-/// Loads a table, and measures what is missing on it.
+/// Loads a table, and measures its missing points.
 fn measure_table<S: Site>(
     site: &S,
     micro: &Micro,
@@ -279,7 +280,8 @@ fn measure_table<S: Site>(
     Ok(())
 }
 
-/// Makes the table and fills it, by the lanes of one thread, and has compute servers own it.
+/// Creates and fills the table, on the lanes of one thread, and registers the compute servers as
+/// owners.
 fn load<S: Site>(site: &S, micro: &Micro, owners: &[NodeId]) -> Result<()> {
     let seat = site.seat()?;
     let database = seat.handle();
@@ -294,7 +296,7 @@ fn load<S: Site>(site: &S, micro: &Micro, owners: &[NodeId]) -> Result<()> {
     seat.wait(loaders.try_collect::<()>())?;
     let servers: Vec<NodeId> = owners.iter().copied().filter(|&owner| owner != OWNER).collect();
     seat.wait(own(database.env(), &servers, TABLE))
-        .map_err(|(owner, error)| anyhow!("{owner} does not take what is shipped: {error}"))
+        .map_err(|(owner, error)| anyhow!("{owner} rejects shipped operations: {error}"))
 }
 
 /// A site whose threads have one lane each.
@@ -313,7 +315,7 @@ impl<S: Site> Site for OneLane<'_, S> {
     }
 }
 
-/// One lane alone, then all of them.
+/// Measures one lane alone, then all lanes.
 fn measure_point<S: Site>(
     site: &S,
     micro: &Micro,
@@ -333,7 +335,7 @@ fn measure_point<S: Site>(
     })
 }
 
-/// What the repetitions of one lane alone, and of all of them, say of an operation.
+/// Combines the repetitions of one lane alone and of all lanes.
 fn measured(
     alone: &[Seen],
     loaded: &[Seen],
@@ -362,7 +364,7 @@ fn measured(
             busiest: None,
             moved: among.map(|among| Moved {
                 share: rounded((calls as f64 / all_operations as f64).min(1.0)),
-                // `measured_s` is the time of all lanes together.
+                // `measured_s` is the total time of all lanes.
                 again_ns: rounded(
                     1e9 * f64::from(among) * loaded.iter().map(|seen| seen.measured_s).sum::<f64>()
                         / all_operations as f64,
@@ -373,8 +375,8 @@ fn measured(
     }
 }
 
-/// What one operation takes. Counts are those of one lane alone; time of processors is taken under load, since a thread
-/// that waits alone may spin.
+/// Demands of one operation. Counts come from one lane alone; processor time is taken under load,
+/// since a thread that waits alone may spin.
 fn service(alone: &[Seen], loaded: &[Seen]) -> Service {
     let operations: u64 = alone.iter().map(|seen| seen.operations).sum();
     let counts = alone.iter().fold(fabric::Counts::default(), |sum, seen| sum + seen.counts);
@@ -393,13 +395,13 @@ fn service(alone: &[Seen], loaded: &[Seen]) -> Service {
     }
 }
 
-/// What a repetition has seen of what is measured; what is done in between is left out.
+/// The measured part of one repetition; the time in between is left out.
 struct Seen {
     operations: u64,
     retries: u64,
-    /// Seconds of all lanes together.
+    /// Total seconds of all lanes.
     measured_s: f64,
-    /// Seconds of all processors together.
+    /// Total seconds of all processors.
     core_s: f64,
     median_ns: f64,
     p99_ns: f64,
@@ -407,7 +409,7 @@ struct Seen {
 }
 
 impl Seen {
-    /// None if nothing was measured in it.
+    /// `None` if nothing was measured.
     fn of(span: &Span) -> Option<Self> {
         let kinds = &span.window.kinds;
         let latency_ns = &kinds[MEASURED].latency_ns;
@@ -430,7 +432,7 @@ impl Seen {
     }
 }
 
-/// The repetitions as they come.
+/// The repetitions so far.
 #[derive(Default)]
 struct Repetitions(Vec<Seen>);
 
@@ -442,7 +444,7 @@ impl Watcher for Repetitions {
     }
 }
 
-/// Runs the operation on so many threads for so long, of which the beginning does not count.
+/// Runs the operation on `threads` threads for `seconds`, after a warm-up.
 fn seen<S: Site>(
     site: &S,
     micro: &Micro,
@@ -460,9 +462,9 @@ fn seen<S: Site>(
     }
     ensure!(
         !run.is_out_of_memory,
-        "the memory servers are full; give them more, or take fewer --threads"
+        "the memory servers are full; increase their memory, or use fewer --threads"
     );
-    ensure!(!run.is_unreachable, "a server cannot be reached any more");
+    ensure!(!run.is_unreachable, "a server became unreachable");
     Ok(match repetitions.0 {
         seen if seen.is_empty() => Tried::Nothing { in_s: run_s },
         seen => Tried::Seen(seen),

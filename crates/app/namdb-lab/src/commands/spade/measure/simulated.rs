@@ -1,4 +1,4 @@
-//! Measuring simulated clusters.
+//! Measures simulated clusters.
 
 use super::{Session, SimulatedArguments, tell};
 use crate::bench::progress::Progress;
@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use simulated_cluster::{LANES, Plan};
 use spade::measurement::{Effort, Parameters, Place, Point};
 
-/// What is measured of each cluster that is asked for.
+/// The points of each requested cluster.
 pub fn choices(
     profile: &str,
     arguments: &SimulatedArguments,
@@ -24,7 +24,7 @@ pub fn choices(
     arguments.machines.0.iter().map(cluster).collect()
 }
 
-/// Measures what is missing of each cluster.
+/// Measures the missing points of each cluster.
 pub fn run(clusters: &[Choice], session: &mut Session) -> Result<Vec<Choice>> {
     for choice in clusters {
         let (groups, missing) = session.missing(choice);
@@ -46,8 +46,8 @@ pub fn run(clusters: &[Choice], session: &mut Session) -> Result<Vec<Choice>> {
     Ok(clusters.to_vec())
 }
 
-/// Measures the points of a table up to the last that is missing, and keeps them. Those that were there come out as they
-/// were.
+/// Measures the points of a table up to the last missing one, and keeps them. Points that the file
+/// had already come out the same.
 fn measure(
     group: &[Parameters],
     session: &mut Session,
@@ -66,6 +66,6 @@ fn measure(
     };
     let measured = simulated_cluster::measure(plan, group, &mut take);
     session.keep(points)?;
-    measured.context("the cluster cannot be measured")?;
+    measured.context("cannot measure the cluster")?;
     Ok(done)
 }

@@ -1,5 +1,5 @@
-//! On a real cluster: the design is made there as `namdb spade apply` makes it, its compute servers make calls as for `namdb bench`, all
-//! of them first, and then one lane alone.
+//! Verifies a design on a real cluster: builds it as `namdb spade apply` does, and lets the compute
+//! servers make calls as `namdb bench` does, first on all lanes and then on one lane alone.
 //!
 //! Decision: docs/decisions/0278-a-real-cluster-is-verified-by-its-compute-servers-under-load.md
 
@@ -31,18 +31,18 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Transactions of the load that a thread has under way where verbs take time.
+/// Concurrent transactions per loading thread if verbs take time.
 const LANES: u32 = 8;
-/// Of the seconds in which all lanes make calls, what one lane has alone.
+/// Time of one lane alone, relative to the time of all lanes.
 const ALONE_SHARE: f64 = 0.3;
-/// Fewest seconds for that: calls over a network take up to milliseconds.
+/// Minimal seconds of one lane alone: calls over a network take up to milliseconds.
 const ALONE_S_MIN: f64 = 0.5;
-/// Seconds in which the lane that is alone learns where rows are.
+/// Seconds of warm-up of the lane alone, which fills its caches of row addresses.
 const ALONE_WARM_UP_S: f64 = 0.2;
-/// What nobody can see.
-const NO_STAGES: &str = "Which stage of a machine is full first nobody sees on a real cluster.";
+/// A note on every report.
+const NO_STAGES: &str = "On a real cluster, the limiting stage of a machine cannot be observed.";
 
-/// Builds the design and measures it; gives the forecast for that cluster, too.
+/// Builds and measures the design; also returns the forecast for that cluster.
 pub(super) fn run(
     asked: &Asked<'_>,
     file: &Path,
@@ -54,10 +54,13 @@ pub(super) fn run(
     let fabric = cluster.fabric.name();
     ensure!(
         *measured == fabric,
-        "the measurements are of {measured}, and the fabric of the cluster {name} is {fabric}; measure that with \
-         `namdb spade measure --cluster {name}`, and name the file with --measurements"
+        "the measurements are of {measured}, but the fabric of the cluster {name} is {fabric}; measure it with \
+         `namdb spade measure --cluster {name}`, and give the file with --measurements"
     );
-    ensure!(asked.options.replicas == 1, "a cluster has each row once; leave --replicas away");
+    ensure!(
+        asked.options.replicas == 1,
+        "a real cluster has one copy of each row; omit --replicas"
+    );
     catch_interrupts()?;
     let health = Arc::new(Health::new(interruption()));
     let place = Place::join(cluster, Member::client(), &Arc::default(), &health)?;
@@ -75,11 +78,11 @@ fn verify(
     first: &DesignForecast,
 ) -> Result<(DesignForecast, Measured)> {
     let crew = crew(place, None)?.with_context(|| {
-        "no compute server of the cluster takes work; `namdb compute-server` starts one".to_owned()
+        "the cluster has no compute server; `namdb compute-server` starts one".to_owned()
     })?;
     let shape = Shape::new(asked, place, &crew, &first.target)?;
     let forecast = forecast(asked.read.input(), &shape.options, stored.design())
-        .context("the design cannot be forecast for this cluster")?;
+        .context("cannot forecast the design for this cluster")?;
     let owned_lanes = owned_lanes(place, stored);
     let errand = Verify { asked, crew: &crew, shape: &shape, stored, owned_lanes };
     let seen = abroad::run(place, LANES, stored, errand)?;
@@ -88,19 +91,19 @@ fn verify(
     Ok((forecast, seen.measured(stored.procedure_names(), notes)))
 }
 
-/// Who makes how many calls at a time.
+/// The number of threads and lanes that make calls.
 struct Shape {
-    /// For the forecast.
+    /// Options of the forecast.
     options: Options,
-    /// Threads of each compute server.
+    /// Threads per compute server.
     threads: u32,
-    /// Lanes of each thread.
+    /// Lanes per thread.
     lanes: u32,
 }
 
 impl Shape {
-    /// As was measured, or as is asked for: each compute server is a machine of the forecast. Where memory is shared, all of them
-    /// are one machine together.
+    /// As measured, or as requested: each compute server is a machine of the forecast. With shared
+    /// memory, all of them together are one machine.
     fn new(asked: &Asked<'_>, place: &Place, crew: &Crew, target: &Target) -> Result<Self> {
         let (servers, options) = (crew.members().len() as u32, asked.options.clone());
         if place.cluster.fabric == FabricKind::Shm {
@@ -112,7 +115,7 @@ impl Shape {
         let machines = place.root.servers.len() as u32;
         ensure!(
             options.machines.is_none_or(|asked| asked == machines),
-            "the cluster has {}, which are the machines of the forecast; leave --machines away",
+            "the cluster has {}, which are the machines of the forecast; omit --machines",
             text::counted(machines.into(), "memory server")
         );
         let threads = target.threads.max(1);
@@ -127,7 +130,7 @@ impl Shape {
     }
 }
 
-/// Makes, loads and measures.
+/// Creates the tables, loads and measures.
 struct Verify<'a> {
     asked: &'a Asked<'a>,
     crew: &'a Crew,
@@ -146,7 +149,7 @@ impl<W> Errand<W> for Verify<'_> {
         let Self { asked, crew, shape, owned_lanes, .. } = self;
         let loaders = (host::processor_count() as u32).min(THREADS_MAX);
         let lanes = crew.lanes(Some(shape.threads), Some(shape.lanes));
-        // Where memory is shared, this process keeps the lanes that it has loaded by.
+        // With shared memory, this process keeps the lanes used for loading.
         let all = if site.facts().fabric == "shm" { loaders + lanes } else { loaders.max(lanes) };
         ensure_free_slots(site, all + owned_lanes, "--threads or --lanes")?;
         if asked.arguments.fresh {
@@ -159,7 +162,7 @@ impl<W> Errand<W> for Verify<'_> {
         let mut run = travel::merge(&runs).context("no compute server ran anything")?;
         let alone = self.alone(lanes)?;
         if let Some(alone) = &alone {
-            // Checks are about all that was done.
+            // The checks count all transactions.
             run.totals.merge(&alone.run.totals);
             run.is_out_of_memory |= alone.run.is_out_of_memory;
             run.is_unreachable |= alone.run.is_unreachable;
@@ -178,7 +181,7 @@ impl<W> Errand<W> for Verify<'_> {
 }
 
 impl Verify<'_> {
-    /// Calls of all lanes.
+    /// Runs calls on all lanes.
     fn all(&self) -> Result<Vec<Share>> {
         let (seconds, shape) = (self.asked.arguments.seconds, self.shape);
         let words = self.words(seconds, WARM_UP_S);
@@ -190,7 +193,7 @@ impl Verify<'_> {
         })
     }
 
-    /// Runs one lane alone after all others; returns `None` if the user has ended the run.
+    /// Runs one lane alone after all others; `None` if the user has ended the run.
     fn alone(&self, workers: u32) -> Result<Option<Share>> {
         if interruption().load(Relaxed) {
             return Ok(None);
@@ -204,7 +207,7 @@ impl Verify<'_> {
         })
     }
 
-    /// What compute servers are ordered, as `namdb bench` would be.
+    /// The arguments of the compute servers' order, as for `namdb bench`.
     fn words(&self, seconds: f64, warm_up_s: f64) -> Vec<String> {
         let arguments = self.asked.arguments;
         let path = |path: &Path| whole_path(&path.display().to_string());
@@ -229,24 +232,24 @@ impl Verify<'_> {
     }
 }
 
-/// What was seen.
+/// The measurements.
 struct Seen {
     /// Of all lanes.
     report: Report,
     run: Run,
-    /// Of one alone.
+    /// Of one lane alone.
     alone: Option<Run>,
 }
 
 impl Seen {
-    /// Refuses what says nothing of the design.
+    /// Rejects a run that says nothing about the design.
     fn ensure_sound(&self) -> Result<()> {
         let report = &self.report;
         match report.verdict() {
             Verdict::Sound | Verdict::Unexpected => {}
-            Verdict::Damaged => bail!("a check failed after the run; `namdb bench` tells more"),
+            Verdict::Damaged => bail!("a check failed after the run; `namdb bench` shows details"),
             Verdict::Incomplete if report.is_out_of_memory => bail!(
-                "memory ran out after {:.1} s; raise `bytes` of the memory servers in the cluster's file, or take fewer \
+                "memory ran out after {:.1} s; increase `bytes` of the memory servers in the cluster's file, or use fewer \
                  --units or --seconds",
                 report.seconds
             ),
@@ -300,26 +303,26 @@ impl Seen {
     }
 }
 
-/// What was not as the forecast has it, and what nobody has seen.
+/// Differences between run and forecast, and what was not observed.
 fn notes(place: &Place, crew: &Crew, target: &Target, seen: &Seen) -> Vec<String> {
     let mut notes = vec![NO_STAGES.to_owned()];
     let members = crew.members();
     let count = text::counted(members.len() as u64, "compute server");
     if place.cluster.fabric == FabricKind::Shm {
         notes.push(format!(
-            "All rows are near over shm: the forecast is of one machine, whose {} the {count} have together.",
+            "Over shm all rows are local: the forecast is for one machine, whose {} the {count} share.",
             text::counted(target.threads.into(), "thread")
         ));
     } else {
         if members.len() != target.machines as usize {
             let machines = text::counted(target.machines.into(), "machine");
-            notes.push(format!("{count} made calls, and the forecast is of {machines} that do."));
+            notes.push(format!("{count} made calls, but the forecast is for {machines}."));
         }
         let mut hosts: BTreeMap<&str, u64> = BTreeMap::new();
         members.iter().for_each(|member| *hosts.entry(&member.host).or_default() += 1);
         for (host, count) in hosts.into_iter().filter(|(_, count)| *count > 1) {
             notes.push(format!(
-                "{} share the processors of {host}, and the forecast has a host for each.",
+                "{} share the processors of {host}, but the forecast assumes a host for each.",
                 text::counted(count, "compute server")
             ));
         }

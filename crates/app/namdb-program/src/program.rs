@@ -128,11 +128,11 @@ pub fn command() -> clap::Command {
 
 /// Exit code of a process that ran and has lost its lease or its database; a service manager must
 /// not restart it.
-const PLACE_LOST: u8 = 4;
+const CANNOT_CONTINUE: u8 = 4;
 
 fn exit_code(error: &anyhow::Error) -> u8 {
     let ends_a_run = error.downcast_ref().is_some_and(ServerError::ends_a_run);
-    if ends_a_run { PLACE_LOST } else { 2 }
+    if ends_a_run { CANNOT_CONTINUE } else { 2 }
 }
 
 /// Prints the error and exits at once, whatever other threads do.

@@ -34,14 +34,15 @@ pub fn bench(arguments: &BenchArguments) -> Result<Verdict> {
 
 /// The cluster described by the arguments.
 fn cluster(arguments: &BenchArguments) -> Result<Cluster> {
-    let RemoteCalls::Share(remote_calls) = arguments.abroad.remote_calls.unwrap_or_default() else {
+    let RemoteCalls::Share(remote_calls) = arguments.cluster_run.remote_calls.unwrap_or_default()
+    else {
         bail!("simulated clusters always route calls by owner; --remote-calls must be a number")
     };
     let simulated = &arguments.simulated;
     Ok(Cluster {
         profile: simulated.profile.clone().context("a simulated cluster has a profile")?,
         machines: simulated.machines.unwrap_or(4),
-        lanes: arguments.abroad.lanes.unwrap_or(LANES),
+        lanes: arguments.cluster_run.lanes.unwrap_or(LANES),
         replicas: simulated.replicas.unwrap_or(1),
         remote_calls,
         seed: arguments.world.seed,

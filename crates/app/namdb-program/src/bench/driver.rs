@@ -1,13 +1,13 @@
 //! Runs a workload on all threads and divides time into windows: warm-up, measured windows, ending.
 //! Only the workers are busy; the driver's thread sleeps.
 
-use super::crew::Loss;
+use super::compute_servers::Loss;
 use super::measure::Window;
 use super::part::Part;
 use super::populate::populate;
-use super::site::{Seat, Site, SiteWorkload};
-use super::telling::Telling;
+use super::site::{Site, SiteSession, SiteWorkload};
 use super::worker;
+use super::worker_metrics::RunMetrics;
 use anyhow::{Context, Result};
 use namdb::host::{Moment, process_cpu_s, process_kernel_s, sleep_ms};
 use serde::{Deserialize, Serialize};
@@ -41,7 +41,7 @@ pub struct RunPlan<'a> {
     /// The part of the run that this process executes.
     pub part: Part,
     /// Metrics that workers update during the run, if they are exposed.
-    pub telling: Option<&'a Telling>,
+    pub run_metrics: Option<&'a RunMetrics>,
 }
 
 /// Elapsed time.
@@ -179,9 +179,9 @@ pub fn run<S: Site, W: SiteWorkload<S>>(
         is_out_of_memory: AtomicBool::new(false),
         is_unreachable: AtomicBool::new(false),
     };
-    let seat = site.seat()?;
+    let session = site.session()?;
     let kind_count = workload.transaction_types().len();
-    let mut conductor = Conductor::new(&seat, plan, &control, kind_count);
+    let mut conductor = Conductor::new(&session, plan, &control, kind_count);
     std::thread::scope(|scope| -> Result<()> {
         let work = |thread| {
             let control = &control;
@@ -215,7 +215,7 @@ pub fn run<S: Site, W: SiteWorkload<S>>(
 /// Switches the workers from window to window and sums their results per window, so that a long run
 /// needs no more memory than a short one.
 struct Conductor<'a, S> {
-    seat: &'a S,
+    session: &'a S,
     plan: &'a RunPlan<'a>,
     control: &'a Control,
     kind_count: usize,
@@ -228,14 +228,14 @@ struct Conductor<'a, S> {
     over: Option<(u64, Elapsed)>,
 }
 
-impl<'a, S: Seat> Conductor<'a, S> {
-    fn new(seat: &'a S, plan: &'a RunPlan<'a>, control: &'a Control, kind_count: usize) -> Self {
+impl<'a, S: SiteSession> Conductor<'a, S> {
+    fn new(session: &'a S, plan: &'a RunPlan<'a>, control: &'a Control, kind_count: usize) -> Self {
         let window = Window::new(kind_count);
         let measured = Span { elapsed: Elapsed::default(), window, buffers_in_use: 0 };
         let totals = RunTotals::new(kind_count);
         let (buffers_given, buffers_collected, over) = (0, 0, None);
         Self {
-            seat,
+            session,
             plan,
             control,
             kind_count,
@@ -292,7 +292,7 @@ impl<'a, S: Seat> Conductor<'a, S> {
             let growth = self.used_bytes().saturating_sub(used_bytes) as f64 / start.elapsed_s();
             let run_s = self.plan.window_s * self.plan.windows as f64;
             let mut show = |percent| show(Phase::TouchingMemory { percent });
-            populate(self.seat, run_s, growth, is_over, &mut show);
+            populate(self.session, run_s, growth, is_over, &mut show);
         }
     }
 
@@ -302,7 +302,7 @@ impl<'a, S: Seat> Conductor<'a, S> {
 
     fn used_bytes(&self) -> u64 {
         // An unreachable server is reported elsewhere, with a better message.
-        let usage = self.seat.wait(self.seat.handle().memory_usage()).unwrap_or_default();
+        let usage = self.session.wait(self.session.handle().memory_usage()).unwrap_or_default();
         usage.iter().map(|table| table.used_bytes).sum()
     }
 
@@ -375,9 +375,17 @@ mod tests {
         let (db, workload, _) = trial::loaded();
         let stop = AtomicBool::new(false);
         let (window_s, windows, rate) = (0.2, 15, Some(10.0));
-        let (part, telling) = (Part::WHOLE, None);
-        let plan =
-            RunPlan { threads: 1, warm_up_s: 0.0, window_s, windows, seed: 1, rate, part, telling };
+        let (part, run_metrics) = (Part::WHOLE, None);
+        let plan = RunPlan {
+            threads: 1,
+            warm_up_s: 0.0,
+            window_s,
+            windows,
+            seed: 1,
+            rate,
+            part,
+            run_metrics,
+        };
         let mut committed = Committed::default();
         run(&db, &workload, &plan, &stop, &mut committed).expect("it only reads");
         assert_eq!(committed.0.len(), 15);

@@ -1,7 +1,7 @@
 //! Loads a workload's tables on all threads and all their lanes.
 
 use super::progress::Progress;
-use super::site::{Seat, Site, SiteWorkload};
+use super::site::{Site, SiteSession, SiteWorkload};
 use super::text;
 use crate::output;
 use anyhow::{Context, Result, ensure};
@@ -40,10 +40,10 @@ pub fn load<S: Site, W: SiteWorkload<S>>(
     stop: &AtomicBool,
 ) -> Result<Loaded> {
     let start = Moment::now();
-    let seat = site.seat()?;
+    let session = site.session()?;
     let servers = usize::from(site.facts().servers);
     workload.notes(servers).iter().for_each(|note| output::say(&format!("  {note}")));
-    seat.wait(workload.create_tables(&seat.handle())).map_err(|error| {
+    session.wait(workload.create_tables(&session.handle())).map_err(|error| {
         let advice = match &error {
             WorkloadError::Catalog(CatalogError::Exists(_)) => {
                 "cannot create the tables; --fresh drops those that an earlier run left in a cluster"
@@ -52,7 +52,7 @@ pub fn load<S: Site, W: SiteWorkload<S>>(
         };
         anyhow::Error::from(error).context(advice)
     })?;
-    drop(seat);
+    drop(session);
     let total = workload.load_rows();
     let progress = Progress::begin("loading", total);
     let rows = AtomicU64::new(0);
@@ -114,22 +114,22 @@ struct Plan<'a> {
 /// Processes parts on this thread: with one lane, or, if verbs take time, with several lanes
 /// concurrently.
 fn load_parts<S: Site, W: SiteWorkload<S>>(site: &S, workload: &W, plan: &Plan<'_>) -> Result<()> {
-    let seat = site.seat()?;
+    let session = site.session()?;
     if <S::Env as Fabric>::IMMEDIATE {
-        return seat.wait(load_by_lane(&seat, workload, plan));
+        return session.wait(load_by_lane(&session, workload, plan));
     }
     let lanes = u64::from(site.facts().lanes_per_thread).min(plan.parts);
     let loaders: FuturesUnordered<_> =
-        (0..lanes).map(|_| load_by_lane(&seat, workload, plan)).collect();
-    seat.wait(loaders.try_collect::<()>())
+        (0..lanes).map(|_| load_by_lane(&session, workload, plan)).collect();
+    session.wait(loaders.try_collect::<()>())
 }
 
-async fn load_by_lane<S: Seat, W: workload::Workload<S::Env>>(
-    seat: &S,
+async fn load_by_lane<S: SiteSession, W: workload::Workload<S::Env>>(
+    session: &S,
     workload: &W,
     plan: &Plan<'_>,
 ) -> Result<()> {
-    let database = seat.handle();
+    let database = session.handle();
     let mut lane = database.lane().await.map_err(WorkloadError::from)?;
     let count = |inserted| {
         plan.rows.fetch_add(inserted, Relaxed);

@@ -14,7 +14,7 @@
 
 use super::driver::Standing;
 use super::part::Part;
-use super::travel::RunRecord;
+use super::run_record::RunRecord;
 use anyhow::{Context, Result, bail, ensure};
 use fabric::tcp::{TlsKeys, TlsStream};
 use namdb::host::Moment;

@@ -3,7 +3,7 @@
 //!
 //! Decision: docs/decisions/0052-fresh-memory-may-be-touched-in-advance.md
 
-use super::site::Seat;
+use super::site::SiteSession;
 use namdb::host::Moment;
 
 /// Touched memory relative to the expected growth; some runs are faster than their warm-up.
@@ -18,14 +18,14 @@ const POPULATE_S_SHARE: f64 = 0.2;
 
 /// Touches as much memory on all servers as the next `run_s` seconds will use if the tables keep
 /// growing by `growth_bytes_per_s`. Calls `show` with the progress in percent.
-pub fn populate<S: Seat>(
-    seat: &S,
+pub fn populate<S: SiteSession>(
+    session: &S,
     run_s: f64,
     growth_bytes_per_s: f64,
     is_over: &dyn Fn() -> bool,
     show: &mut dyn FnMut(u64),
 ) {
-    let database = seat.handle();
+    let database = session.handle();
     let servers = database.root().servers.len().max(1) as u64;
     let wanted_bytes = (growth_bytes_per_s * run_s * POPULATE_SHARE) as u64 / servers;
     let longest_s = POPULATE_S_MAX.max(POPULATE_S_SHARE * run_s);
@@ -34,7 +34,7 @@ pub fn populate<S: Seat>(
         show(100 * touched_bytes / wanted_bytes);
         let bytes = POPULATE_BYTES.min(wanted_bytes - touched_bytes);
         // A failure only makes the run slower.
-        let _ = seat.wait(database.populate(bytes));
+        let _ = session.wait(database.populate(bytes));
         touched_bytes += bytes;
     }
 }

@@ -1,8 +1,8 @@
 //! The report of a run as data, assembled here, drawn by `table` and written by `json`.
 
-use super::crew::{Loss, Share};
+use super::checks::{BeforeRun, check_after_run};
+use super::compute_servers::{Loss, Share};
 use super::driver::{Elapsed, Run, Span};
-use super::look::{BeforeRun, look};
 use super::measure::{KindWindow, Window};
 use super::site::{Facts, LOCAL, Site, SiteWorkload};
 use crate::Verdict;
@@ -308,7 +308,7 @@ impl Report {
     ) -> Self {
         let mut problems = before.problems;
         let (checks, now) =
-            look(site, workload, run, (before.checks, &before.memory), &mut problems);
+            check_after_run(site, workload, run, (before.checks, &before.memory), &mut problems);
         let (process_bytes, facts) = (host::resident_bytes(), site.facts());
         let Span { elapsed, window, .. } = &run.measured;
         let Elapsed { seconds, cpu_seconds, kernel_seconds } = *elapsed;

@@ -18,17 +18,17 @@ pub trait Site: Sync {
     /// The environment of its endpoints.
     type Env: Env;
     /// A thread's access to it.
-    type Seat: Seat<Env = Self::Env>;
+    type Session: SiteSession<Env = Self::Env>;
 
     /// Opens this thread's access, which stays on the thread.
-    fn seat(&self) -> Result<Self::Seat>;
+    fn session(&self) -> Result<Self::Session>;
 
     /// Properties for the report.
     fn facts(&self) -> Facts;
 }
 
 /// A thread's access to a site.
-pub trait Seat {
+pub trait SiteSession {
     /// The environment of its endpoints.
     type Env: Env;
 
@@ -59,10 +59,10 @@ impl<S: Site, W: Workload<S::Env> + Sync> SiteWorkload<S> for W {}
 
 impl Site for Db {
     type Env = LocalEnv;
-    type Seat = LocalSeat;
+    type Session = LocalSession;
 
-    fn seat(&self) -> Result<LocalSeat> {
-        Ok(LocalSeat(self.clone()))
+    fn session(&self) -> Result<LocalSession> {
+        Ok(LocalSession(self.clone()))
     }
 
     fn facts(&self) -> Facts {
@@ -72,9 +72,9 @@ impl Site for Db {
 }
 
 /// A thread's access to a database in this process, where every future is ready at once.
-pub struct LocalSeat(Db);
+pub struct LocalSession(Db);
 
-impl Seat for LocalSeat {
+impl SiteSession for LocalSession {
     type Env = LocalEnv;
 
     fn handle(&self) -> Database<LocalEnv> {

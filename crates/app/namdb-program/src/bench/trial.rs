@@ -42,7 +42,7 @@ pub fn run(db: &Db, workload: &Ycsb) -> Run {
         seed: 1,
         rate: None,
         part: Part::WHOLE,
-        telling: None,
+        run_metrics: None,
     };
     let stop = AtomicBool::new(false);
     driver::run(db, workload, &plan, &stop, &mut Nobody).expect("it only reads")

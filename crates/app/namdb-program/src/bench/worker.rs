@@ -3,8 +3,8 @@
 use super::driver::{Control, RunPlan, STOP};
 use super::measure::{Reading, Window, add_statistics, statistics};
 use super::pace::Pace;
-use super::site::{Seat, Site, SiteWorkload};
-use super::telling::Told;
+use super::site::{Site, SiteSession, SiteWorkload};
+use super::worker_metrics::WorkerMetrics;
 use anyhow::{Context, Result};
 use fabric::{Env, Fabric};
 use futures_util::stream::{FuturesUnordered, TryStreamExt};
@@ -25,15 +25,16 @@ pub fn work<S: Site, W: SiteWorkload<S>>(
     control: &Control,
     thread: u32,
 ) -> Result<()> {
-    let seat =
-        site.seat().with_context(|| format!("thread {thread} cannot connect to the database"))?;
+    let session = site
+        .session()
+        .with_context(|| format!("thread {thread} cannot connect to the database"))?;
     let lanes = site.facts().lanes_per_thread;
     if <S::Env as Fabric>::IMMEDIATE {
-        return drive_alone(&seat, workload, plan, control, thread);
+        return drive_alone(&session, workload, plan, control, thread);
     }
-    let worker = |lane| drive(&seat, workload, plan, control, thread * lanes + lane);
+    let worker = |lane| drive(&session, workload, plan, control, thread * lanes + lane);
     let workers: FuturesUnordered<_> = (0..lanes).map(worker).collect();
-    seat.wait(workers.try_collect::<()>())
+    session.wait(workers.try_collect::<()>())
 }
 
 /// Creates a lane's terminal and its worker.
@@ -53,43 +54,43 @@ fn begin<'a, E: Env, W: workload::Workload<E>>(
 
 /// Drives the only lane of a thread, whose verbs do not wait. It is a plain loop, because a future
 /// of this size would be copied.
-fn drive_alone<S: Seat, W: workload::Workload<S::Env>>(
-    seat: &S,
+fn drive_alone<S: SiteSession, W: workload::Workload<S::Env>>(
+    session: &S,
     workload: &W,
     plan: &RunPlan<'_>,
     control: &Control,
     number: u32,
 ) -> Result<()> {
-    let database = seat.handle();
-    let mut lane = seat.wait(database.lane()).map_err(WorkloadError::from)?;
+    let database = session.handle();
+    let mut lane = session.wait(database.lane()).map_err(WorkloadError::from)?;
     let (mut terminal, mut worker) = begin(workload, plan, control, number, (&database, &lane))?;
     while worker.is_working() {
-        let finished = seat.wait(workload.run_one(&mut lane, &mut terminal));
+        let finished = session.wait(workload.run_one(&mut lane, &mut terminal));
         if let Some(ahead_s) = worker.take(finished, &lane)? {
-            seat.wait(lane.rest()).map_err(TxnError::from)?;
+            session.wait(lane.rest()).map_err(TxnError::from)?;
             let start = Moment::now();
             while let Some(wait_ms) = worker.wait_ms(ahead_s - start.elapsed_s()) {
                 sleep_ms(wait_ms);
             }
             worker.resume(&lane);
         }
-        if worker.must_tell() {
-            seat.wait(worker.tell(&database, &lane));
+        if worker.metrics_are_due() {
+            session.wait(worker.update_metrics(&database, &lane));
         }
     }
-    seat.wait(worker.tell(&database, &lane));
+    session.wait(worker.update_metrics(&database, &lane));
     Ok(())
 }
 
 /// Drives one of several lanes on this thread.
-async fn drive<S: Seat, W: workload::Workload<S::Env>>(
-    seat: &S,
+async fn drive<S: SiteSession, W: workload::Workload<S::Env>>(
+    session: &S,
     workload: &W,
     plan: &RunPlan<'_>,
     control: &Control,
     number: u32,
 ) -> Result<()> {
-    let database = seat.handle();
+    let database = session.handle();
     let mut lane = database.lane().await.map_err(WorkloadError::from)?;
     let (mut terminal, mut worker) = begin(workload, plan, control, number, (&database, &lane))?;
     while worker.is_working() {
@@ -102,11 +103,11 @@ async fn drive<S: Seat, W: workload::Workload<S::Env>>(
             }
             worker.resume(&lane);
         }
-        if worker.must_tell() {
-            worker.tell(&database, &lane).await;
+        if worker.metrics_are_due() {
+            worker.update_metrics(&database, &lane).await;
         }
     }
-    worker.tell(&database, &lane).await;
+    worker.update_metrics(&database, &lane).await;
     Ok(())
 }
 
@@ -124,7 +125,7 @@ struct Worker<'a> {
     finished_count: u64,
     /// Whether the worker continues after a transaction of another lane had an unknown outcome.
     outlives_owners: bool,
-    told: Option<Told>,
+    metrics: Option<WorkerMetrics>,
 }
 
 impl<'a> Worker<'a> {
@@ -147,7 +148,7 @@ impl<'a> Worker<'a> {
             pace: plan.rate.map(|rate| Pace::new(rate / f64::from(workers))),
             finished_count: 0,
             outlives_owners,
-            told: plan.telling.map(|telling| telling.worker(types)),
+            metrics: plan.run_metrics.map(|run_metrics| run_metrics.worker(types)),
         }
     }
 
@@ -174,8 +175,8 @@ impl<'a> Worker<'a> {
         if let Some(finished) = &finished {
             let latency_ns = now.since_ns(self.time);
             self.window.add(finished, latency_ns, &self.before, &after);
-            if let Some(told) = &mut self.told {
-                told.record(finished.kind, latency_ns, now);
+            if let Some(metrics) = &mut self.metrics {
+                metrics.record(finished.kind, latency_ns, now);
             }
             is_over = self.ends_run(finished.result, self.before.unknown < after.unknown);
         } else {
@@ -209,20 +210,20 @@ impl<'a> Worker<'a> {
 
     /// Whether the metrics are due for an update.
     #[inline]
-    fn must_tell(&self) -> bool {
-        self.told.as_ref().is_some_and(|told| told.is_due(self.time))
+    fn metrics_are_due(&self) -> bool {
+        self.metrics.as_ref().is_some_and(|metrics| metrics.is_due(self.time))
     }
 
     /// Updates the metrics.
-    async fn tell<E: Env>(&mut self, database: &Database<E>, lane: &Lane<E>) {
-        if let Some(told) = &mut self.told {
-            told.hand_over(database, lane).await;
+    async fn update_metrics<E: Env>(&mut self, database: &Database<E>, lane: &Lane<E>) {
+        if let Some(metrics) = &mut self.metrics {
+            metrics.update(database, lane).await;
             // Time and verbs of the update do not count for a transaction.
             self.resume(lane);
         }
     }
 
-    /// Hands the ended window to the driver and starts window `current`.
+    /// RunningServers the ended window to the driver and starts window `current`.
     fn deliver<E: Env>(&mut self, current: u64, lane: &Lane<E>) {
         add_statistics(&mut self.window.statistics, &self.window_start, statistics(lane));
         self.window_start = *statistics(lane);
@@ -236,8 +237,8 @@ impl<'a> Worker<'a> {
     /// The time to sleep next if `left_s` seconds remain; `None` once the window has ended.
     fn wait_ms(&self, left_s: f64) -> Option<u64> {
         let is_over = self.control.window.load(Relaxed) != self.number;
-        if let Some(told) = &self.told {
-            told.rest();
+        if let Some(metrics) = &self.metrics {
+            metrics.rest();
         }
         (left_s > 0.0 && !is_over).then(|| ((left_s * 1e3) as u64).clamp(1, WAIT_MS))
     }
@@ -245,8 +246,8 @@ impl<'a> Worker<'a> {
     /// After waiting: excludes the time and verbs since then from the next transaction.
     fn resume<E: Env>(&mut self, lane: &Lane<E>) {
         (self.before, self.time) = (Reading::of(lane), Moment::now());
-        if let Some(told) = &self.told {
-            told.begin(self.time);
+        if let Some(metrics) = &self.metrics {
+            metrics.begin(self.time);
         }
         let current = self.control.window.load(Relaxed);
         if current != self.number {

@@ -7,23 +7,23 @@ use super::remote_calls::{RemoteCalls, parse_remote_calls};
 use super::simulated::SimulatedArguments;
 use super::{WorldArguments, catch_interrupts, interruption, parse_rate, parse_span, parse_wait};
 use crate::Verdict;
-use crate::bench::crew::{Crew, Share, Shares};
+use crate::bench::checks::BeforeRun;
+use crate::bench::compute_servers::{ComputeServers, ServerResults, Share};
 use crate::bench::driver::{self, Phase, Run, RunPlan, Span, Standing, Watcher};
 use crate::bench::load::Loaded;
-use crate::bench::look::BeforeRun;
 use crate::bench::part::Part;
 use crate::bench::progress::Progress;
 use crate::bench::report::{Parameters, Report, Subject};
-use crate::bench::site::{Seat, Site, SiteWorkload};
-use crate::bench::telling::Telling;
-use crate::bench::travel;
+use crate::bench::run_record;
+use crate::bench::site::{Site, SiteSession, SiteWorkload};
+use crate::bench::worker_metrics::RunMetrics;
 use crate::bench::{AnyWorkload, LocalWorkload, json, load, table, text, world};
 use crate::lab::{self, Lab};
 use crate::output;
-use crate::servers::abroad::{self, Errand};
+use crate::servers::cluster_client::ClusterClient;
+use crate::servers::cluster_site::{self, SiteJob};
 use crate::servers::health::Health;
 use crate::servers::keys::keys;
-use crate::servers::place::Place;
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use membership::{ClusterFile, Member};
@@ -91,7 +91,7 @@ pub struct BenchArguments {
     #[arg(long, global = true, value_name = "ADDRESS")]
     metrics: Option<String>,
     #[command(flatten)]
-    pub abroad: AbroadArguments,
+    pub cluster_run: ClusterRunArguments,
     #[command(flatten)]
     pub simulated: SimulatedArguments,
 }
@@ -99,7 +99,7 @@ pub struct BenchArguments {
 /// Arguments for a run on a cluster's memory servers.
 #[derive(Args)]
 #[command(next_help_heading = "Cluster")]
-pub struct AbroadArguments {
+pub struct ClusterRunArguments {
     /// Run on the memory servers of the cluster that FILE describes [default: namdb.toml]
     #[arg(long, global = true, value_name = "FILE", num_args = 0..=1, default_missing_value = CLUSTER_FILE,
           conflicts_with_all = ["servers", "memory", "oracle"])]
@@ -136,12 +136,12 @@ pub fn run(mut arguments: BenchArguments, code: &[Code], lab: Option<&Lab>) -> R
     let arguments = &arguments;
     if let Some(path) = &arguments.json {
         let read = arguments.choice.inputs();
-        let read = read.iter().chain(&arguments.abroad.cluster).map(PathBuf::as_path);
+        let read = read.iter().chain(&arguments.cluster_run.cluster).map(PathBuf::as_path);
         json::probe(path, &read.collect::<Vec<_>>())?;
     }
     let world = &arguments.world;
-    let BenchArguments { abroad, simulated, .. } = arguments;
-    let AbroadArguments { lanes, cluster, remote_calls, .. } = abroad;
+    let BenchArguments { cluster_run, simulated, .. } = arguments;
+    let ClusterRunArguments { lanes, cluster, remote_calls, .. } = cluster_run;
     ensure!(
         remote_calls.is_none() || matches!(arguments.choice, Choice::Folder(_)),
         "--remote-calls needs a workload folder, whose design determines the owners of rows"
@@ -158,66 +158,75 @@ pub fn run(mut arguments: BenchArguments, code: &[Code], lab: Option<&Lab>) -> R
         "--remote-calls needs --cluster or --profile: in one process all rows are local"
     );
     catch_interrupts()?;
-    let abroad = match &arguments.abroad.cluster {
+    let cluster_run = match &arguments.cluster_run.cluster {
         None => None,
-        Some(file) => Some(Abroad::open(file, &arguments.abroad, world)?),
+        Some(file) => Some(ClusterRun::open(file, &arguments.cluster_run, world)?),
     };
-    let threads = abroad.as_ref().map_or(world.thread_count(), |abroad| abroad.threads);
+    let threads =
+        cluster_run.as_ref().map_or(world.thread_count(), |cluster_run| cluster_run.threads);
     let told = arguments.metrics.as_deref().map(tell).transpose()?;
     let BenchArguments { seconds, warm_up: warm_up_s, rate, .. } = *arguments;
-    let telling = told.as_ref().map(|(telling, _)| telling);
-    let is_loaded = arguments.abroad.loaded;
-    let measure = Measure { world, seconds, warm_up_s, rate, telling, is_loaded };
+    let run_metrics = told.as_ref().map(|(run_metrics, _)| run_metrics);
+    let is_loaded = arguments.cluster_run.loaded;
+    let measure = Measure { world, seconds, warm_up_s, rate, run_metrics, is_loaded };
     if let Choice::Folder(folder) = &arguments.choice
         && folder.postgres.is_some()
     {
         ensure!(
-            abroad.is_none() && rate.is_none(),
+            cluster_run.is_none() && rate.is_none(),
             "--postgres compares full speed in this process; omit --cluster and --rate"
         );
         return super::postgres::run(folder, measure, arguments.json.as_deref());
     }
-    let job = Deliver { measure, abroad, json: arguments.json.as_deref() };
+    let job = Deliver { measure, cluster_run, json: arguments.json.as_deref() };
     arguments.choice.run(world.isolation.into(), threads, world.seed, job)?
 }
 
 /// Exposes this process's metrics until the endpoint is dropped.
-fn tell(address: &str) -> Result<(Telling, metrics::Endpoint)> {
+fn tell(address: &str) -> Result<(RunMetrics, metrics::Endpoint)> {
     let registry = metrics::Registry::new();
-    let telling = Telling::enter(&registry);
+    let run_metrics = RunMetrics::enter(&registry);
     let endpoint = metrics::serve(address, &registry, || Status::healthy("{}".to_owned()))
         .with_context(|| format!("cannot expose metrics at {address}"))?;
     output::say(&format!("  metrics at http://{}/metrics", endpoint.address()));
-    Ok((telling, endpoint))
+    Ok((run_metrics, endpoint))
 }
 
 /// A cluster and the processes that run the transactions on it.
-struct Abroad<'a> {
-    arguments: &'a AbroadArguments,
-    place: Place,
+struct ClusterRun<'a> {
+    arguments: &'a ClusterRunArguments,
+    client: ClusterClient,
     /// `None` if this process runs the transactions.
-    crew: Option<Crew>,
+    compute_servers: Option<ComputeServers>,
     /// Threads that run transactions, of all processes.
     threads: u32,
 }
 
-impl<'a> Abroad<'a> {
-    fn open(file: &Path, arguments: &'a AbroadArguments, world: &WorldArguments) -> Result<Self> {
+impl<'a> ClusterRun<'a> {
+    fn open(
+        file: &Path,
+        arguments: &'a ClusterRunArguments,
+        world: &WorldArguments,
+    ) -> Result<Self> {
         let cluster = ClusterFile::load(file, &arguments.set)?;
         let health = Arc::new(Health::new(interruption()));
-        let place = Place::join(cluster, Member::client(), &Arc::default(), &health)?;
-        let crew = crew(&place, arguments.compute_servers)?;
-        let threads =
-            crew.as_ref().map_or(world.thread_count(), |crew| crew.threads(world.threads));
-        Ok(Self { arguments, place, crew, threads })
+        let client = ClusterClient::join(cluster, Member::client(), &Arc::default(), &health)?;
+        let compute_servers = compute_servers(&client, arguments.compute_servers)?;
+        let threads = compute_servers
+            .as_ref()
+            .map_or(world.thread_count(), |compute_servers| compute_servers.threads(world.threads));
+        Ok(Self { arguments, client, compute_servers, threads })
     }
 }
 
 /// The compute servers of a cluster, or the first `wanted` of them; `None` if the cluster has none
 /// or `wanted` is 0.
-pub fn crew(place: &Place, wanted: Option<u16>) -> Result<Option<Crew>> {
+pub fn compute_servers(
+    client: &ClusterClient,
+    wanted: Option<u16>,
+) -> Result<Option<ComputeServers>> {
     let servers: Vec<&Member> =
-        place.map.compute_servers().filter(|member| member.addresses.work.is_some()).collect();
+        client.map.compute_servers().filter(|member| member.addresses.work.is_some()).collect();
     let wanted = wanted.map_or(servers.len(), usize::from);
     let there = servers.get(..wanted).with_context(|| {
         format!(
@@ -227,7 +236,9 @@ pub fn crew(place: &Place, wanted: Option<u16>) -> Result<Option<Crew>> {
     })?;
     Ok(match there {
         [] => None,
-        members => Some(Crew::gather(members, place.cluster.id, keys(&place.cluster)?)?),
+        members => {
+            Some(ComputeServers::gather(members, client.cluster.id, keys(&client.cluster)?)?)
+        }
     })
 }
 
@@ -235,7 +246,7 @@ pub fn crew(place: &Place, wanted: Option<u16>) -> Result<Option<Crew>> {
 /// written.
 struct Deliver<'a> {
     measure: Measure<'a>,
-    abroad: Option<Abroad<'a>>,
+    cluster_run: Option<ClusterRun<'a>>,
     json: Option<&'a Path>,
 }
 
@@ -247,25 +258,29 @@ impl Job for Deliver<'_> {
         mut workload: W,
         parameters: Parameters,
     ) -> Result<Result<Verdict>> {
-        let Some(Abroad { arguments, place, crew, threads }) = self.abroad else {
+        let Some(ClusterRun { arguments, client, compute_servers, threads }) = self.cluster_run
+        else {
             return Ok(deliver(&self.measure.run(workload, parameters)?, self.json));
         };
         let (measure, lanes) = (&self.measure, arguments.lanes.unwrap_or(LANES));
         if arguments.remote_calls.is_some()
-            && (crew.is_none() || !abroad::has_homes(&place, &workload))
+            && (compute_servers.is_none() || !cluster_site::has_homes(&client, &workload))
         {
             output::say(NOWHERE_AT_HOME);
         }
-        let owned_lanes = owned_lanes(&place, &workload);
-        let is_here = crew.is_none();
-        let run = RunAbroad { measure, arguments, crew, threads, owned_lanes, parameters };
+        let owned_lanes = owned_lanes(&client, &workload);
+        let is_here = compute_servers.is_none();
+        let run =
+            RunOnCluster { measure, arguments, compute_servers, threads, owned_lanes, parameters };
         let report = match is_here {
-            true => abroad::run_at_home(&place, lanes, &mut workload, RemoteCalls::Anywhere, run),
-            false => abroad::run(&place, lanes, &workload, run),
+            true => {
+                cluster_site::run_at_home(&client, lanes, &mut workload, RemoteCalls::Anywhere, run)
+            }
+            false => cluster_site::run(&client, lanes, &workload, run),
         };
         let delivered = report.map(|report| deliver(&report, self.json));
         // By now the report is printed, or a more important error is returned.
-        if let Err(error) = place.leave() {
+        if let Err(error) = client.leave() {
             output::say(&format!("namdb: cannot leave the cluster: {error:#}"));
         }
         delivered
@@ -273,9 +288,9 @@ impl Job for Deliver<'_> {
 }
 
 /// Maximal number of lanes that compute servers need for shipped calls.
-pub fn owned_lanes<W: AnyWorkload>(place: &Place, workload: &W) -> u32 {
-    match abroad::is_shipping(place, workload) {
-        true => place.cluster.compute.iter().map(|server| server.lanes).sum(),
+pub fn owned_lanes<W: AnyWorkload>(client: &ClusterClient, workload: &W) -> u32 {
+    match cluster_site::is_shipping(client, workload) {
+        true => client.cluster.compute.iter().map(|server| server.lanes).sum(),
         false => 0,
     }
 }
@@ -287,27 +302,28 @@ fn deliver(report: &Report, json: Option<&Path>) -> Result<Verdict> {
 }
 
 /// Drops old tables, loads, runs, checks.
-struct RunAbroad<'a> {
+struct RunOnCluster<'a> {
     measure: &'a Measure<'a>,
-    arguments: &'a AbroadArguments,
-    crew: Option<Crew>,
+    arguments: &'a ClusterRunArguments,
+    compute_servers: Option<ComputeServers>,
     threads: u32,
     /// Maximal number of lanes that compute servers need for shipped calls.
     owned_lanes: u32,
     parameters: Parameters,
 }
 
-impl<W> Errand<W> for RunAbroad<'_> {
+impl<W> SiteJob<W> for RunOnCluster<'_> {
     type Output = Report;
 
     fn run<S: Site>(self, site: &S, workload: &W) -> Result<Report>
     where
         W: SiteWorkload<S>,
     {
-        let crew = self.crew.as_ref();
+        let compute_servers = self.compute_servers.as_ref();
         ensure!(
             workload.name() != "append"
-                || crew.is_none_or(|crew| crew.has_clock(&host::clock_name())),
+                || compute_servers
+                    .is_none_or(|compute_servers| compute_servers.has_clock(&host::clock_name())),
             "list-append needs times of one clock, but these compute servers run on several hosts; use compute servers \
              of one host, or --compute-servers 0"
         );
@@ -320,27 +336,27 @@ impl<W> Errand<W> for RunAbroad<'_> {
             "the checks of {} count all work since the load, which --loaded does not know; use --fresh",
             workload.name()
         );
-        let Some(crew) = crew else {
+        let Some(compute_servers) = compute_servers else {
             return self.measure.run_at(site, workload, self.parameters);
         };
         let (threads, lanes) = (self.measure.world.threads, self.arguments.lanes);
         let ordered = ordered_arguments(CodeName::of(&self.parameters.options));
         self.measure.run_by(site, workload, self.parameters, |stop, watcher| {
-            crew.run_despite_losses(&ordered, threads, lanes, stop, watcher)
+            compute_servers.run_despite_losses(&ordered, threads, lanes, stop, watcher)
         })
     }
 }
 
-impl RunAbroad<'_> {
+impl RunOnCluster<'_> {
     /// Checks, before anything is changed, that the timestamp vector has a free slot for each lane
     /// of the run.
     fn ensure_slots<S: Site>(&self, site: &S) -> Result<()> {
         let world = self.measure.world;
         let (loaders, facts) = (world.thread_count(), site.facts());
-        let wanted = match &self.crew {
+        let wanted = match &self.compute_servers {
             None => loaders.max(self.threads * facts.lanes_per_thread),
-            Some(crew) => {
-                let lanes = crew.lanes(world.threads, self.arguments.lanes);
+            Some(compute_servers) => {
+                let lanes = compute_servers.lanes(world.threads, self.arguments.lanes);
                 // With shared memory, this process keeps the lanes used for loading.
                 if facts.fabric == "shm" { loaders + lanes } else { loaders.max(lanes) }
             }
@@ -356,8 +372,8 @@ impl RunAbroad<'_> {
 /// Checks that `wanted` slots of the timestamp vector are free; otherwise `fewer` names the option
 /// to reduce.
 pub fn ensure_free_slots<S: Site>(site: &S, wanted: u32, fewer: &str) -> Result<()> {
-    let seat = site.seat()?;
-    let SlotSupply { free, all } = seat.wait(seat.handle().slots())?;
+    let session = site.session()?;
+    let SlotSupply { free, all } = session.wait(session.handle().slots())?;
     ensure!(
         wanted <= free,
         "the run takes {wanted} slots of the timestamp vector, one for each lane of all threads, and {free} of the \
@@ -368,12 +384,12 @@ pub fn ensure_free_slots<S: Site>(site: &S, wanted: u32, fewer: &str) -> Result<
 
 /// Drops the workload's tables, if they exist.
 pub fn drop_tables<S: Site, W: SiteWorkload<S>>(site: &S, workload: &W) -> Result<()> {
-    let seat = site.seat()?;
-    let database = seat.handle();
-    seat.wait(database.refresh())?;
+    let session = site.session()?;
+    let database = session.handle();
+    session.wait(database.refresh())?;
     // Also drops unusable tables: a process that died while it created a partitioned table leaves
     // some of its parts.
-    match seat.wait(database.drop_tables(workload.table_names())) {
+    match session.wait(database.drop_tables(workload.table_names())) {
         // A process that died never acknowledges the drop; the tables are dropped all the same, and
         // a later change frees their memory.
         Ok(()) | Err(CatalogError::Unacknowledged) => Ok(()),
@@ -392,7 +408,7 @@ pub struct Measure<'a> {
     /// Limit on the transactions started per second.
     pub rate: Option<f64>,
     /// Metrics that workers update during the run.
-    pub telling: Option<&'a Telling>,
+    pub run_metrics: Option<&'a RunMetrics>,
     /// Whether the tables exist already.
     pub is_loaded: bool,
 }
@@ -437,7 +453,7 @@ impl Measure<'_> {
             seed: self.world.seed,
             rate: self.rate,
             part: Part::WHOLE,
-            telling: self.telling,
+            run_metrics: self.run_metrics,
         };
         let before = BeforeRun::new(site, workload, loaded);
         let run = with_progress("running", plan.window_s, |stop, watcher| {
@@ -454,14 +470,14 @@ impl Measure<'_> {
         site: &S,
         workload: &W,
         parameters: Parameters,
-        run_parts: impl FnOnce(&AtomicBool, &mut dyn Watcher) -> Result<Shares>,
+        run_parts: impl FnOnce(&AtomicBool, &mut dyn Watcher) -> Result<ServerResults>,
     ) -> Result<Report> {
         let loaded = self.load(site, workload)?;
         let before = BeforeRun::new(site, workload, loaded);
         let (run, shares) = with_progress("running", self.seconds, |stop, watcher| {
             let shares = run_parts(stop, watcher)?;
             let runs: Vec<Run> = shares.done.iter().map(|share| share.run.clone()).collect();
-            let mut run = travel::merge(&runs).context("no compute server ran anything")?;
+            let mut run = run_record::merge(&runs).context("no compute server ran anything")?;
             run.lost = shares.lost;
             let committed = run.totals.committed();
             Ok(((run, shares.done), committed))

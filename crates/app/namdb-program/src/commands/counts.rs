@@ -5,8 +5,8 @@ use crate::Verdict;
 use crate::bench::measure::{Reading, Window};
 use crate::bench::progress::Progress;
 use crate::bench::report::Parameters;
-use crate::bench::telling::{Telling, Told};
 use crate::bench::text;
+use crate::bench::worker_metrics::{RunMetrics, WorkerMetrics};
 use crate::bench::world::{self, WorldPlan};
 use crate::bench::{AnyWorkload, LocalWorkload};
 use crate::output;
@@ -53,7 +53,7 @@ enum CountsWorkload {
     /// TPC-C on one warehouse of a hundredth of the size
     Tpcc,
     /// The same, with metrics
-    TpccTold,
+    TpccMetrics,
     /// YCSB, half updates
     Ycsb,
     /// SmallBank
@@ -68,7 +68,7 @@ impl CountsWorkload {
     fn name(self) -> &'static str {
         match self {
             Self::Tpcc => "tpcc",
-            Self::TpccTold => "tpcc-told",
+            Self::TpccMetrics => "tpcc-metrics",
             Self::Ycsb => "ycsb",
             Self::Smallbank => "smallbank",
             Self::Tatp => "tatp",
@@ -86,7 +86,7 @@ const SHOWN_COUNT: u64 = 100;
 
 /// Transactions between two updates of the metrics. A real run has more of them per second, the
 /// interval of its updates.
-const HAND_OVER: u64 = 1000;
+const UPDATE_EVERY: u64 = 1000;
 
 /// The printed line.
 #[derive(Serialize)]
@@ -111,12 +111,13 @@ struct TypeCounts {
 /// Runs the workload and prints the line.
 pub fn run(arguments: &CountsArguments) -> Result<Verdict> {
     let workload = arguments.workload;
-    let telling = (workload == CountsWorkload::TpccTold).then(|| Telling::enter(&Registry::new()));
+    let run_metrics =
+        (workload == CountsWorkload::TpccMetrics).then(|| RunMetrics::enter(&Registry::new()));
     let (name, transactions) = (workload.name(), arguments.transactions);
-    let job = Count { name, transactions, telling };
+    let job = Count { name, transactions, run_metrics };
     let isolation = Isolation::Snapshot;
     let report = match workload {
-        CountsWorkload::Tpcc | CountsWorkload::TpccTold => {
+        CountsWorkload::Tpcc | CountsWorkload::TpccMetrics => {
             let config = tpcc::Config { scale: Scale::SMALL, ..tpcc::Config::new(1) };
             job.run(Tpcc::new(config)?, Parameters::default())?
         }
@@ -156,7 +157,7 @@ pub fn run(arguments: &CountsArguments) -> Result<Verdict> {
 struct Count {
     name: &'static str,
     transactions: u64,
-    telling: Option<Telling>,
+    run_metrics: Option<RunMetrics>,
 }
 
 impl Job for Count {
@@ -189,7 +190,7 @@ impl Count {
         let types = workload.transaction_types();
         let mut counting = Counting {
             window: Window::new(types.len()),
-            told: self.telling.as_ref().map(|telling| telling.worker(types)),
+            metrics: self.run_metrics.as_ref().map(|run_metrics| run_metrics.worker(types)),
             begin: Moment::now(),
         };
         let progress = Progress::begin_on_terminal("running", self.transactions);
@@ -224,7 +225,7 @@ fn load<W: LocalWorkload>(
 struct Counting {
     window: Window,
     /// Metrics to update.
-    told: Option<Told>,
+    metrics: Option<WorkerMetrics>,
     begin: Moment,
 }
 
@@ -248,10 +249,10 @@ fn run_some<W: LocalWorkload>(
             finished.result
         );
         counting.window.add(&finished, 1, &before, &after);
-        if let Some(told) = &mut counting.told {
-            told.record(finished.kind, 1, counting.begin);
-            if number % HAND_OVER == 0 {
-                run_now(told.hand_over(database, lane));
+        if let Some(metrics) = &mut counting.metrics {
+            metrics.record(finished.kind, 1, counting.begin);
+            if number % UPDATE_EVERY == 0 {
+                run_now(metrics.update(database, lane));
             }
         }
     }

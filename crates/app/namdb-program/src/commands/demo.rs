@@ -79,7 +79,7 @@ pub fn run(arguments: &DemoArguments) -> Result<Verdict> {
         seconds: arguments.seconds,
         warm_up_s: 1.0,
         rate: None,
-        telling: None,
+        run_metrics: None,
         is_loaded: false,
     };
     let report = choice.run(Isolation::Snapshot, world.thread_count(), world.seed, job)?;

@@ -10,11 +10,11 @@ use crate::bench::AnyWorkload;
 use crate::bench::driver::{self, RunPlan, Watcher};
 use crate::bench::order::{Done, Order};
 use crate::bench::report::Parameters;
+use crate::bench::run_record::RunRecord;
 use crate::bench::site::{Site, SiteWorkload};
-use crate::bench::travel::RunRecord;
-use crate::servers::abroad::{self, Errand};
+use crate::servers::cluster_client::ClusterClient;
+use crate::servers::cluster_site::{self, SiteJob};
 use crate::servers::compute::Surroundings;
-use crate::servers::place::Place;
 use anyhow::Result;
 use clap::{Parser, ValueEnum};
 use namdb::procedures::Code;
@@ -96,17 +96,17 @@ pub fn carry_out(
         seed: world.seed,
         rate: bench.rate,
         part: order.part,
-        telling: Some(&surroundings.telling),
+        run_metrics: Some(&surroundings.run_metrics),
     };
-    let remote_calls = bench.abroad.remote_calls.unwrap_or_default();
-    let (place, lanes) = (&surroundings.place, order.lanes);
-    let job = RunPart { place, lanes, remote_calls, plan, stop, watcher };
+    let remote_calls = bench.cluster_run.remote_calls.unwrap_or_default();
+    let (client, lanes) = (&surroundings.client, order.lanes);
+    let job = RunPart { client, lanes, remote_calls, plan, stop, watcher };
     bench.choice.run(world.isolation.into(), order.threads_in_all, world.seed, job)
 }
 
 /// A part of a run, on loaded tables.
 struct RunPart<'a> {
-    place: &'a Place,
+    client: &'a ClusterClient,
     lanes: u32,
     remote_calls: RemoteCalls,
     plan: RunPlan<'a>,
@@ -119,11 +119,11 @@ impl Job for RunPart<'_> {
 
     fn run<W: AnyWorkload>(self, mut workload: W, _parameters: Parameters) -> Result<Done> {
         let remote_calls = self.remote_calls;
-        abroad::run_at_home(self.place, self.lanes, &mut workload, remote_calls, self)
+        cluster_site::run_at_home(self.client, self.lanes, &mut workload, remote_calls, self)
     }
 }
 
-impl<W> Errand<W> for RunPart<'_> {
+impl<W> SiteJob<W> for RunPart<'_> {
     type Output = Done;
 
     fn run<S: Site>(self, site: &S, workload: &W) -> Result<Done>

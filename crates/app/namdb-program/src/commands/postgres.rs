@@ -8,7 +8,7 @@ use crate::bench::progress::Progress;
 use crate::bench::{json, table};
 use crate::postgres::beside::{Beside, TheirReport};
 use crate::postgres::clients::{self, ClientPlan};
-use crate::postgres::server::{self, Place};
+use crate::postgres::server::{self, LoadedServer};
 use anyhow::{Result, ensure};
 use folder_benchmark::Stored;
 use std::path::Path;
@@ -36,13 +36,13 @@ pub fn run(folder: &FolderArguments, measure: Measure<'_>, json: Option<&Path>) 
 fn theirs(folder: &FolderArguments, stored: &Stored, plan: &ClientPlan) -> Result<TheirReport> {
     let url = folder.postgres.as_deref().filter(|url| !url.is_empty());
     let server = server::open(stored, url, plan.clients)?;
-    let place = Place::load(&server, stored, &folder.folder)?;
+    let loaded = LoadedServer::load(&server, stored, &folder.folder)?;
     let progress = Progress::begin("PostgreSQL", (plan.window_s * 1e3) as u64);
     let mut show = |seconds: f64| progress.show((seconds * 1e3) as u64, "calling");
-    let run = clients::run(&place.address, stored, plan, interruption(), &mut show)?;
+    let run = clients::run(&loaded.address, stored, plan, interruption(), &mut show)?;
     let names: Vec<&str> =
         stored.ready().procedures.iter().map(|of| of.routine.name.as_str()).collect();
-    let report = TheirReport::new(&run, plan, &names, place.version, place.loaded);
+    let report = TheirReport::new(&run, plan, &names, loaded.version, loaded.loaded);
     progress.finish(&format!("{:.0} transactions/s", report.txn_per_s));
     Ok(report)
 }

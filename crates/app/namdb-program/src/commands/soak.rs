@@ -4,9 +4,9 @@
 use super::choice::{Choice, Job, TpccArguments};
 use super::{WorldArguments, catch_interrupts, interruption};
 use crate::Verdict;
+use crate::bench::checks::BeforeRun;
 use crate::bench::driver::{self, Phase, RunPlan, Span, Standing, Watcher};
 use crate::bench::json_lines::JsonLines;
-use crate::bench::look::BeforeRun;
 use crate::bench::part::Part;
 use crate::bench::progress::Progress;
 use crate::bench::report::{Parameters, Report, Subject, quantile_us};
@@ -186,7 +186,7 @@ impl Soak<'_> {
             seed: self.world.seed,
             rate: self.rate,
             part: Part::WHOLE,
-            telling: None,
+            run_metrics: None,
         };
         let before = BeforeRun::new(&db, &workload, loaded);
         let progress = Progress::begin("running", (plan.window_s * plan.windows as f64) as u64);

@@ -5,11 +5,11 @@
 use super::memory_server::{CLUSTER_FILE, ClusterArguments};
 use crate::Verdict;
 use crate::bench::json;
-use crate::bench::site::{Seat, Site};
+use crate::bench::site::{Site, SiteSession};
 use crate::bench::text::{self, bytes, counted, rate};
-use crate::servers::abroad::{self, Glance};
+use crate::servers::cluster_client::ClusterClient;
+use crate::servers::cluster_site::{self, SiteQuery};
 use crate::servers::development::{missing_compute_servers, missing_memory_servers};
-use crate::servers::place::Place;
 use anyhow::{Context, Result};
 use clap::Args;
 use membership::cluster_file::RegistryKind;
@@ -268,9 +268,9 @@ fn fetch(address: &str) -> Option<String> {
 fn tables(cluster: &ClusterFile) -> Result<Vec<TableStatus>> {
     let mut visits = 1;
     loop {
-        let place = Place::visit(cluster.clone())?;
-        match abroad::glance(&place, Tables) {
-            Err(_) if visits < VISITS_MAX && place.is_outdated()? => visits += 1,
+        let client = ClusterClient::visit(cluster.clone())?;
+        match cluster_site::query(&client, Tables) {
+            Err(_) if visits < VISITS_MAX && client.is_outdated()? => visits += 1,
             tables => return tables,
         }
     }
@@ -279,14 +279,15 @@ fn tables(cluster: &ClusterFile) -> Result<Vec<TableStatus>> {
 /// Reads the memory of all tables and of the system.
 struct Tables;
 
-impl Glance for Tables {
+impl SiteQuery for Tables {
     type Output = Vec<TableStatus>;
 
     fn look<S: Site>(self, site: &S) -> Result<Vec<TableStatus>> {
-        let seat = site.seat()?;
-        let database = seat.handle();
-        seat.wait(database.refresh())?;
-        let tables = seat.wait(database.memory_usage()).context("cannot read the memory usage")?;
+        let session = site.session()?;
+        let database = session.handle();
+        session.wait(database.refresh())?;
+        let tables =
+            session.wait(database.memory_usage()).context("cannot read the memory usage")?;
         let names: Vec<String> = tables.iter().map(|table| table.of.clone()).collect();
         let mut used = TableMemory::of_whole_tables(tables);
         // A partitioned table is listed at its first part and skipped at the others.

@@ -49,7 +49,7 @@ CHECKPOINT;
 ";
 
 /// The workload in a server.
-pub struct Place<'a> {
+pub struct LoadedServer<'a> {
     /// How clients connect.
     pub address: Address,
     /// Version of the server.
@@ -78,7 +78,7 @@ pub fn open(stored: &Stored, url: Option<&str>, clients: u32) -> Result<Server> 
     Server::open(&choice).context("no PostgreSQL server is available")
 }
 
-impl<'a> Place<'a> {
+impl<'a> LoadedServer<'a> {
     /// Creates the workload's tables and procedures in a new database, and loads it.
     ///
     /// # Errors

@@ -3,13 +3,13 @@
 //!
 //! Decision: docs/decisions/0259-a-compute-server-that-is-called-is-a-node-with-a-port-and-no.md
 
-use super::abroad::Peers;
+use super::cluster_client::ClusterClient;
+use super::cluster_site::Peers;
 use super::health::Health;
 use super::keys::keys;
-use super::place::Place;
 use super::shm::ShmSite;
 use super::{LEAVE_NS, PROGRAM, tcp, verbs};
-use crate::bench::site::{Seat, Site};
+use crate::bench::site::{Site, SiteSession};
 use ::shipping::{Lanes, Ownership};
 use anyhow::{Context, Result};
 use fabric::identity::Admission;
@@ -31,9 +31,9 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use txn::Database;
 
 /// Interval at which a compute server checks whether its lanes are in use and whether it must stop.
-const LOOK_NS: u64 = 50_000_000;
+const POLL_NS: u64 = 50_000_000;
 /// The same interval while it has no lanes, longer so that an idle server rarely wakes.
-const IDLE_LOOK_NS: u64 = 200_000_000;
+const IDLE_POLL_NS: u64 = 200_000_000;
 /// After this many checks without lanes, their slots of the vector are returned.
 const IDLE_LOOKS: u32 = 10;
 /// After this many checks, a stopping server no longer waits for calls in progress.
@@ -107,10 +107,10 @@ impl Calls {
     }
 
     /// Executes calls on this thread until the server stops.
-    pub fn serve(self, place: &Place, health: &Arc<Health>) -> Result<()> {
+    pub fn serve(self, client: &ClusterClient, health: &Arc<Health>) -> Result<()> {
         let Self { way, admission, lanes, code, counts, told } = self;
         let host = Hosting::new(lanes, code);
-        let answering = Answering { place, health, host, admission, counts, told };
+        let answering = Answering { client, health, host, admission, counts, told };
         match way {
             Way::Messages(listener) => answering.by_engine(listener),
             Way::Shared(port, world) => answering.by_shared_memory(*port, &world),
@@ -123,7 +123,7 @@ type Services<E> = BTreeMap<ServiceId, Arc<dyn Service<E>>>;
 
 /// Everything needed to execute calls.
 struct Answering<'a> {
-    place: &'a Place,
+    client: &'a ClusterClient,
     health: &'a Arc<Health>,
     host: Hosting,
     admission: Arc<Admission>,
@@ -134,27 +134,27 @@ struct Answering<'a> {
 impl Answering<'_> {
     /// Serves the port with this thread's engine; handlers are its tasks.
     fn by_engine(self, listener: TcpListener) -> Result<()> {
-        let Self { place, health, host, admission, counts, told } = self;
-        let is_verbs = place.cluster.fabric == FabricKind::Verbs;
+        let Self { client, health, host, admission, counts, told } = self;
+        let is_verbs = client.cluster.fabric == FabricKind::Verbs;
         let open = if is_verbs { verbs::site } else { tcp::site };
-        let seat = open(place, host.max, &Peers::default())?.seat()?;
-        let database = seat.handle();
+        let session = open(client, host.max, &Peers::default())?.session()?;
+        let database = session.handle();
         let env = database.env().clone();
         let (services, ownership) = host.services(database.clone());
         let services = counts.counted(services);
         if is_verbs {
-            let port = verbs::calls(&place.cluster, listener, admission, env.clone(), services)?;
+            let port = verbs::calls(&client.cluster, listener, admission, env.clone(), services)?;
             let callers = port.callers().clone();
             told.add(&catalog::CALLERS, &[], move || callers.connection_count());
-            seat.engine().attach(port);
+            session.engine().attach(port);
         } else {
-            let keys = keys(&place.cluster)?;
+            let keys = keys(&client.cluster)?;
             let port = TcpPort::of_calls(listener, admission, keys, env.clone(), services)?;
             told.add_cell(&catalog::CALLERS, &[], port.connections());
-            seat.engine().attach(port);
+            session.engine().attach(port);
         }
         let mut keeper = Keeper::new(host.lanes, health.clone(), database);
-        seat.wait(async {
+        session.wait(async {
             while !keeper.is_over().await {
                 env.sleep_ns(keeper.pause_ns()).await;
             }
@@ -165,9 +165,9 @@ impl Answering<'_> {
 
     /// Serves the port in shared memory; handlers run one after another, since nothing waits.
     fn by_shared_memory(self, port: ShmPort, world: &LocalWorld) -> Result<()> {
-        let Self { place, health, host, admission, counts, told } = self;
-        let site = ShmSite::open(place, &Peers::default())?;
-        let database = site.seat()?.handle();
+        let Self { client, health, host, admission, counts, told } = self;
+        let site = ShmSite::open(client, &Peers::default())?;
+        let database = site.session()?.handle();
         let (services, ownership) = host.services(database.clone());
         for (id, service) in counts.counted(services) {
             world.register(admission.node, id, service);
@@ -245,7 +245,7 @@ impl<E: Env> Keeper<E> {
     /// Time until the next check. A stopping server checks often, since it has announced how long
     /// it waits.
     fn pause_ns(&self) -> u64 {
-        if self.idle_looks > 0 && self.end_looks == 0 { IDLE_LOOK_NS } else { LOOK_NS }
+        if self.idle_looks > 0 && self.end_looks == 0 { IDLE_POLL_NS } else { POLL_NS }
     }
 }
 
@@ -285,7 +285,7 @@ impl Port for Kept {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::servers::tell;
+    use crate::servers::control;
     use membership::Addresses;
     use txn::local::{OpenConfig, open};
 
@@ -294,7 +294,7 @@ mod tests {
         for fabric in [FabricKind::Tcp, FabricKind::Verbs] {
             let cluster = ClusterFile::development("calls", fabric, &[1 << 24], 1);
             let mut member = Member::compute_server(0, Addresses::default());
-            let told = tell::registry(&cluster, &member, &Arc::default());
+            let told = control::registry(&cluster, &member, &Arc::default());
             let calls =
                 Calls::open(&cluster, &cluster.compute[0], &mut member, (&told, Vec::new()));
             let Way::Messages(listener) = calls.expect("a free port").way else {
@@ -313,11 +313,11 @@ mod tests {
         let config = OpenConfig { server_bytes: 16 << 20, ..OpenConfig::default() };
         let database = open(&config).expect("little memory");
         let mut keeper = Keeper::new(Lanes::new(1), Arc::new(Health::new(&STOP)), database);
-        assert_eq!(keeper.pause_ns(), LOOK_NS);
+        assert_eq!(keeper.pause_ns(), POLL_NS);
         assert!(!run_now(keeper.is_over()));
-        assert_eq!(keeper.pause_ns(), IDLE_LOOK_NS);
+        assert_eq!(keeper.pause_ns(), IDLE_POLL_NS);
         STOP.store(true, Relaxed);
         assert!(run_now(keeper.is_over()), "nothing is under way");
-        assert_eq!(keeper.pause_ns(), LOOK_NS);
+        assert_eq!(keeper.pause_ns(), POLL_NS);
     }
 }

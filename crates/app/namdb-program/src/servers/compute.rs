@@ -4,15 +4,15 @@
 //! Decision: docs/decisions/0095-compute-servers-execute-orders.md
 
 use super::calls::Calls;
+use super::cluster_client::ClusterClient;
 use super::error::ServerError;
 use super::health::Health;
 use super::keys::keys;
-use super::place::Place;
-use super::{PROGRAM, events, tell};
+use super::{PROGRAM, control, events};
 use crate::bench::driver::{Standing, Watcher};
 use crate::bench::order::{Answer, Done, Line, Order, Ready, Request};
-use crate::bench::telling::Telling;
 use crate::bench::text::counted;
+use crate::bench::worker_metrics::RunMetrics;
 use anyhow::{Context, Result, bail, ensure};
 use fabric::tcp::TlsKeys;
 use membership::{Addresses, ClusterFile, ComputeSettings, FabricKind, Member};
@@ -26,7 +26,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// Interval at which the server checks whether it must stop.
-const LOOK_MS: u64 = 50;
+const POLL_MS: u64 = 50;
 /// Maximal wait for a client's greeting.
 const GREETING_TIME: Duration = Duration::from_secs(10);
 /// Maximal number of connections; one of them may have the work.
@@ -45,9 +45,9 @@ pub type Work =
 /// The server's state that work needs.
 pub struct Surroundings {
     /// The cluster with its memory servers.
-    pub place: Place,
+    pub client: ClusterClient,
     /// Metrics that workers update.
-    pub telling: Telling,
+    pub run_metrics: RunMetrics,
 }
 
 /// A compute server that is a member of its cluster.
@@ -96,24 +96,24 @@ impl ComputeServer {
             Addresses { work: Some(listener.local_addr()?.to_string()), ..Addresses::default() };
         let mut member = Member::compute_server(number, addresses);
         let epoch = Arc::<AtomicU64>::default();
-        let told = tell::registry(&cluster, &member, &epoch);
+        let told = control::registry(&cluster, &member, &epoch);
         let calls = Calls::open(&cluster, &settings, &mut member, (&told, code))?;
-        let telling = Telling::enter(&told);
+        let run_metrics = RunMetrics::enter(&told);
         let threads = settings.threads;
         let state = move |told: &mut serde_json::Map<_, _>| {
             told.insert("threads".to_owned(), threads.into());
         };
         let health = Arc::new(Health::new(stop));
-        let control = tell::tell(&settings.control, &told, &member, (&epoch, &health), state)?;
+        let control = control::serve(&settings.control, &told, &member, (&epoch, &health), state)?;
         member.addresses.control = Some(control.address().to_string());
         events::takes_work(&cluster, &member.addresses);
         let admission = Some(calls.admission.clone());
-        let place = Place::join_and_admit(cluster, member, &epoch, &health, admission)?;
-        if let Some(clock) = place.lease_clock() {
-            tell::enter_lease(&told, clock);
+        let client = ClusterClient::join_and_admit(cluster, member, &epoch, &health, admission)?;
+        if let Some(clock) = client.lease_clock() {
+            control::enter_lease(&told, clock);
         }
-        events::joined(&place.cluster, place.identity());
-        let surroundings = Surroundings { place, telling };
+        events::joined(&client.cluster, client.identity());
+        let surroundings = Surroundings { client, run_metrics };
         let (busy, conversations) = (Mutex::default(), AtomicU64::new(0));
         let shared =
             Shared { number, surroundings, settings, work, keys, busy, conversations, health };
@@ -127,7 +127,7 @@ impl ComputeServer {
         spawn("work", move || taker.take_work(&listener)).context("no thread can be started")?;
         let callee = shared.clone().take_calls(calls)?;
         while !health.is_over() {
-            sleep_ms(LOOK_MS);
+            sleep_ms(POLL_MS);
         }
         // If all servers are stopped together, others may have left first, which is no loss.
         let loss = health.loss().filter(|_| !health.is_stopped());
@@ -137,8 +137,8 @@ impl ComputeServer {
         // A current run also notices and is awaited; no further one begins.
         let _busy = shared.finish_work()?;
         callee.join().expect("a panic ends the server");
-        let place = &shared.surroundings.place;
-        place.leave()?;
+        let client = &shared.surroundings.client;
+        client.leave()?;
         tracing::info!("left the cluster");
         match loss {
             Some(loss) => Err(ServerError::DatabaseLost { number: shared.number, loss }.into()),
@@ -154,7 +154,7 @@ impl Shared {
             // A client that left before its greeting does not matter; if memory for a socket is
             // short, clients wait.
             let Ok(stream) = stream else {
-                sleep_ms(LOOK_MS);
+                sleep_ms(POLL_MS);
                 continue;
             };
             if self.conversations.fetch_add(1, Relaxed) >= CONVERSATIONS_MAX {
@@ -178,7 +178,7 @@ impl Shared {
     /// Executes calls on a separate thread, which ends when the server stops.
     fn take_calls(self: Arc<Self>, calls: Calls) -> Result<JoinHandle<()>> {
         let answer = move || {
-            if let Err(error) = calls.serve(&self.surroundings.place, &self.health) {
+            if let Err(error) = calls.serve(&self.surroundings.client, &self.health) {
                 tracing::error!("calls are not served: {error:#}");
             }
         };
@@ -198,7 +198,7 @@ impl Shared {
                     "the current run has not ended within {END_S} s; the server stops without it"
                 );
             }
-            sleep_ms(LOOK_MS);
+            sleep_ms(POLL_MS);
         }
     }
 
@@ -216,9 +216,9 @@ impl Shared {
         let Some(Request::Greeting(greeting)) = line.hear(GREETING_TIME)? else {
             return Ok(());
         };
-        let place = &self.surroundings.place;
+        let client = &self.surroundings.client;
         let is_meant =
-            greeting.cluster == place.cluster.id.0 && greeting.server == place.identity();
+            greeting.cluster == client.cluster.id.0 && greeting.server == client.identity();
         if !is_meant {
             return line.say(&refused("this is not the server that the registry names"));
         }
@@ -230,7 +230,7 @@ impl Shared {
             return line.say(&refused(&problem));
         }
         let ComputeSettings { threads, lanes, .. } = self.settings;
-        let lanes_max = if place.cluster.fabric == FabricKind::Shm { 1 } else { LANES_MAX };
+        let lanes_max = if client.cluster.fabric == FabricKind::Shm { 1 } else { LANES_MAX };
         let clock = namdb::host::clock_name();
         line.say(&Answer::Ready(Ready { threads, lanes, lanes_max, clock }))?;
         // A client that only wanted the server's capacity has it now.

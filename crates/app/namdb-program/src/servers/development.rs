@@ -19,7 +19,7 @@ const START_S: f64 = 20.0;
 /// Maximal time for the servers to stop.
 const STOP_S: f64 = 10.0;
 /// Polling interval.
-const LOOK_MS: u64 = 5;
+const POLL_MS: u64 = 5;
 /// Suffixes of the servers' files in the cluster's directory.
 const OF_SERVERS: [&str; 2] = [".socket", ".lock"];
 
@@ -165,7 +165,7 @@ fn wait_until(
             }
         }
         ensure!(start.elapsed_s() < START_S, "the servers did not start within {START_S} s");
-        sleep_ms(LOOK_MS);
+        sleep_ms(POLL_MS);
     }
 }
 
@@ -239,7 +239,7 @@ fn end_servers<'a>(
             "some servers of cluster {} still run after {STOP_S} s; `namdb status` shows their process numbers",
             cluster.name
         );
-        sleep_ms(LOOK_MS);
+        sleep_ms(POLL_MS);
     }
     Ok(servers.len())
 }

@@ -1,7 +1,7 @@
 //! Log events of a server.
 
 use super::PROGRAM;
-use super::lacks::lacks;
+use super::missing_features::missing_features;
 use crate::bench::text::bytes;
 use fabric::Pages;
 use fabric::shm::{FenceError, Fenced};
@@ -23,7 +23,7 @@ pub fn started(
         region_bytes,
         pages = pages.map(tracing::field::display),
         device,
-        without = lacks(pages, region_bytes),
+        without = missing_features(pages, region_bytes),
         "started"
     );
 }

@@ -15,11 +15,11 @@ use std::time::Duration;
 use txn::{Database, Root};
 
 /// Wait for the other memory servers before a warning is logged.
-const COMPANY_TIME: Duration = Duration::from_secs(60);
+const JOIN_WAIT_MAX: Duration = Duration::from_secs(60);
 /// Interval between attempts.
 const RETRY_TIME: Duration = Duration::from_secs(1);
 /// Interval at which the server checks whether it must stop.
-const LOOK_MS: u64 = 20;
+const POLL_MS: u64 = 20;
 
 /// How the first memory server creates the database.
 pub enum Founder {
@@ -49,7 +49,7 @@ pub fn found(
         Founder::ByRdma(founder) => Box::new(move |map| founder.create(map)),
     };
     let mut founding = Founding { make, made: None, servers, registry: registry.clone() };
-    let work = move || founding.announce_until(stop, COMPANY_TIME, RETRY_TIME);
+    let work = move || founding.announce_until(stop, JOIN_WAIT_MAX, RETRY_TIME);
     spawn("founder", work).context("no thread can be started")?;
     Ok(())
 }
@@ -70,9 +70,9 @@ struct Founding {
 impl Founding {
     /// Retries until it succeeds: a memory server may be late, and the registry may be unreachable
     /// for a while.
-    fn announce_until(&mut self, stop: &AtomicBool, company: Duration, retry: Duration) {
+    fn announce_until(&mut self, stop: &AtomicBool, join_wait: Duration, retry: Duration) {
         while !stop.load(Relaxed) {
-            match self.announce(company) {
+            match self.announce(join_wait) {
                 Ok(()) => {
                     tracing::info!("database created");
                     return;
@@ -83,14 +83,14 @@ impl Founding {
             }
             let start = Moment::now();
             while start.instant().elapsed() < retry && !stop.load(Relaxed) {
-                sleep_ms(LOOK_MS);
+                sleep_ms(POLL_MS);
             }
         }
     }
 
     /// Publishes the database's root once all memory servers have joined.
-    fn announce(&mut self, company: Duration) -> Result<()> {
-        let map = self.registry.wait_for_memory_servers(self.servers, company, &mut |_| {})?;
+    fn announce(&mut self, join_wait: Duration) -> Result<()> {
+        let map = self.registry.wait_for_memory_servers(self.servers, join_wait, &mut |_| {})?;
         let identities: Vec<u64> = map.memory_servers().map(|member| member.identity).collect();
         // Fails if a part of an earlier database is still in use.
         map.database()?;

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// Polling interval.
-const LOOK_MS: u64 = 20;
+const POLL_MS: u64 = 20;
 
 /// The remaining time of a lease.
 #[derive(Clone)]
@@ -60,7 +60,7 @@ pub fn watch(lease: &LeaseTime, stop: &AtomicBool) -> bool {
                 false => tracing::info!(left_ms, "lease renewed"),
             }
         }
-        namdb::host::sleep_ms(LOOK_MS);
+        namdb::host::sleep_ms(POLL_MS);
     }
     false
 }

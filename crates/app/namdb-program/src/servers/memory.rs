@@ -7,7 +7,7 @@ use super::founder::{Founder, found};
 use super::health::Health;
 use super::keys::keys;
 use super::lease_watch::{LeaseTime, watch};
-use super::{LOOK_PAUSE, PROGRAM, events, names, room, tell, verbs};
+use super::{MEMBERS_POLL, PROGRAM, control, events, names, room, verbs};
 use crate::bench::text::counted;
 use anyhow::{Context, Result};
 use fabric::identity::Admission;
@@ -76,7 +76,7 @@ impl MemoryServer {
         });
         let opened = open(&cluster, &admission, &services, &mut member)?;
         let (polling, epoch) = (Arc::<ServeCounters>::default(), Arc::<AtomicU64>::default());
-        let told = tell::registry(&cluster, &member, &epoch);
+        let told = control::registry(&cluster, &member, &epoch);
         let known = Arc::<sources::LabelNames>::default();
         let source = sources::MemoryServer {
             admission: admission.clone(),
@@ -96,12 +96,12 @@ impl MemoryServer {
             told.insert("used_bytes".to_owned(), used_bytes.into());
         };
         let health = Arc::new(Health::new(stop));
-        let control = tell::tell(&mine.control, &told, &member, (&epoch, &health), state)?;
+        let control = control::serve(&mine.control, &told, &member, (&epoch, &health), state)?;
         member.addresses.control = Some(control.address().to_string());
         events::opened(&cluster, &member.addresses);
         let patience = Duration::from_secs(cluster.lease_seconds + 1);
         let lease = registry.join(member, patience)?;
-        tell::enter_lease(&told, lease.clock());
+        control::enter_lease(&told, lease.clock());
         health.joined(LeaseTime::new(lease.clock(), cluster.lease_seconds));
         events::joined(&cluster, lease.member().identity);
         let _control = control;
@@ -125,7 +125,7 @@ impl MemoryServer {
     pub fn serve(mut self) -> Result<()> {
         let counters = self.polling.clone();
         let warden = self.warden();
-        let follower = self.registry.follow(LOOK_PAUSE, warden)?;
+        let follower = self.registry.follow(MEMBERS_POLL, warden)?;
         let (number, stop) = (self.lease.member().number, self.stop);
         if number == 0 {
             found(self.founder, &self.cluster, &self.registry, stop)?;

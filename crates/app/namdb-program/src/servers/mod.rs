@@ -1,25 +1,25 @@
 //! The processes of a cluster: memory servers, and processes that run transactions on them.
 
-pub mod abroad;
 pub mod calls;
+pub mod cluster_client;
+pub mod cluster_site;
 pub mod compute;
+pub mod control;
 pub mod development;
 pub mod error;
 pub mod events;
 pub mod founder;
 pub mod health;
 pub mod keys;
-pub mod lacks;
 pub mod lease_watch;
 pub mod log;
 pub mod memory;
+pub mod missing_features;
 pub mod names;
-pub mod place;
 pub mod remote;
 pub mod room;
 pub mod shm;
 pub mod tcp;
-pub mod tell;
 pub mod verbs;
 
 use layout::NodeId;
@@ -29,7 +29,7 @@ use std::time::Duration;
 use txn::{DatabaseConfig, Root};
 
 /// Interval at which servers check for members that joined or left.
-pub const LOOK_PAUSE: Duration = Duration::from_millis(200);
+pub const MEMBERS_POLL: Duration = Duration::from_millis(200);
 /// Maximal time for a compute server to collect its garbage when it leaves.
 pub const LEAVE_NS: u64 = 1_000_000_000;
 

@@ -2,9 +2,9 @@
 //! metrics. Extents only have numbers, and the catalog is spread over all memory servers, so a
 //! short visit to all of them reads the names.
 
-use super::abroad::{self, Glance};
-use super::place::Place;
-use crate::bench::site::{Seat, Site};
+use super::cluster_client::ClusterClient;
+use super::cluster_site::{self, SiteQuery};
+use crate::bench::site::{Site, SiteSession};
 use anyhow::{Context, Result};
 use membership::ClusterFile;
 use memory::Label;
@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use txn::server::ServiceCounts;
 
 /// Interval at which new memory is looked for.
-const LOOK_MS: u64 = 500;
+const POLL_MS: u64 = 500;
 /// Delay after a visit that did not find all names: a definition follows its first memory a moment
 /// later, and servers may be missing.
 const RETRY_S: f64 = 3.0;
@@ -42,7 +42,7 @@ pub fn follow(
                 learning =
                     Learning { unknown: unknown(&services, &names), visited: Some(Moment::now()) };
             }
-            sleep_ms(LOOK_MS);
+            sleep_ms(POLL_MS);
         }
     };
     spawn("names", work).context("no thread can be started")?;
@@ -70,17 +70,17 @@ impl Learning {
 }
 
 fn learn(cluster: &ClusterFile) -> Result<BTreeMap<Label, LabelName>> {
-    abroad::glance(&Place::visit(cluster.clone())?, Names)
+    cluster_site::query(&ClusterClient::visit(cluster.clone())?, Names)
 }
 
 struct Names;
 
-impl Glance for Names {
+impl SiteQuery for Names {
     type Output = BTreeMap<Label, LabelName>;
 
     fn look<S: Site>(self, site: &S) -> Result<Self::Output> {
-        let seat = site.seat()?;
-        let catalog = seat.wait(seat.handle().refresh())?;
+        let session = site.session()?;
+        let catalog = session.wait(session.handle().refresh())?;
         let mut names = BTreeMap::new();
         for (name, table) in catalog.names() {
             let Some(info) = catalog.info(table) else { continue };

@@ -1,8 +1,8 @@
 //! Runs this process's transactions on memory servers over a network, with an engine per thread.
 
 use super::LEAVE_NS;
-use super::place::Place;
-use crate::bench::site::{Facts, Seat, Site};
+use super::cluster_client::ClusterClient;
+use crate::bench::site::{Facts, Site, SiteSession};
 use crate::output;
 use anyhow::Result;
 use fabric::DynEnv;
@@ -38,16 +38,16 @@ pub struct RemoteSite {
 
 impl RemoteSite {
     /// Threads connect by `connect` and run `lanes` lanes each.
-    pub fn new(connect: impl Connect + 'static, place: &Place, lanes: u32) -> Self {
+    pub fn new(connect: impl Connect + 'static, client: &ClusterClient, lanes: u32) -> Self {
         let facts = Facts {
-            fabric: place.cluster.fabric.name(),
-            servers: place.root.servers.len() as u16,
-            oracle: place.root.config.oracle,
+            fabric: client.cluster.fabric.name(),
+            servers: client.root.servers.len() as u16,
+            oracle: client.root.config.oracle,
             lanes_per_thread: lanes,
         };
-        let (root, told) = (place.root.clone(), Arc::default());
-        let endpoints = place.endpoints.clone();
-        let (connect, peers, nearest) = (Box::new(connect), Vec::new(), place.nearest());
+        let (root, told) = (client.root.clone(), Arc::default());
+        let endpoints = client.endpoints.clone();
+        let (connect, peers, nearest) = (Box::new(connect), Vec::new(), client.nearest());
         Self { connect, peers, root, nearest, facts, endpoints, told }
     }
 
@@ -59,17 +59,17 @@ impl RemoteSite {
 
 impl Site for RemoteSite {
     type Env = DynEnv;
-    type Seat = RemoteSeat;
+    type Session = RemoteSession;
 
-    fn seat(&self) -> Result<RemoteSeat> {
+    fn session(&self) -> Result<RemoteSession> {
         let endpoint = self.endpoints.fetch_add(1, Ordering::Relaxed);
         let engine = Engine::new(self.connect.connect(endpoint)?, Patience::default())?;
         let database =
             Database::open(DynEnv::new(engine.endpoint()), &self.root).nearest_to(self.nearest);
         let (peers, told) = (self.peers.clone(), self.told.clone());
-        let seat = RemoteSeat { database, engine, peers, told };
-        seat.wait(seat.database.refresh())?;
-        Ok(seat)
+        let session = RemoteSession { database, engine, peers, told };
+        session.wait(session.database.refresh())?;
+        Ok(session)
     }
 
     fn facts(&self) -> Facts {
@@ -78,14 +78,14 @@ impl Site for RemoteSite {
 }
 
 /// A thread's connections, and the engine that drives its lanes.
-pub struct RemoteSeat {
+pub struct RemoteSession {
     database: Database<DynEnv>,
     engine: Engine<AnyTransport>,
     peers: Vec<NodeId>,
     told: Arc<Mutex<BTreeSet<u16>>>,
 }
 
-impl RemoteSeat {
+impl RemoteSession {
     /// The engine that drives this thread's lanes and serves its ports.
     pub fn engine(&self) -> &Engine<AnyTransport> {
         &self.engine
@@ -110,7 +110,7 @@ impl RemoteSeat {
     }
 }
 
-impl Seat for RemoteSeat {
+impl SiteSession for RemoteSession {
     type Env = DynEnv;
 
     fn handle(&self) -> Database<DynEnv> {
@@ -122,7 +122,7 @@ impl Seat for RemoteSeat {
     }
 }
 
-impl Drop for RemoteSeat {
+impl Drop for RemoteSession {
     /// The thread's lanes end, so their slots are returned.
     fn drop(&mut self) {
         self.tell_losses();

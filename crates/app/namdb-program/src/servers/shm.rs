@@ -2,9 +2,9 @@
 //! calls compute servers.
 
 use super::LEAVE_NS;
-use super::abroad::Peers;
-use super::place::Place;
-use crate::bench::site::{Facts, LocalSeat, Site};
+use super::cluster_client::ClusterClient;
+use super::cluster_site::Peers;
+use crate::bench::site::{Facts, LocalSession, Site};
 use anyhow::Result;
 use fabric::shm::{ConnectConfig, connect};
 use fabric::{LocalEnv, run_now};
@@ -20,19 +20,19 @@ pub struct ShmSite {
 
 impl ShmSite {
     /// Maps all regions and connects to `peers`.
-    pub fn open(place: &Place, peers: &Peers<'_>) -> Result<Self> {
-        let endpoint = place.endpoints.fetch_add(1, Relaxed);
+    pub fn open(client: &ClusterClient, peers: &Peers<'_>) -> Result<Self> {
+        let endpoint = client.endpoints.fetch_add(1, Relaxed);
         let needs_peers = peers.are_needed;
-        let peers = place.hellos(peers.members.iter().copied(), endpoint);
-        let hellos = place.hellos(place.map.memory_servers(), endpoint);
-        let config = ConnectConfig::new(&place.cluster.directory, hellos);
+        let peers = client.hellos(peers.members.iter().copied(), endpoint);
+        let hellos = client.hellos(client.map.memory_servers(), endpoint);
+        let config = ConnectConfig::new(&client.cluster.directory, hellos);
         let world = connect(&ConnectConfig { peers, needs_peers, ..config })?;
-        let database = Database::open(world.endpoint(), &place.root).nearest_to(place.nearest());
+        let database = Database::open(world.endpoint(), &client.root).nearest_to(client.nearest());
         run_now(database.refresh())?;
         let facts = Facts {
             fabric: "shm",
-            servers: place.root.servers.len() as u16,
-            oracle: place.root.config.oracle,
+            servers: client.root.servers.len() as u16,
+            oracle: client.root.config.oracle,
             lanes_per_thread: 1,
         };
         Ok(Self { db: Db::of(database), facts })
@@ -47,10 +47,10 @@ impl ShmSite {
 
 impl Site for ShmSite {
     type Env = LocalEnv;
-    type Seat = LocalSeat;
+    type Session = LocalSession;
 
-    fn seat(&self) -> Result<LocalSeat> {
-        self.db.seat()
+    fn session(&self) -> Result<LocalSession> {
+        Site::session(&self.db)
     }
 
     fn facts(&self) -> Facts {

@@ -1,8 +1,9 @@
 //! Memory servers and compute servers reached by RDMA.
 
-use super::abroad::Peers;
+use super::cluster_client::ClusterClient;
+use super::cluster_site::Peers;
 use super::remote::{Connect, RemoteSite};
-use super::{PROGRAM, all_servers, place, settings};
+use super::{PROGRAM, all_servers, settings};
 use anyhow::{Context, Result};
 use fabric::DynEnv;
 use fabric::identity::Admission;
@@ -21,20 +22,20 @@ use txn::server::{ServiceCounts, counted_services};
 use txn::{Database, Root};
 
 /// Access for threads that run transactions with `lanes` lanes each and call `peers`.
-pub fn site(place: &place::Place, lanes: u32, peers: &Peers<'_>) -> Result<RemoteSite> {
-    let device = device(&place.cluster)?;
+pub fn site(client: &ClusterClient, lanes: u32, peers: &Peers<'_>) -> Result<RemoteSite> {
+    let device = device(&client.cluster)?;
     let mut config =
-        config(device, &place.cluster, &place.map, place.epoch.clone(), place.identity())?;
+        config(device, &client.cluster, &client.map, client.epoch.clone(), client.identity())?;
     config.peers = server_addresses(peers.members.iter().copied(), FabricKind::Verbs)?;
     config.needs_peers = peers.are_needed;
     let nodes = config.peers.iter().map(|peer| peer.node).collect();
-    let queue_pairs_max = place.cluster.verbs.queue_pairs_max;
+    let queue_pairs_max = client.cluster.verbs.queue_pairs_max;
     // A process may have two sites at the same time: one for orders and one for the calls it
     // serves.
     let taken = u64::from(queue_pairs_max);
-    config.caller.endpoint = place.endpoints.fetch_add(taken, Ordering::Relaxed);
+    config.caller.endpoint = client.endpoints.fetch_add(taken, Ordering::Relaxed);
     let share = VerbsShare::new(config, queue_pairs_max);
-    Ok(RemoteSite::new(share, place, lanes).with_peers(nodes))
+    Ok(RemoteSite::new(share, client, lanes).with_peers(nodes))
 }
 
 /// Listens for calls at `listener`; tasks of `env` execute them.

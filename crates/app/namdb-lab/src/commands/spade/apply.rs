@@ -4,8 +4,8 @@
 //! Decision: docs/decisions/0252-designs-partition-real-clusters-as-they-do-simulated-ones.md
 
 use crate::Verdict;
+use crate::bench::checks::BeforeRun;
 use crate::bench::load;
-use crate::bench::look::BeforeRun;
 use crate::bench::report::TablesReport;
 use crate::bench::site::{Site, SiteWorkload};
 use crate::bench::world::THREADS_MAX;
@@ -14,9 +14,9 @@ use crate::commands::bench::drop_tables;
 use crate::commands::memory_server::{CLUSTER_FILE, parse_setting};
 use crate::commands::{catch_interrupts, interruption, parse_count, parse_units};
 use crate::output;
-use crate::servers::abroad::{self, Errand};
+use crate::servers::cluster_client::ClusterClient;
+use crate::servers::cluster_site::{self, SiteJob};
 use crate::servers::health::Health;
-use crate::servers::place::Place;
 use anyhow::{Result, ensure};
 use clap::Args;
 use folder_benchmark::{DesignOrigin, Options, Stored};
@@ -126,11 +126,11 @@ pub fn run(arguments: &ApplyArguments) -> Result<Verdict> {
     let stored = Stored::read(&arguments.folder, &options)?;
     let cluster = ClusterFile::load(&arguments.cluster, &arguments.set)?;
     let health = Arc::new(Health::new(interruption()));
-    let place = Place::join(cluster, Member::client(), &Arc::default(), &health)?;
+    let client = ClusterClient::join(cluster, Member::client(), &Arc::default(), &health)?;
     let threads = arguments.threads.unwrap_or((host::processor_count() as u32).min(THREADS_MAX));
     let errand = Apply { stored: &stored, threads, is_fresh: arguments.fresh };
-    let made = abroad::run(&place, LANES, &stored, errand);
-    if let Err(error) = place.leave() {
+    let made = cluster_site::run(&client, LANES, &stored, errand);
+    if let Err(error) = client.leave() {
         output::say(&format!("namdb: cannot leave the cluster: {error:#}"));
     }
     let report = made?;
@@ -145,7 +145,7 @@ struct Apply<'a> {
     is_fresh: bool,
 }
 
-impl<W> Errand<W> for Apply<'_> {
+impl<W> SiteJob<W> for Apply<'_> {
     type Output = Report;
 
     fn run<S: Site>(self, site: &S, workload: &W) -> Result<Report>

@@ -52,26 +52,27 @@ fn keeper(files: &dyn Files) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::files::Told;
+    use super::super::files::FakeFiles;
     use super::super::finding::Grade;
     use super::*;
 
     #[test]
     fn a_clock_that_nobody_keeps_matters_between_hosts() {
-        const BARE: Told = Told(&[(SOURCE, "tsc"), ("/proc/1/comm", "init")]);
+        const BARE: FakeFiles = FakeFiles(&[(SOURCE, "tsc"), ("/proc/1/comm", "init")]);
         assert_eq!(check(&BARE, false).grade, Grade::Ok);
         assert_eq!(check(&BARE, true).grade, Grade::Warning);
-        const KEPT: Told = Told(&[(SOURCE, "kvm-clock"), ("/proc/17/comm", "chronyd")]);
+        const KEPT: FakeFiles = FakeFiles(&[(SOURCE, "kvm-clock"), ("/proc/17/comm", "chronyd")]);
         assert_eq!(check(&KEPT, true).grade, Grade::Ok);
-        const WAITING: Told = Told(&[("/proc/17/comm", "systemd-timesyn")]);
+        const WAITING: FakeFiles = FakeFiles(&[("/proc/17/comm", "systemd-timesyn")]);
         assert_eq!(check(&WAITING, true).grade, Grade::Warning);
-        const SET: Told = Told(&[("/proc/17/comm", "systemd-timesyn"), (SYNCHRONIZED, "")]);
+        const SET: FakeFiles =
+            FakeFiles(&[("/proc/17/comm", "systemd-timesyn"), (SYNCHRONIZED, "")]);
         assert_eq!(check(&SET, true).grade, Grade::Ok);
     }
 
     #[test]
     fn a_slow_clock_is_told_on_any_host() {
-        const SLOW: Told = Told(&[(SOURCE, "acpi_pm\n")]);
+        const SLOW: FakeFiles = FakeFiles(&[(SOURCE, "acpi_pm\n")]);
         let finding = check(&SLOW, false);
         assert!(finding.grade == Grade::Warning && finding.found.contains("acpi_pm"));
     }

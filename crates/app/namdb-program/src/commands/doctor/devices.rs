@@ -110,12 +110,12 @@ pub fn check(ports: &[DevicePort], site: Option<&Site>) -> Finding {
 
 #[cfg(test)]
 pub mod tests {
-    use super::super::files::Told;
+    use super::super::files::FakeFiles;
     use super::super::finding::Grade;
     use super::*;
 
     /// A host with a software device on `eth0`.
-    pub const SOFT_ROCE: Told = Told(&[
+    pub const SOFT_ROCE: FakeFiles = FakeFiles(&[
         ("/sys/class/infiniband/rxe0/node_type", "1: CA\n"),
         ("/sys/class/infiniband/rxe0/ports/1/state", "4: ACTIVE\n"),
         ("/sys/class/infiniband/rxe0/ports/1/link_layer", "Ethernet\n"),

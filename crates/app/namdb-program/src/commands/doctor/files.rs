@@ -33,10 +33,10 @@ impl Files for Host {
 
 /// An invented host that has only these files: paths with contents.
 #[cfg(test)]
-pub struct Told(pub &'static [(&'static str, &'static str)]);
+pub struct FakeFiles(pub &'static [(&'static str, &'static str)]);
 
 #[cfg(test)]
-impl Files for Told {
+impl Files for FakeFiles {
     fn text(&self, path: &str) -> Option<String> {
         let (_, text) = self.0.iter().find(|(told, _)| *told == path)?;
         Some(text.trim().to_owned())

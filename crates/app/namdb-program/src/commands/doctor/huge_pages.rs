@@ -66,11 +66,11 @@ pub fn check(files: &dyn Files, is_collapsing: bool, site: Option<&Site>) -> Fin
 
 #[cfg(test)]
 mod tests {
-    use super::super::files::Told;
+    use super::super::files::FakeFiles;
     use super::super::finding::Grade;
     use super::*;
 
-    const NONE: Told = Told(&[
+    const NONE: FakeFiles = FakeFiles(&[
         (FREE, "0"),
         (TOTAL, "16"),
         (SHARED, "always within_size advise [never] deny force"),
@@ -95,7 +95,8 @@ mod tests {
             finding.grade == Grade::Ok && finding.found.contains("collapses small pages"),
             "{finding:?}"
         );
-        const PRIVATE_NONE: Told = Told(&[(FREE, "0"), (TOTAL, "0"), (PRIVATE, "always [never]")]);
+        const PRIVATE_NONE: FakeFiles =
+            FakeFiles(&[(FREE, "0"), (TOTAL, "0"), (PRIVATE, "always [never]")]);
         let private = check(&PRIVATE_NONE, true, Some(&Site::example(FabricKind::Tcp)));
         assert_eq!(private.grade, Grade::Warning, "a private region is left to the host");
     }
@@ -108,10 +109,10 @@ mod tests {
 
     #[test]
     fn enough_reserved_pages_are_good() {
-        const MANY: Told = Told(&[(FREE, "1024"), (TOTAL, "1024"), (SHARED, "[never]")]);
+        const MANY: FakeFiles = FakeFiles(&[(FREE, "1024"), (TOTAL, "1024"), (SHARED, "[never]")]);
         assert_eq!(check(&MANY, false, Some(&Site::example(FabricKind::Shm))).grade, Grade::Ok);
-        const FEW: Told = Told(&[(FREE, "1023"), (TOTAL, "1024"), (SHARED, "[never]")]);
+        const FEW: FakeFiles = FakeFiles(&[(FREE, "1023"), (TOTAL, "1024"), (SHARED, "[never]")]);
         assert_eq!(check(&FEW, false, Some(&Site::example(FabricKind::Shm))).grade, Grade::Warning);
-        assert_eq!(check(&Told(&[]), false, None).grade, Grade::NotApplicable);
+        assert_eq!(check(&FakeFiles(&[]), false, None).grade, Grade::NotApplicable);
     }
 }

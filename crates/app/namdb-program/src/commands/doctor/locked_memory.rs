@@ -55,12 +55,14 @@ fn may_exceed(status: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::files::Told;
+    use super::super::files::FakeFiles;
     use super::super::finding::Grade;
     use super::*;
 
-    const USER: Told = Told(&[("/proc/self/status", "Name:\tnamdb\nCapEff:\t0000000000000000\n")]);
-    const ROOT: Told = Told(&[("/proc/self/status", "Name:\tnamdb\nCapEff:\t000001ffffffffff\n")]);
+    const USER: FakeFiles =
+        FakeFiles(&[("/proc/self/status", "Name:\tnamdb\nCapEff:\t0000000000000000\n")]);
+    const ROOT: FakeFiles =
+        FakeFiles(&[("/proc/self/status", "Name:\tnamdb\nCapEff:\t000001ffffffffff\n")]);
 
     #[test]
     fn the_limit_has_to_hold_the_largest_region() {

@@ -49,13 +49,13 @@ fn promised(files: &dyn Files) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::files::Told;
+    use super::super::files::FakeFiles;
     use super::super::finding::Grade;
     use super::*;
     use membership::FabricKind;
 
-    const USUAL: Told = Told(&[("/proc/sys/vm/overcommit_memory", "0")]);
-    const STRICT: Told = Told(&[
+    const USUAL: FakeFiles = FakeFiles(&[("/proc/sys/vm/overcommit_memory", "0")]);
+    const STRICT: FakeFiles = FakeFiles(&[
         ("/proc/sys/vm/overcommit_memory", "2"),
         (
             "/proc/meminfo",

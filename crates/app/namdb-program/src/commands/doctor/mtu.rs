@@ -61,7 +61,7 @@ fn that_are_up(files: &dyn Files) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::super::devices::{read, tests::SOFT_ROCE};
-    use super::super::files::Told;
+    use super::super::files::FakeFiles;
     use super::super::finding::Grade;
     use super::*;
 
@@ -78,10 +78,12 @@ mod tests {
 
     #[test]
     fn small_packets_and_no_network_are_told() {
-        const TUNNEL: Told =
-            Told(&[("/sys/class/net/wg0/mtu", "1280"), ("/sys/class/net/wg0/operstate", "up")]);
+        const TUNNEL: FakeFiles = FakeFiles(&[
+            ("/sys/class/net/wg0/mtu", "1280"),
+            ("/sys/class/net/wg0/operstate", "up"),
+        ]);
         let finding = check(&TUNNEL, &[], None);
         assert!(finding.grade == Grade::Warning && finding.fix.expect("one").contains("mtu 1500"));
-        assert_eq!(check(&Told(&[]), &[], None).grade, Grade::NotApplicable);
+        assert_eq!(check(&FakeFiles(&[]), &[], None).grade, Grade::NotApplicable);
     }
 }

@@ -128,7 +128,7 @@ fn socket_of(table: &str, port: u16) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::files::{Host, Told};
+    use super::super::files::{FakeFiles, Host};
     use super::super::finding::Grade;
     use super::*;
 
@@ -174,9 +174,9 @@ mod tests {
     fn what_is_ours_is_good_and_what_is_forbidden_is_not() {
         let wanted =
             |state| Wanted { what: "memory server 0".into(), address: "h:80".into(), state };
-        assert_eq!(check(&Told(&[]), &[wanted(State::Ours)]).grade, Grade::Ok);
-        assert_eq!(check(&Told(&[]), &[wanted(State::Forbidden)]).grade, Grade::Problem);
-        let taken = check(&Told(&[]), &[wanted(State::Free), wanted(State::Taken)]);
+        assert_eq!(check(&FakeFiles(&[]), &[wanted(State::Ours)]).grade, Grade::Ok);
+        assert_eq!(check(&FakeFiles(&[]), &[wanted(State::Forbidden)]).grade, Grade::Problem);
+        let taken = check(&FakeFiles(&[]), &[wanted(State::Free), wanted(State::Taken)]);
         assert!(taken.grade == Grade::Problem && taken.found.contains("another user"), "{taken:?}");
     }
 }

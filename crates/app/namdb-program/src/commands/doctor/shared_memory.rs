@@ -38,17 +38,17 @@ pub fn check(files: &dyn Files, attempt: &Result<(), String>, site: Option<&Site
 
 #[cfg(test)]
 mod tests {
-    use super::super::files::Told;
+    use super::super::files::FakeFiles;
     use super::super::finding::Grade;
     use super::*;
 
     #[test]
     fn a_host_that_refuses_files_in_memory_says_why() {
         let refused = Err("Operation not permitted".to_owned());
-        const STRICT: Told = Told(&[(NO_EXECUTION, "2\n")]);
+        const STRICT: FakeFiles = FakeFiles(&[(NO_EXECUTION, "2\n")]);
         let finding = check(&STRICT, &refused, None);
         assert!(finding.grade == Grade::Problem && finding.fix.expect("one").contains("sysctl"));
-        const USUAL: Told = Told(&[(NO_EXECUTION, "0\n")]);
+        const USUAL: FakeFiles = FakeFiles(&[(NO_EXECUTION, "0\n")]);
         assert!(check(&USUAL, &refused, None).fix.expect("one").contains("seccomp"));
         assert_eq!(check(&USUAL, &Ok(()), Some(&Site::example(FabricKind::Shm))).grade, Grade::Ok);
         let tcp = Site::example(FabricKind::Tcp);

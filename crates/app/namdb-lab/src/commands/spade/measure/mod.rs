@@ -133,7 +133,7 @@ pub fn run(arguments: &MeasureArguments) -> Result<Verdict> {
     if arguments.simulated.profile.is_none() {
         real::ensure_lanes(&arguments.real, arguments.simulated.lanes)?;
     }
-    let mut session = Session {
+    let mut recorder = PointRecorder {
         record: Record::open(&arguments.file)?,
         version: version(effort, arguments.seed),
         start: Moment::now(),
@@ -148,21 +148,21 @@ pub fn run(arguments: &MeasureArguments) -> Result<Verdict> {
         );
     })?;
     let worlds = match &arguments.simulated.profile {
-        Some(_) => simulated::run(&clusters, &mut session)?,
+        Some(_) => simulated::run(&clusters, &mut recorder)?,
         None => {
             let usual_s = if arguments.quick { QUICK_SECONDS } else { SECONDS };
-            let seconds = *session.seconds.get_or_insert(usual_s);
-            real::run(&arguments.real, arguments.simulated.lanes, &mut session, seconds)?
+            let seconds = *recorder.seconds.get_or_insert(usual_s);
+            real::run(&arguments.real, arguments.simulated.lanes, &mut recorder, seconds)?
         }
     };
     let missing = worlds.iter().flat_map(Choice::groups).flatten();
-    let missing = missing.filter(|point| !session.has(point)).count();
-    let all = session.record.measurements();
+    let missing = missing.filter(|point| !recorder.has(point)).count();
+    let all = recorder.record.measurements();
     if let Some(path) = &arguments.table {
         json::spare(path)?;
         output::replace(path, all.table_json().as_bytes())?;
     }
-    let Session { measured, found, left_out, .. } = &session;
+    let PointRecorder { measured, found, left_out, .. } = &recorder;
     let kept = told::Kept { measured: *measured, found: *found, missing, left_out };
     let text = told::in_words(all, &worlds, &arguments.file, &kept);
     json::deliver(all, arguments.json.as_deref(), &text)?;
@@ -170,7 +170,7 @@ pub fn run(arguments: &MeasureArguments) -> Result<Verdict> {
 }
 
 /// A run of the command: the file of points, and the end of the run.
-struct Session {
+struct PointRecorder {
     record: Record,
     version: Version,
     start: Moment,
@@ -183,7 +183,7 @@ struct Session {
     left_out: Vec<String>,
 }
 
-impl Session {
+impl PointRecorder {
     fn has(&self, point: &Parameters) -> bool {
         self.record.has(point, &self.version)
     }
@@ -252,7 +252,7 @@ mod tests {
         let world = World { fabric, hardware, machines: 1, threads: 1, lanes: 8 };
         let places = vec![Place::OneSided];
         let choice = Choice { world, effort: Effort::Quick, places, replicates: false };
-        let mut session = Session {
+        let mut recorder = PointRecorder {
             record: Record::open(&file).expect("there is room"),
             version: version(Effort::Quick, 1),
             start: Moment::now(),
@@ -262,16 +262,16 @@ mod tests {
             left_out: Vec::new(),
         };
         let slow = choice.groups()[0][0].clone();
-        let goes_on = session.take(&slow, Tried::Nothing { in_s: 0.45 });
-        assert!(goes_on.expect("nothing is kept") && !session.has(&slow));
-        let goes_on = session.take(&slow, Tried::Interrupted);
+        let goes_on = recorder.take(&slow, Tried::Nothing { in_s: 0.45 });
+        assert!(goes_on.expect("nothing is kept") && !recorder.has(&slow));
+        let goes_on = recorder.take(&slow, Tried::Interrupted);
         assert!(!goes_on.expect("nothing is kept"));
-        let (groups, missing) = session.missing(&choice);
+        let (groups, missing) = recorder.missing(&choice);
         assert!(missing > 0 && groups[0].contains(&slow), "the next run measures it");
-        let Session { measured, found, left_out, .. } = &session;
+        let PointRecorder { measured, found, left_out, .. } = &recorder;
         let missing = missing as usize;
         let kept = told::Kept { measured: *measured, found: *found, missing, left_out };
-        let told = told::in_words(session.record.measurements(), &[choice], &file, &kept);
+        let told = told::in_words(recorder.record.measurements(), &[choice], &file, &kept);
         let said = format!(
             "left out: {}: no operation finished within 0.45 s; increase --seconds\n",
             named(&slow)

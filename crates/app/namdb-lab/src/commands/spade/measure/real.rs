@@ -1,17 +1,17 @@
 //! Measures with threads of this process: on its own memory, or on a cluster's memory servers.
 
 use super::patience::{Tried, persist};
-use super::{RealArguments, Session, tell};
+use super::{PointRecorder, RealArguments, tell};
 use crate::bench::driver::{self, Run, RunPlan, Span, Standing, Watcher};
 use crate::bench::part::Part;
 use crate::bench::progress::Progress;
-use crate::bench::site::{Facts, LOCAL, Seat, Site, SiteWorkload};
+use crate::bench::site::{Facts, LOCAL, Site, SiteSession, SiteWorkload};
 use crate::bench::text::counted;
 use crate::bench::world::{self, WorldPlan};
 use crate::commands::interruption;
-use crate::servers::abroad::{self, Errand, Peers};
+use crate::servers::cluster_client::ClusterClient;
+use crate::servers::cluster_site::{self, Peers, SiteJob};
 use crate::servers::health::Health;
-use crate::servers::place::Place as ClusterPlace;
 use ::microbench::experiment::Choice;
 use ::microbench::host::own;
 use ::microbench::micro::{MEASURED, Micro, TABLE};
@@ -59,21 +59,21 @@ pub fn ensure_lanes(arguments: &RealArguments, lanes: Option<u32>) -> Result<()>
 pub fn run(
     arguments: &RealArguments,
     lanes: Option<u32>,
-    session: &mut Session,
+    recorder: &mut PointRecorder,
     seconds: f64,
 ) -> Result<Vec<Choice>> {
     let threads = arguments.threads.unwrap_or_else(|| host::processor_count() as u32);
     let threads = threads.min(world::THREADS_MAX / 2);
     let Some(file) = &arguments.cluster else {
-        let choice = chosen(LOCAL, (1, threads, 1), &[Place::Local, Place::Shipped], session);
-        measure_local(&choice, session, seconds)?;
+        let choice = chosen(LOCAL, (1, threads, 1), &[Place::Local, Place::Shipped], recorder);
+        measure_local(&choice, recorder, seconds)?;
         return Ok(vec![choice]);
     };
     let cluster = ClusterFile::load(file, &arguments.set)?;
     let health = Arc::new(Health::new(interruption()));
-    let place = ClusterPlace::join(cluster, Member::client(), &Arc::default(), &health)?;
-    let owners = owners(&place);
-    let (lanes, by_verbs) = match place.cluster.fabric {
+    let client = ClusterClient::join(cluster, Member::client(), &Arc::default(), &health)?;
+    let owners = owners(&client);
+    let (lanes, by_verbs) = match client.cluster.fabric {
         // Regions are mapped, so all rows are local.
         FabricKind::Shm => (1, Place::Local),
         FabricKind::Tcp | FabricKind::Verbs => (lanes.unwrap_or(LANES), Place::OneSided),
@@ -82,28 +82,28 @@ pub fn run(
     let places: Vec<Place> = std::iter::once(by_verbs).chain(shipped).collect();
     let threads = match arguments.threads {
         Some(threads) => threads,
-        None => threads.min(room(&place, &owners) / lanes).max(1),
+        None => threads.min(room(&client, &owners) / lanes).max(1),
     };
-    let machines = place.cluster.memory.len() as u16;
-    let name = place.cluster.fabric.name();
-    let choice = chosen(name, (machines, threads, lanes * threads), &places, session);
+    let machines = client.cluster.memory.len() as u16;
+    let name = client.cluster.fabric.name();
+    let choice = chosen(name, (machines, threads, lanes * threads), &places, recorder);
     let nodes: Vec<NodeId> = owners.iter().map(|&owner| owner.node()).collect();
-    let errand = Points { choice: &choice, owners: &nodes, session, seconds };
+    let errand = Points { choice: &choice, owners: &nodes, recorder, seconds };
     // The site does not depend on which point it is.
     let first = choice.groups().first().and_then(|group| group.first().cloned());
     let any = Micro::new(&first.context("there is nothing to measure")?, 1, ROWS);
     let peers = Peers { members: &owners, are_needed: true };
-    let measured = abroad::run_calling(&place, lanes, &peers, &any, errand);
-    let left = place.leave();
+    let measured = cluster_site::run_calling(&client, lanes, &peers, &any, errand);
+    let left = client.leave();
     measured.and(left)?;
     Ok(vec![choice])
 }
 
 /// The compute servers to which operations are shipped: those with a port for calls on hosts of
 /// memory servers, otherwise all others with such a port.
-fn owners(place: &ClusterPlace) -> Vec<&Member> {
-    let map = &place.map;
-    let fabric = place.cluster.fabric;
+fn owners(client: &ClusterClient) -> Vec<&Member> {
+    let map = &client.map;
+    let fabric = client.cluster.fabric;
     let all: Vec<&Member> =
         map.compute_servers().filter(|member| member.takes_calls(fabric)).collect();
     let has_memory = |host: &str| map.memory_servers().any(|server| server.host == host);
@@ -112,31 +112,31 @@ fn owners(place: &ClusterPlace) -> Vec<&Member> {
 }
 
 /// Number of slots of the vector for lanes of this process; the owners have lanes of their own.
-fn room(place: &ClusterPlace, owners: &[&Member]) -> u32 {
-    let settings = |owner: &&Member| place.cluster.compute.get(usize::from(owner.number));
+fn room(client: &ClusterClient, owners: &[&Member]) -> u32 {
+    let settings = |owner: &&Member| client.cluster.compute.get(usize::from(owner.number));
     let of_owners: u32 = owners.iter().filter_map(settings).map(|settings| settings.lanes).sum();
-    place.root.slots.saturating_sub(of_owners)
+    client.root.slots.saturating_sub(of_owners)
 }
 
 fn chosen(
     fabric: &str,
     (machines, threads, lanes): (u16, u32, u32),
     places: &[Place],
-    session: &Session,
+    recorder: &PointRecorder,
 ) -> Choice {
     let lanes = if fabric == LOCAL { threads } else { lanes };
     let (fabric, hardware) = (fabric.to_owned(), host::machine());
     let world = World { fabric, hardware, machines, threads, lanes };
-    let effort = session.version.effort;
+    let effort = recorder.version.effort;
     Choice { world, effort, places: places.to_vec(), replicates: false }
 }
 
 /// Measures each table in its own database.
-fn measure_local(choice: &Choice, session: &mut Session, seconds: f64) -> Result<()> {
-    let (groups, missing) = session.missing(choice);
+fn measure_local(choice: &Choice, recorder: &mut PointRecorder, seconds: f64) -> Result<()> {
+    let (groups, missing) = recorder.missing(choice);
     let mut pace = Pace::new(missing, seconds);
     for group in groups {
-        if session.is_over() {
+        if recorder.is_over() {
             break;
         }
         let threads = choice.world.threads;
@@ -148,11 +148,11 @@ fn measure_local(choice: &Choice, session: &mut Session, seconds: f64) -> Result
             memory_bytes: None,
             threads: 2 * threads,
             oracle: Oracle::DoubleCollect,
-            seed: session.version.seed,
+            seed: recorder.version.seed,
         };
         let db = world::open(&plan, needed)?;
         let owned = Owned::offer(&db);
-        let measured = measure_table(&db, &micro, (&group, &[OWNER]), (session, &mut pace));
+        let measured = measure_table(&db, &micro, (&group, &[OWNER]), (recorder, &mut pace));
         owned.withdraw();
         measured?;
     }
@@ -188,27 +188,27 @@ struct Points<'a> {
     choice: &'a Choice,
     /// The servers to which operations are shipped.
     owners: &'a [NodeId],
-    session: &'a mut Session,
+    recorder: &'a mut PointRecorder,
     seconds: f64,
 }
 
-impl Errand<Micro> for Points<'_> {
+impl SiteJob<Micro> for Points<'_> {
     type Output = ();
 
     fn run<S: Site>(self, site: &S, _any: &Micro) -> Result<()>
     where
         Micro: SiteWorkload<S>,
     {
-        let (groups, missing) = self.session.missing(self.choice);
+        let (groups, missing) = self.recorder.missing(self.choice);
         let mut pace = Pace::new(missing, self.seconds);
         for group in groups {
-            if self.session.is_over() {
+            if self.recorder.is_over() {
                 break;
             }
             let micro = Micro::new(&group[0], self.choice.world.lanes, ROWS);
             drop_table(site)?;
             let what = (&group[..], self.owners);
-            measure_table(site, &micro, what, (&mut *self.session, &mut pace))?;
+            measure_table(site, &micro, what, (&mut *self.recorder, &mut pace))?;
             drop_table(site)?;
         }
         pace.finish();
@@ -218,13 +218,13 @@ impl Errand<Micro> for Points<'_> {
 
 /// Drops the table of this run or an earlier one.
 fn drop_table<S: Site>(site: &S) -> Result<()> {
-    let seat = site.seat()?;
-    let database = seat.handle();
-    seat.wait(database.refresh())?;
+    let session = site.session()?;
+    let database = session.handle();
+    session.wait(database.refresh())?;
     if database.table(TABLE).is_none() {
         return Ok(());
     }
-    match seat.wait(database.drop_table(TABLE)) {
+    match session.wait(database.drop_table(TABLE)) {
         // A process that died never acknowledges the drop; the table is dropped all the same.
         Err(CatalogError::Unacknowledged) | Ok(()) => Ok(()),
         Err(error) => Err(error).with_context(|| format!("cannot drop table {TABLE}")),
@@ -257,22 +257,22 @@ fn measure_table<S: Site>(
     site: &S,
     micro: &Micro,
     (group, owners): (&[Parameters], &[NodeId]),
-    (session, pace): (&mut Session, &mut Pace),
+    (recorder, pace): (&mut PointRecorder, &mut Pace),
 ) -> Result<()> {
     tell(&pace.progress, pace.done, &group[0]);
     load(site, micro, owners).context("the table cannot be loaded")?;
     for point in group {
-        if session.has(point) {
+        if recorder.has(point) {
             continue;
         }
-        if session.is_over() {
+        if recorder.is_over() {
             break;
         }
         tell(&pace.progress, pace.done, point);
         let micro = micro.turned_to(point, owners);
-        let seed = session.version.seed;
+        let seed = recorder.version.seed;
         let tried = measure_point(site, &micro, point, (pace.point_s, seed))?;
-        if !session.take(point, tried)? {
+        if !recorder.take(point, tried)? {
             break;
         }
         pace.done += 1;
@@ -283,9 +283,9 @@ fn measure_table<S: Site>(
 /// Creates and fills the table, on the lanes of one thread, and registers the compute servers as
 /// owners.
 fn load<S: Site>(site: &S, micro: &Micro, owners: &[NodeId]) -> Result<()> {
-    let seat = site.seat()?;
-    let database = seat.handle();
-    seat.wait(Workload::<S::Env>::create_tables(micro, &database))?;
+    let session = site.session()?;
+    let database = session.handle();
+    session.wait(Workload::<S::Env>::create_tables(micro, &database))?;
     let parts = if <S::Env as Fabric>::IMMEDIATE { 1 } else { site.facts().lanes_per_thread };
     let load_part = async |part: u32| {
         let mut lane = database.lane().await.map_err(workload::WorkloadError::from)?;
@@ -293,9 +293,10 @@ fn load<S: Site>(site: &S, micro: &Micro, owners: &[NodeId]) -> Result<()> {
         micro.load_part(&database, &mut lane, part, parts, &|_| ()).await
     };
     let loaders: FuturesUnordered<_> = (0..parts).map(load_part).collect();
-    seat.wait(loaders.try_collect::<()>())?;
+    session.wait(loaders.try_collect::<()>())?;
     let servers: Vec<NodeId> = owners.iter().copied().filter(|&owner| owner != OWNER).collect();
-    seat.wait(own(database.env(), &servers, TABLE))
+    session
+        .wait(own(database.env(), &servers, TABLE))
         .map_err(|(owner, error)| anyhow!("{owner} rejects shipped operations: {error}"))
 }
 
@@ -304,10 +305,10 @@ struct OneLane<'a, S>(&'a S);
 
 impl<S: Site> Site for OneLane<'_, S> {
     type Env = S::Env;
-    type Seat = S::Seat;
+    type Session = S::Session;
 
-    fn seat(&self) -> Result<S::Seat> {
-        self.0.seat()
+    fn session(&self) -> Result<S::Session> {
+        self.0.session()
     }
 
     fn facts(&self) -> Facts {
@@ -453,8 +454,8 @@ fn seen<S: Site>(
 ) -> Result<Tried<Vec<Seen>>> {
     let (warm_up_s, run_s) = (WARM_SHARE * span_s, (1.0 - WARM_SHARE) * span_s);
     let window_s = run_s / REPETITIONS as f64;
-    let (windows, rate, part, telling) = (REPETITIONS, None, Part::WHOLE, None);
-    let plan = RunPlan { threads, warm_up_s, window_s, windows, seed, rate, part, telling };
+    let (windows, rate, part, run_metrics) = (REPETITIONS, None, Part::WHOLE, None);
+    let plan = RunPlan { threads, warm_up_s, window_s, windows, seed, rate, part, run_metrics };
     let mut repetitions = Repetitions::default();
     let run: Run = driver::run(site, micro, &plan, interruption(), &mut repetitions)?;
     if run.is_interrupted {

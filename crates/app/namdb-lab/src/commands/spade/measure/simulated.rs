@@ -1,6 +1,6 @@
 //! Measures simulated clusters.
 
-use super::{Session, SimulatedArguments, tell};
+use super::{PointRecorder, SimulatedArguments, tell};
 use crate::bench::progress::Progress;
 use crate::bench::text::counted;
 use ::microbench::experiment::Choice;
@@ -25,16 +25,16 @@ pub fn choices(
 }
 
 /// Measures the missing points of each cluster.
-pub fn run(clusters: &[Choice], session: &mut Session) -> Result<Vec<Choice>> {
+pub fn run(clusters: &[Choice], recorder: &mut PointRecorder) -> Result<Vec<Choice>> {
     for choice in clusters {
-        let (groups, missing) = session.missing(choice);
+        let (groups, missing) = recorder.missing(choice);
         let progress = Progress::begin("measuring", missing);
         let mut done = 0;
         for group in groups {
-            if session.is_over() {
+            if recorder.is_over() {
                 break;
             }
-            done = measure(&group, session, (&progress, done))?;
+            done = measure(&group, recorder, (&progress, done))?;
         }
         progress.finish(&format!(
             "{} of {}, {} each",
@@ -50,22 +50,22 @@ pub fn run(clusters: &[Choice], session: &mut Session) -> Result<Vec<Choice>> {
 /// had already come out the same.
 fn measure(
     group: &[Parameters],
-    session: &mut Session,
+    recorder: &mut PointRecorder,
     (progress, done): (&Progress, u64),
 ) -> Result<u64> {
-    let last = group.iter().rposition(|point| !session.has(point)).map_or(0, |last| last + 1);
+    let last = group.iter().rposition(|point| !recorder.has(point)).map_or(0, |last| last + 1);
     let (group, mut done) = (&group[..last], done);
-    let plan = Plan { effort: session.version.effort, seed: session.version.seed };
+    let plan = Plan { effort: recorder.version.effort, seed: recorder.version.seed };
     tell(progress, done, &group[0]);
     let mut points = Vec::new();
     let mut take = |point: Point| {
-        done += u64::from(!session.has(&point.parameters));
+        done += u64::from(!recorder.has(&point.parameters));
         tell(progress, done, &point.parameters);
         points.push(point);
-        !session.is_over()
+        !recorder.is_over()
     };
     let measured = simulated_cluster::measure(plan, group, &mut take);
-    session.keep(points)?;
+    recorder.keep(points)?;
     measured.context("cannot measure the cluster")?;
     Ok(done)
 }

@@ -5,21 +5,23 @@
 
 use super::{Asked, WARM_UP_S};
 use crate::Verdict;
-use crate::bench::crew::{Crew, Share};
+use crate::bench::checks::BeforeRun;
+use crate::bench::compute_servers::{ComputeServers, Share};
 use crate::bench::driver::Run;
 use crate::bench::load;
-use crate::bench::look::BeforeRun;
 use crate::bench::report::{Parameters, Report, Subject};
 use crate::bench::site::{Site, SiteWorkload};
 use crate::bench::world::THREADS_MAX;
-use crate::bench::{text, travel};
-use crate::commands::bench::{crew, drop_tables, ensure_free_slots, owned_lanes, with_progress};
+use crate::bench::{run_record, text};
+use crate::commands::bench::{
+    compute_servers, drop_tables, ensure_free_slots, owned_lanes, with_progress,
+};
 use crate::commands::part_run::whole_path;
 use crate::commands::{catch_interrupts, interruption, named};
 use crate::output;
-use crate::servers::abroad::{self, Errand};
+use crate::servers::cluster_client::ClusterClient;
+use crate::servers::cluster_site::{self, SiteJob};
 use crate::servers::health::Health;
-use crate::servers::place::Place;
 use anyhow::{Context, Result, bail, ensure};
 use folder_benchmark::{DesignOrigin, Stored};
 use membership::{ClusterFile, FabricKind, Member};
@@ -63,9 +65,9 @@ pub(super) fn run(
     );
     catch_interrupts()?;
     let health = Arc::new(Health::new(interruption()));
-    let place = Place::join(cluster, Member::client(), &Arc::default(), &health)?;
-    let verified = verify(asked, &place, &stored, first);
-    if let Err(error) = place.leave() {
+    let client = ClusterClient::join(cluster, Member::client(), &Arc::default(), &health)?;
+    let verified = verify(asked, &client, &stored, first);
+    if let Err(error) = client.leave() {
         output::say(&format!("namdb: cannot leave the cluster: {error:#}"));
     }
     verified
@@ -73,21 +75,22 @@ pub(super) fn run(
 
 fn verify(
     asked: &Asked<'_>,
-    place: &Place,
+    client: &ClusterClient,
     stored: &Stored,
     first: &DesignForecast,
 ) -> Result<(DesignForecast, Measured)> {
-    let crew = crew(place, None)?.with_context(|| {
+    let compute_servers = compute_servers(client, None)?.with_context(|| {
         "the cluster has no compute server; `namdb compute-server` starts one".to_owned()
     })?;
-    let shape = Shape::new(asked, place, &crew, &first.target)?;
+    let shape = Shape::new(asked, client, &compute_servers, &first.target)?;
     let forecast = forecast(asked.read.input(), &shape.options, stored.design())
         .context("cannot forecast the design for this cluster")?;
-    let owned_lanes = owned_lanes(place, stored);
-    let errand = Verify { asked, crew: &crew, shape: &shape, stored, owned_lanes };
-    let seen = abroad::run(place, LANES, stored, errand)?;
+    let owned_lanes = owned_lanes(client, stored);
+    let errand =
+        Verify { asked, compute_servers: &compute_servers, shape: &shape, stored, owned_lanes };
+    let seen = cluster_site::run(client, LANES, stored, errand)?;
     seen.ensure_sound()?;
-    let notes = notes(place, &crew, &forecast.target, &seen);
+    let notes = notes(client, &compute_servers, &forecast.target, &seen);
     Ok((forecast, seen.measured(stored.procedure_names(), notes)))
 }
 
@@ -104,15 +107,20 @@ struct Shape {
 impl Shape {
     /// As measured, or as requested: each compute server is a machine of the forecast. With shared
     /// memory, all of them together are one machine.
-    fn new(asked: &Asked<'_>, place: &Place, crew: &Crew, target: &Target) -> Result<Self> {
-        let (servers, options) = (crew.members().len() as u32, asked.options.clone());
-        if place.cluster.fabric == FabricKind::Shm {
+    fn new(
+        asked: &Asked<'_>,
+        client: &ClusterClient,
+        compute_servers: &ComputeServers,
+        target: &Target,
+    ) -> Result<Self> {
+        let (servers, options) = (compute_servers.members().len() as u32, asked.options.clone());
+        if client.cluster.fabric == FabricKind::Shm {
             let threads = (target.threads / servers).max(1);
             let all = Some(threads * servers);
             let options = Options { threads: all, lanes: all, ..options };
             return Ok(Self { options, threads, lanes: 1 });
         }
-        let machines = place.root.servers.len() as u32;
+        let machines = client.root.servers.len() as u32;
         ensure!(
             options.machines.is_none_or(|asked| asked == machines),
             "the cluster has {}, which are the machines of the forecast; omit --machines",
@@ -133,22 +141,22 @@ impl Shape {
 /// Creates the tables, loads and measures.
 struct Verify<'a> {
     asked: &'a Asked<'a>,
-    crew: &'a Crew,
+    compute_servers: &'a ComputeServers,
     shape: &'a Shape,
     stored: &'a Stored,
     owned_lanes: u32,
 }
 
-impl<W> Errand<W> for Verify<'_> {
+impl<W> SiteJob<W> for Verify<'_> {
     type Output = Seen;
 
     fn run<S: Site>(self, site: &S, workload: &W) -> Result<Seen>
     where
         W: SiteWorkload<S>,
     {
-        let Self { asked, crew, shape, owned_lanes, .. } = self;
+        let Self { asked, compute_servers, shape, owned_lanes, .. } = self;
         let loaders = (host::processor_count() as u32).min(THREADS_MAX);
-        let lanes = crew.lanes(Some(shape.threads), Some(shape.lanes));
+        let lanes = compute_servers.lanes(Some(shape.threads), Some(shape.lanes));
         // With shared memory, this process keeps the lanes used for loading.
         let all = if site.facts().fabric == "shm" { loaders + lanes } else { loaders.max(lanes) };
         ensure_free_slots(site, all + owned_lanes, "--threads or --lanes")?;
@@ -159,7 +167,7 @@ impl<W> Errand<W> for Verify<'_> {
         let before = BeforeRun::new(site, workload, loaded);
         let shares = self.all()?;
         let runs: Vec<Run> = shares.iter().map(|share| share.run.clone()).collect();
-        let mut run = travel::merge(&runs).context("no compute server ran anything")?;
+        let mut run = run_record::merge(&runs).context("no compute server ran anything")?;
         let alone = self.alone(lanes)?;
         if let Some(alone) = &alone {
             // The checks count all transactions.
@@ -171,7 +179,7 @@ impl<W> Errand<W> for Verify<'_> {
         let subject = Subject {
             parameters: Parameters { words, options },
             isolation: Isolation::Snapshot,
-            threads: crew.threads(Some(shape.threads)),
+            threads: compute_servers.threads(Some(shape.threads)),
             rate: None,
             seed: asked.arguments.seed,
         };
@@ -187,7 +195,7 @@ impl Verify<'_> {
         let words = self.words(seconds, WARM_UP_S);
         with_progress("running", seconds, |stop, watcher| {
             let (threads, lanes) = (Some(shape.threads), Some(shape.lanes));
-            let shares = self.crew.run(&words, threads, lanes, stop, watcher)?;
+            let shares = self.compute_servers.run(&words, threads, lanes, stop, watcher)?;
             let committed = shares.iter().map(|share| share.run.totals.committed()).sum();
             Ok((shares, committed))
         })
@@ -201,7 +209,7 @@ impl Verify<'_> {
         let seconds = (ALONE_SHARE * self.asked.arguments.seconds).max(ALONE_S_MIN);
         let words = self.words(seconds, ALONE_WARM_UP_S);
         with_progress("running alone", seconds, |stop, watcher| {
-            let share = self.crew.run_alone(&words, workers, stop, watcher)?;
+            let share = self.compute_servers.run_alone(&words, workers, stop, watcher)?;
             let committed = share.as_ref().map_or(0, |share| share.run.totals.committed());
             Ok((share, committed))
         })
@@ -304,11 +312,16 @@ impl Seen {
 }
 
 /// Differences between run and forecast, and what was not observed.
-fn notes(place: &Place, crew: &Crew, target: &Target, seen: &Seen) -> Vec<String> {
+fn notes(
+    client: &ClusterClient,
+    compute_servers: &ComputeServers,
+    target: &Target,
+    seen: &Seen,
+) -> Vec<String> {
     let mut notes = vec![NO_STAGES.to_owned()];
-    let members = crew.members();
+    let members = compute_servers.members();
     let count = text::counted(members.len() as u64, "compute server");
-    if place.cluster.fabric == FabricKind::Shm {
+    if client.cluster.fabric == FabricKind::Shm {
         notes.push(format!(
             "Over shm all rows are local: the forecast is for one machine, whose {} the {count} share.",
             text::counted(target.threads.into(), "thread")

@@ -167,9 +167,10 @@ fn here(
 ) -> Result<Measured> {
     catch_interrupts()?;
     let world = WorldArguments::of_this_process(forecast.target.threads, arguments.seed);
-    let (warm_up_s, rate, telling) = (WARM_UP_S, None, None);
+    let (warm_up_s, rate, run_metrics) = (WARM_UP_S, None, None);
     let seconds = arguments.seconds;
-    let measure = Measure { world: &world, seconds, warm_up_s, rate, telling, is_loaded: false };
+    let measure =
+        Measure { world: &world, seconds, warm_up_s, rate, run_metrics, is_loaded: false };
     let (words, options) = ("a design to verify".to_owned(), serde_json::Value::Null);
     let names = stored.procedure_names();
     let report = measure.run(stored, Parameters { words, options })?;

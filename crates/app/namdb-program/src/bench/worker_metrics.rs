@@ -9,10 +9,10 @@ use txn::{Database, Lane};
 use workload::{append, bank, smallbank, tatp, tpcc, ycsb};
 
 /// Interval at which a worker updates the metrics.
-const HAND_OVER_S: f64 = 1.0;
+const UPDATE_S: f64 = 1.0;
 
 /// Metrics of all runs in this process.
-pub struct Telling {
+pub struct RunMetrics {
     server: ComputeServer,
     types: Vec<&'static str>,
 }
@@ -22,14 +22,14 @@ pub struct Telling {
 const PROCEDURE: &str = "procedure";
 
 /// One worker's metrics.
-pub struct Told {
+pub struct WorkerMetrics {
     worker: Worker,
     /// Positions of the workload's types in the list of all types.
     places: Vec<usize>,
-    handed: Moment,
+    updated: Moment,
 }
 
-impl Telling {
+impl RunMetrics {
     /// Registers metrics for the transaction types of every workload.
     pub fn enter(registry: &Registry) -> Self {
         let mut types = Vec::new();
@@ -51,17 +51,17 @@ impl Telling {
     }
 
     /// Adds a worker for a workload with these transaction types.
-    pub fn worker(&self, types: &[&str]) -> Told {
+    pub fn worker(&self, types: &[&str]) -> WorkerMetrics {
         let place = |name: &&str| {
             let found = self.types.iter().position(|known| known == name);
             found.unwrap_or(self.types.len() - 1)
         };
         let places = types.iter().map(place).collect();
-        Told { worker: self.server.worker(), places, handed: Moment::now() }
+        WorkerMetrics { worker: self.server.worker(), places, updated: Moment::now() }
     }
 }
 
-impl Told {
+impl WorkerMetrics {
     /// Records a transaction that ends now after `latency_ns`; the next one begins.
     #[inline]
     pub fn record(&mut self, kind: usize, latency_ns: u64, now: Moment) {
@@ -82,18 +82,18 @@ impl Told {
     /// Whether the update interval has passed.
     #[inline]
     pub fn is_due(&self, now: Moment) -> bool {
-        now.since_ns(self.handed) as f64 >= HAND_OVER_S * 1e9
+        now.since_ns(self.updated) as f64 >= UPDATE_S * 1e9
     }
 
     /// Updates the metrics from the lane's statistics. Reads the timestamp vector to compute the
     /// staleness of the lane's last snapshot.
-    pub async fn hand_over<E: Env>(&mut self, database: &Database<E>, lane: &Lane<E>) {
+    pub async fn update<E: Env>(&mut self, database: &Database<E>, lane: &Lane<E>) {
         // An unreachable server is reported elsewhere, with a better message.
         let vector = database.vector().await.unwrap_or_default();
         let snapshot_lag = lane.snapshot().map_or(0, |snapshot| snapshot.lag(&vector));
         let counts = lane.env().counters().counts();
         let lane = LaneReading { statistics: statistics(lane), counts, snapshot_lag };
         self.worker.hand_over([lane]);
-        self.handed = Moment::now();
+        self.updated = Moment::now();
     }
 }

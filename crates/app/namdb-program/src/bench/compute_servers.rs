@@ -19,10 +19,10 @@ const ANSWER_TIME: Duration = Duration::from_secs(5);
 /// A compute server that sends no progress for this long counts as lost.
 const SILENCE_S: f64 = 15.0;
 /// Interval at which the compute servers' messages are read.
-const LOOK_MS: u64 = 20;
+const POLL_MS: u64 = 20;
 
 /// The compute servers that execute the benchmark's orders.
-pub struct Crew {
+pub struct ComputeServers {
     members: Vec<Member>,
     cluster: ClusterId,
     /// Keys for encrypted connections; `None` if the cluster does not encrypt.
@@ -32,12 +32,12 @@ pub struct Crew {
 }
 
 /// Compute servers that are executing an order.
-struct Hands(Vec<Hand>);
+struct RunningServers(Vec<RunningServer>);
 
 /// A compute server that is executing an order.
-struct Hand {
+struct RunningServer {
     number: u16,
-    duty: Duty,
+    duty: PartPlan,
     line: Line,
     standing: Option<Standing>,
     heard: Moment,
@@ -69,7 +69,7 @@ enum AfterLoss {
 
 /// One compute server's part of the run.
 #[derive(Clone, Copy)]
-struct Duty {
+struct PartPlan {
     threads: u32,
     /// Lanes per thread.
     lanes: u32,
@@ -77,7 +77,7 @@ struct Duty {
 }
 
 /// Results of all compute servers.
-pub struct Shares {
+pub struct ServerResults {
     /// Results of the compute servers that finished, by number.
     pub done: Vec<Share>,
     /// The compute servers that were lost.
@@ -107,15 +107,15 @@ pub struct Share {
     pub testimony: String,
 }
 
-impl Crew {
+impl ComputeServers {
     /// Asks all `members` for their threads and lanes. It closes the connections again, since the
     /// order may come much later.
     pub fn gather(members: &[&Member], cluster: ClusterId, keys: Option<TlsKeys>) -> Result<Self> {
         let members: Vec<Member> = members.iter().copied().cloned().collect();
-        let mut crew = Self { members, cluster, keys, ready: Vec::new() };
-        let greet = |member| crew.greet(member).map(|(_, ready)| ready);
-        crew.ready = crew.members.iter().map(greet).collect::<Result<_>>()?;
-        Ok(crew)
+        let mut compute_servers = Self { members, cluster, keys, ready: Vec::new() };
+        let greet = |member| compute_servers.greet(member).map(|(_, ready)| ready);
+        compute_servers.ready = compute_servers.members.iter().map(greet).collect::<Result<_>>()?;
+        Ok(compute_servers)
     }
 
     /// The compute servers, as the registry lists them.
@@ -168,7 +168,7 @@ impl Crew {
         Ok(self.carry_out(arguments, duties, AfterLoss::End, (stop, watcher))?.done)
     }
 
-    /// Like [`Crew::run`], but the others continue if a compute server is lost.
+    /// Like [`ComputeServers::run`], but the others continue if a compute server is lost.
     pub fn run_despite_losses(
         &self,
         arguments: &[String],
@@ -176,7 +176,7 @@ impl Crew {
         lanes: Option<u32>,
         stop: &AtomicBool,
         watcher: &mut dyn Watcher,
-    ) -> Result<Shares> {
+    ) -> Result<ServerResults> {
         let duties = self.duties(threads, lanes);
         self.carry_out(arguments, duties, AfterLoss::GoOn, (stop, watcher))
     }
@@ -191,29 +191,29 @@ impl Crew {
         watcher: &mut dyn Watcher,
     ) -> Result<Option<Share>> {
         let part = Part { workers_before: workers, ..Part::WHOLE };
-        let duties = vec![Duty { threads: 1, lanes: 1, part }];
+        let duties = vec![PartPlan { threads: 1, lanes: 1, part }];
         Ok(self.carry_out(arguments, duties, AfterLoss::End, (stop, watcher))?.done.pop())
     }
 
-    fn duties(&self, threads: Option<u32>, lanes: Option<u32>) -> Vec<Duty> {
+    fn duties(&self, threads: Option<u32>, lanes: Option<u32>) -> Vec<PartPlan> {
         let (threads_of, lanes_of) = self.shape(threads, lanes);
         let workers: Vec<u32> = threads_of.iter().zip(&lanes_of).map(|(a, b)| a * b).collect();
         let shapes = threads_of.into_iter().zip(lanes_of);
         let duties = shapes.zip(Part::shares(&workers));
-        duties.map(|((threads, lanes), part)| Duty { threads, lanes, part }).collect()
+        duties.map(|((threads, lanes), part)| PartPlan { threads, lanes, part }).collect()
     }
 
     fn carry_out(
         &self,
         arguments: &[String],
-        duties: Vec<Duty>,
+        duties: Vec<PartPlan>,
         after_loss: AfterLoss,
         (stop, watcher): (&AtomicBool, &mut dyn Watcher),
-    ) -> Result<Shares> {
+    ) -> Result<ServerResults> {
         let threads_in_all = duties.iter().map(|duty| duty.threads).sum();
         let (mut hands, mut lost) = (Vec::new(), Vec::new());
         for (member, duty) in self.members.iter().zip(duties) {
-            let Duty { threads, lanes, part } = duty;
+            let PartPlan { threads, lanes, part } = duty;
             let order =
                 Order { arguments: arguments.to_vec(), threads, threads_in_all, lanes, part };
             match self.order(member, duty, order) {
@@ -222,32 +222,32 @@ impl Crew {
                 Err(error) => lost.push(Loss::tell(member.number, &error)),
             }
         }
-        let mut hands = Hands(hands);
+        let mut hands = RunningServers(hands);
         hands.wait(stop, watcher, after_loss)?;
         let mut done = Vec::new();
-        for Hand { number, duty, outcome, .. } in hands.0 {
+        for RunningServer { number, duty, outcome, .. } in hands.0 {
             match outcome.expect("it was waited for") {
                 Outcome::Lost(why) => lost.push(Loss { number, why }),
                 Outcome::Done(all) => {
                     let (run, testimony) = (all.run.into_run(), all.testimony);
-                    let Duty { threads, lanes, .. } = duty;
+                    let PartPlan { threads, lanes, .. } = duty;
                     done.push(Share { number, threads, lanes, run, testimony });
                 }
             }
         }
         match lost.first() {
             Some(first) if done.is_empty() => bail!("no compute server is left: {}", first.why),
-            _ => Ok(Shares { done, lost }),
+            _ => Ok(ServerResults { done, lost }),
         }
     }
 
     /// Sends a compute server its part of the run.
-    fn order(&self, member: &Member, duty: Duty, order: Order) -> Result<Hand> {
+    fn order(&self, member: &Member, duty: PartPlan, order: Order) -> Result<RunningServer> {
         let (mut line, _) = self.greet(member)?;
         line.say(&Request::Order(Box::new(order)))?;
         let (standing, outcome) = (None, None);
         let heard = Moment::now();
-        Ok(Hand { number: member.number, duty, line, standing, heard, outcome })
+        Ok(RunningServer { number: member.number, duty, line, standing, heard, outcome })
     }
 }
 
@@ -260,7 +260,7 @@ impl Loss {
     }
 }
 
-impl Hands {
+impl RunningServers {
     fn wait(
         &mut self,
         stop: &AtomicBool,
@@ -282,7 +282,7 @@ impl Hands {
             if let Some(standing) = self.standing() {
                 watcher.show(&standing);
             }
-            sleep_ms(LOOK_MS);
+            sleep_ms(POLL_MS);
         }
         Ok(())
     }
@@ -331,7 +331,7 @@ fn greet(member: &Member, cluster: ClusterId, keys: Option<&TlsKeys>) -> Result<
     }
 }
 
-impl Hand {
+impl RunningServer {
     /// Reads the server's messages. A loss is recorded if the others continue, and is an error
     /// otherwise.
     fn listen(&mut self, after_loss: AfterLoss) -> Result<()> {

@@ -1,11 +1,11 @@
 //! Checks a database before and after a run, and measures the memory of its tables.
 
-use super::crew::Loss;
+use super::compute_servers::Loss;
 use super::driver::Run;
 use super::load::Loaded;
 use super::progress::Progress;
 use super::report::{CheckReport, TableReport, TablesReport};
-use super::site::{Seat, Site, SiteWorkload};
+use super::site::{Site, SiteSession, SiteWorkload};
 use super::text::counted;
 use anyhow::{Context, Result};
 use fabric::Env;
@@ -57,16 +57,16 @@ fn memory<S: Site, W: SiteWorkload<S>>(
     workload: &W,
     tell: &dyn Fn(&str),
 ) -> Result<TablesReport> {
-    let seat = site.seat()?;
-    let database = seat.handle();
-    seat.wait(database.refresh())?;
+    let session = site.session()?;
+    let database = session.handle();
+    session.wait(database.refresh())?;
     let mut per_table = BTreeMap::new();
-    let used = TableMemory::of_whole_tables(seat.wait(database.memory_usage())?);
-    let mut lane = seat.wait(database.lane())?;
+    let used = TableMemory::of_whole_tables(session.wait(database.memory_usage())?);
+    let mut lane = session.wait(database.lane())?;
     let names = workload.table_names();
     for &name in names {
         tell(name);
-        let rows = seat.wait(count::rows(&database, &mut lane, &[name]))?.into_iter().sum();
+        let rows = session.wait(count::rows(&database, &mut lane, &[name]))?.into_iter().sum();
         let table = database.table(name).with_context(|| format!("there is no table {name}"))?;
         let schema = database.schema(table).with_context(|| format!("there is no table {name}"))?;
         let raw_bytes = rows * schema.raw_bytes();
@@ -83,7 +83,7 @@ fn memory<S: Site, W: SiteWorkload<S>>(
 }
 
 /// Checks the database after a run and measures its memory.
-pub fn look<S: Site, W: SiteWorkload<S>>(
+pub fn check_after_run<S: Site, W: SiteWorkload<S>>(
     site: &S,
     workload: &W,
     run: &Run,
@@ -190,10 +190,10 @@ fn check_workload<S: Site, W: SiteWorkload<S>>(
     totals: &RunTotals,
     after_load: bool,
 ) -> Result<Vec<CheckReport>> {
-    let seat = site.seat()?;
-    let database = seat.handle();
-    let mut lane = seat.wait(database.lane())?;
-    let results = seat.wait(workload.check(&database, &mut lane, totals, after_load))?;
+    let session = site.session()?;
+    let database = session.handle();
+    let mut lane = session.wait(database.lane())?;
+    let results = session.wait(workload.check(&database, &mut lane, totals, after_load))?;
     Ok(results.into_iter().map(CheckReport::from).collect())
 }
 
@@ -203,8 +203,8 @@ fn check_structure<S: Site, W: SiteWorkload<S>>(
     workload: &W,
     tell: &dyn Fn(&str),
 ) -> Result<Option<CheckReport>> {
-    let seat = site.seat()?;
-    let database = seat.handle();
+    let session = site.session()?;
+    let database = session.handle();
     let is_own = |name: &str| {
         let is_own = workload.table_names().contains(&name);
         if is_own {
@@ -212,7 +212,7 @@ fn check_structure<S: Site, W: SiteWorkload<S>>(
         }
         is_own
     };
-    let structure = seat.wait(database.check_tables(&is_own))?;
+    let structure = session.wait(database.check_tables(&is_own))?;
     let locked = structure.locked.first().map(|first| match structure.locked.len() {
         1 => format!("{first} is locked"),
         count => format!("{first} is locked, as are {} more", count - 1),

@@ -37,7 +37,7 @@ pub fn enter_lease(registry: &Registry, clock: LeaseClock) {
 
 /// Serves the control address at `address`; `state` extends the server's JSON. Health probes read
 /// `health`.
-pub fn tell(
+pub fn serve(
     address: &str,
     registry: &Registry,
     member: &Member,

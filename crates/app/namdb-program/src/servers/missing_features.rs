@@ -10,7 +10,7 @@ const RDMA_DEVICES: &str = "/sys/class/infiniband";
 
 /// The missing features as text, such as `huge pages, RDMA devices`; `None` if none is missing.
 /// `pages` is given for a shared region.
-pub fn lacks(pages: Option<Pages>, region_bytes: u64) -> Option<String> {
+pub fn missing_features(pages: Option<Pages>, region_bytes: u64) -> Option<String> {
     let has_huge_pages = match pages {
         Some(pages) => pages != Pages::Small,
         None => fs::read_to_string(PRIVATE_PAGES).is_ok_and(|text| !text.contains("[never]")),

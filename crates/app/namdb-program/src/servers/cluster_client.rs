@@ -3,7 +3,7 @@
 use super::error::ServerError;
 use super::health::Health;
 use super::lease_watch::{LeaseTime, watch};
-use super::{LOOK_PAUSE, PROGRAM};
+use super::{MEMBERS_POLL, PROGRAM};
 use crate::output;
 use anyhow::{Context, Result, bail};
 use fabric::identity::{self, Admission, Hello};
@@ -15,12 +15,12 @@ use std::time::Duration;
 use txn::Root;
 
 /// Maximal wait for the memory servers and the database.
-const COMPANY_TIME: Duration = Duration::from_secs(10);
+const JOIN_WAIT_MAX: Duration = Duration::from_secs(10);
 /// Interval at which the registry is polled for the database.
-const LOOK_MS: u64 = 10;
+const POLL_MS: u64 = 10;
 
 /// A cluster as seen by a member or a visitor. Dropping it leaves the cluster.
-pub struct Place {
+pub struct ClusterClient {
     /// The cluster's configuration.
     pub cluster: ClusterFile,
     /// The cluster map at the time of joining.
@@ -42,7 +42,7 @@ pub struct Place {
     _follower: Follower,
 }
 
-impl Place {
+impl ClusterClient {
     /// Waits until all memory servers have joined and the database exists, then joins: joining or
     /// leaving changes the epoch, so the process must not join in vain. From then on `epoch`
     /// follows the cluster's, and `health` the state of lease and database. The process exits if
@@ -56,7 +56,7 @@ impl Place {
         Self::join_and_admit(cluster, member, epoch, health, None)
     }
 
-    /// Like [`Place::join`], for a process that others call: `admission` follows the cluster, too,
+    /// Like [`ClusterClient::join`], for a process that others call: `admission` follows the cluster, too,
     /// so that former members are no longer served.
     pub fn join_and_admit(
         cluster: ClusterFile,
@@ -65,8 +65,8 @@ impl Place {
         health: &Arc<Health>,
         admission: Option<Arc<Admission>>,
     ) -> Result<Self> {
-        let registry = Registry::await_open(&cluster, COMPANY_TIME)?;
-        wait_for_database(&registry, cluster.memory.len(), COMPANY_TIME)?;
+        let registry = Registry::await_open(&cluster, JOIN_WAIT_MAX)?;
+        wait_for_database(&registry, cluster.memory.len(), JOIN_WAIT_MAX)?;
         let is_named = usize::from(member.number) < cluster.compute.len();
         let (patience, who) = match is_named {
             // A dead predecessor keeps its number until its lease ends.
@@ -81,19 +81,19 @@ impl Place {
         let identity = lease.member().identity;
         let follow = (epoch.clone(), health.clone(), admission);
         let opened = Self::open(cluster, &registry, identity, follow);
-        let place = match opened {
-            Ok(place) => place,
+        let client = match opened {
+            Ok(client) => client,
             Err(error) => {
                 // The first error is more informative.
                 let _ = lease.leave();
                 return Err(error);
             }
         };
-        let time = LeaseTime::new(lease.clock(), place.cluster.lease_seconds);
-        *place.lease.lock().expect("no holder panics") = Some(lease);
-        end_with_lease(time.clone(), place.has_left.clone(), lost)?;
+        let time = LeaseTime::new(lease.clock(), client.cluster.lease_seconds);
+        *client.lease.lock().expect("no holder panics") = Some(lease);
+        exit_when_lease_ends(time.clone(), client.has_left.clone(), lost)?;
         health.joined(time);
-        Ok(place)
+        Ok(client)
     }
 
     /// Connects without becoming a member, to read and to call services. No member waits for a
@@ -129,7 +129,7 @@ impl Place {
                 admission.advance(map.epoch, map.members.iter().map(|one| one.identity).collect());
             }
         };
-        let follower = registry.follow(LOOK_PAUSE, note)?;
+        let follower = registry.follow(MEMBERS_POLL, note)?;
         let (lease, has_left) = (Mutex::default(), Arc::default());
         let registry = registry.clone();
         Ok(Self {
@@ -204,7 +204,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for ClusterClient {
     fn drop(&mut self) {
         if let Err(error) = self.leave() {
             output::say(&format!("namdb: cannot leave the cluster: {error:#}"));
@@ -214,7 +214,11 @@ impl Drop for Place {
 
 /// Exits once the lease is lost: the cluster no longer counts the process as a member, and others
 /// may reuse what it owns.
-fn end_with_lease(lease: LeaseTime, has_left: Arc<AtomicBool>, lost: ServerError) -> Result<()> {
+fn exit_when_lease_ends(
+    lease: LeaseTime,
+    has_left: Arc<AtomicBool>,
+    lost: ServerError,
+) -> Result<()> {
     let watcher = move || {
         if watch(&lease, &has_left) {
             crate::end(&lost.into());
@@ -235,7 +239,7 @@ fn wait_for_database(registry: &Registry, servers: usize, patience: Duration) ->
                 patience.as_secs()
             );
         }
-        sleep_ms(LOOK_MS);
+        sleep_ms(POLL_MS);
     }
     Ok(())
 }

@@ -22,7 +22,7 @@ const RETRY_PAUSE: Duration = Duration::from_millis(200);
 /// [`Lease::is_lost`] becomes true before any other member can learn that this one is gone, even if
 /// the registry is unreachable: a server that has lost its lease must stop. [`Lease::leave`] is the
 /// orderly end. Dropping a lease is like the death of the process.
-#[must_use = "a server whose lease is dropped is a member no more"]
+#[must_use = "a server whose lease is dropped is no longer a member"]
 pub struct Lease {
     registry: Registry,
     kept: Arc<Kept>,

@@ -56,8 +56,8 @@ impl ClusterClient {
         Self::join_and_admit(cluster, member, epoch, health, None)
     }
 
-    /// Like [`ClusterClient::join`], for a process that others call: `admission` follows the cluster, too,
-    /// so that former members are no longer served.
+    /// Like [`ClusterClient::join`], for a process that others call: `admission` follows the
+    /// cluster, too, so that former members are no longer served.
     pub fn join_and_admit(
         cluster: ClusterFile,
         member: Member,

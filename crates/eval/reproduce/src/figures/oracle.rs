@@ -78,8 +78,8 @@ const STEPS: [Published; 7] = [
         most: Some(20.0),
         role: Role::Prediction,
         why: Some(
-            "what bounds it is the vector's bytes, fewer for fewer clients, so that the most depends on the time of \
-             one transaction, here one round trip; how much it is with one that waits for its write stands below",
+            "the vector's bytes are the limit, and fewer clients have a shorter vector, so the maximum depends on the duration \
+             of a transaction, here one round trip; the table below has the maximum with one that waits for its write",
         ),
     },
     Published {

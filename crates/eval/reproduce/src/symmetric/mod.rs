@@ -1,6 +1,6 @@
 //! Symmetric clusters [SPADE 2.2, 5.2]: every machine has a memory server and compute servers, rows
-//! have three copies, two of which are modelled ([`simulated_cluster::metered`]), and a machine
-//! executes the transactions that are shipped to it.
+//! have three copies (two are modelled, [`simulated_cluster::metered`]), and a machine executes the
+//! transactions that are shipped to it.
 //!
 //! A [`Load`] defines the work of clients. Each machine has two compute servers, one per socket, as
 //! it has a card per socket; each has lanes for clients, which run one transaction after another,

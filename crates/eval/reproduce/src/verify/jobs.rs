@@ -90,7 +90,7 @@ impl Bench<'_> {
         Ok(found.collect())
     }
 
-    /// Sets the number of steps that are done, some of which may have been skipped.
+    /// Sets the number of finished steps, including skipped ones.
     pub fn skip_to(&mut self, done: u64) {
         self.done = done.max(self.done);
     }

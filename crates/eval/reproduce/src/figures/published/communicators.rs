@@ -50,7 +50,7 @@ pub fn run(run: &mut Run<'_>) -> Outcome {
         x: Axis { title: "machines", is_logarithmic: false },
         y: Axis { title: "million new orders per second", is_logarithmic: false },
         tables: vec![Table {
-            shows: format!("Who posts, with {largest} machines"),
+            shows: format!("Posting threads, with {largest} machines"),
             columns: COLUMNS.map(str::to_owned).to_vec(),
             rows,
         }],
@@ -66,7 +66,7 @@ pub fn run(run: &mut Run<'_>) -> Outcome {
 }
 
 const COLUMNS: [&str; 6] = [
-    "who posts",
+    "posted by",
     "queue pairs of a memory server",
     "million new orders/s",
     "median, us",

@@ -117,7 +117,7 @@ fn strangers_are_refused_with_a_sentence_on_both_sides_and_others_are_served() {
 
     let plain = refused(&clusters.changed(&one, &[(&tls_section(&one), "")]));
     assert!(plain.contains("memory server 0 at 127.0.0.1:"), "{plain}");
-    assert!(plain.contains("the server speaks TLS only"), "{plain}");
+    assert!(plain.contains("the server accepts TLS only"), "{plain}");
     let (log, address) = told(&one);
     assert!(
         log.contains("caller refused") && log.contains("the caller does not speak TLS"),

@@ -212,7 +212,7 @@ fn what_cannot_be_tuned_is_told_with_what_to_do() {
         "{told}"
     );
     let told = refused(&format!("--measurements {} --profile connectx9", measured()));
-    assert!(told.contains("there is none of this name; choose from connectx3-fdr"), "{told}");
+    assert!(told.contains("there is no such profile; choose from connectx3-fdr"), "{told}");
     let told = refused(&format!("--measurements {} --profile connectx6-200g", measured()));
     let sentence = "nothing was measured on connectx6-200g, only on connectx3-fdr";
     assert!(told.contains(sentence), "{told}");

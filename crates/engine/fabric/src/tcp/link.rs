@@ -439,7 +439,7 @@ fn call_error(error: &FabricError) -> CallError {
 
 #[cold]
 fn garbage() -> String {
-    "the server has sent what is no answer".to_owned()
+    "the server has sent an invalid answer".to_owned()
 }
 
 /// The reason that the server gives for closing this connection.

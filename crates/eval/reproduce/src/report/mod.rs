@@ -2,8 +2,8 @@
 //! records of runs.
 //!
 //! The texts are in the folder `text` of this crate: `front.md`, `method.md`, and one per
-//! experiment. A placeholder in a text names a number of a run ([`template`]); a text is refused if
-//! the run does not have that number. Equal records give equal bytes.
+//! experiment. A text may refer to a number of a run ([`template`]); it is refused if the run does
+//! not have that number. Equal records give equal bytes.
 //!
 //! Decision: docs/decisions/0144-the-reproduction-pages-are-generated.md
 

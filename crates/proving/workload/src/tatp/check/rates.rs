@@ -13,7 +13,7 @@ use crate::tatp::config::TatpConfig;
 use crate::tatp::input::Kind;
 use crate::tatp::nurand::Subscribers;
 
-const NAME: &str = "transactions succeed as often as the specification's rules make them";
+const NAME: &str = "success rates are as the specification's rules imply";
 /// The number of tolerated standard deviations.
 const DEVIATIONS: f64 = 3.0;
 

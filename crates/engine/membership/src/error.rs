@@ -111,7 +111,6 @@ pub enum RegistryError {
     #[error("the registry at {place} was changed by others {attempts} times in a row; try again")]
     Contended {
         place: String,
-        /// Number of attempts.
         attempts: u32,
     },
     /// The lease ended before the operation was done.

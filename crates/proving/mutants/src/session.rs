@@ -27,7 +27,6 @@ pub struct Session {
     pub tables: Tables,
     /// The history of the session.
     pub recording: recording::Session,
-    /// The lists in use.
     pub lists: InUse,
     /// The random generator.
     pub dice: Dice,

@@ -233,7 +233,6 @@ pub struct AbortCounts {
     counts: [u8; REASON_COUNT],
 }
 
-/// Number of abort reasons.
 pub const REASON_COUNT: usize = Abort::ALL.len();
 
 impl AbortCounts {

@@ -19,7 +19,6 @@ use workload::{RunTotals, Workload, count};
 pub struct BeforeRun {
     /// Result of the load.
     pub loaded: Loaded,
-    /// Memory of the tables.
     pub memory: TablesReport,
     /// Results of the checks that only hold at this point.
     pub checks: Vec<CheckReport>,

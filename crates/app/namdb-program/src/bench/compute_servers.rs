@@ -97,7 +97,6 @@ pub struct Loss {
 pub struct Share {
     /// The compute server's number.
     pub number: u16,
-    /// Its threads.
     pub threads: u32,
     /// Lanes per thread.
     pub lanes: u32,

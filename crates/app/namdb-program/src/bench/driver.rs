@@ -163,7 +163,6 @@ pub struct Control {
 #[repr(align(128))]
 pub struct Counter(pub AtomicU64);
 
-/// Runs the workload.
 pub fn run<S: Site, W: SiteWorkload<S>>(
     site: &S,
     workload: &W,

@@ -23,7 +23,6 @@ const PARTS_PER_LANE: u64 = 16;
 pub struct Loaded {
     /// Number of rows inserted.
     pub rows: u64,
-    /// Seconds.
     pub seconds: f64,
 }
 

@@ -79,7 +79,6 @@ pub struct Report {
     /// Percentage of transactions executed by a compute server that does not own their rows, among
     /// those whose arguments determine the owner; `None` unless such transactions are routed.
     pub remote_percent: Option<f64>,
-    /// Number of retries.
     pub retries: u64,
     /// Transactions given up after the maximal number of attempts.
     pub given_up: u64,
@@ -111,7 +110,6 @@ pub struct Report {
 /// Result of the load.
 #[derive(Clone, Debug, Serialize)]
 pub struct LoadReport {
-    /// Number of rows.
     pub rows: u64,
     /// Duration in seconds.
     pub seconds: f64,
@@ -126,7 +124,6 @@ pub struct TypeReport {
     pub per_s: f64,
     /// Transactions rolled back by the workload's rules.
     pub rolled_back: u64,
-    /// Number of retries.
     pub retries: u64,
     /// Transactions given up after the maximal number of attempts.
     pub given_up: u64,
@@ -164,7 +161,6 @@ pub struct TypeReport {
 pub struct ComputeServerReport {
     /// The compute server's number.
     pub number: u16,
-    /// Number of threads.
     pub threads: u32,
     /// Measured seconds.
     pub seconds: f64,
@@ -209,7 +205,6 @@ pub struct EngineReport {
     pub buffers_in_use: u64,
     /// Tombstones and index entries collected.
     pub entries_collected: u64,
-    /// Buckets split.
     pub buckets_split: u64,
 }
 
@@ -232,14 +227,12 @@ pub struct TablesReport {
     pub raw_bytes: u64,
     /// Allocated memory: rows, indexes, old versions, free space in extents, and the catalog.
     pub used_bytes: u64,
-    /// Per table.
     pub per_table: BTreeMap<String, TableReport>,
 }
 
 /// Memory of one table.
 #[derive(Clone, Debug, Serialize)]
 pub struct TableReport {
-    /// Number of rows.
     pub rows: u64,
     /// Rows times the bytes of its columns.
     pub raw_bytes: u64,
@@ -291,7 +284,6 @@ pub struct Subject {
     pub threads: u32,
     /// Limit on the transactions started per second.
     pub rate: Option<f64>,
-    /// Seed.
     pub seed: u64,
 }
 

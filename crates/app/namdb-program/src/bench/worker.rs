@@ -214,7 +214,6 @@ impl<'a> Worker<'a> {
         self.metrics.as_ref().is_some_and(|metrics| metrics.is_due(self.time))
     }
 
-    /// Updates the metrics.
     async fn update_metrics<E: Env>(&mut self, database: &Database<E>, lane: &Lane<E>) {
         if let Some(metrics) = &mut self.metrics {
             metrics.update(database, lane).await;

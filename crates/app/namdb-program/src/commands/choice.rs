@@ -152,7 +152,6 @@ pub struct SmallBankArguments {
     pub hot_percent: u32,
 }
 
-/// Arguments of TATP.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = TATP_EXAMPLES)]
 pub struct TatpArguments {
@@ -161,7 +160,6 @@ pub struct TatpArguments {
     pub subscribers: u32,
 }
 
-/// Arguments of YCSB.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = YCSB_EXAMPLES)]
 pub struct YcsbArguments {
@@ -253,7 +251,6 @@ pub enum CodeName {
     Plans,
 }
 
-/// Arguments of the bank.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = BANK_EXAMPLES)]
 pub struct BankArguments {

@@ -49,7 +49,6 @@ const SERVERS: u16 = 2;
 /// Memory for the demonstration with three transactions.
 const PLAY_BYTES: u64 = 64 << 20;
 
-/// Runs the demo.
 pub fn run(arguments: &DemoArguments) -> Result<Verdict> {
     if let Some(path) = &arguments.json {
         json::probe(path, &[])?;

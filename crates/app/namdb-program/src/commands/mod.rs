@@ -111,7 +111,6 @@ impl WorldArguments {
         }
     }
 
-    /// Number of threads.
     pub fn thread_count(&self) -> u32 {
         self.threads.unwrap_or_else(|| (host::processor_count() as u32).min(THREADS_MAX))
     }

@@ -104,7 +104,6 @@ struct SoakReport {
     report: Report,
 }
 
-/// Runs the soak.
 pub fn run(arguments: &SoakArguments) -> Result<Verdict> {
     let duration_s = arguments.minutes * 60.0;
     // A short run shortens the default interval; an explicit one must fit.

@@ -54,7 +54,6 @@ pub struct TheirReport {
     pub attempted_per_s: f64,
     /// Calls rolled back by the workload's rules.
     pub rolled_back: u64,
-    /// Number of retries.
     pub retries: u64,
     /// Calls that failed with another error or were given up.
     pub failed: u64,
@@ -77,7 +76,6 @@ pub struct TheirType {
     pub per_s: f64,
     /// Calls rolled back by the workload's rules.
     pub rolled_back: u64,
-    /// Number of retries.
     pub retries: u64,
     /// Calls that failed with another error or were given up.
     pub failed: u64,

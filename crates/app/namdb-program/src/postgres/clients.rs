@@ -26,7 +26,6 @@ const RETRIED: [&str; 2] = ["40001", "40P01"];
 /// Parameters of the clients' run.
 #[derive(Clone, Debug)]
 pub struct ClientPlan {
-    /// Number of clients.
     pub clients: u32,
     /// Duration of the warm-up in seconds.
     pub warm_up_s: f64,
@@ -43,7 +42,6 @@ pub struct Kind {
     pub committed: u64,
     /// Calls that the procedure's own rules rolled back.
     pub rolled_back: u64,
-    /// Number of retries.
     pub retries: u64,
     /// Calls that failed with another error or were given up.
     pub failed: u64,

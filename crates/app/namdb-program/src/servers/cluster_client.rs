@@ -156,7 +156,6 @@ impl ClusterClient {
         self.map.nearest(self.identity)
     }
 
-    /// The current cluster map.
     pub fn current_map(&self) -> Result<ClusterMap> {
         Ok(self.registry.map()?)
     }

@@ -13,7 +13,6 @@ pub enum ServerError {
     Port {
         /// Number of the memory server.
         number: u16,
-        /// The address.
         address: String,
         /// The system's error.
         source: io::Error,

@@ -128,7 +128,6 @@ pub struct RegistrySettings {
     pub tls: Option<TlsSettings>,
 }
 
-/// The kind of registry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RegistryKind {

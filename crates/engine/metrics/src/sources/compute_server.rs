@@ -17,7 +17,6 @@ use txn::{Abort, LaneStatistics};
 /// Definition of a number, and its accessor in `T`.
 type Named<T> = (&'static Definition, fn(&T) -> u64);
 
-/// The counters of lanes.
 const COUNTERS: [Named<LaneStatistics>; 11] = [
     (&catalog::COMMITS, |lane| lane.commits),
     (&catalog::UNKNOWN_OUTCOMES, |lane| lane.unknown),

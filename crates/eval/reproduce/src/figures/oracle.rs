@@ -132,7 +132,6 @@ enum Pace {
     /// Only for its reads: each write is posted with the next read, or this many writes are
     /// outstanding.
     Writes(u64),
-    /// For its write.
     EachWrite,
     /// For its write, and for a vector that was fetched after it.
     EachVector,

@@ -87,10 +87,8 @@ pub(crate) trait Load: Clone + Send + Sync + 'static {
     /// Draws the next input, and the machine to which it is shipped, if any.
     fn draw(&self, terminal: &mut Self::Terminal) -> (Self::Input, Option<u16>);
 
-    /// Encodes an input.
     fn encode(&self, input: &Self::Input) -> Vec<u8>;
 
-    /// Decodes an input.
     fn decode(&self, request: &[u8]) -> Option<Self::Input>;
 
     /// Executes a transaction to its end. Appends the result for the caller to `answer`.
@@ -340,7 +338,6 @@ fn together<L: Load>(
 /// Clients that have ended, by their number.
 type Back<L> = RefCell<BTreeMap<usize, Seat<L>>>;
 
-/// Waits for `count` clients.
 fn wait_for_clients<L: Load>(world: &World, back: &Back<L>, count: usize) -> Vec<Seat<L>> {
     for _ in 0..LOOKS_MAX {
         if back.borrow().len() == count {

@@ -79,7 +79,6 @@ impl Script {
     }
 }
 
-/// A failing run.
 #[derive(Serialize)]
 pub struct FailedRun {
     pub seed: u64,

@@ -18,7 +18,6 @@ const RUNS_PER_SHOW: u64 = 16;
 
 /// Results of the runs.
 pub struct Done {
-    /// Per scenario.
     pub scenarios: Vec<ScenarioDone>,
     /// Coverage of all runs.
     pub coverage: Coverage,

@@ -7,7 +7,6 @@ use crate::outcome::{Axis, Compared, Outcome, Series, Table};
 use crate::symmetric::{self, Plan, Rows, Seen, Work};
 use layout::Storage;
 
-/// Bytes of a row.
 const ROW_BYTES: [u32; 2] = [16, 256];
 /// Slots of a bucket, as in the paper.
 const NEIGHBOURHOODS: [u32; 4] = [1, 2, 4, 8];

@@ -109,10 +109,7 @@ pub enum RegistryError {
     Damaged { place: String, why: String },
     /// Other servers kept changing the cluster.
     #[error("the registry at {place} was changed by others {attempts} times in a row; try again")]
-    Contended {
-        place: String,
-        attempts: u32,
-    },
+    Contended { place: String, attempts: u32 },
     /// The lease ended before the operation was done.
     #[error(
         "the lease of {member} is lost: the registry has not heard from it in time; restart it"

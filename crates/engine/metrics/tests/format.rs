@@ -10,23 +10,23 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 type Sample = (String, Vec<(String, String)>, f64);
 
 /// A metric as read from the page.
-struct Told {
+struct ParsedMetric {
     kind: String,
     help: String,
     samples: Vec<Sample>,
 }
 
 /// Parses a page by the rules of the format; panics if one is violated.
-fn read(page: &str) -> BTreeMap<String, Told> {
+fn read(page: &str) -> BTreeMap<String, ParsedMetric> {
     assert!(page.is_empty() || page.ends_with('\n'), "the last line ends, too");
-    let mut told: BTreeMap<String, Told> = BTreeMap::new();
+    let mut told: BTreeMap<String, ParsedMetric> = BTreeMap::new();
     let mut current = String::new();
     let mut seen = BTreeSet::new();
     for line in page.lines() {
         if let Some(rest) = line.strip_prefix("# HELP ") {
             let (name, help) = rest.split_once(' ').expect("a name and a sentence");
             let help = unescape(help, false);
-            let fresh = Told { kind: String::new(), help, samples: Vec::new() };
+            let fresh = ParsedMetric { kind: String::new(), help, samples: Vec::new() };
             assert!(told.insert(name.to_owned(), fresh).is_none(), "{name} is told in one place");
             current = name.to_owned();
         } else if let Some(rest) = line.strip_prefix("# TYPE ") {

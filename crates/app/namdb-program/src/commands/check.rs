@@ -29,11 +29,11 @@ Exit codes: 0 the requested level holds; 1 an anomaly contradicts it; 2 the file
 #[derive(Args)]
 pub struct CheckArguments {
     #[command(subcommand)]
-    what: What,
+    what: CheckCommand,
 }
 
 #[derive(Subcommand)]
-enum What {
+enum CheckCommand {
     /// Find the isolation level of a recorded history, with a proof for each level that it violates
     History(HistoryArguments),
 }
@@ -95,7 +95,7 @@ impl From<LevelName> for Level {
 
 /// Runs the command.
 pub fn run(arguments: &CheckArguments) -> Result<Verdict> {
-    let What::History(arguments) = &arguments.what;
+    let CheckCommand::History(arguments) = &arguments.what;
     let files = [&arguments.json, &arguments.dot, &arguments.svg, &arguments.registers];
     for path in files.into_iter().flatten() {
         json::probe(path, &[&arguments.file])?;

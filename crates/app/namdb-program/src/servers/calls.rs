@@ -41,7 +41,7 @@ const END_LOOKS: u32 = 40;
 
 /// A compute server's port for calls, before it is served.
 pub struct Calls {
-    way: Way,
+    way: Arrival,
     /// Decides which callers are served.
     pub admission: Arc<Admission>,
     lanes: u32,
@@ -53,7 +53,7 @@ pub struct Calls {
 }
 
 /// How calls arrive.
-enum Way {
+enum Arrival {
     /// Over TCP; or over RDMA, where both sides first exchange the addresses of their queue pairs
     /// here.
     Messages(TcpListener),
@@ -92,13 +92,13 @@ impl Calls {
                     _ => &mut member.addresses.tcp,
                 };
                 *known = Some(listener.local_addr()?.to_string());
-                Way::Messages(listener)
+                Arrival::Messages(listener)
             }
             FabricKind::Shm => {
                 let world = LocalWorld::new(&WorldConfig { server_bytes: Vec::new(), seed: 1 })?;
                 let port = ShmPort::of_calls(&cluster.directory, admission.clone(), &world)?;
                 member.addresses.shm = Some(cluster.directory.clone());
-                Way::Shared(Box::new(port), world)
+                Arrival::Shared(Box::new(port), world)
             }
         };
         let counted = [microbench::host::SERVICES, shipping::SERVICES].concat();
@@ -112,8 +112,8 @@ impl Calls {
         let host = Hosting::new(lanes, code);
         let answering = Answering { client, health, host, admission, counts, told };
         match way {
-            Way::Messages(listener) => answering.by_engine(listener),
-            Way::Shared(port, world) => answering.by_shared_memory(*port, &world),
+            Arrival::Messages(listener) => answering.by_engine(listener),
+            Arrival::Shared(port, world) => answering.by_shared_memory(*port, &world),
         }
     }
 }
@@ -176,7 +176,7 @@ impl Answering<'_> {
         told.add(&catalog::CALLERS, &[], move || callers.connection_count());
         let is_over = Arc::<AtomicBool>::default();
         let keeper = Keeper::new(host.lanes, health.clone(), database);
-        let kept = Kept { port, keeper, looked: Moment::now(), is_over: is_over.clone() };
+        let kept = PortWithKeeper { port, keeper, looked: Moment::now(), is_over: is_over.clone() };
         let mut ports: [Box<dyn Port>; 1] = [Box::new(kept)];
         serve(&mut ports, &is_over, Patience::default(), &ServeCounters::default());
         drop((ports, ownership));
@@ -250,14 +250,14 @@ impl<E: Env> Keeper<E> {
 }
 
 /// A port in shared memory that also runs the keeper while it is served.
-struct Kept {
+struct PortWithKeeper {
     port: ShmPort,
     keeper: Keeper<LocalEnv>,
     looked: Moment,
     is_over: Arc<AtomicBool>,
 }
 
-impl Port for Kept {
+impl Port for PortWithKeeper {
     fn serve(&mut self) -> usize {
         let served = self.port.serve();
         if self.looked.elapsed_s() * 1e9 >= self.keeper.pause_ns() as f64 {
@@ -297,7 +297,7 @@ mod tests {
             let told = control::registry(&cluster, &member, &Arc::default());
             let calls =
                 Calls::open(&cluster, &cluster.compute[0], &mut member, (&told, Vec::new()));
-            let Way::Messages(listener) = calls.expect("a free port").way else {
+            let Arrival::Messages(listener) = calls.expect("a free port").way else {
                 panic!("a network has an address")
             };
             let address = Some(listener.local_addr().expect("it listens").to_string());

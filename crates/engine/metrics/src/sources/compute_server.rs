@@ -35,7 +35,7 @@ const COUNTERS: [Named<LaneStatistics>; 11] = [
 #[derive(Clone)]
 pub struct ComputeServer {
     start: Instant,
-    handed: Arc<Mutex<Vec<Handed>>>,
+    handed: Arc<Mutex<Vec<PublishedCounts>>>,
     /// By transaction type.
     latencies: Vec<Arc<LatencyHistogram>>,
 }
@@ -62,7 +62,7 @@ pub struct LaneReading<'a> {
 
 /// The counts that a worker published last.
 #[derive(Clone, Default)]
-struct Handed {
+struct PublishedCounts {
     lanes: u64,
     counters: [u64; COUNTERS.len()],
     aborts: [u64; Abort::ALL.len()],
@@ -99,10 +99,11 @@ impl ComputeServer {
             (&catalog::ROUND_TRIPS, |counts| counts.round_trips),
         ];
         for (definition, count) in kinds {
-            let upkeep = move |handed: &Handed| count(&handed.upkeep);
+            let upkeep = move |handed: &PublishedCounts| count(&handed.upkeep);
             server.add(registry, definition, &["upkeep"], upkeep);
             // During upkeep, a lane may have updated one of the two counters before the other.
-            let rest = move |handed: &Handed| count(&handed.all).saturating_sub(upkeep(handed));
+            let rest =
+                move |handed: &PublishedCounts| count(&handed.all).saturating_sub(upkeep(handed));
             server.add(registry, definition, &["transactions"], rest);
         }
         server.enter_snapshots(registry);
@@ -113,7 +114,7 @@ impl ComputeServer {
     pub fn worker(&self) -> Worker {
         let mut handed = self.lock();
         let begun_ns = Arc::<AtomicU64>::default();
-        handed.push(Handed { begun_ns: begun_ns.clone(), ..Handed::default() });
+        handed.push(PublishedCounts { begun_ns: begun_ns.clone(), ..PublishedCounts::default() });
         let tallies = vec![LatencyTally::default(); self.latencies.len()];
         Worker { server: self.clone(), number: handed.len() - 1, tallies, begun_ns }
     }
@@ -123,7 +124,7 @@ impl ComputeServer {
         registry: &Registry,
         definition: &'static Definition,
         labels: &[&str],
-        read: impl Fn(&Handed) -> u64 + Send + 'static,
+        read: impl Fn(&PublishedCounts) -> u64 + Send + 'static,
     ) {
         let server = self.clone();
         registry.add(definition, labels, move || server.lock().iter().map(&read).sum::<u64>());
@@ -132,7 +133,8 @@ impl ComputeServer {
     fn enter_snapshots(&self, registry: &Registry) {
         let server = self.clone();
         registry.add(&catalog::SNAPSHOT_AGE, &[], move || {
-            let begun = |handed: &Handed| Some(handed.begun_ns.load(Relaxed)).filter(|&ns| ns > 0);
+            let begun =
+                |handed: &PublishedCounts| Some(handed.begun_ns.load(Relaxed)).filter(|&ns| ns > 0);
             let oldest_ns = server.lock().iter().filter_map(begun).min();
             let now_ns = server.since_start_ns(clock::now());
             oldest_ns.map_or(0.0, |begun_ns| now_ns.saturating_sub(begun_ns) as f64 / 1e9)
@@ -147,7 +149,7 @@ impl ComputeServer {
         moment.saturating_duration_since(self.start).as_nanos() as u64
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Handed>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<PublishedCounts>> {
         self.handed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -176,7 +178,8 @@ impl Worker {
         for (tally, histogram) in self.tallies.iter_mut().zip(&self.server.latencies) {
             histogram.take(tally);
         }
-        let mut handed = Handed { begun_ns: self.begun_ns.clone(), ..Handed::default() };
+        let mut handed =
+            PublishedCounts { begun_ns: self.begun_ns.clone(), ..PublishedCounts::default() };
         lanes.into_iter().for_each(|lane| handed.add(&lane));
         self.server.lock()[self.number] = handed;
     }
@@ -193,7 +196,7 @@ impl Drop for Worker {
     }
 }
 
-impl Handed {
+impl PublishedCounts {
     fn add(&mut self, lane: &LaneReading<'_>) {
         let LaneReading { statistics, counts, snapshot_lag } = lane;
         self.lanes += 1;

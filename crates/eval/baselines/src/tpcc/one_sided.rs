@@ -45,11 +45,11 @@ fn name_number(d: u32, name: &[u8]) -> u64 {
 
 /// The rows to load by verbs.
 #[derive(Default)]
-struct Rows {
+struct LoadedRows {
     rows: Vec<(RowKey, Vec<u8>)>,
 }
 
-impl Loader for Rows {
+impl Loader for LoadedRows {
     fn row(&mut self, key: RowKey, content: Vec<u8>) {
         self.rows.push((key, content));
     }
@@ -116,7 +116,7 @@ impl OneSided {
         servers: &[MemoryServer],
     ) -> Result<(), FabricError> {
         let mut to = Load::new(env, design);
-        let mut rows = Rows::default();
+        let mut rows = LoadedRows::default();
         match self.placement {
             Placement::Hashed => load::items(&self.config, 0, &mut rows),
             Placement::Partitions(each) => {

@@ -4,7 +4,7 @@
 //! The verbs are those of the paper's text for each step of the oracle; as in the original, there
 //! are no rows and no transactions.
 
-use super::snapshots::{self, Snapshots, Way};
+use super::snapshots::{self, SnapshotSource, Snapshots};
 use crate::busy::Busy;
 use crate::experiment::{Run, Steps};
 use crate::outcome::{Axis, Compared, Outcome, Role, Series, Table};
@@ -228,7 +228,7 @@ impl Points<'_> {
         for &per_server in self.threads {
             self.steps.next(run, OURS);
             let lanes = (per_server * LANES) as u32;
-            let seen = snapshots::taken(run.seed, Way::Ours, lanes, self.window_ns);
+            let seen = snapshots::taken(run.seed, SnapshotSource::Ours, lanes, self.window_ns);
             points.push((clients(per_server), seen.per_s / 1e6));
             (taken, incomparable) = (taken + seen.taken, incomparable + seen.incomparable);
             row = snapshot_row(OURS, &seen);
@@ -259,7 +259,11 @@ impl Points<'_> {
     }
 
     /// A row of the table of snapshots.
-    fn of_printed(&mut self, run: &mut Run<'_>, (name, way): (&str, Way)) -> Vec<String> {
+    fn of_printed(
+        &mut self,
+        run: &mut Run<'_>,
+        (name, way): (&str, SnapshotSource),
+    ) -> Vec<String> {
         self.steps.next(run, name);
         let seen = snapshots::taken(run.seed, way, PRINTED_THREADS, PRINTED_WINDOW_NS);
         snapshot_row(name, &seen)
@@ -295,10 +299,10 @@ fn most_of(points: &[(f64, f64)]) -> (f64, f64) {
 const PACE_COLUMNS: [&str; 5] = ["step", "pace", "at most, M/s", "at clients", "printed, M/s"];
 
 /// The ways to take snapshots with the protocol as printed, and their names.
-fn ways() -> [(&'static str, Way); 6] {
+fn ways() -> [(&'static str, SnapshotSource); 6] {
     let printed = |fetch, slots, servers, is_at_one_moment| {
         let timestamps = Timestamps { fetch, slots };
-        Way::Printed { timestamps, servers, is_at_one_moment }
+        SnapshotSource::Printed { timestamps, servers, is_at_one_moment }
     };
     let (each, fetched) = (Fetch::EachTransaction, Fetch::Background);
     let (own, shared) = (Slots::Threads, Slots::ServersAsDrawn);

@@ -17,7 +17,7 @@ mod tatp;
 mod tests;
 mod tpcc;
 
-pub(crate) use rows::{Rows, Work};
+pub(crate) use rows::{RowOperations, Work};
 pub(crate) use seen::Seen;
 pub(crate) use tatp::Tatp;
 pub(crate) use tpcc::Tpcc;
@@ -74,7 +74,7 @@ pub(crate) trait Load: Clone + Send + Sync + 'static {
     fn terminal(
         &self,
         database: &Database<DynEnv>,
-        place: Place,
+        place: LaneId,
     ) -> Result<Self::Terminal, WorkloadError>;
 
     /// Lets a lane read all tables, so that it learns their locations.
@@ -103,13 +103,13 @@ pub(crate) trait Load: Clone + Send + Sync + 'static {
 
 /// The identity of a lane.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
+pub(crate) struct LaneId {
     pub machine: u16,
     /// The number of the lane among its machine's, those of clients first.
     pub lane: u32,
 }
 
-impl Place {
+impl LaneId {
     /// Its number among all lanes.
     pub fn number(self) -> u32 {
         u32::from(self.machine) * u32::from(PROCESSES) * LANES + self.lane
@@ -402,7 +402,7 @@ fn workers<L: Load>(
         let database =
             homes[usize::from(process)].with_env(DynEnv::new(ground.endpoint(machine, process)));
         let endpoint = Metered::of(database.env()).endpoint().clone();
-        let place = Place { machine, lane };
+        let place = LaneId { machine, lane };
         let worker = ground.world().load(&endpoint, worker(plan, (load, totals), &database, place));
         let worker = worker.expect("each compute server has places enough, and tables are there");
         if lane < processes * plan.clients {
@@ -421,7 +421,7 @@ async fn worker<L: Load>(
     plan: &Plan,
     (load, totals): (&L, &Tally),
     database: &Database<DynEnv>,
-    place: Place,
+    place: LaneId,
 ) -> Result<Seat<L>, WorkloadError> {
     let mut lane = database.lane().await?;
     let mut terminal = load.terminal(database, place)?;

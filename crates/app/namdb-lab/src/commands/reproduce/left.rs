@@ -35,14 +35,14 @@ const SECONDS: [(&str, f64, f64); 24] = [
 const OTHER_SECONDS: (f64, f64) = (5.0, 100.0);
 
 /// The unfinished experiments.
-pub struct Left {
+pub struct RemainingTime {
     start: Moment,
     /// Expected seconds per experiment, in order.
     expected_s: Vec<f64>,
     over: usize,
 }
 
-impl Left {
+impl RemainingTime {
     /// Starts with all of these experiments.
     pub fn of(experiments: &[&Experiment], is_quick: bool) -> Self {
         let expected_s = experiments.iter().map(|experiment| expected_s(experiment.name, is_quick));
@@ -101,8 +101,8 @@ mod tests {
     #[test]
     fn one_experiment_alone_says_nothing_of_others() {
         let oracle = reproduce::find("oracle").expect("it is one of them");
-        assert_eq!(Left::of(&[oracle], true).sentence(0.5), "");
-        let two = Left::of(&[oracle, oracle], true);
+        assert_eq!(RemainingTime::of(&[oracle], true).sentence(0.5), "");
+        let two = RemainingTime::of(&[oracle, oracle], true);
         assert!(two.sentence(0.0).starts_with(" (experiment 1 of 2, "), "{}", two.sentence(0.0));
     }
 }

@@ -10,7 +10,7 @@ use crate::bench::progress::Progress;
 use crate::output;
 use anyhow::{Context, Result, anyhow, bail};
 use clap::{Args, ValueEnum};
-use left::Left;
+use left::RemainingTime;
 use namdb::host::Moment;
 use reproduce::{EXPERIMENTS, Experiment, Keep, MadeOf, Record, Run, find, picture, text};
 use std::cell::OnceCell;
@@ -84,7 +84,7 @@ pub fn run(arguments: &ReproduceArguments) -> Result<Verdict> {
     };
     let folder = &arguments.out;
     make(folder)?;
-    let mut left = Left::of(&experiments, arguments.quick);
+    let mut left = RemainingTime::of(&experiments, arguments.quick);
     for experiment in &experiments {
         run_one(experiment, arguments, &left)?;
         left.one_less();
@@ -151,7 +151,7 @@ fn list() -> Result<Verdict> {
 fn run_one(
     experiment: &'static Experiment,
     arguments: &ReproduceArguments,
-    left: &Left,
+    left: &RemainingTime,
 ) -> Result<()> {
     let start = Moment::now();
     let shown = OnceCell::new();

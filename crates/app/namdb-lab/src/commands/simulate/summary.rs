@@ -21,7 +21,7 @@ pub struct Summary {
     pub seeds: u64,
     pub seconds: f64,
     pub is_interrupted: bool,
-    pub scenarios: Vec<Row>,
+    pub scenarios: Vec<ScenarioSummary>,
     pub faults: BTreeMap<&'static str, u64>,
     pub failure_points: BTreeMap<&'static str, Point>,
     pub never_hit: Vec<&'static str>,
@@ -39,7 +39,7 @@ pub struct Point {
 
 /// Results of a scenario.
 #[derive(Serialize)]
-pub struct Row {
+pub struct ScenarioSummary {
     pub name: String,
     pub seeds: u64,
     pub committed: u64,
@@ -193,9 +193,9 @@ impl Summary {
     }
 }
 
-fn row(done: ScenarioDone) -> Row {
+fn row(done: ScenarioDone) -> ScenarioSummary {
     let failed = |(seed, sentence)| FailedRun { seed, sentence };
-    Row {
+    ScenarioSummary {
         seeds: done.seeds,
         committed: done.transactions.committed,
         without_effect: done.transactions.without_effect,

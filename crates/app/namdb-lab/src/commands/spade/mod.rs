@@ -30,11 +30,11 @@ docs/workload.md has every key of workload.toml, docs/sql.md tells which SQL is 
 #[command(after_help = EXAMPLES)]
 pub struct SpadeArguments {
     #[command(subcommand)]
-    what: What,
+    what: SpadeCommand,
 }
 
 #[derive(Subcommand)]
-enum What {
+enum SpadeCommand {
     /// Measure the costs of single operations on a real or simulated cluster
     Measure(measure::MeasureArguments),
     /// Get the plans of a workload's statements from PostgreSQL
@@ -56,13 +56,13 @@ enum What {
 /// Runs the command. `code` is generated code in addition to that of the shipped workloads.
 pub fn run(arguments: &SpadeArguments, code: &[Code]) -> Result<Verdict> {
     match &arguments.what {
-        What::Measure(arguments) => measure::run(arguments),
-        What::Plan(arguments) => plan::run(arguments),
-        What::Tune(arguments) => tune::run(arguments),
-        What::Forecast(arguments) => forecast::run(arguments),
-        What::Verify(arguments) => verify::run(arguments, code),
-        What::Generate(arguments) => generate::run(arguments),
-        What::Design(arguments) => design::run(arguments),
-        What::Apply(arguments) => apply::run(arguments),
+        SpadeCommand::Measure(arguments) => measure::run(arguments),
+        SpadeCommand::Plan(arguments) => plan::run(arguments),
+        SpadeCommand::Tune(arguments) => tune::run(arguments),
+        SpadeCommand::Forecast(arguments) => forecast::run(arguments),
+        SpadeCommand::Verify(arguments) => verify::run(arguments, code),
+        SpadeCommand::Generate(arguments) => generate::run(arguments),
+        SpadeCommand::Design(arguments) => design::run(arguments),
+        SpadeCommand::Apply(arguments) => apply::run(arguments),
     }
 }

@@ -163,7 +163,7 @@ pub fn run(arguments: &MeasureArguments) -> Result<Verdict> {
         output::replace(path, all.table_json().as_bytes())?;
     }
     let PointRecorder { measured, found, left_out, .. } = &recorder;
-    let kept = told::Kept { measured: *measured, found: *found, missing, left_out };
+    let kept = told::PointCounts { measured: *measured, found: *found, missing, left_out };
     let text = told::in_words(all, &worlds, &arguments.file, &kept);
     json::deliver(all, arguments.json.as_deref(), &text)?;
     Ok(if missing == 0 { Verdict::Sound } else { Verdict::Incomplete })
@@ -270,7 +270,7 @@ mod tests {
         assert!(missing > 0 && groups[0].contains(&slow), "the next run measures it");
         let PointRecorder { measured, found, left_out, .. } = &recorder;
         let missing = missing as usize;
-        let kept = told::Kept { measured: *measured, found: *found, missing, left_out };
+        let kept = told::PointCounts { measured: *measured, found: *found, missing, left_out };
         let told = told::in_words(recorder.record.measurements(), &[choice], &file, &kept);
         let said = format!(
             "left out: {}: no operation finished within 0.45 s; increase --seconds\n",

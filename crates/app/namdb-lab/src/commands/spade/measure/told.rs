@@ -12,7 +12,7 @@ use std::path::Path;
 const MOVING: Versions = Versions { beside: 1, keeps: true, among: 1 };
 
 /// The state of all requested points.
-pub struct Kept<'a> {
+pub struct PointCounts<'a> {
     /// Measured by this run.
     pub measured: usize,
     /// In the file before.
@@ -24,12 +24,17 @@ pub struct Kept<'a> {
 }
 
 /// The points of the first design of each world, and the state of the file.
-pub fn in_words(all: &Measurements, worlds: &[Choice], file: &Path, kept: &Kept<'_>) -> String {
+pub fn in_words(
+    all: &Measurements,
+    worlds: &[Choice],
+    file: &Path,
+    kept: &PointCounts<'_>,
+) -> String {
     let mut text = String::new();
     for choice in worlds {
         draw(&mut text, all, choice);
     }
-    let Kept { measured, found, missing, left_out } = kept;
+    let PointCounts { measured, found, missing, left_out } = kept;
     for point in *left_out {
         let _ = writeln!(text, "left out: {point}; increase --seconds");
     }

@@ -231,7 +231,7 @@ impl Beside {
         let theirs = &self.postgresql;
         writeln!(
             text,
-            "  gain: PostgreSQL's median latency over that of namdb. Both run the same mix, so"
+            "  gain: median latency of PostgreSQL over that of namdb. Both run one mix, so"
         )?;
         writeln!(
             text,

@@ -34,7 +34,7 @@ impl Transaction<'_> {
         run_now(self.open().read_long_row(row, values))
     }
 
-    /// Visits every row of a table with its long values, without adding it to the access set.
+    /// Like [`Transaction::for_each`], with the rows' long values.
     pub fn for_each_long(
         &mut self,
         table: TableId,

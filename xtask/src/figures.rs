@@ -46,7 +46,7 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
         }
         if let Some(difference) = difference(&read(&kept)?, &points) {
             bail!(
-                "{experiment}: {difference}; if that is meant, run `cargo xtask figures --bless` and say why"
+                "{experiment}: {difference}; if this is intended, run `cargo xtask figures --bless` and say why"
             );
         }
         println!("figures: {experiment} has the same bytes");
@@ -61,13 +61,9 @@ fn difference(kept: &str, points: &str) -> Option<String> {
     }
     let mut lines = kept.lines().zip(points.lines());
     let told = match lines.find(|(one, other)| one != other) {
-        Some((one, other)) => format!("`{one}` was recorded, and `{other}` came out"),
+        Some((one, other)) => format!("recorded `{one}`, measured `{other}`"),
         None => {
-            format!(
-                "{} lines were recorded, and {} came out",
-                kept.lines().count(),
-                points.lines().count()
-            )
+            format!("recorded {} lines, measured {}", kept.lines().count(), points.lines().count())
         }
     };
     Some(told)

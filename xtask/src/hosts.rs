@@ -73,7 +73,7 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
     process::run(&mut process::cargo(root, BUILD))?;
     let work = target.join("hosts");
     if work.exists() {
-        std::fs::remove_dir_all(&work).context("remove what the last run has left")?;
+        std::fs::remove_dir_all(&work).context("remove the files of the last run")?;
     }
     std::fs::create_dir_all(&work).with_context(|| format!("make {}", work.display()))?;
     enclosure.run(&work, &options.cases)
@@ -84,7 +84,7 @@ fn chosen(names: &[String]) -> Result<Vec<&'static Case>> {
         let known: Vec<_> = CASES.iter().map(|case| case.name).collect();
         ensure!(
             known.contains(&name.as_str()),
-            "there is no case `{name}`; there are {}",
+            "there is no case `{name}`; the cases are {}",
             known.join(", ")
         );
     }
@@ -112,7 +112,7 @@ fn run_inside(cases: &[&Case], work: &Path, program: &Path) -> Result<()> {
     }
     if !failed.is_empty() {
         bail!(
-            "{} of {} cases failed: {}; what the programs said is in {}",
+            "{} of {} cases failed: {}; their output is in {}",
             failed.len(),
             cases.len(),
             failed.join(", "),

@@ -19,11 +19,11 @@ pub fn run(root: &Path) -> Result<()> {
     let configured = configured.trim();
     ensure!(
         configured.is_empty() || configured == HOOKS,
-        "git takes its hooks from `{configured}` already: call {HOOKS}/commit-msg from there, or \
-         run `git config --unset core.hooksPath` and this again"
+        "git already uses the hooks in `{configured}`: call {HOOKS}/commit-msg from there, or \
+         run `git config --unset core.hooksPath` and repeat this command"
     );
     git(&["config", "core.hooksPath", HOOKS])?;
-    println!("git checks commit messages by {HOOKS}/commit-msg");
+    println!("git now checks commit messages with {HOOKS}/commit-msg");
     Ok(())
 }
 

@@ -1,4 +1,4 @@
-//! Tells the program which commit it was built from, so that every report can say so.
+//! Passes the commit from which the program is built, so that every report can print it.
 
 use std::process::Command;
 
@@ -12,7 +12,7 @@ fn main() {
     println!("cargo:rustc-env=NAMDB_COMMIT={}", commit.as_deref().unwrap_or("unknown"));
 }
 
-/// What git answers; none without git, or outside a repository.
+/// The output of a git command; `None` without git or outside a repository.
 fn git(arguments: &[&str]) -> Option<String> {
     let output = Command::new("git").args(arguments).output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?;

@@ -35,7 +35,7 @@ pub fn compare(recorded: &Record, measured: &Record, what: What) -> Result<()> {
         What::All { is_ci } => is_ci || !is_other_compiler,
     };
     if what != What::Verbs && !holds_instructions {
-        eprintln!("skipped: growth of instructions, which is held with the compiler of the record");
+        eprintln!("skipped: instructions, which are compared only with the record's compiler");
     }
     let mut failures = Vec::new();
     for (workload, now) in &measured.workloads {
@@ -54,7 +54,7 @@ pub fn compare(recorded: &Record, measured: &Record, what: What) -> Result<()> {
         return Ok(());
     }
     bail!(
-        "counts: {} of them differ from {RECORD}; find the cause, or accept it with \
+        "counts: {} counts differ from {RECORD}; find the cause, or accept it with \
          `cargo xtask counts --bless`",
         failures.len()
     )

@@ -44,7 +44,7 @@ pub fn rustc_version() -> Result<String> {
     Ok(process::capture(Command::new("rustc").arg("--version"))?.trim().to_string())
 }
 
-/// Builds the program and tells where it is.
+/// Builds the program and returns its path.
 pub fn build(root: &Path, is_optimized: bool) -> Result<PathBuf> {
     let build = ["build", "--quiet", "-p", "namdb-program", "--bin", "namdb"];
     let (profile, folder): (&[&str], _) =
@@ -147,7 +147,7 @@ fn report(output: &str, workload: &str, transactions: u64) -> Result<Report> {
     let report: Report = serde_json::from_str(line).with_context(|| format!("parse {line}"))?;
     ensure!(
         report.workload == workload && report.transactions == transactions,
-        "namdb ran {} transactions of {}, though {transactions} of {workload} were asked for",
+        "namdb ran {} transactions of {} instead of {transactions} of {workload}",
         report.transactions,
         report.workload
     );

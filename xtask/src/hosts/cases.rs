@@ -25,12 +25,12 @@ pub struct Case {
 pub const CASES: [Case; 7] = [
     Case {
         name: "distributed",
-        shows: "TPC-C with 10 % and with 100 % distributed orders keeps its conditions",
+        shows: "TPC-C with 10 % and with 100 % distributed orders keeps TPC-C's consistency conditions",
         run: distributed::run,
     },
     Case {
         name: "compute-host-cut-off",
-        shows: "who is cut off from registry and memory servers stops by itself, the others go on, and it may come back",
+        shows: "a host that is cut off from registry and memory servers stops, the others continue, and it can rejoin",
         run: cut::compute_host,
     },
     Case {
@@ -40,7 +40,7 @@ pub const CASES: [Case; 7] = [
     },
     Case {
         name: "memory-host-cut-off",
-        shows: "a memory host that is away for longer ends the runs with a sentence, and is no member when it is back",
+        shows: "a memory host that is away for longer ends the runs with an error, and is no longer a member when it returns",
         run: cut::memory_host_beyond_lease,
     },
     Case {
@@ -55,7 +55,7 @@ pub const CASES: [Case; 7] = [
     },
     Case {
         name: "zombie",
-        shows: "a compute server that stood still beyond its lease changes nothing when it goes on",
+        shows: "a compute server suspended beyond its lease changes nothing when it resumes",
         run: zombie::run,
     },
 ];
@@ -79,7 +79,7 @@ fn judge(cluster: &mut Cluster) -> Result<()> {
     let words = format!("check history {HISTORY} --isolation snapshot");
     let ended = cluster.run(THIRD_PLACE, &words, BENCH_BOUND)?;
     ensure!(ended.code == Some(0), "the judge says: {}", ended.said);
-    saw("the judge finds nothing wrong in what clients saw");
+    saw("the judge finds no anomaly in the clients' history");
     Ok(())
 }
 
@@ -90,9 +90,10 @@ fn last_sentence(said: &str) -> &str {
 
 /// A benchmark's message about a lost memory server.
 fn loss(said: &str) -> Result<&str> {
-    ensure!(said.contains("A MEMORY SERVER WAS LOST"), "it does not say that it is: {said}");
-    let start =
-        said.find("memory server 1 is lost").with_context(|| format!("not which one: {said}"))?;
+    ensure!(said.contains("A MEMORY SERVER WAS LOST"), "the output does not say so: {said}");
+    let start = said
+        .find("memory server 1 is lost")
+        .with_context(|| format!("the output does not name the server: {said}"))?;
     let end = said[start..].find(" running ").map_or(said.len(), |end| start + end);
     Ok(&said[start..end])
 }

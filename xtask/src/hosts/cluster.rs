@@ -215,7 +215,7 @@ impl Bench {
 pub fn identity(server: &Running) -> Result<String> {
     let said = server.said();
     let (_, behind) =
-        said.split_once(JOINED).with_context(|| format!("it is no member: {said}"))?;
+        said.split_once(JOINED).with_context(|| format!("it has not joined: {said}"))?;
     Ok(behind.split(' ').next().unwrap_or_default().to_owned())
 }
 

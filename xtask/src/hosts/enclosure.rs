@@ -50,7 +50,7 @@ pub fn find() -> Result<Enclosure> {
         }
     }
     Err(reason
-        .context("nothing was tried")?
+        .context("no attempt was made")?
         .context("this user may not make network namespaces here"))
 }
 
@@ -79,11 +79,11 @@ impl Enclosure {
         let status = clock::wait(TIME_MAX, || inside.try_wait().transpose());
         let Some(status) = status else {
             // This kills `unshare`, and everything inside with it.
-            inside.kill().context("end what is inside")?;
-            inside.wait().context("wait for what is inside")?;
+            inside.kill().context("stop the enclosure")?;
+            inside.wait().context("wait for the enclosure")?;
             bail!("the cases did not end within {} s", TIME_MAX.as_secs());
         };
-        ensure!(status.context("wait for what is inside")?.success(), "see above");
+        ensure!(status.context("wait for the enclosure")?.success(), "see above");
         Ok(())
     }
 }

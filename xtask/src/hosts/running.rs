@@ -68,7 +68,6 @@ impl Running {
         }
     }
 
-    /// Its process number.
     pub fn process(&self) -> u32 {
         self.child.id()
     }

@@ -62,7 +62,7 @@ pub fn run(machine: &Machine, scripts: &[String], deadline: Duration) -> Result<
             Some(0) => {}
             Some(code) => bail!("the script of guest {number} ended with {code}"),
             None => bail!(
-                "guest {number} did not come to its end within {} s; what it said is above",
+                "guest {number} did not end within {} s; its output is above",
                 deadline.as_secs()
             ),
         }

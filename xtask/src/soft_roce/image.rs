@@ -31,7 +31,7 @@ pub fn unpack(packed: &Path, unpacked: &Path) -> Result<PathBuf> {
     fs::write(&source, kernel).context("write the packed kernel")?;
     unxz(&source, &scratch)?;
     let begins = fs::read(&scratch).context("read the unpacked kernel")?.starts_with(PROGRAM);
-    ensure!(begins, "{} unpacks to no program", packed.display());
+    ensure!(begins, "{} does not unpack to a program", packed.display());
     fs::remove_file(&source).context("remove the packed kernel")?;
     // The final name marks it as complete.
     fs::rename(&scratch, unpacked).context("keep the unpacked kernel")?;
@@ -40,7 +40,7 @@ pub fn unpack(packed: &Path, unpacked: &Path) -> Result<PathBuf> {
 
 /// Unpacks an `xz` file.
 pub fn unxz(packed: &Path, unpacked: &Path) -> Result<()> {
-    let output = File::create(unpacked).context("make a file for what is unpacked")?;
+    let output = File::create(unpacked).context("create the unpacked file")?;
     let mut command = Command::new("xz");
     command.args(["--decompress", "--stdout"]).arg(packed).stdin(Stdio::null()).stdout(output);
     let status = command.status().context("start xz")?;

@@ -73,7 +73,7 @@ pub fn prepare(work: &Path) -> Result<Boot> {
         initramfs: work.join("initramfs.cpio"),
     };
     // The script may have changed since; packing takes milliseconds.
-    fs::write(&boot.initramfs, pack(&modules)?).context("write what guests boot into")?;
+    fs::write(&boot.initramfs, pack(&modules)?).context("write the guests' initramfs")?;
     Ok(boot)
 }
 
@@ -83,7 +83,7 @@ fn fetch(work: &Path, modules: &Path, kernel: &Path) -> Result<()> {
     // Without permission the old package list may suffice.
     let _old_is_fine = process::capture(Command::new("apt-get").arg("update"));
     let (package, options) = newest(work)?;
-    eprintln!("soft-roce: fetches {package}, to be unpacked and not installed");
+    eprintln!("soft-roce: downloads {package}, which is unpacked but not installed");
     let scratch = work.join("scratch");
     let _absent_is_fine = fs::remove_dir_all(&scratch);
     fs::create_dir_all(&scratch).context("make a folder to unpack into")?;
@@ -99,7 +99,7 @@ fn fetch(work: &Path, modules: &Path, kernel: &Path) -> Result<()> {
     let mut find = Command::new("find");
     let found = process::capture(find.arg(tree.join("lib/modules")).args(["-name", "*.ko*"]))?;
     let built_in = tree.join("lib/modules").join(version).join("modules.builtin");
-    let built_in = fs::read_to_string(built_in).context("read what is no module")?;
+    let built_in = fs::read_to_string(built_in).context("read the list of built-in modules")?;
     for name in MODULES {
         let (plain, packed) = (format!("/{name}.ko"), format!("/{name}.ko.xz"));
         let kept = modules.join(format!("{name}.ko"));
@@ -114,7 +114,7 @@ fn fetch(work: &Path, modules: &Path, kernel: &Path) -> Result<()> {
         }
     }
     fs::rename(tree.join(format!("boot/vmlinuz-{version}")), kernel).context("keep the kernel")?;
-    fs::remove_dir_all(&scratch).context("remove what is not needed of the kernel's package")
+    fs::remove_dir_all(&scratch).context("remove the rest of the kernel's package")
 }
 
 /// The package of the distribution's newest kernel, and the options of `apt-get` for it: that of
@@ -126,7 +126,7 @@ fn newest(work: &Path) -> Result<(String, Vec<String>)> {
     }
     let newer = backports(work).and_then(|options| Ok((package_name(&options)?, options)));
     Ok(newer.unwrap_or_else(|error| {
-        eprintln!("soft-roce: no backports ({error:#}): {own} loses a write now and then");
+        eprintln!("soft-roce: no backports ({error:#}): {own} occasionally loses a write");
         (own, Vec::new())
     }))
 }
@@ -140,7 +140,7 @@ fn backports(work: &Path) -> Result<Vec<String>> {
     let mut fields = text.lines().map(|line| line.split(' ').collect::<Vec<&str>>());
     // The main source; those of updates have names with a dash.
     let main = fields.find(|of| matches!(of[..], [_, name, "main"] if !name.contains('-')));
-    let main = main.context("apt-get knows no source with main")?;
+    let main = main.context("apt-get has no source with the component main")?;
     let (list, lists) = (work.join("backports.list"), work.join("backports"));
     fs::create_dir_all(lists.join("partial")).context("make a folder for lists")?;
     fs::write(&list, format!("deb {} {}-backports main\n", main[0], main[1]))
@@ -167,16 +167,17 @@ fn version(package: &str) -> Option<(u32, u32)> {
 fn package_name(options: &[String]) -> Result<String> {
     let mut depends = Command::new("apt-cache");
     let text = process::capture(depends.args(options).args(["depends", "linux-image-amd64"]))
-        .context("ask for the distribution's kernel")?;
+        .context("find the distribution's kernel")?;
     let mut named = text.lines().filter_map(|line| line.trim().strip_prefix("Depends: "));
     let kernel = named.rfind(|name| name.starts_with("linux-image-"));
     Ok(kernel.context("the list of packages has no kernel: `apt-get update` fetches it")?.into())
 }
 
 fn only_file(folder: &Path) -> Result<PathBuf> {
-    let mut files = fs::read_dir(folder).context("look at what was fetched")?;
-    let first = files.next().context("nothing was fetched")?.context("look at what was fetched")?;
-    ensure!(files.next().is_none(), "more than one file was fetched");
+    let mut files = fs::read_dir(folder).context("list the downloaded files")?;
+    let first =
+        files.next().context("nothing was downloaded")?.context("look at what was fetched")?;
+    ensure!(files.next().is_none(), "more than one file was downloaded");
     Ok(first.path())
 }
 

@@ -35,7 +35,7 @@ pub fn build(root: &Path, exchange: &Path) -> Result<Scripts> {
     let alone = [
         remark("the fabric's tests"),
         format!("{} --color=never --test-threads=1", quoted(&fabric)),
-        remark("what is shipped to a compute server"),
+        remark("calls shipped to a compute server"),
         format!("{} --color=never verbs::", quoted(&shipping)),
         remark("the suite"),
         format!("{} --fabric verbs", quoted(&suite)),
@@ -109,7 +109,7 @@ fn program_of(output: &str, name: &str) -> Result<String> {
         name: String,
     }
     for line in output.lines() {
-        let message: Message = serde_json::from_str(line).context("read what cargo built")?;
+        let message: Message = serde_json::from_str(line).context("parse cargo's messages")?;
         let is_ours = message.target.is_some_and(|target| target.name == name);
         if let (true, Some(program)) = (is_ours, message.executable) {
             return Ok(program.display().to_string());

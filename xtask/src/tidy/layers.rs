@@ -63,7 +63,7 @@ pub fn check(tree: &Tree) -> Vec<Violation> {
         let path = &manifest.file.path;
         if layer(manifest.folder).is_none() || wing(manifest.folder) != Some(manifest.wing) {
             let what = format!(
-                "the crate `{}` has no place in the wing `{}`, add it to WINGS of xtask/src/tidy/layers.rs",
+                "the crate `{}` is not listed in the wing `{}`, add it to WINGS of xtask/src/tidy/layers.rs",
                 manifest.folder, manifest.wing
             );
             violations.push(Violation::new(path, 1, what));
@@ -115,7 +115,7 @@ fn refusal(user: &Manifest<'_>, dependency: &Dependency, used: &str) -> Option<S
     }
     Some(format!(
         "`{user}` may not use `{used}`, which is not in a layer below it, \
-         turn the dependency round or move the shared part down"
+         reverse the dependency or move the shared part down"
     ))
 }
 

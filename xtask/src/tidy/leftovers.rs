@@ -38,7 +38,7 @@ pub fn check(tree: &Tree) -> Vec<Violation> {
             }
         }
         for offset in attributes(views) {
-            add(offset, "a skipped test or dead code, mend it or remove it".to_string());
+            add(offset, "a skipped test or dead code, fix it or remove it".to_string());
         }
         for (note, case_matters) in NOTES {
             for offset in notes(&views.comments, note, case_matters) {

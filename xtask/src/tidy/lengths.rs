@@ -42,7 +42,7 @@ pub fn check(tree: &Tree) -> Vec<Violation> {
         None => Ratchet::default(),
         Some(Ok(ratchet)) => ratchet,
         Some(Err(error)) => {
-            let what = format!("the ratchet cannot be read: {}; mend it", error.message());
+            let what = format!("the ratchet cannot be read: {}; fix it", error.message());
             violations.push(Violation::new(RATCHET, 1, what));
             return violations;
         }

@@ -39,7 +39,7 @@ pub fn crates(tree: &Tree) -> (Vec<Manifest<'_>>, Vec<Violation>) {
             Err(error) => violations.push(Violation::new(
                 &file.path,
                 1,
-                format!("this is not a manifest: {}; mend it", error.message()),
+                format!("this is not a manifest: {}; fix it", error.message()),
             )),
         }
     }

@@ -22,7 +22,7 @@ pub struct Ratcheted {
 /// the number, since nothing says which ones are new.
 pub fn judge(tree: &Tree, rule: &Ratcheted, found: Vec<Violation>) -> Vec<Violation> {
     let Some(recorded) = recorded(tree, rule) else {
-        let what = format!("`{}` is no table of numbers, mend it", rule.section);
+        let what = format!("`{}` is not a table of numbers, fix it", rule.section);
         return vec![Violation::new(PATH, 1, what)];
     };
     let counts = count(tree, &found);

@@ -1,7 +1,7 @@
-//! The program `namdb` with all its commands: also the simulator (`simulate`, `bench --profile`), the papers' evaluation
-//! (`reproduce`) and SPADE (`spade`).
+//! The program `namdb` with all its commands, including the simulator (`simulate`, `bench
+//! --profile`), the evaluation of the papers (`reproduce`) and SPADE (`spade`).
 //!
-//! Programs that link generated code of workloads of their own are this one, too: their `main` calls [`run`] with it.
+//! Programs that link generated code of their own workloads call [`run`] with it in `main`.
 //!
 //! Decision: docs/decisions/0292-the-laboratory-is-a-program-of-its-own.md
 #![forbid(unsafe_code)]
@@ -18,8 +18,8 @@ use namdb::procedures::Code;
 use namdb_program::Lab;
 use std::process::ExitCode;
 
-/// Runs the command that this process's arguments name, with generated code of these workloads beside that of the shipped
-/// ones; the result is the exit code.
+/// Runs the command named by this process's arguments and returns the exit code. `code` is
+/// generated code in addition to that of the shipped workloads.
 pub fn run(code: &[Code]) -> ExitCode {
     namdb_program::run(code, Some(&Lab { command, bench: simulated::bench }))
 }
@@ -34,11 +34,11 @@ struct Arguments {
 /// The commands that `namdb_program` passes on.
 #[derive(Subcommand)]
 enum Command {
-    /// Run scenarios over many seeds in simulated worlds, with faults
+    /// Run scenarios with faults over many seeds in a simulated world
     Simulate(simulate::SimulateArguments),
-    /// Repeat the papers' evaluation on simulated hardware
+    /// Reproduce the papers' evaluation on simulated hardware
     Reproduce(reproduce::ReproduceArguments),
-    /// Make SQL procedures into a physical design
+    /// Turn SQL procedures into a physical design (SPADE)
     Spade(spade::SpadeArguments),
 }
 

@@ -1,4 +1,4 @@
-//! The program `namdb-lab`, with generated code of the shipped workloads alone.
+//! The program `namdb-lab`, with generated code of the shipped workloads only.
 #![forbid(unsafe_code)]
 
 fn main() -> std::process::ExitCode {

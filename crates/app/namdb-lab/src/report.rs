@@ -11,7 +11,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// What a run on a simulated cluster has to tell.
+/// The report of a run on a simulated cluster.
 #[derive(Serialize)]
 pub struct SimulatedReport {
     workload: String,
@@ -23,33 +23,33 @@ pub struct SimulatedReport {
     lanes_each: u32,
     replicas: u32,
     isolation: &'static str,
-    /// The source that this program was built from.
+    /// Commit from which the program was built.
     commit: &'static str,
     seed: u64,
-    /// Virtual seconds that were counted.
+    /// Measured virtual seconds.
     virtual_seconds: f64,
     txn_per_s: f64,
     attempted_per_s: f64,
     retries_percent: f64,
     busiest: String,
-    /// By type,
+    /// Per transaction type.
     per_type: BTreeMap<String, TypeReport>,
-    /// in the workload's order.
+    /// The types in the workload's order.
     #[serde(skip)]
     type_order: Vec<String>,
-    /// Aborted attempts by reason.
+    /// Aborted attempts per reason.
     aborts: BTreeMap<String, u64>,
     checks: Vec<CheckReport>,
 }
 
-/// Transactions of one type; microseconds are virtual.
+/// Measurements of one transaction type; microseconds are virtual.
 #[derive(Serialize)]
 struct TypeReport {
     count: u64,
     per_s: f64,
     p50_us: Option<f64>,
     p99_us: Option<f64>,
-    /// The median while one lane alone makes calls.
+    /// Median latency while one lane alone makes calls.
     alone_p50_us: Option<f64>,
     round_trips: Option<f64>,
     verbs: Option<f64>,
@@ -72,7 +72,7 @@ impl TypeReport {
 }
 
 impl SimulatedReport {
-    /// Of what was seen on a cluster.
+    /// Builds the report from the measurements.
     pub fn new(
         workload: &str,
         Parameters { words, options }: Parameters,
@@ -112,7 +112,7 @@ impl SimulatedReport {
         }
     }
 
-    /// What the exit code says of it.
+    /// The verdict for the exit code.
     pub fn verdict(&self) -> Verdict {
         let fails = |is_rate| self.checks.iter().any(|check| !check.ok && check.is_rate == is_rate);
         if fails(false) {
@@ -124,7 +124,7 @@ impl SimulatedReport {
         }
     }
 
-    /// The report as people read it, in 80 columns.
+    /// The report as text, in 80 columns.
     pub fn draw(&self) -> String {
         let mut text = String::new();
         self.heading(&mut text);
@@ -157,10 +157,10 @@ impl SimulatedReport {
         line!(text, "  {:>12}  transactions committed per second, simulated", rate(self.txn_per_s));
         if self.attempted_per_s > self.txn_per_s {
             let attempted = rate(self.attempted_per_s);
-            line!(text, "  {attempted:>12}  attempted, with those rolled back as the rules want");
+            line!(text, "  {attempted:>12}  attempted, including those rolled back by the rules");
         }
         let retries = format!("{:.2} %", self.retries_percent);
-        line!(text, "  {retries:>12}  of all attempts had to be repeated");
+        line!(text, "  {retries:>12}  of all attempts were retried");
         for (reason, count) in &self.aborts {
             line!(text, "  {:>12}    {reason}", grouped(*count));
         }
@@ -198,8 +198,11 @@ impl SimulatedReport {
             ];
             row(name, cells.each_ref().map(String::as_str));
         }
-        line!(text, "  Times are virtual and include retries; alone: the median of one lane that");
-        line!(text, "  has no other beside it; round trips, verbs and bytes are the client's.");
+        line!(
+            text,
+            "  Times are virtual and include retries. alone: the median while a single lane"
+        );
+        line!(text, "  runs. Round trips, verbs and bytes are the client's.");
         line!(text);
     }
 }

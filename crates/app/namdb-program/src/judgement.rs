@@ -1,4 +1,4 @@
-//! What the judge of histories says, as text and as JSON.
+//! The report of the history judge, as text and as JSON.
 //!
 //! Decision: docs/decisions/0249-an-unexpected-success-rate-is-no-damage-exit-code-5.md
 
@@ -8,10 +8,10 @@ use history_judge::{Finding, History, Level, Report, Verdict};
 use serde::Serialize;
 use std::fmt::Write;
 
-/// Operations of a witness's transaction that the text tells at most.
+/// Maximal number of operations of a witness's transaction in the text.
 const OPERATIONS_MAX: usize = 20;
 
-/// A report, for programs.
+/// The report as JSON.
 #[derive(Serialize)]
 pub struct Judgement {
     history: String,
@@ -62,7 +62,7 @@ struct JudgedLink {
 }
 
 impl Judgement {
-    /// What is said of the levels asked for.
+    /// The report on the requested levels.
     pub fn new(name: &str, history: &History, report: &Report, levels: &[Level]) -> Self {
         let counts = report.counts;
         Self {
@@ -128,7 +128,7 @@ impl JudgedFinding {
     }
 }
 
-/// The findings that one of the levels forbids.
+/// The findings that violate one of the levels.
 pub fn told<'r>(report: &'r Report, levels: &[Level]) -> impl Iterator<Item = &'r Finding> {
     report
         .findings
@@ -136,7 +136,7 @@ pub fn told<'r>(report: &'r Report, levels: &[Level]) -> impl Iterator<Item = &'
         .filter(move |found| levels.iter().any(|level| level.forbids(found.witness.anomaly)))
 }
 
-/// The report for people.
+/// The report as text.
 pub fn in_words(name: &str, history: &History, report: &Report, levels: &[Level]) -> String {
     let mut text = String::new();
     tell_history(&mut text, name, history, report);
@@ -145,7 +145,7 @@ pub fn in_words(name: &str, history: &History, report: &Report, levels: &[Level]
     text
 }
 
-/// What one of the levels forbids and was found: the transactions, and why each comes before the next.
+/// The findings that violate one of the levels: the transactions, and why each precedes the next.
 pub fn findings_in_words(history: &History, report: &Report, levels: &[Level]) -> String {
     let mut text = String::new();
     for found in told(report, levels) {
@@ -169,7 +169,7 @@ fn tell_history(text: &mut String, name: &str, history: &History, report: &Repor
     if counts.unknown > 0 {
         let _ = write!(
             text,
-            ", {} without a known outcome, of which {} took effect for certain",
+            ", {} of unknown outcome ({} certainly took effect)",
             grouped(counts.unknown as u64),
             grouped(counts.unknown_seen as u64)
         );
@@ -179,7 +179,7 @@ fn tell_history(text: &mut String, name: &str, history: &History, report: &Repor
         let unordered = counted(counts.unordered_keys as u64, "key");
         let _ = writeln!(
             text,
-            "  of {unordered}, such as {key}, the history does not tell the order of all versions"
+            "  the history does not determine the version order of {unordered}, such as {key}"
         );
     }
 }
@@ -214,7 +214,7 @@ fn tell_finding(text: &mut String, history: &History, found: &Finding) {
     for (&id, number) in witness.transactions.iter().zip(1..) {
         let _ = writeln!(text, "  T{number}: {}", transaction_in_words(history, id));
         let operations = operations_in_words(history, id, &[]);
-        // Of a long transaction, what matters here.
+        // Shortens a long transaction to its relevant operations.
         let operations = match operations.len() > OPERATIONS_MAX {
             true => operations_in_words(history, id, &witness.keys),
             false => operations,

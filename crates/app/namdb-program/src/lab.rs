@@ -1,6 +1,6 @@
-//! The commands of the program `namdb-lab`: the simulator, the papers' evaluation, and SPADE.
+//! The commands of the program `namdb-lab`: simulator, evaluation of the papers, and SPADE.
 //!
-//! `namdb` knows their names and starts `namdb-lab` for them, which is built apart.
+//! `namdb` starts `namdb-lab` for these commands; `namdb-lab` is built separately.
 //!
 //! Decision: docs/decisions/0292-the-laboratory-is-a-program-of-its-own.md
 
@@ -13,27 +13,27 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::{Command, ExitStatus};
 
-/// The file name of the program.
+/// File name of the program.
 const PROGRAM: &str = "namdb-lab";
-/// Its commands.
+/// Names of its commands.
 const COMMANDS: [&str; 3] = ["simulate", "reproduce", "spade"];
 
-/// What a program that has these commands does for them.
+/// Functions for these commands in a program that links them.
 pub struct Lab {
-    /// Runs the command that this process's arguments name.
+    /// Runs the command named by this process's arguments.
     pub command: fn(&[Code]) -> Result<Verdict>,
     /// Runs a benchmark on a simulated cluster: `namdb bench --profile`.
     pub bench: fn(&BenchArguments) -> Result<Verdict>,
 }
 
-/// The arguments of a command of `namdb-lab`, which reads them itself.
+/// Unparsed arguments of a command of `namdb-lab`.
 #[derive(Args)]
 pub struct Passed {
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
     arguments: Vec<OsString>,
 }
 
-/// `help COMMAND` of these commands as `COMMAND --help`, which `namdb-lab` answers.
+/// Rewrites `help COMMAND` to `COMMAND --help`, which `namdb-lab` answers.
 pub fn with_help(arguments: Vec<OsString>) -> Vec<OsString> {
     match &arguments[..] {
         [program, help, command, rest @ ..]
@@ -46,7 +46,7 @@ pub fn with_help(arguments: Vec<OsString>) -> Vec<OsString> {
     }
 }
 
-/// Starts `namdb-lab` with the arguments of this process, and ends with its exit code.
+/// Starts `namdb-lab` with this process's arguments and returns its exit code.
 pub fn start() -> Result<Verdict> {
     let path = path()?;
     let arguments = with_help(std::env::args_os().collect());
@@ -57,7 +57,7 @@ pub fn start() -> Result<Verdict> {
     std::process::exit(exit_code(status));
 }
 
-/// Beside this program.
+/// The path of `namdb-lab`, beside this program.
 fn path() -> Result<PathBuf> {
     let own = std::env::current_exe().context("cannot find the path of this program")?;
     let path = own.with_file_name(PROGRAM);
@@ -70,7 +70,7 @@ fn path() -> Result<PathBuf> {
     })
 }
 
-/// As a shell reports it: a signal's number over 128.
+/// The exit code in a shell's convention: 128 plus the signal's number after a signal.
 fn exit_code(status: ExitStatus) -> i32 {
     #[cfg(unix)]
     let signal = std::os::unix::process::ExitStatusExt::signal(&status);

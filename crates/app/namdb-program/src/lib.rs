@@ -1,7 +1,7 @@
-//! The program `namdb`: see the database at work, measure it, run it as a cluster.
+//! The program `namdb`: demonstrates and measures the database, and runs it as a cluster.
 //!
-//! [`run`] is the whole program. Crate `namdb-lab` adds the simulator, the papers' evaluation and SPADE to it, which are
-//! large and which few users need; it uses what is public here.
+//! [`run`] is the whole program. Crate `namdb-lab` adds simulator, evaluation of the papers and
+//! SPADE, which are large and needed by few users; it uses the public items of this crate.
 #![forbid(unsafe_code)]
 
 pub mod bench;

@@ -1,4 +1,4 @@
-//! What the program says, where nobody may be listening: a closed or full stream is no reason to panic.
+//! Standard output and standard error, which may be closed or full: that must not cause a panic.
 
 use anyhow::{Context, Result, ensure};
 use std::fs::{File, Metadata};
@@ -6,33 +6,33 @@ use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Bytes by which a file is known.
+/// Leading bytes by which a file's format is recognised.
 const LOOKED_AT: u64 = 256;
 
-/// The files of a workload that somebody has written.
+/// Source files of a workload.
 const SOURCES: [&str; 4] = ["schema.sql", "procedures.sql", "workload.toml", sql::CHECKS];
 
-/// Writes the result to the output. A reader that has left ends it quietly; a full disk is an error.
+/// Prints the result. If the reader has left, it succeeds silently; a full disk is an error.
 pub fn print(text: &str) -> Result<()> {
     let mut output = std::io::stdout().lock();
     match output.write_all(text.as_bytes()).and_then(|()| output.flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            Err(error).context("cannot write the result to the output")
+            Err(error).context("cannot write the result to standard output")
         }
         _ => Ok(()),
     }
 }
 
-/// Says a line on the error stream, or nothing where that cannot be written.
+/// Prints a line to standard error; errors are ignored.
 pub fn say(line: &str) {
-    // There is no further stream to complain on.
+    // No other stream could report the error.
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 
-/// Refuses a file that is there and has something else than `what`, which begins in one of these ways: results replace results, not what
-/// somebody has named by mistake.
+/// Rejects an existing file that is not a `what`, which begins with one of `beginnings`: a result
+/// may replace an older result, but not a file that was named by mistake.
 pub fn spare(path: &Path, what: &str, beginnings: &[&str]) -> Result<()> {
-    // Devices have no end, and nothing to lose.
+    // Devices have no end and nothing to lose.
     if !path.is_file() {
         return Ok(());
     }
@@ -44,14 +44,14 @@ pub fn spare(path: &Path, what: &str, beginnings: &[&str]) -> Result<()> {
     let is_ours = is_blank || beginnings.iter().any(|one| text.starts_with(one));
     ensure!(
         read.is_err() || is_ours,
-        "{} is there, and is no {what}; name another file",
+        "{} exists and is not a {what}; choose another file",
         path.display()
     );
     Ok(())
 }
 
-/// Refuses a file that the command reads: one of these, or a source of a workload whose folder is one of these. Links are other names
-/// of a file.
+/// Rejects a file that the command reads: an input, or a source file in a workload folder among the
+/// inputs. Recognises other names (links) of the same file.
 pub fn spare_inputs(path: &Path, inputs: &[&Path]) -> Result<()> {
     let sources = |folder: &Path| SOURCES.map(|name| folder.join(name));
     let files = inputs.iter().flat_map(|input| match input.is_dir() {
@@ -61,7 +61,7 @@ pub fn spare_inputs(path: &Path, inputs: &[&Path]) -> Result<()> {
     for file in files {
         ensure!(
             !is_same(path, &file),
-            "{} is what is read ({}); name another file for what is written",
+            "{} is an input of this command ({}); choose another file for the output",
             path.display(),
             file.display()
         );
@@ -69,7 +69,7 @@ pub fn spare_inputs(path: &Path, inputs: &[&Path]) -> Result<()> {
     Ok(())
 }
 
-/// Whether both names are of one file that is there. A terminal may be input and output at once.
+/// Whether both paths name the same existing file. A terminal may be both input and output.
 pub fn is_same(one: &Path, other: &Path) -> bool {
     let place = |path: &Path| {
         let of = path.metadata().ok().filter(Metadata::is_file)?;
@@ -78,7 +78,7 @@ pub fn is_same(one: &Path, other: &Path) -> bool {
     place(one).is_some() && place(one) == place(other)
 }
 
-/// Writes a file. What was there stays as it is if that fails.
+/// Writes a file atomically: on failure the old content remains.
 pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
     sql::file::replace(path, bytes).with_context(|| format!("cannot write {}", path.display()))
 }

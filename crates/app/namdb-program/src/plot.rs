@@ -1,4 +1,4 @@
-//! A soak as a picture: curves over time, as SVG, without any font of this machine.
+//! Plots a soak: curves over time, as SVG without any font of this machine.
 
 use crate::bench::text::grouped;
 use crate::commands::soak::Sample;
@@ -6,13 +6,13 @@ use anyhow::{Result, anyhow};
 use plotters::prelude::*;
 use std::path::Path;
 
-/// A curve: its name, its colour, and the number that a sample contributes.
+/// A curve: name, colour, and the value of a sample.
 type Curve = (&'static str, RGBColor, fn(&Sample) -> f64);
 
-/// One of the pictures below each other.
+/// One of the plots, drawn one below the other.
 struct Panel {
     name: &'static str,
-    /// Latencies spread over powers of ten: what is drawn is the logarithm.
+    /// Whether the logarithm is plotted, since latencies spread over powers of ten.
     is_logarithmic: bool,
     curves: &'static [Curve],
 }
@@ -58,14 +58,14 @@ const PANELS: [Panel; 5] = [
 
 const SIZE: (u32, u32) = (900, 1375);
 
-/// The time axis goes on behind the curves, where their names stand.
+/// The time axis extends beyond the curves to make room for their names.
 const LEGEND_ROOM: f64 = 1.25;
 
 fn mebibytes(bytes: u64) -> f64 {
     bytes as f64 / f64::from(1 << 20)
 }
 
-/// Draws the samples into a file.
+/// Plots the samples to a file.
 pub fn draw(samples: &[Sample], path: &Path) -> Result<()> {
     let area = SVGBackend::new(path, SIZE).into_drawing_area();
     area.fill(&WHITE).map_err(|error| anyhow!("{error}"))?;
@@ -123,7 +123,8 @@ fn draw_panel(
     Ok(())
 }
 
-/// A moment on the axis of a run that ends at `end`: with decimals where whole seconds would repeat.
+/// A time label on the axis of a run that ends at `end`: with decimals where whole seconds would
+/// repeat.
 fn time_label(seconds: f64, end: f64) -> String {
     match end {
         end if end < 1.0 => format!("{seconds:.2}"),

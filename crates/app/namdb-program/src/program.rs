@@ -43,32 +43,32 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Run TPC-C for some seconds and prove the database consistent
+    /// Run TPC-C for some seconds and prove that the database is consistent
     Demo(demo::DemoArguments),
     /// Measure a workload, then check the database
     Bench(bench_command::BenchArguments),
-    /// Run TPC-C for long, and report memory, aborts and latency over time
+    /// Run TPC-C for a long time, and report memory, aborts and latency over time
     Soak(soak::SoakArguments),
     /// Run a fixed number of transactions on one thread, for counting instructions
     Counts(counts::CountsArguments),
     /// Print the verbs of one transaction of each type
     Trace(trace::TraceArguments),
-    /// Run scenarios over many seeds in simulated worlds, with faults
+    /// Run scenarios with faults over many seeds in a simulated world
     #[command(disable_help_flag = true)]
     Simulate(Passed),
-    /// Repeat the papers' evaluation on simulated hardware
+    /// Reproduce the papers' evaluation on simulated hardware
     #[command(disable_help_flag = true)]
     Reproduce(Passed),
-    /// Make SQL procedures into a physical design
+    /// Turn SQL procedures into a physical design (SPADE)
     #[command(disable_help_flag = true)]
     Spade(Passed),
-    /// Judge what a database did by what its clients saw
+    /// Find the isolation level of a recorded history
     Check(check_command::CheckArguments),
     /// Find what keeps a cluster from running well on this host, and how to fix it
     Doctor(doctor::DoctorArguments),
-    /// Start or end a development cluster on this host
+    /// Start or stop a development cluster on this host
     Cluster(cluster::ClusterCommandArguments),
-    /// Show who is in a cluster and what its memory servers hold
+    /// Show the members of a cluster and the memory of its tables
     Status(status::StatusArguments),
     /// Run one memory server of a cluster
     MemoryServer(memory_server::MemoryServerArguments),
@@ -76,8 +76,9 @@ enum Command {
     ComputeServer(compute_server::ComputeServerArguments),
 }
 
-/// Runs the command that this process's arguments name; the result is the exit code. `code` is generated code of workloads
-/// beside the shipped ones. Without `lab`, its commands start the program `namdb-lab`.
+/// Runs the command named by this process's arguments and returns the exit code. `code` is
+/// generated code in addition to that of the shipped workloads. Without `lab`, its commands start
+/// the program `namdb-lab`.
 pub fn run(code: &[Code], lab: Option<&Lab>) -> ExitCode {
     let result = match read_arguments().command {
         Command::Demo(arguments) => demo::run(&arguments),
@@ -108,7 +109,7 @@ pub fn run(code: &[Code], lab: Option<&Lab>) -> ExitCode {
     }
 }
 
-/// Reads the arguments. What is wrong with them is told, and ends the program.
+/// Parses the arguments; prints an error and exits if they are invalid.
 fn read_arguments() -> Arguments {
     let given = lab::with_help(named::with_folder(std::env::args_os().collect()));
     let mut command = help::laid_out(command());
@@ -120,30 +121,31 @@ fn read_arguments() -> Arguments {
     })
 }
 
-/// The program's arguments, as clap knows them.
+/// The command line as a clap command.
 pub fn command() -> clap::Command {
     Arguments::command()
 }
 
-/// The exit code of a process that has run and may not go on: whoever starts memory servers does not start it again.
-const PLACE_LOST: u8 = 4;
+/// Exit code of a process that ran and has lost its lease or its database; a service manager must
+/// not restart it.
+const CANNOT_CONTINUE: u8 = 4;
 
 fn exit_code(error: &anyhow::Error) -> u8 {
     let ends_a_run = error.downcast_ref().is_some_and(ServerError::ends_a_run);
-    if ends_a_run { PLACE_LOST } else { 2 }
+    if ends_a_run { CANNOT_CONTINUE } else { 2 }
 }
 
-/// Says why the process ends, and ends it at once, whatever its other threads do.
+/// Prints the error and exits at once, whatever other threads do.
 pub fn end(error: &anyhow::Error) -> ! {
     tell(error);
     std::process::exit(exit_code(error).into())
 }
 
-/// Says why the program ends, and which of the doctor's checks looks into that.
+/// Prints the error, and the doctor's check that examines its cause.
 fn tell(error: &anyhow::Error) {
     let code = doctor::code::code_for(error);
     let hint =
-        code.map(|code| format!("`namdb doctor --cluster FILE` has more, in its check {code}"));
+        code.map(|code| format!("check {code} of `namdb doctor --cluster FILE` has details"));
     match (hint, servers::log::is_started()) {
         (Some(hint), true) => {
             tracing::error!(check = code.map(tracing::field::display), "{error:#}; {hint}");
@@ -156,16 +158,16 @@ fn tell(error: &anyhow::Error) {
     }
 }
 
-/// What the checks of a run say.
+/// Result of a run's checks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
-    /// All hold.
+    /// All checks hold.
     Sound,
-    /// One does not.
+    /// A check of data fails.
     Damaged,
-    /// All that are about data hold, and calls have not succeeded as often as they should.
+    /// All checks of data hold, but calls did not succeed as often as expected.
     Unexpected,
-    /// Memory ran out, or a check could not be run, or runs did not cover what they should; what was run
-    /// holds.
+    /// Memory ran out, a check could not be run, or runs did not cover what they should; all checks
+    /// that ran hold.
     Incomplete,
 }

@@ -1,8 +1,8 @@
-//! Sessions of async programs: closures go to an engine thread, futures come back.
+//! Sessions for async programs: a closure goes to an engine thread, a future comes back.
 //!
-//! The engine's own futures stay on the thread that runs them, since a lane is one thread's at a time.
-//! An async program hands over whole transactions instead, and gets futures that any executor can wait
-//! for and move between its threads; this crate needs none itself.
+//! A lane belongs to one thread at a time, so the engine's own futures cannot move between threads.
+//! An async program hands over whole transactions instead and gets futures that any executor can
+//! poll and move. This crate needs no executor.
 
 use crate::config::Retry;
 use crate::database::Db;
@@ -17,16 +17,19 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::task::{Context, Poll, Waker};
 use txn::{Isolation, TxnError};
 
-/// Most engine threads of a session: each runs one piece of work, and a database runs 64 transactions at a time.
+/// Maximal number of engine threads of a session. Each thread runs one job, and a database runs at
+/// most 64 transactions at a time.
 pub const THREAD_COUNT_MAX: usize = 1024;
 
-/// Runs transactions on engine threads. Clones share the threads, which end after the last clone.
+/// Runs transactions on engine threads. Clones share the threads, which end after the last clone is
+/// dropped.
 ///
 /// ```
 /// use namdb::{AsyncSession, Config, Isolation, KeyValueTable, Retry};
 ///
 /// async fn count_up(session: AsyncSession, table: KeyValueTable) -> u8 {
-///     let counted = session.transaction(Isolation::Serializable, Retry::attempts(100), move |txn| {
+///     let retry = Retry::attempts(100);
+///     let counted = session.transaction(Isolation::Serializable, retry, move |txn| {
 ///         let count = txn.read_value(table, b"visits")?.map_or(0, |value| value[0]) + 1;
 ///         txn.write_value(table, b"visits", &[count])?;
 ///         Ok(count)
@@ -47,7 +50,7 @@ pub struct AsyncSession {
     engine: Arc<Engine>,
 }
 
-/// The sending end of the queue; its end is the threads' end.
+/// The sending side of the queue. Dropping it closes the queue and ends the threads.
 struct Engine {
     queue: Arc<Queue>,
 }
@@ -67,7 +70,7 @@ struct QueueState {
 type Job = Box<dyn FnOnce(&mut Session) + Send>;
 
 impl AsyncSession {
-    /// Starts this many engine threads on a database, at least one and at most [`THREAD_COUNT_MAX`].
+    /// Starts this many engine threads, 1 to [`THREAD_COUNT_MAX`]; 0 counts as 1.
     pub fn open(db: &Db, threads: usize) -> std::io::Result<Self> {
         if threads > THREAD_COUNT_MAX {
             let sentence = format!(
@@ -76,7 +79,8 @@ impl AsyncSession {
             return Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, sentence));
         }
         let queue = Arc::new(Queue::default());
-        // Made first, so that threads already started end if a later one cannot be.
+        // Built first: if a later thread cannot start, dropping it ends the threads already
+        // started.
         let engine = Arc::new(Engine { queue: queue.clone() });
         for index in 0..threads.max(1) {
             let (db, queue) = (db.clone(), queue.clone());
@@ -85,8 +89,8 @@ impl AsyncSession {
         Ok(Self { engine })
     }
 
-    /// Ships a transaction to an engine thread; see [`Session::transaction`]. It runs whether or not the
-    /// future is waited for: dropping the future drops the answer only.
+    /// Runs a transaction on an engine thread; see [`Session::transaction`]. It runs even if the
+    /// future is dropped; then only the answer is lost.
     pub fn transaction<T, F>(
         &self,
         isolation: Isolation,
@@ -101,7 +105,8 @@ impl AsyncSession {
         async move { answer.await.unwrap_or(Err(TransactionError::Panicked)) }
     }
 
-    /// Ships any work with a session to an engine thread. The answer is `None` if the work panicked.
+    /// Runs a closure with a session on an engine thread. The answer is `None` if the closure
+    /// panicked.
     pub fn run<T, F>(&self, work: F) -> impl Future<Output = Option<T>> + Send + use<T, F>
     where
         T: Send + 'static,
@@ -124,11 +129,12 @@ impl Drop for Engine {
     }
 }
 
-/// An engine thread: takes work from the queue until it is closed and empty.
+/// Main loop of an engine thread: runs jobs until the queue is closed and empty.
 fn run_engine(db: &Db, queue: &Queue) {
     let mut session = db.session();
     while let Some(job) = queue.next() {
-        // The promise inside the job tells its caller of a panic; others are not to suffer from it.
+        // Dropping the job's promise reports the panic to its caller; later jobs get a fresh
+        // session.
         if catch_unwind(AssertUnwindSafe(|| job(&mut session))).is_err() {
             session = db.session();
         }
@@ -150,14 +156,14 @@ impl Queue {
     }
 }
 
-/// Where a promise leaves its value for the future that waits.
+/// The value that a promise leaves for the waiting future.
 enum AnswerState<T> {
     Waiting(Option<Waker>),
     Given(T),
     Broken,
 }
 
-/// The engine thread's end. Dropped unkept, it tells so.
+/// The engine thread's side of an answer. Dropped without a value, it marks the answer as broken.
 struct Promise<T> {
     shared: Arc<Mutex<AnswerState<T>>>,
 }
@@ -184,7 +190,7 @@ impl<T> Drop for Promise<T> {
     }
 }
 
-/// The caller's end.
+/// The caller's side of an answer.
 struct Answer<T> {
     shared: Arc<Mutex<AnswerState<T>>>,
 }
@@ -205,7 +211,7 @@ impl<T> Future for Answer<T> {
     }
 }
 
-/// Waits for a future on this thread: the smallest executor, for programs that have no other.
+/// Runs a future to completion on this thread: a minimal executor for programs without one.
 pub fn block_on<T>(future: impl Future<Output = T>) -> T {
     struct Unpark(std::thread::Thread);
     impl std::task::Wake for Unpark {

@@ -1,21 +1,23 @@
-//! What a database is opened with, and how often a transaction is tried.
+//! Configuration of a database, and the retry policy of transactions.
 
 use crate::host;
 use txn::{DatabaseConfig, Oracle};
 
-/// Least memory of a memory server: less would not hold the catalog and one extent per lane.
+/// Smallest memory of a memory server; less cannot hold the catalog and one extent per lane.
 pub const SERVER_BYTES_MIN: u64 = 16 << 20;
 const _: () = assert!(SERVER_BYTES_MIN == 16 << 20, "the message below says 16 MiB");
-/// Most memory servers of one process.
+/// Maximal number of memory servers in one process.
 pub const SERVER_COUNT_MAX: u16 = 64;
-/// Most transactions at a time: as many as a snapshot by double collect may have slots.
+/// Maximal number of concurrent transactions: the number of slots of a double-collect snapshot.
 pub const LANE_COUNT_MAX: u32 = 64;
-/// Least maximal time of a transaction: in less, not even a short one is sure to end.
+/// Smallest limit on a transaction's duration; even a short transaction may exceed less.
 pub const TRANSACTION_TIME_MIN_MS: u64 = 1;
-/// Largest maximal time of a transaction, one day: for so long one that hangs may keep all old versions.
+/// Largest limit on a transaction's duration, one day: a transaction that hangs keeps all old
+/// versions until the limit has passed.
 pub const TRANSACTION_TIME_MAX_MS: u64 = 24 * 60 * 60 * 1000;
 
-/// A database inside this process: its memory servers are regions that all its threads share.
+/// Configuration of a database inside this process. Its memory servers are regions shared by all
+/// threads.
 ///
 /// ```
 /// let config = namdb::Config { server_bytes: 64 << 20, ..namdb::Config::default() };
@@ -24,21 +26,23 @@ pub const TRANSACTION_TIME_MAX_MS: u64 = 24 * 60 * 60 * 1000;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// Memory servers. Default 1; more of them change where rows lie, not what they mean.
+    /// Number of memory servers, 1 to 64. Default 1. Several servers spread the rows and change
+    /// nothing else.
     pub servers: u16,
-    /// Bytes of each memory server. Address space is reserved at once, memory as it is touched.
-    /// Default: half of the memory that is available when this is called, at most 64 GiB.
+    /// Bytes of each memory server. The address space is reserved at once; the kernel allocates
+    /// pages at first use. Default: half of the available memory at the time of the call, at most
+    /// 64 GiB.
     pub server_bytes: u64,
-    /// Transactions that may run at a time, 1 to 64. Default 48. Further ones wait for their turn.
+    /// Maximal number of concurrent transactions, 1 to 64. Default 48. Further transactions wait.
     pub lanes: u32,
-    /// How long a transaction may run, in milliseconds; 1 to 86,400,000, which is a day. Default 10,000. Old
-    /// versions are kept for so long for one that runs; one that runs longer may find what it reads
-    /// collected, and is aborted then. Changes of the catalog wait for so long for those that do not know
-    /// of them.
+    /// Maximal duration of a transaction, in milliseconds: 1 to 86,400,000 (one day). Default
+    /// 10,000. Old versions are kept at least this long for a running transaction. A longer one
+    /// aborts if a version that it reads has been collected. Changes of the catalog wait at most
+    /// this long for transactions that do not know of the change.
     pub transaction_time_max_ms: u64,
-    /// How snapshots are taken. Default by double collect, the cheaper way on one machine.
+    /// How transactions take snapshots. Default: double collect, which is cheaper on one machine.
     pub oracle: Oracle,
-    /// Seed of the randomness used for placement and back-off. Default 1.
+    /// Seed of the random numbers for placement and back-off. Default 1.
     pub seed: u64,
 }
 
@@ -61,27 +65,27 @@ impl Default for Config {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// Too few servers or too many.
+    /// `servers` is out of range.
     #[error("a database has 1 to {SERVER_COUNT_MAX} memory servers, {0} were asked for")]
     ServerCount(u16),
-    /// Too little memory.
+    /// `server_bytes` is too small.
     #[error("a memory server needs at least {SERVER_BYTES_MIN} bytes (16 MiB), {0} were asked for")]
     ServerBytes(u64),
-    /// Too few lanes or too many.
+    /// `lanes` is out of range.
     #[error("1 to {LANE_COUNT_MAX} transactions can run at a time, {0} were asked for")]
     LaneCount(u32),
-    /// Transactions could not end in time, or old versions would be kept for too long.
+    /// `transaction_time_max_ms` is out of range.
     #[error(
         "a transaction may run for {TRANSACTION_TIME_MIN_MS} to {TRANSACTION_TIME_MAX_MS} milliseconds, {0} were asked for"
     )]
     TransactionTime(u64),
-    /// The memory could not be had, or not be laid out.
+    /// The memory could not be reserved or initialised.
     #[error("the memory servers could not be started: {0}")]
     Start(String),
 }
 
 impl Config {
-    /// Refuses what cannot be opened, in a sentence.
+    /// Checks that every value is in its range.
     pub fn validate(&self) -> Result<(), OpenError> {
         if !(1..=SERVER_COUNT_MAX).contains(&self.servers) {
             return Err(OpenError::ServerCount(self.servers));
@@ -100,25 +104,28 @@ impl Config {
     }
 }
 
-/// How often a transaction that aborts is tried again, and how long it waits in between.
+/// Retry policy: how often an aborted transaction is retried, and how long to wait between
+/// attempts.
 ///
-/// Only aborts that another attempt can cure are retried: conflicts with others, not roll-backs of the
-/// caller, and never an unknown outcome. The wait is drawn from zero up to a bound that doubles, so that
-/// transactions that met once do not meet again.
+/// Only conflicts with other transactions are retried. A rollback by the caller and an unknown
+/// outcome are not. Each wait is drawn at random between zero and a bound that doubles per attempt,
+/// so that two transactions that conflicted once do not conflict again.
 ///
-/// The default is [`Retry::for_ms`] with 10,000: a deadline and no limit on attempts. How many attempts a
-/// transaction needs depends on how many others write the same rows, which no count suits: of moves between two
-/// rows by four threads, one in a thousand fails ten times. With a deadline such conflicts never reach the
-/// caller, and a row that stays locked still does.
+/// The default is [`Retry::for_ms`] with 10,000: a deadline and no limit on attempts. The number of
+/// attempts that a transaction needs depends on how many others write the same rows, so no fixed
+/// number suits all: if four threads move money between the same two rows, one move in 1,000 fails
+/// ten times. A deadline hides such conflicts from the caller, but still reports a row that stays
+/// locked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retry {
-    /// Attempts in all, at least 1.
+    /// Maximal number of attempts, at least 1.
     pub attempts: u32,
-    /// Bound of the first wait, in microseconds.
+    /// Upper bound of the first wait, in microseconds.
     pub wait_first_us: u64,
-    /// Bound of all waits, in microseconds.
+    /// Upper bound of every wait, in microseconds.
     pub wait_max_us: u64,
-    /// How long after the end of the first attempt further ones begin, in milliseconds. `None` for no deadline.
+    /// No attempt begins later than this after the end of the first one, in milliseconds. `None`:
+    /// no deadline.
     pub time_max_ms: Option<u64>,
 }
 
@@ -129,29 +136,30 @@ impl Default for Retry {
 }
 
 impl Retry {
-    /// One attempt only.
+    /// Makes one attempt only.
     pub const NEVER: Self =
         Self { attempts: 1, wait_first_us: 0, wait_max_us: 0, time_max_ms: None };
 
-    /// This many attempts in all, with waits from 2 microseconds to a millisecond.
+    /// At most this many attempts, with waits from 2 microseconds to 1 millisecond.
     pub const fn attempts(attempts: u32) -> Self {
         assert!(attempts > 0, "a transaction is tried at least once");
         Self { attempts, wait_first_us: 2, wait_max_us: 1000, time_max_ms: None }
     }
 
-    /// Attempts until this many milliseconds after the end of the first one, with waits from 2 microseconds to a
-    /// millisecond.
+    /// Attempts until this many milliseconds after the end of the first one, with waits from 2
+    /// microseconds to 1 millisecond.
     pub const fn for_ms(time_max_ms: u64) -> Self {
         Self { time_max_ms: Some(time_max_ms), ..Self::attempts(u32::MAX) }
     }
 
-    /// Whether another attempt may follow `attempts` of them, `elapsed_ns` after the end of the first one.
+    /// Whether another attempt may follow the first `attempts`, `elapsed_ns` after the end of the
+    /// first one.
     pub fn allows(&self, attempts: u32, elapsed_ns: u64) -> bool {
         let time_max_ns = self.time_max_ms.map_or(u64::MAX, |ms| ms.saturating_mul(1_000_000));
         attempts < self.attempts && elapsed_ns < time_max_ns
     }
 
-    /// The bound of the wait after `failed` attempts, in nanoseconds.
+    /// Upper bound of the wait after `failed` attempts, in nanoseconds.
     pub fn wait_bound_ns(&self, failed: u32) -> u64 {
         let doubled = self.wait_first_us.saturating_mul(1 << failed.saturating_sub(1).min(32));
         doubled.min(self.wait_max_us).saturating_mul(1000)
@@ -198,7 +206,8 @@ mod tests {
         assert!(Retry::for_ms(u64::MAX).allows(1, u64::MAX - 1));
     }
 
-    /// Four threads move money between the same two rows: with the default, no move fails for good.
+    /// Four threads move money between the same two rows: under the default policy every move
+    /// commits.
     #[test]
     fn the_default_outlasts_conflicts_on_hot_rows() {
         const THREADS: u64 = 4;

@@ -1,4 +1,4 @@
-//! A database inside this process: opening it, its tables, its sessions.
+//! A database inside this process: open it, create tables, open sessions.
 
 use crate::config::{Config, OpenError};
 use crate::lanes::LanePool;
@@ -10,13 +10,13 @@ use std::sync::{Arc, Mutex};
 use txn::local::OpenConfig;
 use txn::{CatalogError, Database, DatabaseConfig, IndexId, TableId, TableMemory, TableSpec};
 
-/// An open database. Clones are the same database; it ends with its last clone, and so does its data.
+/// An open database. Clones share it; the data is lost when the last clone is dropped.
 #[derive(Clone)]
 pub struct Db {
     shared: Arc<Shared>,
 }
 
-/// Which database of this process a typed table handle belongs to.
+/// Identifies the database in this process to which a typed table handle belongs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct DbIdentity(u64);
 
@@ -29,7 +29,7 @@ impl DbIdentity {
 
 struct Shared {
     identity: DbIdentity,
-    /// Handles are per thread; this one only begets others.
+    /// An engine handle belongs to one thread; this one is only cloned.
     root: Mutex<Database<LocalEnv>>,
     lanes: LanePool,
     config: Config,
@@ -91,8 +91,8 @@ impl Db {
         Self { shared: Arc::new(Shared { identity, root, lanes, config }) }
     }
 
-    /// A database that other processes have made, and that this one reaches through mapped memory: sessions
-    /// are no different.
+    /// Wraps a database that another process created and that this process maps into its memory.
+    /// Sessions work as usual.
     pub fn of(root: Database<LocalEnv>) -> Self {
         let settings = root.config();
         let config = Config {
@@ -107,58 +107,60 @@ impl Db {
         Self::new(root, lanes, config)
     }
 
-    /// What it was opened with.
+    /// The configuration it was opened with.
     pub fn config(&self) -> &Config {
         &self.shared.config
     }
 
-    /// A session: cheap, to be kept by one thread at a time or sent to another.
+    /// Opens a session. It is cheap, can be sent to another thread, and serves one thread at a
+    /// time.
     pub fn session(&self) -> Session {
         Session::new(self.clone())
     }
 
-    /// The engine's own handle, with an endpoint of its own, for programs that run lanes themselves.
+    /// The engine's own handle, with its own endpoint, for programs that run lanes themselves.
     pub fn handle(&self) -> Database<LocalEnv> {
         self.shared.root.lock().expect("begetting a handle does not panic").for_thread()
     }
 
-    /// Creates a table, with its indexes, while sessions run.
+    /// Creates a table and its indexes. Sessions may run meanwhile.
     pub fn create_table(&self, spec: TableSpec) -> Result<TableId, CatalogError> {
         run_now(self.handle().create_table(spec))
     }
 
-    /// Drops a table and all its indexes. Those who use it are waited for, but no longer than a transaction may run:
-    /// with [`CatalogError::Unacknowledged`] it is gone all the same, and its memory is free with a later change.
+    /// Drops a table and all its indexes. Waits for the transactions that use it, at most the
+    /// maximal duration of a transaction. On [`CatalogError::Unacknowledged`] the table is dropped,
+    /// and a later change of the catalog frees its memory.
     pub fn drop_table(&self, name: &str) -> Result<(), CatalogError> {
         run_now(self.handle().drop_table(name))
     }
 
-    /// Creates an index while sessions run, filled when this returns.
+    /// Creates an index and fills it. Sessions may run meanwhile.
     pub fn create_index(&self, table: &str, design: IndexDesign) -> Result<IndexId, CatalogError> {
         run_now(self.handle().create_index(table, design))
     }
 
-    /// Drops an index.
+    /// Drops an index. Sessions may run meanwhile.
     pub fn drop_index(&self, table: &str, index: &str) -> Result<(), CatalogError> {
         run_now(self.handle().drop_index(table, index))
     }
 
-    /// The table with this name.
+    /// Finds a table by its name.
     pub fn table(&self, name: &str) -> Option<TableId> {
         self.handle().table(name)
     }
 
-    /// The index with this name on the table with that name.
+    /// Finds an index by the names of its table and of itself.
     pub fn index(&self, table: &str, index: &str) -> Option<IndexId> {
         self.handle().index(table, index)
     }
 
-    /// The columns of a table, if it is there.
+    /// The columns of a table; `None` if it does not exist.
     pub fn schema(&self, table: TableId) -> Option<Arc<Schema>> {
         self.handle().schema(table)
     }
 
-    /// Memory in use, table by table.
+    /// Memory that each table and index uses.
     pub fn memory_usage(&self) -> Result<Vec<TableMemory>, CatalogError> {
         run_now(self.handle().memory_usage())
     }

@@ -1,52 +1,53 @@
-//! How a transaction can end other than with a commit.
+//! Errors of transactions: every end other than a commit.
 
 use txn::{Abort, LaneError, TxnError, UniqueViolation};
 
-/// Why a transaction did not commit, or why nobody knows whether it did.
+/// Why a transaction did not commit, or may not have committed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TransactionError {
-    /// It left no trace. Trying again may help where the abort says so.
+    /// The transaction had no effect. [`Abort::is_retryable`] says whether a retry can help.
     #[error("the transaction was aborted after {}: {reason}", counted(*attempts, "attempt"))]
     Aborted {
-        /// Why its last attempt failed.
+        /// Why the last attempt aborted.
         reason: Abort,
-        /// Attempts made.
+        /// Number of attempts made.
         attempts: u32,
     },
-    /// It left no trace: another row has the same key in a unique index.
+    /// The transaction had no effect: another row has the same key in a unique index.
     #[error("the transaction was aborted: {0}")]
     UniqueViolation(UniqueViolation),
-    /// It may have committed. Trying again may do it twice: read first what became of it.
+    /// The transaction may have committed, so a retry may apply it twice. Read the rows first to
+    /// find out.
     #[error("the outcome of the transaction is unknown: it may have committed or not")]
     Unknown,
-    /// A statement failed and the closure passed its error on; the transaction was rolled back.
+    /// A statement failed and the closure returned its error; the transaction was rolled back.
     #[error(transparent)]
     Statement(TxnError),
-    /// Other transactions kept all lanes for too long.
+    /// Other transactions used all lanes for the whole wait.
     #[error(
         "no lane became free within {waited_ms} ms; raise `lanes`, or keep transactions shorter"
     )]
     Busy {
-        /// How long this one waited.
+        /// Duration of the wait in milliseconds.
         waited_ms: u64,
     },
-    /// No further lane can be had.
+    /// No further lane could be opened.
     #[error("no lane could be opened: {0}")]
     Lane(#[from] LaneError),
-    /// The engine thread ended before it answered: the closure panicked there.
+    /// The closure panicked on its engine thread, which therefore sent no answer.
     #[error("the closure panicked on its engine thread; the transaction was rolled back")]
     Panicked,
 }
 
-/// One of something or several.
+/// A number with its noun in the singular or the plural.
 pub(crate) fn counted(count: u32, noun: &str) -> String {
     let ending = if count == 1 { "" } else { "s" };
     format!("{count} {noun}{ending}")
 }
 
 impl TransactionError {
-    /// The abort, if it was one.
+    /// The reason, if the transaction aborted.
     pub fn abort(&self) -> Option<Abort> {
         match self {
             Self::Aborted { reason, .. } => Some(*reason),

@@ -1,31 +1,31 @@
-//! Types that the fields of a record may have, and the columns that they stand for.
+//! Types of record fields and the column types they map to.
 
 use layout::{Column, ColumnType, KeyBuilder, RecordMut, RecordRef, SchemaError, Value};
 use std::ops::Deref;
 
 /// A type that a field of a [`Record`] may have.
 pub trait Field: Sized {
-    /// The column's type.
+    /// Type of the column.
     const COLUMN_TYPE: ColumnType;
     /// Whether the column may be null.
     const NULLABLE: bool = false;
 
-    /// The column of this type.
+    /// The definition of a column of this type.
     fn column(name: &str) -> Column {
         let column = Column::new(name, Self::COLUMN_TYPE);
         Column { nullable: Self::NULLABLE, ..column }
     }
 
-    /// Reads the column.
+    /// Reads the value from a row.
     fn read(row: RecordRef<'_>, column: usize) -> Self;
 
-    /// Writes the column.
+    /// Writes the value to a row.
     fn write(&self, row: &mut RecordMut<'_>, column: usize) -> Result<(), SchemaError>;
 }
 
-/// A type that a field of a key may have.
+/// A type that a key field may have.
 pub trait KeyField: Field {
-    /// Appends the value to a key; none if it does not fit its column.
+    /// Appends the value to a key; `None` if it does not fit its column.
     fn append(&self, key: KeyBuilder) -> Option<KeyBuilder>;
 }
 
@@ -91,8 +91,9 @@ impl Field for f64 {
     }
 }
 
-/// Text of at most `N` bytes, up to 1 MiB. The length is checked when a record is put. With an `N` over 1024
-/// the text stands outside the row, and reading the record takes one more round trip.
+/// Text of at most `N` bytes, up to 1 MiB; [`Transaction::put`](crate::Transaction::put) checks the
+/// length. If `N` is over 1024, the text is stored out of line, and reading the record takes one
+/// more round trip.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Text<const N: u32>(pub String);
 
@@ -142,8 +143,8 @@ impl<const N: u32> KeyField for Text<N> {
     }
 }
 
-/// Bytes, at most `N`, up to 1 MiB. The length is checked when a record is put; an `N` over 1024 is kept
-/// outside the row, as for [`Text`].
+/// At most `N` bytes, up to 1 MiB; [`Transaction::put`](crate::Transaction::put) checks the length.
+/// If `N` is over 1024, they are stored out of line, as for [`Text`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Bytes<const N: u32>(pub Vec<u8>);
 
@@ -187,16 +188,16 @@ impl<const N: u32> KeyField for Bytes<N> {
     }
 }
 
-/// A decimal number with `SCALE` digits behind the point, as an integer of its smallest unit: with a scale of 2,
-/// 12.34 is `Decimal(1234)`.
+/// A decimal number with `SCALE` digits after the decimal point, as an integer of its smallest
+/// unit: with a scale of 2, 12.34 is `Decimal(1234)`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Decimal<const SCALE: u8>(pub i64);
 
-/// A day, as days since 2000-01-01.
+/// A date, as days since 2000-01-01.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Date(pub i32);
 
-/// A moment, as microseconds since 2000-01-01 00:00 UTC.
+/// A point in time, as microseconds since 2000-01-01 00:00 UTC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(pub i64);
 
@@ -238,7 +239,8 @@ wrapped_integer_fields! {
     Timestamp, i64, ColumnType::Timestamp, int8;
 }
 
-/// Text of at most `N` bytes to which blanks at the end mean nothing, as SQL's `char(n)`. Otherwise as [`Text`].
+/// Text of at most `N` bytes in which trailing blanks are insignificant, as in SQL's `char(n)`.
+/// Otherwise like [`Text`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Char<const N: u32>(String);
 

@@ -1,30 +1,30 @@
-//! The machine this process runs on: its clock, threads, processor time and memory.
+//! The machine on which this process runs: its clock, threads, processor time and memory.
 //!
-//! Everything below the library gets time and threads from its environment, so that a simulator can own
-//! them. Here, at the edge, they come from the operating system; no other file of this crate asks it.
+//! The engine gets time and threads from its environment, so that the simulator can replace them.
+//! This file is the only one of the crate that calls the operating system for them.
 #![allow(clippy::disallowed_methods, reason = "this is where the real world enters")]
 
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 
-/// A moment of the wall clock's monotonic sibling.
+/// A reading of the monotonic clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Moment(Instant);
 
 impl Moment {
-    /// Now.
+    /// Reads the clock.
     #[inline]
     pub fn now() -> Self {
         Self(Instant::now())
     }
 
-    /// As the standard library has it.
+    /// Converts to the standard library's type.
     #[inline]
     pub fn instant(self) -> Instant {
         self.0
     }
 
-    /// Seconds since then.
+    /// Seconds since this moment.
     pub fn elapsed_s(self) -> f64 {
         self.0.elapsed().as_secs_f64()
     }
@@ -36,7 +36,7 @@ impl Moment {
     }
 }
 
-/// Starts a thread with a name that shows in debuggers and profilers.
+/// Starts a named thread; debuggers and profilers show the name.
 pub fn spawn<T: Send + 'static>(
     name: &str,
     body: impl FnOnce() -> T + Send + 'static,
@@ -44,14 +44,14 @@ pub fn spawn<T: Send + 'static>(
     std::thread::Builder::new().name(name.to_owned()).spawn(body)
 }
 
-/// Which clock [`Moment`]s, and the times that databases note, are of: that of this host since it started. Times of
-/// another clock cannot be put in order with them.
+/// Names the clock of [`Moment`]s and of the times that databases record: this host's monotonic
+/// clock since boot. Times of different clocks cannot be ordered.
 pub fn clock_name() -> String {
     let name = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     name.trim().to_owned()
 }
 
-/// Lets this thread rest.
+/// Suspends this thread.
 pub fn sleep_ms(duration_ms: u64) {
     std::thread::sleep(Duration::from_millis(duration_ms));
 }
@@ -63,56 +63,57 @@ pub fn unix_time_s() -> f64 {
     time.unwrap_or_default().as_secs_f64()
 }
 
-/// Microseconds since 2000-01-01 UTC by the host's clock, as SQL's times count.
+/// Microseconds since 2000-01-01 UTC by the host's clock, the unit of SQL timestamps.
 pub fn sql_time_us() -> i64 {
     /// Seconds from 1970 to 2000.
     const BEGIN_UNIX_S: f64 = 946_684_800.0;
     ((unix_time_s() - BEGIN_UNIX_S) * 1e6) as i64
 }
 
-/// Processor time that all threads of this process have used, in seconds.
+/// Processor time of all threads of this process, in seconds.
 pub fn process_cpu_s() -> f64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
-/// Of that, what the kernel took for this process, in seconds, or 0 where that is not known.
+/// The part of the process's processor time that the kernel used, in seconds; 0 if unknown.
 pub fn process_kernel_s() -> f64 {
     let text = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    // The name of the program stands in parentheses and may hold spaces.
+    // The program's name is in parentheses and may contain spaces.
     let fields = text.rsplit_once(')').map_or("", |(_, fields)| fields);
     let ticks = fields.split_whitespace().nth(STAT_KERNEL_TICKS);
     let ticks: u64 = ticks.and_then(|ticks| ticks.parse().ok()).unwrap_or(0);
     ticks as f64 / rustix::param::clock_ticks_per_second() as f64
 }
 
-/// Where the ticks in the kernel stand behind the program's name.
+/// Index of the kernel ticks among the fields after the program's name.
 const STAT_KERNEL_TICKS: usize = 12;
 
-/// Processors that this process may use.
+/// Number of processors that this process may use.
 pub fn processor_count() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Memory that can be had without swapping, in bytes: what the machine has, what the control groups of
-/// this process leave, and what its limit on address space leaves. Where nothing is known, 1 GiB.
+/// Memory available without swapping, in bytes: the minimum of the machine's free memory, the rest
+/// of this process's control groups, and the rest of its address-space limit. 1 GiB if none is
+/// known.
 pub fn available_memory_bytes() -> u64 {
     let machine = memory_line("/proc/meminfo", "MemAvailable:").unwrap_or(1 << 30);
     let limits = [control_group_bytes(), address_space_bytes()];
     limits.into_iter().flatten().fold(machine, u64::min)
 }
 
-/// What the limit on the address space of this process leaves, if it has one.
+/// The rest of this process's address-space limit; `None` without a limit.
 fn address_space_bytes() -> Option<u64> {
     let limit = rustix::process::getrlimit(rustix::process::Resource::As).current?;
     let used = memory_line("/proc/self/status", "VmSize:").unwrap_or(0);
     Some(limit.saturating_sub(used + ADDRESS_SPACE_SPARE_BYTES))
 }
 
-/// Address space for the stacks and heaps of threads, which are reserved generously.
+/// Address space left for the stacks and heaps of threads, which reserve generously.
 const ADDRESS_SPACE_SPARE_BYTES: u64 = 512 << 20;
 
-/// What the control group of this process, and those above it, leave of their memory.
+/// Memory that the control group of this process and its parents leave.
 fn control_group_bytes() -> Option<u64> {
     let groups = std::fs::read_to_string("/proc/self/cgroup").ok()?;
     let group = |line: &str| {
@@ -141,12 +142,12 @@ fn control_group_bytes() -> Option<u64> {
     left.min()
 }
 
-/// The number that is all of a file.
+/// Reads a file that contains one number.
 fn number_in(path: &str) -> Option<u64> {
     std::fs::read_to_string(path).ok()?.trim().parse().ok()
 }
 
-/// Memory this process occupies, in bytes, or 0 where that is not known.
+/// Resident memory of this process, in bytes; 0 if unknown.
 pub fn resident_bytes() -> u64 {
     memory_line("/proc/self/status", "VmRSS:").unwrap_or(0)
 }
@@ -158,7 +159,7 @@ fn memory_line(path: &str, name: &str) -> Option<u64> {
     Some(kibibytes * 1024)
 }
 
-/// Processor, number of processors and operating system, in a line.
+/// Processor model, number of processors and operating system, in one line.
 pub fn machine() -> String {
     let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = text.lines().find_map(|line| line.strip_prefix("model name"));
@@ -192,7 +193,7 @@ mod tests {
     fn the_kernels_time_grows_with_what_it_does() {
         let (before, cpu_before) = (process_kernel_s(), process_cpu_s());
         while process_kernel_s() - before < 0.03 {
-            // Reading the file that says so is kernel work.
+            // Reading the file with the kernel time is itself kernel work.
             assert!(process_cpu_s() - cpu_before < 60.0, "the kernel never takes any time");
         }
         assert!(process_kernel_s() - before <= process_cpu_s() - cpu_before + 0.03);

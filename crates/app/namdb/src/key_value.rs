@@ -1,7 +1,7 @@
-//! The plain form: tables of bytes by bytes, with read, write, delete and commit.
+//! Key-value tables: byte strings by byte strings, with read, write, delete and commit.
 //!
-//! This is the client interface of RAMCloud's transactions [RAMCloud slides]: writes stay with the client
-//! until `commit`, which either takes all of them or none.
+//! The interface follows RAMCloud's transactions [RAMCloud slides]: the client buffers writes until
+//! `commit`, which applies all of them or none.
 
 use crate::database::{Db, DbIdentity};
 use crate::error::TransactionError;
@@ -9,22 +9,22 @@ use crate::session::{Session, Transaction};
 use layout::{Column, ColumnType, Key, KeyBuilder, PhysicalDesign, Schema, SchemaError};
 use txn::{Abort, CatalogError, Isolation, Outcome, RowId, TableId, TableSpec, TxnError};
 
-/// Most bytes of a key.
+/// Maximal length of a key in bytes.
 pub const KEY_BYTES_MAX: u32 = 62;
-/// Most bytes of a value.
+/// Maximal length of a value in bytes.
 pub const VALUE_BYTES_MAX: u32 = layout::column::COLUMN_LENGTH_MAX;
-/// Tables whose values have at most this many bytes keep them in their rows.
+/// A table whose maximal value length is at most this stores values in the rows.
 const ROW_BYTES_MAX: u32 = 7 * 1024;
-/// There a value stands in columns of this many bytes, as many as its table needs.
+/// Such a row splits a value into columns of this many bytes.
 const PIECE_BYTES: u32 = 1024;
-/// In other tables values of at most this many bytes stand in the row, and longer ones out of line.
+/// Other tables store a value of at most this many bytes in the row, and a longer one out of line.
 const SHORT_BYTES_MAX: u32 = 256;
-/// The column of a short value, or of the first piece.
+/// Column of a short value, or of a value's first piece.
 const VALUE: usize = 1;
-/// The column of a value out of line; null for a short one.
+/// Column of a value out of line; null if the value is short.
 const LONG_VALUE: usize = 2;
 
-/// A table of values by keys.
+/// Handle of a key-value table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct KeyValueTable {
     id: TableId,
@@ -34,11 +34,12 @@ pub struct KeyValueTable {
 }
 
 impl KeyValueTable {
-    /// Creates a table whose keys have at most `key_bytes_max` bytes and its values `value_bytes_max`.
+    /// Creates a table with keys of at most `key_bytes_max` and values of at most `value_bytes_max`
+    /// bytes.
     ///
-    /// With up to 7 KiB, values stand in their rows, and every row takes the most. With more, values take
-    /// what they have, but those of more than 256 bytes stand outside the row, which takes one more round
-    /// trip to read.
+    /// If `value_bytes_max` is at most 7 KiB, values are stored in the rows, and every row has room
+    /// for the longest. Otherwise values of over 256 bytes are stored out of line with the memory
+    /// that they need, and reading one takes one more round trip.
     pub fn create(
         db: &Db,
         name: &str,
@@ -51,7 +52,8 @@ impl KeyValueTable {
         Ok(Self { id, database: db.identity(), key_bytes_max, value_bytes_max })
     }
 
-    /// The table of this name, if it was created as a table of bytes.
+    /// Opens the table with this name; `None` unless it exists and was created by
+    /// [`KeyValueTable::create`].
     pub fn open(db: &Db, name: &str) -> Option<Self> {
         let id = db.table(name)?;
         let found = db.schema(id)?;
@@ -67,17 +69,17 @@ impl KeyValueTable {
         fits.then_some(Self { id, database: db.identity(), key_bytes_max, value_bytes_max })
     }
 
-    /// The table.
+    /// The engine's identifier of the table.
     pub fn id(&self) -> TableId {
         self.id
     }
 
-    /// Whether values may stand out of line.
+    /// Whether long values are stored out of line.
     fn is_long(&self) -> bool {
         self.value_bytes_max > ROW_BYTES_MAX
     }
 
-    /// None if the key is too long, and so in no table.
+    /// Encodes a key; `None` if it is too long, so that no row can have it.
     fn key(&self, key: &[u8]) -> Option<Key> {
         let fits = key.len() <= self.key_bytes_max as usize;
         fits.then(|| {
@@ -86,7 +88,7 @@ impl KeyValueTable {
     }
 }
 
-/// The columns of a table of bytes.
+/// The columns of a key-value table.
 fn schema(name: &str, key_bytes_max: u32, value_bytes_max: u32) -> Result<Schema, SchemaError> {
     let mut columns = vec![Column::new("key", ColumnType::Bytes(key_bytes_max))];
     if value_bytes_max > ROW_BYTES_MAX {
@@ -102,7 +104,7 @@ fn schema(name: &str, key_bytes_max: u32, value_bytes_max: u32) -> Result<Schema
     Schema::new(name, columns, &[0])
 }
 
-/// A transaction on tables of bytes.
+/// A transaction on key-value tables.
 ///
 /// ```
 /// use namdb::{Config, KeyValueTable, Outcome};
@@ -128,20 +130,20 @@ pub struct KeyValue<'session> {
 }
 
 impl Session {
-    /// Begins a serializable transaction on tables of bytes. Dropping it rolls it back. As with
-    /// [`Session::begin`], the session keeps its lane; [`Session::rest`] gives it back.
+    /// Begins a serializable transaction on key-value tables. Dropping it rolls it back. As after
+    /// [`Session::begin`], the session keeps its lane; [`Session::rest`] returns it.
     pub fn key_value(&mut self) -> Result<KeyValue<'_>, TransactionError> {
         Ok(KeyValue { transaction: self.begin(Isolation::Serializable)? })
     }
 }
 
 impl KeyValue<'_> {
-    /// The value under a key.
+    /// Reads the value of a key; `None` if the key does not exist.
     pub fn read(&mut self, table: KeyValueTable, key: &[u8]) -> Result<Option<Vec<u8>>, TxnError> {
         self.transaction.read_value(table, key)
     }
 
-    /// Puts a value under a key.
+    /// Writes the value of a key, whether or not the key exists.
     pub fn write(
         &mut self,
         table: KeyValueTable,
@@ -151,17 +153,17 @@ impl KeyValue<'_> {
         self.transaction.write_value(table, key, value)
     }
 
-    /// Removes what is under a key; false if nothing is.
+    /// Deletes a key; false if it does not exist.
     pub fn delete(&mut self, table: KeyValueTable, key: &[u8]) -> Result<bool, TxnError> {
         self.transaction.delete_value(table, key)
     }
 
-    /// Commits all writes and deletes, or none.
+    /// Commits all writes and deletes, or none of them.
     pub fn commit(self) -> Outcome {
         self.transaction.commit()
     }
 
-    /// Forgets them; counted as [`Abort::User`].
+    /// Rolls back all writes and deletes; counted as [`Abort::User`].
     pub fn abort(self) -> Abort {
         self.transaction.abort();
         Abort::User
@@ -169,7 +171,7 @@ impl KeyValue<'_> {
 }
 
 impl Transaction<'_> {
-    /// The value under a key of a table of bytes.
+    /// Reads the value of a key in a key-value table; `None` if the key does not exist.
     pub fn read_value(
         &mut self,
         table: KeyValueTable,
@@ -195,7 +197,7 @@ impl Transaction<'_> {
         Ok(value)
     }
 
-    /// Puts a value under a key of a table of bytes.
+    /// Writes the value of a key in a key-value table, whether or not the key exists.
     pub fn write_value(
         &mut self,
         table: KeyValueTable,
@@ -228,7 +230,7 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    /// The key of a row, if the table is of this database and the key fits it.
+    /// Encodes a key after checking that the table belongs to this database and that the key fits.
     fn checked_bytes(&self, table: KeyValueTable, key: &[u8]) -> Result<Key, TxnError> {
         self.check_database(table.database, || format!("number {}", table.id.0))?;
         let too_long = || self.too_long(table, "key", key.len(), table.key_bytes_max);
@@ -250,7 +252,7 @@ impl Transaction<'_> {
         SchemaError::Value { table: name, column: column.to_owned(), reason }.into()
     }
 
-    /// Removes what is under a key of a table of bytes; false if nothing is.
+    /// Deletes a key of a key-value table; false if it does not exist.
     pub fn delete_value(&mut self, table: KeyValueTable, key: &[u8]) -> Result<bool, TxnError> {
         let key = self.checked_bytes(table, key)?;
         let row = self.read(table.id, &key)?;

@@ -1,10 +1,11 @@
-//! Lanes for sessions: few, lent from transaction to transaction.
+//! A pool of lanes, lent to sessions for one transaction each.
 //!
-//! A lane is what runs a transaction, and every lane makes each snapshot a word longer. Sessions are many
-//! and mostly idle, so they borrow: ten thousand sessions do not make ten thousand lanes.
+//! A lane runs one transaction at a time, and every lane makes each snapshot one word longer.
+//! Sessions are numerous and mostly idle, so they borrow lanes: 10,000 sessions do not need 10,000
+//! lanes.
 //!
-//! Any lane will do: a snapshot covers what was committed through any handle of the database before it was
-//! taken, so a session sees its own commits whichever lane it is lent.
+//! Any lane will do: a snapshot covers everything that was committed through any handle of the
+//! database before it was taken, so a session sees its own commits on every lane.
 //!
 //! Decisions:
 //! - docs/decisions/0023-64-slots-by-default.md
@@ -16,10 +17,10 @@ use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 use txn::{Database, Lane};
 
-/// How long a session waits for a lane before it reports that none is to be had.
+/// Maximal wait of a session for a free lane.
 const WAIT_MS_MAX: u64 = 10_000;
 
-/// The lanes of a database.
+/// The lanes of one database.
 pub(crate) struct LanePool {
     state: Mutex<State>,
     returned: Condvar,
@@ -27,7 +28,7 @@ pub(crate) struct LanePool {
 }
 
 struct State {
-    /// The last returned is the first to be lent: its memory is still in the caches.
+    /// Last returned, first lent: that lane's memory is still in the processor's caches.
     idle: Vec<Lane<LocalEnv>>,
     lane_count: u32,
 }
@@ -39,8 +40,8 @@ impl LanePool {
         Self { state: Mutex::new(state), returned: Condvar::new(), lane_count_max }
     }
 
-    /// A lane for one transaction: opened now if none is idle and fewer than the most are there.
-    /// `database` gives a handle of its own to a new one.
+    /// Borrows a lane for one transaction. Opens a new one, on its own handle from `database`, if
+    /// no lane is idle and the maximum is not reached.
     pub(crate) fn borrow(
         &self,
         database: impl FnOnce() -> Database<LocalEnv>,
@@ -55,7 +56,7 @@ impl LanePool {
                 break;
             }
             let wait = Duration::from_millis(WAIT_MS_MAX);
-            // Lanes that others take first do not make the wait longer.
+            // The wait does not restart if other sessions take a returned lane first.
             let none_idle = |state: &mut State| state.idle.is_empty();
             let waited = self.returned.wait_timeout_while(state, wait, none_idle);
             state = waited.expect("no holder of the pool panics").0;
@@ -64,14 +65,14 @@ impl LanePool {
             }
         }
         drop(state);
-        // One that cannot be opened stays counted: it would not open the next time either.
+        // A lane that fails to open stays counted: the next attempt would fail too.
         Ok(run_now(database().lane())?)
     }
 
-    /// Takes a lane back.
+    /// Returns a lane to the pool.
     pub(crate) fn give_back(&self, mut lane: Lane<LocalEnv>) {
-        // Changes of the catalog and the collection of old versions wait for lanes that are not at rest. One
-        // that cannot say so is not waited for longer than a transaction may take.
+        // Catalog changes and garbage collection wait for lanes that are not at rest. If announcing
+        // the rest fails, they wait at most the maximal duration of a transaction.
         let _ = run_now(lane.rest());
         self.lock().idle.push(lane);
         self.returned.notify_one();

@@ -1,17 +1,19 @@
 //! namdb: a main-memory transactional database for fast networks, to embed in a program.
 //!
-//! [`open`] gives a [`Db`]; clone it wherever it is needed. Ordinary threads take a [`Session`] each and run
-//! transactions as closures; async programs take an [`AsyncSession`]. There are three ways to see data:
-//! rows and columns ([`Transaction`]), structures ([`record!`]), and plain bytes ([`KeyValue`]).
-//! A transaction ends in one of three ways: committed, aborted without a trace, or, should a memory server
-//! be lost at the wrong moment, unknown. It ends with its process: this is memory. With the feature `procedures`, programs call
-//! SQL procedures by name, see [`procedures`].
+//! [`open`] returns a [`Db`]; clone it wherever it is needed. Each thread takes a [`Session`] and
+//! runs transactions as closures; async programs take an [`AsyncSession`]. A program can address
+//! data in three ways: as rows and columns ([`Transaction`]), as Rust structures ([`record!`]), or
+//! as plain bytes ([`KeyValue`]).
+//!
+//! A transaction commits, aborts without effect, or, if a memory server is lost while it commits,
+//! has an unknown outcome. All data is in memory and is lost when the process exits. With the
+//! feature `procedures`, programs call SQL procedures by name: see [`procedures`].
 //!
 //! ```
 //! use namdb::{Isolation, RecordTable, Retry, Text, record};
 //!
 //! record! {
-//!     /// A city and who lives there.
+//!     /// A city and its number of inhabitants.
 //!     pub struct City in "city" {
 //!         key { name: Text<30> }
 //!         inhabitants: i64,
@@ -25,7 +27,7 @@
 //!     txn.put(cities, &City { name: "Ghent".into(), inhabitants: 265_000 })?;
 //!     txn.put(cities, &City { name: "Bruges".into(), inhabitants: 119_000 })
 //! })?;
-//! // Somebody moves; both cities change, or none.
+//! // One person moves: either both rows change or neither does.
 //! session.transaction(Isolation::Serializable, Retry::default(), |txn| {
 //!     let mut ghent = txn.get(cities, City::key("Ghent"))?.expect("put above");
 //!     let mut bruges = txn.get(cities, City::key("Bruges"))?.expect("put above");
@@ -63,7 +65,7 @@ pub use key_value::{KeyValue, KeyValueTable};
 pub use record::{Record, RecordKey, RecordTable};
 pub use session::{Session, Transaction};
 
-// What a program needs of the layers below to name its tables, keys and outcomes.
+// Types of the engine that a program needs to declare tables, build keys and match outcomes.
 pub use layout::{
     Column, ColumnType, IndexDesign, IndexKind, Key, KeyBuilder, LongValues, PhysicalDesign,
     Placement, RecordMut, RecordRef, Schema, SchemaError, Storage, Value,

@@ -1,4 +1,5 @@
-//! Values out of line in transactions of ordinary threads: columns whose maximal length is over 1024 bytes.
+//! Reads long values (columns with a maximal length over 1024 bytes) in transactions of ordinary
+//! threads.
 //!
 //! Decision: docs/decisions/0041-long-values-are-fetched-on-request.md
 
@@ -8,7 +9,7 @@ use layout::{LongValues, RecordRef};
 use txn::{RowId, TableId, TxnError};
 
 impl Transaction<'_> {
-    /// Reads the value of a column out of line into `value`; false if it is null. Such columns are set
+    /// Reads the long value of a column into `value`; false if it is null. Such a column is written
     /// like any other.
     pub fn read_long(
         &mut self,
@@ -19,7 +20,7 @@ impl Transaction<'_> {
         run_now(self.open().read_long(row, column, value))
     }
 
-    /// Reads values of columns out of line at once. `values` gets one entry for each.
+    /// Reads several long values in shared round trips. `values` gets one entry per wanted value.
     pub fn read_long_many(
         &mut self,
         wanted: &[(RowId, usize)],
@@ -28,12 +29,12 @@ impl Transaction<'_> {
         run_now(self.open().read_long_many(wanted, values))
     }
 
-    /// Reads all values of a row's columns out of line, for [`RecordRef::with_long`].
+    /// Reads all long values of a row, for [`RecordRef::with_long`].
     pub fn read_long_row(&mut self, row: RowId, values: &mut LongValues) -> Result<(), TxnError> {
         run_now(self.open().read_long_row(row, values))
     }
 
-    /// Every row of a table with its values out of line, without keeping any of them.
+    /// Like [`Transaction::for_each`], with the rows' long values.
     pub fn for_each_long(
         &mut self,
         table: TableId,

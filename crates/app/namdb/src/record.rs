@@ -1,4 +1,4 @@
-//! Typed tables: a structure whose fields are the columns.
+//! Typed tables: a Rust structure whose fields are the columns of a row.
 
 use crate::database::{Db, DbIdentity};
 use crate::session::Transaction;
@@ -8,26 +8,26 @@ use layout::{
 use std::marker::PhantomData;
 use txn::{CatalogError, RowId, TableId, TableSpec, TxnError};
 
-/// A structure that is a row. [`record!`](crate::record!) implements it.
+/// A structure that represents a row. [`record!`](crate::record!) implements it.
 pub trait Record: Sized {
-    /// The table's name.
+    /// Name of the table.
     const TABLE: &'static str;
 
-    /// The table's columns, key columns first.
+    /// Columns of the table, key columns first.
     fn schema() -> Result<Schema, SchemaError>;
 
-    /// The key this record is found by.
+    /// The record's primary key.
     fn own_key(&self) -> RecordKey<Self>;
 
-    /// Reads a record out of a row.
+    /// Decodes a record from a row.
     fn read(row: RecordRef<'_>) -> Self;
 
-    /// Writes all columns but the key's.
+    /// Writes all columns except those of the key.
     fn write(&self, row: &mut RecordMut<'_>) -> Result<(), SchemaError>;
 }
 
-/// A key of a record's table. None is kept where a value does not fit its column: such a record is in no
-/// table.
+/// A primary key of a record's table. `key` is `None` if a value does not fit its column: no table
+/// has such a record.
 #[derive(Debug)]
 pub struct RecordKey<R> {
     key: Option<Key>,
@@ -41,7 +41,7 @@ impl<R> RecordKey<R> {
     }
 }
 
-/// A table of records.
+/// Handle of a table of records.
 #[derive(Debug)]
 pub struct RecordTable<R> {
     id: TableId,
@@ -58,7 +58,7 @@ impl<R> Clone for RecordTable<R> {
 impl<R> Copy for RecordTable<R> {}
 
 impl<R: Record> RecordTable<R> {
-    /// Creates the records' table.
+    /// Creates the table of the records.
     pub fn create(db: &Db, design: PhysicalDesign) -> Result<Self, CatalogError> {
         let schema = R::schema()?;
         let spec = TableSpec { schema, design, indexes: Vec::new() };
@@ -66,7 +66,7 @@ impl<R: Record> RecordTable<R> {
         Ok(Self { id, database: db.identity(), record: PhantomData })
     }
 
-    /// The records' table, if it was created with these very columns.
+    /// Opens the table of the records; `None` unless it exists with exactly these columns.
     pub fn open(db: &Db) -> Option<Self> {
         let id = db.table(R::TABLE)?;
         let found = db.schema(id)?;
@@ -74,19 +74,18 @@ impl<R: Record> RecordTable<R> {
         fits.then_some(Self { id, database: db.identity(), record: PhantomData })
     }
 
-    /// The table.
+    /// The engine's identifier of the table.
     pub fn id(&self) -> TableId {
         self.id
     }
 }
 
 impl Transaction<'_> {
-    /// The record with this key.
+    /// Reads the record with this key; `None` if it does not exist.
     ///
-    /// # Errors
-    /// [`TxnError::Catalog`] if the table is of another [`Db`], and [`TxnError::Schema`] if
-    /// the key does not fit its columns. The same holds for [`Transaction::put`] and
-    /// [`Transaction::remove`].
+    /// [`TxnError::Catalog`] if the table belongs to another [`Db`]; [`TxnError::Schema`] if the
+    /// key does not fit its columns. [`Transaction::put`] and [`Transaction::remove`] fail
+    /// likewise.
     pub fn get<R: Record>(
         &mut self,
         table: RecordTable<R>,
@@ -97,12 +96,12 @@ impl Transaction<'_> {
         self.record(table, row).map(Some)
     }
 
-    /// The record in a row of its table, which a scan or a lookup has found.
+    /// Decodes a row of the table that a scan or a lookup has found.
     ///
     /// ```
     /// use namdb::{
-    ///     Config, IndexDesign, Isolation, PhysicalDesign, Record, RecordTable, Retry, Scan, ScanSource,
-    ///     Storage, Text, Value, record,
+    ///     Config, IndexDesign, Isolation, PhysicalDesign, Record, RecordTable, Retry, Scan,
+    ///     ScanSource, Storage, Text, Value, record,
     /// };
     ///
     /// record! {
@@ -118,7 +117,8 @@ impl Transaction<'_> {
     /// let design = PhysicalDesign { storage: Storage::Tree, ..Default::default() };
     /// let cities = RecordTable::<City>::create(&db, design)?;
     /// let schema = City::schema()?;
-    /// let columns = ["country", "inhabitants"].map(|name| schema.position(name).expect("a column"));
+    /// let columns =
+    ///     ["country", "inhabitants"].map(|name| schema.position(name).expect("a column"));
     /// let by_size = db.create_index("city", IndexDesign {
     ///     name: "by_size".to_owned(),
     ///     columns: columns.to_vec(),
@@ -138,18 +138,18 @@ impl Transaction<'_> {
     /// let (found, largest, first) =
     ///     session.transaction(Isolation::Serializable, Retry::default(), |txn| {
     ///         let mut rows = Vec::new();
-    ///         // A lookup names a value for each column of the index.
+    ///         // A lookup needs a value for every column of the index.
     ///         let key = schema.encode_columns(&columns, &["NL".into(), Value::Int(109_000)])?;
     ///         txn.lookup(by_size, &key, &mut rows)?;
     ///         let found = txn.record(cities, rows[0])?.name;
-    ///         // A scan may name the first columns alone. An index's keys end with the primary key.
+    ///         // A scan may fix the leading columns only. Index keys end with the primary key.
     ///         let belgian = schema.append_key_part(Default::default(), columns[0], &"BE".into())?;
     ///         let words = schema.index_key_words(&columns);
     ///         let (low, high) = (belgian.prefix_low(words), belgian.prefix_high(words));
     ///         let source = ScanSource::Index(by_size);
     ///         txn.scan(&Scan { source, low, high, reverse: true, limit: 1 }, &mut rows)?;
     ///         let largest = txn.record(cities, rows[0])?.name;
-    ///         // The table itself: from the first key to the last.
+    ///         // Scans the whole table in key order.
     ///         let source = ScanSource::Table(cities.id());
     ///         let words = schema.key_words();
     ///         let (low, high) = (namdb::Key::lowest(words), namdb::Key::highest(words));
@@ -161,7 +161,7 @@ impl Transaction<'_> {
     /// ```
     ///
     /// # Panics
-    /// If another transaction has given the row, or it is of another table.
+    /// If the row comes from another transaction or another table.
     pub fn record<R: Record>(&mut self, table: RecordTable<R>, row: RowId) -> Result<R, TxnError> {
         self.check_table(table)?;
         let is_of_table = self.open().table(row) == table.id;
@@ -174,7 +174,7 @@ impl Transaction<'_> {
         Ok(R::read(self.row(row).with_long(&values)))
     }
 
-    /// Puts a record, in place of one with its key or as a new one.
+    /// Inserts the record, or replaces the one with the same key.
     pub fn put<R: Record>(&mut self, table: RecordTable<R>, record: &R) -> Result<(), TxnError> {
         let key = self.checked_key(table, record.own_key())?;
         let row = match self.read(table.id, &key)? {
@@ -184,7 +184,7 @@ impl Transaction<'_> {
         Ok(record.write(&mut self.update(row))?)
     }
 
-    /// Removes the record with this key; false if there is none.
+    /// Deletes the record with this key; false if it does not exist.
     pub fn remove<R: Record>(
         &mut self,
         table: RecordTable<R>,
@@ -214,18 +214,19 @@ fn key_error<R: Record>() -> SchemaError {
     SchemaError::Value {
         table: R::TABLE.to_owned(),
         column: "of the key".to_owned(),
-        reason: "longer than the column's maximal length, or with a character NUL".to_owned(),
+        reason: "longer than the column's maximal length, or contains a NUL character".to_owned(),
     }
 }
 
-/// Declares a structure that is a row of a table: its columns, its key, and how they are read and
-/// written. The key's columns stand first; the others may be an `Option`, which is null or not.
+/// Declares a structure that represents a row of a table, and generates its schema, its key and the
+/// code that reads and writes it. The key columns come first. Other columns may be an `Option`:
+/// `None` is null.
 ///
 /// ```
 /// use namdb::{Isolation, RecordTable, Retry, Text, record};
 ///
 /// record! {
-///     /// What a customer owns.
+///     /// A customer's account.
 ///     pub struct Account in "account" {
 ///         key { branch: i32, number: i64 }
 ///         owner: Text<40>,
@@ -265,7 +266,7 @@ macro_rules! record {
         }
 
         impl $name {
-            /// The key of the record with these values.
+            /// Builds a primary key from these values.
             $visibility fn key($($key: impl Into<$key_type>),+) -> $crate::RecordKey<Self> {
                 let builder = Some($crate::KeyBuilder::new());
                 $(
@@ -280,7 +281,8 @@ macro_rules! record {
             const TABLE: &'static str = $table;
 
             fn schema() -> Result<$crate::Schema, $crate::SchemaError> {
-                // Not every program looks single records up; this use spares the others a warning.
+                // A program may never look up a single record; this use avoids its "never used"
+                // warning.
                 let _ = |$($key: $key_type),+| Self::key($($key),+);
                 let key = [$(<$key_type as $crate::Field>::column(stringify!($key))),+];
                 let key_positions: Vec<usize> = (0..key.len()).collect();

@@ -1,4 +1,4 @@
-//! Sessions of ordinary threads: transactions as closures, tried again when they meet others.
+//! Sessions of ordinary threads: transactions as closures, retried on conflicts.
 
 use crate::config::Retry;
 use crate::database::{Db, DbIdentity};
@@ -10,7 +10,7 @@ use txn::{
     UniqueViolation,
 };
 
-/// Runs transactions one after another. A session is `Send`, and threads have one each.
+/// Runs transactions one after another. A session is `Send`; each thread needs its own.
 pub struct Session {
     db: Db,
     lane: Option<Lane<LocalEnv>>,
@@ -21,16 +21,17 @@ impl Session {
         Self { db, lane: None }
     }
 
-    /// The database it belongs to.
+    /// The database that the session belongs to.
     pub fn db(&self) -> &Db {
         &self.db
     }
 
-    /// Runs `body` as a transaction and commits it, again and again as `retry` allows while it meets
-    /// others. `body` may therefore run several times and should have no other effects.
+    /// Runs `body` as a transaction and commits it. On a conflict with another transaction it
+    /// retries as `retry` allows, so `body` may run several times and should have no other side
+    /// effects.
     ///
-    /// `Ok` means committed. An error says whether the transaction left no trace or its outcome is
-    /// unknown. `body` rolls back by returning an error: its own with `Err(Abort::User.into())`.
+    /// `Ok` means committed. The error says whether the transaction had no effect or its outcome is
+    /// unknown. To roll back, `body` returns an error, such as `Err(Abort::User.into())`.
     ///
     /// ```
     /// # use namdb::*;
@@ -51,7 +52,7 @@ impl Session {
         let database = self.db.identity();
         let lane = self.lane()?;
         let mut attempts = 0;
-        // The clock is read where the first attempt has failed, and not by those that succeed.
+        // Only a failed first attempt reads the clock; a transaction that commits at once does not.
         let mut first_end_ns = None;
         let result = loop {
             attempts += 1;
@@ -70,30 +71,31 @@ impl Session {
         result
     }
 
-    /// Begins a transaction that the caller commits or drops. Nothing is tried again, and the session
-    /// keeps its lane until its next [`Session::transaction`], [`Session::rest`] or its end.
+    /// Begins a transaction that the caller commits or drops. It is not retried. The session keeps
+    /// its lane until its next [`Session::transaction`] or [`Session::rest`], or until it is
+    /// dropped.
     pub fn begin(&mut self, isolation: Isolation) -> Result<Transaction<'_>, TransactionError> {
         let database = self.db.identity();
         begin(self.lane()?, database, isolation)
     }
 
-    /// Gives back the lane that the session has kept since [`Session::begin`]: as many sessions as there are lanes
-    /// would leave none to others.
+    /// Returns the lane that the session has kept since [`Session::begin`]. Sessions that keep all
+    /// lanes make every other session wait.
     pub fn rest(&mut self) {
         self.release_lane(false);
     }
 
-    /// A hint that the next transaction will read these rows, for transactions of a few reads: what they
-    /// miss in the processor's caches is on its way while they take their snapshot. The session has its lane from
-    /// now on, as after [`Session::begin`].
+    /// Hints that the next transaction reads these rows, for transactions with few reads: the
+    /// processor fetches them into its caches while the transaction takes its snapshot. As after
+    /// [`Session::begin`], the session then keeps its lane.
     pub fn prefetch(&mut self, reads: &[(TableId, Key)]) {
-        // Whoever cannot have a lane is told so by the transaction.
+        // If no lane is free, the transaction that follows reports it.
         if let Ok(lane) = self.lane() {
             lane.prefetch(reads);
         }
     }
 
-    /// What the last [`Abort::UniqueViolation`] of a commit after [`Session::begin`] was about.
+    /// The key of the last [`Abort::UniqueViolation`] of a commit after [`Session::begin`].
     pub fn last_unique_violation(&self) -> Option<&UniqueViolation> {
         self.lane.as_ref()?.last_unique_violation()
     }
@@ -106,7 +108,8 @@ impl Session {
         Ok(self.lane.insert(lane))
     }
 
-    /// Gives the lane back, unless nobody has decided its last transaction: then it takes no other.
+    /// Returns the lane. A lane whose last outcome is unknown runs no further transaction and is
+    /// dropped.
     fn release_lane(&mut self, is_undecided: bool) {
         match self.lane.take() {
             Some(lane) if !is_undecided => self.db.lanes().give_back(lane),
@@ -170,21 +173,21 @@ fn back_off(env: &LocalEnv, bound_ns: u64) {
     }
 }
 
-/// A running transaction. Its methods are those of [`txn::Transaction`], for code that does not await.
-/// Dropped before its end, it is rolled back.
+/// A running transaction: the methods of [`txn::Transaction`] without `await`. Dropping it rolls it
+/// back.
 pub struct Transaction<'lane> {
-    /// There until the transaction ends.
+    /// `Some` until the transaction ends.
     inner: Option<txn::Transaction<'lane, LocalEnv>>,
     database: DbIdentity,
 }
 
 impl<'lane> Transaction<'lane> {
-    /// The row with this key, if there is one.
+    /// Reads the row with this key; `None` if it does not exist.
     pub fn read(&mut self, table: TableId, key: &Key) -> Result<Option<RowId>, TxnError> {
         run_now(self.open().read(table, key))
     }
 
-    /// Independent reads at once. `found` gets one entry for each.
+    /// Reads independent rows in shared round trips. `found` gets one entry per read.
     pub fn read_many(
         &mut self,
         reads: &[(TableId, Key)],
@@ -193,27 +196,27 @@ impl<'lane> Transaction<'lane> {
         run_now(self.open().read_many(reads, found))
     }
 
-    /// A row's columns, own writes included.
+    /// A row's columns, including this transaction's own writes.
     pub fn row(&self, row: RowId) -> RecordRef<'_> {
         self.inner.as_ref().expect(ENDED_ONCE).row(row)
     }
 
-    /// The columns of a table, if it is there.
+    /// The columns of a table; `None` if it does not exist.
     pub fn schema(&self, table: TableId) -> Option<&Schema> {
         self.inner.as_ref().expect(ENDED_ONCE).schema(table)
     }
 
-    /// Marks a row as updated and gives access to its columns.
+    /// Marks a row as updated and returns its columns for writing.
     pub fn update(&mut self, row: RowId) -> RecordMut<'_> {
         self.open().update(row)
     }
 
-    /// Adds a row, to be filled through [`Transaction::update`].
+    /// Inserts a row; set its columns with [`Transaction::update`].
     pub fn insert(&mut self, table: TableId, key: &Key) -> Result<RowId, TxnError> {
         run_now(self.open().insert(table, key))
     }
 
-    /// Adds rows at once. `rows` gets one entry for each.
+    /// Inserts several rows in shared round trips. `rows` gets one entry per row.
     pub fn insert_many(
         &mut self,
         inserts: &[(TableId, Key)],
@@ -222,18 +225,18 @@ impl<'lane> Transaction<'lane> {
         run_now(self.open().insert_many(inserts, rows))
     }
 
-    /// Deletes a row.
+    /// Deletes a row that this transaction has read or inserted.
     pub fn delete(&mut self, row: RowId) {
         self.open().delete(row);
     }
 
-    /// The rows of a range, in key order, own writes included. There is an example at
-    /// [`Transaction::record`].
+    /// Scans a key range in key order, including this transaction's own writes.
+    /// [`Transaction::record`] has an example.
     pub fn scan(&mut self, scan: &Scan, rows: &mut Vec<RowId>) -> Result<(), TxnError> {
         run_now(self.open().scan(scan, rows))
     }
 
-    /// The rows of independent ranges, which share their round trips.
+    /// Scans independent key ranges in shared round trips.
     pub fn scan_many(
         &mut self,
         scans: &[Scan],
@@ -242,9 +245,9 @@ impl<'lane> Transaction<'lane> {
         run_now(self.open().scan_many(scans, rows))
     }
 
-    /// The rows of a secondary key: one value for each column of the index, as
-    /// [`encode_columns`](layout::Schema::encode_columns) makes it. There is an example at
-    /// [`Transaction::record`].
+    /// Finds the rows with a key of a secondary index: one value per column of the index, encoded
+    /// by [`encode_columns`](layout::Schema::encode_columns). [`Transaction::record`] has an
+    /// example.
     pub fn lookup(
         &mut self,
         index: IndexId,
@@ -254,7 +257,8 @@ impl<'lane> Transaction<'lane> {
         run_now(self.open().lookup(index, key, rows))
     }
 
-    /// Every row of a table, without keeping any of them.
+    /// Visits every row of a table in the snapshot, without keeping the rows. The visit ignores this
+    /// transaction's own changes.
     pub fn for_each(
         &mut self,
         table: TableId,
@@ -263,7 +267,7 @@ impl<'lane> Transaction<'lane> {
         run_now(self.open().for_each(table, &mut visit))
     }
 
-    /// Commits.
+    /// Commits and returns the outcome.
     pub fn commit(mut self) -> Outcome {
         run_now(self.inner.take().expect(ENDED_ONCE).commit_and_rest())
     }
@@ -273,7 +277,7 @@ impl<'lane> Transaction<'lane> {
         self.roll_back();
     }
 
-    /// Refuses a handle of another database: its number may be that of another table here.
+    /// Rejects a handle of another database, where the same number may denote another table.
     #[inline]
     pub(crate) fn check_database(
         &self,
@@ -302,7 +306,7 @@ impl<'lane> Transaction<'lane> {
 const ENDED_ONCE: &str = "a transaction ends by being consumed";
 
 impl Drop for Transaction<'_> {
-    /// Also ends what the lane has announced, so that nothing is kept for a snapshot nobody reads.
+    /// Also withdraws the lane's announced stamp, so that no version is kept for this snapshot.
     fn drop(&mut self) {
         self.roll_back();
     }

@@ -1,4 +1,4 @@
-//! The library in a program with threads: sessions, lanes lent and returned, outcomes.
+//! The library in a multi-threaded program: sessions, borrowed lanes, outcomes.
 
 use fabric::Env;
 use namdb::{
@@ -59,7 +59,7 @@ fn many_sessions_share_few_lanes_and_lose_no_update() {
     assert_eq!(sum.expect("reads commit"), THREADS * COUNTS);
 }
 
-/// Two sessions that take turns on two lanes, so that each would meet the other's lane if it could.
+/// Two sessions that alternate on two lanes, so that each would get the other's lane if it could.
 #[test]
 fn a_session_sees_what_it_has_committed_under_either_oracle() {
     for oracle in [Oracle::DoubleCollect, Oracle::Frozen] {
@@ -80,7 +80,7 @@ fn a_session_sees_what_it_has_committed_under_either_oracle() {
             });
             assert_eq!(seen.expect("quiet"), round, "under {oracle:?}");
             held.abort();
-            // The holder's lane is now the last returned, and so the first to be lent.
+            // The holder's lane is now the last returned, and therefore the next one lent.
             holder.transaction(Isolation::Snapshot, Retry::NEVER, |_| Ok(())).expect("quiet");
         }
     }
@@ -114,7 +114,7 @@ fn outcomes_are_told_apart() {
     let insert = |txn: &mut namdb::Transaction<'_>| txn.insert(table, &key(1)).map(drop);
     first.transaction(Isolation::Snapshot, Retry::NEVER, insert).expect("the row is new");
 
-    // The same row again: the statement fails, the transaction leaves nothing.
+    // The same row again: the statement fails, and the transaction has no effect.
     let again = first.transaction(Isolation::Snapshot, Retry::attempts(5), insert);
     assert!(
         matches!(again, Err(TransactionError::Statement(TxnError::DuplicateKey { .. }))),
@@ -134,7 +134,7 @@ fn outcomes_are_told_apart() {
     slow.update(row).set_int(1, 8);
     assert_eq!(slow.commit(), Outcome::Aborted(Abort::WriteConflict));
 
-    // A roll-back by the caller is not tried again.
+    // A rollback by the caller is not retried.
     let mut attempts = 0;
     let result = second.transaction(Isolation::Serializable, Retry::attempts(5), |txn| {
         attempts += 1;
@@ -150,7 +150,7 @@ fn outcomes_are_told_apart() {
     assert_eq!(left.expect("reads commit"), 7);
 }
 
-/// People, told apart by a number, who share a town and a name.
+/// People with a unique number who share a town and a name.
 fn people(db: &Db, name: &str, indexes: Vec<IndexDesign>) -> TableId {
     let columns = vec![
         Column::new("id", ColumnType::Int8),
@@ -274,7 +274,7 @@ fn typed_tables_find_themselves_again() {
 fn tables_of_bytes_find_themselves_again() {
     let db = open(2);
     assert_eq!(KeyValueTable::open(&db, "t"), None);
-    // In one column, in several, and out of line.
+    // In one column, in several columns, and out of line.
     for (name, value_bytes_max) in [("t", 1), ("u", 2500), ("v", VALUE_BYTES_MAX)] {
         let created = KeyValueTable::create(&db, name, 9, value_bytes_max, Default::default());
         assert_eq!(KeyValueTable::open(&db, name), Some(created.expect("new")));
@@ -309,7 +309,7 @@ fn a_record_is_read_out_of_its_own_table_only() {
 #[test]
 fn handles_of_another_database_are_refused() {
     let (one, other) = (open(1), open(1));
-    // In both databases the first table, but not the same.
+    // Each is the first table of its database, but the databases differ.
     let values = KeyValueTable::create(&one, "values", 8, 8, Default::default()).expect("new");
     let people = RecordTable::<Person>::create(&other, Default::default()).expect("new");
     let refuse = |db: &Db, work: &dyn Fn(&mut namdb::Transaction<'_>) -> Result<(), TxnError>| {
@@ -458,7 +458,8 @@ fn more_threads_than_a_system_has_are_refused() {
     assert!(refused.to_string().contains("at most 1024 threads"), "{refused}");
 }
 
-/// Sessions that begin transactions themselves keep their lanes, but nobody waits for those at rest.
+/// Sessions that begin transactions themselves keep their lanes, but nothing waits for lanes at
+/// rest.
 #[test]
 fn a_session_between_transactions_holds_up_nobody() {
     let config = Config {

@@ -16,7 +16,7 @@ pub enum FabricError {
     Unreachable(NodeId),
     /// The RDMA device cannot register memory for the words of this batch. Nothing has happened.
     #[error(
-        "no memory can be registered for the {bytes} bytes of a batch; raise the limit of locked memory, `ulimit -l`"
+        "cannot register memory for the {bytes} bytes of a batch; raise the limit of locked memory, `ulimit -l`"
     )]
     NoRoom { bytes: u64 },
 }

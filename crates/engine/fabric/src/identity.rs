@@ -117,16 +117,18 @@ impl Hello {
     pub fn decode(bytes: &[u8; HELLO_BYTES]) -> Result<Self, Refusal> {
         if bytes.starts_with(&TLS_HANDSHAKE) {
             return Err(Refusal::new(
-                "the caller speaks TLS, this server does not; section `tls` is in one of their files only",
+                "the caller uses TLS, this server does not; only one of their cluster files has a section `tls`",
             ));
         }
         if long(bytes, 0) != HELLO_MAGIC {
-            return Err(Refusal::new("this is a server of namdb, and no namdb speaks to it"));
+            return Err(Refusal::new(
+                "this is a namdb server, but the caller does not speak its protocol",
+            ));
         }
         let (wire, format) = (int(bytes, 8), long(bytes, 16));
         if wire != WIRE_VERSION {
             return Err(Refusal::new(format!(
-                "the caller speaks version {wire} of the protocol, this server {WIRE_VERSION}; use the same program everywhere"
+                "the caller uses version {wire} of the protocol, this server {WIRE_VERSION}; use the same program everywhere"
             )));
         }
         if format != layout::region::FORMAT_VERSION {
@@ -234,7 +236,7 @@ impl Refusal {
         let sentence = bytes.get(SENTENCE..SENTENCE + int(bytes, 8) as usize);
         match sentence.and_then(|text| std::str::from_utf8(text).ok()) {
             Some(sentence) if long(bytes, 0) == REFUSAL_MAGIC => Self::new(sentence),
-            _ => Self::new("what answers at this address is no server of namdb"),
+            _ => Self::new("the program at this address is not a namdb server"),
         }
     }
 }
@@ -329,7 +331,7 @@ impl Admission {
         let epoch = self.epoch.load(Ordering::Acquire);
         if hello.epoch < epoch && !self.members.has(hello.caller) {
             return refuse(format!(
-                "the caller is of epoch {}, {} of epoch {epoch}, in which it is no member; read the configuration again",
+                "the caller is of epoch {}, {} of epoch {epoch}, in which it is not a member; read the configuration again",
                 hello.epoch,
                 named(self.node)
             ));
@@ -428,12 +430,12 @@ mod tests {
             bytes[at] ^= 0x40;
             admission().admit(&bytes).expect_err("it does not fit").to_string()
         };
-        assert!(changed(0).contains("no namdb speaks to it"));
-        assert!(changed(8).contains("speaks version 65 of the protocol"));
+        assert!(changed(0).contains("the caller does not speak its protocol"));
+        assert!(changed(8).contains("uses version 65 of the protocol"));
         assert!(changed(16).contains("reads format"));
         assert!(changed(76).contains("is not text"));
         let answer = Welcome::decode(&[0; ANSWER_BYTES]).expect_err("nothing stands there");
-        assert!(answer.to_string().contains("no server of namdb"));
+        assert!(answer.to_string().contains("not a namdb server"));
     }
 
     #[test]
@@ -454,7 +456,7 @@ mod tests {
         admission.admit(&hello().encode()).expect("it is a member");
         let gone = Hello { caller: 18, ..hello() };
         let refusal = admission.admit(&gone.encode()).expect_err("it is none").to_string();
-        assert!(refusal.contains("of epoch 8, in which it is no member"), "{refusal}");
+        assert!(refusal.contains("of epoch 8, in which it is not a member"), "{refusal}");
         assert!(!admission.is_current(7, 13, 18));
         let newer = Hello { epoch: 8, ..gone };
         admission.admit(&newer.encode()).expect("it has joined since, or looks on");

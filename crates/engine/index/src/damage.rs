@@ -45,8 +45,8 @@ impl Flaw {
 
     const fn sentence(self) -> &'static str {
         match self {
-            Self::NoHashRoot => "there is no root of a hash table",
-            Self::NoTreeRoot => "there is no root of a tree",
+            Self::NoHashRoot => "the root of a hash table is missing",
+            Self::NoTreeRoot => "the root of a tree is missing",
             Self::SenselessShape => "the root of a tree has an impossible node shape",
             Self::NoFirstLeaf => "the first leaf of a tree is missing",
             Self::LowFenceMissing => "an inner node of a tree does not begin with its low fence",
@@ -70,6 +70,6 @@ mod tests {
     #[test]
     fn damage_tells_what_and_where() {
         let damage = Flaw::NoTreeRoot.at(GlobalPtr::new(RegionId(3), 4096));
-        assert_eq!(damage.to_string(), "in region 3 at byte 4096, there is no root of a tree");
+        assert_eq!(damage.to_string(), "in region 3 at byte 4096, the root of a tree is missing");
     }
 }

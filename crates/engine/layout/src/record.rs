@@ -161,7 +161,7 @@ impl<'a> RecordRef<'a> {
     /// If the column does not belong to the key.
     pub fn key_text(&self, column: usize) -> Vec<u8> {
         let Place::Key { at } = self.schema.place(column) else {
-            panic!("the column is none of the key");
+            panic!("the column is not in the key");
         };
         let described = &self.schema.columns()[column];
         let (null, length) = (u32::from(described.nullable), described.column_type.length_max());

@@ -93,8 +93,8 @@ impl ClusterMap {
         self.ensure_whole(root).map(|()| Some(root))
     }
 
-    /// Why the newest database is lost, if it is. Memory servers that all left in order have ended it and lose nothing,
-    /// and once others have come a new one is made.
+    /// Why the newest database is lost, if it is. If all its memory servers left in order, it has
+    /// ended and is not lost; a new one is created once others have joined.
     pub fn loss(&self) -> Option<RegistryError> {
         let root = self.root.as_ref()?;
         let is_ended = root.servers.iter().all(|identity| self.left.contains(identity));
@@ -104,7 +104,7 @@ impl ClusterMap {
         }
     }
 
-    /// Sees to it that all memory servers of a database are there.
+    /// Checks that all memory servers of a database are members.
     ///
     /// # Errors
     /// [`RegistryError::DatabaseLost`] if one is gone: its part of the data is lost, and a

@@ -8,10 +8,10 @@ use std::time::Duration;
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum AddressError {
     /// It has no address on this fabric.
-    #[error("{member} is not reached by this fabric")]
+    #[error("{member} has no address on this fabric")]
     None { member: String },
     /// Its address is not valid.
-    #[error("{member} is said to be at {address}, which is no address")]
+    #[error("the registry lists the invalid address {address} of {member}")]
     Wrong { member: String, address: String },
 }
 
@@ -54,14 +54,14 @@ pub enum RegistryError {
     #[error("{member} is {found} and this is {ours}; stop it, or use the same version everywhere")]
     OtherVersion { member: String, found: Program, ours: Program },
     /// The number of a server is in use.
-    #[error("the number {number} is taken by {by}; stop that one, or take another number")]
+    #[error("the number {number} is used by {by}; stop that server, or choose another number")]
     NumberTaken { number: u16, by: String },
     /// All numbers of compute servers are in use.
-    #[error("all {0} numbers of compute servers are taken; stop one that is not needed")]
+    #[error("all {0} numbers of compute servers are in use; stop one that is not needed")]
     NoNumber(u16),
     /// Not enough memory servers have joined in time.
     #[error(
-        "{}there are {found} of {wanted} memory servers, without {}; start those, or see in their logs why they stopped",
+        "{}there are {found} of {wanted} memory servers, without {}; start those, or look into their logs",
         waited(*.after), numbered(missing)
     )]
     TooFewServers {
@@ -99,24 +99,20 @@ pub enum RegistryError {
     },
     /// The root names a memory server that is not a member.
     #[error(
-        "no database can be made on memory server {number}, which is not in the cluster any more"
+        "cannot create a database on memory server {number}, which is no longer in the cluster"
     )]
     NoSuchServer { number: u16 },
     /// The registry contains something that namdb did not write.
     #[error(
-        "what stands in {place} was not written by namdb, or is damaged: {why}; remove it when no server runs"
+        "{place} was not written by namdb, or is damaged: {why}; remove it while no server runs"
     )]
     Damaged { place: String, why: String },
     /// Other servers kept changing the cluster.
     #[error("the registry at {place} was changed by others {attempts} times in a row; try again")]
-    Contended {
-        place: String,
-        /// Number of attempts.
-        attempts: u32,
-    },
+    Contended { place: String, attempts: u32 },
     /// The lease ended before the operation was done.
     #[error(
-        "the lease of {member} is lost: the registry has not heard from it in time; start it anew"
+        "the lease of {member} is lost: the registry has not heard from it in time; restart it"
     )]
     LeaseLost { member: String },
 }

@@ -49,8 +49,7 @@ impl EtcdGateway {
         if endpoints.iter().any(|endpoint| endpoint.starts_with("https:")) {
             let tls = tls.ok_or_else(|| RegistryError::File {
                 path: "the certificate authority of etcd".to_owned(),
-                why: "no path of it is known; write `registry.tls` or take endpoints of http"
-                    .to_owned(),
+                why: "its path is not set; write `registry.tls`, or use http endpoints".to_owned(),
             })?;
             config = config.tls_config(tls_config(tls)?);
         }
@@ -115,7 +114,7 @@ impl EtcdGateway {
         }
         serde_json::from_str(&text)
             .map(Answer::Done)
-            .map_err(|error| format!("its answer is no JSON: {error}"))
+            .map_err(|error| format!("its response is not JSON: {error}"))
     }
 }
 
@@ -138,7 +137,7 @@ fn certificates(path: &Path) -> Result<Vec<Certificate<'static>>, RegistryError>
         }
     }
     if certificates.is_empty() {
-        return Err(refuse(path, &"it holds no certificate in PEM"));
+        return Err(refuse(path, &"it contains no PEM certificate"));
     }
     Ok(certificates)
 }

@@ -130,7 +130,9 @@ impl EtcdStore {
     fn ask(&self, path: &str, request: &Value) -> Result<Value, RegistryError> {
         match self.gateway.ask(path, request, PATIENCE)? {
             Answer::Done(answer) => Ok(answer),
-            Answer::NotFound => Err(self.damaged("it has no such request, as if it were no etcd")),
+            Answer::NotFound => {
+                Err(self.damaged("it does not know the request, so it may not be etcd"))
+            }
         }
     }
 
@@ -141,7 +143,7 @@ impl EtcdStore {
     fn text(&self, encoded: &Value) -> Result<String, RegistryError> {
         let bytes = encoded.as_str().and_then(|text| BASE64.decode(text).ok());
         let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
-        text.ok_or_else(|| self.damaged("an answer has keys or values that are no text"))
+        text.ok_or_else(|| self.damaged("a response has keys or values that are not text"))
     }
 
     fn damaged(&self, why: &str) -> RegistryError {

@@ -57,7 +57,7 @@ impl FileStore {
         let refuse = |why| RegistryError::Directory { path: directory.display().to_string(), why };
         let ours = directory.join(FOLDER);
         DirBuilder::new().recursive(true).mode(0o700).create(&ours).map_err(|error| {
-            refuse(format!("{error}; write another `directory` into the cluster's file"))
+            refuse(format!("{error}; set another `directory` in the cluster's file"))
         })?;
         for path in [directory.parent(), Some(directory), Some(&ours)].into_iter().flatten() {
             let metadata = std::fs::metadata(path).map_err(|error| refuse(error.to_string()))?;
@@ -78,8 +78,8 @@ impl FileStore {
         &self.place
     }
 
-    /// Removes everything, unless a member lives; whether it did. A process that waits for the lock finds that the
-    /// folder is gone, and makes no change.
+    /// Removes everything unless a member is alive; returns whether it did. A process that waits
+    /// for the lock finds the folder missing and changes nothing.
     pub(crate) fn clear(&self) -> Result<bool, RegistryError> {
         let _lock = self.lock(FlockOperation::NonBlockingLockExclusive)?;
         for name in self.entry_names()? {
@@ -159,7 +159,7 @@ impl FileStore {
                 }
                 Err(rustix::io::Errno::WOULDBLOCK) => {
                     let why = format!(
-                        "`{LOCK}` was held by other processes for {} s; end or continue one that is stopped, or give the machine less to do",
+                        "`{LOCK}` was held by other processes for {} s; kill or resume one that is suspended, or reduce the machine's load",
                         LOCK_PATIENCE.as_secs()
                     );
                     return Err(RegistryError::Directory { path: self.place.clone(), why });
@@ -246,14 +246,12 @@ fn untrusted(metadata: &Metadata, is_above: bool) -> Option<String> {
     let is_sticky = is_above && metadata.mode() & 0o1000 != 0;
     let is_open = metadata.mode() & 0o002 != 0 && !is_sticky;
     if !metadata.is_dir() {
-        Some("it is no directory; write another `directory` into the cluster's file".to_owned())
+        Some("it is not a directory; set another `directory` in the cluster's file".to_owned())
     } else if !is_trusted_owner {
         let owner = metadata.uid();
-        Some(format!(
-            "it belongs to user {owner}; write another `directory` into the cluster's file"
-        ))
+        Some(format!("it belongs to user {owner}; set another `directory` in the cluster's file"))
     } else if is_open {
-        Some("others may write it; take that right from them (chmod o-w)".to_owned())
+        Some("others may write to it; remove that permission (chmod o-w)".to_owned())
     } else {
         None
     }

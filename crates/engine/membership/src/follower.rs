@@ -13,7 +13,7 @@ use std::time::Duration;
 ///
 /// Reading the map removes members whose lease has ended, so a cluster with one follower notices
 /// every death within the lease time plus the follower's pause.
-#[must_use = "a follower that is dropped tells nothing"]
+#[must_use = "a dropped follower reports nothing"]
 pub struct Follower {
     stop: Arc<(Mutex<bool>, Condvar)>,
     thread: Option<JoinHandle<()>>,

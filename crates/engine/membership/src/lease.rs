@@ -22,14 +22,14 @@ const RETRY_PAUSE: Duration = Duration::from_millis(200);
 /// [`Lease::is_lost`] becomes true before any other member can learn that this one is gone, even if
 /// the registry is unreachable: a server that has lost its lease must stop. [`Lease::leave`] is the
 /// orderly end. Dropping a lease is like the death of the process.
-#[must_use = "a server whose lease is dropped is a member no more"]
+#[must_use = "a server whose lease is dropped is no longer a member"]
 pub struct Lease {
     registry: Registry,
-    kept: Arc<Kept>,
+    kept: Arc<LeaseState>,
     keeper: Option<JoinHandle<()>>,
 }
 
-struct Kept {
+struct LeaseState {
     member: Member,
     hold: Hold,
     /// When the lease ends on this process's clock; `None` if it ends only with the process.
@@ -41,7 +41,7 @@ struct Kept {
 
 /// The remaining time of a lease. Clones share the clock.
 #[derive(Clone)]
-pub struct LeaseClock(Arc<Kept>);
+pub struct LeaseClock(Arc<LeaseState>);
 
 impl LeaseClock {
     /// Returns the time until the server must stop unless the lease is renewed; zero if the lease
@@ -63,7 +63,7 @@ impl Lease {
         hold: Hold,
         until: Option<Moment>,
     ) -> Result<Self, RegistryError> {
-        let kept = Arc::new(Kept {
+        let kept = Arc::new(LeaseState {
             member,
             hold,
             until: Mutex::new(until),
@@ -120,7 +120,7 @@ impl Drop for Lease {
     }
 }
 
-impl Kept {
+impl LeaseState {
     fn is_lost(&self) -> bool {
         let until = *self.until.lock().expect("no holder panics");
         if until.is_some_and(Moment::is_past) {

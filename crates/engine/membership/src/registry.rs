@@ -28,7 +28,7 @@ const CHANGE_ATTEMPTS_MAX: u32 = 1000;
 /// processes.
 const CHANGE_PAUSE_MAX: Duration = Duration::from_millis(50);
 const CHANGE_PAUSE_STEP: Duration = Duration::from_micros(100);
-/// Between two looks for a registry that is not there yet.
+/// Interval at which a missing registry is looked for.
 const FIND_PAUSE: Duration = Duration::from_millis(10);
 
 /// Where the servers of a cluster find each other. Clones share the registry.
@@ -56,8 +56,8 @@ impl Registry {
         Self::open_as(cluster, Program::this())
     }
 
-    /// The registry of a cluster as [`Registry::open`] has it, but nothing is made for it: `None` if no server has
-    /// started, or all were ended and their files removed.
+    /// Like [`Registry::open`], but creates nothing: `None` if no server has started, or all
+    /// servers were stopped and their files removed.
     ///
     /// # Errors
     /// Those of [`Registry::open`].
@@ -69,7 +69,7 @@ impl Registry {
         is_there.then(|| Self::open(cluster)).transpose()
     }
 
-    /// As [`Registry::find`], where a registry that is not there yet is waited for.
+    /// Like [`Registry::find`], but waits for a missing registry.
     ///
     /// # Errors
     /// Those of [`Registry::open`], and [`RegistryError::NotRunning`].
@@ -88,10 +88,10 @@ impl Registry {
         }
     }
 
-    /// Removes the files of a registry without members; whether it had none. What is in etcd stays there.
+    /// Removes the files of a registry without members; false if it has members. Keys in etcd stay.
     ///
     /// # Errors
-    /// The files cannot be read or removed.
+    /// If the files cannot be read or removed.
     pub fn clear(&self) -> Result<bool, RegistryError> {
         match &self.shared.store {
             Store::File(store) => store.clear(),
@@ -99,7 +99,7 @@ impl Registry {
         }
     }
 
-    /// As [`Registry::open`], for a program that is not this one.
+    /// Like [`Registry::open`], for a program of another version.
     pub fn open_as(cluster: &ClusterFile, program: Program) -> Result<Self, RegistryError> {
         let lease_time = Duration::from_secs(cluster.lease_seconds);
         let store = match cluster.registry.kind {

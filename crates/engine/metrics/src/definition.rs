@@ -1,53 +1,48 @@
-//! What a number is called and what it means. The compiler refuses names against the conventions.
+//! Definitions of metrics. The compiler rejects names that violate Prometheus's conventions.
 
 /// A metric.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Definition {
-    /// `namdb_`, what is measured, the unit if there is one, and for counters `_total`.
+    /// `namdb_`, the measured quantity, the unit if there is one, and `_total` for counters.
     pub name: &'static str,
-    /// How it behaves.
     pub kind: Kind,
-    /// In what it is measured.
     pub unit: Unit,
-    /// What it means, in a sentence.
+    /// Meaning, as a sentence.
     pub help: &'static str,
-    /// What tells its values apart.
+    /// The labels that distinguish its values.
     pub labels: &'static [Label],
 }
 
-/// How a metric behaves over time.
+/// Behaviour of a metric over time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
-    /// It only grows, and starts at 0 with its server.
+    /// Only grows; starts at 0 with its server.
     Counter,
-    /// It rises and falls.
+    /// Rises and falls.
     Gauge,
-    /// How many durations were within each of some bounds.
+    /// Counts durations per bucket.
     Histogram,
 }
 
-/// In what a metric is measured. Units are base units, as Prometheus asks for.
+/// Unit of a metric: a base unit, as Prometheus recommends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Unit {
-    /// Things are counted, or there is nothing to measure: the name says which things.
+    /// A count or a dimensionless number.
     None,
-    /// Bytes.
     Bytes,
-    /// Seconds.
     Seconds,
 }
 
-/// What tells values of a metric apart.
+/// A label of a metric.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Label {
-    /// Its name.
     pub name: &'static str,
-    /// What its values are.
+    /// A label, which distinguishes values of a metric.
     pub meaning: &'static str,
 }
 
 impl Kind {
-    /// The word of the text format.
+    /// The keyword in Prometheus's text format.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Counter => "counter",
@@ -58,7 +53,7 @@ impl Kind {
 }
 
 impl Unit {
-    /// The word in documents.
+    /// The name in documents.
     pub const fn name(self) -> &'static str {
         match self {
             Self::None => "",
@@ -72,7 +67,7 @@ impl Label {
     /// A label.
     ///
     /// # Panics
-    /// If it is none: when the program is compiled, since labels are constants.
+    /// If the name is invalid. Labels are constants, so this happens at compile time.
     pub const fn new(name: &'static str, meaning: &'static str) -> Self {
         assert!(is_plain(name), "a label's name is of a-z and _");
         Self { name, meaning }
@@ -80,7 +75,7 @@ impl Label {
 }
 
 impl Definition {
-    /// Something that only grows.
+    /// Defines a counter.
     pub const fn counter(
         name: &'static str,
         unit: Unit,
@@ -92,7 +87,7 @@ impl Definition {
         Self::new(name, Kind::Counter, unit, labels, help)
     }
 
-    /// Something that rises and falls.
+    /// Defines a gauge.
     pub const fn gauge(
         name: &'static str,
         unit: Unit,
@@ -104,7 +99,7 @@ impl Definition {
         Self::new(name, Kind::Gauge, unit, labels, help)
     }
 
-    /// Durations.
+    /// Defines a histogram of durations.
     pub const fn latency(name: &'static str, labels: &'static [Label], help: &'static str) -> Self {
         check_unit(name, Unit::Seconds, 0);
         Self::new(name, Kind::Histogram, Unit::Seconds, labels, help)
@@ -127,15 +122,15 @@ impl Definition {
 const fn check_unit(name: &str, unit: Unit, before: usize) {
     match unit {
         Unit::None => {}
-        Unit::Bytes => assert!(ends_with(name, "_bytes", before), "the unit stands in the name"),
+        Unit::Bytes => assert!(ends_with(name, "_bytes", before), "the name contains the unit"),
         Unit::Seconds => {
-            assert!(ends_with(name, "_seconds", before), "the unit stands in the name");
+            assert!(ends_with(name, "_seconds", before), "the name contains the unit");
         }
     }
 }
 
-/// Whether a name is of small letters and single `_`, and starts and ends with a letter. Two `_` at the start
-/// belong to Prometheus.
+/// Whether a name consists of lower-case letters and single `_`, and starts and ends with a letter.
+/// Prometheus reserves names that start with `__`.
 const fn is_plain(name: &str) -> bool {
     let bytes = name.as_bytes();
     let mut n = 0;

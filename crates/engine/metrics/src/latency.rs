@@ -1,4 +1,4 @@
-//! Latencies, counted by workers on their own and handed over now and then.
+//! Latency histograms: workers count separately and add their counts from time to time.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -16,28 +16,28 @@ pub(crate) const BOUNDS_NS: [u64; BOUND_COUNT] = {
     bounds
 };
 const BOUND_COUNT: usize = 22;
-/// One for each bound, and one for what is beyond.
+/// One bucket per bound, and one for larger values.
 const BUCKET_COUNT: usize = BOUND_COUNT + 1;
 
 const _: () = assert!(BOUNDS_NS[0] == 1000 && BOUNDS_NS[BOUND_COUNT - 1] == 10_000_000_000);
 
-/// What one worker has measured since it last handed that over.
+/// One worker's latencies since it last added them to the histogram.
 #[derive(Clone, Debug)]
 pub struct LatencyTally {
     buckets: [u64; BUCKET_COUNT],
     sum_ns: u64,
 }
 
-/// What all workers have handed over. Any thread may add to it, and any may look.
+/// The latencies of all workers. Any thread may add or read.
 #[derive(Debug)]
 pub struct LatencyHistogram {
     buckets: [AtomicU64; BUCKET_COUNT],
     sum_ns: AtomicU64,
 }
 
-/// A histogram at a moment.
+/// A copy of a histogram.
 pub(crate) struct LatencyCounts {
-    /// By bucket, each without those before it.
+    /// Counts per bucket, not cumulative.
     pub(crate) buckets: [u64; BUCKET_COUNT],
     pub(crate) sum_ns: u64,
 }
@@ -49,7 +49,7 @@ impl Default for LatencyTally {
 }
 
 impl LatencyTally {
-    /// Notes one latency. No other thread is involved.
+    /// Records a latency. No other thread is involved.
     #[inline]
     pub fn record_ns(&mut self, latency_ns: u64) {
         let bucket = BOUNDS_NS.partition_point(|&bound_ns| bound_ns < latency_ns);
@@ -65,17 +65,18 @@ impl Default for LatencyHistogram {
 }
 
 impl LatencyHistogram {
-    /// Notes one latency of somebody who has no tally.
+    /// Records a latency without a tally.
     pub fn record_ns(&self, latency_ns: u64) {
         let bucket = BOUNDS_NS.partition_point(|&bound_ns| bound_ns < latency_ns);
         self.sum_ns.fetch_add(latency_ns, Relaxed);
         self.buckets[bucket].fetch_add(1, Relaxed);
     }
 
-    /// Adds what a worker has noted, which starts from nothing again.
+    /// Adds a worker's tally and clears it.
     pub fn take(&self, tally: &mut LatencyTally) {
         let LatencyTally { buckets, sum_ns } = std::mem::take(tally);
-        // The sum first: whoever looks in between sees latencies that are too long rather than free ones.
+        // The sum first: a concurrent reader then sees latencies that are too long, not counts
+        // without time.
         self.sum_ns.fetch_add(sum_ns, Relaxed);
         for (bucket, count) in self.buckets.iter().zip(buckets) {
             if count > 0 {

@@ -1,10 +1,11 @@
-//! What servers tell about themselves, in the words of Prometheus.
+//! Metrics of servers in Prometheus's format.
 //!
-//! What can be told is a constant of [`catalog`]: name, unit, labels, and what it means. A server enters
-//! where the numbers come from into a [`Registry`] and serves that with [`serve`]. Numbers are read when
-//! somebody asks, from closures or from cells that are counted in anyway, so the path of a transaction
-//! pays nothing for being watched. Latencies are the exception: workers count them in a [`LatencyTally`] of
-//! their own and hand that over now and then. Module [`sources`] enters what servers of each kind have.
+//! Every metric is a constant of [`catalog`]: name, unit, labels and meaning. A server registers
+//! the sources of its numbers in a [`Registry`] and serves it with [`serve`]. Sources are closures
+//! or existing counters that are only read during a scrape, so metrics cost transactions nothing.
+//! Latencies are the exception: each worker counts them in its own [`LatencyTally`] and adds it to
+//! the histogram from time to time. Module [`sources`] registers the numbers of each kind of
+//! server.
 //!
 //! ```no_run
 //! use metrics::{Registry, Status, catalog};

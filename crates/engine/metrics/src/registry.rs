@@ -1,4 +1,4 @@
-//! Where the numbers come from.
+//! The registry: metrics and the sources of their values.
 
 use crate::definition::{Definition, Kind};
 use crate::latency::LatencyHistogram;
@@ -8,13 +8,13 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The metrics that a server tells. Clones are the same registry.
+/// The metrics of a server. Clones share the registry.
 ///
-/// Sources are read by the thread that answers, one scrape at a time, and must not wait for others. Values with
-/// equal labels add up, so each worker of a server may enter counters of its own.
+/// The endpoint's thread reads the sources, one scrape at a time, so they must not block. Values
+/// with equal labels are summed, so each worker of a server may register its own counters.
 #[derive(Clone, Default)]
 pub struct Registry {
-    /// By name, which is the order they are told in.
+    /// By name, the order in the page.
     families: Arc<Mutex<BTreeMap<&'static str, Family>>>,
 }
 
@@ -29,7 +29,7 @@ pub(crate) enum Source {
     Latencies { labels: Vec<String>, histogram: Arc<LatencyHistogram> },
 }
 
-/// Values of one metric by their labels.
+/// The values of one metric, by labels.
 pub struct Samples {
     label_count: usize,
     pub(crate) values: BTreeMap<Vec<String>, Value>,
@@ -40,10 +40,10 @@ impl Samples {
         Self { label_count: definition.labels.len(), values: BTreeMap::new() }
     }
 
-    /// Enters a value with the values of its labels, in the order of the definition.
+    /// Adds a value with its label values, in the definition's order.
     ///
     /// # Panics
-    /// If there are not as many as the definition has.
+    /// If the number of label values is wrong.
     pub fn put(&mut self, labels: &[&str], value: impl Into<Value>) {
         assert!(labels.len() == self.label_count, "every label of the definition has a value");
         self.add(labels.iter().map(|&label| label.to_owned()).collect(), value.into());
@@ -56,15 +56,15 @@ impl Samples {
 }
 
 impl Registry {
-    /// One without metrics.
+    /// An empty registry.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A value with these labels, read by calling `read`.
+    /// Registers a value with these labels, read by calling `read`.
     ///
     /// # Panics
-    /// As all that enter sources: if the labels or the kind are not those of the definition.
+    /// Like all functions that register sources: if labels or kind do not match the definition.
     pub fn add<V: Into<Value>>(
         &self,
         definition: &'static Definition,
@@ -76,7 +76,7 @@ impl Registry {
         self.enter(definition, Source::One { labels: owned(definition, labels), read });
     }
 
-    /// A value with these labels, read from where it is counted.
+    /// Registers a counter with these labels, read where it is counted.
     pub fn add_cell(
         &self,
         definition: &'static Definition,
@@ -87,7 +87,7 @@ impl Registry {
         self.add(definition, labels, move || cell.load(Relaxed));
     }
 
-    /// All values whose labels are only known when they are read.
+    /// Registers values whose labels are only known when they are read.
     pub fn add_many(
         &self,
         definition: &'static Definition,
@@ -97,7 +97,7 @@ impl Registry {
         self.enter(definition, Source::Many(Box::new(read)));
     }
 
-    /// Latencies with these labels.
+    /// Registers a latency histogram with these labels.
     pub fn add_latencies(
         &self,
         definition: &'static Definition,
@@ -109,7 +109,7 @@ impl Registry {
         self.enter(definition, Source::Latencies { labels, histogram });
     }
 
-    /// Everything as it is now, in Prometheus' text format, version 0.0.4.
+    /// The current page in Prometheus's text format, version 0.0.4.
     pub fn text(&self) -> String {
         let mut page = String::new();
         self.lock().values().for_each(|family| text::write(&mut page, family));
@@ -125,7 +125,7 @@ impl Registry {
         family.sources.push(source);
     }
 
-    /// A source that panicked has broken its scrape and nothing else.
+    /// A source that panicked has only broken its own scrape.
     fn lock(&self) -> MutexGuard<'_, BTreeMap<&'static str, Family>> {
         self.families.lock().unwrap_or_else(PoisonError::into_inner)
     }

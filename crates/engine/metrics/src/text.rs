@@ -1,8 +1,8 @@
 //! The text format of Prometheus, version 0.0.4.
 //!
-//! A metric is a `# HELP` line, a `# TYPE` line, and a line for each value. In help sentences backslash and
-//! line end are escaped, in values of labels the quotation mark too. A histogram is a line for each bound
-//! with the count of all that did not exceed it, the last one for `+Inf`, and lines for sum and count.
+//! A metric is a `# HELP` line, a `# TYPE` line, and a line per value. Help texts escape backslash
+//! and line end; label values also escape the quotation mark. A histogram has a line per bound with
+//! the cumulative count, the last one for `+Inf`, and lines for sum and count.
 
 use crate::definition::{Definition, Label};
 use crate::latency::{BOUNDS_NS, LatencyCounts};
@@ -13,10 +13,10 @@ use std::fmt::Write;
 
 const NS_PER_S: f64 = 1e9;
 
-/// What whoever asks is told about the format.
+/// Content type of the page.
 pub(crate) const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// Writes one metric as it is now.
+/// Writes one metric with its current values.
 pub(crate) fn write(page: &mut String, family: &Family) {
     let Definition { name, kind, help, labels, .. } = *family.definition;
     line(page, &format!("# HELP {name} {}", escape_help(help)));
@@ -41,7 +41,7 @@ pub(crate) fn write(page: &mut String, family: &Family) {
     }
 }
 
-/// The count is the sum of what the lines before it counted, so that they agree at any moment.
+/// The count is the sum of the buckets just written, so that they always agree.
 fn write_histogram(
     page: &mut String,
     definition: &Definition,
@@ -65,7 +65,7 @@ fn line(page: &mut String, text: &str) {
     writeln!(page, "{text}").expect("memory takes text");
 }
 
-/// Labels in braces, or nothing if there are none; `bound` is the upper bound of a histogram's line.
+/// Labels in braces, or nothing without labels; `bound` is the upper bound of a histogram's line.
 fn label_set(labels: &[Label], values: &[String], bound: Option<&str>) -> String {
     let own = labels.iter().zip(values).map(|(label, value)| (label.name, value.as_str()));
     let pairs = own.chain(bound.map(|bound| ("le", bound)));

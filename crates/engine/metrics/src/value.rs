@@ -1,14 +1,12 @@
-//! The value of a metric at a moment.
+//! Values of metrics.
 
 use std::fmt;
 use std::ops::Add;
 
-/// A number. Whole ones are not rounded, however large they are.
+/// A number. Integers are exact, whatever their size.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Value {
-    /// A whole number.
     Whole(u64),
-    /// Any number.
     Real(f64),
 }
 
@@ -38,7 +36,7 @@ impl Add for Value {
 
     fn add(self, other: Self) -> Self {
         match (self, other) {
-            // As counters wrap, so do their sums: whoever takes rates sees a restart.
+            // Counters wrap, and so do their sums; a rate then shows a restart.
             (Self::Whole(one), Self::Whole(other)) => Self::Whole(one.wrapping_add(other)),
             (one, other) => Self::Real(one.real() + other.real()),
         }
@@ -46,7 +44,7 @@ impl Add for Value {
 }
 
 impl fmt::Display for Value {
-    /// As Go reads numbers, which is what the text format asks for.
+    /// Formats as Go parses numbers, which the text format requires.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Whole(number) => write!(formatter, "{number}"),

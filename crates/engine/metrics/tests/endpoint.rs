@@ -1,4 +1,4 @@
-//! The endpoint before clients that are slow, silent, many, or not talking HTTP at all.
+//! The endpoint with clients that are slow, silent, numerous, or do not speak HTTP.
 #![allow(clippy::disallowed_methods, reason = "real clients have real clocks and threads")]
 
 use metrics::{Bounds, Endpoint, Registry, Status, catalog};
@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-/// Longer than any answer takes on a machine that does other things as well, and far below the time of a
-/// connection where tests rely on the difference.
+/// Longer than any answer on a busy machine, and far shorter than a connection's time limit where
+/// tests depend on the difference.
 const SOON: Duration = Duration::from_secs(20);
 const LONG: Bounds = Bounds { connections: 8, connection_time: Duration::from_secs(300) };
 const SHORT: Bounds = Bounds { connections: 8, connection_time: Duration::from_millis(200) };
@@ -116,7 +116,7 @@ fn garbage_is_refused_and_harms_nobody() {
                 noise as u8
             })
             .collect();
-        // The endpoint may have refused it before all is written.
+        // The endpoint may refuse it before everything is written.
         let _ = socket.write_all(&bytes);
         let _ = socket.shutdown(Shutdown::Write);
         let _ = socket.read_to_end(&mut Vec::new());

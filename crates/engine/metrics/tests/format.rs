@@ -1,4 +1,4 @@
-//! What a registry writes is the text format, read by a reader that knows nothing of the writer.
+//! A registry's page conforms to the text format, checked by an independent parser.
 
 use metrics::{Definition, Label, LatencyHistogram, LatencyTally, Registry, Unit, catalog};
 use proptest::prelude::*;
@@ -6,27 +6,27 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// A line's name, its labels in order, and its value.
+/// Name, labels in order, and value of a line.
 type Sample = (String, Vec<(String, String)>, f64);
 
-/// A metric as the page tells it.
-struct Told {
+/// A metric as read from the page.
+struct ParsedMetric {
     kind: String,
     help: String,
     samples: Vec<Sample>,
 }
 
-/// Reads a page by the rules of the format, and panics where one is broken.
-fn read(page: &str) -> BTreeMap<String, Told> {
+/// Parses a page by the rules of the format; panics if one is violated.
+fn read(page: &str) -> BTreeMap<String, ParsedMetric> {
     assert!(page.is_empty() || page.ends_with('\n'), "the last line ends, too");
-    let mut told: BTreeMap<String, Told> = BTreeMap::new();
+    let mut told: BTreeMap<String, ParsedMetric> = BTreeMap::new();
     let mut current = String::new();
     let mut seen = BTreeSet::new();
     for line in page.lines() {
         if let Some(rest) = line.strip_prefix("# HELP ") {
             let (name, help) = rest.split_once(' ').expect("a name and a sentence");
             let help = unescape(help, false);
-            let fresh = Told { kind: String::new(), help, samples: Vec::new() };
+            let fresh = ParsedMetric { kind: String::new(), help, samples: Vec::new() };
             assert!(told.insert(name.to_owned(), fresh).is_none(), "{name} is told in one place");
             current = name.to_owned();
         } else if let Some(rest) = line.strip_prefix("# TYPE ") {

@@ -76,7 +76,7 @@ impl<'a> Reader<'a> {
     }
 
     fn array<const BYTES: usize>(&mut self) -> Result<[u8; BYTES], Malformed> {
-        Ok(self.take(BYTES)?.try_into().expect("so many bytes were taken"))
+        Ok(self.take(BYTES)?.try_into().expect("`take` returns BYTES bytes"))
     }
 
     /// The next byte.

@@ -1,4 +1,4 @@
-//! Which stage of which machine a load saturates.
+//! The stages that a load saturates, by machine.
 
 use layout::NodeId;
 use sim::{Usage, World};

@@ -6,8 +6,8 @@ use clap::{Parser, Subcommand, ValueEnum};
 use fabric::verbs::Choice;
 use fabric_conformance::fabrics::local::Local;
 use fabric_conformance::fabrics::performer::perform;
-use fabric_conformance::fabrics::place::Place;
 use fabric_conformance::fabrics::processes::{Director, serve};
+use fabric_conformance::fabrics::rendezvous::Rendezvous;
 use fabric_conformance::fabrics::shm::Shm;
 use fabric_conformance::fabrics::simulated::Simulated;
 use fabric_conformance::fabrics::tcp::Tcp;
@@ -165,7 +165,7 @@ fn play(role: Role) -> Result<(), String> {
             }
         }
         Role::Party { fabric, test, number, folder, addresses } => {
-            let place = Place::of(&folder, &addresses);
+            let place = Rendezvous::of(&folder, &addresses);
             match fabric {
                 Name::Shm => perform::<Shm>(&test, number, &place, say),
                 Name::Tcp => perform::<Tcp>(&test, number, &place, say),

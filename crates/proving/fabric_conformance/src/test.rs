@@ -81,7 +81,6 @@ pub struct Test<E> {
     pub falls_if: &'static str,
     /// The simulator's switches that break the promise, each alone.
     pub broken: &'static [BrokenPromises],
-    /// The number of parties.
     pub parties: u32,
     /// The properties that the fabric must have.
     pub needs: &'static [Need],

@@ -66,7 +66,7 @@ pub fn profile(name: &str) -> Result<Profile, HardwareError> {
     match FILES.iter().find(|(known, _)| *known == name) {
         Some((_, text)) => Profile::parse(name, text),
         None => {
-            let sentence = format!("there is none of this name; choose from {}", NAMES.join(", "));
+            let sentence = format!("there is no such profile; choose from {}", NAMES.join(", "));
             Err(HardwareError { profile: name.to_owned(), sentence })
         }
     }
@@ -86,7 +86,7 @@ impl Profile {
             error(format!("{place}{}", problem.message().replace('\n', "; ")))
         })?;
         if file.name != name {
-            return Err(error(format!("its file calls it {:?}", file.name)));
+            return Err(error(format!("its file names it {:?}", file.name)));
         }
         let (mut card, mut core, mut memory) = (
             Sheet::new("card", &file.card),
@@ -163,7 +163,7 @@ mod tests {
         assert!(unknown.contains("card.wire_ns is missing"), "{unknown}");
         let extra =
             refusal("[core]", "colour = { value = 1, basis = \"prior\", source = \"x\" }\n[core]");
-        assert!(extra.contains("card.colour is no key of a profile"), "{extra}");
+        assert!(extra.contains("card.colour is not a key of a profile"), "{extra}");
         let negative = refusal("value = 450,", "value = -1,");
         assert!(negative.contains("card.wire_ns must be from 0"), "{negative}");
         let broken = refusal("ports = { value = 2,", "ports = { value = 1.5,");
@@ -175,6 +175,6 @@ mod tests {
         let section = refusal("[memory]", "[memories]");
         assert!(section.contains("unknown field `memories`"), "{section}");
         let renamed = refusal("name = \"connect-ib-2xfdr\"", "name = \"other\"");
-        assert!(renamed.contains("its file calls it \"other\""), "{renamed}");
+        assert!(renamed.contains("its file names it \"other\""), "{renamed}");
     }
 }

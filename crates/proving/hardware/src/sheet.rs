@@ -36,7 +36,7 @@ impl<'a> Sheet<'a> {
                     sheet.refuse(key, "is fitted, but `fits` names no published result");
                 }
                 (Basis::Fitted, false) | (_, true) => {}
-                (_, false) => sheet.refuse(key, "has `fits`, which only fitted numbers have"),
+                (_, false) => sheet.refuse(key, "has `fits`, which is for fitted numbers only"),
             }
         }
         sheet
@@ -86,7 +86,7 @@ impl<'a> Sheet<'a> {
     /// Ends the section and returns the first error, if any.
     pub(crate) fn finish(mut self) -> Result<(), String> {
         if let Some(key) = self.left.keys().next().copied() {
-            self.refuse(key, "is no key of a profile; compare with the other profiles");
+            self.refuse(key, "is not a key of a profile; compare with the other profiles");
         }
         self.problem.take().map_or(Ok(()), Err)
     }

@@ -13,9 +13,10 @@
 //! {:type :ok, :process 1, :value [[:r :y nil] [:append :x 1]]}";
 //! let history = history_judge::read_edn(text)?;
 //! let report = history_judge::judge(&history)?;
-//! // Each misses the other's write: snapshots allow that, a serial order does not.
+//! // Each misses the other's write: snapshot isolation allows it, no serial order does.
 //! assert_eq!(report.verdict(history_judge::Level::Snapshot), &history_judge::Verdict::Holds);
-//! assert_eq!(report.verdict(history_judge::Level::Serializable), &history_judge::Verdict::Violated);
+//! let serializable = report.verdict(history_judge::Level::Serializable);
+//! assert_eq!(serializable, &history_judge::Verdict::Violated);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!

@@ -147,7 +147,6 @@ impl Install {
         }
     }
 
-    /// Writes one word.
     pub fn write(&mut self, config: &Config, row: &mut Row, rows: Displacement, word: usize) {
         let word_count = self.word_count(config, row);
         let entry = plan(config.guards.install)[usize::from(self.written_count)];

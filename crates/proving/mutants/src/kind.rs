@@ -8,7 +8,7 @@ use txn::{Isolation, Oracle};
 /// The ways to find a list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Finding {
-    /// By a few keys, one of which has a row.
+    /// By a few keys; one of them has a row.
     Keys,
     /// By a few keys, or by the owner through an index.
     KeysOrIndex(IndexKind),
@@ -141,8 +141,8 @@ pub const CROWD: Kind = Kind {
     ..ROOMY
 };
 /// Every list is moved from row to row by lanes that cache the leaves they have written, and is
-/// found by an index as often as by its keys, so that transactions insert rows of which they have
-/// read nothing.
+/// found by an index as often as by its keys, so that transactions insert rows without having read
+/// them.
 pub const KEPT: Kind = Kind {
     storage: Some(Storage::Tree),
     finding: Finding::KeysOrIndex(IndexKind::Tree),

@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
-use table::Row;
+use table::MutantResult;
 
 /// The file of known seeds.
 const KNOWN_FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/caught.txt");
@@ -73,7 +73,8 @@ fn start(arguments: &Arguments) -> Result<()> {
     if arguments.keep {
         record_seeds(&rows)?;
     }
-    let wrong: Vec<&Row> = rows.iter().filter(|row| row.searched.unmutated.is_some()).collect();
+    let wrong: Vec<&MutantResult> =
+        rows.iter().filter(|row| row.searched.unmutated.is_some()).collect();
     if let Some(row) = wrong.first() {
         let (seed, catch) = row.searched.unmutated.as_ref().expect("it was filtered by that");
         bail!("seed {seed} of {} fails with all guards in place: {catch:?}", row.planted.name());
@@ -119,11 +120,11 @@ fn show(planted: &Planted, seed: u64, arguments: &Arguments) -> Result<()> {
 }
 
 /// Searches all mutants, some concurrently.
-fn search_all(arguments: &Arguments, chosen: &[&'static Planted]) -> Vec<Row> {
+fn search_all(arguments: &Arguments, chosen: &[&'static Planted]) -> Vec<MutantResult> {
     let bounds =
         Bounds { seeds: arguments.seeds, time: Duration::from_secs_f64(60.0 * arguments.minutes) };
     let queue: Mutex<VecDeque<usize>> = Mutex::new((0..chosen.len()).collect());
-    let rows: Mutex<Vec<(usize, Row)>> = Mutex::default();
+    let rows: Mutex<Vec<(usize, MutantResult)>> = Mutex::default();
     let (controls, start) = (Controls::default(), now());
     std::thread::scope(|scope| {
         for _ in 0..arguments.threads.max(1) {
@@ -134,7 +135,7 @@ fn search_all(arguments: &Arguments, chosen: &[&'static Planted]) -> Vec<Row> {
                     let planted = chosen[number];
                     let searched = search(planted, bounds, &controls);
                     let mut rows = rows.lock().expect("no holder panics");
-                    rows.push((number, Row { planted, searched }));
+                    rows.push((number, MutantResult { planted, searched }));
                     let row = &rows.last().expect("it was just put there").1;
                     print_progress(row, rows.len(), chosen.len(), start.elapsed());
                 }
@@ -147,7 +148,7 @@ fn search_all(arguments: &Arguments, chosen: &[&'static Planted]) -> Vec<Row> {
 }
 
 /// Progress: one line per finished mutant, with the remaining time if the others take as long.
-fn print_progress(row: &Row, done: usize, all: usize, spent: Duration) {
+fn print_progress(row: &MutantResult, done: usize, all: usize, spent: Duration) {
     let Searched { caught, seeds, time, .. } = &row.searched;
     let by = caught.as_ref().map_or("not caught", |(_, catch)| catch.name());
     let seconds = time.as_secs_f64();
@@ -164,7 +165,7 @@ fn now() -> Instant {
 }
 
 /// Adds the seeds found to the file of known seeds.
-fn record_seeds(rows: &[Row]) -> Result<()> {
+fn record_seeds(rows: &[MutantResult]) -> Result<()> {
     let mut known = caught::known();
     known.retain(|name, _| named(name).is_some());
     for row in rows {

@@ -27,7 +27,6 @@ pub struct Session {
     pub tables: Tables,
     /// The history of the session.
     pub recording: recording::Session,
-    /// The lists in use.
     pub lists: InUse,
     /// The random generator.
     pub dice: Dice,
@@ -115,8 +114,8 @@ impl Session {
         Ok(result_of(txn.commit().await))
     }
 
-    /// Requests new rows at all places of a list, one of which exists: none of them is inserted,
-    /// and the lane's cached leaf must not reveal anything to the transaction.
+    /// Requests new rows at all places of a list that already has one: no row is inserted, and the
+    /// lane's cached leaf must not reveal anything to the transaction.
     async fn insert_in_vain<E: Env>(
         &mut self,
         txn: &mut Transaction<'_, E>,

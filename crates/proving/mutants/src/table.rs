@@ -7,20 +7,21 @@ use serde_json::json;
 use std::fmt::Write;
 
 /// A mutant, and the result of its search.
-pub struct Row {
+pub struct MutantResult {
     pub planted: &'static Planted,
     pub searched: Searched,
 }
 
-impl Row {
+impl MutantResult {
     fn by(&self) -> &str {
         self.searched.caught.as_ref().map_or("-", |(_, catch)| catch.name())
     }
 }
 
 /// The table; its last line is `N of M caught`.
-pub fn text(rows: &[Row]) -> String {
-    let width = |of: &dyn Fn(&Row) -> usize| rows.iter().map(of).max().unwrap_or(0).max(10);
+pub fn text(rows: &[MutantResult]) -> String {
+    let width =
+        |of: &dyn Fn(&MutantResult) -> usize| rows.iter().map(of).max().unwrap_or(0).max(10);
     let names = width(&|row| row.planted.name().len());
     let guards = width(&|row| row.planted.guard.len());
     let mut text = format!(
@@ -43,13 +44,13 @@ pub fn text(rows: &[Row]) -> String {
     text
 }
 
-fn is_judged(row: &Row) -> bool {
+fn is_judged(row: &MutantResult) -> bool {
     row.searched.caught.as_ref().is_some_and(|(_, catch)| catch.is_black_box())
 }
 
 /// The same as JSON.
-pub fn json(rows: &[Row]) -> serde_json::Result<String> {
-    let one = |row: &Row| {
+pub fn json(rows: &[MutantResult]) -> serde_json::Result<String> {
+    let one = |row: &MutantResult| {
         let Searched { caught, seeds, asked, time, unmutated } = &row.searched;
         let detail = caught.as_ref().map(|(_, catch)| match catch {
             Catch::Judge { summary, .. } => summary.clone(),

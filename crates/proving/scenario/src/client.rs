@@ -332,7 +332,7 @@ fn outcome_text<E: Env, P: Play<E>>(
                 play.transaction_types()[*kind]
             )
         }
-        Some(Err(error)) => format!("meets an error: {error}"),
+        Some(Err(error)) => format!("gets an error: {error}"),
     }
 }
 

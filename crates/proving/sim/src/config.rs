@@ -82,7 +82,6 @@ pub enum Tearing {
     None,
     /// One after another, from the first to the last.
     InOrder,
-    /// In any order.
     AnyOrder,
 }
 

@@ -118,10 +118,10 @@ impl Endpoint {
     }
 }
 
-/// What is bound to a node of a simulated world.
+/// An object that is bound to a node of a simulated world.
 pub trait AsEndpoint {
     /// # Panics
-    /// If it is of another world.
+    /// If it belongs to another world.
     fn endpoint(&self) -> &Endpoint;
 }
 

@@ -38,7 +38,7 @@ pub(crate) enum Passage {
 
 /// The properties of the way of a message from one node to another.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Way {
+pub(crate) struct LinkDelays {
     /// How many times slower than usual the cards are.
     slowness: u64,
     /// The additional time that the link takes.
@@ -137,9 +137,9 @@ impl Core {
     /// The way of a message that is sent now; `None`: it does not arrive before its sender gives
     /// up.
     #[inline]
-    pub(crate) fn way(&mut self, from: NodeId, to: NodeId) -> Option<Way> {
+    pub(crate) fn way(&mut self, from: NodeId, to: NodeId) -> Option<LinkDelays> {
         let crossing_ns = self.crossing_ns(from, to)?;
-        Some(Way { slowness: self.slowness(from, to), crossing_ns })
+        Some(LinkDelays { slowness: self.slowness(from, to), crossing_ns })
     }
 
     /// Sends a verb or a message of a call: through the cards, then for the usual time and the time
@@ -150,7 +150,7 @@ impl Core {
         &mut self,
         (from, to): (NodeId, NodeId),
         post: Post,
-        way: Way,
+        way: LinkDelays,
         load: &Load,
         usual: Interval,
     ) -> Transit {

@@ -49,7 +49,6 @@ pub(crate) struct Group {
     pub(crate) node: NodeId,
     pub(crate) is_dead: bool,
     is_paused: bool,
-    /// Number of its pauses.
     pauses: u32,
     /// Tasks that were woken during the pause.
     held: Vec<TaskId>,

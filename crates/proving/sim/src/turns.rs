@@ -64,8 +64,8 @@ pub(crate) struct Turns {
 }
 
 impl Turns {
-    /// All cores of `machines`, `cores` each, of which `communicators` only communicate; without
-    /// machines nothing takes time.
+    /// All cores of `machines`: `cores` each, including `communicators` that only communicate.
+    /// Without machines, computing takes no time.
     pub(crate) fn new(machines: Option<&Machines>, cores: u64, communicators: u32) -> Self {
         let machine = |_| MachineCores {
             free_ps: vec![0; cores.saturating_sub(communicators.into()) as usize],

@@ -4,8 +4,8 @@
 
 use crate::fault::FaultKind;
 use crate::flight::{Flight, Phase};
+use crate::links::LinkDelays;
 use crate::links::Post;
-use crate::links::Way;
 use crate::memory::Moments;
 use crate::network::Load;
 use crate::state::Core;
@@ -134,7 +134,7 @@ impl Core {
         flight: &mut Flight,
         (verb, before): (&Verb, u64),
         node: NodeId,
-        way: Way,
+        way: LinkDelays,
     ) -> u64 {
         let kind = kind(verb);
         let usual = self.config.usual_ns(verb);
@@ -159,7 +159,7 @@ impl Core {
 
     /// The way of a verb of `flight` to `node`; `None` if it does not arrive.
     #[inline]
-    pub(crate) fn way_of_verb(&mut self, flight: &Flight, node: NodeId) -> Option<Way> {
+    pub(crate) fn way_of_verb(&mut self, flight: &Flight, node: NodeId) -> Option<LinkDelays> {
         if self.memory_is_dead(node) || self.is_refused(flight.group) {
             return None;
         }

@@ -80,7 +80,6 @@ impl Attempts {
         self.retries == RETRIES_MAX || now_ns.saturating_sub(self.failed_ns) >= RETRIES_NS_MAX
     }
 
-    /// The finished transaction.
     #[inline]
     pub fn finish(self, kind: usize, result: TransactionResult, skipped: u32) -> Finished {
         let whereabouts = Whereabouts::default();

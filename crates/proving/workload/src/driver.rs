@@ -48,7 +48,7 @@ pub trait Workload<E: Env>: Sized {
     /// for the growth of a short run.
     fn memory_bytes(&self) -> u64;
 
-    /// The same in total for `servers` memory servers, each of which may have copies of tables.
+    /// The same in total for `servers` memory servers; each of them may have copies of tables.
     fn memory_bytes_on(&self, _servers: u16) -> u64 {
         self.memory_bytes()
     }
@@ -233,7 +233,6 @@ pub struct AbortCounts {
     counts: [u8; REASON_COUNT],
 }
 
-/// Number of abort reasons.
 pub const REASON_COUNT: usize = Abort::ALL.len();
 
 impl AbortCounts {

@@ -36,7 +36,7 @@ pub enum WorkloadError {
     #[error("cannot parse the data that another process sent for the checks: {0}")]
     Testimony(String),
     /// A transaction of the load or of a check ended with unknown outcome.
-    #[error("{0} ended without a known outcome")]
+    #[error("the outcome of {0} is unknown")]
     Unknown(&'static str),
 }
 

@@ -28,7 +28,7 @@ pub fn compute_host(lab: &mut Lab) -> Result<()> {
     clock::sleep(Duration::from_secs(1));
     let cut = clock::now();
     lab.network.cut(cut_off)?;
-    let ended = bank.fail(LEASE + STOP_BOUND).context("who was cut off")?;
+    let ended = bank.fail(LEASE + STOP_BOUND).context("the program that was cut off")?;
     saw(&format!(
         "{} ended {:.1} s after the cut (bound {:.1?}): {}",
         cut_off.name(),
@@ -38,15 +38,15 @@ pub fn compute_host(lab: &mut Lab) -> Result<()> {
     ));
     ensure!(
         ended.said.contains("lost its lease"),
-        "it does not say that its lease is lost: {}",
+        "the output does not say that its lease is lost: {}",
         ended.said
     );
-    let report = append.succeed(BENCH_BOUND).context("who was not cut off")?;
-    saw(&format!("{} went on meanwhile: {}", other.name(), report.summary()?));
+    let report = append.succeed(BENCH_BOUND).context("the program that was not cut off")?;
+    saw(&format!("{} continued meanwhile: {}", other.name(), report.summary()?));
     judge(&mut cluster)?;
     lab.network.mend(cut_off)?;
     let again = cluster.bench(cut_off, &format!("{BANK} --seconds 1 --fresh"))?;
-    let report = again.succeed(BENCH_BOUND).context("who is back")?;
+    let report = again.succeed(BENCH_BOUND).context("the program that has rejoined")?;
     saw(&format!("{} is back: {}", cut_off.name(), report.summary()?));
     Ok(())
 }

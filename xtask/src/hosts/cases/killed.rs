@@ -62,22 +62,22 @@ pub fn compute_server(lab: &mut Lab) -> Result<()> {
     let killed = clock::now();
     servers[0].kill()?;
     let told = bank.running.wait_for("compute server 0 is lost", TOLD_BOUND);
-    told.context("the benchmark that has given the work")?;
+    told.context("the benchmark that ordered the run")?;
     saw(&format!(
-        "the benchmark that has given the work notices {:.1} s after the death (bound {TOLD_BOUND:.1?})",
+        "the benchmark that ordered the run notices {:.1} s after the death (bound {TOLD_BOUND:.1?})",
         killed.elapsed().as_secs_f64()
     ));
-    let ended = bank.fail(BENCH_BOUND).context("the benchmark that has given the work")?;
+    let ended = bank.fail(BENCH_BOUND).context("the benchmark that ordered the run")?;
     ensure!(ended.said.contains("COMPUTE SERVER 0 WAS LOST"), "no report: {}", ended.said);
-    let report = append.succeed(BENCH_BOUND).context("who lives on")?;
-    saw(&format!("the other went on: {}", report.summary()?));
+    let report = append.succeed(BENCH_BOUND).context("the program that survived")?;
+    saw(&format!("the other program continued: {}", report.summary()?));
     judge(&mut cluster)?;
     let gone = clock::wait(LEASE + STOP_BOUND, || {
         let status = cluster.status().ok()?;
         let servers = status["servers"].as_array()?;
         servers.iter().all(|server| server["process"] != process).then_some(())
     });
-    ensure!(gone.is_some(), "the dead one is a member still");
+    ensure!(gone.is_some(), "the dead server is still a member");
     go_on_around_its_locks(&mut cluster)?;
     let words = format!("{BANK} --seconds 1 --fresh --compute-servers 1");
     let report = cluster.bench(THIRD_PLACE, &words)?.succeed(BENCH_BOUND);
@@ -91,7 +91,7 @@ pub fn compute_server(lab: &mut Lab) -> Result<()> {
 fn go_on_around_its_locks(cluster: &mut Cluster) -> Result<()> {
     let words = format!("{BANK} --seconds 2 --loaded --compute-servers 1");
     let report = cluster.bench(THIRD_PLACE, &words)?.report(BENCH_BOUND);
-    let report = report.context("who goes on with its tables")?;
+    let report = report.context("the program that continues with its tables")?;
     let failed = report.failed();
     let is_lock =
         |check: &&Value| check["name"].as_str().is_some_and(|name| name.contains("left locked"));

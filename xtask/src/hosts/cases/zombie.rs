@@ -23,12 +23,12 @@ pub fn run(lab: &mut Lab) -> Result<()> {
     zombie.running.signal(Signal::Continue)?;
     let ended = zombie.fail(STOP_BOUND).context("the zombie")?;
     saw(&format!(
-        "it ended {:.2} s after it went on (bound {STOP_BOUND:.1?}): {}",
+        "it ended {:.2} s after it resumed (bound {STOP_BOUND:.1?}): {}",
         (ended.at - awake).as_secs_f64(),
         last_sentence(&ended.said)
     ));
-    ensure!(ended.said.contains("lost its lease"), "it does not say why: {}", ended.said);
+    ensure!(ended.said.contains("lost its lease"), "the output does not say why: {}", ended.said);
     let report = other.succeed(BENCH_BOUND).context("the program that was not suspended")?;
-    saw(&format!("the other went on: {}", report.summary()?));
+    saw(&format!("the other program continued: {}", report.summary()?));
     judge(&mut cluster)
 }

@@ -1,4 +1,4 @@
-//! The commands that this program adds to those of `namdb`.
+//! The commands that `namdb-lab` adds to those of `namdb`.
 
 pub mod reproduce;
 pub mod simulate;

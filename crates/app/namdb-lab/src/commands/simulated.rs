@@ -1,4 +1,4 @@
-//! `namdb bench ... --profile NAME`: a workload on a simulated cluster, in virtual time.
+//! `namdb bench ... --profile NAME`: runs a workload on a simulated cluster, in virtual time.
 
 use super::bench::BenchArguments;
 use super::choice::{Choice, Job};
@@ -19,37 +19,37 @@ use workload::Workload;
 
 const _: () = assert!(
     namdb_program::commands::simulated::MACHINES_MAX == reproduce::verify::MACHINES_MAX,
-    "the options of `bench` refuse what no simulated cluster can have"
+    "the arguments of `bench` exclude what no simulated cluster can have"
 );
 
-/// Transactions that each machine has under way where nothing else is said: as many as `spade measure` has.
+/// Default number of concurrent transactions per machine, as in `spade measure`.
 const LANES: u32 = 32;
 
-/// Runs `namdb bench` on a simulated cluster. Nothing outside is left behind: Ctrl-C may end it at once.
+/// Runs `namdb bench` on a simulated cluster. It changes nothing outside the process, so Ctrl-C may
+/// end it at once.
 pub fn bench(arguments: &BenchArguments) -> Result<Verdict> {
     let isolation = arguments.world.isolation.into();
     run(&arguments.choice, isolation, cluster(arguments)?, arguments.json.as_deref())
 }
 
-/// The cluster that the arguments describe.
+/// The cluster described by the arguments.
 fn cluster(arguments: &BenchArguments) -> Result<Cluster> {
-    let RemoteCalls::Share(remote_calls) = arguments.abroad.remote_calls.unwrap_or_default() else {
-        bail!(
-            "simulated clusters make calls at home but for a share; let --remote-calls be a number"
-        )
+    let RemoteCalls::Share(remote_calls) = arguments.cluster_run.remote_calls.unwrap_or_default()
+    else {
+        bail!("simulated clusters always route calls by owner; --remote-calls must be a number")
     };
     let simulated = &arguments.simulated;
     Ok(Cluster {
         profile: simulated.profile.clone().context("a simulated cluster has a profile")?,
         machines: simulated.machines.unwrap_or(4),
-        lanes: arguments.abroad.lanes.unwrap_or(LANES),
+        lanes: arguments.cluster_run.lanes.unwrap_or(LANES),
         replicas: simulated.replicas.unwrap_or(1),
         remote_calls,
         seed: arguments.world.seed,
     })
 }
 
-/// Runs the workload, and tells what has come of it.
+/// Runs the workload and prints the report.
 fn run(
     choice: &Choice,
     isolation: Isolation,
@@ -63,7 +63,7 @@ fn run(
             world::ensure_simulated(stored.memory_bytes(cluster.machines))?;
             let showing = Showing::new(Workload::<LocalEnv>::load_rows(&stored));
             let simulated = bench::folder(&stored, &cluster, &|phase| showing.show(phase))?;
-            showing.finish("the tables are looked at");
+            showing.finish("the tables are checked");
             let name = Workload::<LocalEnv>::name(&stored);
             SimulatedReport::new(name, parameters, isolation, (cluster, simulated))
         }
@@ -88,24 +88,24 @@ impl Job for Simulate {
         world::ensure_simulated(Workload::<LocalEnv>::memory_bytes(&workload))?;
         let showing = Showing::new(Workload::<LocalEnv>::load_rows(&workload));
         let simulated = bench::spread(workload, &cluster, &|phase| showing.show(phase))?;
-        showing.finish("the tables are looked at");
+        showing.finish("the tables are checked");
         Ok(Ok(SimulatedReport::new(name, parameters, isolation, (cluster, simulated))))
     }
 }
 
-/// The progress of the phases.
+/// Progress of a run's phases.
 pub struct Showing {
     rows: u64,
     now: RefCell<(Progress, u64)>,
 }
 
 impl Showing {
-    /// Begins to show the load of `rows` rows.
+    /// Begins with the load of `rows` rows.
     pub fn new(rows: u64) -> Self {
         Self { rows, now: RefCell::new((Progress::begin("loading", rows), 0)) }
     }
 
-    /// Tells of a phase.
+    /// Updates the progress.
     pub fn show(&self, phase: Phase) {
         let mut now = self.now.borrow_mut();
         match phase {
@@ -126,7 +126,7 @@ impl Showing {
         before.finish(done);
     }
 
-    /// Ends the last phase with a sentence of what was done.
+    /// Ends the last phase with a summary.
     pub fn finish(self, done: &str) {
         self.now.into_inner().0.finish(done);
     }

@@ -1,8 +1,8 @@
-//! Arguments: help that teaches, and nonsense that is answered.
+//! Command-line arguments: helpful `--help`, and clear errors.
 
 use crate::support::{namdb, text};
 
-/// Asserts what is said of arguments that are refused.
+/// Asserts the error messages of invalid arguments.
 fn assert_answered(cases: &[(&str, &str)]) {
     for (arguments, sentence) in cases {
         let output = namdb(arguments);
@@ -13,7 +13,7 @@ fn assert_answered(cases: &[(&str, &str)]) {
     }
 }
 
-/// Workload folders that there are not, and numbers that they cannot be run with: before anything is loaded.
+/// Missing workload folders and impossible numbers are rejected before anything is loaded.
 #[test]
 fn nonsense_about_folders_is_answered_in_a_sentence() {
     assert_answered(&[
@@ -27,7 +27,7 @@ fn nonsense_about_folders_is_answered_in_a_sentence() {
         ("bench ../../../workloads/tcpc", "is `../../../workloads/tpcc` meant?"),
         ("bench ../../../workloads", "the folder ../../../workloads has no workload.toml"),
         ("bench ../../../workloads/README.md", "is a file; name the folder of the workload"),
-        ("bench --threads 1 ../../../workloads/tatp", "the folder comes first"),
+        ("bench --threads 1 ../../../workloads/tatp", "the folder must come before the options"),
         ("bench ../../../workloads/tatp --units 0", "units of scale are a whole number from 1 to"),
         (
             "bench ../../../workloads/tatp --units 1.5",
@@ -36,7 +36,7 @@ fn nonsense_about_folders_is_answered_in_a_sentence() {
         ("bench ../../../workloads/tatp --units -1", "units of scale are a whole number from 1 to"),
         ("bench ../../../workloads/tatp --units 1000000000000", "from 1 to 1000000000"),
         ("bench ../../../workloads/tatp --units 1000000", "is beyond integer at this scale"),
-        ("bench ../../../workloads/tatp --seconds 0", "a time is a number over 0"),
+        ("bench ../../../workloads/tatp --seconds 0", "a duration is a number from 0.001"),
         ("bench ../../../workloads/tatp --threads 0", "1..=63"),
         ("spade design ../../../workloads/tatp --units 0", "units of scale are a whole number"),
         ("spade tune ../../../workloads/tatp --units 0", "units of scale are a whole number"),
@@ -52,9 +52,9 @@ fn nonsense_is_answered_in_a_sentence() {
     assert_answered(&[
         ("bench tpcc --warehouses 0", "1..=32767"),
         ("bench tpcc --threads 64", "1..=63"),
-        ("bench tpcc --seconds -3", "a time is a number over 0"),
-        ("bench tpcc --seconds 1e-300", "a time is a number over 0"),
-        ("bench tpcc --warm-up -1", "a time is a number from 0"),
+        ("bench tpcc --seconds -3", "a duration is a number from 0.001"),
+        ("bench tpcc --seconds 1e-300", "a duration is a number from 0.001"),
+        ("bench tpcc --warm-up -1", "a duration is a number from 0"),
         ("bench tpcc --warehouses -1", "1..=32767"),
         ("bench tpcc --seed -1", "a whole number from 0 to 18446744073709551615"),
         ("bench ycsb --record-bytes 4294967296", "a whole number from 0 to 4294967295"),
@@ -66,12 +66,12 @@ fn nonsense_is_answered_in_a_sentence() {
         ("soak --minutes 1 --sample 61", "at most the 60 s of the run"),
         ("soak --minutes 1 --rate 0", "a number of transactions per second, from 0.01"),
         ("bench bank --rate fast", "a number of transactions per second, from 0.01"),
-        ("soak --minutes 1 --sample 0.05", "at least 0.1 s"),
-        ("soak --minutes 1 --json same --plot same", "files of their own"),
-        ("soak --minutes 1 --log same --plot same", "files of their own"),
-        ("soak --minutes 1 --log -", "the output is the report's"),
+        ("soak --minutes 1 --sample 0.05", "must be at least 0.1 s"),
+        ("soak --minutes 1 --json same --plot same", "must name different files"),
+        ("soak --minutes 1 --log same --plot same", "must name different files"),
+        ("soak --minutes 1 --log -", "standard output has the report"),
         ("soak --minutes 1 --log /no/such/folder/soak.jsonl", "cannot write /no/such/folder"),
-        ("bench tpcc --seconds 0", "a time is a number over 0"),
+        ("bench tpcc --seconds 0", "a duration is a number from 0.001"),
         ("bench ycsb --workload G", "A, B, C, D, E and F"),
         ("bench ycsb --records 1", "too few"),
         ("bench ycsb --ops-per-txn 65", "1 to 64 operations"),
@@ -88,7 +88,7 @@ fn nonsense_is_answered_in_a_sentence() {
         ("reproduce h-store --protocol as-published", "these have: scalability, latency, locality"),
         ("reproduce oracle --protocol rsi", "possible values: ours, as-published"),
         ("counts --workload chess --transactions 1", "possible values"),
-        ("soak --minutes 0", "a time is a number over 0"),
+        ("soak --minutes 0", "a duration is a number from 0.001"),
         ("dance", "unrecognized subcommand"),
     ]);
 }
@@ -122,12 +122,12 @@ fn help_teaches_by_example() {
     }
 }
 
-/// Of a folder that cannot be looked into nobody says what it has not.
+/// A folder that cannot be read is not reported as lacking a file.
 #[test]
 fn a_folder_that_cannot_be_read_is_told_as_such() {
     let folder = crate::support::temporary("unreadable");
     std::fs::create_dir(&folder).expect("there is a place for temporary files");
-    // Unlike permissions, a link to itself stops every user.
+    // Unlike permissions, a symbolic link to itself stops every user.
     let load = folder.join("workload.toml");
     std::os::unix::fs::symlink(&load, &load).expect("there is room");
     let output = namdb(&format!("bench {}", folder.display()));

@@ -1,4 +1,4 @@
-//! `namdb bench`: reports, limits, and early ends.
+//! `namdb bench`: reports, limits, and runs that end early.
 
 use crate::support::{bench, namdb, number, signalled, temporary, text};
 use serde_json::Value;
@@ -38,7 +38,7 @@ fn the_report_has_everything_a_comparison_needs() {
     let quantiles = ["p50_us", "p99_us", "p999_us", "max_us"]
         .map(|quantile| number(&report, &format!("/per_type/update/{quantile}")));
     assert!(quantiles.is_sorted(), "{quantiles:?}");
-    // A read is one round trip, and a further one where it meets a row that is being written.
+    // A read takes one round trip, and a further one if it meets a row that is being written.
     let round_trips = number(&report, "/per_type/read/round_trips");
     assert!((1.0..1.1).contains(&round_trips), "{round_trips} round trips for a read");
     for field in ["raw_bytes", "used_bytes", "per_table/usertable/rows"] {
@@ -79,7 +79,7 @@ fn tpcc_reports_its_own_figure() {
     assert!(number(&report, "/new_order_per_s") > 0.0);
     assert_eq!(number(&report, "/options/warehouses"), 2.0);
     assert_eq!(report["per_type"].as_object().map(serde_json::Map::len), Some(5));
-    // All twelve conditions, the eleventh of the time before the run.
+    // All twelve conditions; the eleventh is checked before the run.
     let checks = report["checks"].as_array().expect("a list");
     for condition in 1..=12 {
         let said = |check: &&Value| {
@@ -91,7 +91,8 @@ fn tpcc_reports_its_own_figure() {
     }
 }
 
-/// Failures by the specification's rules are neither commits nor aborts, and the report has both rates.
+/// Failures by the specification's rules are neither commits nor aborts, and the report has both
+/// rates.
 #[test]
 fn tatp_tells_attempted_transactions_from_successful_ones() {
     let report = bench("tatp --subscribers 2000 --threads 2");
@@ -118,8 +119,8 @@ fn aborts_are_told_by_type_and_reason() {
     assert_eq!(sum, all.map(|count| count.as_f64().expect("a number")).sum::<f64>());
 }
 
-/// Memory runs out in the measured time, or before it: what was measured is reported, and the exit code
-/// says that it was not all.
+/// Memory runs out in the measured time or before it: the measurements so far are reported, and the
+/// exit code says that they are incomplete.
 #[test]
 fn a_run_that_fills_the_memory_says_so() {
     let path = temporary("full.json");
@@ -138,7 +139,8 @@ fn a_run_that_fills_the_memory_says_so() {
         assert_eq!(report["is_interrupted"], false);
         assert!(number(&report, "/seconds") < 50.0);
         assert_eq!(number(&report, "/committed") > 0.0, warm_up == "0");
-        // The check commits a row. Whether what is left will do for that is a matter of the load's extents.
+        // The check commits a row, and whether the remaining memory suffices depends on the load's
+        // extents.
         let problem = report.pointer("/problems/0").and_then(Value::as_str);
         assert!(problem.is_none_or(|problem| problem.contains("out_of_memory")), "{drawn}");
         assert_eq!(drawn.contains("NOT DONE"), problem.is_some(), "{drawn}");
@@ -146,7 +148,7 @@ fn a_run_that_fills_the_memory_says_so() {
     std::fs::remove_file(path).expect("ours");
 }
 
-/// The limit of `ulimit -v` bounds the memory servers, or is named as what there is too little of.
+/// The limit of `ulimit -v` bounds the memory servers, or is named as the missing resource.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_limit_on_address_space_is_kept_to() {
@@ -172,10 +174,10 @@ fn a_rate_limits_the_transactions_and_leaves_the_processors_time() {
     assert!((400.0..550.0).contains(&number(&report, "/txn_per_s")), "{report}");
     assert!(number(&report, "/cpu_seconds") < 0.5, "{report}");
     assert!(text(&output.stderr).contains("at most 500 transactions per second"));
-    assert!(!text(&output.stderr).contains("busy with other things"));
+    assert!(!text(&output.stderr).contains("other programs used the processors"));
 }
 
-/// Signals end a run early, and what was measured until then is reported.
+/// Signals end a run early, and the measurements so far are reported.
 #[cfg(unix)]
 #[test]
 fn an_interrupted_run_still_reports() {
@@ -196,7 +198,8 @@ fn an_interrupted_run_still_reports() {
         assert_eq!(report["is_interrupted"], true);
         let seconds = number(&report, "/seconds");
         if warm_up == "600" {
-            // All that ran is in the database, though none of it counts: no check may miss it.
+            // All transactions are in the database, although none is measured, so the checks must
+            // count them.
             assert!(drawn.contains("ended before anything was measured"), "{drawn}");
             assert!(drawn.contains("The database is consistent"), "{drawn}");
             assert_eq!(seconds, 0.0);

@@ -1,9 +1,9 @@
-//! `namdb check history`: verdicts on histories, own and foreign ones.
+//! `namdb check history`: verdicts on our own and on other systems' histories.
 
 use crate::support::{bench, namdb, temporary, text};
 use serde_json::Value;
 
-/// Two transactions that overlook each other's appends.
+/// Two transactions that do not see each other's appends.
 const WRITE_SKEW: &str = "\
 {:type :ok, :process 0, :value [[:r 1 nil] [:append 2 5]]}
 {:type :ok, :process 1, :value [[:r 2 nil] [:append 1 6]]}
@@ -16,7 +16,7 @@ fn a_history_is_judged_and_drawn() {
     std::fs::write(&history, WRITE_SKEW).expect("the folder is there");
     let judged = namdb(&format!("check history {history} --svg {svg} --dot {dot}"));
     let told = text(&judged.stdout);
-    // Snapshots allow it, and nobody asked for more.
+    // Snapshot isolation allows it, and no stricter level is requested.
     assert_eq!(judged.status.code(), Some(0), "{told}");
     assert!(told.contains("2 transactions in 2 sessions on 2 keys"), "{told}");
     assert!(told.contains("T1 read key 1 before any write, and did not see that T2 wrote 6"));
@@ -30,13 +30,13 @@ fn a_history_is_judged_and_drawn() {
     assert_eq!(report["levels"][0]["verdict"], "violated");
     assert_eq!(report["levels"][0]["forbidden"][0], "G2");
     assert_eq!(report["findings"][0]["transactions"][1]["line"], 2);
-    // The same as registers.
+    // The same history as registers.
     let written = std::fs::read_to_string(&registers).expect("it was asked for");
     assert_eq!(written, "r(1,0,0,0)\nw(2,5,0,0)\nr(2,0,1,1)\nw(1,6,1,1)\n");
     assert_eq!(serializable(&registers, "").status.code(), Some(1));
     let drawn = [&svg, &dot].map(|path| std::fs::read_to_string(path).expect("it was asked for"));
     assert!(drawn[0].starts_with("<svg") && drawn[1].starts_with("digraph"));
-    // Without beginnings nobody knows what came before what.
+    // Without start times, the history does not say which transaction came first.
     let strong = namdb(&format!("check history {history} --isolation strong-snapshot"));
     assert_eq!(strong.status.code(), Some(3), "{}", text(&strong.stdout));
     paths.iter().for_each(|path| std::fs::remove_file(path).expect("the file is ours"));
@@ -70,7 +70,7 @@ fn a_run_records_a_history_that_is_judged_again() {
     let judged = namdb(&format!("check history {} --isolation serializable", path.display()));
     let told = text(&judged.stdout);
     assert_eq!(judged.status.code(), Some(0), "{told}");
-    // Two threads, and who looked at all lists in the end.
+    // Two threads, and the session that reads all lists at the end.
     assert!(told.contains("3,001 transactions in 3 sessions"), "{told}");
     std::fs::remove_file(&path).expect("the file is ours");
 }
@@ -80,7 +80,7 @@ fn a_file_that_is_no_history_is_answered_in_a_sentence() {
     let path = temporary("no-history.edn");
     for (content, sentence) in [
         ("{:type :ok\n :value [[:append 1 x]]}", "line 2, column 21: a value is an integer"),
-        ("", "has no transactions, so there is nothing to judge"),
+        ("", "has no transactions, so there is nothing to check"),
         (
             "{:type :ok :value [[:w 1 1]]}\n{:type :ok :value [[:w 1 1]]}",
             "lines 1 and 2 both write 1 to key 1",

@@ -1,4 +1,4 @@
-//! Clusters of processes on this host: started, used, looked at, hurt, and ended.
+//! Clusters of processes on this host: start, use, status, failures, and stop.
 #![allow(clippy::disallowed_methods, reason = "processes are hurt at moments of the real clock")]
 
 use super::support::{get, namdb, number, temporary, text};
@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// A development cluster of one test, which ends with it.
+/// The development cluster of one test; dropping it stops the cluster.
 pub struct Cluster {
     pub file: PathBuf,
     directory: PathBuf,
@@ -29,7 +29,7 @@ impl Cluster {
         namdb(&format!("{command} --cluster {}", self.file.display()))
     }
 
-    /// Waits until `status` says so of the cluster.
+    /// Waits until `status` reports this state of the cluster.
     pub fn await_state(&self, state: &str) {
         let start = Instant::now();
         loop {
@@ -66,7 +66,7 @@ impl Drop for Cluster {
     }
 }
 
-/// A bank on two memory servers, twice: what the first run leaves is dropped for the second.
+/// Runs a bank on two memory servers twice; the second run drops the first one's tables.
 fn serves_a_bank(fabric: &str) {
     let options = format!("--fabric {fabric} --memory-servers 2 --memory 64M");
     let cluster = Cluster::up(&format!("bank-{fabric}"), &options);
@@ -89,7 +89,7 @@ fn serves_a_bank(fabric: &str) {
     assert!(errors.contains("table account") && errors.contains("--fresh"), "{errors}");
 }
 
-/// Tables that a design has made, on two memory servers, are those that procedures then work with.
+/// Procedures work on tables created by `spade apply` on two memory servers.
 #[test]
 fn a_design_is_applied_and_used() {
     let cluster = Cluster::up("applied", "--fabric shm --memory-servers 2 --memory 128M");
@@ -117,7 +117,7 @@ fn messages_serve_a_bank() {
     serves_a_bank("tcp");
 }
 
-/// Far more runs than a vector has slots: each gives back those that it took.
+/// Far more runs than the vector has slots: each run returns its slots.
 #[test]
 fn slots_are_given_back_by_runs_that_end() {
     let cluster = Cluster::up("slots", "--fabric tcp --memory 64M");
@@ -129,7 +129,7 @@ fn slots_are_given_back_by_runs_that_end() {
     }
 }
 
-/// There are 64 slots for all lanes of a cluster: more are refused before anything is done.
+/// A cluster has 64 slots for all lanes: a run that needs more is rejected before anything is done.
 #[test]
 fn more_lanes_than_a_cluster_has_slots_are_refused_beforehand() {
     let cluster = Cluster::up("lanes", "--fabric tcp --memory 64M --compute-servers 2");
@@ -149,8 +149,8 @@ fn more_lanes_than_a_cluster_has_slots_are_refused_beforehand() {
     assert!(number(&report, "/txn_per_s") > 0.0);
 }
 
-/// Two compute servers run one workload: each has its share, their measurements and what their transactions leave
-/// to the checks arrive here, and what they tell is what they did.
+/// Two compute servers share a workload: their measurements and their data for the checks arrive,
+/// and their metrics agree with them.
 #[test]
 fn compute_servers_share_a_run() {
     let options = "--fabric tcp --memory-servers 2 --compute-servers 2 --memory 64M";
@@ -186,7 +186,7 @@ fn compute_servers_share_a_run() {
     assert!(text(&unknown.stderr).contains("numbered from 0; there is no 2"), "{unknown:?}");
 }
 
-/// A folder of procedures, named as it is seen from here, is run by processes that may be elsewhere.
+/// Processes with other working directories run a folder given by a relative path.
 #[test]
 fn compute_servers_run_a_folder() {
     let options = "--fabric shm --memory-servers 2 --memory 256M --compute-servers 2";
@@ -197,12 +197,12 @@ fn compute_servers_run_a_folder() {
     assert!(number(&report, "/per_type/pay/count") > 0.0, "{report:#}");
 }
 
-/// What a compute server has committed, by its metrics.
+/// Number of transactions that a compute server has committed, from its metrics.
 fn commits(address: &str) -> f64 {
     metric(address, "namdb_commits_total")
 }
 
-/// A number that a server tells at this address.
+/// The value of a sample in the metrics at this address.
 pub fn metric(address: &str, sample: &str) -> f64 {
     let page = get(address, "/metrics");
     let mut lines = page.lines().filter_map(|line| line.strip_prefix(sample)?.strip_prefix(' '));
@@ -212,8 +212,8 @@ pub fn metric(address: &str, sample: &str) -> f64 {
         .unwrap_or_else(|| panic!("{sample} in {page}"))
 }
 
-/// A compute server that dies does not throw away what the others do: the report says who died, and `status` and the
-/// doctor miss it.
+/// A compute server that dies does not invalidate the others' results: the report names it, and
+/// `status` and `doctor` list it as missing.
 #[test]
 fn a_dead_compute_server_is_missed_and_the_others_are_reported() {
     let cluster = Cluster::up("maimed", "--memory 64M --compute-servers 2");
@@ -253,7 +253,7 @@ fn a_dead_compute_server_is_missed_and_the_others_are_reported() {
     assert!(found.contains("have not joined: compute server 1"), "{found}");
 }
 
-/// A benchmark of which no compute server is left has no report.
+/// A run that loses all its compute servers prints no report.
 #[test]
 fn a_run_without_compute_servers_left_ends_with_a_sentence() {
     let cluster = Cluster::up("orphaned", "--memory 64M --compute-servers 1");
@@ -271,7 +271,7 @@ fn a_run_without_compute_servers_left_ends_with_a_sentence() {
     assert!(killed.elapsed() < Duration::from_secs(10), "{told}");
 }
 
-/// After the only memory server was killed, every report says that the data are lost and how to
+/// After the only memory server was killed, every command reports that the data is lost and how to
 /// start again.
 #[test]
 fn a_lost_database_is_told_with_a_way_out() {
@@ -295,14 +295,15 @@ fn a_lost_database_is_told_with_a_way_out() {
     assert!(refused.contains(sentence) && refused.contains("`namdb cluster down`"), "{refused}");
     assert!(!refused.contains("--fresh"), "{refused}");
     let down = cluster.run("cluster down");
-    let kept = format!("the logs are kept in {}", logs.display());
+    let kept = format!("the logs stay in {}", logs.display());
     assert!(text(&down.stderr).contains(&kept) && logs.is_dir(), "{down:?}");
     assert_eq!(cluster.run("cluster up").status.code(), Some(0));
     let again = cluster.run("bench bank --fresh --records 100 --seconds 0.1 --warm-up 0");
     assert_eq!(again.status.code(), Some(0), "{}", text(&again.stderr));
 }
 
-/// After `down` nothing is left but the cluster's file, whoever looks afterwards, and `status` says how to go on.
+/// After `down` only the cluster's file is left, whatever command ran in between, and `status` says
+/// how to start it.
 #[test]
 fn a_cluster_that_was_ended_leaves_nothing_and_says_how_to_start_it() {
     for options in ["--memory 64M", "--fabric tcp --memory 64M --compute-servers 1"] {
@@ -327,7 +328,7 @@ fn a_cluster_that_was_ended_leaves_nothing_and_says_how_to_start_it() {
     }
 }
 
-/// Servers take memory as they fill up: what the host does not have is refused before that.
+/// Servers get memory as they fill up, so more memory than the host has is rejected at the start.
 #[test]
 fn more_memory_than_the_host_has_is_refused() {
     let file = temporary("vast.toml");
@@ -352,7 +353,8 @@ fn more_memory_than_the_host_has_is_refused() {
     std::fs::remove_file(&file).expect("it is ours");
 }
 
-/// What metrics call memory is what `status` calls it, on each memory server, also of definitions that others keep.
+/// On each memory server, metrics use the table names of `status`, even if another server has the
+/// definition.
 fn names_tables_in_metrics(fabric: &str) {
     let options = format!("--fabric {fabric} --memory-servers 2 --memory 128M");
     let cluster = Cluster::up(&format!("named-{fabric}"), &options);
@@ -390,7 +392,7 @@ fn metrics_of_messages_name_tables_and_indexes() {
     names_tables_in_metrics("tcp");
 }
 
-/// Programs read whether a server is healthy, and a problem only where there is one.
+/// The JSON of a server says whether it is healthy, and has a problem only if not.
 #[test]
 fn the_state_of_a_server_says_whether_it_is_healthy() {
     let cluster = Cluster::up("healthy", "--memory 64M");
@@ -401,7 +403,7 @@ fn the_state_of_a_server_says_whether_it_is_healthy() {
     assert!(get(control, "/healthz").ends_with("healthy\n"), "{}", get(control, "/healthz"));
 }
 
-/// All commands of clusters mean the same file where none is named.
+/// All commands for clusters use the same default file.
 #[test]
 fn commands_of_clusters_have_the_same_default_file() {
     let folder = temporary("default-file");
@@ -431,7 +433,7 @@ fn commands_of_clusters_have_the_same_default_file() {
     std::fs::remove_dir_all(&folder).expect("it is ours");
 }
 
-/// What is not there is not waited for.
+/// The command does not wait for missing servers.
 #[test]
 fn the_state_of_a_cluster_that_lacks_a_server_is_told_at_once() {
     let options = "--fabric tcp --memory-servers 2 --compute-servers 1 --memory 64M";
@@ -453,7 +455,7 @@ fn the_state_of_a_cluster_that_lacks_a_server_is_told_at_once() {
     assert_eq!(status["servers"][0]["role"], "memory", "{status:#}");
 }
 
-/// A memory server that dies ends the run with a sentence, soon, and nothing hangs.
+/// If a memory server dies, the run ends soon with an error.
 fn tells_of_a_dead_server(fabric: &str) {
     let cluster =
         Cluster::up(&format!("dead-{fabric}"), &format!("--fabric {fabric} --memory 64M"));
@@ -481,7 +483,7 @@ fn a_dead_server_of_messages_is_told_of() {
     tells_of_a_dead_server("tcp");
 }
 
-/// Where there is a device, `cargo xtask soft-roce` runs the program over it.
+/// `cargo xtask soft-roce` runs this on a host with a device.
 #[test]
 fn a_host_without_rdma_is_told_which_check_looks_into_that() {
     let devices = std::fs::read_dir("/sys/class/infiniband");
@@ -528,7 +530,7 @@ fn what_cannot_be_is_told_in_a_sentence() {
     assert!(!lacking.exists(), "what never ran is not described");
 }
 
-/// Who starts a cluster of which a part is dead learns which, and the way out.
+/// The error for a cluster that runs in part names the missing part and the remedy.
 #[test]
 fn a_cluster_that_runs_in_part_says_so() {
     let cluster = Cluster::up("part", "--fabric tcp --memory 64M --compute-servers 1");

@@ -1,4 +1,5 @@
-//! Designs that copy a table to all machines, on clusters and databases with several memory servers: each has all of it.
+//! Designs that replicate a table, on clusters and on databases with several memory servers: each
+//! server has all of it.
 
 use super::cluster::Cluster;
 use super::parts::{assert_sound, partitioned};
@@ -7,7 +8,7 @@ use serde_json::{Value, json};
 use std::fs;
 use std::path::PathBuf;
 
-/// A small copy of TPC-C whose warehouses are divided and whose items are copied.
+/// A small variant of TPC-C with partitioned warehouses and replicated items.
 fn copied(test: &str) -> PathBuf {
     let folder = partitioned("tpcc", test, &[("warehouse", "w_id"), ("stock", "s_w_id")]);
     let file = folder.join("design.json");
@@ -27,7 +28,8 @@ fn of<'a>(tables: &'a Value, name: &str) -> &'a Value {
     all.iter().find(is_it).unwrap_or_else(|| panic!("{name} is missing in {tables:#}"))
 }
 
-/// One program makes the copies; others find them, read the one that is theirs, and check that all are alike.
+/// One program creates the copies; others find them, read the nearest one, and check that all are
+/// equal.
 fn are_made_on(fabric: &str) {
     let options = format!("--fabric {fabric} --memory-servers 2 --memory 384M");
     let cluster = Cluster::up(&format!("copies-{fabric}"), &options);
@@ -38,7 +40,7 @@ fn are_made_on(fabric: &str) {
     let (item, stock) = (of(&made["tables"], "item"), of(&made["tables"], "stock"));
     assert_eq!((&item["parts"], &item["copies"]), (&json!(1), &json!(2)), "{made:#}");
     assert_eq!((&stock["parts"], &stock["copies"]), (&json!(2), &json!(1)), "{made:#}");
-    // Each warehouse has each item once, whose rows are counted once.
+    // Each warehouse has each item once, and the rows of a replicated table are counted once.
     assert_eq!(number(stock, "/rows"), 2.0 * number(item, "/rows"), "{made:#}");
     let status = cluster.report("status");
     assert_eq!(of(&status["tables"], "item")["copies"], 2, "{status:#}");

@@ -1,4 +1,4 @@
-//! `namdb counts`: the same every time, and progress for people only.
+//! `namdb counts`: the same result every time, and progress on terminals only.
 
 use crate::support::{namdb, number, text};
 use serde_json::Value;
@@ -11,7 +11,7 @@ fn counts_are_the_same_every_time() {
         let (first, second) = (namdb(&arguments), namdb(&arguments));
         assert!(first.status.success(), "{}", text(&first.stderr));
         assert_eq!(text(&first.stdout), text(&second.stdout));
-        // What is said would be counted among the instructions.
+        // Instructions for output would be counted, too.
         assert_eq!(text(&first.stderr), "");
         let line: Value = serde_json::from_slice(&first.stdout).expect("one line of JSON");
         assert_eq!((&line["workload"], &line["transactions"]), (&workload.into(), &200.into()));
@@ -23,7 +23,7 @@ fn counts_are_the_same_every_time() {
     }
 }
 
-/// On a terminal there is a bar with the time left.
+/// On a terminal, a bar shows the remaining time.
 #[cfg(target_os = "linux")]
 #[test]
 fn counts_show_progress_on_a_terminal() {
@@ -44,7 +44,8 @@ fn counts_show_progress_on_a_terminal() {
         .env("TERM", "xterm")
         .spawn()
         .expect("the program was built");
-    // The last reader of a terminal that all writers have left gets an error in place of an end.
+    // Once all writers have closed a terminal, its last reader gets an error instead of an end of
+    // file.
     let mut said = Vec::new();
     let _ = std::fs::File::from(master).read_to_end(&mut said);
     assert!(child.wait().expect("it was started here").success());

@@ -1,4 +1,4 @@
-//! Clusters that find each other in a real etcd.
+//! Clusters with a real etcd as registry.
 #![allow(clippy::disallowed_methods, reason = "processes are waited for by the real clock")]
 
 use super::server::{Server, Site};
@@ -14,16 +14,16 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 const MISSING: &str = "skipped: there is no program `etcd` (apt-get install etcd-server)";
-/// How long etcd may take to start.
+/// Maximal wait for etcd to start.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A port that nobody has at this moment.
+/// A port that is free at the moment.
 pub fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("some port is free");
     listener.local_addr().expect("it is bound").port()
 }
 
-/// One etcd, which ends with this.
+/// An etcd process; dropping it stops the process.
 struct Etcd {
     endpoint: String,
     folder: PathBuf,
@@ -31,7 +31,7 @@ struct Etcd {
 }
 
 impl Etcd {
-    /// Starts one, or says that there is none. Where everything has to be tested that is a failure.
+    /// Starts etcd; `None` if it is not installed, which is a failure if all tests are required.
     fn start(name: &str, is_encrypted: bool) -> Option<Self> {
         let folder = temporary(name);
         let [port, peer, health] = [(); 3].map(|()| free_port());
@@ -44,7 +44,7 @@ impl Etcd {
         command.args(["--listen-peer-urls", &peer, "--initial-advertise-peer-urls", &peer]);
         command.args(["--initial-cluster", &format!("test={peer}")]);
         command.args(["--listen-metrics-urls", &format!("http://127.0.0.1:{health}")]);
-        // A busy disk would make it stand still, and nothing here is to outlive the host.
+        // A busy disk would stall etcd, and nothing here must survive a crash of the host.
         command.arg("--unsafe-no-fsync");
         if is_encrypted {
             command.args(["--client-cert-auth", "--trusted-ca-file"]).arg(pem("ca.pem"));
@@ -82,20 +82,20 @@ fn is_well(port: u16) -> bool {
     let mut answer = String::new();
     if let Ok(mut stream) = TcpStream::connect(("127.0.0.1", port)) {
         let written = stream.write_all(b"GET /health HTTP/1.0\r\n\r\n");
-        // An answer that breaks off is as good as none.
+        // An incomplete answer counts as none.
         let _ = written.and_then(|()| stream.read_to_string(&mut answer));
     }
     answer.contains("\"true\"")
 }
 
-/// The keys of the registry's tests: an authority, and a member that it has signed.
+/// The keys of the registry's tests: an authority, and a member's certificate signed by it.
 fn pem(name: &str) -> PathBuf {
     [env!("CARGO_MANIFEST_DIR"), "../../engine/membership/tests/registry/tls", name]
         .iter()
         .collect()
 }
 
-/// A cluster of two memory servers that is found in this etcd.
+/// A cluster of two memory servers with this etcd as registry.
 fn cluster(etcd: &Etcd, name: &str, lease_seconds: u64) -> Site {
     let registry = format!("kind = \"etcd\"\nendpoints = [\"{}\"]", etcd.endpoint);
     let tls = match etcd.endpoint.starts_with("https") {
@@ -118,7 +118,7 @@ fn server(site: &Site, number: u16) -> Server {
     Server::start(&command, &site.folder.join(format!("events-{number}")))
 }
 
-/// Two memory servers and a bank on them, from the start of the first to the end of a run.
+/// Two memory servers and a bank on them, from their start to the end of a run.
 fn serves_a_bank(name: &str, is_encrypted: bool) {
     let Some(etcd) = Etcd::start(&format!("{name}-data"), is_encrypted) else { return };
     let site = cluster(&etcd, name, 3);
@@ -144,7 +144,7 @@ fn servers_that_meet_in_an_etcd_that_wants_certificates_serve_a_bank() {
     serves_a_bank("met-encrypted", true);
 }
 
-/// A server that the registry has not heard of in time warns, says how it ends, and ends.
+/// A server whose lease is not renewed in time logs a warning, then the error, and exits.
 #[test]
 fn a_server_that_loses_its_lease_warns_before_and_ends() {
     let Some(etcd) = Etcd::start("lost-data", false) else { return };
@@ -163,7 +163,7 @@ fn a_server_that_loses_its_lease_warns_before_and_ends() {
     assert!(message.contains(&etcd.endpoint), "{last}");
 }
 
-/// So does a compute server, and its probes learn of it before.
+/// A compute server does the same, and its health probe fails before.
 #[test]
 fn a_compute_server_that_loses_its_lease_warns_before_and_ends() {
     let Some(etcd) = Etcd::start("lost-compute-data", false) else { return };
@@ -179,7 +179,7 @@ fn a_compute_server_that_loses_its_lease_warns_before_and_ends() {
     etcd.signal(Signal::STOP);
     server.wait_for("lease nearly lost: the registry has not renewed it");
     let ill = get(&control, "/healthz");
-    assert!(ill.starts_with("HTTP/1.1 503 ") && ill.contains("the lease is nearly lost"), "{ill}");
+    assert!(ill.starts_with("HTTP/1.1 503 ") && ill.contains("the lease ends in"), "{ill}");
     assert_eq!(server.ended().code(), Some(4), "{}", server.log());
     let last = server.events().pop().expect("it says why");
     let message = last["message"].as_str().expect("a text");
@@ -187,7 +187,7 @@ fn a_compute_server_that_loses_its_lease_warns_before_and_ends() {
     assert!(message.contains("compute server 0 has lost its lease of 3 s"), "{last}");
 }
 
-/// The way of one process to etcd, which can be held up.
+/// A connection of one process to etcd that the test can block.
 struct Way {
     endpoint: String,
     is_held: Arc<AtomicBool>,
@@ -228,7 +228,7 @@ fn pass(mut from: TcpStream, mut to: TcpStream, is_held: &AtomicBool) {
     let _ = to.shutdown(Shutdown::Both);
 }
 
-/// A death is a new epoch, which who lives need not have heard of.
+/// A death changes the epoch, but a client that has not heard of it can continue.
 #[test]
 fn a_client_that_cannot_read_the_map_goes_on_when_somebody_else_dies() {
     let Some(etcd) = Etcd::start("lags-data", false) else { return };
@@ -248,20 +248,21 @@ fn a_client_that_cannot_read_the_map_goes_on_when_somebody_else_dies() {
     way.is_held.store(true, Relaxed);
     dies.signal(Signal::KILL);
     for server in &memory {
-        let gone = server.wait_for("epoch moved: a member is gone without a word");
+        let gone = server.wait_for("epoch changed: a member has died");
         assert_eq!(gone["level"], "warn");
         assert!(gone["member"].as_str().is_some_and(|name| name.contains("compute server 0")));
     }
     std::thread::sleep(Duration::from_millis(1500));
     way.is_held.store(false, Relaxed);
     assert_eq!(client.ended().code(), Some(0), "{}", client.log());
-    memory[0].wait_for("epoch moved: a member has left");
+    memory[0].wait_for("epoch changed: a member has left");
     let refused =
         |server: &Server| server.events().iter().any(|it| it["message"] == "caller refused");
     assert!(!memory.iter().any(refused), "{}", memory[0].log());
 }
 
-/// A registry that is away for less than a lease costs nothing, and the server says that it is over.
+/// If the registry is away for less than a lease, nothing is lost, and the server logs that it is
+/// back.
 #[test]
 fn a_lease_that_is_renewed_after_all_is_told_of() {
     let Some(etcd) = Etcd::start("away-data", false) else { return };

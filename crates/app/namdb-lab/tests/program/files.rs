@@ -1,4 +1,4 @@
-//! Files that are written: what commands read stays, and so does what was there where there is no room.
+//! Output files: no command overwrites its inputs, and a failed write keeps the old content.
 
 use crate::support::{namdb, temporary, text};
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ const SMALLBANK: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../workloads
 const MEASURED: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/../../spade/spade/measurements/connectx3-fdr.json");
 
-/// A folder with measurements, a link to them, and a design that was changed by hand.
+/// A folder with measurements, a link to them, and a design that was edited.
 fn kept(name: &str) -> (PathBuf, [String; 3]) {
     let folder = temporary(name);
     std::fs::create_dir(&folder).expect("there is a place for temporary files");
@@ -39,12 +39,12 @@ fn what_commands_read_is_not_written_over() {
     let forecast =
         format!("spade forecast {SMALLBANK} --measurements {measured} --design {design}");
     let verify = format!("spade verify {SMALLBANK} --measurements {measured}");
-    let is_read = "is what is read";
+    let is_read = "is an input of this command";
     for (command, expected) in [
         (format!("{tune} --json {measured}"), is_read),
         (format!("{tune} --json {link}"), is_read),
         (format!("{tune} --out {link} --force"), is_read),
-        (format!("{tune} --json {design}"), "is there, and is a design and no result"),
+        (format!("{tune} --json {design}"), "contains a design, not a result"),
         (
             format!(
                 "{tune} --out {design} --json {folder}/../{name}/hand.json",
@@ -58,9 +58,9 @@ fn what_commands_read_is_not_written_over() {
         (format!("{verify} --design {design} --json {design}"), is_read),
         (
             format!("spade plan {SMALLBANK} --check --json {measured}"),
-            "is measurements and no result",
+            "contains measurements, not a result",
         ),
-        (format!("bench {SMALLBANK} --json {design}"), "is a design and no result"),
+        (format!("bench {SMALLBANK} --json {design}"), "contains a design, not a result"),
     ] {
         let output = namdb(&command);
         let told = text(&output.stderr);
@@ -71,7 +71,7 @@ fn what_commands_read_is_not_written_over() {
     std::fs::remove_dir_all(&folder).expect("it is ours");
 }
 
-/// A limit of the process on the size of files is told as a full disk is.
+/// A limit on file sizes is reported like a full disk.
 #[test]
 fn what_was_there_stays_where_there_is_no_room() {
     let (folder, [measured, ..]) = kept("full");

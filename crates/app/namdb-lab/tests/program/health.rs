@@ -1,4 +1,4 @@
-//! What servers do, and tell probes, when there is nothing to work on yet, or no more.
+//! Servers that have no database yet, or have lost it: their behaviour and their health probes.
 #![allow(clippy::disallowed_methods, reason = "processes are hurt at moments of the real clock")]
 
 use super::server::{Server, Site};
@@ -13,12 +13,12 @@ fn start(site: &Site, role: &str, number: u16) -> Server {
     Server::start(&command, &site.folder.join(format!("{role}-{number}")))
 }
 
-/// Whom probes ask.
+/// The control address, from this event.
 fn control(server: &Server, event: &str) -> String {
     server.wait_for(event)["control"].as_str().expect("it tells").to_owned()
 }
 
-/// Waits until a probe is answered so.
+/// Waits until the probe's answer contains these words.
 fn await_health(control: &str, words: &str) {
     let start = Instant::now();
     loop {
@@ -36,7 +36,7 @@ fn site(name: &str) -> Site {
     Site::new(name, "tcp", "[[memory]]\nbytes = \"64 MiB\"\n[[compute]]")
 }
 
-/// Who joined at once would make an epoch with each start that comes to nothing.
+/// A server that joined at once would change the epoch at every failed start.
 #[test]
 fn a_compute_server_joins_when_there_is_a_database() {
     let site = site("early");
@@ -44,7 +44,7 @@ fn a_compute_server_joins_when_there_is_a_database() {
     let server = start(&site, "compute", 0);
     let control = control(&server, "started");
     await_health(&control, "503 Service Unavailable");
-    await_health(&control, "no member of its cluster yet");
+    await_health(&control, "not yet a member of its cluster");
     std::thread::sleep(Duration::from_millis(300));
     let cluster = ClusterFile::load(&site.file, &[]).expect("it was written");
     let registry = Registry::open(&cluster).expect("it is a folder");
@@ -54,7 +54,8 @@ fn a_compute_server_joins_when_there_is_a_database() {
     await_health(&control, "200 OK");
 }
 
-/// Whoever finds after joining that there is nothing to do says good-bye, so that nobody waits for its lease.
+/// A process that joins but has nothing to do leaves at once, so that no member waits for its
+/// lease.
 #[test]
 fn who_has_joined_for_nothing_leaves_in_order() {
     let site = Site::new("for-nothing", "tcp", "");
@@ -66,8 +67,8 @@ fn who_has_joined_for_nothing_leaves_in_order() {
     assert_eq!(registry.map().expect("it answers").left.len(), 1);
 }
 
-/// Nothing brings a memory server's part back: who is left says so, takes no work, and ends where nothing is left to
-/// do.
+/// The part of a lost memory server cannot be restored: the others report it, execute no more
+/// orders, and exit when no work is left.
 #[test]
 fn a_database_that_is_lost_is_told_of_and_worked_on_no_more() {
     let site = site("lost-database");

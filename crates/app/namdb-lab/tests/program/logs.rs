@@ -1,4 +1,4 @@
-//! What servers tell of themselves while they run.
+//! The log events of servers.
 #![allow(clippy::disallowed_methods, reason = "processes are waited for by the real clock")]
 
 use super::server::{Server, Site};
@@ -15,13 +15,13 @@ fn run_bench(site: &Site) {
     assert_eq!(bench.status.code(), Some(0), "{}", text(&bench.stderr));
 }
 
-/// The life of a memory server, event by event.
+/// The events in the life of a memory server, in order.
 fn tells_its_life(fabric: &str) {
     let site = Site::new(&format!("life-{fabric}"), fabric, "lease_seconds = 2");
     let mut server = site.server("--log-format json");
-    server.wait_for("database made");
+    server.wait_for("database created");
     run_bench(&site);
-    server.wait_for("epoch moved: a member has left");
+    server.wait_for("epoch changed: a member has left");
     server.signal(Signal::TERM);
     assert!(server.ended().success());
     let events = server.events();
@@ -41,10 +41,10 @@ fn tells_its_life(fabric: &str) {
         "started",
         "port opened",
         "joined",
-        "epoch moved: a member is there",
+        "epoch changed: a member has joined",
         "caller connected",
         "caller gone",
-        "epoch moved: a member has left",
+        "epoch changed: a member has left",
         "stopping",
         "left the cluster",
     ];
@@ -113,7 +113,7 @@ fn who_is_refused_is_told_with_the_reason() {
     let refused = server.wait_for("caller refused");
     assert_eq!(refused["level"], "warn");
     let reason = refused["reason"].as_str().expect("a reason");
-    assert!(reason.contains("no namdb speaks to it"), "{refused}");
+    assert!(reason.contains("the caller does not speak its protocol"), "{refused}");
     assert_eq!(refused["peer"], stream.local_addr().expect("it has one").to_string());
     server.signal(Signal::TERM);
     server.ended();
@@ -125,7 +125,7 @@ fn people_get_lines_that_begin_with_time_level_and_server() {
     let site = Site::new("lines", "shm", "");
     let server = site.server("");
     let mut log = server.log();
-    while !log.contains("database made") {
+    while !log.contains("database created") {
         std::thread::sleep(std::time::Duration::from_millis(10));
         log = server.log();
     }

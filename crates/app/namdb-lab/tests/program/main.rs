@@ -1,4 +1,4 @@
-//! The program as a user meets it: results, files, exit codes, and what it says to nonsense.
+//! The program as users see it: results, files, exit codes, and errors.
 
 mod arguments;
 mod bench;

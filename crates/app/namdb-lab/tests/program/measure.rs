@@ -1,4 +1,4 @@
-//! `namdb spade measure`: points are kept, found again, and the same whoever ended the run before.
+//! `namdb spade measure`: points are kept and found again, however the earlier run ended.
 
 use crate::support::{namdb, temporary, text};
 use serde_json::Value;
@@ -22,7 +22,7 @@ fn a_simulated_run_that_is_ended_goes_on_to_the_same_bytes() {
     let begun = measure(&parts, &format!("{CLUSTER} --seconds 0.2"));
     let told = text(&begun.stdout);
     assert_eq!(begun.status.code(), Some(3), "{told}");
-    assert!(told.contains("are missing, the same command goes on with them"), "{told}");
+    assert!(told.contains("are missing: run the same command again"), "{told}");
     let ended = measure(&parts, CLUSTER);
     assert_eq!(ended.status.code(), Some(0));
     let read = |path: &Path| std::fs::read_to_string(path).expect("it was written");
@@ -74,11 +74,11 @@ fn what_cannot_be_measured_is_refused_with_a_sentence() {
     let unknown = refused("--profile token-ring");
     assert!(unknown.contains("choose from connectx3-fdr, connect-ib-2xfdr"), "{unknown}");
     let one = refused("--profile connectx3-fdr --machines 1");
-    assert!(one.contains("a cluster has 2 to 200 machines, \"1\" is no such number"), "{one}");
+    assert!(one.contains("a cluster has 2 to 200 machines, not \"1\""), "{one}");
     let backwards = refused("--profile connectx3-fdr --machines 50..5");
     assert!(backwards.contains("write 5..50"), "{backwards}");
     let lanes = refused("--lanes 4");
-    assert!(lanes.contains("--lanes belongs to --profile or --cluster"), "{lanes}");
+    assert!(lanes.contains("--lanes needs --profile or --cluster"), "{lanes}");
     let both = refused("--profile connectx3-fdr --cluster namdb.toml");
     assert!(both.contains("cannot be used with"), "{both}");
 }

@@ -1,5 +1,5 @@
-//! A workload folder of one's own: a table without a primary key, rows that the schema refuses, and what a report says of calls
-//! that fail.
+//! A user's workload folder: a table without a primary key, rows that violate the schema, and the
+//! report of failing calls.
 
 use super::folder::small;
 use crate::support::{namdb, number, temporary, text};
@@ -7,14 +7,14 @@ use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Accounts, and transfers between them, which have no primary key.
+/// Accounts and transfers between them; transfers have no primary key.
 const LEDGER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../sql/interpreter/tests/ledger");
 
 /// Visitors who come alone or in pairs, and leave.
 const VISITS: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/../../spade/folder_benchmark/tests/rows/visits");
 
-/// The ledger with another text in its `workload.toml`.
+/// The ledger with one text of its `workload.toml` replaced.
 fn changed(name: &str, from: &str, to: &str) -> PathBuf {
     changed_copy(Path::new(LEDGER), name, from, to)
 }
@@ -35,7 +35,7 @@ fn changed_copy(original: &Path, name: &str, from: &str, to: &str) -> PathBuf {
     folder
 }
 
-/// Runs a folder for a moment.
+/// Runs a folder for a short time.
 fn bench(folder: &Path, options: &str) -> (Option<i32>, String, Value) {
     let output = namdb(&format!(
         "bench {} --threads 1 --seconds 0.5 --warm-up 0 --memory 512M --json - {options}",
@@ -52,12 +52,10 @@ fn a_table_without_a_primary_key_is_loaded_and_used() {
     assert!(number(&report, "/memory/after_load/per_table/transfer/rows") > 100.0);
     assert!(number(&report, "/per_type/pay/count") > 0.0);
     assert_eq!(report["options"]["code"], "the executor of plans", "there is no generated code");
-    // Payers without money, payees that are not there, nothing to pay, or oneself: the schema's rules.
+    // Payers without money, missing payees, zero amounts and payments to oneself violate the
+    // schema.
     assert!(number(&report, "/per_type/pay/rolled_back") > 0.0, "{told}");
-    assert!(
-        told.contains("Failed as the workload's rules want:") && told.contains("pay: "),
-        "{told}"
-    );
+    assert!(told.contains("Failed by the workload's rules:") && told.contains("pay: "), "{told}");
 }
 
 #[test]
@@ -104,13 +102,13 @@ fn a_call_that_ends_as_none_should_is_told_with_its_arguments() {
     fs::remove_dir_all(&folder).expect("the folder is ours");
 }
 
-/// Calls that find nothing are told apart, and a rate that is not as expected is no damage.
+/// Calls that find nothing are counted separately, and an unexpected rate is no damage.
 #[test]
 fn a_rate_that_is_not_as_expected_is_no_damage() {
     let folder = small("tatp", &temporary("rates"));
     let (code, told, report) = bench(&folder, "");
     assert_eq!(code, Some(0), "{told}");
-    assert!(told.contains("of the committed failed: they found nothing"), "{told}");
+    assert!(told.contains("of the committed found no row, which counts as failed"), "{told}");
     assert!(told.contains("get_access_data: "), "{told}");
     let (committed, nothing) = (number(&report, "/committed"), number(&report, "/found_nothing"));
     assert!(nothing > 0.1 * committed && nothing < 0.4 * committed, "{nothing} of {committed}");
@@ -158,7 +156,7 @@ fn rows_that_calls_do_not_leave_are_damage() {
     assert!(told.contains("workload.toml:") && told.contains("is `visit` meant?"), "{told}");
 }
 
-/// Both commands need the same of a folder, and say where it is missing.
+/// Both commands need the same of a folder, and report where it is missing.
 #[test]
 fn a_column_that_nothing_is_said_of_is_refused_before_plans_are_made() {
     let balance = "columns.balance = { uniform = [0, 20000], decimals = 2 }\n";

@@ -1,4 +1,4 @@
-//! Procedures that the compute servers beside their rows carry out, as designs say.
+//! Procedures shipped to the compute servers beside their rows, as designs say.
 #![allow(clippy::disallowed_methods, reason = "servers are hurt at moments of the real clock")]
 
 use super::cluster::{Cluster, metric};
@@ -16,7 +16,7 @@ const CALLS: &str = "namdb_call_seconds_count{service=\"call\"}";
 const REFUSED: &str = "namdb_refused_calls_total{service=\"call\"}";
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A small bank whose tables are in parts, and all of whose procedures are shipped.
+/// A small bank with partitioned tables whose procedures are all shipped.
 pub fn shipped(test: &str) -> PathBuf {
     let by = [("accounts", "customer_id"), ("checking", "customer_id"), ("savings", "customer_id")];
     let folder = partitioned("smallbank", test, &by);
@@ -31,17 +31,17 @@ pub fn shipped(test: &str) -> PathBuf {
     folder
 }
 
-/// Where the compute servers tell their metrics.
+/// The control addresses of the compute servers.
 fn tell(cluster: &Cluster) -> Vec<String> {
     let status = cluster.report("status");
     let servers = status["servers"].as_array().expect("a list").iter();
     let compute = servers.filter(|server| server["role"] == "compute");
-    // Programs are members that tell nothing.
+    // Programs are members without a control address.
     compute.filter_map(|server| Some(server["control"].as_str()?.to_owned())).collect()
 }
 
-/// Both compute servers make calls and carry out each other's; then whoever has the command makes all of them, and both carry
-/// them out.
+/// Both compute servers make calls and execute each other's; then this process makes all calls, and
+/// both execute them.
 fn are_carried_out_over(fabric: &str) {
     let test = format!("owners-{fabric}");
     let options = format!("--fabric {fabric} --memory-servers 2 --compute-servers 2 --memory 64M");
@@ -50,7 +50,8 @@ fn are_carried_out_over(fabric: &str) {
     let report = cluster.report(&bench);
     assert_sound(&report);
     let percents = ["/remote_percent", "/shipped_percent"].map(|path| number(&report, path));
-    // Most customers that are drawn are on the first memory server, and each compute server calls where it is at home.
+    // Most drawn customers are on the first memory server, and each compute server makes the calls
+    // for its own rows.
     assert!(percents.iter().all(|percent| (7.0..13.0).contains(percent)), "{percents:?}");
     let most = cluster.report(&format!("{bench} --loaded --remote-calls 75"));
     assert_sound(&most);
@@ -76,8 +77,8 @@ fn are_carried_out_over(fabric: &str) {
     assert!(number(&report, "/shipped_percent") > 99.0, "{report:#}");
     let of_balance = |what: &str| number(&report, &format!("/per_type/balance/{what}"));
     let (calls, ended) = (of_balance("calls"), of_balance("count") + of_balance("given_up"));
-    // What is under way at the end has made its call and is not counted, and who met others calls again: of few calls on a crowded host that
-    // is more than one of a hundred.
+    // Unfinished calls at the end are executed but not counted, and conflicts cause further calls:
+    // on a busy host with few calls that may be more than one percent.
     let most = number(&report, "/lanes") + of_balance("retries") + 0.01 * ended;
     let further = (calls - 1.0) * ended;
     assert!(further.abs() < most + 0.5, "one message each: {calls} of {ended}");
@@ -89,7 +90,7 @@ fn are_carried_out_over(fabric: &str) {
     let output = cluster.run(&format!("{by_this_process} --remote-calls 20"));
     let (told, said) = (text(&output.stdout), text(&output.stderr));
     assert!(said.contains("--remote-calls changes nothing"), "{said}");
-    assert!(told.contains("carried out by compute servers that own their rows"), "{told}");
+    assert!(told.contains("shipped to the compute servers that own their rows"), "{told}");
 }
 
 #[test]
@@ -102,7 +103,8 @@ fn procedures_are_carried_out_by_owners_over_messages() {
     are_carried_out_over("tcp");
 }
 
-/// What it had under way nobody knows; what comes later is carried out by whoever calls.
+/// Calls in progress at the dead owner have an unknown outcome; later calls are executed by their
+/// callers.
 #[test]
 fn calls_go_on_without_an_owner_that_died() {
     let options = "--fabric tcp --memory-servers 2 --compute-servers 2 --memory 64M";
@@ -128,21 +130,22 @@ fn calls_go_on_without_an_owner_that_died() {
     assert!(matches!(output.status.code(), Some(0 | 1)), "{said}");
     assert!(said.contains("compute server 1 is lost"), "{said}");
     let report: Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
-    // It may have died with locks, which last as long as its lease.
+    // It may have died holding locks, which last until its lease ends.
     let mut checks = report["checks"].as_array().expect("a list").iter();
     let is_whole =
         |check: &Value| check["ok"] == true || check["detail"].to_string().contains("is locked");
     assert!(checks.all(is_whole), "{report:#}");
     assert_eq!(report["problems"], json!([]));
     assert!(number(&report, "/seconds") > 7.5, "{report:#}");
-    // Each of eight lanes may have had a call there, and asks again once a second.
+    // Each of eight lanes may have had a call there, and retries once per second.
     assert!(number(&report, "/unknown") <= 8.0 * 10.0, "{report:#}");
     let percent = number(&report, "/shipped_percent");
-    // Few customers that are drawn are those of the dead one.
+    // Few drawn customers belong to the dead server.
     assert!((0.5..99.9).contains(&percent), "the other one goes on: {percent}");
 }
 
-/// Programs that call procedures by name ship them, too: rows and errors come back as if they had been made there.
+/// Programs that call procedures by name ship them, too; rows and errors come back as if executed
+/// locally.
 fn programs_ship_over(fabric: &str) {
     let test = format!("owners-program-{fabric}");
     let options = format!("--fabric {fabric} --memory-servers 2 --compute-servers 2 --memory 64M");

@@ -1,5 +1,5 @@
-//! Designs that partition tables, on clusters and databases with several memory servers: tables are made in parts, found and
-//! used by whoever comes, and looked at.
+//! Designs that partition tables, on clusters and on databases with several memory servers: one
+//! program creates the parts, others find, use and check them.
 
 use super::cluster::Cluster;
 use super::folder::small;
@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A small copy of a shipped workload, and a `design.json` that partitions tables by these columns.
+/// A small variant of a shipped workload with a `design.json` that partitions tables by these
+/// columns.
 pub fn partitioned(workload: &str, test: &str, by: &[(&str, &str)]) -> PathBuf {
     let folder = small(workload, &Path::new(env!("CARGO_TARGET_TMPDIR")).join(test));
     let output = namdb(&format!("spade design {}", folder.display()));
@@ -37,7 +38,7 @@ fn warehouses(test: &str) -> PathBuf {
     partitioned("tpcc", test, &by)
 }
 
-/// Of each table, how many parts it has.
+/// The number of parts of each table.
 fn parts(tables: &Value) -> Vec<(&str, u64)> {
     let of = |table: &Value, key: &str| table[key].as_u64().expect("a number");
     let tables = tables.as_array().expect("a list").iter();
@@ -54,7 +55,7 @@ pub fn assert_sound(report: &Value) {
     assert!(structures.contains("every table and index is well formed"), "{structures}");
 }
 
-/// Tables are made in parts by one program, and found and used by others.
+/// One program creates partitioned tables, and others find and use them.
 #[test]
 fn partitions_are_made_on_a_cluster_of_two_memory_servers() {
     let cluster = Cluster::up("parts", "--fabric tcp --memory-servers 2 --memory 384M");
@@ -67,12 +68,12 @@ fn partitions_are_made_on_a_cluster_of_two_memory_servers() {
         ("warehouse", 2),
         ("district", 2),
         ("customer", 2),
-        // Rows have hidden numbers for keys, and go to either server by their hash.
+        // Rows have hidden keys, and their hash selects the server.
         ("history", 2),
         ("orders", 2),
         ("new_order", 2),
         ("order_line", 2),
-        // It is not partitioned: its buckets are on both servers as they are.
+        // The table is not partitioned: its buckets are on both servers anyway.
         ("item", 1),
         ("stock", 2),
     ];
@@ -93,7 +94,7 @@ fn partitions_are_made_on_a_cluster_of_two_memory_servers() {
     assert!(told.contains("table warehouse exists") && told.contains("--fresh"), "{told}");
     let report = cluster.report(&format!("{bench} --loaded --code plans"));
     assert_sound(&report);
-    // Those of the run before are counted first.
+    // The rows of the earlier run are counted first.
     assert!(report["checks"].to_string().contains("rows of orders add up"), "{report:#}");
 }
 

@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-/// Runs it for a moment; none where there is no PostgreSQL.
+/// Runs it for a short time; `None` without PostgreSQL.
 fn beside(workload: &str, options: &str) -> Option<(String, Value)> {
     let scratch = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("beside-{workload}"));
     let folder = small(workload, &scratch);
@@ -41,7 +41,8 @@ fn subscribers_are_the_same_in_postgresql() {
     );
     assert!(number(theirs, "/load/rows") > 5_000.0 && number(theirs, "/txn_per_s") > 0.0);
     assert_eq!(number(theirs, "/failed"), 0.0, "{theirs:#}");
-    // Of what changes something, by the specification, more than half ends by rule: 3.5 in 100 of all.
+    // By the specification, more than half of the writing calls are rolled back: 3.5 % of all
+    // calls.
     for side in [theirs, &report["namdb"]] {
         let (committed, rolled_back) = (number(side, "/committed"), number(side, "/rolled_back"));
         let share = rolled_back / (committed + rolled_back);
@@ -57,7 +58,8 @@ fn subscribers_are_the_same_in_postgresql() {
     assert!((number(&report, "/ratio") - ratio).abs() < 1e-6 * ratio);
 }
 
-/// Two clients on one warehouse: some calls lose, and are tried again. Orders have arrays, payments decimals.
+/// Two clients on one warehouse: some calls conflict and are retried. Orders have arrays, payments
+/// have decimals.
 #[test]
 fn orders_are_the_same_in_postgresql() {
     let Some((_, report)) = beside("tpcc", "--clients 3 --seconds 2") else { return };
@@ -82,7 +84,7 @@ fn shipped() -> String {
     format!("{}/../../../workloads/smallbank", env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Servers, and folders of temporary files, of a run that was ended by the user.
+/// Servers and temporary folders left by an interrupted run.
 #[cfg(target_os = "linux")]
 fn left_behind(temporary: &Path) -> (Vec<String>, Vec<String>) {
     let name = temporary.display().to_string();
@@ -96,7 +98,7 @@ fn left_behind(temporary: &Path) -> (Vec<String>, Vec<String>) {
     (commands.collect(), folders.map(|folder| folder.path().display().to_string()).collect())
 }
 
-/// Whether a file of this name is somewhere below a folder.
+/// Whether a file with this name exists somewhere below a folder.
 #[cfg(target_os = "linux")]
 fn has_file(folder: &Path, name: &str) -> bool {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
@@ -107,7 +109,8 @@ fn has_file(folder: &Path, name: &str) -> bool {
     })
 }
 
-/// Starts the program with a folder of its own for temporary files, and sends it so many interrupts once there is a file.
+/// Starts the program with its own temporary folder, and interrupts it this many times once the
+/// file exists.
 #[cfg(target_os = "linux")]
 fn interrupted(arguments: &str, file: &str, interrupts: u32, place: &Path) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_namdb-lab"));
@@ -121,14 +124,15 @@ fn interrupted(arguments: &str, file: &str, interrupts: u32, place: &Path) -> Ou
         namdb::host::sleep_ms(10);
     }
     for _ in 0..interrupts {
-        // It may have ended by itself.
+        // It may have exited already.
         let _ = kill_process(Pid::from_child(&child), Signal::INT);
         namdb::host::sleep_ms(1);
     }
     child.wait_with_output().expect("it was started here")
 }
 
-/// A terminal sends Ctrl-C to all programs of a group. The server is in none of ours, and before anything counts there is no rate.
+/// A terminal sends Ctrl-C to the whole process group. The server is not in this group, and before
+/// the measured time there is no rate.
 #[cfg(target_os = "linux")]
 #[test]
 fn what_ends_before_anything_counts_has_no_rate() {
@@ -166,8 +170,8 @@ fn what_ends_before_anything_counts_has_no_rate() {
     assert!(!said.contains("transactions/s") && !said.contains("lost its connection"), "{said}");
 }
 
-/// Ctrl-C, once or twice, while PostgreSQL is loaded or asked for plans: its server ends, and nothing stays in the folder for
-/// temporary files.
+/// After one or two Ctrl-C while PostgreSQL loads or plans, its server stops and the temporary
+/// folder is empty.
 #[cfg(target_os = "linux")]
 #[test]
 fn nothing_of_postgresql_stays_behind_when_the_user_ends_the_run() {

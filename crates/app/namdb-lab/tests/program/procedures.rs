@@ -1,4 +1,4 @@
-//! Stored procedures on clusters, as programs that embed the library call them.
+//! Stored procedures on clusters, called by programs that embed the library.
 
 use super::cluster::Cluster;
 use super::folder::small;
@@ -12,7 +12,7 @@ fn balance(session: &Session) -> i64 {
     rows.int(0, 0).expect("a number").expect("it is not null")
 }
 
-/// One program makes the tables, another one finds them: what one pays in, the other one sees.
+/// One program creates the tables and another finds them: each sees the other's payments.
 fn are_called_over(fabric: &str) {
     let options = format!("--fabric {fabric} --memory-servers 2 --memory 64M");
     let cluster = Cluster::up(&format!("procedures-{fabric}"), &options);

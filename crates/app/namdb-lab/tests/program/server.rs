@@ -1,4 +1,4 @@
-//! Memory servers as processes of one test, whose events it reads.
+//! Memory servers as processes of one test, which reads their events.
 #![allow(clippy::disallowed_methods, reason = "processes are waited for by the real clock")]
 
 use super::support::{temporary, text};
@@ -8,17 +8,17 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long anything may take that a server does by itself.
+/// Maximal time for anything that a server does by itself.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A folder with a cluster's file in it, which goes with this.
+/// A folder with a cluster's file; dropping it removes the folder.
 pub struct Site {
     pub folder: PathBuf,
     pub file: PathBuf,
 }
 
 impl Site {
-    /// One memory server of 64 MiB; `lines` come before the servers.
+    /// A cluster with one memory server of 64 MiB; `lines` come before the servers.
     pub fn new(name: &str, fabric: &str, lines: &str) -> Self {
         let folder = temporary(name);
         std::fs::create_dir_all(&folder).expect("room for a folder");
@@ -40,7 +40,7 @@ impl Site {
         Server::start(&self.command(options), &self.folder.join("events"))
     }
 
-    /// The arguments of its memory server.
+    /// The arguments of the memory server.
     pub fn command(&self, options: &str) -> String {
         format!("memory-server --cluster {} --number 0 {options}", self.file.display())
     }
@@ -52,7 +52,7 @@ impl Drop for Site {
     }
 }
 
-/// A process that writes its events to a file, and ends with this.
+/// A process that logs to a file; dropping it kills the process.
 pub struct Server {
     child: Child,
     log: PathBuf,
@@ -75,7 +75,7 @@ impl Server {
         text(&std::fs::read(&self.log).expect("the file is there"))
     }
 
-    /// All events so far, each of which has to be a line of JSON.
+    /// All events so far; each must be a line of JSON.
     pub fn events(&self) -> Vec<Value> {
         let log = self.log();
         let whole = log.rfind('\n').map_or("", |end| &log[..end]);
@@ -105,7 +105,7 @@ impl Server {
         kill_process(Pid::from_child(&self.child), signal).expect("it runs");
     }
 
-    /// Waits for its end.
+    /// Waits for the process to exit.
     pub fn ended(&mut self) -> ExitStatus {
         let start = Instant::now();
         loop {
@@ -120,7 +120,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // One that has ended cannot be ended.
+        // A process that has exited cannot be killed.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,4 +1,4 @@
-//! Operations that are shipped to compute servers of a real cluster.
+//! Operations shipped to compute servers of a real cluster.
 #![allow(clippy::disallowed_methods, reason = "a process is hurt at a moment of the real clock")]
 
 use crate::cluster::{Cluster, metric};
@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long what a test waits for may take: a point with its table, or that a dead server is noticed.
+/// Maximal wait: for a point with its table, or until a dead server is noticed.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 #[test]
@@ -21,13 +21,13 @@ fn operations_are_shipped_through_shared_memory() {
     operations_are_shipped("shm", "local");
 }
 
-/// Two memory servers and a compute server that takes calls; then without that. Beside what is shipped there is what is
-/// done by verbs.
+/// Two memory servers with and without a compute server that accepts calls. Operations by verbs are
+/// measured as well.
 fn operations_are_shipped(fabric: &str, by_verbs: &str) {
     let options = "--memory-servers 2 --compute-servers 1 --memory 256M";
     let name = format!("shipping-{by_verbs}");
     let cluster = Cluster::up(&name, &format!("--fabric {fabric} {options}"));
-    // What the compute server does besides does not touch how it takes calls.
+    // Runs on the compute server do not disturb its calls.
     let run = cluster.run("bench bank --records 100 --seconds 0.3 --warm-up 0");
     assert_eq!(run.status.code(), Some(0), "{}", text(&run.stderr));
     let file = temporary(&name);
@@ -53,7 +53,7 @@ fn operations_are_shipped(fabric: &str, by_verbs: &str) {
     for operation in ["lookup", "update", "insert"] {
         let shipped = &one("shipped", operation)["service"];
         assert_eq!(shipped["calls"], 1.0, "{operation}");
-        // A call counts as one, and the rows of others take none.
+        // A call counts as one verb, and accessing others' rows takes none.
         assert!(shipped["verbs"].as_f64() < Some(1.5), "{operation}: {shipped}");
     }
     assert_eq!(one(by_verbs, "lookup")["service"]["calls"], 0.0);
@@ -84,7 +84,7 @@ fn operations_are_shipped(fabric: &str, by_verbs: &str) {
     std::fs::remove_file(file).expect("it is ours");
 }
 
-/// Whether the last operations were carried out, nobody knows: the run ends and says whom it has lost.
+/// The outcome of the last operations is unknown: the run ends and names the lost server.
 #[test]
 fn a_compute_server_that_dies_while_operations_are_shipped_to_it_ends_the_run() {
     let cluster = Cluster::up("shipless", "--fabric tcp --memory 256M --compute-servers 1");
@@ -98,7 +98,7 @@ fn a_compute_server_that_dies_while_operations_are_shipped_to_it_ends_the_run() 
     command.args(arguments.split_whitespace()).stdout(Stdio::null()).stderr(Stdio::piped());
     let server = cluster.processes("compute")[0];
     let child = command.spawn().expect("the program was built");
-    // The first point is by verbs. The next one is the same shipped, and takes seconds.
+    // The first point is by verbs; the next one is the same, shipped, and takes seconds.
     let start = Instant::now();
     let has_point = || std::fs::read_to_string(&file).is_ok_and(|all| all.contains("one-sided"));
     while !has_point() && start.elapsed() < PATIENCE {
@@ -110,6 +110,6 @@ fn a_compute_server_that_dies_while_operations_are_shipped_to_it_ends_the_run() 
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(said.contains("compute server 0 is lost: at 127.0.0.1:"), "{said}");
-    assert!(said.contains("a server cannot be reached any more"), "{said}");
+    assert!(said.contains("a server became unreachable"), "{said}");
     let _ = std::fs::remove_file(file);
 }

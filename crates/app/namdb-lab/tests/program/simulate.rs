@@ -1,11 +1,11 @@
-//! `namdb simulate`: tables, traces, failures with what repeats them, and replay.
+//! `namdb simulate`: tables, traces, failures with the command that repeats them, and replay.
 
 use crate::support::{number, signalled, temporary, text};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// The scenarios of the repository, from where tests run.
+/// The repository's scenarios, relative to the tests.
 const FOLDER: &str = "../../../scenarios";
 
 const PLANTED: &str = "name = \"planted\"
@@ -30,7 +30,7 @@ fn simulate(arguments: &[&str]) -> (Option<i32>, String, String) {
     (status.code(), text(&stdout), text(&stderr))
 }
 
-/// A folder of this test that nobody else uses.
+/// This test's own folder.
 fn folder(name: &str) -> PathBuf {
     let folder = temporary(&format!("simulate-{name}"));
     std::fs::create_dir_all(&folder).expect("there is room");
@@ -41,7 +41,7 @@ fn path(path: &Path) -> &str {
     path.to_str().expect("the folder has a plain name")
 }
 
-/// Ctrl-C ends the runs early, and what has run until then is reported.
+/// Ctrl-C ends the command early, and the finished runs are reported.
 #[test]
 #[cfg(unix)]
 fn an_interrupted_simulation_reports_what_has_run() {
@@ -98,7 +98,7 @@ fn a_trace_is_the_same_whenever_it_is_written() {
     assert!(one == two && one.len() > 10_000);
     let (code, _, errors) = simulate(&["bank", "--trace", path(&folder.join("three.txt"))]);
     assert_eq!(code, Some(2));
-    assert!(errors.contains("a trace is of one run"), "{errors}");
+    assert!(errors.contains("--trace needs a single run"), "{errors}");
     std::fs::remove_dir_all(folder).expect("it is ours");
 }
 
@@ -114,7 +114,7 @@ fn a_failing_run_is_told_shrunk_and_replayed() {
     assert!(commit.is_some_and(|line| line.ends_with("scenario planted")), "{told}");
     let script = told.split("--replay ").nth(1).and_then(|rest| rest.split('`').next());
     let script = PathBuf::from(script.expect("it names the script"));
-    // It stands below the run that was shrunk, the first of those told, with the judge's proof.
+    // It is printed below the shrunk run, which is the first one, with the judge's proof.
     let first = told.split("\ncommit ").nth(1).expect("a failing run is told");
     assert!(first.contains("--replay ") && told.matches("--replay ").count() == 1, "{told}");
     let timeline = script.with_extension("txt");

@@ -43,7 +43,7 @@ fn folders_are_stored_and_carried_out_as_their_designs_say() {
     };
     let report = run("connectx3-fdr");
     assert!(report["checks"].as_array().is_some_and(|checks| checks.len() > 6));
-    // Partitioned by subscriber: a call at home asks no card for a row.
+    // Partitioned by subscriber: a routed call uses no card for its row.
     let alone_us = number(&report, "/per_type/get_access_data/alone_p50_us");
     assert!(alone_us < 1.0, "{alone_us} us");
 }
@@ -56,14 +56,14 @@ fn what_cannot_be_is_told() {
         ("bank --profile connectx3-fdr --lanes 60", "1 to 48 lanes"),
         ("bank --profile connectx3-fdr --threads 2", "--threads"),
         ("bank --machines 4", "--profile"),
-        ("bank --cluster namdb.toml --remote-calls 5", "of the calls of a folder"),
-        ("../../../workloads/tatp --remote-calls 5", "--remote-calls belongs to --cluster or"),
-        ("../../../workloads/tatp --remote-calls 5x", "and not `anywhere`"),
+        ("bank --cluster namdb.toml --remote-calls 5", "--remote-calls needs a workload folder"),
+        ("../../../workloads/tatp --remote-calls 5", "--remote-calls needs --cluster or"),
+        ("../../../workloads/tatp --remote-calls 5x", "or `anywhere`"),
         (
             "../../../workloads/tatp --profile connectx3-fdr --remote-calls anywhere",
-            "let --remote-calls be a number",
+            "--remote-calls must be a number",
         ),
-        ("bank --lanes 4", "--lanes belongs to --cluster or --profile"),
+        ("bank --lanes 4", "--lanes needs --cluster or --profile"),
         ("../../../workloads/tatp --machines 4", "not provided:\n  --profile <NAME>"),
     ] {
         let output = namdb(&format!("bench {options}"));

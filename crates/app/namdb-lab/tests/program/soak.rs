@@ -1,9 +1,9 @@
-//! `namdb soak`: samples as they are taken, and what is left of a run that ends early.
+//! `namdb soak`: samples are written at once, and survive a run that ends early.
 
 use crate::support::{namdb, number, signalled, temporary, text};
 use serde_json::Value;
 
-/// What a log of a soak holds.
+/// The samples in a soak's log.
 fn logged(path: &std::path::Path) -> Vec<Value> {
     let log = std::fs::read_to_string(path).unwrap_or_default();
     log.lines().map(|line| serde_json::from_str(line).expect("each line is JSON")).collect()
@@ -34,7 +34,7 @@ fn a_soak_samples_draws_and_writes() {
     }
 }
 
-/// A soak that is killed without a warning leaves the samples it has taken.
+/// A soak that is killed leaves the samples taken so far.
 #[cfg(unix)]
 #[test]
 fn a_killed_soak_leaves_its_samples() {
@@ -44,7 +44,7 @@ fn a_killed_soak_leaves_its_samples() {
         plot.display(),
         log.display()
     );
-    // The time left behind the process size is that of the run, not of the load.
+    // The remaining time after the process size belongs to the run, not the load.
     let output = signalled(&arguments, "iB, ", rustix::process::Signal::KILL);
     assert_eq!(output.status.code(), None, "{}", text(&output.stderr));
     let samples = logged(&log);
@@ -55,7 +55,7 @@ fn a_killed_soak_leaves_its_samples() {
     std::fs::remove_file(log).expect("ours");
 }
 
-/// The report comes even if its samples cannot be written down.
+/// The report is printed even if its samples cannot be written.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_soak_bears_a_full_disk() {
@@ -71,7 +71,7 @@ fn a_soak_bears_a_full_disk() {
     std::fs::remove_file(plot).expect("ours");
 }
 
-/// A soak that is ended before its first sample says so, and draws nothing.
+/// A soak that ends before its first sample says so and plots nothing.
 #[cfg(unix)]
 #[test]
 fn a_soak_without_samples_says_so() {

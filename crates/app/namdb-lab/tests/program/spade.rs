@@ -1,4 +1,4 @@
-//! `namdb spade plan`: shipped plans are up to date, and what is wrong with a workload is told.
+//! `namdb spade plan`: the shipped plans are up to date, and errors in a workload are reported.
 
 use crate::support::{namdb, temporary, text};
 use serde_json::Value;
@@ -9,7 +9,7 @@ fn shipped(workload: &str) -> String {
     format!("{}/../../../workloads/{workload}", env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Whether there is a PostgreSQL, which there has to be where everything is tested.
+/// Whether PostgreSQL is installed, which it must be if all tests are required.
 fn is_installed(output: &std::process::Output) -> bool {
     let told = text(&output.stderr);
     let absent = told.contains("of PostgreSQL cannot be found");
@@ -58,8 +58,8 @@ fn plans_are_made_compared_and_made_again() {
         std::fs::write(plans.join("balance.1.xml"), "<explain/>").expect("the folder is ours");
         std::fs::write(plans.join("gone.1.xml"), "<explain/>").expect("the folder is ours");
         let told = text(&plan("--check").stdout);
-        assert!(told.contains("other than stored: plans/balance.1.xml"), "{told}");
-        assert!(told.contains("of no statement: plans/gone.1.xml"), "{told}");
+        assert!(told.contains("outdated: plans/balance.1.xml"), "{told}");
+        assert!(told.contains("without statement: plans/gone.1.xml"), "{told}");
         let told = text(&plan("").stdout);
         assert!(told.contains("changed: plans/balance.1.xml"), "{told}");
         assert!(!plans.join("gone.1.xml").exists());
@@ -99,7 +99,8 @@ fn a_folder_that_is_no_workload_is_told() {
     assert!(text(&output.stderr).contains("/nonexistent/schema.sql"), "{}", text(&output.stderr));
 }
 
-/// A design to start from is written once, and what does not fit is told before anything is loaded.
+/// The default design is written once, and a design that does not match is rejected before anything
+/// is loaded.
 #[test]
 fn designs_are_written_changed_and_refused() {
     let file = temporary("design.json");
@@ -112,7 +113,7 @@ fn designs_are_written_changed_and_refused() {
     let twice = namdb(&format!("spade design {workload} --out {name}"));
     assert_eq!(twice.status.code(), Some(2), "a file that was changed by hand stays");
     let told = text(&twice.stderr);
-    assert!(told.contains("name another file, or remove it"), "{told}");
+    assert!(told.contains("choose another file, or remove it"), "{told}");
 
     let run = |design: &str| {
         std::fs::write(&file, design).expect("the file is ours");
@@ -130,14 +131,15 @@ fn designs_are_written_changed_and_refused() {
     std::fs::remove_file(&file).expect("the file is ours");
 }
 
-/// What cargo says of the project in a folder, without asking anybody.
+/// Cargo's view of the project in a folder, without network access.
 fn cargo_tree(folder: &Path) -> std::process::Output {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["tree", "--offline", "--prefix", "none", "--edges", "normal", "--manifest-path"]);
     cargo.arg(folder.join("Cargo.toml")).output().expect("tests are built by cargo")
 }
 
-/// Cargo takes the project as it is written; what stands beside the code belongs to the user from then on.
+/// Cargo accepts the written project, and files other than the code belong to the user from then
+/// on.
 #[test]
 fn a_project_for_generated_code_is_written_once_and_its_code_anew() {
     let workload = concat!(env!("CARGO_MANIFEST_DIR"), "/../../sql/codegen/tests/edges");
@@ -173,18 +175,18 @@ fn a_project_for_generated_code_is_written_once_and_its_code_anew() {
     assert!(told.contains(&format!("spade generate {workload} --crate {place}")), "{told}");
     let (code, told) = generate("");
     assert_eq!(code, Some(0), "{told}");
-    assert!(told.contains(&format!("yours, and as it was: {place}/src/main.rs")), "{told}");
+    assert!(told.contains(&format!("yours, unchanged: {place}/src/main.rs")), "{told}");
     assert_eq!(std::fs::read_to_string(&main).expect("it is there"), "fn main() {}\n");
     assert!(std::fs::read_to_string(&module).expect("it is there").contains("FINGERPRINT"));
-    // A workload beside it gets a module, which the library has to be told of by its owner.
+    // A second workload in it gets a module, which its owner must declare in the library.
     let ledger = concat!(env!("CARGO_MANIFEST_DIR"), "/../../sql/interpreter/tests/ledger");
     let told = text(&namdb(&format!("spade generate {ledger} --crate {place}")).stdout);
-    assert!(told.contains("does not have the code yet: add `pub mod ledger;`"), "{told}");
+    assert!(told.contains("does not declare the code yet: add `pub mod ledger;`"), "{told}");
     assert!(folder.join("src/ledger/mod.rs").exists());
     std::fs::remove_dir_all(&folder).expect("it is ours");
 
     for (options, expected) in [
-        ("--namdb /nowhere", "/nowhere is no checkout of namdb"),
+        ("--namdb /nowhere", "/nowhere is not a checkout of namdb"),
         ("--into elsewhere", "cannot be used with"),
     ] {
         let (code, told) = generate(options);

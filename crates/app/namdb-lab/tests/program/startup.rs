@@ -1,4 +1,4 @@
-//! Servers that cannot start say what they wanted, where, and which check of the doctor looks into that.
+//! Servers that cannot start report what failed, where, and which check of the doctor has details.
 
 use super::etcd::free_port;
 use super::server::{Server, Site};
@@ -9,7 +9,7 @@ use std::net::TcpListener;
 use std::process::Command;
 use std::time::Duration;
 
-/// Starts a server that cannot start, and checks what it says.
+/// Starts a server that cannot start, and checks its output.
 fn refuses(site: &Site, options: &str, words: &[&str]) {
     let output = namdb(&site.command(&format!("--log-format json {options}")));
     let errors = text(&output.stderr);
@@ -17,7 +17,7 @@ fn refuses(site: &Site, options: &str, words: &[&str]) {
     says(&errors, words);
 }
 
-/// The last event is an error, with `words`, of which the first is the doctor's check.
+/// The last event is an error with `words`; the first word is the doctor's check.
 fn says(errors: &str, words: &[&str]) {
     let last = errors.lines().next_back().expect("it says something");
     let event: serde_json::Value = serde_json::from_str(last).expect("it is JSON");
@@ -36,7 +36,7 @@ fn a_port_in_use() {
     let place = format!("cannot listen at {address}");
     let listen = format!("--set memory.0.listen={address}");
     refuses(&site, &listen, &["D11-ports", "memory server 0", &place, "in use"]);
-    let place = format!("cannot tell its state at {address}");
+    let place = format!("cannot open its control address {address}");
     let control = format!("--set memory.0.control={address}");
     refuses(&site, &control, &["D11-ports", "memory server 0", &place, "in use"]);
 }
@@ -130,7 +130,7 @@ fn another_cluster() {
     refuses(&site, other, &["D09-members", "00000000000000aa", "belongs to cluster `cluster`"]);
 }
 
-/// What a killed server leaves behind holds up nobody, and the doctor knows of it meanwhile.
+/// Files of a killed server do not affect the next one, and the doctor reports them meanwhile.
 #[test]
 fn a_socket_that_was_left_behind() {
     let site = Site::new("stale", "shm", "");
@@ -148,7 +148,8 @@ fn a_socket_that_was_left_behind() {
     site.server("--log-format json").wait_for("joined");
 }
 
-/// Neither root, nor locked memory, nor a device: two fabrics work, and the servers say what they do without.
+/// Without root, locked memory and RDMA device, two fabrics work, and the servers report what is
+/// missing.
 #[test]
 fn a_user_without_privileges() {
     let program = env!("CARGO_BIN_EXE_namdb-lab");
@@ -158,7 +159,7 @@ fn a_user_without_privileges() {
         if is_root {
             std::os::unix::fs::chown(&site.folder, Some(65534), Some(65534)).expect("root may");
         }
-        // The build's folder may be closed to others.
+        // Other users may not be able to read the build folder.
         let copy = site.folder.join("namdb");
         std::fs::copy(program, &copy).expect("room for the program");
         let shell = format!("ulimit -l 8192; exec {} \"$@\"", copy.display());
@@ -178,7 +179,7 @@ fn a_user_without_privileges() {
         assert!(without.contains("locked memory (at most 8.00 MiB)"), "{started}");
         let has_devices = std::path::Path::new("/sys/class/infiniband").exists();
         assert!(has_devices || without.contains("RDMA devices"), "{started}");
-        server.wait_for("database made");
+        server.wait_for("database created");
         let bench = "bench bank --records 100 --threads 1 --lanes 2 --seconds 0.2 --warm-up 0";
         let bench = run(&format!("{bench} --cluster {}", site.file.display())).output();
         let bench = bench.expect("it was built");

@@ -1,10 +1,10 @@
-//! Output, error stream and files: closed, full, and taken by JSON.
+//! Standard output, standard error and files that are closed, full, or used for JSON.
 
 use crate::support::{namdb, temporary, text};
 use serde_json::Value;
 use std::process::Command;
 
-/// Nothing panics where nobody listens, or where the disk is full; the JSON is written all the same.
+/// Closed pipes and full disks cause no panic, and the JSON is written all the same.
 #[cfg(target_os = "linux")]
 #[test]
 fn closed_and_full_streams_are_borne() {
@@ -65,7 +65,7 @@ fn an_early_error_leaves_no_file() {
     assert!(!path.exists());
 }
 
-/// What was measured is not lost with the file that was to keep it.
+/// The report is printed even if its JSON file cannot be written.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_report_survives_its_json() {

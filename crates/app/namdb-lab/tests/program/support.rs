@@ -1,4 +1,4 @@
-//! Running the program, and reading what it says.
+//! Runs the program and parses its output.
 
 use serde_json::Value;
 use std::io::{Read, Write};
@@ -15,7 +15,7 @@ pub fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).expect("the program writes UTF-8")
 }
 
-/// A file name of this test run that nobody else uses.
+/// A file name that only this test run uses.
 pub fn temporary(name: &str) -> PathBuf {
     std::env::temp_dir().join(format!("namdb-test-{}-{name}", std::process::id()))
 }
@@ -25,7 +25,7 @@ pub fn number(report: &Value, pointer: &str) -> f64 {
     found.unwrap_or_else(|| panic!("no number at {pointer} of {report:#}"))
 }
 
-/// What a server answers at its control address, head included.
+/// A server's answer at its control address, including the head.
 pub fn get(address: &str, path: &str) -> String {
     let mut stream = TcpStream::connect(address).expect("it listens");
     let request = format!("GET {path} HTTP/1.1\r\nConnection: close\r\n\r\n");
@@ -35,7 +35,7 @@ pub fn get(address: &str, path: &str) -> String {
     page
 }
 
-/// Runs a benchmark for a moment and returns its report.
+/// Runs a benchmark for a short time and returns its report.
 pub fn bench(workload: &str) -> Value {
     let path = temporary(&workload.replace(|letter: char| !letter.is_alphanumeric(), "-"));
     let output = namdb(&format!(
@@ -55,7 +55,8 @@ pub fn bench(workload: &str) -> Value {
     serde_json::from_str(&report).expect("the report is JSON")
 }
 
-/// Starts the program, signals it once its progress says `sentence`, and returns what it says then.
+/// Starts the program, sends the signal once its progress contains `sentence`, and returns its
+/// output.
 #[cfg(unix)]
 pub fn signalled(arguments: &str, sentence: &str, signal: rustix::process::Signal) -> Output {
     use std::io::BufRead;

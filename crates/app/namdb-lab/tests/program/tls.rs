@@ -1,4 +1,4 @@
-//! Clusters whose connections are encrypted: who can prove who it is, is served, and nobody else.
+//! Clusters with encrypted connections serve only processes that can prove their identity.
 
 use super::support::{namdb, temporary, text};
 use fabric::tcp::TlsKeys;
@@ -29,7 +29,7 @@ impl Encrypted {
         file
     }
 
-    /// The cluster's file with other text in place of some of its own.
+    /// A copy of the cluster's file with some texts replaced.
     fn changed(&self, file: &Path, changes: &[(&str, &str)]) -> PathBuf {
         let mut cluster = std::fs::read_to_string(file).expect("it was written");
         for (from, to) in changes {
@@ -51,7 +51,7 @@ impl Drop for Encrypted {
     }
 }
 
-/// What a client says that is not served.
+/// The error of a client that is not served.
 fn refused(file: &Path) -> String {
     let output = namdb(&format!("{BENCH} --cluster {}", file.display()));
     let errors = text(&output.stderr);
@@ -64,14 +64,14 @@ fn served(file: &Path) {
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
 }
 
-/// The part of a cluster's file that says how connections are encrypted.
+/// The section `tls` of the cluster's file.
 fn tls_section(file: &Path) -> String {
     let text = std::fs::read_to_string(file).expect("it was written");
     let section = &text[text.find("[tls]").expect("it is there")..];
     section[..section[1..].find('[').map_or(section.len(), |end| end + 1)].to_owned()
 }
 
-/// Where the servers listen, memory servers first.
+/// The addresses of the servers, memory servers first.
 fn addresses(file: &Path) -> Vec<String> {
     let status = namdb(&format!("status --json - --cluster {}", file.display()));
     let status: serde_json::Value =
@@ -81,7 +81,7 @@ fn addresses(file: &Path) -> Vec<String> {
     servers.iter().filter_map(address).collect()
 }
 
-/// What memory server 0 has said of those that it refused, and where it listens.
+/// The log of memory server 0 about refused callers, and its address.
 fn told(file: &Path) -> (String, String) {
     let address = addresses(file).swap_remove(0);
     let cluster = membership::ClusterFile::load(file, &[]).expect("it was written");
@@ -89,7 +89,7 @@ fn told(file: &Path) -> (String, String) {
     (log.expect("a log"), address)
 }
 
-/// Speaks TLS, believes the server and shows no certificate.
+/// Connects with TLS, trusts the server and shows no certificate.
 fn connect_without_certificate(authority: &Path, name: String, address: &str) -> String {
     let mut roots = rustls::RootCertStore::empty();
     let authority = CertificateDer::from_pem_file(authority).expect("it is PEM");
@@ -117,7 +117,7 @@ fn strangers_are_refused_with_a_sentence_on_both_sides_and_others_are_served() {
 
     let plain = refused(&clusters.changed(&one, &[(&tls_section(&one), "")]));
     assert!(plain.contains("memory server 0 at 127.0.0.1:"), "{plain}");
-    assert!(plain.contains("the server speaks TLS only"), "{plain}");
+    assert!(plain.contains("the server accepts TLS only"), "{plain}");
     let (log, address) = told(&one);
     assert!(
         log.contains("caller refused") && log.contains("the caller does not speak TLS"),
@@ -150,7 +150,7 @@ fn strangers_are_refused_with_a_sentence_on_both_sides_and_others_are_served() {
     served(&two);
 }
 
-/// Work is for whoever can prove that it is of the cluster; what is said about it is encrypted, too.
+/// Compute servers only accept orders from processes of the cluster, and orders are encrypted, too.
 #[test]
 fn compute_servers_take_work_from_members_only() {
     let folder = temporary("tls-work");
@@ -164,7 +164,7 @@ fn compute_servers_take_work_from_members_only() {
     let section = tls_section(&file);
     let plain = refused(&clusters.changed(&file, &[(&section, "")]));
     assert!(plain.contains("compute server 0 cannot be given work"), "{plain}");
-    assert!(plain.contains("it speaks TLS only"), "{plain}");
+    assert!(plain.contains("it accepts TLS only"), "{plain}");
     let address = addresses(&file).swap_remove(1);
     let mut plain = TcpStream::connect(&address).expect("it listens");
     plain.write_all(b"\"End\"\n").expect("it reads");
@@ -182,5 +182,5 @@ fn shared_memory_has_nothing_to_encrypt() {
     let up = namdb("cluster up --tls --file /nowhere/namdb.toml");
     let errors = text(&up.stderr);
     assert_eq!(up.status.code(), Some(2), "{errors}");
-    assert!(errors.contains("take --fabric tcp with --tls"), "{errors}");
+    assert!(errors.contains("use --fabric tcp with --tls"), "{errors}");
 }

@@ -1,4 +1,4 @@
-//! `namdb spade tune`: designs of shipped workloads by shipped measurements, and what is wrong with a request is told.
+//! `namdb spade tune`: designs of shipped workloads from shipped measurements, and errors.
 
 use crate::support::{namdb, temporary, text};
 use serde_json::Value;
@@ -59,7 +59,8 @@ fn a_file_that_is_named_twice_is_refused() {
     assert!(!file.exists(), "nothing was written");
 }
 
-/// What somebody has changed stays, unless tuning is told to write over it; what tuning wrote itself does not count as changed.
+/// An edited design is kept unless --force is given; a design as tuning wrote it does not count as
+/// edited.
 #[test]
 fn a_design_that_was_changed_by_hand_stays() {
     let file = temporary("changed-design.json");
@@ -81,17 +82,17 @@ fn a_design_that_was_changed_by_hand_stays() {
     std::fs::write(&file, &changed).expect("the file is ours");
     let (code, told) = tune("");
     assert_eq!(code, Some(2), "{told}");
-    assert!(told.contains("was changed by hand") && told.contains("--force"), "{told}");
+    assert!(told.contains("was edited") && told.contains("--force"), "{told}");
     assert_eq!(std::fs::read_to_string(&file).expect("it is there"), changed);
     assert_eq!(tune("--force").0, Some(0));
     assert_ne!(std::fs::read_to_string(&file).expect("it is there"), changed);
     std::fs::write(&file, "a list of things to buy").expect("the file is ours");
     let (code, told) = tune("");
-    assert!(code == Some(2) && told.contains("is no design"), "{told}");
+    assert!(code == Some(2) && told.contains("is not a design"), "{told}");
     std::fs::remove_file(&file).expect("the file is ours");
 }
 
-/// What is tuned for other units than those of the folder says so, and whoever takes it takes it for these.
+/// A design tuned for other units than the folder's says so, and is used for these units.
 #[test]
 fn a_design_for_other_units_is_taken_for_these() {
     let (design, workload) = (temporary("one-unit.json"), shipped("tatp"));
@@ -145,14 +146,14 @@ fn designs_are_forecast_side_by_side() {
     assert!(told.contains("\nTables\n") && told.contains("index subscriber_number: "), "{told}");
     assert!(!told.contains("  B  "), "{told}");
     for (options, expected) in [
-        ("", "no design is named; name a file with --design"),
+        ("", "no design is given; give a file with --design"),
         ("--design /nowhere/d.json", "cannot read /nowhere/d.json"),
-        (&*format!("--design {measured}"), "cannot be read"),
+        (&*format!("--design {measured}"), "cannot read the design"),
         (
             &*format!("--design {}/designs/connectx3-fdr.json", shipped("tpcc")),
             "it is for workload tpcc, but this is tatp",
         ),
-        (&*format!("--design {tuned} ").repeat(9), "9 designs are named, and at most 8"),
+        (&*format!("--design {tuned} ").repeat(9), "9 designs are given, but at most 8"),
     ] {
         let output = namdb(&format!("{command} {options}"));
         let told = text(&output.stderr);
@@ -161,7 +162,7 @@ fn designs_are_forecast_side_by_side() {
     }
 }
 
-/// What nobody could build has no forecast; the file is told that says it.
+/// A design that cannot be built is not forecast; the error names its file.
 #[test]
 fn designs_that_cannot_be_built_are_not_forecast() {
     let file = temporary("not-built.json");
@@ -207,22 +208,25 @@ fn what_cannot_be_tuned_is_told_with_what_to_do() {
         text(&output.stderr)
     };
     let told = refused("--measurements /nowhere/m.json");
-    assert!(told.contains("there is no file /nowhere/m.json; measure the cluster with"), "{told}");
+    assert!(
+        told.contains("the file /nowhere/m.json does not exist; measure the cluster with"),
+        "{told}"
+    );
     let told = refused(&format!("--measurements {} --profile connectx9", measured()));
-    assert!(told.contains("there is none of this name; choose from connectx3-fdr"), "{told}");
+    assert!(told.contains("there is no such profile; choose from connectx3-fdr"), "{told}");
     let told = refused(&format!("--measurements {} --profile connectx6-200g", measured()));
     let sentence = "nothing was measured on connectx6-200g, only on connectx3-fdr";
     assert!(told.contains(sentence), "{told}");
     let told = refused(&format!("--measurements {} --memory-budget 1MiB", measured()));
     assert!(told.contains("the smallest design needs"), "{told}");
-    assert!(refused("--memory-budget lots").contains("is no amount of memory"));
+    assert!(refused("--memory-budget lots").contains("is not a size"));
     let told = refused(&format!("--measurements {}/workload.toml", shipped("tatp")));
     assert!(told.contains("these are not measurements"), "{told}");
     for (option, expected) in [
-        ("--html -", "--html names a file: `-`, the output, is for --json alone"),
-        ("--out -", "--out names a file"),
-        (&*format!("--html {}/schema.sql", shipped("tatp")), "is there, and is no page"),
-        (&*format!("--json {}/schema.sql", shipped("tatp")), "is there, and is no JSON"),
+        ("--html -", "--html needs a file; `-`, standard output, is for --json only"),
+        ("--out -", "--out needs a file"),
+        (&*format!("--html {}/schema.sql", shipped("tatp")), "exists and is not a page"),
+        (&*format!("--json {}/schema.sql", shipped("tatp")), "exists and is not a JSON"),
     ] {
         let told = refused(&format!("--measurements {} {option}", measured()));
         assert!(told.contains(expected), "{expected} in {told}");

@@ -1,4 +1,5 @@
-//! `namdb spade verify`: a small workload is built on a cluster, simulated or real, and stands beside its forecast.
+//! `namdb spade verify`: a small workload is built on a cluster, simulated or real, and compared
+//! with its forecast.
 
 use crate::cluster::Cluster;
 use crate::owners::shipped as shipped_bank;
@@ -55,7 +56,8 @@ fn a_design_is_measured_beside_its_forecast() {
     std::fs::remove_dir_all(&folder).expect("it is ours");
 }
 
-/// A folder without generated code, with a table that has no primary key and is read as a whole, on fewer lanes than were measured.
+/// A folder without generated code, with a table without a primary key that is read as a whole, on
+/// fewer lanes than measured.
 #[test]
 fn a_folder_of_ones_own_is_built_and_measured() {
     let ledger = concat!(env!("CARGO_MANIFEST_DIR"), "/../../sql/interpreter/tests/ledger");
@@ -71,8 +73,8 @@ fn a_folder_of_ones_own_is_built_and_measured() {
     assert!(calls(0) > calls(4), "half of the calls pay, few forget: {procedures:#?}");
 }
 
-/// Measurements as a cluster over this fabric might have, with few lanes: what they say of time is another matter. Where memory is
-/// shared, all rows are near.
+/// Measurements as of a cluster over this fabric, with few lanes; their times are invented. With
+/// shared memory, all rows are local.
 fn measured_over(fabric: &str) -> PathBuf {
     let file = std::fs::read_to_string(measured()).expect("it is shipped");
     let mut table: Value = serde_json::from_str(&file).expect("it is JSON");
@@ -94,8 +96,8 @@ fn measured_over(fabric: &str) -> PathBuf {
     path
 }
 
-/// A design whose procedures are shipped is made on two memory servers, called by both compute servers and then by one lane alone,
-/// and stands beside its forecast.
+/// A design with shipped procedures is built on two memory servers, called by both compute servers
+/// and then by one lane alone, and compared with its forecast.
 fn is_measured_over(fabric: &str) {
     let test = format!("verify-{fabric}");
     let options = format!("--fabric {fabric} --memory-servers 2 --compute-servers 2 --memory 64M");
@@ -129,7 +131,7 @@ fn is_measured_over(fabric: &str) {
         (number("/forecast/forecast/transactions_per_s/1"), number("/measured/calls_per_s"));
     assert!((number("/throughput_error") - (forecast / measured - 1.0)).abs() < 1e-9);
     assert!(number("/latency_error").is_finite());
-    for part in ["calls per second", "executed by the owners of these", "nobody sees"] {
+    for part in ["calls per second", "executed by the owners of these", "cannot be observed"] {
         assert!(told.contains(part), "{part} in {told}");
     }
     let again = cluster.run(&command);
@@ -152,11 +154,11 @@ fn is_measured_over(fabric: &str) {
     std::fs::remove_file(measurements).expect("it is ours");
 }
 
-/// Options that no cluster over this fabric has, and what is said of them.
+/// Options that no cluster over this fabric supports, with their errors.
 fn refused_over(fabric: &str, own: &Path) -> Vec<(String, &'static str)> {
     let own = format!("--measurements {}", own.display());
     let simulated = format!("--measurements {}", measured());
-    let mut refused = vec![(simulated, "of sim, and the fabric of the cluster")];
+    let mut refused = vec![(simulated, "of sim, but the fabric of the cluster")];
     if fabric == "tcp" {
         refused.push((format!("{own} --machines 3"), "the cluster has 2 memory servers"));
         refused.push((format!("{own} --lanes 40"), "take fewer --threads or --lanes"));
@@ -182,7 +184,10 @@ fn what_cannot_be_built_is_told() {
         text(&output.stderr)
     };
     let told = refused("--measurements /nowhere/m.json");
-    assert!(told.contains("there is no file /nowhere/m.json; measure the cluster with"), "{told}");
+    assert!(
+        told.contains("the file /nowhere/m.json does not exist; measure the cluster with"),
+        "{told}"
+    );
     let told = refused(&format!("--measurements {} --machines 500", measured()));
     assert!(told.contains("a cluster has 2 to 50 machines"), "{told}");
     let told = refused(&format!("--measurements {} --units 1000000", measured()));

@@ -1,13 +1,13 @@
-//! Runs a workload on all threads, and cuts time into windows: one to warm up, those that count, one to
-//! end. The workers themselves are the only busy threads; this one sleeps.
+//! Runs a workload on all threads and divides time into windows: warm-up, measured windows, ending.
+//! Only the workers are busy; the driver's thread sleeps.
 
-use super::crew::Loss;
+use super::compute_servers::Loss;
 use super::measure::Window;
 use super::part::Part;
 use super::populate::populate;
-use super::site::{Seat, Site, SiteWorkload};
-use super::telling::Telling;
+use super::site::{Site, SiteSession, SiteWorkload};
 use super::worker;
+use super::worker_metrics::RunMetrics;
 use anyhow::{Context, Result};
 use namdb::host::{Moment, process_cpu_s, process_kernel_s, sleep_ms};
 use serde::{Deserialize, Serialize};
@@ -15,47 +15,48 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use workload::RunTotals;
 
-/// How long the driver sleeps at a time; it reacts to an interruption after that.
+/// The driver sleeps this long at a time, so it reacts to an interruption after at most that.
 const SLEEP_MS: u64 = 20;
-/// A shorter warm-up says nothing about how tables grow.
+/// A shorter warm-up says nothing about the growth of tables.
 const WARM_UP_S_MIN: f64 = 0.5;
-/// The number of the window after the last.
+/// Number of the window after the last.
 pub const STOP: u64 = u64::MAX;
 
-/// What to run.
+/// Parameters of a run.
 #[derive(Clone, Copy)]
 pub struct RunPlan<'a> {
-    /// Threads, each with a lane and a terminal.
+    /// Number of threads, each with a lane and a terminal.
     pub threads: u32,
-    /// Seconds before anything counts.
+    /// Duration of the warm-up in seconds.
     pub warm_up_s: f64,
-    /// Seconds of each window that counts.
+    /// Duration of each measured window in seconds.
     pub window_s: f64,
-    /// Windows that count.
+    /// Number of measured windows.
     pub windows: u64,
     /// Seed of the terminals.
     pub seed: u64,
-    /// Most transactions per second that all threads together start; as many as they can if there is none.
+    /// Maximal number of transactions per second that all threads start together; `None` without a
+    /// limit.
     pub rate: Option<f64>,
-    /// Which part of the run this process runs.
+    /// The part of the run that this process executes.
     pub part: Part,
-    /// Whom workers tell what they have done, if somebody wants to know while they run.
-    pub telling: Option<&'a Telling>,
+    /// Metrics that workers update during the run, if they are exposed.
+    pub run_metrics: Option<&'a RunMetrics>,
 }
 
-/// Time that has passed.
+/// Elapsed time.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Elapsed {
-    /// On the clock.
+    /// Wall-clock time.
     pub seconds: f64,
     /// Processor time of the whole process.
     pub cpu_seconds: f64,
-    /// Of that, what the kernel took, to the hundredth of a second.
+    /// The part of it spent in the kernel, with a resolution of 10 ms.
     pub kernel_seconds: f64,
 }
 
 impl Elapsed {
-    /// Since some moment of the past: only differences say anything.
+    /// Absolute readings; only differences are meaningful.
     fn now(start: Moment) -> Self {
         Self {
             seconds: start.elapsed_s(),
@@ -64,7 +65,7 @@ impl Elapsed {
         }
     }
 
-    /// From an earlier moment to this one.
+    /// The time from an earlier reading to this one.
     fn since(self, earlier: Self) -> Self {
         Self {
             seconds: self.seconds - earlier.seconds,
@@ -83,86 +84,85 @@ impl Elapsed {
 /// A span of the run, summed over the threads.
 #[derive(Clone, Debug)]
 pub struct Span {
-    /// How long it was, and what it took.
+    /// Duration and processor time.
     pub elapsed: Elapsed,
-    /// What was measured.
+    /// Measurements of the workers.
     pub window: Window,
-    /// Version buffers that rows have at its end.
+    /// Number of rows with a version buffer at its end.
     pub buffers_in_use: u64,
 }
 
-/// What came of a run.
+/// Result of a run.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// The windows that count, all in one; less than planned if the run was interrupted.
+    /// All measured windows together; fewer than planned if the run was interrupted.
     pub measured: Span,
-    /// How everything ended that was run, warm-up and ending included.
+    /// Totals of all transactions, including warm-up and ending.
     pub totals: RunTotals,
-    /// Whether the user ended it early.
+    /// Whether the user ended the run early.
     pub is_interrupted: bool,
-    /// Whether it ended early because the memory servers were full.
+    /// Whether the run ended early because the memory servers were full.
     pub is_out_of_memory: bool,
-    /// Whether it ended early because a memory server could not be reached any more.
+    /// Whether the run ended early because a memory server became unreachable.
     pub is_unreachable: bool,
-    /// Compute servers that were lost meanwhile, whose parts are missing.
+    /// Compute servers that were lost during the run; their parts are missing.
     pub lost: Vec<Loss>,
 }
 
-/// What the run is doing.
+/// Phases of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Phase {
-    /// Transactions run and do not count.
+    /// Transactions run without being measured.
     WarmUp,
-    /// Memory is touched that the measured time will take; so far this part of it.
+    /// Memory for the measured time is touched.
     TouchingMemory {
-        /// In percent.
+        /// Progress in percent.
         percent: u64,
     },
-    /// Transactions count.
+    /// Transactions are measured.
     Measuring,
 }
 
-/// Where the run stands, for whoever shows it.
+/// Progress of the run.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Standing {
-    /// What it is doing.
+    /// Current phase.
     pub phase: Phase,
-    /// Seconds since the first window that counts began.
+    /// Seconds since the start of the first measured window.
     pub seconds: f64,
-    /// Transactions finished since then.
+    /// Number of transactions finished since then.
     pub transactions: u64,
 }
 
-/// Is told about the run as it goes, on the driver's thread.
+/// Receives the progress of a run, on the driver's thread.
 pub trait Watcher {
-    /// Many times a second.
+    /// Called many times per second.
     fn show(&mut self, standing: &Standing);
 
-    /// At the end of each window that counts. What a transaction that was still running then adds goes
-    /// to the next one.
+    /// Called at the end of each measured window. A transaction that is still running then counts
+    /// for the next window.
     fn span(&mut self, span: &Span);
 }
 
-/// Shared by the driver and its workers.
+/// State shared by the driver and its workers.
 pub struct Control {
-    /// The number of the window that transactions finish in now.
+    /// Number of the current window.
     pub window: AtomicU64,
-    /// Full windows, with their numbers.
+    /// Finished windows of the workers, with their numbers.
     pub full: Mutex<Vec<(u64, Window)>>,
-    /// Finished transactions, one counter per worker.
+    /// Finished transactions per worker.
     pub finished: Vec<Counter>,
-    /// Set by the worker that finds the memory servers full; the others stop too.
+    /// Set by the first worker that finds the memory servers full; all workers then stop.
     pub is_out_of_memory: AtomicBool,
-    /// Set by the worker that cannot reach a memory server any more; the others stop too.
+    /// Set by the first worker that cannot reach a memory server; all workers then stop.
     pub is_unreachable: AtomicBool,
 }
 
-/// Finished transactions of one worker, on a cache line of its own.
+/// Finished transactions of one worker, on its own cache line.
 #[derive(Default)]
 #[repr(align(128))]
 pub struct Counter(pub AtomicU64);
 
-/// Runs the workload.
 pub fn run<S: Site, W: SiteWorkload<S>>(
     site: &S,
     workload: &W,
@@ -178,9 +178,9 @@ pub fn run<S: Site, W: SiteWorkload<S>>(
         is_out_of_memory: AtomicBool::new(false),
         is_unreachable: AtomicBool::new(false),
     };
-    let seat = site.seat()?;
+    let session = site.session()?;
     let kind_count = workload.transaction_types().len();
-    let mut conductor = Conductor::new(&seat, plan, &control, kind_count);
+    let mut conductor = Conductor::new(&session, plan, &control, kind_count);
     std::thread::scope(|scope| -> Result<()> {
         let work = |thread| {
             let control = &control;
@@ -211,30 +211,30 @@ pub fn run<S: Site, W: SiteWorkload<S>>(
     })
 }
 
-/// Moves the workers from window to window and adds up what they deliver, window by window, so that a
-/// long run takes no more memory than a short one.
+/// Switches the workers from window to window and sums their results per window, so that a long run
+/// needs no more memory than a short one.
 struct Conductor<'a, S> {
-    seat: &'a S,
+    session: &'a S,
     plan: &'a RunPlan<'a>,
     control: &'a Control,
     kind_count: usize,
     measured: Span,
     totals: RunTotals,
-    /// Of all that ran, warm-up included.
+    /// Version buffers given to rows in the whole run, including the warm-up.
     buffers_given: u64,
     buffers_collected: u64,
-    /// The number of the window that is over but not closed, and what it took.
+    /// Number and duration of the window that has ended but still misses results of workers.
     over: Option<(u64, Elapsed)>,
 }
 
-impl<'a, S: Seat> Conductor<'a, S> {
-    fn new(seat: &'a S, plan: &'a RunPlan<'a>, control: &'a Control, kind_count: usize) -> Self {
+impl<'a, S: SiteSession> Conductor<'a, S> {
+    fn new(session: &'a S, plan: &'a RunPlan<'a>, control: &'a Control, kind_count: usize) -> Self {
         let window = Window::new(kind_count);
         let measured = Span { elapsed: Elapsed::default(), window, buffers_in_use: 0 };
         let totals = RunTotals::new(kind_count);
         let (buffers_given, buffers_collected, over) = (0, 0, None);
         Self {
-            seat,
+            session,
             plan,
             control,
             kind_count,
@@ -246,7 +246,7 @@ impl<'a, S: Seat> Conductor<'a, S> {
         }
     }
 
-    /// Goes on until the last window is over, the user stops, or a worker fails.
+    /// Runs until the last window has ended, the user interrupts, or a worker fails.
     fn conduct(&mut self, is_over: &dyn Fn() -> bool, watcher: &mut dyn Watcher) {
         let (plan, control) = (self.plan, self.control);
         self.warm_up(is_over, watcher);
@@ -257,7 +257,8 @@ impl<'a, S: Seat> Conductor<'a, S> {
             }
             let window_start = Elapsed::now(run_start);
             control.window.store(number, Relaxed);
-            // Reckoned from the start of all windows, so that their lateness does not add up.
+            // Each end is computed from the start of the first window, so that delays do not add
+            // up.
             while run_start.elapsed_s() < plan.window_s * number as f64 && !is_over() {
                 sleep_ms(SLEEP_MS);
                 if self.is_delivered() {
@@ -274,7 +275,8 @@ impl<'a, S: Seat> Conductor<'a, S> {
         }
     }
 
-    /// Lets the workers run without counting, and has memory touched at the pace they took it.
+    /// Lets the workers run without measuring, then touches memory in proportion to the growth of
+    /// the tables.
     fn warm_up(&self, is_over: &dyn Fn() -> bool, watcher: &mut dyn Watcher) {
         let (start, used_bytes) = (Moment::now(), self.used_bytes());
         let mut show = |phase| {
@@ -289,7 +291,7 @@ impl<'a, S: Seat> Conductor<'a, S> {
             let growth = self.used_bytes().saturating_sub(used_bytes) as f64 / start.elapsed_s();
             let run_s = self.plan.window_s * self.plan.windows as f64;
             let mut show = |percent| show(Phase::TouchingMemory { percent });
-            populate(self.seat, run_s, growth, is_over, &mut show);
+            populate(self.session, run_s, growth, is_over, &mut show);
         }
     }
 
@@ -298,19 +300,20 @@ impl<'a, S: Seat> Conductor<'a, S> {
     }
 
     fn used_bytes(&self) -> u64 {
-        // A server that cannot be asked ends the run elsewhere, with a better sentence.
-        let usage = self.seat.wait(self.seat.handle().memory_usage()).unwrap_or_default();
+        // An unreachable server is reported elsewhere, with a better message.
+        let usage = self.session.wait(self.session.handle().memory_usage()).unwrap_or_default();
         usage.iter().map(|table| table.used_bytes).sum()
     }
 
-    /// Whether all workers have noticed that a window is over: one that waits for a processor does so late.
+    /// Whether all workers have noticed the end of the window; one that waits for a processor
+    /// notices it late.
     fn is_delivered(&self) -> bool {
         let Some((over, _)) = self.over else { return false };
         let full = self.control.full.lock().expect("no worker panicked");
         full.iter().filter(|(number, _)| *number == over).count() >= self.control.finished.len()
     }
 
-    /// Closes the window that is over, if one is.
+    /// Closes the ended window, if there is one.
     fn close(&mut self, watcher: &mut dyn Watcher) {
         let Some((_, elapsed)) = self.over.take() else {
             return;
@@ -324,15 +327,15 @@ impl<'a, S: Seat> Conductor<'a, S> {
         watcher.span(&span);
     }
 
-    /// Closes the last window. Without any, the run was ended before it measured, and what ran until then
-    /// still belongs to the totals: the database holds it.
+    /// Closes the last window. If the run ended before it measured, its transactions still count in
+    /// the totals, because the database contains their effects.
     fn finish(&mut self, watcher: &mut dyn Watcher) {
         self.close(watcher);
         let rest = self.delivered();
         self.measured.window.merge(&rest);
     }
 
-    /// Takes what the workers have delivered into the totals, and returns what of it counts.
+    /// Adds the workers' results to the totals and returns the measured part.
     fn delivered(&mut self) -> Window {
         let mut window = Window::new(self.kind_count);
         let full = std::mem::take(&mut *self.control.full.lock().expect("no worker panicked"));
@@ -364,15 +367,24 @@ mod tests {
         }
     }
 
-    /// A worker that sleeps notices late that a window is over. What it did still counts where it was done.
+    /// A worker that sleeps notices the end of a window late; its transactions still count in the
+    /// right one.
     #[test]
     fn every_window_has_what_was_done_in_it() {
         let (db, workload, _) = trial::loaded();
         let stop = AtomicBool::new(false);
         let (window_s, windows, rate) = (0.2, 15, Some(10.0));
-        let (part, telling) = (Part::WHOLE, None);
-        let plan =
-            RunPlan { threads: 1, warm_up_s: 0.0, window_s, windows, seed: 1, rate, part, telling };
+        let (part, run_metrics) = (Part::WHOLE, None);
+        let plan = RunPlan {
+            threads: 1,
+            warm_up_s: 0.0,
+            window_s,
+            windows,
+            seed: 1,
+            rate,
+            part,
+            run_metrics,
+        };
         let mut committed = Committed::default();
         run(&db, &workload, &plan, &stop, &mut committed).expect("it only reads");
         assert_eq!(committed.0.len(), 15);

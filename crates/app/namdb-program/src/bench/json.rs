@@ -1,4 +1,4 @@
-//! Results as JSON, for programs that compare runs. The name `-` stands for the output.
+//! Results as JSON, for programs that compare runs. The name `-` means standard output.
 
 use crate::output;
 use anyhow::{Context, Result, bail};
@@ -8,20 +8,20 @@ use spade_format::measurement::Measurements;
 use sql::file::read_text;
 use std::path::Path;
 
-/// Larger files are looked at no further.
+/// Larger existing files are not parsed.
 const LOOKED_AT: u64 = 256 << 20;
 
-/// Whether the name stands for the output.
+/// Whether the name means standard output.
 pub fn is_output(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
-/// Refuses a file that has something else than JSON.
+/// Rejects a file that contains anything other than JSON.
 pub fn spare(path: &Path) -> Result<()> {
     output::spare(path, "JSON", &["{", "["])
 }
 
-/// Writes the result; a directory that does not exist is an error, an existing file of results is replaced.
+/// Writes the result. A missing directory is an error; an existing result file is replaced.
 pub fn write(result: &impl Serialize, path: &Path) -> Result<()> {
     let text = serde_json::to_string_pretty(result).context("cannot write the result as JSON")?;
     if is_output(path) {
@@ -31,8 +31,8 @@ pub fn write(result: &impl Serialize, path: &Path) -> Result<()> {
     output::replace(path, (text + "\n").as_bytes())
 }
 
-/// Refuses a file that cannot be written before anything is measured for it, and leaves none behind. So it does with what
-/// commands read: the inputs of this one, measurements, and designs.
+/// Rejects a path that cannot be written, before anything is measured for it, and leaves no file
+/// behind. Also rejects files that commands read: this command's inputs, measurements, and designs.
 pub fn probe(path: &Path, inputs: &[&Path]) -> Result<()> {
     if is_output(path) {
         return Ok(());
@@ -43,7 +43,7 @@ pub fn probe(path: &Path, inputs: &[&Path]) -> Result<()> {
     probe_any(path)
 }
 
-/// Refuses measurements and designs, which are JSON and no results.
+/// Rejects measurements and designs, which are JSON but no results.
 fn spare_kept(path: &Path) -> Result<()> {
     if !path.is_file() {
         return Ok(());
@@ -54,10 +54,10 @@ fn spare_kept(path: &Path) -> Result<()> {
         (_, Ok(_)) => "a design",
         _ => return Ok(()),
     };
-    bail!("{} is there, and is {what} and no result; name another file", path.display())
+    bail!("{} contains {what}, not a result; choose another file", path.display())
 }
 
-/// As [`probe`], for a command whose results are measurements.
+/// Like [`probe`], for a command whose results are measurements.
 pub fn probe_any(path: &Path) -> Result<()> {
     if is_output(path) {
         return Ok(());
@@ -73,9 +73,10 @@ pub fn probe_any(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Writes the result as JSON where that is asked for, and then the text: to the output, or to the error
-/// stream if the JSON has taken the output. The file comes first: it survives a reader who has left. Where it
-/// cannot be written the text comes all the same, and then the error.
+/// Writes the result as JSON if a path is given, then prints the text: to standard output, or to
+/// standard error if the JSON went to standard output. The file comes first, because it must be
+/// written even if the reader of the output has gone. If it cannot be written, the text is printed
+/// all the same and the error is returned.
 pub fn deliver(result: &impl Serialize, json: Option<&Path>, text: &str) -> Result<()> {
     let written = json.map_or(Ok(()), |path| write(result, path));
     if json.is_some_and(is_output) {

@@ -1,5 +1,5 @@
-//! JSON lines: one value after another, each in its file before the next one is measured, so that a
-//! process that dies takes none of them with it.
+//! JSON lines: each value is written to the file before the next one is measured, so that a process
+//! that dies loses no earlier value.
 
 use crate::output;
 use anyhow::{Context, Result};
@@ -8,22 +8,23 @@ use std::fs::File;
 use std::io::Write;
 use std::path::PathBuf;
 
-/// A file that values are added to.
+/// A file to which values are appended.
 pub struct JsonLines {
     path: PathBuf,
-    /// None before the first value: a run that ends before it leaves no file.
+    /// `None` before the first value, so that a run without values leaves no file.
     file: Option<File>,
-    /// Why nothing is written any more.
+    /// The error after which nothing more is written.
     failure: Option<anyhow::Error>,
 }
 
 impl JsonLines {
-    /// Will replace the file when the first value comes.
+    /// Prepares a file that replaces an existing one at the first value.
     pub fn new(path: PathBuf) -> Self {
         Self { path, file: None, failure: None }
     }
 
-    /// Adds a line. A full disk ends no run of hours: it is told of at once and returned by `finish`.
+    /// Appends a line. A full disk must not end a run of hours: the error is reported at once and
+    /// returned by `finish`.
     pub fn add(&mut self, value: &impl Serialize) {
         if self.failure.is_some() {
             return;
@@ -41,11 +42,11 @@ impl JsonLines {
             self.file = Some(File::create(&self.path).with_context(sentence)?);
         }
         let file = self.file.as_mut().expect("created above at the latest");
-        // One write for the whole line: whoever reads along sees no half of it.
+        // One write per line, so that a concurrent reader never sees half of one.
         file.write_all(line.as_bytes()).with_context(sentence)
     }
 
-    /// Whether all that was added is in the file.
+    /// Fails if a value could not be written.
     pub fn finish(self) -> Result<()> {
         self.failure.map_or(Ok(()), Err)
     }

@@ -1,7 +1,7 @@
-//! Loads a workload's tables on all threads, by all their lanes.
+//! Loads a workload's tables on all threads and all their lanes.
 
 use super::progress::Progress;
-use super::site::{Seat, Site, SiteWorkload};
+use super::site::{Site, SiteSession, SiteWorkload};
 use super::text;
 use crate::output;
 use anyhow::{Context, Result, ensure};
@@ -13,22 +13,21 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use txn::CatalogError;
 use workload::WorkloadError;
 
-/// How often the progress is drawn.
+/// Interval at which the progress is drawn.
 const DRAW_MS: u64 = 20;
-/// Parts per lane: enough for all to finish about together.
+/// Parts per lane: enough that all lanes finish at about the same time.
 const PARTS_PER_LANE: u64 = 16;
 
-/// What loading took.
+/// Result of a load.
 #[derive(Clone, Copy, Debug)]
 pub struct Loaded {
-    /// Rows inserted.
+    /// Number of rows inserted.
     pub rows: u64,
-    /// Seconds.
     pub seconds: f64,
 }
 
 impl Loaded {
-    /// The tables were there.
+    /// The tables existed already.
     pub const NOTHING: Self = Self { rows: 0, seconds: 0.0 };
 }
 
@@ -40,10 +39,10 @@ pub fn load<S: Site, W: SiteWorkload<S>>(
     stop: &AtomicBool,
 ) -> Result<Loaded> {
     let start = Moment::now();
-    let seat = site.seat()?;
+    let session = site.session()?;
     let servers = usize::from(site.facts().servers);
     workload.notes(servers).iter().for_each(|note| output::say(&format!("  {note}")));
-    seat.wait(workload.create_tables(&seat.handle())).map_err(|error| {
+    session.wait(workload.create_tables(&session.handle())).map_err(|error| {
         let advice = match &error {
             WorkloadError::Catalog(CatalogError::Exists(_)) => {
                 "cannot create the tables; --fresh drops those that an earlier run left in a cluster"
@@ -52,7 +51,7 @@ pub fn load<S: Site, W: SiteWorkload<S>>(
         };
         anyhow::Error::from(error).context(advice)
     })?;
-    drop(seat);
+    drop(session);
     let total = workload.load_rows();
     let progress = Progress::begin("loading", total);
     let rows = AtomicU64::new(0);
@@ -74,7 +73,7 @@ pub fn load<S: Site, W: SiteWorkload<S>>(
     Ok(loaded)
 }
 
-/// Carries out one step with all parts, and shows how far that is.
+/// Executes one step for all parts and shows its progress.
 fn carry_out<S: Site, W: SiteWorkload<S>>(
     site: &S,
     workload: &W,
@@ -94,15 +93,15 @@ fn carry_out<S: Site, W: SiteWorkload<S>>(
     })
 }
 
-/// What is done with each part.
+/// The action on each part.
 #[derive(Clone, Copy)]
 enum Step {
     Insert,
-    /// Rows may refer to those of any part, so it comes when all are there.
+    /// Rows may refer to rows of any part, so verification follows the load of all parts.
     Verify,
 }
 
-/// What is loaded, and how far that is.
+/// A load and its progress.
 struct Plan<'a> {
     step: Step,
     parts: u64,
@@ -111,24 +110,25 @@ struct Plan<'a> {
     stop: &'a AtomicBool,
 }
 
-/// Loads on this thread: by one lane, or, where verbs take time, by many beside each other.
+/// Processes parts on this thread: with one lane, or, if verbs take time, with several lanes
+/// concurrently.
 fn load_parts<S: Site, W: SiteWorkload<S>>(site: &S, workload: &W, plan: &Plan<'_>) -> Result<()> {
-    let seat = site.seat()?;
+    let session = site.session()?;
     if <S::Env as Fabric>::IMMEDIATE {
-        return seat.wait(load_by_lane(&seat, workload, plan));
+        return session.wait(load_by_lane(&session, workload, plan));
     }
     let lanes = u64::from(site.facts().lanes_per_thread).min(plan.parts);
     let loaders: FuturesUnordered<_> =
-        (0..lanes).map(|_| load_by_lane(&seat, workload, plan)).collect();
-    seat.wait(loaders.try_collect::<()>())
+        (0..lanes).map(|_| load_by_lane(&session, workload, plan)).collect();
+    session.wait(loaders.try_collect::<()>())
 }
 
-async fn load_by_lane<S: Seat, W: workload::Workload<S::Env>>(
-    seat: &S,
+async fn load_by_lane<S: SiteSession, W: workload::Workload<S::Env>>(
+    session: &S,
     workload: &W,
     plan: &Plan<'_>,
 ) -> Result<()> {
-    let database = seat.handle();
+    let database = session.handle();
     let mut lane = database.lane().await.map_err(WorkloadError::from)?;
     let count = |inserted| {
         plan.rows.fetch_add(inserted, Relaxed);
@@ -145,7 +145,7 @@ async fn load_by_lane<S: Seat, W: workload::Workload<S::Env>>(
             Step::Verify => workload.verify_part(&database, &mut lane, part, plan.parts).await,
         };
         if loaded.is_err() {
-            // The others need not go on.
+            // Stops the other threads.
             plan.next_part.store(plan.parts, Relaxed);
             return Ok(loaded?);
         }

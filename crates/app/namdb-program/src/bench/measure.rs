@@ -1,24 +1,24 @@
-//! What one thread measures between two moments, and how threads and spans of time add up.
+//! Measurements of one thread over a span of time, and their sums over threads and spans.
 
 use fabric::{Counts, Env};
 use hdrhistogram::Histogram;
 use txn::{Lane, LaneStatistics};
 use workload::{Finished, RunTotals, TransactionResult};
 
-/// Latencies keep three digits.
+/// Significant digits of latencies.
 const DIGITS: u8 = 3;
-/// Longer ones count as this long: a hundred seconds.
+/// Longer latencies count as this one, 100 seconds.
 const LATENCY_NS_MAX: u64 = 100_000_000_000;
 
-/// Transactions of one type.
+/// Measurements of one transaction type.
 #[derive(Clone, Debug)]
 pub struct KindWindow {
-    /// Nanoseconds from the draw to the end, all attempts included, of those that committed or were
-    /// rolled back by the workload's rules.
+    /// Nanoseconds from drawing the transaction to its end, including all attempts, for
+    /// transactions that committed or were rolled back by the workload's rules.
     pub latency_ns: Histogram<u32>,
-    /// Verbs, bytes and round trips, those for snapshots included, those of upkeep not.
+    /// Verbs, bytes and round trips, including those for snapshots and excluding upkeep.
     pub counts: Counts,
-    /// Round trips for snapshots among them.
+    /// Round trips for snapshots, included in `counts`.
     pub snapshot_round_trips: u64,
 }
 
@@ -30,41 +30,41 @@ impl Default for KindWindow {
     }
 }
 
-/// All that one thread did in a span of time.
+/// Measurements of one thread in a span of time.
 #[derive(Clone, Debug)]
 pub struct Window {
-    /// By type.
+    /// Per transaction type.
     pub kinds: Vec<KindWindow>,
-    /// How the transactions ended.
+    /// Outcomes of the transactions.
     pub totals: RunTotals,
-    /// What the lanes have to say: sums over threads.
+    /// Statistics of the lanes, summed over threads.
     pub statistics: LaneStatistics,
 }
 
-/// The counters of a lane at one moment.
+/// A lane's counters at one moment.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Reading {
     counts: Counts,
     upkeep: Counts,
     snapshot_round_trips: u64,
-    /// Transactions of the lane whose outcome nobody knows.
+    /// The lane's transactions with unknown outcome.
     pub unknown: u64,
 }
 
-/// What a lane has done. Workers wait for their commits, so that no lane goes on without them.
+/// Statistics of a lane. Workers wait for their commits, so the lane is always accessible.
 #[inline]
 pub fn statistics<E: Env>(lane: &Lane<E>) -> &LaneStatistics {
     lane.statistics().expect("the lane is here")
 }
 
 impl Reading {
-    /// Of a lane, now.
+    /// Reads a lane's counters.
     #[inline]
     pub fn of<E: Env>(lane: &Lane<E>) -> Self {
         Self::new(lane.env().counters().counts(), statistics(lane))
     }
 
-    /// Of a lane whose endpoint has counted `counts`.
+    /// Combines a lane's statistics with its endpoint's `counts`.
     #[inline]
     fn new(counts: Counts, statistics: &LaneStatistics) -> Self {
         let upkeep = Counts {
@@ -80,7 +80,7 @@ impl Reading {
 }
 
 impl Window {
-    /// An empty window on a workload with this many types.
+    /// An empty window for a workload with this many types.
     pub fn new(kind_count: usize) -> Self {
         Self {
             kinds: (0..kind_count).map(|_| KindWindow::default()).collect(),
@@ -101,7 +101,7 @@ impl Window {
         kind.snapshot_round_trips += after.snapshot_round_trips - before.snapshot_round_trips;
     }
 
-    /// Adds another thread's window, or the next span of time.
+    /// Adds the window of another thread or of the next span.
     pub fn merge(&mut self, other: &Self) {
         self.totals.merge(&other.totals);
         for (mine, theirs) in self.kinds.iter_mut().zip(&other.kinds) {
@@ -122,7 +122,7 @@ impl Window {
     }
 }
 
-/// Adds what happened between two readings of a lane.
+/// Adds the difference between two readings of a lane's statistics.
 pub fn add_statistics(sum: &mut LaneStatistics, before: &LaneStatistics, after: &LaneStatistics) {
     let mut difference = *after;
     for (aborts, earlier) in difference.aborts.iter_mut().zip(before.aborts) {

@@ -1,20 +1,20 @@
-//! What is said between a benchmark and the compute servers that run its transactions: lines of JSON.
+//! Protocol between a benchmark and the compute servers that run its transactions: lines of JSON.
 //!
 //! ```text
 //! benchmark                compute server
 //! Greeting            ->
 //!                     <-   Ready, or Refused
 //! Order               ->
-//!                     <-   Standing, again and again; then Done or Failed
+//!                     <-   Standing repeatedly, then Done or Failed
 //! End (at any time)   ->
 //! ```
-//! A benchmark that is gone has ended the run, too.
+//! If the benchmark disconnects, the run ends, too.
 //!
 //! Decision: docs/decisions/0095-compute-servers-execute-orders.md
 
 use super::driver::Standing;
 use super::part::Part;
-use super::travel::RunRecord;
+use super::run_record::RunRecord;
 use anyhow::{Context, Result, bail, ensure};
 use fabric::tcp::{TlsKeys, TlsStream};
 use namdb::host::Moment;
@@ -24,34 +24,34 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-/// Most bytes of what a benchmark says in one line.
+/// Maximal length of a benchmark's line in bytes.
 const REQUEST_BYTES_MAX: usize = 64 << 10;
-/// Most bytes of what a compute server says in one line: histories are long.
+/// Maximal length of a compute server's line in bytes; histories are long.
 const ANSWER_BYTES_MAX: usize = 1 << 30;
-/// How an end that encrypts says that it has heard nothing encrypted: a record of TLS, of any version.
+/// First bytes of the alert that a TLS peer sends on unencrypted input, in any TLS version.
 const TLS_ALERT: [u8; 2] = [21, 3];
-/// How long both ends may take to prove who they are.
+/// Maximal duration of the TLS handshake.
 const HANDSHAKE_TIME: Duration = Duration::from_secs(5);
-/// How long the other end may take to read what it is sent.
+/// Maximal time for the peer to read what is sent.
 const WRITE_TIME: Duration = Duration::from_secs(10);
 
-/// What a benchmark says.
+/// Messages of a benchmark.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Request {
-    /// First of all.
+    /// The first message.
     Greeting(Greeting),
-    /// What to run.
+    /// The part of the run to execute.
     Order(Box<Order>),
-    /// The run is to end now, and what was measured to be told.
+    /// Ends the run now; the compute server then sends its measurements.
     End,
 }
 
-/// Whom the benchmark takes the compute server for.
+/// Identifies the compute server that the benchmark expects.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Greeting {
     /// Version of the program.
     pub program: String,
-    /// The cluster.
+    /// The cluster's identifier.
     pub cluster: u64,
     /// The compute server's identity.
     pub server: u64,
@@ -60,69 +60,69 @@ pub struct Greeting {
 /// A part of a run.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Order {
-    /// What was typed after `namdb bench`.
+    /// Command line after `namdb bench`.
     pub arguments: Vec<String>,
     /// Threads of this part.
     pub threads: u32,
     /// Threads of all parts.
     pub threads_in_all: u32,
-    /// Lanes of each thread.
+    /// Lanes per thread.
     pub lanes: u32,
-    /// Which part.
+    /// Position of the part in the run.
     pub part: Part,
 }
 
-/// What a compute server says.
+/// Messages of a compute server.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Answer {
-    /// It will run what it is ordered to.
+    /// It accepts orders.
     Ready(Ready),
-    /// It will not, in a sentence.
+    /// It rejects the request, for this reason.
     Refused(String),
-    /// Where the run stands.
+    /// Progress of the run.
     Standing(Standing),
-    /// The run is over.
+    /// The run has ended.
     Done(Box<Done>),
-    /// The run came to nothing, in a sentence.
+    /// The run failed, for this reason.
     Failed(String),
 }
 
-/// What a compute server has.
+/// Capacity of a compute server.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Ready {
-    /// Its threads, by its configuration.
+    /// Configured number of threads.
     pub threads: u32,
-    /// Lanes of each.
+    /// Configured lanes per thread.
     pub lanes: u32,
-    /// Most lanes that have a use: one where verbs take no time.
+    /// Maximal useful number of lanes per thread: 1 if verbs take no time.
     pub lanes_max: u32,
-    /// Which clock it notes times by: that of its host since it started.
+    /// Name of the clock from which it takes times: its host's clock since boot.
     pub clock: String,
 }
 
-/// What came of a part.
+/// Result of a part.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Done {
     /// The measurements.
     pub run: RunRecord,
-    /// What the workload leaves to the checks.
+    /// Data that its transactions report to the workload's checks.
     pub testimony: String,
 }
 
-/// One end of a conversation.
+/// One end of a connection.
 pub struct Line {
     wire: Wire,
-    /// What has arrived and was not taken.
+    /// Bytes received and not yet returned.
     arrived: Vec<u8>,
-    /// Of that, what is known to hold no end of a line.
+    /// Length of the prefix of `arrived` that is known to contain no line end.
     looked: usize,
-    /// Whether anything has arrived since somebody asked.
+    /// Whether bytes have arrived since the last call of `has_heard`.
     has_heard: bool,
-    /// Most bytes of a line.
+    /// Maximal length of a line.
     bytes_max: usize,
 }
 
-/// What goes over a connection, as it is or encrypted.
+/// A connection, plain or encrypted.
 enum Wire {
     Plain(TcpStream),
     Encrypted(Box<TlsStream>),
@@ -152,8 +152,8 @@ impl Wire {
 }
 
 impl Line {
-    /// Of a compute server to whoever has connected, who has to prove that it is of the cluster where there are
-    /// `keys`.
+    /// A compute server's end of a new connection. With `keys`, the peer must prove that it belongs
+    /// to the cluster.
     pub fn accept(socket: TcpStream, keys: Option<&TlsKeys>) -> Result<Self> {
         prepare(&socket)?;
         let wire = match keys {
@@ -165,7 +165,8 @@ impl Line {
         Ok(Self::over(wire, REQUEST_BYTES_MAX))
     }
 
-    /// To compute server `number`, which has to prove that it is that one where there are `keys`.
+    /// A benchmark's end of a connection to compute server `number`. With `keys`, the peer must
+    /// prove that it is this server.
     pub fn connect(socket: TcpStream, keys: Option<&TlsKeys>, number: u16) -> Result<Self> {
         prepare(&socket)?;
         let wire = match keys {
@@ -173,34 +174,34 @@ impl Line {
             Some(keys) => {
                 let name = TlsKeys::compute_server_name(number);
                 let stream = TlsStream::connect(keys, name, socket, HANDSHAKE_TIME)
-                    .context("it does not prove who it is")?;
+                    .context("it cannot prove its identity")?;
                 Wire::Encrypted(Box::new(stream))
             }
         };
         Ok(Self::over(wire, ANSWER_BYTES_MAX))
     }
 
-    /// The other end says at most so much at a time.
+    /// Wraps a connection whose peer sends lines of at most `bytes_max`.
     fn over(wire: Wire, bytes_max: usize) -> Self {
         Self { wire, arrived: Vec::new(), looked: 0, has_heard: false, bytes_max }
     }
 
-    /// Says something.
+    /// Sends a message.
     pub fn say(&mut self, what: &impl Serialize) -> Result<()> {
-        let mut text = serde_json::to_vec(what).context("it cannot be put into words")?;
+        let mut text = serde_json::to_vec(what).context("the message cannot be encoded as JSON")?;
         text.push(b'\n');
-        self.wire.write_all(&text).context("the other end does not listen")
+        self.wire.write_all(&text).context("the other end does not read its messages")
     }
 
-    /// Whether anything has arrived since the last time this was asked: long lines take their time.
+    /// Whether bytes have arrived since the last call; a long line may take a while.
     pub fn has_heard(&mut self) -> bool {
         std::mem::take(&mut self.has_heard)
     }
 
-    /// What the other end says next; none if it has said nothing within `patience`.
+    /// Reads the next message; `None` if none arrives within `patience`.
     ///
     /// # Errors
-    /// It is gone, or says what nobody understands.
+    /// If the peer has disconnected or sends an invalid message.
     pub fn hear<T: DeserializeOwned>(&mut self, patience: Duration) -> Result<Option<T>> {
         let start = Moment::now();
         loop {
@@ -209,13 +210,13 @@ impl Line {
                 let line: Vec<u8> = self.arrived.drain(..=self.looked + end).collect();
                 self.looked = 0;
                 return Ok(Some(
-                    serde_json::from_slice(&line).context("it says what nobody knows")?,
+                    serde_json::from_slice(&line).context("it sends an unknown message")?,
                 ));
             }
             self.looked = self.arrived.len();
             ensure!(
                 self.looked <= self.bytes_max,
-                "it says more than {} bytes at a time",
+                "it sends a line of more than {} bytes",
                 self.bytes_max
             );
             let left = patience.saturating_sub(start.instant().elapsed());
@@ -226,7 +227,7 @@ impl Line {
             let mut bytes = [0; 64 << 10];
             match self.wire.read(&mut bytes) {
                 Ok(0) if self.arrived.starts_with(&TLS_ALERT) => {
-                    bail!("it speaks TLS only; the cluster's file wants a section `tls`")
+                    bail!("it accepts TLS only; add a section `tls` to the cluster's file")
                 }
                 Ok(0) => bail!("it has closed the connection"),
                 Ok(count) => {
@@ -286,7 +287,7 @@ mod tests {
         let (mut line, mut other) = ends(1000);
         other.write_all(b"GET / HTTP/1.1\n").expect("it reads");
         let garbage = line.hear::<Request>(PATIENCE).expect_err("it is no request");
-        assert!(garbage.to_string().contains("nobody knows"), "{garbage}");
+        assert!(garbage.to_string().contains("unknown message"), "{garbage}");
         let (mut line, mut other) = ends(1000);
         other.write_all(&[b'x'; 5000]).expect("it reads");
         let endless = line.hear::<Request>(PATIENCE).expect_err("it is too long");

@@ -1,13 +1,13 @@
-//! A limit on how many transactions a worker starts per second.
+//! Limits the number of transactions that a worker starts per second.
 
 use namdb::host::Moment;
 
-/// A worker that is ahead by less goes on: sleeping takes a while of its own.
+/// A worker that is ahead by less does not sleep, since sleeping itself takes time.
 const AHEAD_MIN_S: f64 = 1e-3;
-/// A worker that has fallen further behind does not hurry to make up for it.
+/// A worker that is further behind does not catch up.
 const BEHIND_MAX_S: f64 = 0.1;
 
-/// When the next transaction of a worker is due.
+/// Time at which a worker's next transaction is due.
 pub struct Pace {
     start: Moment,
     interval_s: f64,
@@ -15,13 +15,13 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// `rate` transactions per second, from now on.
+    /// Starts at the current time with `rate` transactions per second.
     pub fn new(rate: f64) -> Self {
         Self { start: Moment::now(), interval_s: rate.recip(), due_s: 0.0 }
     }
 
-    /// A transaction was started: the next is due an interval later. Answers how many seconds the worker should
-    /// sleep before it, if it is worth it.
+    /// Records the start of a transaction; the next one is due an interval later. Returns the
+    /// seconds to sleep before it, if sleeping is worth it.
     pub fn step(&mut self) -> Option<f64> {
         self.step_at(self.start.elapsed_s())
     }
@@ -37,7 +37,8 @@ impl Pace {
 mod tests {
     use super::*;
 
-    /// How many transactions start in a second of which `busy_s` are lost to something else at its beginning.
+    /// Number of transactions that start within a second whose first `busy_s` are lost to other
+    /// work.
     fn started(rate: f64, busy_s: f64) -> u32 {
         let mut pace = Pace::new(rate);
         let (mut now_s, mut count) = (busy_s, 0);

@@ -2,29 +2,29 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Which part of a run a process runs.
+/// A process's part of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Part {
-    /// Its number, from 0.
+    /// Number of the part, from 0.
     pub number: u32,
-    /// Parts in all.
+    /// Number of parts.
     pub of: u32,
-    /// Workers of the parts before this one.
+    /// Number of workers in earlier parts.
     pub workers_before: u32,
-    /// Workers of the parts behind this one.
+    /// Number of workers in later parts.
     pub workers_behind: u32,
 }
 
 impl Part {
-    /// A run of one process.
+    /// A run in one process.
     pub const WHOLE: Self = Self { number: 0, of: 1, workers_before: 0, workers_behind: 0 };
 
-    /// Workers of the whole run, of which this process has so many.
+    /// Number of workers in the whole run, including this process's `own`.
     pub fn workers(self, own: u32) -> u32 {
         self.workers_before + own + self.workers_behind
     }
 
-    /// The parts of processes with so many workers each.
+    /// The parts of processes with these numbers of workers.
     pub fn shares(workers: &[u32]) -> Vec<Self> {
         let all: u32 = workers.iter().sum();
         let mut before = 0;

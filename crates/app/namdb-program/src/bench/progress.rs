@@ -1,5 +1,5 @@
-//! Progress on the error stream: a bar on a terminal; elsewhere a line now and then, and one per phase, or
-//! nothing at all.
+//! Progress on standard error: a bar on a terminal; elsewhere a line every 10 s and one per phase,
+//! or nothing.
 
 use super::text;
 use crate::output;
@@ -8,32 +8,32 @@ use namdb::host::Moment;
 use std::cell::Cell;
 use std::io::IsTerminal;
 
-/// Where there is no terminal, the first line of a phase comes after this long,
+/// Without a terminal, delay of a phase's first line.
 const FIRST_LINE_S: f64 = 2.0;
-/// and then one every so often.
+/// Without a terminal, interval of the following lines.
 const LINE_S: f64 = 10.0;
-/// From such a share of all steps on the pace tells the time that is left.
+/// Share of the steps from which on the pace is used to estimate the remaining time.
 const TELLING: f64 = 0.01;
 
-/// The progress of one phase. The thread that owns it draws it; there is no thread behind it.
+/// The progress of one phase, drawn by the thread that owns it.
 pub struct Progress {
     display: Display,
     name: &'static str,
     length: u64,
     start: Moment,
-    /// When it was first shown, and at which step: the time left follows from the pace since.
+    /// Time and step of the first display; the remaining time follows from the pace since then.
     first_shown: Cell<Option<(Moment, u64)>>,
-    /// Seconds after the start when the next line is due.
+    /// Time of the next line, in seconds since the start.
     next_line_s: Cell<f64>,
 }
 
-/// How a phase is shown.
+/// How a phase is displayed.
 enum Display {
-    /// Drawn over itself, on a terminal.
+    /// A bar on a terminal.
     Bar(ProgressBar),
-    /// Line by line, where the lines are kept.
+    /// Lines, which stay visible.
     Lines,
-    /// Not at all, and without a look at the clock.
+    /// Nothing, and the clock is not read.
     Nothing,
 }
 
@@ -43,8 +43,8 @@ impl Progress {
         Self::shown_by(bar(name, length).map_or(Display::Lines, Display::Bar), name, length)
     }
 
-    /// Begins a phase that says nothing unless on a terminal: for programs that are measured while they
-    /// run, and whose instructions must not depend on how long they take.
+    /// Begins a phase that is displayed on a terminal only: for programs whose instructions are
+    /// counted, and must not depend on the time they take.
     pub fn begin_on_terminal(name: &'static str, length: u64) -> Self {
         Self::shown_by(bar(name, length).map_or(Display::Nothing, Display::Bar), name, length)
     }
@@ -60,7 +60,7 @@ impl Progress {
         }
     }
 
-    /// Moves to a step, with what there is to say.
+    /// Moves to a step and displays a message.
     pub fn show(&self, step: u64, message: &str) {
         match &self.display {
             Display::Bar(bar) => {
@@ -69,7 +69,7 @@ impl Progress {
                 bar.tick();
             }
             Display::Lines => {
-                // The pace counts from the first step that could be shown, not from the first line.
+                // The pace counts from the first displayed step, not from the first line.
                 let left = self.time_left(step);
                 if self.is_line_due() {
                     let percent = (100 * step).checked_div(self.length).unwrap_or(0).min(100);
@@ -80,7 +80,7 @@ impl Progress {
         }
     }
 
-    /// Says what goes on before the first step, and that the pace of what follows is another.
+    /// Displays what happens before the first step, and restarts the measurement of the pace.
     pub fn announce(&self, message: &str) {
         self.first_shown.set(None);
         match &self.display {
@@ -110,7 +110,7 @@ impl Progress {
         if step <= first_step || step >= self.length {
             return String::new();
         }
-        // A first step that was long in coming tells nothing of the others.
+        // A slow first step says nothing about the others.
         let (done, took_s) = ((step - first_step) as f64, since.elapsed_s());
         if done < TELLING * self.length as f64 {
             return String::new();
@@ -119,7 +119,7 @@ impl Progress {
         format!(", {:.0} s left", left.ceil())
     }
 
-    /// Ends the phase with a sentence of what was done.
+    /// Ends the phase with a summary.
     pub fn finish(self, summary: &str) {
         match &self.display {
             Display::Bar(bar) => bar.finish_and_clear(),
@@ -131,7 +131,7 @@ impl Progress {
     }
 }
 
-/// The bar of a phase, if the error stream is a terminal.
+/// The bar of a phase, if standard error is a terminal.
 fn bar(name: &'static str, length: u64) -> Option<ProgressBar> {
     std::io::stderr().is_terminal().then(|| {
         let template = "  {prefix:9} [{bar:32}] {percent:>3} %  {msg}";

@@ -1,8 +1,8 @@
-//! What a run has to say, as data: put together here, drawn by `table`, written by `json`.
+//! The report of a run as data, assembled here, drawn by `table` and written by `json`.
 
-use super::crew::{Loss, Share};
+use super::checks::{BeforeRun, check_after_run};
+use super::compute_servers::{Loss, Share};
 use super::driver::{Elapsed, Run, Span};
-use super::look::{BeforeRun, look};
 use super::measure::{KindWindow, Window};
 use super::site::{Facts, LOCAL, Site, SiteWorkload};
 use crate::Verdict;
@@ -18,161 +18,159 @@ use workload::driver::KindTotals;
 /// A run that ended sooner has measured nothing.
 const MEASURED_S_MIN: f64 = 0.001;
 
-/// The report of a run. Rates are per second of the measured time, averages per transaction that ended.
+/// The report of a run. Rates are per second of the measured time, averages per finished
+/// transaction.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
-    /// The workload's name.
+    /// Name of the workload.
     pub workload: String,
-    /// Its parameters, in words.
+    /// Parameters of the workload as text.
     pub parameters: String,
-    /// Its parameters by the names of their options.
+    /// Parameters of the workload by option name.
     pub options: serde_json::Value,
-    /// The world below.
+    /// Name of the fabric.
     pub fabric: &'static str,
     /// Isolation level.
     pub isolation: &'static str,
     /// How snapshots are taken.
     pub oracle: &'static str,
-    /// Threads that run transactions.
+    /// Number of threads that run transactions.
     pub threads: u32,
-    /// Lanes that all of them keep busy together.
+    /// Number of lanes of all threads.
     pub lanes: u32,
-    /// Most transactions per second that were to be started.
+    /// Limit on the transactions started per second.
     pub rate: Option<f64>,
-    /// Memory servers.
+    /// Number of memory servers.
     pub servers: u16,
-    /// The compute servers that ran the transactions; none if this process did.
+    /// The compute servers that ran the transactions; empty if this process did.
     pub compute_servers: Vec<ComputeServerReport>,
-    /// Compute servers that were lost during the run, whose transactions are not counted.
+    /// Compute servers that were lost during the run; their transactions are not counted.
     pub lost_compute_servers: Vec<Loss>,
-    /// Rows loaded, and how long that took.
+    /// Rows loaded and the time it took.
     pub load: LoadReport,
     /// Measured seconds.
     pub seconds: f64,
-    /// Processor seconds of the whole process in them.
+    /// Processor time of the whole process in the measured time, in seconds.
     pub cpu_seconds: f64,
-    /// Of those, what the kernel took: mostly for the first touch of memory.
+    /// The part of it spent in the kernel, mostly for the first touch of memory.
     pub kernel_seconds: f64,
     /// Whether the user ended the run early.
     pub is_interrupted: bool,
     /// Whether the run ended early because the memory servers were full.
     pub is_out_of_memory: bool,
-    /// Whether the run ended early because a memory server could not be reached any more.
+    /// Whether the run ended early because a memory server became unreachable.
     pub is_unreachable: bool,
-    /// Committed transactions.
+    /// Number of committed transactions.
     pub committed: u64,
     /// Committed transactions per second.
     pub txn_per_s: f64,
-    /// Transactions per second that committed, or were rolled back by the workload's rules.
+    /// Transactions per second that committed or were rolled back by the workload's rules.
     pub attempted_per_s: f64,
     /// Committed new-orders per second, in TPC-C.
     pub new_order_per_s: Option<f64>,
-    /// Transactions that ended as the workload's rules wanted, without effect.
+    /// Transactions rolled back by the workload's rules.
     pub rolled_back: u64,
-    /// Of the committed ones, those that have found nothing, where the workload counts them; they count as failed.
+    /// Committed transactions that found no row, if the workload counts them; they count as failed.
     pub found_nothing: Option<u64>,
-    /// Transactions per second that committed and have found something.
+    /// Transactions per second that committed and found a row.
     pub succeeded_per_s: f64,
-    /// Of 100 transactions, those that owners of their rows have carried out, where the design ships any.
+    /// Percentage of transactions executed by the owners of their rows, if the design ships any.
     pub shipped_percent: Option<f64>,
-    /// Of 100 transactions whose arguments tell the place of their rows, those that a compute server made that does not own
-    /// it, where such transactions are made at home.
+    /// Percentage of transactions executed by a compute server that does not own their rows, among
+    /// those whose arguments determine the owner; `None` unless such transactions are routed.
     pub remote_percent: Option<f64>,
-    /// Attempts beyond the first.
     pub retries: u64,
-    /// Transactions given up after many attempts.
+    /// Transactions given up after the maximal number of attempts.
     pub given_up: u64,
-    /// Transactions of unknown outcome.
+    /// Transactions with unknown outcome.
     pub unknown: u64,
-    /// By transaction type.
+    /// Measurements per transaction type.
     pub per_type: BTreeMap<String, TypeReport>,
     /// The types in the workload's order.
     #[serde(skip)]
     pub type_order: Vec<String>,
-    /// Aborted attempts by reason.
+    /// Aborted attempts per reason.
     pub aborts: BTreeMap<String, u64>,
-    /// What the engine did beside.
+    /// Work of the engine beside the transactions.
     pub engine: EngineReport,
     /// Memory of the tables.
     pub memory: MemoryReport,
-    /// The verdicts.
+    /// Results of the checks.
     pub checks: Vec<CheckReport>,
-    /// What could not be checked or measured after the run, in sentences.
+    /// Checks and measurements that failed to run, as sentences.
     pub problems: Vec<String>,
-    /// Commit the program was built from.
+    /// Commit from which the program was built.
     pub commit: &'static str,
-    /// Seed of all randomness.
+    /// Seed of all random numbers.
     pub seed: u64,
-    /// Where it ran.
+    /// The machine on which it ran.
     pub machine: String,
 }
 
-/// What loading took.
+/// Result of the load.
 #[derive(Clone, Debug, Serialize)]
 pub struct LoadReport {
-    /// Rows.
     pub rows: u64,
-    /// Seconds.
+    /// Duration in seconds.
     pub seconds: f64,
 }
 
-/// One type of transaction.
+/// Measurements of one transaction type.
 #[derive(Clone, Debug, Serialize)]
 pub struct TypeReport {
-    /// Committed.
+    /// Number of committed transactions.
     pub count: u64,
-    /// Committed per second.
+    /// Committed transactions per second.
     pub per_s: f64,
-    /// Rolled back by the workload's rules.
+    /// Transactions rolled back by the workload's rules.
     pub rolled_back: u64,
-    /// Attempts beyond the first.
     pub retries: u64,
-    /// Given up after many attempts.
+    /// Transactions given up after the maximal number of attempts.
     pub given_up: u64,
-    /// Of unknown outcome.
+    /// Transactions with unknown outcome.
     pub unknown: u64,
-    /// Aborted attempts by reason.
+    /// Aborted attempts per reason.
     pub aborts: BTreeMap<String, u64>,
-    /// Parts that found nothing to do.
+    /// Parts of transactions that found nothing to do.
     pub skipped: u64,
-    /// Median latency, all attempts included.
+    /// Median latency, including all attempts.
     pub p50_us: f64,
-    /// 99 of 100 are faster.
+    /// 99th percentile of the latency.
     pub p99_us: f64,
-    /// 999 of 1000 are faster.
+    /// 99.9th percentile of the latency.
     pub p999_us: f64,
-    /// The slowest.
+    /// Maximal latency.
     pub max_us: f64,
-    /// Verbs per transaction, retries included.
+    /// Verbs per transaction, including retries.
     pub verbs: f64,
-    /// Bytes per transaction, retries included.
+    /// Bytes per transaction, including retries.
     pub bytes: f64,
-    /// Messages per transaction to memory servers, each answered by one; 0 where verbs need none.
+    /// Requests per transaction to memory servers, each with one response; 0 if verbs need no
+    /// messages.
     pub messages: f64,
-    /// Round trips per transaction without those for snapshots.
+    /// Round trips per transaction, excluding those for snapshots.
     pub round_trips: f64,
     /// Round trips per transaction for snapshots.
     pub snapshot_round_trips: f64,
-    /// Calls per transaction, such as that by which the owner of its rows is asked to carry it out.
+    /// Calls per transaction, such as the one that ships it to the owner of its rows.
     pub calls: f64,
 }
 
-/// What one of several processes did.
+/// Result of one compute server.
 #[derive(Clone, Debug, Serialize)]
 pub struct ComputeServerReport {
-    /// Its number.
+    /// The compute server's number.
     pub number: u16,
-    /// Its threads.
     pub threads: u32,
-    /// Seconds that it measured.
+    /// Measured seconds.
     pub seconds: f64,
-    /// Processor seconds of the process in them.
+    /// Processor time of the process in the measured time, in seconds.
     pub cpu_seconds: f64,
-    /// Committed transactions.
+    /// Number of committed transactions.
     pub committed: u64,
     /// Committed transactions per second.
     pub txn_per_s: f64,
-    /// Of its transactions 99 of 100 were faster.
+    /// 99th percentile of the latency.
     pub p99_us: f64,
 }
 
@@ -192,22 +190,21 @@ impl ComputeServerReport {
     }
 }
 
-/// What the engine did beside running transactions.
+/// Work of the engine beside the transactions.
 #[derive(Clone, Debug, Serialize)]
 pub struct EngineReport {
-    /// Reads that had to look for an old version.
+    /// Reads that had to search for an old version.
     pub old_version_reads: u64,
-    /// Versions moved to the overflow region.
+    /// Versions moved to the overflow list.
     pub versions_moved: u64,
     /// Version buffers given to rows.
     pub buffers_given: u64,
     /// Version buffers collected.
     pub buffers_collected: u64,
-    /// Version buffers that rows have at the end.
+    /// Version buffers in use at the end.
     pub buffers_in_use: u64,
     /// Tombstones and index entries collected.
     pub entries_collected: u64,
-    /// Buckets split.
     pub buckets_split: u64,
 }
 
@@ -217,7 +214,7 @@ pub struct MemoryReport {
     /// All tables after the run.
     #[serde(flatten)]
     pub now: TablesReport,
-    /// Memory the process occupies.
+    /// Resident memory of the process.
     pub process_bytes: u64,
     /// All tables before the run.
     pub after_load: TablesReport,
@@ -228,37 +225,35 @@ pub struct MemoryReport {
 pub struct TablesReport {
     /// Rows times the bytes of their columns.
     pub raw_bytes: u64,
-    /// Handed out: rows, indexes, old versions, free space in extents, and the catalog.
+    /// Allocated memory: rows, indexes, old versions, free space in extents, and the catalog.
     pub used_bytes: u64,
-    /// By table.
     pub per_table: BTreeMap<String, TableReport>,
 }
 
 /// Memory of one table.
 #[derive(Clone, Debug, Serialize)]
 pub struct TableReport {
-    /// Rows.
     pub rows: u64,
     /// Rows times the bytes of its columns.
     pub raw_bytes: u64,
-    /// Handed out for it.
+    /// Memory allocated for it.
     pub used_bytes: u64,
-    /// Parts that it is in, each on a memory server of its own; 1 if it is whole.
+    /// Number of parts, each on its own memory server; 1 if it is not partitioned.
     pub parts: u32,
-    /// Memory servers that have all of it; 1 if it is not copied.
+    /// Number of memory servers that have all of it; 1 if it is not replicated.
     pub copies: u32,
 }
 
-/// A verdict.
+/// Result of a check.
 #[derive(Clone, Debug, Serialize)]
 pub struct CheckReport {
-    /// What was checked.
+    /// The condition that was checked.
     pub name: String,
-    /// Whether it is about how often transactions succeed, and not about data.
+    /// Whether it checks how often transactions succeed, rather than data.
     pub is_rate: bool,
-    /// Whether it holds.
+    /// Whether the condition holds.
     pub ok: bool,
-    /// How much was looked at, or what is wrong.
+    /// How much was checked, or what is wrong.
     pub detail: String,
 }
 
@@ -269,33 +264,32 @@ impl From<CheckResult> for CheckReport {
     }
 }
 
-/// The parameters of a workload.
+/// Parameters of a workload.
 #[derive(Clone, Debug, Default)]
 pub struct Parameters {
-    /// In words.
+    /// As text.
     pub words: String,
-    /// By the names of their options, as they were in effect.
+    /// Effective values by option name.
     pub options: serde_json::Value,
 }
 
-/// What a run was, apart from what came of it.
+/// The settings of a run.
 #[derive(Clone, Debug)]
 pub struct Subject {
-    /// The workload's parameters.
+    /// Parameters of the workload.
     pub parameters: Parameters,
     /// Isolation level.
     pub isolation: Isolation,
-    /// Threads that run transactions.
+    /// Number of threads that run transactions.
     pub threads: u32,
-    /// Most transactions per second that were to be started.
+    /// Limit on the transactions started per second.
     pub rate: Option<f64>,
-    /// Seed.
     pub seed: u64,
 }
 
 impl Report {
-    /// Checks the database and puts the report together. A check that cannot be run is told of in it: what
-    /// was measured is not lost for that.
+    /// Checks the database and assembles the report. A check that cannot be run is reported in it,
+    /// so that the measurements are not lost.
     pub fn new<S: Site, W: SiteWorkload<S>>(
         site: &S,
         workload: &W,
@@ -306,7 +300,7 @@ impl Report {
     ) -> Self {
         let mut problems = before.problems;
         let (checks, now) =
-            look(site, workload, run, (before.checks, &before.memory), &mut problems);
+            check_after_run(site, workload, run, (before.checks, &before.memory), &mut problems);
         let (process_bytes, facts) = (host::resident_bytes(), site.facts());
         let Span { elapsed, window, .. } = &run.measured;
         let Elapsed { seconds, cpu_seconds, kernel_seconds } = *elapsed;
@@ -367,12 +361,12 @@ impl Report {
         }
     }
 
-    /// Whether there was time to measure anything.
+    /// Whether the run lasted long enough to measure anything.
     pub fn has_measured(&self) -> bool {
         self.seconds >= MEASURED_S_MIN
     }
 
-    /// Whether verbs have travelled in messages.
+    /// Whether verbs travelled in messages.
     pub fn has_messages(&self) -> bool {
         self.per_type.values().any(|kind| kind.messages > 0.0)
     }
@@ -382,12 +376,12 @@ impl Report {
         self.fabric == LOCAL
     }
 
-    /// How many checks do not hold, of those about rates or of those about data.
+    /// Number of failed checks of rates or of data.
     pub fn failed_checks(&self, of_rates: bool) -> usize {
         self.checks.iter().filter(|check| check.is_rate == of_rates && !check.ok).count()
     }
 
-    /// What the exit code says of it.
+    /// The verdict that determines the exit code.
     pub fn verdict(&self) -> Verdict {
         if self.failed_checks(false) > 0 {
             Verdict::Damaged
@@ -413,13 +407,13 @@ fn ended(totals: &KindTotals) -> u64 {
     totals.committed + totals.rolled_back + totals.aborted + totals.unknown
 }
 
-/// Of 100 transactions, those that were made elsewhere; none if it is not known of any.
+/// Percentage of transactions executed elsewhere; `None` if no transaction was routed.
 fn remote(home: u64, elsewhere: u64) -> Option<f64> {
     let all = home + elsewhere;
     (all > 0).then(|| 100.0 * elsewhere as f64 / all as f64)
 }
 
-/// Of 100 transactions, those that owners of rows have carried out.
+/// Percentage of transactions executed by the owners of their rows.
 fn shipped(window: &Window) -> f64 {
     let kinds = (0..window.kinds.len()).map(|kind| window.totals.kind(kind));
     let count =
@@ -454,12 +448,12 @@ fn type_report(window: &Window, kind: usize, seconds: f64) -> TypeReport {
     }
 }
 
-/// A quantile of latencies, in microseconds.
+/// A quantile of the latencies in microseconds.
 pub fn quantile_us(latency_ns: &Histogram<u32>, quantile: f64) -> f64 {
     latency_ns.value_at_quantile(quantile) as f64 / 1e3
 }
 
-/// Lanes of all threads.
+/// Number of lanes of all threads.
 fn lanes(facts: Facts, threads: u32, shares: &[Share]) -> u32 {
     match shares {
         [] => threads * facts.lanes_per_thread,

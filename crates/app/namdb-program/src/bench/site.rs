@@ -1,5 +1,5 @@
-//! Where the transactions of a run are carried out: in this process, or from here on the memory servers of a
-//! cluster.
+//! Where the transactions of a run execute: in this process, or from this process on a cluster's
+//! memory servers.
 //!
 //! Decision: docs/decisions/0090-a-run-takes-place-at-a-site.md
 
@@ -10,45 +10,45 @@ use std::future::Future;
 use txn::{Database, Oracle};
 use workload::Workload;
 
-/// The fabric of databases in this process.
+/// Name of the fabric of databases in this process.
 pub const LOCAL: &str = "local";
 
-/// A database that threads of this process can work on.
+/// A database on which threads of this process can work.
 pub trait Site: Sync {
-    /// The world of its endpoints.
+    /// The environment of its endpoints.
     type Env: Env;
-    /// What a thread has of it.
-    type Seat: Seat<Env = Self::Env>;
+    /// A thread's access to it.
+    type Session: SiteSession<Env = Self::Env>;
 
-    /// A place for this thread; it stays with it.
-    fn seat(&self) -> Result<Self::Seat>;
+    /// Opens this thread's access, which stays on the thread.
+    fn session(&self) -> Result<Self::Session>;
 
-    /// What reports say of it.
+    /// Properties for the report.
     fn facts(&self) -> Facts;
 }
 
-/// A thread's place at a site.
-pub trait Seat {
-    /// The world of its endpoints.
+/// A thread's access to a site.
+pub trait SiteSession {
+    /// The environment of its endpoints.
     type Env: Env;
 
-    /// A handle with an endpoint of its own.
+    /// A handle with its own endpoint.
     fn handle(&self) -> Database<Self::Env>;
 
-    /// Runs a future to its end, and whatever else this thread has to do meanwhile.
+    /// Runs a future to completion together with the thread's other tasks.
     fn wait<F: Future>(&self, future: F) -> F::Output;
 }
 
-/// What reports say of a site.
+/// Properties of a site, for the report.
 #[derive(Clone, Copy, Debug)]
 pub struct Facts {
-    /// The name of its fabric.
+    /// Name of the fabric.
     pub fabric: &'static str,
-    /// Memory servers.
+    /// Number of memory servers.
     pub servers: u16,
     /// How snapshots are taken.
     pub oracle: Oracle,
-    /// Lanes that a thread keeps busy: where verbs take time, many of them hide it.
+    /// Number of concurrent lanes per thread; if verbs take time, several lanes hide it.
     pub lanes_per_thread: u32,
 }
 
@@ -59,10 +59,10 @@ impl<S: Site, W: Workload<S::Env> + Sync> SiteWorkload<S> for W {}
 
 impl Site for Db {
     type Env = LocalEnv;
-    type Seat = LocalSeat;
+    type Session = LocalSession;
 
-    fn seat(&self) -> Result<LocalSeat> {
-        Ok(LocalSeat(self.clone()))
+    fn session(&self) -> Result<LocalSession> {
+        Ok(LocalSession(self.clone()))
     }
 
     fn facts(&self) -> Facts {
@@ -71,10 +71,10 @@ impl Site for Db {
     }
 }
 
-/// A thread's place at a database in this process, where nothing waits.
-pub struct LocalSeat(Db);
+/// A thread's access to a database in this process, where every future is ready at once.
+pub struct LocalSession(Db);
 
-impl Seat for LocalSeat {
+impl SiteSession for LocalSession {
     type Env = LocalEnv;
 
     fn handle(&self) -> Database<LocalEnv> {

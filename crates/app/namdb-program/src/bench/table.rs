@@ -1,4 +1,4 @@
-//! The report as people read it, in 80 columns.
+//! The report as text for people, in 80 columns.
 
 use super::report::{CheckReport, Report, TypeReport};
 use super::text::{bytes, counted, duration_us, grouped, rate, wrapped};
@@ -6,11 +6,11 @@ use folder_benchmark::own_words;
 use std::fmt::Write;
 
 const COLUMNS: usize = 80;
-/// The longest name of a type of transaction.
+/// Width of the longest name of a transaction type.
 const NAME_COLUMNS: usize = 22;
 /// Threads that get less of their processors than this share them with other programs.
 const BUSY_SHARE_MIN: f64 = 0.9;
-/// A smaller share of the processor time is not worth a line.
+/// A smaller share of kernel time is not reported.
 const KERNEL_SHARE_MIN: f64 = 0.02;
 
 /// Draws the whole report.
@@ -46,7 +46,7 @@ macro_rules! line {
 }
 pub use crate::line;
 
-/// What was measured, and where.
+/// The title: what was measured, and where.
 pub fn title(text: &mut String, workload: &str, parameters: &str, world: &[String]) {
     line!(text, "{}", "=".repeat(COLUMNS));
     let subject = match workload {
@@ -77,7 +77,7 @@ fn heading(text: &mut String, report: &Report) {
         lines.push(format!("at most {} transactions per second", rate(limit)));
     }
     let after = match report.has_measured() {
-        true => format!("after {:.1} s; what follows is of the time until then", report.seconds),
+        true => format!("after {:.1} s; all figures are up to then", report.seconds),
         false => "before anything was measured".to_owned(),
     };
     if report.is_unreachable {
@@ -95,11 +95,11 @@ fn heading(text: &mut String, report: &Report) {
     } else if !report.has_measured() {
         lines.push("ended before anything was measured".to_owned());
     } else if report.is_interrupted {
-        lines.push("ended early by the user; what follows is of the time until then".to_owned());
+        lines.push("ended early by the user; all figures are up to then".to_owned());
     }
     for lost in &report.lost_compute_servers {
         let sentence =
-            format!("COMPUTE SERVER {} WAS LOST; what follows is of the others.", lost.number);
+            format!("COMPUTE SERVER {} WAS LOST; its transactions are not counted.", lost.number);
         lines.extend(wrapped(&sentence, COLUMNS - 2));
     }
     title(text, &report.workload, &report.parameters, &lines);
@@ -127,40 +127,37 @@ fn throughput(text: &mut String, report: &Report) {
         };
         line!(text, "  {kernel:>12}  of that in the kernel, mostly {why}");
     }
-    // Elsewhere whoever waits for the network is not busy.
+    // Over a network, a thread that waits is not busy.
     if report.rate.is_none()
         && report.is_of_this_process()
         && busy < BUSY_SHARE_MIN * f64::from(report.threads)
     {
         let threads = counted(u64::from(report.threads), "thread");
-        line!(text, "{:16}the machine was busy with other things: {threads} ran", "");
+        line!(text, "{:16}other programs used the processors: {threads} ran", "");
     }
     if let Some(percent) = report.remote_percent {
         let percent = format!("{percent:.1} %");
-        line!(
-            text,
-            "  {percent:>12}  made elsewhere than on the compute server that owns their rows"
-        );
+        line!(text, "  {percent:>12}  run by a compute server that does not own their rows");
     }
     if let Some(percent) = report.shipped_percent {
         let percent = format!("{percent:.1} %");
-        line!(text, "  {percent:>12}  carried out by compute servers that own their rows");
+        line!(text, "  {percent:>12}  shipped to the compute servers that own their rows");
     }
     if let Some(nothing) = report.found_nothing.filter(|nothing| *nothing > 0) {
         let (nothing, succeeded) = (grouped(nothing), rate(report.succeeded_per_s));
-        line!(text, "  {nothing:>12}  of the committed failed: they found nothing");
+        line!(text, "  {nothing:>12}  of the committed found no row, which counts as failed");
         line!(text, "  {succeeded:>12}  transactions per second succeeded, without those");
     }
     if report.rolled_back > 0 {
         let rolled_back = grouped(report.rolled_back);
-        line!(text, "  {rolled_back:>12}  more rolled back as the workload's rules want");
+        line!(text, "  {rolled_back:>12}  rolled back by the workload's rules");
         let attempted = rate(report.attempted_per_s);
         line!(text, "  {attempted:>12}  transactions attempted per second, with those");
     }
     line!(text);
 }
 
-/// A column of a table with a line for each type of transaction: its head, its width, and its cells.
+/// A column of the table of transaction types: title, width, and cells.
 type TypeColumn = (&'static str, usize, fn(&TypeReport) -> String);
 
 const TIMES: [TypeColumn; 6] = [
@@ -172,7 +169,7 @@ const TIMES: [TypeColumn; 6] = [
     ("slowest", 7, |kind| duration_us(kind.max_us)),
 ];
 
-/// What a transaction of each type costs in messages.
+/// Network costs per transaction type.
 const COSTS: [TypeColumn; 4] = [
     ("round trips", 11, |kind| format!("{:.2}", kind.round_trips)),
     ("for snapshot", 12, |kind| format!("{:.2}", kind.snapshot_round_trips)),
@@ -180,7 +177,7 @@ const COSTS: [TypeColumn; 4] = [
     ("bytes", 13, |kind| grouped(kind.bytes.round() as u64)),
 ];
 
-/// The same where verbs travel in messages.
+/// Network costs per transaction type if verbs travel in messages.
 const COSTS_BY_MESSAGE: [TypeColumn; 5] = [
     ("round trips", 11, |kind| format!("{:.2}", kind.round_trips)),
     ("for snapshot", 12, |kind| format!("{:.2}", kind.snapshot_round_trips)),
@@ -189,9 +186,9 @@ const COSTS_BY_MESSAGE: [TypeColumn; 5] = [
     ("bytes", 11, |kind| grouped(kind.bytes.round() as u64)),
 ];
 
-const MESSAGES_NOTE: &str = "Retries are included; a message to a server is answered by one.";
+const MESSAGES_NOTE: &str = "Includes retries. A message is a request with its response.";
 
-const COSTS_NOTE: &str = "Retries are included; round trips for snapshots stand apart.";
+const COSTS_NOTE: &str = "Includes retries. Snapshots have their own column of round trips.";
 
 fn by_type(text: &mut String, report: &Report, title: &str, columns: &[TypeColumn], note: &str) {
     let heads = columns.iter().map(|(head, width, _)| format!(" {head:>width$}"));
@@ -207,7 +204,7 @@ fn by_type(text: &mut String, report: &Report, title: &str, columns: &[TypeColum
     line!(text);
 }
 
-/// How often transactions have failed by the workload's rules, by type.
+/// Share of transactions that failed by the workload's rules, per type.
 fn failures(text: &mut String, report: &Report) {
     let failed = report.type_order.iter().filter_map(|name| {
         let kind = &report.per_type[name];
@@ -224,7 +221,7 @@ fn failures(text: &mut String, report: &Report) {
     if failed.is_empty() {
         return;
     }
-    line!(text, "  Failed as the workload's rules want:");
+    line!(text, "  Failed by the workload's rules:");
     failed
         .iter()
         .flat_map(|told| wrapped(told, COLUMNS - 6))
@@ -232,7 +229,7 @@ fn failures(text: &mut String, report: &Report) {
     line!(text);
 }
 
-/// What each process has done, if there were several.
+/// Results per compute server, if there are several.
 fn by_process(text: &mut String, report: &Report) {
     if report.compute_servers.is_empty() {
         return;
@@ -268,7 +265,7 @@ fn aborts(text: &mut String, report: &Report) {
     let percent = 100.0 * report.retries as f64 / attempts.max(1) as f64;
     line!(
         text,
-        "  Conflicts: {} of {} attempts had to be repeated ({percent:.3} %)",
+        "  Conflicts: {} of {} attempts were retried ({percent:.3} %)",
         grouped(report.retries),
         grouped(attempts)
     );
@@ -293,7 +290,7 @@ fn aborts(text: &mut String, report: &Report) {
     line!(text);
 }
 
-/// What keeping old versions has cost, if there were any.
+/// The cost of keeping old versions, if any were kept.
 fn upkeep(text: &mut String, report: &Report) {
     let engine = &report.engine;
     if engine.buffers_given + engine.buffers_in_use + engine.old_version_reads == 0 {
@@ -301,7 +298,7 @@ fn upkeep(text: &mut String, report: &Report) {
     }
     line!(
         text,
-        "  Old versions: {} read, {} moved away",
+        "  Old versions: {} read, {} moved to overflow lists",
         grouped(engine.old_version_reads),
         grouped(engine.versions_moved)
     );
@@ -386,7 +383,7 @@ fn checks(text: &mut String, report: &Report) {
     line!(text, "  commit {commit}, seed {}", report.seed);
 }
 
-/// What was checked, and what could not be.
+/// Results of the checks, and checks that failed to run.
 pub fn verdicts(text: &mut String, checks: &[CheckReport], problems: &[String], of_folder: bool) {
     for problem in problems {
         let lines = wrapped(&format!("NOT DONE: {problem}"), COLUMNS - 4);
@@ -422,7 +419,7 @@ pub fn verdicts(text: &mut String, checks: &[CheckReport], problems: &[String], 
     }
 }
 
-/// That transactions do not succeed as often as they should, which is no damage.
+/// Reports that transactions do not succeed as often as expected, which is no damage.
 fn rates(text: &mut String, unexpected: usize, of_folder: bool) {
     if unexpected == 0 {
         return;
@@ -441,13 +438,13 @@ fn rates(text: &mut String, unexpected: usize, of_folder: bool) {
     wrapped(&sentence, COLUMNS - 4).iter().for_each(|part| line!(text, "  {part}"));
 }
 
-/// What a check says, with its counts as we write them, and rows as they are.
+/// The detail of a check, with grouped digits in counts and unchanged row values.
 fn shown(detail: &str) -> String {
     let (own, found) = own_words(detail);
     grouped_numbers(own) + found
 }
 
-/// The long numbers of a sentence with their digits grouped, but for those behind a decimal point.
+/// Groups the digits of long numbers in a sentence, except after a decimal point.
 fn grouped_numbers(sentence: &str) -> String {
     let mut text = String::with_capacity(sentence.len());
     for part in sentence.split_inclusive(|character: char| !character.is_ascii_digit()) {
@@ -465,8 +462,8 @@ fn rule(text: &mut String) {
     line!(text, "  {}", "-".repeat(COLUMNS - 4));
 }
 
-/// A mark, a sentence that is broken between words where the line ends, and behind its end, to the right,
-/// the detail; a long detail gets lines of its own.
+/// A mark and a sentence wrapped between words, with the detail right-aligned behind its end; a
+/// long detail gets its own lines.
 fn verdict(text: &mut String, mark: &str, sentence: &str, detail: &str) {
     let mut lines = wrapped(sentence, COLUMNS - 9);
     let last = lines.last_mut().expect("a sentence has a line");

@@ -1,6 +1,6 @@
-//! Numbers as people read them: grouped digits, short units.
+//! Numbers as text for people: grouped digits, short units.
 
-/// 1234567 as `1,234,567`.
+/// Groups digits: `1,234,567`.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() * 4 / 3);
@@ -13,7 +13,7 @@ pub fn grouped(number: u64) -> String {
     text
 }
 
-/// A rate: grouped digits from 100 on, one decimal below.
+/// Formats a rate: grouped digits from 100 on, one decimal below.
 pub fn rate(per_second: f64) -> String {
     if per_second < 99.95 {
         return format!("{per_second:.1}");
@@ -21,7 +21,7 @@ pub fn rate(per_second: f64) -> String {
     grouped(per_second.round() as u64)
 }
 
-/// A duration with three digits and its unit: `12.3 us`.
+/// Formats a duration with three digits and its unit: `12.3 us`.
 pub fn duration_us(microseconds: f64) -> String {
     let (value, unit) = match microseconds {
         value if value < 999.5 => (value, "us"),
@@ -31,7 +31,7 @@ pub fn duration_us(microseconds: f64) -> String {
     format!("{} {unit}", three_digits(value))
 }
 
-/// Bytes with three digits and a unit of 1024: `12.3 MiB`.
+/// Formats bytes with three digits and a binary unit: `12.3 MiB`.
 pub fn bytes(bytes: u64) -> String {
     let mut value = bytes as f64;
     let mut units = ["B", "KiB", "MiB", "GiB", "TiB"].into_iter();
@@ -57,13 +57,13 @@ fn three_digits(value: f64) -> String {
     }
 }
 
-/// One thing or several: `1 thread`, `2 threads`.
+/// A number with its noun in the singular or the plural: `1 thread`, `2 threads`.
 pub fn counted(count: u64, noun: &str) -> String {
     let ending = if count == 1 { "" } else { "s" };
     format!("{} {noun}{ending}", grouped(count))
 }
 
-/// How a table with so many parts, or so many copies, is divided; none if it is whole.
+/// Describes a table with this many parts or copies; `None` if it is whole.
 pub fn parts(parts: u32, copies: u32) -> Option<String> {
     match (parts, copies) {
         (..=1, ..=1) => None,
@@ -72,8 +72,8 @@ pub fn parts(parts: u32, copies: u32) -> Option<String> {
     }
 }
 
-/// A sentence in lines of at most `columns`, unless a word is longer. A number stays with the word behind it, which may
-/// be its unit.
+/// Wraps a sentence at `columns`; only a longer word exceeds it. A number stays with the next word,
+/// which may be its unit.
 pub fn wrapped(sentence: &str, columns: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     let mut words = sentence.split_whitespace().peekable();
@@ -97,13 +97,13 @@ pub fn wrapped(sentence: &str, columns: usize) -> Vec<String> {
     lines
 }
 
-/// Whether a word is a number, with digits grouped or not.
+/// Whether a word is a number, with or without grouped digits.
 fn is_number(word: &str) -> bool {
     word.ends_with(|end: char| end.is_ascii_digit())
         && word.chars().all(|one| one.is_ascii_digit() || [',', '.', '-'].contains(&one))
 }
 
-/// Reads a size such as `512M`, `4G`, `4GiB` or plain bytes.
+/// Parses a size such as `512M`, `4G`, `4GiB` or plain bytes.
 pub fn parse_bytes(text: &str) -> Result<u64, String> {
     let digits = text.find(|character: char| !character.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);

@@ -1,4 +1,4 @@
-//! A small loaded database of records that are only read, for tests of runs.
+//! A small loaded database of read-only records, for tests of runs.
 
 use super::driver::{self, Run, RunPlan, Span, Standing, Watcher};
 use super::load::{self, Loaded};
@@ -32,7 +32,7 @@ impl Watcher for Nobody {
     fn span(&mut self, _span: &Span) {}
 }
 
-/// Reads for a moment.
+/// Runs reads for a short time.
 pub fn run(db: &Db, workload: &Ycsb) -> Run {
     let plan = RunPlan {
         threads: 1,
@@ -42,7 +42,7 @@ pub fn run(db: &Db, workload: &Ycsb) -> Run {
         seed: 1,
         rate: None,
         part: Part::WHOLE,
-        telling: None,
+        run_metrics: None,
     };
     let stop = AtomicBool::new(false);
     driver::run(db, workload, &plan, &stop, &mut Nobody).expect("it only reads")

@@ -1,10 +1,10 @@
-//! The workers of a run: each drives one lane, transaction after transaction.
+//! The workers of a run: each drives one lane, one transaction after another.
 
 use super::driver::{Control, RunPlan, STOP};
 use super::measure::{Reading, Window, add_statistics, statistics};
 use super::pace::Pace;
-use super::site::{Seat, Site, SiteWorkload};
-use super::telling::Told;
+use super::site::{Site, SiteSession, SiteWorkload};
+use super::worker_metrics::WorkerMetrics;
 use anyhow::{Context, Result};
 use fabric::{Env, Fabric};
 use futures_util::stream::{FuturesUnordered, TryStreamExt};
@@ -13,10 +13,11 @@ use std::sync::atomic::Ordering::Relaxed;
 use txn::{Abort, Database, Lane, LaneStatistics, TxnError};
 use workload::{Finished, TransactionResult, WorkloadError};
 
-/// How long a worker sleeps at a time that is ahead of its rate.
+/// A worker that is ahead of its rate sleeps at most this long at a time.
 const WAIT_MS: u64 = 100;
 
-/// Runs the workers of a thread: one that the thread waits for, or, where verbs take time, many beside each other.
+/// Runs the workers of a thread: one on the thread itself, or, if verbs take time, several
+/// concurrently.
 pub fn work<S: Site, W: SiteWorkload<S>>(
     site: &S,
     workload: &W,
@@ -24,17 +25,19 @@ pub fn work<S: Site, W: SiteWorkload<S>>(
     control: &Control,
     thread: u32,
 ) -> Result<()> {
-    let seat = site.seat().with_context(|| format!("thread {thread} has no place in the run"))?;
+    let session = site
+        .session()
+        .with_context(|| format!("thread {thread} cannot connect to the database"))?;
     let lanes = site.facts().lanes_per_thread;
     if <S::Env as Fabric>::IMMEDIATE {
-        return drive_alone(&seat, workload, plan, control, thread);
+        return drive_alone(&session, workload, plan, control, thread);
     }
-    let worker = |lane| drive(&seat, workload, plan, control, thread * lanes + lane);
+    let worker = |lane| drive(&session, workload, plan, control, thread * lanes + lane);
     let workers: FuturesUnordered<_> = (0..lanes).map(worker).collect();
-    seat.wait(workers.try_collect::<()>())
+    session.wait(workers.try_collect::<()>())
 }
 
-/// What one lane begins with: a terminal, and somebody who measures.
+/// Creates a lane's terminal and its worker.
 fn begin<'a, E: Env, W: workload::Workload<E>>(
     workload: &W,
     plan: &RunPlan<'_>,
@@ -49,45 +52,45 @@ fn begin<'a, E: Env, W: workload::Workload<E>>(
     Ok((terminal, Worker::new(plan, control, number, kinds, lane)))
 }
 
-/// One lane whose verbs do not wait: as a loop without a future around it, since a future of this size would
-/// be copied.
-fn drive_alone<S: Seat, W: workload::Workload<S::Env>>(
-    seat: &S,
+/// Drives the only lane of a thread, whose verbs do not wait. It is a plain loop, because a future
+/// of this size would be copied.
+fn drive_alone<S: SiteSession, W: workload::Workload<S::Env>>(
+    session: &S,
     workload: &W,
     plan: &RunPlan<'_>,
     control: &Control,
     number: u32,
 ) -> Result<()> {
-    let database = seat.handle();
-    let mut lane = seat.wait(database.lane()).map_err(WorkloadError::from)?;
+    let database = session.handle();
+    let mut lane = session.wait(database.lane()).map_err(WorkloadError::from)?;
     let (mut terminal, mut worker) = begin(workload, plan, control, number, (&database, &lane))?;
     while worker.is_working() {
-        let finished = seat.wait(workload.run_one(&mut lane, &mut terminal));
+        let finished = session.wait(workload.run_one(&mut lane, &mut terminal));
         if let Some(ahead_s) = worker.take(finished, &lane)? {
-            seat.wait(lane.rest()).map_err(TxnError::from)?;
+            session.wait(lane.rest()).map_err(TxnError::from)?;
             let start = Moment::now();
             while let Some(wait_ms) = worker.wait_ms(ahead_s - start.elapsed_s()) {
                 sleep_ms(wait_ms);
             }
             worker.resume(&lane);
         }
-        if worker.must_tell() {
-            seat.wait(worker.tell(&database, &lane));
+        if worker.metrics_are_due() {
+            session.wait(worker.update_metrics(&database, &lane));
         }
     }
-    seat.wait(worker.tell(&database, &lane));
+    session.wait(worker.update_metrics(&database, &lane));
     Ok(())
 }
 
-/// One lane of many on this thread.
-async fn drive<S: Seat, W: workload::Workload<S::Env>>(
-    seat: &S,
+/// Drives one of several lanes on this thread.
+async fn drive<S: SiteSession, W: workload::Workload<S::Env>>(
+    session: &S,
     workload: &W,
     plan: &RunPlan<'_>,
     control: &Control,
     number: u32,
 ) -> Result<()> {
-    let database = seat.handle();
+    let database = session.handle();
     let mut lane = database.lane().await.map_err(WorkloadError::from)?;
     let (mut terminal, mut worker) = begin(workload, plan, control, number, (&database, &lane))?;
     while worker.is_working() {
@@ -100,29 +103,29 @@ async fn drive<S: Seat, W: workload::Workload<S::Env>>(
             }
             worker.resume(&lane);
         }
-        if worker.must_tell() {
-            worker.tell(&database, &lane).await;
+        if worker.metrics_are_due() {
+            worker.update_metrics(&database, &lane).await;
         }
     }
-    worker.tell(&database, &lane).await;
+    worker.update_metrics(&database, &lane).await;
     Ok(())
 }
 
-/// What a worker measures: with one look at the clock between two transactions.
+/// Measurements of one lane, with one clock reading between two transactions.
 struct Worker<'a> {
     control: &'a Control,
     worker: usize,
     window: Window,
-    /// The number of that window.
+    /// Number of the current window.
     number: u64,
     window_start: LaneStatistics,
     before: Reading,
     time: Moment,
     pace: Option<Pace>,
     finished_count: u64,
-    /// Whether it goes on when another has left it in the dark about a transaction.
+    /// Whether the worker continues after a transaction of another lane had an unknown outcome.
     outlives_owners: bool,
-    told: Option<Told>,
+    metrics: Option<WorkerMetrics>,
 }
 
 impl<'a> Worker<'a> {
@@ -145,7 +148,7 @@ impl<'a> Worker<'a> {
             pace: plan.rate.map(|rate| Pace::new(rate / f64::from(workers))),
             finished_count: 0,
             outlives_owners,
-            told: plan.telling.map(|telling| telling.worker(types)),
+            metrics: plan.run_metrics.map(|run_metrics| run_metrics.worker(types)),
         }
     }
 
@@ -154,8 +157,8 @@ impl<'a> Worker<'a> {
         self.number != STOP
     }
 
-    /// Counts a transaction where it belongs, and tells how many seconds to wait for the next one's turn, if
-    /// it is worth it.
+    /// Counts a transaction in its window, and returns the seconds to wait before the next one is
+    /// due, if waiting is worth it.
     #[inline]
     fn take<E: Env>(
         &mut self,
@@ -172,8 +175,8 @@ impl<'a> Worker<'a> {
         if let Some(finished) = &finished {
             let latency_ns = now.since_ns(self.time);
             self.window.add(finished, latency_ns, &self.before, &after);
-            if let Some(told) = &mut self.told {
-                told.record(finished.kind, latency_ns, now);
+            if let Some(metrics) = &mut self.metrics {
+                metrics.record(finished.kind, latency_ns, now);
             }
             is_over = self.ends_run(finished.result, self.before.unknown < after.unknown);
         } else {
@@ -190,8 +193,7 @@ impl<'a> Worker<'a> {
         Ok(ahead_s.filter(|_| !is_over))
     }
 
-    /// Whether there is no sense in going on after a transaction that ended like this, by the lane of this worker or by
-    /// another's.
+    /// Whether the run must end after this result of the worker's own lane or of another lane.
     #[inline]
     fn ends_run(&self, result: TransactionResult, is_own: bool) -> bool {
         let flag = match result {
@@ -206,22 +208,21 @@ impl<'a> Worker<'a> {
         true
     }
 
-    /// Whether somebody wants to know what was done since the last time.
+    /// Whether the metrics are due for an update.
     #[inline]
-    fn must_tell(&self) -> bool {
-        self.told.as_ref().is_some_and(|told| told.is_due(self.time))
+    fn metrics_are_due(&self) -> bool {
+        self.metrics.as_ref().is_some_and(|metrics| metrics.is_due(self.time))
     }
 
-    /// Tells it.
-    async fn tell<E: Env>(&mut self, database: &Database<E>, lane: &Lane<E>) {
-        if let Some(told) = &mut self.told {
-            told.hand_over(database, lane).await;
-            // That is no transaction's time, nor are its verbs.
+    async fn update_metrics<E: Env>(&mut self, database: &Database<E>, lane: &Lane<E>) {
+        if let Some(metrics) = &mut self.metrics {
+            metrics.update(database, lane).await;
+            // Time and verbs of the update do not count for a transaction.
             self.resume(lane);
         }
     }
 
-    /// Hands over the window that is over, and begins the one with the number `current`.
+    /// RunningServers the ended window to the driver and starts window `current`.
     fn deliver<E: Env>(&mut self, current: u64, lane: &Lane<E>) {
         add_statistics(&mut self.window.statistics, &self.window_start, statistics(lane));
         self.window_start = *statistics(lane);
@@ -232,20 +233,20 @@ impl<'a> Worker<'a> {
         self.time = Moment::now();
     }
 
-    /// For how long to sleep at a time, when there are so many seconds to wait; not once the window is over.
+    /// The time to sleep next if `left_s` seconds remain; `None` once the window has ended.
     fn wait_ms(&self, left_s: f64) -> Option<u64> {
         let is_over = self.control.window.load(Relaxed) != self.number;
-        if let Some(told) = &self.told {
-            told.rest();
+        if let Some(metrics) = &self.metrics {
+            metrics.rest();
         }
         (left_s > 0.0 && !is_over).then(|| ((left_s * 1e3) as u64).clamp(1, WAIT_MS))
     }
 
-    /// After waiting: what happened meanwhile is not the next transaction's.
+    /// After waiting: excludes the time and verbs since then from the next transaction.
     fn resume<E: Env>(&mut self, lane: &Lane<E>) {
         (self.before, self.time) = (Reading::of(lane), Moment::now());
-        if let Some(told) = &self.told {
-            told.begin(self.time);
+        if let Some(metrics) = &self.metrics {
+            metrics.begin(self.time);
         }
         let current = self.control.window.load(Relaxed);
         if current != self.number {

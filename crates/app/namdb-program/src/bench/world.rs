@@ -1,4 +1,4 @@
-//! The database that a run works on, with as much memory as it needs and the machine has.
+//! Opens the database of a run with the memory that it needs, if the machine has it.
 //!
 //! Decision: docs/decisions/0090-a-run-takes-place-at-a-site.md
 
@@ -9,30 +9,30 @@ use namdb::config::SERVER_BYTES_MIN;
 use namdb::{Config, Db, Oracle, host};
 use txn::Database;
 
-/// Left to the operating system and to the checks, as a part of what is available: checks keep a fact of each order
-/// and each leaf, about an eighth of a full database.
+/// This part (one in 4) of the available memory is left to the operating system and the checks,
+/// which keep a record per order and leaf: about an eighth of a full database.
 const SPARE_PART: u64 = 4;
-/// Of the memory servers, for each thread: the extents its lane takes from, and what it keeps for later.
+/// Memory per thread on the memory servers: the extents of its lane and its garbage.
 const THREAD_BYTES: u64 = 4 << 20;
-/// Most threads: each has a lane, and one more lane looks at the database.
+/// Maximal number of threads: each has a lane, and the checks need one more.
 pub const THREADS_MAX: u32 = namdb::config::LANE_COUNT_MAX - 1;
 
-/// How to open a database for a run.
+/// Parameters for opening a database.
 #[derive(Clone, Copy, Debug)]
 pub struct WorldPlan {
-    /// Memory servers.
+    /// Number of memory servers.
     pub servers: u16,
-    /// Bytes of memory for all servers, or as much as can be had.
+    /// Memory of all servers in bytes; `None`: as much as is available.
     pub memory_bytes: Option<u64>,
-    /// Threads that will run transactions.
+    /// Number of threads that will run transactions.
     pub threads: u32,
     /// How snapshots are taken.
     pub oracle: Oracle,
-    /// Seed of all randomness.
+    /// Seed of all random numbers.
     pub seed: u64,
 }
 
-/// Opens the database, unless the workload cannot fit.
+/// Opens the database, or fails if the workload cannot fit.
 pub fn open(plan: &WorldPlan, needed_bytes: u64) -> Result<Db> {
     ensure!(
         (1..=THREADS_MAX).contains(&plan.threads),
@@ -69,11 +69,12 @@ pub fn open(plan: &WorldPlan, needed_bytes: u64) -> Result<Db> {
     };
     namdb::open(config).with_context(|| {
         let asked = text::bytes(memory_bytes);
-        format!("cannot have {asked} for the memory servers; try less, such as --memory 1G")
+        format!("cannot allocate {asked} for the memory servers; try less, such as --memory 1G")
     })
 }
 
-/// Refuses a workload whose tables take more memory than this process can have, before a simulated cluster is made for them.
+/// Rejects a workload whose tables need more memory than this process has, before a simulated
+/// cluster is built.
 pub fn ensure_simulated(needed_bytes: u64) -> Result<()> {
     ensure_room(needed_bytes, usable_bytes(host::available_memory_bytes()), "")
 }
@@ -83,18 +84,18 @@ fn usable_bytes(available: u64) -> u64 {
 }
 
 fn ensure_room(needed_bytes: u64, memory_bytes: u64, advice: &str) -> Result<()> {
-    // Rounded apart, so that the two numbers differ.
+    // Rounded in opposite directions, so that the two numbers differ.
     let (needed, there) = (needed_bytes.div_ceil(1 << 20), memory_bytes >> 20);
     ensure!(
         needed_bytes <= memory_bytes,
-        "the workload needs about {} MiB, there are {} MiB; make it smaller{advice}",
+        "the workload needs about {} MiB, but {} MiB are available; make it smaller{advice}",
         text::grouped(needed),
         text::grouped(there)
     );
     Ok(())
 }
 
-/// A handle with an endpoint of its own, for one thread.
+/// A handle with its own endpoint, for one thread.
 pub fn handle(db: &Db) -> Database<LocalEnv> {
     db.handle()
 }

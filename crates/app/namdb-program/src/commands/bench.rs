@@ -1,4 +1,4 @@
-//! `namdb bench`: load, run, check, report.
+//! `namdb bench`: loads, runs and checks a workload, and reports.
 
 use super::choice::{Choice, CodeName, Job};
 use super::memory_server::{CLUSTER_FILE, parse_setting};
@@ -7,23 +7,23 @@ use super::remote_calls::{RemoteCalls, parse_remote_calls};
 use super::simulated::SimulatedArguments;
 use super::{WorldArguments, catch_interrupts, interruption, parse_rate, parse_span, parse_wait};
 use crate::Verdict;
-use crate::bench::crew::{Crew, Share, Shares};
+use crate::bench::checks::BeforeRun;
+use crate::bench::compute_servers::{ComputeServers, ServerResults, Share};
 use crate::bench::driver::{self, Phase, Run, RunPlan, Span, Standing, Watcher};
 use crate::bench::load::Loaded;
-use crate::bench::look::BeforeRun;
 use crate::bench::part::Part;
 use crate::bench::progress::Progress;
 use crate::bench::report::{Parameters, Report, Subject};
-use crate::bench::site::{Seat, Site, SiteWorkload};
-use crate::bench::telling::Telling;
-use crate::bench::travel;
+use crate::bench::run_record;
+use crate::bench::site::{Site, SiteSession, SiteWorkload};
+use crate::bench::worker_metrics::RunMetrics;
 use crate::bench::{AnyWorkload, LocalWorkload, json, load, table, text, world};
 use crate::lab::{self, Lab};
 use crate::output;
-use crate::servers::abroad::{self, Errand};
+use crate::servers::cluster_client::ClusterClient;
+use crate::servers::cluster_site::{self, SiteJob};
 use crate::servers::health::Health;
 use crate::servers::keys::keys;
-use crate::servers::place::Place;
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use membership::{ClusterFile, Member};
@@ -35,38 +35,38 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use txn::{CatalogError, SlotSupply};
 
-/// Lanes of a thread of this process where verbs take time.
+/// Lanes per thread of this process if verbs take time.
 const LANES: u32 = 8;
 
-/// What is said where --remote-calls changes nothing.
-const NOWHERE_AT_HOME: &str = "  --remote-calls changes nothing: calls are at home on compute servers that own memory servers, and where the design \
-                               partitions tables and tells by which argument (`by`) a procedure's rows are found";
+/// Printed if --remote-calls has no effect.
+const NOWHERE_AT_HOME: &str = "  --remote-calls has no effect: it needs compute servers that own memory servers, and a design that \
+                               partitions tables and names the argument (`by`) that locates a procedure's rows";
 
 const EXAMPLES: &str = "\
 Examples:
   namdb bench tpcc --threads 4 --warehouses 4 --seconds 30
   namdb bench tpcc --distribution 100           every new order touches another warehouse
   namdb bench ycsb --workload C --uniform --records 1000000 --record-bytes 100
-  namdb bench ycsb --ops-per-txn 10 --read-share 0    transactions of ten updates
+  namdb bench ycsb --ops-per-txn 10 --read-share 0    ten updates per transaction
   namdb bench smallbank --isolation serializable --oracle frozen
   namdb bench tatp --subscribers 1000000
   namdb bench bank --seconds 5 --json result.json
-  namdb bench tpcc --rate 20000                 latency at a load that leaves the processors time
-  namdb bench append --seconds 5 --history run.edn    record what clients see, and judge it
-  namdb bench tpcc --cluster                    on the cluster of namdb.toml, by all its compute servers
-  namdb bench tpcc --cluster prod.toml          on that of another file
-  namdb bench workloads/tatp                    stored procedures of a folder, also of one of your own (docs/workload.md)
+  namdb bench tpcc --rate 20000                 latency at a fixed load
+  namdb bench append --seconds 5 --history run.edn    record a history and check its isolation
+  namdb bench tpcc --cluster                    on all compute servers of namdb.toml's cluster
+  namdb bench tpcc --cluster prod.toml          on another file's cluster
+  namdb bench workloads/tatp                    stored procedures of a folder; write your own: docs/workload.md
   namdb bench workloads/tatp --units 1 --profile connectx3-fdr --machines 4
-                                                on a simulated cluster, stored and partitioned as its design says
+                                                on a simulated cluster with the folder's design
   namdb bench mine --design tuned.json --cluster --remote-calls 30
-                                                calls are made where their rows are, but for 30 of 100
+                                                70 of 100 calls come to the owner of their rows
 
-Progress goes to the error stream, the result to the output. Ctrl-C ends the run early and still \
-reports. The exit code is 0 if every check holds, 1 if one fails, 2 if there is no result or it cannot be \
-written, 3 if memory ran out, a server was lost or a check could not be run, 4 if this process is a member of the cluster no more, 5 if all \
-checks of data hold and transactions succeed more or less often than the workload says.";
+Progress goes to standard error, the result to standard output. Ctrl-C ends the run early and still \
+reports. Exit codes: 0 every check holds; 1 a check of data fails; 2 no result, or it cannot be \
+written; 3 memory ran out, a server was lost or a check could not be run; 4 this process has lost its lease \
+in the cluster; 5 all checks of data hold, but transactions succeed more or less often than the workload says.";
 
-/// Options of `bench`.
+/// Arguments of `namdb bench`.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct BenchArguments {
@@ -80,141 +80,153 @@ pub struct BenchArguments {
     /// Seconds to run before measuring
     #[arg(long, global = true, default_value = "1", value_parser = parse_wait, allow_negative_numbers = true)]
     pub warm_up: f64,
-    /// Most transactions per second that all threads together start [default: as many as they can]
+    /// Maximal transactions per second that all threads together start [default: no limit]
     #[arg(long, global = true, value_name = "N", value_parser = parse_rate, allow_negative_numbers = true)]
     pub rate: Option<f64>,
-    /// Also write the result as JSON; `-` is the output, and the text then goes to the error stream
+    /// Also write the result as JSON; `-` is standard output, and the text then goes to standard
+    /// error
     #[arg(long, global = true, value_name = "FILE")]
     pub json: Option<PathBuf>,
-    /// Tell metrics of this process at this address while it runs, such as 127.0.0.1:9100
+    /// Expose Prometheus metrics at this address during the run, such as 127.0.0.1:9100
     #[arg(long, global = true, value_name = "ADDRESS")]
     metrics: Option<String>,
     #[command(flatten)]
-    pub abroad: AbroadArguments,
+    pub cluster_run: ClusterRunArguments,
     #[command(flatten)]
     pub simulated: SimulatedArguments,
 }
 
-/// A run on the memory servers of a cluster.
+/// Arguments for a run on a cluster's memory servers.
 #[derive(Args)]
 #[command(next_help_heading = "Cluster")]
-pub struct AbroadArguments {
-    /// Run on the memory servers of a cluster, not of this process; FILE describes it [default: namdb.toml]
+pub struct ClusterRunArguments {
+    /// Run on the memory servers of the cluster that FILE describes [default: namdb.toml]
     #[arg(long, global = true, value_name = "FILE", num_args = 0..=1, default_missing_value = CLUSTER_FILE,
           conflicts_with_all = ["servers", "memory", "oracle"])]
     cluster: Option<PathBuf>,
-    /// A setting in place of the file's
+    /// Override a setting of the file
     #[arg(long, global = true, value_name = "KEY=VALUE", value_parser = parse_setting, requires = "cluster")]
     set: Vec<(String, String)>,
-    /// Compute servers that run the transactions, 0 for this process [default: all that are there]
+    /// Number of compute servers that run the transactions, 0 for this process [default: all]
     #[arg(long, global = true, value_name = "N", requires = "cluster", allow_negative_numbers = true,
           value_parser = clap::value_parser!(u16).range(0..=1024))]
     compute_servers: Option<u16>,
-    /// Transactions that each thread, or each simulated machine, has under way where verbs take time [default: 8, or as the
-    /// compute server's section of the file says; 32 of a simulated machine]
+    /// Concurrent transactions per thread if verbs take time, or per simulated machine [default: 8,
+    /// or the compute server's setting; 32 per simulated machine]
     #[arg(long, global = true, value_name = "N", allow_negative_numbers = true,
           value_parser = clap::value_parser!(u32).range(1..=64))]
     pub lanes: Option<u32>,
-    /// Of a folder's calls whose arguments tell the place of their rows, how many in a hundred come to another compute server,
-    /// or simulated machine, than that of their rows; `anywhere` if nobody looks where rows are [default: 10]
+    /// Percentage of a folder's calls that come to another compute server (or simulated machine)
+    /// than the one that owns their rows, if the arguments determine it; `anywhere`: ignore the
+    /// owner [default: 10]
     #[arg(long, global = true, value_name = "PERCENT", allow_negative_numbers = true, value_parser = parse_remote_calls)]
     pub remote_calls: Option<RemoteCalls>,
-    /// Drop tables that an earlier run has left
+    /// Drop the tables of an earlier run
     #[arg(long, global = true, requires = "cluster")]
     fresh: bool,
-    /// Go on with the tables that an earlier run with the same options has left, where no check counts what was
-    /// done since the load (bank)
+    /// Reuse the tables of an earlier run with the same options, for workloads whose checks do not
+    /// count work since the load (not bank)
     #[arg(long, global = true, requires = "cluster", conflicts_with = "fresh")]
     loaded: bool,
 }
 
-/// Runs the benchmark, with generated code of these workloads beside that of the shipped ones.
+/// Runs the benchmark. `code` is generated code in addition to that of the shipped workloads.
 pub fn run(mut arguments: BenchArguments, code: &[Code], lab: Option<&Lab>) -> Result<Verdict> {
     arguments.choice.link(code);
     let arguments = &arguments;
     if let Some(path) = &arguments.json {
         let read = arguments.choice.inputs();
-        let read = read.iter().chain(&arguments.abroad.cluster).map(PathBuf::as_path);
+        let read = read.iter().chain(&arguments.cluster_run.cluster).map(PathBuf::as_path);
         json::probe(path, &read.collect::<Vec<_>>())?;
     }
     let world = &arguments.world;
-    let BenchArguments { abroad, simulated, .. } = arguments;
-    let AbroadArguments { lanes, cluster, remote_calls, .. } = abroad;
+    let BenchArguments { cluster_run, simulated, .. } = arguments;
+    let ClusterRunArguments { lanes, cluster, remote_calls, .. } = cluster_run;
     ensure!(
         remote_calls.is_none() || matches!(arguments.choice, Choice::Folder(_)),
-        "--remote-calls is of the calls of a folder, whose design tells where rows are"
+        "--remote-calls needs a workload folder, whose design determines the owners of rows"
     );
     if simulated.is_simulated()? {
         return lab.map_or_else(lab::start, |lab| (lab.bench)(arguments));
     }
     ensure!(
         lanes.is_none() || cluster.is_some(),
-        "--lanes belongs to --cluster or --profile: in one process nothing waits"
+        "--lanes needs --cluster or --profile: in one process no verb waits"
     );
     ensure!(
         remote_calls.is_none() || cluster.is_some(),
-        "--remote-calls belongs to --cluster or --profile: in one process all rows are near"
+        "--remote-calls needs --cluster or --profile: in one process all rows are local"
     );
     catch_interrupts()?;
-    let abroad = match &arguments.abroad.cluster {
+    let cluster_run = match &arguments.cluster_run.cluster {
         None => None,
-        Some(file) => Some(Abroad::open(file, &arguments.abroad, world)?),
+        Some(file) => Some(ClusterRun::open(file, &arguments.cluster_run, world)?),
     };
-    let threads = abroad.as_ref().map_or(world.thread_count(), |abroad| abroad.threads);
+    let threads =
+        cluster_run.as_ref().map_or(world.thread_count(), |cluster_run| cluster_run.threads);
     let told = arguments.metrics.as_deref().map(tell).transpose()?;
     let BenchArguments { seconds, warm_up: warm_up_s, rate, .. } = *arguments;
-    let telling = told.as_ref().map(|(telling, _)| telling);
-    let is_loaded = arguments.abroad.loaded;
-    let measure = Measure { world, seconds, warm_up_s, rate, telling, is_loaded };
+    let run_metrics = told.as_ref().map(|(run_metrics, _)| run_metrics);
+    let is_loaded = arguments.cluster_run.loaded;
+    let measure = Measure { world, seconds, warm_up_s, rate, run_metrics, is_loaded };
     if let Choice::Folder(folder) = &arguments.choice
         && folder.postgres.is_some()
     {
         ensure!(
-            abroad.is_none() && rate.is_none(),
-            "--postgres compares full speed in this process; leave away --cluster and --rate"
+            cluster_run.is_none() && rate.is_none(),
+            "--postgres compares full speed in this process; omit --cluster and --rate"
         );
         return super::postgres::run(folder, measure, arguments.json.as_deref());
     }
-    let job = Deliver { measure, abroad, json: arguments.json.as_deref() };
+    let job = Deliver { measure, cluster_run, json: arguments.json.as_deref() };
     arguments.choice.run(world.isolation.into(), threads, world.seed, job)?
 }
 
-/// Tells metrics of this process as long as the endpoint lasts.
-fn tell(address: &str) -> Result<(Telling, metrics::Endpoint)> {
+/// Exposes this process's metrics until the endpoint is dropped.
+fn tell(address: &str) -> Result<(RunMetrics, metrics::Endpoint)> {
     let registry = metrics::Registry::new();
-    let telling = Telling::enter(&registry);
+    let run_metrics = RunMetrics::enter(&registry);
     let endpoint = metrics::serve(address, &registry, || Status::healthy("{}".to_owned()))
-        .with_context(|| format!("metrics cannot be told at {address}"))?;
+        .with_context(|| format!("cannot expose metrics at {address}"))?;
     output::say(&format!("  metrics at http://{}/metrics", endpoint.address()));
-    Ok((telling, endpoint))
+    Ok((run_metrics, endpoint))
 }
 
-/// A cluster, and who runs the transactions there.
-struct Abroad<'a> {
-    arguments: &'a AbroadArguments,
-    place: Place,
-    /// None if this process runs them.
-    crew: Option<Crew>,
+/// A cluster and the processes that run the transactions on it.
+struct ClusterRun<'a> {
+    arguments: &'a ClusterRunArguments,
+    client: ClusterClient,
+    /// `None` if this process runs the transactions.
+    compute_servers: Option<ComputeServers>,
     /// Threads that run transactions, of all processes.
     threads: u32,
 }
 
-impl<'a> Abroad<'a> {
-    fn open(file: &Path, arguments: &'a AbroadArguments, world: &WorldArguments) -> Result<Self> {
+impl<'a> ClusterRun<'a> {
+    fn open(
+        file: &Path,
+        arguments: &'a ClusterRunArguments,
+        world: &WorldArguments,
+    ) -> Result<Self> {
         let cluster = ClusterFile::load(file, &arguments.set)?;
         let health = Arc::new(Health::new(interruption()));
-        let place = Place::join(cluster, Member::client(), &Arc::default(), &health)?;
-        let crew = crew(&place, arguments.compute_servers)?;
-        let threads =
-            crew.as_ref().map_or(world.thread_count(), |crew| crew.threads(world.threads));
-        Ok(Self { arguments, place, crew, threads })
+        let client = ClusterClient::join(cluster, Member::client(), &Arc::default(), &health)?;
+        let compute_servers = compute_servers(&client, arguments.compute_servers)?;
+        let threads = compute_servers
+            .as_ref()
+            .map_or(world.thread_count(), |compute_servers| compute_servers.threads(world.threads));
+        Ok(Self { arguments, client, compute_servers, threads })
     }
 }
 
-/// The compute servers of a cluster that take work, or so many of them; none if there is none, or none is wanted.
-pub fn crew(place: &Place, wanted: Option<u16>) -> Result<Option<Crew>> {
+/// The compute servers of a cluster, or the first `wanted` of them; `None` if the cluster has none
+/// or `wanted` is 0.
+pub fn compute_servers(
+    client: &ClusterClient,
+    wanted: Option<u16>,
+) -> Result<Option<ComputeServers>> {
     let servers: Vec<&Member> =
-        place.map.compute_servers().filter(|member| member.addresses.work.is_some()).collect();
+        client.map.compute_servers().filter(|member| member.addresses.work.is_some()).collect();
     let wanted = wanted.map_or(servers.len(), usize::from);
     let there = servers.get(..wanted).with_context(|| {
         format!(
@@ -224,14 +236,17 @@ pub fn crew(place: &Place, wanted: Option<u16>) -> Result<Option<Crew>> {
     })?;
     Ok(match there {
         [] => None,
-        members => Some(Crew::gather(members, place.cluster.id, keys(&place.cluster)?)?),
+        members => {
+            Some(ComputeServers::gather(members, client.cluster.id, keys(&client.cluster)?)?)
+        }
     })
 }
 
-/// A run whose report is told as soon as it is there, before other files are written that were asked for.
+/// A run whose report is printed as soon as it is complete, before other requested files are
+/// written.
 struct Deliver<'a> {
     measure: Measure<'a>,
-    abroad: Option<Abroad<'a>>,
+    cluster_run: Option<ClusterRun<'a>>,
     json: Option<&'a Path>,
 }
 
@@ -243,69 +258,74 @@ impl Job for Deliver<'_> {
         mut workload: W,
         parameters: Parameters,
     ) -> Result<Result<Verdict>> {
-        let Some(Abroad { arguments, place, crew, threads }) = self.abroad else {
+        let Some(ClusterRun { arguments, client, compute_servers, threads }) = self.cluster_run
+        else {
             return Ok(deliver(&self.measure.run(workload, parameters)?, self.json));
         };
         let (measure, lanes) = (&self.measure, arguments.lanes.unwrap_or(LANES));
         if arguments.remote_calls.is_some()
-            && (crew.is_none() || !abroad::has_homes(&place, &workload))
+            && (compute_servers.is_none() || !cluster_site::has_homes(&client, &workload))
         {
             output::say(NOWHERE_AT_HOME);
         }
-        let owned_lanes = owned_lanes(&place, &workload);
-        let is_here = crew.is_none();
-        let run = RunAbroad { measure, arguments, crew, threads, owned_lanes, parameters };
+        let owned_lanes = owned_lanes(&client, &workload);
+        let is_here = compute_servers.is_none();
+        let run =
+            RunOnCluster { measure, arguments, compute_servers, threads, owned_lanes, parameters };
         let report = match is_here {
-            true => abroad::run_at_home(&place, lanes, &mut workload, RemoteCalls::Anywhere, run),
-            false => abroad::run(&place, lanes, &workload, run),
+            true => {
+                cluster_site::run_at_home(&client, lanes, &mut workload, RemoteCalls::Anywhere, run)
+            }
+            false => cluster_site::run(&client, lanes, &workload, run),
         };
         let delivered = report.map(|report| deliver(&report, self.json));
-        // The report is told by now, or will not be for a better reason.
-        if let Err(error) = place.leave() {
-            output::say(&format!("namdb: the cluster was not left in order: {error:#}"));
+        // By now the report is printed, or a more important error is returned.
+        if let Err(error) = client.leave() {
+            output::say(&format!("namdb: cannot leave the cluster: {error:#}"));
         }
         delivered
     }
 }
 
-/// Lanes of compute servers for what is shipped to them, at most.
-pub fn owned_lanes<W: AnyWorkload>(place: &Place, workload: &W) -> u32 {
-    match abroad::is_shipping(place, workload) {
-        true => place.cluster.compute.iter().map(|server| server.lanes).sum(),
+/// Maximal number of lanes that compute servers need for shipped calls.
+pub fn owned_lanes<W: AnyWorkload>(client: &ClusterClient, workload: &W) -> u32 {
+    match cluster_site::is_shipping(client, workload) {
+        true => client.cluster.compute.iter().map(|server| server.lanes).sum(),
         false => 0,
     }
 }
 
-/// Tells the report.
+/// Writes and prints the report.
 fn deliver(report: &Report, json: Option<&Path>) -> Result<Verdict> {
     json::deliver(report, json, &table::draw(report))?;
     Ok(report.verdict())
 }
 
 /// Drops old tables, loads, runs, checks.
-struct RunAbroad<'a> {
+struct RunOnCluster<'a> {
     measure: &'a Measure<'a>,
-    arguments: &'a AbroadArguments,
-    crew: Option<Crew>,
+    arguments: &'a ClusterRunArguments,
+    compute_servers: Option<ComputeServers>,
     threads: u32,
-    /// Lanes of compute servers for what is shipped to them, at most.
+    /// Maximal number of lanes that compute servers need for shipped calls.
     owned_lanes: u32,
     parameters: Parameters,
 }
 
-impl<W> Errand<W> for RunAbroad<'_> {
+impl<W> SiteJob<W> for RunOnCluster<'_> {
     type Output = Report;
 
     fn run<S: Site>(self, site: &S, workload: &W) -> Result<Report>
     where
         W: SiteWorkload<S>,
     {
-        let crew = self.crew.as_ref();
+        let compute_servers = self.compute_servers.as_ref();
         ensure!(
             workload.name() != "append"
-                || crew.is_none_or(|crew| crew.has_clock(&host::clock_name())),
-            "list-append is judged by times, which the hosts of these compute servers count from different moments; \
-             let it run on compute servers of this host, or with --compute-servers 0"
+                || compute_servers
+                    .is_none_or(|compute_servers| compute_servers.has_clock(&host::clock_name())),
+            "list-append needs times of one clock, but these compute servers run on several hosts; use compute servers \
+             of one host, or --compute-servers 0"
         );
         self.ensure_slots(site)?;
         if self.arguments.fresh {
@@ -313,30 +333,31 @@ impl<W> Errand<W> for RunAbroad<'_> {
         }
         ensure!(
             !self.arguments.loaded || !workload.counts_from_load(),
-            "the checks of {} count what was done since the load, which --loaded cannot know; run it with --fresh",
+            "the checks of {} count all work since the load, which --loaded does not know; use --fresh",
             workload.name()
         );
-        let Some(crew) = crew else {
+        let Some(compute_servers) = compute_servers else {
             return self.measure.run_at(site, workload, self.parameters);
         };
         let (threads, lanes) = (self.measure.world.threads, self.arguments.lanes);
         let ordered = ordered_arguments(CodeName::of(&self.parameters.options));
         self.measure.run_by(site, workload, self.parameters, |stop, watcher| {
-            crew.run_despite_losses(&ordered, threads, lanes, stop, watcher)
+            compute_servers.run_despite_losses(&ordered, threads, lanes, stop, watcher)
         })
     }
 }
 
-impl RunAbroad<'_> {
-    /// Sees to it, before anything is changed, that there is a slot of the vector for each lane of the run.
+impl RunOnCluster<'_> {
+    /// Checks, before anything is changed, that the timestamp vector has a free slot for each lane
+    /// of the run.
     fn ensure_slots<S: Site>(&self, site: &S) -> Result<()> {
         let world = self.measure.world;
         let (loaders, facts) = (world.thread_count(), site.facts());
-        let wanted = match &self.crew {
+        let wanted = match &self.compute_servers {
             None => loaders.max(self.threads * facts.lanes_per_thread),
-            Some(crew) => {
-                let lanes = crew.lanes(world.threads, self.arguments.lanes);
-                // Where memory is shared, this process keeps the lanes that it has loaded by.
+            Some(compute_servers) => {
+                let lanes = compute_servers.lanes(world.threads, self.arguments.lanes);
+                // With shared memory, this process keeps the lanes used for loading.
                 if facts.fabric == "shm" { loaders + lanes } else { loaders.max(lanes) }
             }
         };
@@ -348,10 +369,11 @@ impl RunAbroad<'_> {
     }
 }
 
-/// Sees to it that so many slots of the vector are free; if not, what to take fewer of.
+/// Checks that `wanted` slots of the timestamp vector are free; otherwise `fewer` names the option
+/// to reduce.
 pub fn ensure_free_slots<S: Site>(site: &S, wanted: u32, fewer: &str) -> Result<()> {
-    let seat = site.seat()?;
-    let SlotSupply { free, all } = seat.wait(seat.handle().slots())?;
+    let session = site.session()?;
+    let SlotSupply { free, all } = session.wait(session.handle().slots())?;
     ensure!(
         wanted <= free,
         "the run takes {wanted} slots of the timestamp vector, one for each lane of all threads, and {free} of the \
@@ -360,14 +382,16 @@ pub fn ensure_free_slots<S: Site>(site: &S, wanted: u32, fewer: &str) -> Result<
     Ok(())
 }
 
-/// Drops the workload's tables, if they are there.
+/// Drops the workload's tables, if they exist.
 pub fn drop_tables<S: Site, W: SiteWorkload<S>>(site: &S, workload: &W) -> Result<()> {
-    let seat = site.seat()?;
-    let database = seat.handle();
-    seat.wait(database.refresh())?;
-    // Not only what can be used: whoever died at making a table in parts has left some of them.
-    match seat.wait(database.drop_tables(workload.table_names())) {
-        // Whoever died at work never learns of it: the tables are gone all the same, their memory is free later.
+    let session = site.session()?;
+    let database = session.handle();
+    session.wait(database.refresh())?;
+    // Also drops unusable tables: a process that died while it created a partitioned table leaves
+    // some of its parts.
+    match session.wait(database.drop_tables(workload.table_names())) {
+        // A process that died never acknowledges the drop; the tables are dropped all the same, and
+        // a later change frees their memory.
         Ok(()) | Err(CatalogError::Unacknowledged) => Ok(()),
         Err(error) => Err(error).context("cannot drop the workload's tables"),
     }
@@ -375,17 +399,17 @@ pub fn drop_tables<S: Site, W: SiteWorkload<S>>(site: &S, workload: &W) -> Resul
 
 /// A run with one measured window.
 pub struct Measure<'a> {
-    /// Where it takes place.
+    /// Options of the database.
     pub world: &'a WorldArguments,
-    /// Seconds that count.
+    /// Measured seconds.
     pub seconds: f64,
-    /// Seconds before.
+    /// Seconds of warm-up.
     pub warm_up_s: f64,
-    /// Most transactions per second.
+    /// Limit on the transactions started per second.
     pub rate: Option<f64>,
-    /// Whom workers tell what they do.
-    pub telling: Option<&'a Telling>,
-    /// Whether the tables are there.
+    /// Metrics that workers update during the run.
+    pub run_metrics: Option<&'a RunMetrics>,
+    /// Whether the tables exist already.
     pub is_loaded: bool,
 }
 
@@ -404,7 +428,7 @@ impl Measure<'_> {
         self.run_at(&db, &workload, parameters)
     }
 
-    /// Makes and fills the tables, if they are not there.
+    /// Creates and loads the tables unless they exist.
     fn load<S: Site, W: SiteWorkload<S>>(&self, site: &S, workload: &W) -> Result<Loaded> {
         match self.is_loaded {
             true => Ok(Loaded::NOTHING),
@@ -429,7 +453,7 @@ impl Measure<'_> {
             seed: self.world.seed,
             rate: self.rate,
             part: Part::WHOLE,
-            telling: self.telling,
+            run_metrics: self.run_metrics,
         };
         let before = BeforeRun::new(site, workload, loaded);
         let run = with_progress("running", plan.window_s, |stop, watcher| {
@@ -440,20 +464,20 @@ impl Measure<'_> {
         Ok(self.report(site, workload, (parameters, threads), before, (&run, &[])))
     }
 
-    /// Loads and checks in this process, and has `run_parts` run the transactions elsewhere.
+    /// Loads and checks in this process; `run_parts` runs the transactions elsewhere.
     fn run_by<S: Site, W: SiteWorkload<S>>(
         &self,
         site: &S,
         workload: &W,
         parameters: Parameters,
-        run_parts: impl FnOnce(&AtomicBool, &mut dyn Watcher) -> Result<Shares>,
+        run_parts: impl FnOnce(&AtomicBool, &mut dyn Watcher) -> Result<ServerResults>,
     ) -> Result<Report> {
         let loaded = self.load(site, workload)?;
         let before = BeforeRun::new(site, workload, loaded);
         let (run, shares) = with_progress("running", self.seconds, |stop, watcher| {
             let shares = run_parts(stop, watcher)?;
             let runs: Vec<Run> = shares.done.iter().map(|share| share.run.clone()).collect();
-            let mut run = travel::merge(&runs).context("no compute server ran anything")?;
+            let mut run = run_record::merge(&runs).context("no compute server ran anything")?;
             run.lost = shares.lost;
             let committed = run.totals.committed();
             Ok(((run, shares.done), committed))
@@ -480,8 +504,8 @@ impl Measure<'_> {
     }
 }
 
-/// Runs something of so many seconds under a bar that tells rate and time left; it tells how many transactions
-/// have committed.
+/// Runs `body`, which takes about `seconds`, under a progress bar with the rate and the remaining
+/// time. `body` reports the number of committed transactions.
 pub fn with_progress<R>(
     name: &'static str,
     seconds: f64,

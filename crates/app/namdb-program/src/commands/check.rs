@@ -1,4 +1,4 @@
-//! `namdb check history`: which isolation a recorded history is of.
+//! `namdb check history`: finds the isolation level of a recorded history.
 
 use crate::bench::json;
 use crate::judgement::{self, Judgement};
@@ -22,58 +22,61 @@ A history of two transactions that overlook each other's appends, so that it is 
   {:type :ok, :process 0, :value [[:r 1 nil] [:append 2 5]]}
   {:type :ok, :process 1, :value [[:r 2 nil] [:append 1 6]]}
 
-The exit code is 0 if the level asked for holds, 1 if an anomaly forbids it, 2 if the file is no history, \
-3 if the history does not tell. Unless a level is asked for, the code is about snapshot.";
+Exit codes: 0 the requested level holds; 1 an anomaly contradicts it; 2 the file is not a history, \
+3 the history does not suffice to decide. Without --isolation, the exit code is that of snapshot.";
 
-/// Options of `check`.
+/// Arguments of `namdb check`.
 #[derive(Args)]
 pub struct CheckArguments {
     #[command(subcommand)]
-    what: What,
+    what: CheckCommand,
 }
 
 #[derive(Subcommand)]
-enum What {
-    /// Judge a recorded history: which isolation it is of, and proof where it is not
+enum CheckCommand {
+    /// Find the isolation level of a recorded history, with a proof for each level that it violates
     History(HistoryArguments),
 }
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 struct HistoryArguments {
-    /// A history in EDN, as Jepsen and Elle have them, or lines such as r(key,value,session,transaction)
+    /// A history in EDN, as Jepsen and Elle write it, or lines such as
+    /// r(key,value,session,transaction)
     file: PathBuf,
-    /// Judge by this level alone [default: all of them]
+    /// Check this level only [default: all levels]
     #[arg(long, value_enum)]
     isolation: Option<LevelName>,
-    /// Also write the verdicts as JSON; `-` is the output, and the text then goes to the error stream
+    /// Also write the verdicts as JSON; `-` is standard output, and the text then goes to standard
+    /// error
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Also write what was found as a graph for Graphviz
+    /// Also write the anomalies as a graph for Graphviz
     #[arg(long, value_name = "FILE")]
     dot: Option<PathBuf>,
-    /// Also draw what was found
+    /// Also draw the anomalies
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
-    /// Also write the history as registers, a line r(key,value,session,transaction) or w(...) each
+    /// Also write the history as registers, a line r(key,value,session,transaction) or w(...) per
+    /// operation
     #[arg(long, value_name = "FILE")]
     registers: Option<PathBuf>,
 }
 
-/// Levels of isolation by their names.
+/// Names of isolation levels.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 enum LevelName {
-    /// Reads come from a snapshot; of concurrent writers of a key one commits
+    /// Reads come from one snapshot; of concurrent writers of a key, one commits
     Snapshot,
-    /// And the snapshot has all that its session did before
+    /// Also, the snapshot includes everything that its session did before
     StrongSessionSnapshot,
-    /// And the snapshot has all that was committed before the transaction began
+    /// Also, the snapshot includes everything committed before the transaction began
     StrongSnapshot,
-    /// As if one transaction ran after the other
+    /// As if transactions ran one after the other
     Serializable,
-    /// In an order that every session's own agrees with
+    /// In an order that agrees with every session's order
     StrongSessionSerializable,
-    /// In an order that real time agrees with
+    /// In an order that agrees with real time
     StrictSerializable,
 }
 
@@ -92,7 +95,7 @@ impl From<LevelName> for Level {
 
 /// Runs the command.
 pub fn run(arguments: &CheckArguments) -> Result<Verdict> {
-    let What::History(arguments) = &arguments.what;
+    let CheckCommand::History(arguments) = &arguments.what;
     let files = [&arguments.json, &arguments.dot, &arguments.svg, &arguments.registers];
     for path in files.into_iter().flatten() {
         json::probe(path, &[&arguments.file])?;
@@ -113,7 +116,7 @@ pub fn run(arguments: &CheckArguments) -> Result<Verdict> {
     })
 }
 
-/// Reads a history in the form that its first character shows.
+/// Reads a history; its first character shows the format.
 fn read(path: &Path) -> Result<History> {
     let name = path.display();
     let text = std::fs::read(path).with_context(|| format!("cannot read {name}"))?;
@@ -124,7 +127,7 @@ fn read(path: &Path) -> Result<History> {
     };
     let history = history.map_err(|error| anyhow!("{name}: {error}"))?;
     if history.transactions().is_empty() {
-        return Err(anyhow!("{name} has no transactions, so there is nothing to judge"));
+        return Err(anyhow!("{name} has no transactions, so there is nothing to check"));
     }
     Ok(history)
 }
@@ -138,7 +141,7 @@ fn write_files(
     let witnesses: Vec<&Witness> =
         judgement::told(report, levels).map(|found| &found.witness).collect();
     if witnesses.is_empty() && (arguments.dot.is_some() || arguments.svg.is_some()) {
-        output::say("namdb: nothing was found, so the graph is empty");
+        output::say("namdb: no anomaly was found, so the graph is empty");
     }
     if let Some(path) = &arguments.dot {
         write(path, |file| Ok(witness::write_dot(history, &witnesses, file)?))?;
@@ -164,7 +167,7 @@ fn write_files(
     Ok(())
 }
 
-/// Whether an anomaly has no place in the text form of registers.
+/// Whether the text form of registers cannot represent an anomaly.
 fn is_hidden_by_text(shape: Shape) -> bool {
     matches!(shape, Shape::Internal | Shape::DuplicateElement | Shape::IncompatibleOrder)
 }

@@ -1,4 +1,4 @@
-//! Which workload runs, with its parameters, and the same work on any of them.
+//! Selects a workload with its parameters, and runs the same job on any workload.
 
 use super::{parse_count, parse_units};
 use crate::bench::report::Parameters;
@@ -37,9 +37,9 @@ Examples:
   namdb bench tatp --isolation serializable       reads are validated, too
   namdb trace tatp --subscribers 1000             every verb of one transaction of each type
 
-Types and times are drawn without looking at what is there, so that a quarter of the transactions fail by the \
-specification's rules: they find nothing, or what they would insert. They are told apart from committed ones, and \
-from aborts.";
+Types and keys are drawn without looking at the tables, so about a quarter of the transactions fail by the \
+specification's rules: they find no row, or insert an existing one. The report counts them apart from committed \
+and aborted ones.";
 
 const YCSB_EXAMPLES: &str = "\
 Examples:
@@ -61,10 +61,10 @@ Examples:
   namdb bench workloads/tatp --postgres --threads 2    the same in a PostgreSQL, and the ratio
 
 A workload is a folder with schema.sql, procedures.sql, workload.toml and, made by `namdb spade plan`, plans. Tables are
-made and loaded as workload.toml says, and procedures are called as it says. Generated code comes with the shipped
-workloads, and that of others is linked by programs of their own. Procedures that end by RAISE EXCEPTION, or since a row is not
-as the schema wants it (a key that is there already, a CHECK, a reference), are told as rolled back; those that give no row
-where they could, as having found nothing. docs/workload.md tells what workload.toml may have, docs/sql.md which SQL is taken.";
+created and loaded, and procedures called, as workload.toml says (docs/workload.md); docs/sql.md lists the supported SQL.
+Generated code for the shipped workloads is built in; a program of your own links that of others. A call that ends by RAISE
+EXCEPTION or violates the schema (an existing key, a CHECK, a reference) counts as rolled back. A call that returns no row
+although it could counts as having found nothing.";
 
 const BANK_EXAMPLES: &str = "\
 Examples:
@@ -84,45 +84,46 @@ The history can be judged again, and drawn: namdb check history run.edn --svg fo
 /// A workload and its parameters.
 #[derive(Subcommand, Clone, Debug)]
 pub enum Choice {
-    /// Orders of a wholesaler: five transactions on nine tables, the full mix
+    /// A wholesaler's orders: five transaction types on nine tables, full mix
     Tpcc(TpccArguments),
-    /// Customers' savings and checking accounts: six short transactions, most on few customers
+    /// Customers' savings and checking accounts: six short transaction types, most on few customers
     Smallbank(SmallBankArguments),
-    /// The home location register of a mobile network: seven very short transactions, most of which read
+    /// A mobile network's home location register: seven very short transaction types, mostly reads
     Tatp(TatpArguments),
-    /// Records read and updated by key, with a skew
+    /// Reads and updates of records by key, with a skew
     Ycsb(YcsbArguments),
     /// Transfers between accounts, and audits that must see every cent
     Bank(BankArguments),
     /// The stored procedures of a workload folder, called as its workload.toml says
     Folder(FolderArguments),
-    /// Lists that are appended to and read, recorded and judged: which isolation clients really saw
+    /// Appends to lists and reads of them, recorded and checked: the isolation level that clients
+    /// observed
     Append(AppendArguments),
 }
 
-/// TPC-C.
+/// Arguments of TPC-C.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = TPCC_EXAMPLES)]
 pub struct TpccArguments {
     /// Warehouses, about 100 MB each [default: one per thread]
     #[arg(long, allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..=i64::from(tpcc::WAREHOUSES_MAX)))]
     pub warehouses: Option<u32>,
-    /// Percent of new orders that touch another warehouse [default: TPC-C's, about 10]
+    /// Percentage of new orders that touch another warehouse [default: TPC-C's, about 10]
     #[arg(long, allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(0..=100))]
     pub distribution: Option<u32>,
-    /// Rows of a warehouse
+    /// Size of a warehouse
     #[arg(long, value_enum, default_value = "full")]
     pub population: PopulationName,
 }
 
-/// Populations of TPC-C by their names.
+/// Sizes of a TPC-C warehouse.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum PopulationName {
-    /// TPC-C's; anything else is not TPC-C
+    /// TPC-C's size; any other size is not TPC-C
     Full,
     /// About a hundredth, with more contention
     Small,
-    /// About a thousandth, for hosts that are emulated
+    /// About a thousandth, for emulated hosts
     Tiny,
 }
 
@@ -136,22 +137,21 @@ impl PopulationName {
     }
 }
 
-/// SmallBank.
+/// Arguments of SmallBank.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = SMALLBANK_EXAMPLES)]
 pub struct SmallBankArguments {
     /// Customers
     #[arg(long, allow_negative_numbers = true, value_parser = parse_count::<u64>, default_value_t = 100_000)]
     pub records: u64,
-    /// Hot customers among them [default: 4 in 100]
+    /// Number of hot customers [default: 4 in 100]
     #[arg(long, allow_negative_numbers = true, value_parser = parse_count::<u64>)]
     pub hot: Option<u64>,
-    /// Percent of transactions on hot customers
+    /// Percentage of transactions on hot customers
     #[arg(long, allow_negative_numbers = true, value_parser = parse_count::<u32>, default_value_t = 90)]
     pub hot_percent: u32,
 }
 
-/// TATP.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = TATP_EXAMPLES)]
 pub struct TatpArguments {
@@ -160,78 +160,79 @@ pub struct TatpArguments {
     pub subscribers: u32,
 }
 
-/// YCSB.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = YCSB_EXAMPLES)]
 pub struct YcsbArguments {
-    /// YCSB's mix: A and F half updates, B 5 % updates, C reads, D reads of the latest and inserts,
-    /// E scans and inserts
+    /// YCSB's mix: A half updates, B 5 % updates, C reads only, D reads of the latest and inserts,
+    /// E scans and inserts, F half read-modify-writes
     #[arg(long, default_value = "A")]
     pub workload: Letter,
     /// Records
     #[arg(long, allow_negative_numbers = true, value_parser = parse_count::<u64>, default_value_t = 100_000)]
     pub records: u64,
-    /// Bytes of a record's fields together
+    /// Total bytes of a record's fields
     #[arg(long, allow_negative_numbers = true, value_parser = parse_count::<u32>, default_value_t = workload::ycsb::config::RECORD_BYTES_DEFAULT)]
     pub record_bytes: u32,
-    /// Operations of one transaction, on records that differ
+    /// Operations per transaction, each on a different record
     #[arg(long, allow_negative_numbers = true, value_parser = parse_count::<u32>, default_value_t = 1)]
     pub ops_per_txn: u32,
-    /// Percent of reads, the rest updates, in place of the letter's mix
+    /// Percentage of reads (the rest updates), instead of the letter's mix
     #[arg(long, allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(0..=100), conflicts_with = "workload")]
     pub read_share: Option<u32>,
-    /// Skew: 0 is none, YCSB's is 0.99
+    /// Zipf skew: 0 is uniform, YCSB's is 0.99
     #[arg(long, value_name = "THETA", allow_negative_numbers = true, default_value_t = workload::ycsb::config::THETA_DEFAULT)]
     pub zipf: f64,
-    /// All records equally popular
+    /// Choose all records with equal probability
     #[arg(long, conflicts_with = "zipf")]
     pub uniform: bool,
 }
 
-/// A workload folder.
+/// Arguments of a workload folder.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = FOLDER_EXAMPLES)]
 pub struct FolderArguments {
     /// The folder
     pub folder: PathBuf,
-    /// Units of scale, such as warehouses [default: as workload.toml says]
+    /// Scale, such as the number of warehouses [default: as in workload.toml]
     #[arg(long, allow_negative_numbers = true, value_parser = parse_units)]
     pub units: Option<u64>,
-    /// Who carries out the procedures [default: generated code, or the executor where there is none for this workload]
+    /// How procedures are executed [default: by generated code if there is some for this workload,
+    /// otherwise by the plan executor]
     #[arg(long, value_enum)]
     pub code: Option<CodeName>,
-    /// How tables are stored [default: design.json of the folder, or what `namdb spade design` prints]
+    /// How tables are stored [default: design.json of the folder, or the output of `namdb spade
+    /// design`]
     #[arg(long, value_name = "FILE")]
     pub design: Option<PathBuf>,
-    /// Call the procedures in a PostgreSQL first, and compare: in one that is started for the run, or in the one at this
-    /// address, as psql takes it, which needs no password
+    /// First run the procedures in PostgreSQL and compare: in a server started for the run, or in
+    /// the one at this address (as for psql), which must not require a password
     #[arg(long, value_name = "URL", num_args = 0..=1, default_missing_value = "")]
     pub postgres: Option<String>,
-    /// Clients of PostgreSQL [default: as many as threads]
+    /// Number of PostgreSQL clients [default: the number of threads]
     #[arg(long, value_name = "N", requires = "postgres", allow_negative_numbers = true,
           value_parser = clap::value_parser!(u32).range(1..=64))]
     pub clients: Option<u32>,
-    /// How PostgreSQL keeps its transactions apart
+    /// PostgreSQL's isolation level
     #[arg(long, value_enum, default_value = "repeatable-read", requires = "postgres")]
     pub postgres_isolation: PostgresIsolation,
-    /// Generated code that this program links beside that of the shipped workloads.
+    /// Generated code linked into this program in addition to that of the shipped workloads.
     #[arg(skip)]
     pub linked: Vec<namdb::procedures::Code>,
 }
 
-/// PostgreSQL's levels of isolation, by their names.
+/// PostgreSQL's isolation levels.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum PostgresIsolation {
-    /// A snapshot for each statement: less than any level of ours
+    /// A snapshot per statement: weaker than any level of namdb
     ReadCommitted,
-    /// A snapshot for each transaction, first updater wins: as our snapshot isolation
+    /// A snapshot per transaction, first updater wins: like namdb's snapshot isolation
     RepeatableRead,
-    /// As if one transaction ran after another
+    /// As if transactions ran one after the other
     Serializable,
 }
 
 impl PostgresIsolation {
-    /// As PostgreSQL writes it.
+    /// The level's name in PostgreSQL.
     pub fn words(self) -> &'static str {
         match self {
             Self::ReadCommitted => "read committed",
@@ -241,44 +242,43 @@ impl PostgresIsolation {
     }
 }
 
-/// Who carries out procedures, by name.
+/// Ways to execute procedures.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum CodeName {
-    /// Code that was generated for them, and the executor where that leaves a call to it
+    /// Generated code, and the plan executor for calls that the code leaves to it
     Generated,
     /// The executor of PostgreSQL's plans
     Plans,
 }
 
-/// The bank.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = BANK_EXAMPLES)]
 pub struct BankArguments {
     /// Accounts
     #[arg(long, allow_negative_numbers = true, default_value_t = 10_000, value_parser = clap::value_parser!(i32).range(2..))]
     pub records: i32,
-    /// Percent of transactions that read all accounts
+    /// Percentage of transactions that read all accounts
     #[arg(long, allow_negative_numbers = true, default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=100))]
     pub audits: u32,
 }
 
-/// List-append.
+/// Arguments of list-append.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = APPEND_EXAMPLES)]
 pub struct AppendArguments {
-    /// Lists in use at a time: the fewer, the more transactions meet
+    /// Number of lists in use at a time; fewer lists mean more conflicts
     #[arg(long, allow_negative_numbers = true, value_parser = parse_count::<u64>, default_value_t = AppendConfig::default().lists)]
     pub lists: u64,
-    /// Appends that a list takes before another takes its place
+    /// Appends to a list before a new list replaces it
     #[arg(long, allow_negative_numbers = true, value_parser = parse_count::<u32>, default_value_t = AppendConfig::default().elements)]
     pub elements: u32,
-    /// Operations of a transaction at most
+    /// Maximal number of operations per transaction
     #[arg(long, allow_negative_numbers = true, value_parser = parse_count::<u32>, default_value_t = AppendConfig::default().operations)]
     pub operations: u32,
-    /// Percent of reads, the rest appends
+    /// Percentage of reads, the rest appends
     #[arg(long, allow_negative_numbers = true, value_parser = parse_count::<u32>, default_value_t = AppendConfig::default().read_percent)]
     pub read_share: u32,
-    /// Transactions to record and judge, aborted attempts included; what runs beyond them only reads
+    /// Transactions to record and check, including aborted attempts; later ones only read
     #[arg(long, allow_negative_numbers = true, value_parser = parse_count::<u64>, default_value_t = AppendConfig::default().recorded)]
     pub recorded: u64,
     /// Write the history, for `namdb check history` and for other checkers
@@ -286,37 +286,37 @@ pub struct AppendArguments {
     pub history: Option<PathBuf>,
 }
 
-/// Work that can be done with any workload.
+/// A job that can run on any workload.
 pub trait Job {
-    /// What it gives.
+    /// Result of the job.
     type Output;
 
-    /// Does it. `parameters` describe the workload.
+    /// Runs the job. `parameters` describe the workload.
     fn run<W: AnyWorkload>(self, workload: W, parameters: Parameters) -> Result<Self::Output>;
 }
 
 impl Choice {
-    /// Writes no files beside the report.
+    /// Clears the paths of files written beside the report.
     pub fn forget_files(&mut self) {
         if let Self::Append(arguments) = self {
             arguments.history = None;
         }
     }
 
-    /// Has procedures carried out by this generated code, where it is of theirs.
+    /// Adds linked generated code to a folder workload.
     pub fn link(&mut self, code: &[namdb::procedures::Code]) {
         if let Self::Folder(arguments) = self {
             arguments.linked = code.to_vec();
         }
     }
 
-    /// What is read: a folder, and a design.
+    /// Paths that the workload reads: a folder and a design.
     pub fn inputs(&self) -> Vec<PathBuf> {
         let Self::Folder(FolderArguments { folder, design, .. }) = self else { return Vec::new() };
         [folder.clone(), folder.join("design.json")].into_iter().chain(design.clone()).collect()
     }
 
-    /// Makes the workload and does the work with it.
+    /// Builds the workload and runs the job on it.
     pub fn run<J: Job>(
         &self,
         isolation: Isolation,
@@ -436,7 +436,8 @@ impl FolderArguments {
     }
 }
 
-/// Reads a folder, by generated code if there is some for it. Whoever has changed a workload learns that its code is left aside.
+/// Reads a folder, with generated code if some matches. If the workload has changed since its code
+/// was generated, prints that the code is ignored.
 pub fn read_any(folder: &Path, options: &Options<'_>) -> Result<Stored> {
     let (stored, other) = Stored::read_any(folder, options)?;
     if let Some(other) = other {
@@ -446,7 +447,8 @@ pub fn read_any(folder: &Path, options: &Options<'_>) -> Result<Stored> {
 }
 
 impl CodeName {
-    /// What carries out procedures in a run with these parameters, as `--code` takes it; none of other workloads than folders.
+    /// How a run with these parameters executed procedures, as `--code` takes it; `None` for
+    /// workloads other than folders.
     pub fn of(options: &serde_json::Value) -> Option<Self> {
         let said = options.get("code")?;
         Self::value_variants().iter().copied().find(|code| *said == code.words())
@@ -533,13 +535,13 @@ impl AppendArguments {
         };
         let mut bytes = Vec::new();
         history_judge::write_edn(&append.recordings().history(), &mut bytes)
-            .context("memory takes what is written")?;
+            .context("writing to memory cannot fail")?;
         output::replace(path, &bytes)
     }
 }
 
 impl YcsbArguments {
-    /// The letter's mix, or the share of reads in its place; a skew, or none.
+    /// The letter's mix or the share of reads that replaces it, and the skew, if any.
     fn options(&self) -> serde_json::Value {
         let letter = format!("{:?}", self.workload);
         json!({

@@ -1,4 +1,4 @@
-//! `namdb cluster`: a development cluster on this host.
+//! `namdb cluster`: starts and stops a development cluster on this host.
 
 use super::memory_server::CLUSTER_FILE;
 use crate::Verdict;
@@ -22,10 +22,10 @@ Examples:
   namdb status                                      its servers and tables
   namdb cluster down                                ends it, and its data
 
-The servers run in the background and write their logs into the folder `log` of the cluster's directory, which \
-`cluster down` removes. It keeps the logs if a server has died.";
+The servers run in the background. Their logs are in the folder `log` of the cluster's directory, which \
+`cluster down` removes; if a server has died, it keeps the logs.";
 
-/// Options of `cluster`.
+/// Arguments of `namdb cluster`.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ClusterCommandArguments {
@@ -37,7 +37,7 @@ pub struct ClusterCommandArguments {
 enum Action {
     /// Start a cluster on this host: a new one, or the one that a file describes
     Up(UpArguments),
-    /// End all servers of a cluster on this host
+    /// Stop all servers of a cluster on this host
     Down(DownArguments),
 }
 
@@ -46,19 +46,20 @@ struct UpArguments {
     /// The cluster's file: read if it exists, written if not
     #[arg(long, visible_alias = "cluster", value_name = "FILE", default_value = CLUSTER_FILE)]
     file: PathBuf,
-    /// Memory servers of a new cluster [default: 1]
+    /// Number of memory servers of a new cluster [default: 1]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u16).range(1..=64))]
     memory_servers: Option<u16>,
-    /// Compute servers of a new cluster: they wait for work, such as that of `namdb bench` [default: 0]
+    /// Number of compute servers of a new cluster, which run transactions for `namdb bench` and
+    /// others [default: 0]
     #[arg(long, value_name = "M", allow_negative_numbers = true, value_parser = clap::value_parser!(u16).range(0..=64))]
     compute_servers: Option<u16>,
     /// Memory of each memory server, such as 4G [default: 1G]
     #[arg(long, allow_negative_numbers = true, value_parser = parse_bytes)]
     memory: Option<u64>,
-    /// How they are reached [default: shm]
+    /// How servers are reached [default: shm]
     #[arg(long, value_enum)]
     fabric: Option<FabricName>,
-    /// Encrypt connections, with keys that are made for this cluster; needs --fabric tcp
+    /// Encrypt connections with keys generated for this cluster; needs --fabric tcp
     #[arg(long)]
     tls: bool,
 }
@@ -70,21 +71,21 @@ struct DownArguments {
     file: PathBuf,
 }
 
-/// Fabrics of clusters by their names.
+/// Fabrics of clusters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 enum FabricName {
-    /// Shared memory: all processes on this host
+    /// Shared memory: all processes are on this host
     Shm,
     /// Messages over TCP
     Tcp,
-    /// RDMA, on a host that has a device
+    /// RDMA, on a host with an RDMA device
     Verbs,
 }
 
-/// Memory of a server unless told otherwise.
+/// Default memory of a server.
 const SERVER_BYTES: u64 = 1 << 30;
 
-/// Starts or ends a cluster.
+/// Starts or stops a cluster.
 pub fn run(arguments: &ClusterCommandArguments) -> Result<Verdict> {
     match &arguments.action {
         Action::Up(up) => start(up)?,
@@ -93,15 +94,15 @@ pub fn run(arguments: &ClusterCommandArguments) -> Result<Verdict> {
     Ok(Verdict::Sound)
 }
 
-/// What the end of a cluster has come to, in words.
+/// Describes what `cluster down` did.
 fn told(stopped: &Stopped) -> String {
     let ended = match stopped.servers {
         0 => "no server was running".to_owned(),
-        count => format!("{} ended", counted(count as u64, "server")),
+        count => format!("{} stopped", counted(count as u64, "server")),
     };
     let Some(logs) = &stopped.logs else { return ended };
     format!(
-        "{ended}; a server had died before: the logs are kept in {} until the next `namdb cluster down`",
+        "{ended}; a server had died before, so the logs stay in {} until the next `namdb cluster down`",
         logs.display()
     )
 }
@@ -109,7 +110,7 @@ fn told(stopped: &Stopped) -> String {
 fn start(arguments: &UpArguments) -> Result<()> {
     ensure!(
         !arguments.tls || arguments.fabric == Some(FabricName::Tcp),
-        "memory is shared without a connection that could be encrypted; take --fabric tcp with --tls"
+        "shared memory has no connection to encrypt; use --fabric tcp with --tls"
     );
     let begin = Moment::now();
     let file = arguments.file.as_path();
@@ -130,8 +131,8 @@ fn start(arguments: &UpArguments) -> Result<()> {
     output::print(&tell(&cluster, &map, file, begin.elapsed_s()))
 }
 
-/// Removes what a new cluster has left that never ran: its description would only be in the way of the next. What
-/// went wrong first says more than what cannot be removed.
+/// Removes the description of a new cluster that failed to start, so that it does not affect the
+/// next start. Ignores errors: the failure of the start is more informative.
 fn forget(file: &Path, encrypted: bool) {
     if let Ok(cluster) = ClusterFile::load(file, &[])
         && let Ok(Some(registry)) = Registry::find(&cluster)
@@ -178,7 +179,7 @@ fn tell(cluster: &ClusterFile, map: &ClusterMap, file: &Path, seconds: f64) -> S
         );
     }
     for member in map.compute_servers() {
-        let place = member.addresses.work.as_deref().unwrap_or("takes no work");
+        let place = member.addresses.work.as_deref().unwrap_or("none");
         text += &format!(
             "  compute server {} {:>10}  process {:<8} {place}\n",
             member.number, "", member.pid
@@ -192,7 +193,7 @@ fn tell(cluster: &ClusterFile, map: &ClusterMap, file: &Path, seconds: f64) -> S
     let commands = [
         (format!("namdb bench tpcc{bench}"), "runs a benchmark on it"),
         (format!("namdb status{other}"), "shows it"),
-        (format!("namdb cluster down{other}"), "ends it, and its data"),
+        (format!("namdb cluster down{other}"), "stops it and deletes its data"),
     ];
     let width = commands.iter().map(|(command, _)| command.len()).max().unwrap_or(0);
     text.push('\n');

@@ -1,12 +1,12 @@
-//! `namdb counts`: the same transactions every time, so that instructions can be counted.
+//! `namdb counts`: runs the same transactions every time, so that instructions can be counted.
 
 use super::choice::Job;
 use crate::Verdict;
 use crate::bench::measure::{Reading, Window};
 use crate::bench::progress::Progress;
 use crate::bench::report::Parameters;
-use crate::bench::telling::{Telling, Told};
 use crate::bench::text;
+use crate::bench::worker_metrics::{RunMetrics, WorkerMetrics};
 use crate::bench::world::{self, WorldPlan};
 use crate::bench::{AnyWorkload, LocalWorkload};
 use crate::output;
@@ -35,25 +35,25 @@ Examples:
 Prints one line of JSON with averages per transaction. Progress is shown on a terminal only; with \
 2>/dev/null none of its instructions are counted.";
 
-/// Options of `counts`.
+/// Arguments of `namdb counts`.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct CountsArguments {
-    /// What to run
+    /// Workload to run
     #[arg(long, value_enum)]
     workload: CountsWorkload,
-    /// How many transactions
+    /// Number of transactions
     #[arg(long, allow_negative_numbers = true, value_parser = clap::value_parser!(u64).range(1..))]
     transactions: u64,
 }
 
-/// Small databases, quick to load under an instrument that makes everything fifty times slower.
+/// Small databases that load quickly under an instrument that slows everything down fifty times.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 enum CountsWorkload {
     /// TPC-C on one warehouse of a hundredth of the size
     Tpcc,
-    /// The same, and metrics are told
-    TpccTold,
+    /// The same, with metrics
+    TpccMetrics,
     /// YCSB, half updates
     Ycsb,
     /// SmallBank
@@ -68,7 +68,7 @@ impl CountsWorkload {
     fn name(self) -> &'static str {
         match self {
             Self::Tpcc => "tpcc",
-            Self::TpccTold => "tpcc-told",
+            Self::TpccMetrics => "tpcc-metrics",
             Self::Ycsb => "ycsb",
             Self::Smallbank => "smallbank",
             Self::Tatp => "tatp",
@@ -80,15 +80,15 @@ impl CountsWorkload {
 const SEED: u64 = 1;
 const MEMORY_BYTES: u64 = 1 << 30;
 const RECORDS: u64 = 2_000;
-/// How often progress is shown, however many transactions there are: what it costs cancels out where a
-/// run is compared with one of twice the length.
+/// Number of progress updates, independent of the number of transactions, so that their cost
+/// cancels out when a run is compared with one of twice the length.
 const SHOWN_COUNT: u64 = 100;
 
-/// Transactions between two times that metrics are handed over: there are more in the second that passes
-/// between two in a run.
-const HAND_OVER: u64 = 1000;
+/// Transactions between two updates of the metrics. A real run has more of them per second, the
+/// interval of its updates.
+const UPDATE_EVERY: u64 = 1000;
 
-/// The line that is printed.
+/// The printed line.
 #[derive(Serialize)]
 struct CountsReport {
     workload: &'static str,
@@ -99,7 +99,7 @@ struct CountsReport {
     types: BTreeMap<&'static str, TypeCounts>,
 }
 
-/// Averages of one type.
+/// Averages of one transaction type.
 #[derive(Serialize)]
 struct TypeCounts {
     count: u64,
@@ -108,15 +108,16 @@ struct TypeCounts {
     round_trips: f64,
 }
 
-/// Runs and prints.
+/// Runs the workload and prints the line.
 pub fn run(arguments: &CountsArguments) -> Result<Verdict> {
     let workload = arguments.workload;
-    let telling = (workload == CountsWorkload::TpccTold).then(|| Telling::enter(&Registry::new()));
+    let run_metrics =
+        (workload == CountsWorkload::TpccMetrics).then(|| RunMetrics::enter(&Registry::new()));
     let (name, transactions) = (workload.name(), arguments.transactions);
-    let job = Count { name, transactions, telling };
+    let job = Count { name, transactions, run_metrics };
     let isolation = Isolation::Snapshot;
     let report = match workload {
-        CountsWorkload::Tpcc | CountsWorkload::TpccTold => {
+        CountsWorkload::Tpcc | CountsWorkload::TpccMetrics => {
             let config = tpcc::Config { scale: Scale::SMALL, ..tpcc::Config::new(1) };
             job.run(Tpcc::new(config)?, Parameters::default())?
         }
@@ -156,7 +157,7 @@ pub fn run(arguments: &CountsArguments) -> Result<Verdict> {
 struct Count {
     name: &'static str,
     transactions: u64,
-    telling: Option<Telling>,
+    run_metrics: Option<RunMetrics>,
 }
 
 impl Job for Count {
@@ -189,7 +190,7 @@ impl Count {
         let types = workload.transaction_types();
         let mut counting = Counting {
             window: Window::new(types.len()),
-            told: self.telling.as_ref().map(|telling| telling.worker(types)),
+            metrics: self.run_metrics.as_ref().map(|run_metrics| run_metrics.worker(types)),
             begin: Moment::now(),
         };
         let progress = Progress::begin_on_terminal("running", self.transactions);
@@ -220,15 +221,15 @@ fn load<W: LocalWorkload>(
     Ok(())
 }
 
-/// What came of the transactions so far.
+/// Results of the transactions so far.
 struct Counting {
     window: Window,
-    /// Whom to tell of them.
-    told: Option<Told>,
+    /// Metrics to update.
+    metrics: Option<WorkerMetrics>,
     begin: Moment,
 }
 
-/// What is counted. Nothing is shown in here, so that a transaction costs the same with and without a
+/// The counted part. It displays nothing, so that a transaction costs the same with and without a
 /// terminal.
 fn run_some<W: LocalWorkload>(
     workload: &W,
@@ -244,14 +245,14 @@ fn run_some<W: LocalWorkload>(
         let after = Reading::of(lane);
         ensure!(
             matches!(finished.result, TransactionResult::Committed | TransactionResult::RolledBack),
-            "a transaction without any other beside it ended as {:?}",
+            "a transaction without concurrent ones ended as {:?}",
             finished.result
         );
         counting.window.add(&finished, 1, &before, &after);
-        if let Some(told) = &mut counting.told {
-            told.record(finished.kind, 1, counting.begin);
-            if number % HAND_OVER == 0 {
-                run_now(told.hand_over(database, lane));
+        if let Some(metrics) = &mut counting.metrics {
+            metrics.record(finished.kind, 1, counting.begin);
+            if number % UPDATE_EVERY == 0 {
+                run_now(metrics.update(database, lane));
             }
         }
     }

@@ -1,4 +1,4 @@
-//! `namdb demo`: a database in this process at work, and the proof that it stayed consistent.
+//! `namdb demo`: runs a database in this process and proves that it stayed consistent.
 
 use super::bench::Measure;
 use super::choice::{Choice, PopulationName, TpccArguments};
@@ -21,34 +21,34 @@ Examples:
   namdb demo
   namdb demo --warehouses 8 --seconds 60 --threads 4";
 
-/// Options of `demo`.
+/// Arguments of `namdb demo`.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct DemoArguments {
-    /// Seconds to run
+    /// Duration of the run in seconds
     #[arg(long, default_value = "10", value_parser = super::parse_span, allow_negative_numbers = true)]
     seconds: f64,
     /// Warehouses, about 100 MB each
     #[arg(long, allow_negative_numbers = true, default_value_t = 2,
           value_parser = clap::value_parser!(u32).range(1..=i64::from(workload::tpcc::WAREHOUSES_MAX)))]
     warehouses: u32,
-    /// Threads that run transactions [default: one per processor]
+    /// Number of threads that run transactions [default: one per processor]
     #[arg(long, allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..=i64::from(world::THREADS_MAX)))]
     threads: Option<u32>,
-    /// Memory of all servers together, such as 4G [default: most of what is available]
+    /// Total memory of all servers, such as 4G [default: most of the available memory]
     #[arg(long, allow_negative_numbers = true, value_parser = text::parse_bytes)]
     memory: Option<u64>,
-    /// Also write the result as JSON; `-` is the output, and the text then goes to the error stream
+    /// Also write the result as JSON; `-` is standard output, and the text then goes to standard
+    /// error
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 }
 
-/// Memory servers of the demo.
+/// Number of memory servers of the demo.
 const SERVERS: u16 = 2;
-/// Memory for the play with three transactions.
+/// Memory for the demonstration with three transactions.
 const PLAY_BYTES: u64 = 64 << 20;
 
-/// Runs the demo.
 pub fn run(arguments: &DemoArguments) -> Result<Verdict> {
     if let Some(path) = &arguments.json {
         json::probe(path, &[])?;
@@ -78,7 +78,7 @@ pub fn run(arguments: &DemoArguments) -> Result<Verdict> {
         seconds: arguments.seconds,
         warm_up_s: 1.0,
         rate: None,
-        telling: None,
+        run_metrics: None,
         is_loaded: false,
     };
     let report = choice.run(Isolation::Snapshot, world.thread_count(), world.seed, job)?;
@@ -89,7 +89,7 @@ pub fn run(arguments: &DemoArguments) -> Result<Verdict> {
     Ok(report.verdict())
 }
 
-/// SmallBank's write skew under both isolation levels, told in a few lines.
+/// Shows SmallBank's write skew under both isolation levels in a few lines.
 pub fn play() -> Result<String> {
     let [snapshot, serializable] = [Isolation::Snapshot, Isolation::Serializable]
         .map(|isolation| observe(isolation).context("cannot show the write skew"));
@@ -121,17 +121,17 @@ fn observe(isolation: Isolation) -> Result<Observation> {
 
 fn tell(snapshot: &Observation, serializable: &Observation) -> String {
     let ending = |seen: &Observation| match (seen.is_serializable(), seen.was_prevented()) {
-        (false, _) => "all three commit, though no order of them explains it",
-        (true, true) => "the check is refused: what it had read has changed",
-        (true, false) => "some order of them explains what was seen",
+        (false, _) => "all three commit, although no serial order explains it",
+        (true, true) => "the check aborts: a row that it read has changed",
+        (true, false) => "a serial order explains the results",
     };
     format!(
-        "  Isolation, played on one customer with 4.00 in savings and 3.00 in checking\n  \
+        "  Isolation, shown on a customer with 4.00 in savings and 3.00 in checking\n  \
          {rule}\n    \
-         a check over 5.00 looks at both: 7.00 cover it\n    \
+         a check over 5.00 reads both accounts: 7.00 cover it\n    \
          a withdrawal takes 4.00 from savings, and commits\n    \
-         a statement adds both up to {seen}.00, and commits\n    \
-         the check is charged, without the penalty for checks that are not covered\n  \
+         a statement reads both, a total of {seen}.00, and commits\n    \
+         the check is charged without the penalty for an overdraft\n  \
          snapshot      {}\n  \
          serializable  {}\n",
         ending(snapshot),
@@ -144,9 +144,9 @@ fn tell(snapshot: &Observation, serializable: &Observation) -> String {
 fn epilogue(report: &Report) -> String {
     let rows: u64 = report.memory.now.per_table.values().map(|table| table.rows).sum();
     format!(
-        "  The {} rows lived in this process and are gone with it.\n\n  \
-         Next:  namdb bench tpcc --help     measure it your way\n         \
-         namdb trace tpcc            what one transaction does\n",
+        "  The {} rows were in this process's memory and are gone.\n\n  \
+         Next:  namdb bench tpcc --help     run your own benchmark\n         \
+         namdb trace tpcc            every verb of a transaction\n",
         text::grouped(rows)
     )
 }

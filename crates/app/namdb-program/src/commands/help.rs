@@ -1,27 +1,28 @@
-//! How `--help` is laid out on a terminal: examples keep their columns, and no text is wrapped twice.
+//! Layout of `--help` on a terminal: examples keep their columns, and no text is wrapped twice.
 //!
-//! The texts behind the options are written in the sources with examples in two columns and long paragraphs. They are
-//! laid out here for the terminal's width, so that clap finds no line that it has to break.
+//! The texts after the options are written in the sources, with examples in two columns and long
+//! paragraphs. They are wrapped here at the terminal's width, so that clap does not wrap them
+//! again.
 
 use crate::bench::text::wrapped;
 use clap::Command;
 use rustix::termios::tcgetwinsize;
 
-/// Widest lines, also where there is no terminal.
+/// Maximal width of lines, also without a terminal.
 const COLUMNS_MAX: usize = 100;
-/// Narrowest lines.
+/// Minimal width of lines.
 const COLUMNS_MIN: usize = 40;
-/// An example's comment is put beside the command if it has this much room there.
+/// An example's comment is placed beside the command if it has at least this much room.
 const COMMENT_COLUMNS_MIN: usize = 24;
-/// Lines that begin with so many spaces go on with the comment before them.
+/// Lines indented by at least this much continue the comment of the line before.
 const CONTINUED: usize = 12;
-/// Where a long command goes on, and a comment that has no room beside it.
+/// Indentation of continued commands, and of comments without room beside the command.
 const INDENT: usize = 6;
 
-/// One piece of a text.
+/// A piece of a text.
 enum Piece<'t> {
     Blank,
-    /// A line that is as wide as it is.
+    /// A line that is not wrapped.
     Heading(&'t str),
     Paragraph(String),
     Example {
@@ -31,7 +32,7 @@ enum Piece<'t> {
     },
 }
 
-/// The command and its subcommands, with texts for the terminal of this process.
+/// The command and its subcommands, with texts wrapped for this process's terminal.
 pub fn laid_out(command: Command) -> Command {
     let columns = columns();
     lay_out_all(command.term_width(columns), columns)
@@ -94,7 +95,7 @@ fn pieces(text: &str) -> Vec<Piece<'_>> {
     pieces
 }
 
-/// A line of a command and, behind two spaces or more, its comment.
+/// A line with a command and, after at least two spaces, its comment.
 fn in_columns(line: &str) -> Piece<'_> {
     let command = line.trim();
     let Some(end) = command.find("  ") else {
@@ -127,13 +128,13 @@ fn example(command: &str, comment: &str, column: usize, columns: usize) -> Vec<S
     lines
 }
 
-/// A command in lines that a shell takes for one, broken before options.
+/// Breaks a command before its options, into lines that a shell joins.
 fn broken_command(command: &str, columns: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = String::from(" ");
     for (number, part) in command.split(" --").enumerate() {
         let part = if number == 0 { part.to_owned() } else { format!("--{part}") };
-        // Room for a blank and a backslash.
+        // Leaves room for a blank and a backslash.
         if number > 0 && line.len() + 1 + part.len() + 2 > columns {
             lines.push(line + " \\");
             line = " ".repeat(INDENT - 1);
@@ -188,7 +189,7 @@ file, of at most 100 MiB, cannot be read."
         assert_eq!(numbers, ["a memory server has", "16 MiB at least, and", "12.5 s to start"]);
     }
 
-    /// All texts of the program, on terminals of usual widths.
+    /// Checks all texts of the program on terminals of usual widths.
     #[test]
     fn no_help_has_lines_that_are_too_long_or_short() {
         for columns in [80, 100] {

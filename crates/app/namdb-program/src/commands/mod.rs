@@ -1,4 +1,4 @@
-//! The subcommands, and the options they share.
+//! The subcommands and the arguments they share.
 
 pub mod bench;
 pub mod check;
@@ -26,23 +26,23 @@ use clap::{Args, ValueEnum};
 use namdb::{Isolation, Oracle, host};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// Most seconds of a run: longer ones are for `soak`.
+/// Maximal duration of a run in seconds; `soak` is for longer ones.
 const SECONDS_MAX: f64 = 86_400.0;
-/// Fewest seconds or minutes of a run: in less time nothing can be measured.
+/// Minimal duration of a run in seconds or minutes; a shorter one measures nothing.
 const SPAN_MIN: f64 = 0.001;
-/// Most units of scale: with more, numbers of rows are beyond what any machine holds.
+/// Maximal units of scale; more would need more rows than any machine holds.
 const UNITS_MAX: u64 = 1_000_000_000;
-/// Fewest transactions per second that can be asked for.
+/// Minimal rate in transactions per second.
 const RATE_MIN: f64 = 0.01;
-/// Most transactions per second that can be asked for: more than any machine does.
+/// Maximal rate in transactions per second; no machine reaches it.
 const RATE_MAX: f64 = 1e9;
 
-/// Isolation levels by their names.
+/// Names of isolation levels.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum IsolationName {
     /// Snapshot isolation: first committer wins
     Snapshot,
-    /// As if one transaction ran after another
+    /// As if transactions ran one after the other
     Serializable,
 }
 
@@ -55,12 +55,12 @@ impl From<IsolationName> for Isolation {
     }
 }
 
-/// Ways of taking snapshots by their names.
+/// Names of the ways to take snapshots.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum OracleName {
     /// Read the timestamp vector until two reads agree
     DoubleCollect,
-    /// Read numbered vectors that are frozen one after another
+    /// Read numbered copies of the vector that are frozen one after another
     Frozen,
 }
 
@@ -73,33 +73,33 @@ impl From<OracleName> for Oracle {
     }
 }
 
-/// Where a run takes place.
+/// Arguments of the database of a run.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "World")]
 pub struct WorldArguments {
-    /// Threads that run transactions, each busy all the time [default: one per processor]
+    /// Number of threads that run transactions [default: one per processor]
     #[arg(long, global = true, allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..=i64::from(THREADS_MAX)))]
     pub threads: Option<u32>,
-    /// Memory servers to spread the tables over
+    /// Number of memory servers that share the tables
     #[arg(long, global = true, allow_negative_numbers = true, default_value_t = 1,
           value_parser = clap::value_parser!(u16).range(1..=64))]
     pub servers: u16,
-    /// Memory of all servers together, such as 4G [default: most of what is available]
+    /// Total memory of all servers, such as 4G [default: most of the available memory]
     #[arg(long, global = true, allow_negative_numbers = true, value_parser = parse_bytes)]
     pub memory: Option<u64>,
-    /// How snapshots are taken
+    /// How transactions take snapshots
     #[arg(long, global = true, value_enum, default_value = "double-collect")]
     pub oracle: OracleName,
-    /// How strictly transactions are kept apart
+    /// Isolation level of the transactions
     #[arg(long, global = true, value_enum, default_value = "snapshot")]
     pub isolation: IsolationName,
-    /// Seed of all randomness: equal seeds load equal data and draw equal inputs
+    /// Seed of all random numbers: equal seeds load equal data and draw equal inputs
     #[arg(long, global = true, allow_negative_numbers = true, value_parser = parse_count::<u64>, default_value_t = 1)]
     pub seed: u64,
 }
 
 impl WorldArguments {
-    /// This process with so many threads, and all else as if nothing were said.
+    /// Defaults for a run in this process with this number of threads.
     pub fn of_this_process(threads: u32, seed: u64) -> Self {
         Self {
             threads: Some(threads),
@@ -111,12 +111,11 @@ impl WorldArguments {
         }
     }
 
-    /// How many threads run.
     pub fn thread_count(&self) -> u32 {
         self.threads.unwrap_or_else(|| (host::processor_count() as u32).min(THREADS_MAX))
     }
 
-    /// How to open the database.
+    /// Parameters for opening the database.
     pub fn plan(&self) -> WorldPlan {
         WorldPlan {
             servers: self.servers,
@@ -128,15 +127,15 @@ impl WorldArguments {
     }
 }
 
-/// Reads a number of seconds or minutes of a run.
+/// Parses a duration of a run in seconds or minutes.
 pub fn parse_span(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(span) if (SPAN_MIN..=SECONDS_MAX).contains(&span) => Ok(span),
-        _ => Err(format!("a time is a number over 0, from {SPAN_MIN} to {SECONDS_MAX}")),
+        _ => Err(format!("a duration is a number from {SPAN_MIN} to {SECONDS_MAX}")),
     }
 }
 
-/// Reads a number of transactions per second.
+/// Parses a rate in transactions per second.
 pub fn parse_rate(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(rate) if (RATE_MIN..=RATE_MAX).contains(&rate) => Ok(rate),
@@ -146,14 +145,14 @@ pub fn parse_rate(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Reads a whole number that is not negative.
+/// Parses a non-negative integer.
 pub fn parse_count<N: TryFrom<u64>>(text: &str) -> Result<N, String> {
     let count = text.parse().ok().and_then(|count: u64| N::try_from(count).ok());
     let bits = 8 * size_of::<N>();
-    count.ok_or_else(|| format!("it takes a whole number from 0 to {}", u64::MAX >> (64 - bits)))
+    count.ok_or_else(|| format!("expected a whole number from 0 to {}", u64::MAX >> (64 - bits)))
 }
 
-/// Reads units of scale.
+/// Parses units of scale.
 pub fn parse_units(text: &str) -> Result<u64, String> {
     let units = text.parse().ok().filter(|units| (1..=UNITS_MAX).contains(units));
     units.ok_or_else(|| {
@@ -161,33 +160,33 @@ pub fn parse_units(text: &str) -> Result<u64, String> {
     })
 }
 
-/// Reads a number of seconds that may be none.
+/// Parses a duration in seconds that may be 0.
 pub fn parse_wait(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(span) if (0.0..=SECONDS_MAX).contains(&span) => Ok(span),
-        _ => Err(format!("a time is a number from 0 to {SECONDS_MAX}")),
+        _ => Err(format!("a duration is a number from 0 to {SECONDS_MAX}")),
     }
 }
 
-/// Set once the user wants the run to end.
+/// Set when the user wants the run to end.
 pub fn interruption() -> &'static AtomicBool {
     static INTERRUPTED: AtomicBool = AtomicBool::new(false);
     &INTERRUPTED
 }
 
-/// Lets Ctrl-C, and requests to terminate or hang up, end the run instead of the program; a second one
-/// ends the program.
+/// Makes the first Ctrl-C, SIGTERM or SIGHUP end the run instead of the program; a second one
+/// exits.
 pub fn catch_interrupts() -> anyhow::Result<()> {
     catch_interrupts_with(|| {
-        output::say("\n  ending the run; press Ctrl-C again to leave at once");
+        output::say("\n  ending the run; press Ctrl-C again to exit at once");
     })
 }
 
-/// As [`catch_interrupts`], with something else to say at the first one.
+/// Like [`catch_interrupts`], with another reaction to the first signal.
 pub fn catch_interrupts_with(mut say: impl FnMut() + Send + 'static) -> anyhow::Result<()> {
     ctrlc::set_handler(move || {
         if interruption().swap(true, Relaxed) {
-            // Nothing is dropped.
+            // The process exits without dropping anything, so this must clean up.
             postgres_plan::clear_away();
             std::process::exit(130);
         }

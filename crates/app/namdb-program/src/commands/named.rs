@@ -1,18 +1,20 @@
-//! What stands behind `namdb bench` and `namdb trace`: a built-in benchmark by its name, or the folder of a workload.
+//! Resolves the word after `namdb bench` and `namdb trace`: a built-in benchmark, or a workload
+//! folder.
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use sql::near::near;
 use std::ffi::OsString;
 use std::path::Path;
 
-/// The file that makes a folder one of a workload.
+/// A folder with this file is a workload.
 const LOAD_FILE: &str = "workload.toml";
 /// Commands that run a benchmark.
 const COMMANDS: [&str; 2] = ["bench", "trace"];
-/// The benchmark that runs a folder.
+/// The subcommand that runs a folder.
 pub const FOLDER: &str = "folder";
 
-/// The arguments of a command with the word `folder` in front of the folder of a workload: `bench DIR`.
+/// Inserts the word `folder` before the folder of a workload: `bench DIR` becomes `bench folder
+/// DIR`.
 pub fn with_folder(mut arguments: Vec<OsString>) -> Vec<OsString> {
     let is_known = arguments.get(1).is_some_and(|command| COMMANDS.iter().any(|it| command == it));
     if is_known && arguments.get(2).is_some_and(|named| Path::new(named).join(LOAD_FILE).is_file())
@@ -22,7 +24,8 @@ pub fn with_folder(mut arguments: Vec<OsString>) -> Vec<OsString> {
     arguments
 }
 
-/// What to say of a benchmark that is neither built in nor a folder; nothing if something else is wrong with the arguments.
+/// The message for a benchmark that is neither built in nor a folder; `None` if the arguments have
+/// another error.
 pub fn unknown(
     error: &clap::Error,
     arguments: &[OsString],
@@ -37,12 +40,10 @@ pub fn unknown(
     };
     let path = Path::new(named);
     if path.join(LOAD_FILE).is_file() {
-        return Some(format!(
-            "the folder comes first, and options behind it: namdb {of} {named} ..."
-        ));
+        return Some(format!("the folder must come before the options: namdb {of} {named} ..."));
     }
     let whole = "a workload folder has schema.sql, procedures.sql, workload.toml and, made by `namdb spade plan`, plans";
-    // Whoever may not look into a folder does not know what it has.
+    // A folder without permission must not be reported as one without the file.
     if path.is_dir()
         && let Err(error) = path.join(LOAD_FILE).try_exists()
     {
@@ -65,7 +66,7 @@ pub fn unknown(
     ))
 }
 
-/// Folders of workloads beside the named one, and shipped ones, as they would have been named.
+/// Workload folders beside the named one and the shipped ones, written like the named one.
 fn folders_near(named: &Path) -> Vec<String> {
     let beside = named.parent().unwrap_or(Path::new(""));
     let mut found = Vec::new();

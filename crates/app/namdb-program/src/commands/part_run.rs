@@ -1,4 +1,4 @@
-//! Parts of a benchmark's run for compute servers: how they are ordered, and how they are carried out.
+//! Parts of a benchmark's run on compute servers: creating the order, and executing it.
 //!
 //! Decision: docs/decisions/0095-compute-servers-execute-orders.md
 
@@ -10,11 +10,11 @@ use crate::bench::AnyWorkload;
 use crate::bench::driver::{self, RunPlan, Watcher};
 use crate::bench::order::{Done, Order};
 use crate::bench::report::Parameters;
+use crate::bench::run_record::RunRecord;
 use crate::bench::site::{Site, SiteWorkload};
-use crate::bench::travel::RunRecord;
-use crate::servers::abroad::{self, Errand};
+use crate::servers::cluster_client::ClusterClient;
+use crate::servers::cluster_site::{self, SiteJob};
 use crate::servers::compute::Surroundings;
-use crate::servers::place::Place;
 use anyhow::Result;
 use clap::{Parser, ValueEnum};
 use namdb::procedures::Code;
@@ -23,11 +23,12 @@ use std::sync::atomic::AtomicBool;
 
 /// The option that names a design.
 const DESIGN: &str = "--design";
-/// The option that says what carries out procedures.
+/// The option that selects how procedures are executed.
 const CODE: &str = "--code";
 
-/// What this process was called with, as compute servers get it: a folder and its design have their whole paths, since they may
-/// run elsewhere, and what carries out its procedures here does so there, or they say that they do not have it.
+/// This process's arguments for compute servers. The folder and its design get absolute paths,
+/// since compute servers may run elsewhere. `code` makes them execute procedures as this process
+/// does, or report that they cannot.
 pub fn ordered_arguments(code: Option<CodeName>) -> Vec<String> {
     let given = named::with_folder(std::env::args_os().collect());
     let words = given.into_iter().skip(2).map(|word| word.to_string_lossy().into_owned());
@@ -58,13 +59,13 @@ fn with_whole_paths(words: impl Iterator<Item = String>) -> Vec<String> {
     words
 }
 
-/// The whole path of what is there; else the path as it is.
+/// The absolute path of an existing file; any other path unchanged.
 pub fn whole_path(path: &str) -> String {
     let whole = Path::new(path).canonicalize();
     whole.map_or_else(|_| path.to_owned(), |whole| whole.display().to_string())
 }
 
-/// What a compute server is ordered to run.
+/// The benchmark that a compute server is ordered to run.
 #[derive(Parser)]
 #[command(name = "namdb bench")]
 struct Ordered {
@@ -72,7 +73,8 @@ struct Ordered {
     bench: BenchArguments,
 }
 
-/// Runs a part of a benchmark for a compute server that has this generated code beside that of the shipped workloads.
+/// Runs a part of a benchmark on a compute server. `code` is generated code in addition to that of
+/// the shipped workloads.
 pub fn carry_out(
     code: &[Code],
     order: &Order,
@@ -82,7 +84,7 @@ pub fn carry_out(
 ) -> Result<Done> {
     let words = std::iter::once("namdb bench").chain(order.arguments.iter().map(String::as_str));
     let mut bench = Ordered::try_parse_from(words)?.bench;
-    // Files are the business of the process that was asked for them.
+    // Only the process that the user started writes files.
     bench.choice.forget_files();
     bench.choice.link(code);
     let world = &bench.world;
@@ -94,17 +96,17 @@ pub fn carry_out(
         seed: world.seed,
         rate: bench.rate,
         part: order.part,
-        telling: Some(&surroundings.telling),
+        run_metrics: Some(&surroundings.run_metrics),
     };
-    let remote_calls = bench.abroad.remote_calls.unwrap_or_default();
-    let (place, lanes) = (&surroundings.place, order.lanes);
-    let job = RunPart { place, lanes, remote_calls, plan, stop, watcher };
+    let remote_calls = bench.cluster_run.remote_calls.unwrap_or_default();
+    let (client, lanes) = (&surroundings.client, order.lanes);
+    let job = RunPart { client, lanes, remote_calls, plan, stop, watcher };
     bench.choice.run(world.isolation.into(), order.threads_in_all, world.seed, job)
 }
 
-/// A part of a run, on tables that are loaded.
+/// A part of a run, on loaded tables.
 struct RunPart<'a> {
-    place: &'a Place,
+    client: &'a ClusterClient,
     lanes: u32,
     remote_calls: RemoteCalls,
     plan: RunPlan<'a>,
@@ -117,11 +119,11 @@ impl Job for RunPart<'_> {
 
     fn run<W: AnyWorkload>(self, mut workload: W, _parameters: Parameters) -> Result<Done> {
         let remote_calls = self.remote_calls;
-        abroad::run_at_home(self.place, self.lanes, &mut workload, remote_calls, self)
+        cluster_site::run_at_home(self.client, self.lanes, &mut workload, remote_calls, self)
     }
 }
 
-impl<W> Errand<W> for RunPart<'_> {
+impl<W> SiteJob<W> for RunPart<'_> {
     type Output = Done;
 
     fn run<S: Site>(self, site: &S, workload: &W) -> Result<Done>

@@ -1,41 +1,42 @@
-//! How many calls come to another machine than that of their rows, as `namdb bench` is told.
+//! The option `--remote-calls` of `namdb bench`: how many calls come to a machine that does not own
+//! their rows.
 //!
 //! Decision: docs/decisions/0277-calls-are-at-home-on-real-clusters-as-on-simulated-ones.md
 
 use spade_format::design::REMOTE_CALLS;
 
-/// What says that nobody looks where rows are.
+/// The value for calls that ignore the owner.
 const ANYWHERE: &str = "anywhere";
 
-/// Where calls come from whose arguments tell the place of their rows.
+/// The origin of calls whose arguments determine the owner of their rows.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum RemoteCalls {
-    /// From the machine of their rows, but for this share.
+    /// The machine that owns the rows, except for this share of the calls.
     Share(f64),
-    /// From anywhere, as they are drawn.
+    /// Any machine, as drawn.
     Anywhere,
 }
 
 impl Default for RemoteCalls {
-    /// As forecasts have it.
+    /// The share that forecasts assume.
     fn default() -> Self {
         Self::Share(REMOTE_CALLS)
     }
 }
 
-/// Reads a share in percent, or that calls come from anywhere.
+/// Parses a percentage, or `anywhere`.
 pub fn parse_remote_calls(text: &str) -> Result<RemoteCalls, String> {
     if text.trim() == ANYWHERE {
         return Ok(RemoteCalls::Anywhere);
     }
-    let percent = parse_percent(text).map_err(|said| format!("{said}, and not `{ANYWHERE}`"))?;
+    let percent = parse_percent(text).map_err(|said| format!("{said} or `{ANYWHERE}`"))?;
     Ok(RemoteCalls::Share(percent / 100.0))
 }
 
 pub fn parse_percent(text: &str) -> Result<f64, String> {
     match text.trim().parse::<f64>() {
         Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(percent),
-        _ => Err(format!("{text:?} is no number from 0 to 100")),
+        _ => Err(format!("{text:?} is not a number from 0 to 100")),
     }
 }
 
@@ -48,7 +49,7 @@ mod tests {
         assert_eq!(parse_remote_calls("25"), Ok(RemoteCalls::Share(0.25)));
         assert_eq!(parse_remote_calls("anywhere"), Ok(RemoteCalls::Anywhere));
         let said = parse_remote_calls("nowhere").expect_err("that is no share");
-        assert_eq!(said, "\"nowhere\" is no number from 0 to 100, and not `anywhere`");
+        assert_eq!(said, "\"nowhere\" is not a number from 0 to 100 or `anywhere`");
         assert_eq!(RemoteCalls::default(), RemoteCalls::Share(0.1));
     }
 

@@ -1,11 +1,12 @@
-//! `namdb soak`: TPC-C for long, sampled, to see whether memory, aborts or latency creep.
+//! `namdb soak`: runs TPC-C for a long time and takes samples, to find growth of memory, aborts or
+//! latency.
 
 use super::choice::{Choice, Job, TpccArguments};
 use super::{WorldArguments, catch_interrupts, interruption};
 use crate::Verdict;
+use crate::bench::checks::BeforeRun;
 use crate::bench::driver::{self, Phase, RunPlan, Span, Standing, Watcher};
 use crate::bench::json_lines::JsonLines;
-use crate::bench::look::BeforeRun;
 use crate::bench::part::Part;
 use crate::bench::progress::Progress;
 use crate::bench::report::{Parameters, Report, Subject, quantile_us};
@@ -22,77 +23,77 @@ const EXAMPLES: &str = "\
 Examples:
   namdb soak --minutes 10
   namdb soak --minutes 480 --warehouses 8 --sample 60 --json soak.json --plot night.svg
-  namdb soak --minutes 60 --rate 5000           a steady load that memory lasts for
+  namdb soak --minutes 60 --rate 5000           a fixed load for which the memory suffices
   tail -f soak.jsonl                            the samples while it runs
 
-Each sample is in the file of --log as soon as it is taken, so that nothing is lost if the process \
-does not live to its report.";
+Each sample is written to the file of --log at once, so that nothing is lost if the process dies \
+before its report.";
 
-/// Seconds between two samples, if nothing else is asked for.
+/// Default interval of samples in seconds.
 const SAMPLE_S: f64 = 5.0;
-/// Fewest seconds between two samples: the driver looks at its clock fifty times a second.
+/// Minimal interval of samples in seconds: the driver reads its clock 50 times per second.
 const SAMPLE_S_MIN: f64 = 0.1;
 
-/// Options of `soak`.
+/// Arguments of `namdb soak`.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct SoakArguments {
-    /// Minutes to run
+    /// Duration in minutes
     #[arg(long, default_value = "10", value_parser = super::parse_span, allow_negative_numbers = true)]
     minutes: f64,
-    /// Seconds between two samples, at least 0.1 and at most the run
-    /// [default: 5, or the whole of a shorter run]
+    /// Interval of samples in seconds, at least 0.1 [default: 5, or the whole run if it is shorter]
     #[arg(long, value_parser = super::parse_span, allow_negative_numbers = true)]
     sample: Option<f64>,
-    /// Most transactions per second that all threads together start [default: as many as they can, which
-    /// takes half a kilobyte of memory for each]
+    /// Maximal transactions per second that all threads together start [default: no limit; each
+    /// takes half a kilobyte of memory]
     #[arg(long, value_name = "N", value_parser = super::parse_rate, allow_negative_numbers = true)]
     rate: Option<f64>,
     #[command(flatten)]
     tpcc: TpccArguments,
     #[command(flatten)]
     world: WorldArguments,
-    /// Also write samples and report as JSON; `-` is the output, and the text then goes to the error stream
+    /// Also write samples and report as JSON; `-` is standard output, and the text then goes to
+    /// standard error
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Where to write each sample as it is taken, as a line of JSON
+    /// File for samples, one line of JSON each
     #[arg(long, value_name = "FILE", default_value = "soak.jsonl")]
     log: PathBuf,
-    /// Where to draw the samples in the end
+    /// File for the plot of the samples
     #[arg(long, value_name = "FILE", default_value = "soak.svg")]
     plot: PathBuf,
 }
 
-/// The run at one moment: what has happened since the sample before, and what memory is in use.
+/// A sample: the work since the previous sample, and the current memory.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Sample {
     /// Seconds since the start.
     pub at_s: f64,
     /// Committed transactions per second.
     pub txn_per_s: f64,
-    /// Processor time of the whole process per committed transaction.
+    /// Processor time of the whole process per committed transaction, in microseconds.
     pub cpu_us_per_txn: f64,
-    /// Of that, what the kernel took: mostly for the first touch of memory.
+    /// The part of it spent in the kernel, mostly for the first touch of memory.
     pub kernel_us_per_txn: f64,
     /// Aborted attempts per second.
     pub aborts_per_s: f64,
     /// Median latency of all types.
     pub p50_us: f64,
-    /// 99 of 100 are faster.
+    /// 99th percentile of the latency.
     pub p99_us: f64,
-    /// The slowest.
+    /// Maximal latency.
     pub max_us: f64,
-    /// Memory handed out to tables.
+    /// Memory allocated to tables.
     pub used_bytes: u64,
-    /// Memory the process occupies.
+    /// Resident memory of the process.
     pub process_bytes: u64,
-    /// Version buffers that rows have.
+    /// Version buffers in use.
     pub buffers_in_use: u64,
     /// Reads of old versions per second.
     pub old_version_reads_per_s: f64,
-    /// Versions moved to the overflow region per second.
+    /// Versions moved to overflow lists per second.
     pub versions_moved_per_s: f64,
-    /// Version buffers given back per second.
+    /// Version buffers collected per second.
     pub buffers_collected_per_s: f64,
 }
 
@@ -103,23 +104,22 @@ struct SoakReport {
     report: Report,
 }
 
-/// Runs the soak.
 pub fn run(arguments: &SoakArguments) -> Result<Verdict> {
     let duration_s = arguments.minutes * 60.0;
-    // The default need not fit a short run; what is asked for must.
+    // A short run shortens the default interval; an explicit one must fit.
     let sample_s = match arguments.sample {
         None => SAMPLE_S.min(duration_s),
         Some(sample_s) => sample_s,
     };
     ensure!(
         (SAMPLE_S_MIN..=duration_s).contains(&sample_s),
-        "a sample takes at least {SAMPLE_S_MIN} s and at most the {duration_s} s of the run"
+        "--sample must be at least {SAMPLE_S_MIN} s and at most the {duration_s} s of the run"
     );
     probe_files(arguments)?;
     catch_interrupts()?;
     let world = &arguments.world;
     let choice = Choice::Tpcc(arguments.tpcc.clone());
-    // All windows are of one length, and together as long as was asked for.
+    // All windows have the same length and together the requested duration.
     let windows = (duration_s / sample_s).round().max(1.0);
     let mut lines = JsonLines::new(arguments.log.clone());
     let sample_s = duration_s / windows;
@@ -131,17 +131,17 @@ pub fn run(arguments: &SoakArguments) -> Result<Verdict> {
     if !soak.samples.is_empty() {
         plot::draw(&soak.samples, &arguments.plot)
             .with_context(|| format!("cannot draw {}", arguments.plot.display()))?;
-        output::say(&format!("  the curves over time are in {}", arguments.plot.display()));
+        output::say(&format!("  the plot is in {}", arguments.plot.display()));
     }
     delivered.and(lines.finish()).map(|()| soak.report.verdict())
 }
 
-/// Refuses files that cannot be written, and two results in one file.
+/// Rejects files that cannot be written, and two results in one file.
 fn probe_files(arguments: &SoakArguments) -> Result<()> {
     for path in [&arguments.log, &arguments.plot] {
         ensure!(
             !json::is_output(path),
-            "the log and the plot need files, the output is the report's"
+            "--log and --plot need files; standard output has the report"
         );
     }
     let files = [Some(&arguments.log), Some(&arguments.plot), arguments.json.as_ref()];
@@ -149,7 +149,7 @@ fn probe_files(arguments: &SoakArguments) -> Result<()> {
     for (index, path) in files.iter().enumerate() {
         ensure!(
             !files[..index].contains(path),
-            "the log, the JSON and the plot need files of their own"
+            "--log, --json and --plot must name different files"
         );
         json::probe(path, &[])?;
     }
@@ -185,7 +185,7 @@ impl Soak<'_> {
             seed: self.world.seed,
             rate: self.rate,
             part: Part::WHOLE,
-            telling: None,
+            run_metrics: None,
         };
         let before = BeforeRun::new(&db, &workload, loaded);
         let progress = Progress::begin("running", (plan.window_s * plan.windows as f64) as u64);
@@ -202,7 +202,7 @@ impl Soak<'_> {
     }
 }
 
-/// Turns each window into a sample as soon as it is over, and writes it down.
+/// Turns each finished window into a sample and writes it.
 struct Sampler<'a> {
     db: &'a Db,
     progress: &'a Progress,
@@ -232,7 +232,7 @@ impl Watcher for Sampler<'_> {
     }
 }
 
-/// Memory of the tables and of the process. A failing look does not end a run of hours.
+/// Memory of the tables and of the process. A failed measurement must not end a run of hours.
 fn memory_now(db: &Db) -> (u64, u64) {
     let used = db.memory_usage().map(|tables| tables.iter().map(|table| table.used_bytes).sum());
     (used.unwrap_or(0), host::resident_bytes())
@@ -262,10 +262,10 @@ fn sample(at_s: f64, span: &Span, (used_bytes, process_bytes): (u64, u64)) -> Sa
     }
 }
 
-/// The first and the last fifth of the run side by side.
+/// Compares the first and the last fifth of the run.
 fn trend(samples: &[Sample]) -> String {
     if samples.is_empty() {
-        return "  No sample was taken: the run ended before its first.".to_owned();
+        return "  No sample was taken: the run ended before the first one.".to_owned();
     }
     let fifth = samples.len().div_ceil(5);
     let mean = |part: &[Sample], field: fn(&Sample) -> f64| {

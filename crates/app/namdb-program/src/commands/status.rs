@@ -1,15 +1,15 @@
-//! `namdb status`: who is in a cluster, and what its memory servers hold.
+//! `namdb status`: shows the members of a cluster and the memory of its tables.
 //!
 //! Decision: docs/decisions/0098-namdb-status-is-not-a-member.md
 
 use super::memory_server::{CLUSTER_FILE, ClusterArguments};
 use crate::Verdict;
 use crate::bench::json;
-use crate::bench::site::{Seat, Site};
+use crate::bench::site::{Site, SiteSession};
 use crate::bench::text::{self, bytes, counted, rate};
-use crate::servers::abroad::{self, Glance};
+use crate::servers::cluster_client::ClusterClient;
+use crate::servers::cluster_site::{self, SiteQuery};
 use crate::servers::development::{missing_compute_servers, missing_memory_servers};
-use crate::servers::place::Place;
 use anyhow::{Context, Result};
 use clap::Args;
 use membership::cluster_file::RegistryKind;
@@ -27,30 +27,31 @@ Examples:
   namdb status                          the cluster of namdb.toml
   namdb status --cluster prod.toml --json -
 
-Rates are measured over 0.2 seconds. The command does not wait for servers that are missing. The exit code is 0 if all \
-servers of the file run and the tables can be read, else 1.";
+Rates are measured over 0.2 seconds. The command does not wait for missing servers. Exit codes: 0 all servers of \
+the file run and the tables can be read; 1 otherwise.";
 
-/// Options of `status`.
+/// Arguments of `namdb status`.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct StatusArguments {
     #[command(flatten)]
     cluster: ClusterArguments,
-    /// Also write it as JSON; `-` is the output, and the text then goes to the error stream
+    /// Also write it as JSON; `-` is standard output, and the text then goes to standard error
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 }
 
-/// Between two looks at counters.
+/// Interval between the two readings of counters from which rates are computed.
 const RATE_MS: u64 = 200;
-/// How long a server may take to tell its counters.
+/// Maximal wait for a server's counters.
 const TELL_TIME: Duration = Duration::from_secs(2);
-/// Servers that are asked at a time.
+/// Number of servers that are queried concurrently.
 const ASKED_MAX: usize = 64;
-/// Tries to see the tables while members die: a visitor is refused until it has heard of that.
+/// Attempts to read the tables while members die: memory servers refuse a visitor that has not
+/// heard of a death.
 const VISITS_MAX: u32 = 3;
 
-/// A cluster at a moment.
+/// State of a cluster at one moment.
 #[derive(Serialize)]
 struct ClusterStatus {
     name: String,
@@ -59,27 +60,27 @@ struct ClusterStatus {
     epoch: u64,
     state: State,
     servers: Vec<ServerStatus>,
-    /// Numbers of memory servers of the file that do not run.
+    /// Numbers of the memory servers in the file that do not run.
     missing: Vec<u16>,
-    /// Numbers of compute servers of the file that do not run.
+    /// Numbers of the compute servers in the file that do not run.
     missing_compute: Vec<u16>,
-    /// `None` where the database cannot be reached.
+    /// `None` if the database cannot be reached.
     tables: Option<Vec<TableStatus>>,
-    /// Why not.
+    /// Why the tables cannot be read.
     problem: Option<String>,
 }
 
-/// What a cluster does.
+/// Overall state of a cluster.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 enum State {
     /// All servers of its file run.
     Running,
-    /// Some of them do.
+    /// Some of its servers run.
     Incomplete,
     /// No server runs, and none has died.
     Stopped,
-    /// A memory server has died, and its part of the data with it.
+    /// A memory server has died, and its part of the data is lost.
     Lost,
 }
 
@@ -101,13 +102,13 @@ struct ServerStatus {
 struct TableStatus {
     name: String,
     used_bytes: u64,
-    /// Parts that are there, each on a memory server of its own; 1 if it is whole.
+    /// Number of parts, each on its own memory server; 1 if it is not partitioned.
     parts: u32,
-    /// Memory servers that have all of it; 1 if it is not copied.
+    /// Number of memory servers that have all of it; 1 if it is not replicated.
     copies: u32,
 }
 
-/// Shows the cluster.
+/// Prints the status of the cluster.
 pub fn run(arguments: &StatusArguments) -> Result<Verdict> {
     let file = arguments.cluster.cluster.as_path();
     let cluster = ClusterFile::load(file, &arguments.cluster.set)?;
@@ -122,7 +123,7 @@ pub fn run(arguments: &StatusArguments) -> Result<Verdict> {
 
 fn look(cluster: &ClusterFile, file: &Path) -> Result<ClusterStatus> {
     let tables = tables(cluster);
-    // Behind the tables: a server that was lost while they were asked for is told as missing.
+    // Read after the tables, so that a server lost meanwhile is reported as missing.
     let map = match Registry::find(cluster)? {
         Some(registry) => registry.map()?,
         None => nobody(cluster),
@@ -161,15 +162,15 @@ fn nobody(cluster: &ClusterFile) -> ClusterMap {
     ClusterMap { cluster: cluster.id, epoch: 0, members, left, root: None }
 }
 
-/// What starts a cluster that is stopped.
+/// The command that starts a stopped cluster.
 fn way_to_start(cluster: &ClusterFile, file: &Path) -> String {
     let named = match file == Path::new(CLUSTER_FILE) {
         true => String::new(),
         false => format!(" --cluster {}", file.display()),
     };
-    // Files are a registry for one host.
+    // A registry in files is for one host.
     match cluster.registry.kind == RegistryKind::File {
-        true => format!("`namdb cluster up{named}` starts it, with an empty database"),
+        true => format!("`namdb cluster up{named}` starts it with an empty database"),
         false => format!("`namdb memory-server{named} --number N` starts each memory server"),
     }
 }
@@ -208,9 +209,9 @@ fn servers(map: &ClusterMap) -> Vec<ServerStatus> {
     .collect()
 }
 
-/// What a server's metrics say at a moment.
+/// A server's metrics at one moment.
 struct Counters {
-    /// The moment, in seconds since the server started.
+    /// Time of the reading, in seconds since the server started.
     uptime_s: f64,
     requests: f64,
     processor_s: f64,
@@ -218,7 +219,7 @@ struct Counters {
 }
 
 impl Counters {
-    /// Of all servers, asked side by side: each may take its time without holding up the others.
+    /// Reads all servers' metrics concurrently, so that a slow server does not delay the others.
     fn of_all(members: &[Member]) -> Vec<Option<Self>> {
         let ask = |member: &Member| Self::read(&fetch(member.addresses.control.as_deref()?)?);
         let mut told = Vec::new();
@@ -232,7 +233,7 @@ impl Counters {
         told
     }
 
-    /// From a page of metrics; none if it is none of a server.
+    /// Parses a page of metrics; `None` if it is not a server's.
     fn read(page: &str) -> Option<Self> {
         let values = |name: &str| -> Vec<f64> {
             let lines = page.lines().filter(|line| line.split(['{', ' ']).next() == Some(name));
@@ -247,7 +248,7 @@ impl Counters {
         })
     }
 
-    /// Seconds since an earlier look at the same server, by its own clock.
+    /// Seconds since an earlier reading of the same server, by its own clock.
     fn span_s(&self, earlier: &Self) -> Option<f64> {
         let span_s = self.uptime_s - earlier.uptime_s;
         (span_s > 0.0).then_some(span_s)
@@ -267,28 +268,29 @@ fn fetch(address: &str) -> Option<String> {
 fn tables(cluster: &ClusterFile) -> Result<Vec<TableStatus>> {
     let mut visits = 1;
     loop {
-        let place = Place::visit(cluster.clone())?;
-        match abroad::glance(&place, Tables) {
-            Err(_) if visits < VISITS_MAX && place.is_outdated()? => visits += 1,
+        let client = ClusterClient::visit(cluster.clone())?;
+        match cluster_site::query(&client, Tables) {
+            Err(_) if visits < VISITS_MAX && client.is_outdated()? => visits += 1,
             tables => return tables,
         }
     }
 }
 
-/// All tables, and the system's memory.
+/// Reads the memory of all tables and of the system.
 struct Tables;
 
-impl Glance for Tables {
+impl SiteQuery for Tables {
     type Output = Vec<TableStatus>;
 
     fn look<S: Site>(self, site: &S) -> Result<Vec<TableStatus>> {
-        let seat = site.seat()?;
-        let database = seat.handle();
-        seat.wait(database.refresh())?;
-        let tables = seat.wait(database.memory_usage()).context("cannot read the memory usage")?;
+        let session = site.session()?;
+        let database = session.handle();
+        session.wait(database.refresh())?;
+        let tables =
+            session.wait(database.memory_usage()).context("cannot read the memory usage")?;
         let names: Vec<String> = tables.iter().map(|table| table.of.clone()).collect();
         let mut used = TableMemory::of_whole_tables(tables);
-        // A table in parts stands where its first part does, and is gone at the others.
+        // A partitioned table is listed at its first part and skipped at the others.
         let status = |name: String| {
             let WholeMemory { used_bytes, parts, copies } = used.remove(&name)?;
             Some(TableStatus { name, used_bytes, parts, copies })

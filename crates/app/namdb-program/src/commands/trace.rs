@@ -1,4 +1,4 @@
-//! `namdb trace`: what one transaction of each type sends, verb by verb.
+//! `namdb trace`: shows the verbs of one transaction of each type.
 
 use super::WorldArguments;
 use super::choice::{Choice, Job};
@@ -24,14 +24,14 @@ Examples:
   namdb trace ycsb --ops-per-txn 3 --records 1000
   namdb trace smallbank --isolation serializable --records 1000
 
-Each `round trip` is one batch, posted at once and waited for once; the lines below it are its verbs.";
+Each `round trip` is one batch: its verbs, listed below it, are posted together and awaited together.";
 
-/// Transactions that fill the caches before anything is written down.
+/// Transactions that fill the caches before the trace starts.
 const WARM_UP: u32 = 1000;
-/// Transactions to draw at most, in search of one of each type.
+/// Maximal number of transactions drawn in search of one of each type.
 const DRAWS_MAX: u32 = 5000;
 
-/// Options of `trace`.
+/// Arguments of `namdb trace`.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct TraceArguments {
@@ -39,13 +39,14 @@ pub struct TraceArguments {
     choice: Choice,
     #[command(flatten)]
     world: WorldArguments,
-    /// Also write the traces as JSON; `-` is the output, and the text then goes to the error stream
+    /// Also write the traces as JSON; `-` is standard output, and the text then goes to standard
+    /// error
     #[arg(long, global = true, value_name = "FILE")]
     json: Option<PathBuf>,
 }
 
-/// Runs until every type was seen once, and prints the traces. Generated code of these workloads is there beside that of the shipped
-/// ones.
+/// Runs transactions until each type has occurred, and prints their traces. `code` is generated
+/// code in addition to that of the shipped workloads.
 pub fn run(mut arguments: TraceArguments, code: &[Code]) -> Result<Verdict> {
     arguments.choice.link(code);
     if let Some(path) = &arguments.json {
@@ -64,7 +65,7 @@ pub fn run(mut arguments: TraceArguments, code: &[Code]) -> Result<Verdict> {
     Ok(Verdict::Sound)
 }
 
-/// One transaction of a type.
+/// The trace of one transaction.
 #[derive(Serialize)]
 struct TypeTrace {
     name: &'static str,

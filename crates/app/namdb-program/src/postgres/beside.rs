@@ -1,4 +1,4 @@
-//! PostgreSQL's result and ours, one beside the other.
+//! Compares PostgreSQL's result with namdb's.
 //!
 //! Decision: docs/decisions/0226-postgresqls-tables-are-in-its-buffers-before-the-clock.md
 
@@ -12,92 +12,90 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// The longest name of a procedure.
+/// Width of the longest procedure name.
 const NAME_COLUMNS: usize = 22;
 const COLUMNS: usize = 80;
 
 /// A comparison.
 #[derive(Clone, Debug, Serialize)]
 pub struct Beside {
-    /// Transactions that committed per second: ours over PostgreSQL's.
+    /// Committed transactions per second: namdb over PostgreSQL.
     pub ratio: f64,
-    /// The same with those that ended by the workload's rules.
+    /// The same, including transactions rolled back by the workload's rules.
     pub attempted_ratio: f64,
-    /// PostgreSQL's.
+    /// PostgreSQL's result.
     pub postgresql: TheirReport,
-    /// Ours.
+    /// Result of namdb.
     pub namdb: Report,
 }
 
-/// What clients of PostgreSQL have to say. Rates are per second of the measured time.
+/// Result of PostgreSQL's clients. Rates are per second of the measured time.
 #[derive(Clone, Debug, Serialize)]
 pub struct TheirReport {
-    /// Its version.
+    /// Version of the server.
     pub version: String,
-    /// The level of isolation, in its words.
+    /// PostgreSQL's name of the isolation level.
     pub isolation: &'static str,
-    /// Clients, with a connection each.
+    /// Number of clients, each with a connection.
     pub clients: u32,
-    /// Rows loaded, and how long that took.
+    /// Rows loaded and the time it took.
     pub load: LoadReport,
     /// Measured seconds.
     pub seconds: f64,
-    /// Processor seconds of the clients in them; the server's are not among them.
+    /// Processor time of the clients in the measured time, in seconds, without the server's.
     pub client_cpu_seconds: f64,
-    /// Whether the user ended it early.
+    /// Whether the user ended the run early.
     pub is_interrupted: bool,
-    /// Calls that committed.
+    /// Number of committed calls.
     pub committed: u64,
-    /// Calls that committed per second.
+    /// Committed calls per second.
     pub txn_per_s: f64,
-    /// Calls per second that committed, or ended by the workload's rules.
+    /// Calls per second that committed or were rolled back by the workload's rules.
     pub attempted_per_s: f64,
-    /// Calls that ended by the workload's rules.
+    /// Calls rolled back by the workload's rules.
     pub rolled_back: u64,
-    /// Attempts beyond the first.
     pub retries: u64,
-    /// Calls that ended with another error, or were given up.
+    /// Calls that failed with another error or were given up.
     pub failed: u64,
-    /// Median latency, all attempts included.
+    /// Median latency, including all attempts.
     pub p50_us: f64,
-    /// 99 of 100 are faster.
+    /// 99th percentile of the latency.
     pub p99_us: f64,
-    /// By procedure.
+    /// Results per procedure.
     pub per_type: BTreeMap<String, TheirType>,
-    /// Attempts that ended with an error, by its code.
+    /// Failed attempts per SQLSTATE.
     pub errors: BTreeMap<String, ErrorReport>,
 }
 
-/// One procedure.
+/// Results of one procedure.
 #[derive(Clone, Debug, Serialize)]
 pub struct TheirType {
-    /// Committed.
+    /// Number of committed calls.
     pub count: u64,
-    /// Committed per second.
+    /// Committed calls per second.
     pub per_s: f64,
-    /// Ended by the workload's rules.
+    /// Calls rolled back by the workload's rules.
     pub rolled_back: u64,
-    /// Attempts beyond the first.
     pub retries: u64,
-    /// Ended with another error, or given up.
+    /// Calls that failed with another error or were given up.
     pub failed: u64,
-    /// Median latency, all attempts included.
+    /// Median latency, including all attempts.
     pub p50_us: f64,
-    /// 99 of 100 are faster.
+    /// 99th percentile of the latency.
     pub p99_us: f64,
 }
 
-/// Errors with one code.
+/// Errors with one SQLSTATE.
 #[derive(Clone, Debug, Serialize)]
 pub struct ErrorReport {
-    /// How many.
+    /// Number of errors.
     pub count: u64,
-    /// What the first of them said.
+    /// Message of the first one.
     pub first: String,
 }
 
 impl TheirReport {
-    /// Puts it together. `names` are the procedures'.
+    /// Builds the report. `names` are the procedures' names.
     pub fn new(
         run: &ClientRun,
         plan: &ClientPlan,
@@ -144,14 +142,15 @@ impl TheirReport {
         }
     }
 
-    /// Whether too many calls failed for a comparison. Conflicts that were given up are a few; calls that never succeed are many.
+    /// Whether too many calls failed for a comparison. Few conflicts are given up; calls that never
+    /// succeed are many.
     fn fails(&self) -> bool {
         self.failed * 100 > self.committed
     }
 }
 
 impl Beside {
-    /// Puts both together.
+    /// Combines both results.
     pub fn new(postgresql: TheirReport, namdb: Report) -> Self {
         let over = |own: f64, theirs: f64| own / theirs.max(1e-9);
         Self {
@@ -162,15 +161,16 @@ impl Beside {
         }
     }
 
-    /// What the exit code says of it: ours, and that PostgreSQL's calls failed where ours are as they should be.
+    /// The verdict for the exit code: that of namdb, or that PostgreSQL's calls failed although
+    /// namdb's succeeded.
     pub fn verdict(&self) -> Verdict {
         both(self.namdb.verdict(), &self.postgresql)
     }
 
-    /// The comparison as people read it, to stand behind our own report.
+    /// The comparison as text, printed after namdb's report.
     pub fn draw(&self) -> String {
         let mut text = String::new();
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = self.write(&mut text);
         text
     }
@@ -226,12 +226,12 @@ impl Beside {
         writeln!(text, "  namdb commits {} times as many transactions.", ratio(self.ratio))
     }
 
-    /// Notes below the table: what `gain` means, the load of PostgreSQL's clients, and errors.
+    /// Notes below the table: the meaning of `gain`, the load of PostgreSQL's clients, and errors.
     fn write_notes(&self, text: &mut String) -> std::fmt::Result {
         let theirs = &self.postgresql;
         writeln!(
             text,
-            "  gain: how many times shorter the median of namdb is. Both run the same mix, so"
+            "  gain: median latency of PostgreSQL over that of namdb. Both run one mix, so"
         )?;
         writeln!(
             text,
@@ -240,7 +240,7 @@ impl Beside {
         let busy = theirs.client_cpu_seconds / theirs.seconds.max(1e-9);
         writeln!(
             text,
-            "  PostgreSQL's clients took {busy:.2} processors; {} calls were tried again.",
+            "  PostgreSQL's clients took {busy:.2} processors; {} calls were retried.",
             grouped(theirs.retries)
         )?;
         for (code, ErrorReport { count, first }) in &theirs.errors {
@@ -248,9 +248,10 @@ impl Beside {
             writeln!(text, "{}", told.chars().take(COLUMNS).collect::<String>())?;
         }
         if theirs.fails() {
-            let sentence = "of PostgreSQL's calls failed otherwise than by the workload's rules, or were given up:";
+            let sentence =
+                "of PostgreSQL's calls failed (not by the workload's rules) or were given up:";
             writeln!(text, "  {} {sentence}", grouped(theirs.failed))?;
-            writeln!(text, "  the two have not done the same, and a ratio says little.")?;
+            writeln!(text, "  both did different work, so the ratio says little.")?;
         }
         Ok(())
     }
@@ -263,13 +264,13 @@ fn both(ours: Verdict, theirs: &TheirReport) -> Verdict {
     }
 }
 
-/// How many times longer a call takes there than here; of no calls, nothing.
+/// Ratio of the median latencies; empty if there were no calls.
 fn gain(theirs_us: f64, ours_us: f64) -> String {
     let is_measured = theirs_us > 0.0 && ours_us > 0.0;
     if is_measured { ratio(theirs_us / ours_us) } else { "-".to_owned() }
 }
 
-/// Three digits.
+/// Formats a ratio with three digits.
 fn ratio(value: f64) -> String {
     match value {
         value if value < 9.95 => format!("{value:.2}"),
@@ -296,7 +297,7 @@ mod tests {
         TheirReport::new(&run, &plan, &["pay"], String::new(), Loaded { rows: 1, seconds: 1.0 })
     }
 
-    /// Rates of a closed mix differ by one factor; medians do not.
+    /// In a closed mix all rates differ by one factor, but medians do not.
     #[test]
     fn the_gain_of_a_row_is_that_of_its_median() {
         assert_eq!(gain(300.0, 20.0), "15.0");

@@ -1,4 +1,5 @@
-//! Clients that call procedures of PostgreSQL at the same time, each over a connection of its own, with the calls that our threads would draw.
+//! Concurrent clients that call PostgreSQL's procedures, each over its own connection, with the
+//! same calls as namdb's threads.
 //!
 //! Decision: docs/decisions/0225-postgresql-is-measured-by-a-small-client-of-our-own.md
 
@@ -14,64 +15,64 @@ use sql::Procedure;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::Relaxed};
 
-/// How long the thread that waits for the clients sleeps at a time.
+/// The waiting thread sleeps this long at a time.
 const SLEEP_MS: u64 = 20;
-/// Attempts beyond the first before a call is given up, as with ours. They follow at once: whoever lost has waited for the winner already.
+/// Maximal number of retries of a call, as in namdb. They follow at once: the losing transaction
+/// has already waited for the winner.
 const RETRIES_MAX: u32 = 200;
-/// Errors that another attempt may cure: `serialization_failure` and `deadlock_detected`.
+/// Errors after which a call is retried: `serialization_failure` and `deadlock_detected`.
 const RETRIED: [&str; 2] = ["40001", "40P01"];
 
-/// What clients do.
+/// Parameters of the clients' run.
 #[derive(Clone, Debug)]
 pub struct ClientPlan {
-    /// How many there are.
     pub clients: u32,
-    /// Seconds before anything counts.
+    /// Duration of the warm-up in seconds.
     pub warm_up_s: f64,
-    /// Seconds that count.
+    /// Measured duration in seconds.
     pub window_s: f64,
-    /// The level of isolation, in PostgreSQL's words.
+    /// PostgreSQL's name of the isolation level.
     pub isolation: &'static str,
 }
 
-/// The calls of one procedure.
+/// Results of one procedure.
 #[derive(Clone, Debug)]
 pub struct Kind {
-    /// Calls that committed.
+    /// Number of committed calls.
     pub committed: u64,
-    /// Calls that ended by the procedure's own rules, without effect.
+    /// Calls that the procedure's own rules rolled back.
     pub rolled_back: u64,
-    /// Attempts beyond the first.
     pub retries: u64,
-    /// Calls that ended with another error, or were given up.
+    /// Calls that failed with another error or were given up.
     pub failed: u64,
-    /// Nanoseconds from the draw to the end, all attempts included, of those that committed or ended by rule.
+    /// Nanoseconds from drawing the call to its end, including all attempts, for calls that
+    /// committed or were rolled back by the procedure's rules.
     pub latency_ns: Histogram<u32>,
 }
 
-/// What came of it.
+/// Result of the clients' run.
 #[derive(Clone, Debug)]
 pub struct ClientRun {
-    /// Seconds that counted.
+    /// Measured seconds.
     pub seconds: f64,
-    /// Processor seconds of the clients in them.
+    /// Processor time of the clients in the measured time, in seconds.
     pub client_cpu_seconds: f64,
-    /// By procedure.
+    /// Results per procedure.
     pub kinds: Vec<Kind>,
-    /// Attempts that ended with an error, by its code, with the first message.
+    /// Failed attempts per SQLSTATE, with the first message.
     pub errors: BTreeMap<String, (u64, String)>,
-    /// Whether the user ended it early.
+    /// Whether the user ended the run early.
     pub is_interrupted: bool,
 }
 
-/// Warm-up, the time that counts, the end.
+/// Phases: warm-up, measuring, end.
 const MEASURING: u8 = 1;
 const OVER: u8 = 2;
 
 /// Runs the clients.
 ///
 /// # Errors
-/// If one cannot connect, or loses its connection.
+/// If a client cannot connect or loses its connection.
 pub fn run(
     address: &Address,
     stored: &Stored,
@@ -104,7 +105,7 @@ pub fn run(
             .collect();
         let is_over = || stop.load(Relaxed) || threads.iter().any(|thread| thread.is_finished());
         wait(plan.warm_up_s, &is_over, &mut |_| {});
-        // Nothing counts yet, so that there is nothing to tell of.
+        // Nothing was measured yet, so nothing can be reported.
         let is_too_early = stop.load(Relaxed);
         let (start, cpu_start) = (Moment::now(), process_cpu_s());
         phase.store(MEASURING, Relaxed);
@@ -138,7 +139,7 @@ fn wait(seconds: f64, is_over: &dyn Fn() -> bool, show: &mut dyn FnMut(f64)) {
     }
 }
 
-/// What clients have done.
+/// Results of a client.
 struct Done {
     kinds: Vec<Kind>,
     errors: BTreeMap<String, (u64, String)>,
@@ -195,7 +196,7 @@ impl Client {
         }
     }
 
-    /// Makes a call, again and again while it meets others; it counts from `start`.
+    /// Executes a call and retries it on conflicts; it is measured if it starts after `start`.
     fn call(&mut self, call: &Call, start: Moment) -> Result<()> {
         let mut retries = 0;
         let kind = &mut self.done.kinds[call.procedure];

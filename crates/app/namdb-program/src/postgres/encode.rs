@@ -1,17 +1,18 @@
-//! Calls as prepared statements, and their arguments as they travel: in binary form where that is the server's own, else as text.
+//! Encodes calls as prepared statements, and arguments in binary form if it is simple, otherwise as
+//! text.
 
 use super::wire::{Form, Requests};
 use sql::procedure::RoutineKind;
 use sql::{Procedure, SqlType};
 use sql_value::Value;
 
-/// Numbers that PostgreSQL gives its types.
+/// Object identifiers of PostgreSQL's types.
 const INT2: u32 = 21;
 const INT4: u32 = 23;
 const INT8: u32 = 20;
 const BOOL: u32 = 16;
 
-/// The statement that calls a procedure; its parameters have the types of the procedure's.
+/// The statement that calls a procedure; its parameters have the procedure's types.
 pub fn statement(procedure: &Procedure) -> String {
     let inputs = procedure.inputs().enumerate();
     let arguments: Vec<String> =
@@ -24,7 +25,7 @@ pub fn statement(procedure: &Procedure) -> String {
     }
 }
 
-/// The form in which arguments of a type travel.
+/// The wire form of arguments of a type.
 pub fn form(of: &SqlType) -> Form {
     match of {
         SqlType::Array(element) if number_of(element).is_some() => Form::Binary,
@@ -56,7 +57,7 @@ fn put_known(bytes: &mut Vec<u8>, value: &Value, of: &SqlType) {
     }
 }
 
-/// Appends a value of a type with a number here; answers whether it is one.
+/// Appends a value of a type with an identifier above; false for other types.
 fn put_plain(bytes: &mut Vec<u8>, value: &Value, of: &SqlType) -> bool {
     match (value, of) {
         (Value::Bool(flag), SqlType::Bool) => bytes.push(u8::from(*flag)),
@@ -72,7 +73,8 @@ fn put_plain(bytes: &mut Vec<u8>, value: &Value, of: &SqlType) -> bool {
     true
 }
 
-/// One dimension, whether there are nulls, the element's type; length and lowest index; then the elements.
+/// Appends an array: number of dimensions, null flag and element type; length and lower bound; then
+/// the elements.
 fn put_array(bytes: &mut Vec<u8>, elements: &[Value], element: &SqlType) {
     let dimensions = u32::from(!elements.is_empty());
     let has_nulls = u32::from(elements.iter().any(Value::is_null));
@@ -95,7 +97,7 @@ fn put_array(bytes: &mut Vec<u8>, elements: &[Value], element: &SqlType) {
     }
 }
 
-/// The number of a type whose values are appended by [`put_plain`].
+/// The identifier of a type that [`put_plain`] supports.
 fn number_of(of: &SqlType) -> Option<u32> {
     Some(match of {
         SqlType::Bool => BOOL,

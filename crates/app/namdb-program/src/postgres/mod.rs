@@ -1,14 +1,15 @@
-//! A workload's procedures in a PostgreSQL of this host: what ours are measured against.
+//! Runs a workload's procedures in a PostgreSQL on this host, to compare namdb with it.
 //!
-//! The same `schema.sql` and `procedures.sql`, the same rows, and clients that draw the same calls.
+//! PostgreSQL gets the same `schema.sql`, `procedures.sql` and rows, and clients draw the same
+//! calls.
 //!
 //! ```text
-//! server    the workload in a PostgreSQL, all of it in its memory
-//! wire      the messages of its protocol that are needed
-//! encode    calls as statements, and arguments as they travel
-//! session   a connection, which calls prepared procedures
-//! clients   sessions that call at the same time
-//! beside    both results, and the ratio
+//! server    the workload in PostgreSQL, entirely in its memory
+//! wire      the part of its protocol that is needed
+//! encode    calls as statements, and arguments on the wire
+//! session   a connection that calls prepared procedures
+//! clients   concurrent sessions
+//! beside    both results, and their ratio
 //! ```
 
 pub mod beside;

@@ -1,5 +1,5 @@
-//! A workload in a PostgreSQL: a server of our own, or one that runs, with tables and procedures as the folder has them, all rows loaded
-//! and in its memory.
+//! A workload in PostgreSQL: in a server started for the run or in a running one, with the folder's
+//! tables and procedures and all rows loaded into memory.
 
 use super::session::Address;
 use crate::bench::load::Loaded;
@@ -12,16 +12,16 @@ use namdb::host::{Moment, available_memory_bytes};
 use postgres_plan::{Database, Server, ServerChoice};
 use std::path::Path;
 
-/// Least size of the server's buffers.
+/// Minimal size of the server's buffers.
 const BUFFERS_BYTES_MIN: u64 = 512 << 20;
-/// The part of the memory that is available which its buffers take at most: one in so many.
+/// The buffers take at most this part (one in 2) of the available memory.
 const BUFFERS_PART: u64 = 2;
-/// Connections beside those of the clients.
+/// Connections besides those of the clients.
 const SPARE_CONNECTIONS: u32 = 10;
 
-/// What makes a server quick whose data nobody keeps: nothing waits for a disk, nothing else runs, and deadlocks
-/// are noticed soon. `fsync` and `autovacuum` are off in
-/// any server that is started for us.
+/// Settings for speed without durability: no transaction waits for a disk, nothing else runs, and
+/// deadlocks are detected quickly. Every server started for a run also has `fsync` and `autovacuum`
+/// off.
 const SETTINGS: [&str; 10] = [
     "synchronous_commit=off",
     "full_page_writes=off",
@@ -34,8 +34,9 @@ const SETTINGS: [&str; 10] = [
     "huge_pages=try",
     "deadlock_timeout=100ms",
 ];
-/// What the tables' loader leaves to do: facts for the planner, rows that are known to be visible to all, everything in the buffers, nothing
-/// that is still to be written. A server without the extension reads what it needs from the system's cache at first.
+/// Work after the load: planner statistics, marking rows visible to all, loading everything into
+/// the buffers, and writing dirty pages. A server without the extension first reads from the
+/// system's cache.
 const SETTLE: &str = "\
 VACUUM (FREEZE, ANALYZE);
 \\set ON_ERROR_STOP off
@@ -47,21 +48,21 @@ SELECT count(pg_prewarm(oid)) FROM pg_class
 CHECKPOINT;
 ";
 
-/// The workload there.
-pub struct Place<'a> {
-    /// How clients reach it.
+/// The workload in a server.
+pub struct LoadedServer<'a> {
+    /// How clients connect.
     pub address: Address,
-    /// The server's version.
+    /// Version of the server.
     pub version: String,
-    /// What the load took.
+    /// Result of the load.
     pub loaded: Loaded,
     _database: Database<'a>,
 }
 
-/// Starts a server for the workload, or finds the one that runs at `url`.
+/// Starts a server for the workload, or uses the one that runs at `url`.
 ///
 /// # Errors
-/// If PostgreSQL is not installed, or does not start.
+/// If PostgreSQL is not installed or does not start.
 pub fn open(stored: &Stored, url: Option<&str>, clients: u32) -> Result<Server> {
     let choice = match url {
         Some(url) => ServerChoice::Url(url.to_owned()),
@@ -74,14 +75,14 @@ pub fn open(stored: &Stored, url: Option<&str>, clients: u32) -> Result<Server> 
             ServerChoice::PrivateWith(settings)
         }
     };
-    Server::open(&choice).context("there is no PostgreSQL to measure")
+    Server::open(&choice).context("no PostgreSQL server is available")
 }
 
-impl<'a> Place<'a> {
-    /// Makes the workload's tables and procedures in a database of our own, and loads it.
+impl<'a> LoadedServer<'a> {
+    /// Creates the workload's tables and procedures in a new database, and loads it.
     ///
     /// # Errors
-    /// If the server refuses something.
+    /// If the server rejects a statement.
     pub fn load(server: &'a Server, stored: &Stored, folder: &Path) -> Result<Self> {
         let progress = Progress::begin("loading PostgreSQL", 1);
         let start = Moment::now();
@@ -96,7 +97,7 @@ impl<'a> Place<'a> {
         let facts = database.script("facts.sql", facts)?;
         let facts = database.run("to say where it is", &[&facts])?;
         let mut lines = facts.lines().map(str::to_owned);
-        let mut line = || lines.next().context("psql does not say where its server is");
+        let mut line = || lines.next().context("psql does not print its server's address");
         let (host, port, user, name) = (line()?, line()?, line()?, line()?);
         let port = port.parse().with_context(|| format!("psql names the port {port}"))?;
         let (version, size) = (line()?, line()?.parse().unwrap_or(0));

@@ -1,4 +1,5 @@
-//! A connection to PostgreSQL, which calls prepared procedures: one message each way for each call, which is a transaction.
+//! A connection to PostgreSQL for prepared procedures. Each call is one transaction and one message
+//! in each direction.
 
 use super::encode::{form, put, statement};
 use super::wire::{Answer, Answers, Failure, Form, Requests};
@@ -10,29 +11,29 @@ use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-/// No answer is waited for longer.
+/// Maximal wait for an answer.
 const ANSWER_WITHIN: Duration = Duration::from_secs(60);
 
-/// Where a server listens, and as whom we come.
+/// Address of a server, with user and database.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Address {
-    /// A host, or the folder of a Unix socket.
+    /// Host name, or the folder of a Unix socket.
     pub host: String,
-    /// Port, also of a socket's name.
+    /// Port; for a socket, part of its name.
     pub port: u16,
-    /// User.
+    /// Name of the user.
     pub user: String,
-    /// Database.
+    /// Name of the database.
     pub database: String,
 }
 
-/// A way to the server.
+/// A connection's stream.
 enum Stream {
     Unix(UnixStream),
     Tcp(TcpStream),
 }
 
-/// A procedure that is prepared.
+/// A prepared procedure.
 struct Prepared {
     name: String,
     forms: Vec<Form>,
@@ -48,11 +49,11 @@ pub struct Session {
 }
 
 impl Session {
-    /// Connects without a password, sets the session up by `settings`, which are statements, and prepares procedures,
-    /// which are called by their positions.
+    /// Connects without a password, executes the statements in `settings`, and prepares procedures,
+    /// which are called by position.
     ///
     /// # Errors
-    /// If the server is not there, wants a password, or refuses a statement.
+    /// If the server is unreachable, requires a password, or rejects a statement.
     pub fn open(address: &Address, settings: &str, procedures: &[&Procedure]) -> Result<Self> {
         let Address { host, port, user, database } = address;
         let stream = connect(host, *port)
@@ -77,7 +78,7 @@ impl Session {
         Ok(session)
     }
 
-    /// Calls a procedure; answers how many rows it gave, or what it failed with.
+    /// Calls a procedure; returns the number of rows or the server's error.
     ///
     /// # Errors
     /// If the connection is lost.
@@ -95,7 +96,7 @@ impl Session {
         self.exchange()
     }
 
-    /// Sends what was asked, and takes an error of the server for one of ours.
+    /// Sends the requests; an error of the server becomes an error of this function.
     fn ask(&mut self) -> Result<()> {
         match self.exchange()? {
             Ok(_) => Ok(()),
@@ -103,7 +104,7 @@ impl Session {
         }
     }
 
-    /// Sends what was asked and waits until all of it is answered.
+    /// Sends the requests and waits for all answers.
     fn exchange(&mut self) -> io::Result<Result<usize, Failure>> {
         self.stream.write_all(self.requests.bytes())?;
         self.requests.clear();
@@ -113,7 +114,7 @@ impl Session {
             match self.answers.next(&mut self.stream)? {
                 Answer::Row => rows += 1,
                 Answer::Failed(failure) => {
-                    // Behind this one the server closes the connection.
+                    // After these errors the server closes the connection.
                     if failure.sqlstate.starts_with("28") || failure.sqlstate.starts_with("3D") {
                         return Ok(Err(failure));
                     }
@@ -124,7 +125,7 @@ impl Session {
                 Answer::Authenticate(_) => {
                     return Err(io::Error::new(
                         io::ErrorKind::PermissionDenied,
-                        "the server wants a password, and benchmarks have none: let it trust this user (pg_hba.conf), or \
+                        "the server requires a password, which benchmarks cannot give: let it trust this user (pg_hba.conf), or \
                          give no address, so that a server is started for the run",
                     ));
                 }
@@ -137,7 +138,7 @@ impl Drop for Session {
     fn drop(&mut self) {
         self.requests.clear();
         self.requests.terminate();
-        // Whoever is not there any more need not be told.
+        // A lost server need not be informed.
         let _ = self.stream.write_all(self.requests.bytes());
     }
 }

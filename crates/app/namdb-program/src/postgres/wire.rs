@@ -1,5 +1,5 @@
-//! The messages of PostgreSQL's protocol, version 3, that prepared calls need: frames of a byte that says what they are, four bytes of
-//! length that count themselves, and a body; numbers have their most significant byte first.
+//! The messages of PostgreSQL's protocol, version 3, that prepared calls need. A frame is a byte
+//! for its kind, a length of four bytes that includes itself, and a body; numbers are big-endian.
 //!
 //! Decision: docs/decisions/0225-postgresql-is-measured-by-a-small-client-of-our-own.md
 
@@ -7,19 +7,19 @@ use std::io::{self, Read};
 
 /// Version 3.0.
 const PROTOCOL: i32 = 196_608;
-/// Bytes in front of each body.
+/// Bytes before each body.
 const HEAD_BYTES: usize = 5;
-/// Room that is read into at once.
+/// Bytes read at a time.
 const READ_BYTES: usize = 16 << 10;
-/// No answer is longer: the length of whoever speaks another protocol is refused.
+/// Maximal length of an answer, so that a server with another protocol is detected.
 const BODY_BYTES_MAX: usize = 256 << 20;
 
-/// The form in which a value travels.
+/// Wire form of a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Form {
-    /// As PostgreSQL prints it.
+    /// The text that PostgreSQL prints.
     Text = 0,
-    /// As the type's `send` and `recv` functions have it.
+    /// The format of the type's `send` and `recv` functions.
     Binary = 1,
 }
 
@@ -28,17 +28,17 @@ pub enum Form {
 pub struct Requests(Vec<u8>);
 
 impl Requests {
-    /// What is sent.
+    /// The encoded messages.
     pub fn bytes(&self) -> &[u8] {
         &self.0
     }
 
-    /// Forgets what was sent.
+    /// Removes all messages.
     pub fn clear(&mut self) {
         self.0.clear();
     }
 
-    /// The first message, which has no kind: who connects, to which database.
+    /// The startup message, which has no kind byte: user and database.
     pub fn startup(&mut self, user: &str, database: &str) {
         let at = self.0.len();
         self.0.extend_from_slice(&[0; 4]);
@@ -50,12 +50,12 @@ impl Requests {
         self.close(at);
     }
 
-    /// Statements as text, with all answers.
+    /// Executes statements given as text.
     pub fn query(&mut self, statements: &str) {
         self.message(b'Q', |own| own.text(statements));
     }
 
-    /// Prepares a statement under a name; its parameters' types follow from the statement.
+    /// Prepares a named statement; the server infers its parameter types.
     pub fn parse(&mut self, name: &str, statement: &str) {
         self.message(b'P', |own| {
             own.text(name);
@@ -64,7 +64,8 @@ impl Requests {
         });
     }
 
-    /// Gives a prepared statement its arguments, which `put` writes one by one through [`Requests::value`]; results come in binary form.
+    /// Binds arguments to a prepared statement; `put` writes them one by one with
+    /// [`Requests::value`]. Results come in binary form.
     pub fn bind(&mut self, name: &str, forms: &[Form], put: impl FnOnce(&mut Self)) {
         self.message(b'B', |own| {
             own.text("");
@@ -78,7 +79,7 @@ impl Requests {
         });
     }
 
-    /// An argument; none is null.
+    /// Appends an argument; `None` is null.
     pub fn value(&mut self, put: Option<impl FnOnce(&mut Vec<u8>)>) {
         let at = self.0.len();
         self.0.extend_from_slice(&(-1_i32).to_be_bytes());
@@ -89,7 +90,7 @@ impl Requests {
         }
     }
 
-    /// Carries out what was bound, with all its rows.
+    /// Executes the bound statement and requests all rows.
     pub fn execute(&mut self) {
         self.message(b'E', |own| {
             own.text("");
@@ -97,12 +98,12 @@ impl Requests {
         });
     }
 
-    /// Ends the transaction, and asks for [`Answer::Ready`].
+    /// Ends the transaction and requests [`Answer::Ready`].
     pub fn sync(&mut self) {
         self.message(b'S', |_| {});
     }
 
-    /// Says good-bye.
+    /// Ends the session.
     pub fn terminate(&mut self) {
         self.message(b'X', |_| {});
     }
@@ -115,14 +116,14 @@ impl Requests {
         self.close(at);
     }
 
-    /// Writes the length of what begins at `at`.
+    /// Fills in the length of the message part that begins at `at`.
     fn close(&mut self, at: usize) {
         let length = (self.0.len() - at) as i32;
         self.0[at..at + 4].copy_from_slice(&length.to_be_bytes());
     }
 
     fn text(&mut self, text: &str) {
-        // A zero would end the text early, and the message would be another one.
+        // A NUL would end the text early and change the message.
         self.0.extend(text.bytes().filter(|byte| *byte != 0));
         self.0.push(0);
     }
@@ -133,45 +134,45 @@ impl Requests {
     }
 }
 
-/// What the server says.
+/// An answer of the server.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Answer {
-    /// Wants this kind of proof of who we are; 0 is none.
+    /// Requests this kind of authentication; 0 means accepted.
     Authenticate(i32),
-    /// A row.
+    /// A result row.
     Row,
     /// The statement has failed.
     Failed(Failure),
-    /// All that was asked is answered.
+    /// All requests are answered.
     Ready,
-    /// Something that nobody here needs to know.
+    /// Any other answer; ignored.
     Other,
 }
 
 /// An error of a statement.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Failure {
-    /// Its code, five characters.
+    /// Five-character SQLSTATE.
     pub sqlstate: String,
-    /// Its sentence.
+    /// The error's message.
     pub message: String,
 }
 
-/// Answers as they arrive.
+/// A buffer of received answers.
 #[derive(Debug, Default)]
 pub struct Answers {
     bytes: Vec<u8>,
-    /// Where the next answer begins.
+    /// Start of the next answer.
     at: usize,
-    /// Up to where there is something.
+    /// End of the received bytes.
     end: usize,
 }
 
 impl Answers {
-    /// The next answer, which is waited for.
+    /// Waits for the next answer.
     ///
     /// # Errors
-    /// Of the connection, or if that is not PostgreSQL's protocol.
+    /// If the connection fails or the bytes are not of PostgreSQL's protocol.
     pub fn next(&mut self, from: &mut impl Read) -> io::Result<Answer> {
         self.await_bytes(HEAD_BYTES, from)?;
         let kind = self.bytes[self.at];
@@ -196,7 +197,7 @@ impl Answers {
         Ok(answer)
     }
 
-    /// Waits until so many bytes of the next answer are there.
+    /// Waits until `wanted` bytes of the next answer have arrived.
     fn await_bytes(&mut self, wanted: usize, from: &mut impl Read) -> io::Result<()> {
         if self.at == self.end {
             (self.at, self.end) = (0, 0);
@@ -220,7 +221,7 @@ impl Answers {
     }
 }
 
-/// The fields of an error: a letter and a text each.
+/// Parses the fields of an error: a letter and a text each.
 fn failure(body: &[u8]) -> Failure {
     let mut failure = Failure { sqlstate: String::new(), message: String::new() };
     for field in body.split(|byte| *byte == 0) {
@@ -254,7 +255,7 @@ mod tests {
         assert_eq!(requests.bytes(), expected);
     }
 
-    /// A stream that gives a byte at a time.
+    /// A stream that returns one byte at a time.
     struct Slow<'a>(&'a [u8]);
 
     impl Read for Slow<'_> {
@@ -269,7 +270,7 @@ mod tests {
     fn answers_come_however_they_are_cut() {
         let stream =
             b"R\0\0\0\x08\0\0\0\x0aD\0\0\0\x06\0\0E\0\0\0\x15SERROR\0C40001\0Mno\0\0Z\0\0\0\x05I";
-        // The error's length, as its fields have it.
+        // Length of the error message, computed from its fields.
         let mut stream = stream.to_vec();
         let at = stream.iter().position(|byte| *byte == b'E').expect("it is there");
         let body = b"SERROR\0C40001\0Mno\0\0".len() + 4;

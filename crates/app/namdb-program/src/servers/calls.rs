@@ -1,14 +1,15 @@
-//! Calls that a compute server takes from others of its cluster: operations that are shipped to it.
+//! The calls that a compute server accepts from other members of its cluster: operations shipped to
+//! it.
 //!
 //! Decision: docs/decisions/0259-a-compute-server-that-is-called-is-a-node-with-a-port-and-no.md
 
-use super::abroad::Peers;
+use super::cluster_client::ClusterClient;
+use super::cluster_site::Peers;
 use super::health::Health;
 use super::keys::keys;
-use super::place::Place;
 use super::shm::ShmSite;
 use super::{LEAVE_NS, PROGRAM, tcp, verbs};
-use crate::bench::site::{Seat, Site};
+use crate::bench::site::{Site, SiteSession};
 use ::shipping::{Lanes, Ownership};
 use anyhow::{Context, Result};
 use fabric::identity::Admission;
@@ -29,39 +30,41 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use txn::Database;
 
-/// Between two looks whether lanes are of use, and whether the server is to end.
-const LOOK_NS: u64 = 50_000_000;
-/// The same where there are no lanes: who has nothing to do wakes seldom.
-const IDLE_LOOK_NS: u64 = 200_000_000;
-/// After so many looks without lanes their slots of the vector are given back.
+/// Interval at which a compute server checks whether its lanes are in use and whether it must stop.
+const POLL_NS: u64 = 50_000_000;
+/// The same interval while it has no lanes, longer so that an idle server rarely wakes.
+const IDLE_POLL_NS: u64 = 200_000_000;
+/// After this many checks without lanes, their slots of the vector are returned.
 const IDLE_LOOKS: u32 = 10;
-/// After so many looks nobody waits any more for what is under way at the end.
+/// After this many checks, a stopping server no longer waits for calls in progress.
 const END_LOOKS: u32 = 40;
 
-/// Where a compute server takes calls, before anybody does so.
+/// A compute server's port for calls, before it is served.
 pub struct Calls {
-    way: Way,
-    /// Whom it serves.
+    way: Arrival,
+    /// Decides which callers are served.
     pub admission: Arc<Admission>,
     lanes: u32,
-    /// Generated code beside that of the shipped workloads.
+    /// Generated code in addition to that of the shipped workloads.
     code: Vec<Code>,
-    /// What is told of it.
+    /// Metrics of the calls.
     counts: sources::Calls,
     told: Registry,
 }
 
-/// How calls come.
-enum Way {
-    /// Over TCP; or over RDMA, where both sides tell each other here where their ends of a connection are.
+/// How calls arrive.
+enum Arrival {
+    /// Over TCP; or over RDMA, where both sides first exchange the addresses of their queue pairs
+    /// here.
     Messages(TcpListener),
-    /// Services are registered in a world of their own: their handlers have another, with all regions.
+    /// Over shared memory. The port's services are registered in a world of their own; their
+    /// handlers use another one, which has all regions.
     Shared(Box<ShmPort>, Arc<LocalWorld>),
 }
 
 impl Calls {
-    /// Listens for calls of others, and tells `member`'s address. Whoever connects waits until [`Calls::serve`]. Calls are
-    /// counted in the registry.
+    /// Listens for calls and stores the address in `member`. Callers that connect wait until
+    /// [`Calls::serve`]. Calls are counted in the registry.
     pub fn open(
         cluster: &ClusterFile,
         settings: &ComputeSettings,
@@ -82,20 +85,20 @@ impl Calls {
             FabricKind::Tcp | FabricKind::Verbs => {
                 let (number, address) = (member.number, settings.calls());
                 let listener = TcpListener::bind(&address).with_context(|| {
-                    format!("compute server {number} cannot take calls at {address}; is the port in use?")
+                    format!("compute server {number} cannot listen for calls at {address}; is the port in use?")
                 })?;
                 let known = match cluster.fabric {
                     FabricKind::Verbs => &mut member.addresses.verbs,
                     _ => &mut member.addresses.tcp,
                 };
                 *known = Some(listener.local_addr()?.to_string());
-                Way::Messages(listener)
+                Arrival::Messages(listener)
             }
             FabricKind::Shm => {
                 let world = LocalWorld::new(&WorldConfig { server_bytes: Vec::new(), seed: 1 })?;
                 let port = ShmPort::of_calls(&cluster.directory, admission.clone(), &world)?;
                 member.addresses.shm = Some(cluster.directory.clone());
-                Way::Shared(Box::new(port), world)
+                Arrival::Shared(Box::new(port), world)
             }
         };
         let counted = [microbench::host::SERVICES, shipping::SERVICES].concat();
@@ -103,24 +106,24 @@ impl Calls {
         Ok(Self { way, admission, lanes: settings.lanes, code, counts, told: told.clone() })
     }
 
-    /// Answers calls on this thread until the server ends.
-    pub fn serve(self, place: &Place, health: &Arc<Health>) -> Result<()> {
+    /// Executes calls on this thread until the server stops.
+    pub fn serve(self, client: &ClusterClient, health: &Arc<Health>) -> Result<()> {
         let Self { way, admission, lanes, code, counts, told } = self;
         let host = Hosting::new(lanes, code);
-        let answering = Answering { place, health, host, admission, counts, told };
+        let answering = Answering { client, health, host, admission, counts, told };
         match way {
-            Way::Messages(listener) => answering.by_engine(listener),
-            Way::Shared(port, world) => answering.by_shared_memory(*port, &world),
+            Arrival::Messages(listener) => answering.by_engine(listener),
+            Arrival::Shared(port, world) => answering.by_shared_memory(*port, &world),
         }
     }
 }
 
-/// Services by their numbers.
+/// Services by identifier.
 type Services<E> = BTreeMap<ServiceId, Arc<dyn Service<E>>>;
 
-/// What calls are answered by.
+/// Everything needed to execute calls.
 struct Answering<'a> {
-    place: &'a Place,
+    client: &'a ClusterClient,
     health: &'a Arc<Health>,
     host: Hosting,
     admission: Arc<Admission>,
@@ -129,29 +132,29 @@ struct Answering<'a> {
 }
 
 impl Answering<'_> {
-    /// Handlers are tasks of this thread's engine, which serves the port.
+    /// Serves the port with this thread's engine; handlers are its tasks.
     fn by_engine(self, listener: TcpListener) -> Result<()> {
-        let Self { place, health, host, admission, counts, told } = self;
-        let is_verbs = place.cluster.fabric == FabricKind::Verbs;
+        let Self { client, health, host, admission, counts, told } = self;
+        let is_verbs = client.cluster.fabric == FabricKind::Verbs;
         let open = if is_verbs { verbs::site } else { tcp::site };
-        let seat = open(place, host.max, &Peers::default())?.seat()?;
-        let database = seat.handle();
+        let session = open(client, host.max, &Peers::default())?.session()?;
+        let database = session.handle();
         let env = database.env().clone();
         let (services, ownership) = host.services(database.clone());
         let services = counts.counted(services);
         if is_verbs {
-            let port = verbs::calls(&place.cluster, listener, admission, env.clone(), services)?;
+            let port = verbs::calls(&client.cluster, listener, admission, env.clone(), services)?;
             let callers = port.callers().clone();
             told.add(&catalog::CALLERS, &[], move || callers.connection_count());
-            seat.engine().attach(port);
+            session.engine().attach(port);
         } else {
-            let keys = keys(&place.cluster)?;
+            let keys = keys(&client.cluster)?;
             let port = TcpPort::of_calls(listener, admission, keys, env.clone(), services)?;
             told.add_cell(&catalog::CALLERS, &[], port.connections());
-            seat.engine().attach(port);
+            session.engine().attach(port);
         }
         let mut keeper = Keeper::new(host.lanes, health.clone(), database);
-        seat.wait(async {
+        session.wait(async {
             while !keeper.is_over().await {
                 env.sleep_ns(keeper.pause_ns()).await;
             }
@@ -160,11 +163,11 @@ impl Answering<'_> {
         Ok(())
     }
 
-    /// Handlers run where the port is served, one after another: nothing waits there.
+    /// Serves the port in shared memory; handlers run one after another, since nothing waits.
     fn by_shared_memory(self, port: ShmPort, world: &LocalWorld) -> Result<()> {
-        let Self { place, health, host, admission, counts, told } = self;
-        let site = ShmSite::open(place, &Peers::default())?;
-        let database = site.seat()?.handle();
+        let Self { client, health, host, admission, counts, told } = self;
+        let site = ShmSite::open(client, &Peers::default())?;
+        let database = site.session()?.handle();
         let (services, ownership) = host.services(database.clone());
         for (id, service) in counts.counted(services) {
             world.register(admission.node, id, service);
@@ -173,7 +176,7 @@ impl Answering<'_> {
         told.add(&catalog::CALLERS, &[], move || callers.connection_count());
         let is_over = Arc::<AtomicBool>::default();
         let keeper = Keeper::new(host.lanes, health.clone(), database);
-        let kept = Kept { port, keeper, looked: Moment::now(), is_over: is_over.clone() };
+        let kept = PortWithKeeper { port, keeper, looked: Moment::now(), is_over: is_over.clone() };
         let mut ports: [Box<dyn Port>; 1] = [Box::new(kept)];
         serve(&mut ports, &is_over, Patience::default(), &ServeCounters::default());
         drop((ports, ownership));
@@ -181,7 +184,7 @@ impl Answering<'_> {
     }
 }
 
-/// What carries out what is shipped: single operations, and procedures of folders.
+/// Executes shipped operations and shipped procedures.
 struct Hosting {
     max: u32,
     lanes: Arc<Lanes>,
@@ -197,7 +200,8 @@ impl Hosting {
         Self { max, lanes, operations, procedures }
     }
 
-    /// The services, to be offered by this thread, with this database; they end with what is returned beside them.
+    /// The services, to be registered by this thread on this database. They end when the second
+    /// result is dropped.
     fn services<E: Env>(&self, database: Database<E>) -> (Services<E>, [Ownership; 2]) {
         let (operations, procedures) = (self.operations.services(), self.procedures.services());
         let services = operations.into_iter().chain(procedures).collect();
@@ -205,14 +209,14 @@ impl Hosting {
     }
 }
 
-/// Looks after what the services hold.
+/// Manages the lanes of the services.
 struct Keeper<E: Env> {
     lanes: Arc<Lanes>,
     health: Arc<Health>,
     database: Database<E>,
-    /// Looks at which there were no lanes, one after another.
+    /// Consecutive checks without lanes.
     idle_looks: u32,
-    /// Looks since the server is to end.
+    /// Checks since the server began to stop.
     end_looks: u32,
 }
 
@@ -221,7 +225,8 @@ impl<E: Env> Keeper<E> {
         Self { lanes, health, database, idle_looks: 0, end_looks: 0 }
     }
 
-    /// Gives up what is not of use at the moment; whether the server ends and nothing is under way any more.
+    /// Returns unused lanes and slots. Returns true if the server is stopping and no call is in
+    /// progress.
     async fn is_over(&mut self) -> bool {
         let lanes = self.lanes.rest::<E>();
         if self.health.is_over() {
@@ -231,27 +236,28 @@ impl<E: Env> Keeper<E> {
         }
         self.idle_looks = if lanes > 0 { 0 } else { self.idle_looks + 1 };
         if self.idle_looks == IDLE_LOOKS {
-            // Slots that cannot be given back now are given back at the end.
+            // If this fails, the slots are returned at the end.
             let _ = self.database.leave(LEAVE_NS).await;
         }
         false
     }
 
-    /// Until the next look. A server that ends looks often: it has told how long it waits.
+    /// Time until the next check. A stopping server checks often, since it has announced how long
+    /// it waits.
     fn pause_ns(&self) -> u64 {
-        if self.idle_looks > 0 && self.end_looks == 0 { IDLE_LOOK_NS } else { LOOK_NS }
+        if self.idle_looks > 0 && self.end_looks == 0 { IDLE_POLL_NS } else { POLL_NS }
     }
 }
 
-/// A port of shared memory, with a keeper that looks while it is served.
-struct Kept {
+/// A port in shared memory that also runs the keeper while it is served.
+struct PortWithKeeper {
     port: ShmPort,
     keeper: Keeper<LocalEnv>,
     looked: Moment,
     is_over: Arc<AtomicBool>,
 }
 
-impl Port for Kept {
+impl Port for PortWithKeeper {
     fn serve(&mut self) -> usize {
         let served = self.port.serve();
         if self.looked.elapsed_s() * 1e9 >= self.keeper.pause_ns() as f64 {
@@ -279,7 +285,7 @@ impl Port for Kept {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::servers::tell;
+    use crate::servers::control;
     use membership::Addresses;
     use txn::local::{OpenConfig, open};
 
@@ -288,10 +294,10 @@ mod tests {
         for fabric in [FabricKind::Tcp, FabricKind::Verbs] {
             let cluster = ClusterFile::development("calls", fabric, &[1 << 24], 1);
             let mut member = Member::compute_server(0, Addresses::default());
-            let told = tell::registry(&cluster, &member, &Arc::default());
+            let told = control::registry(&cluster, &member, &Arc::default());
             let calls =
                 Calls::open(&cluster, &cluster.compute[0], &mut member, (&told, Vec::new()));
-            let Way::Messages(listener) = calls.expect("a free port").way else {
+            let Arrival::Messages(listener) = calls.expect("a free port").way else {
                 panic!("a network has an address")
             };
             let address = Some(listener.local_addr().expect("it listens").to_string());
@@ -307,11 +313,11 @@ mod tests {
         let config = OpenConfig { server_bytes: 16 << 20, ..OpenConfig::default() };
         let database = open(&config).expect("little memory");
         let mut keeper = Keeper::new(Lanes::new(1), Arc::new(Health::new(&STOP)), database);
-        assert_eq!(keeper.pause_ns(), LOOK_NS);
+        assert_eq!(keeper.pause_ns(), POLL_NS);
         assert!(!run_now(keeper.is_over()));
-        assert_eq!(keeper.pause_ns(), IDLE_LOOK_NS);
+        assert_eq!(keeper.pause_ns(), IDLE_POLL_NS);
         STOP.store(true, Relaxed);
         assert!(run_now(keeper.is_over()), "nothing is under way");
-        assert_eq!(keeper.pause_ns(), LOOK_NS);
+        assert_eq!(keeper.pause_ns(), POLL_NS);
     }
 }

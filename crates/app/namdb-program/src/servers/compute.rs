@@ -1,17 +1,18 @@
-//! A compute server: a member of the cluster that waits for work and for calls, does it, and tells how it fares.
+//! A compute server: a member of the cluster that executes orders of benchmarks and calls of other
+//! members, and exposes its state.
 //!
 //! Decision: docs/decisions/0095-compute-servers-execute-orders.md
 
 use super::calls::Calls;
+use super::cluster_client::ClusterClient;
 use super::error::ServerError;
 use super::health::Health;
 use super::keys::keys;
-use super::place::Place;
-use super::{PROGRAM, events, tell};
+use super::{PROGRAM, control, events};
 use crate::bench::driver::{Standing, Watcher};
 use crate::bench::order::{Answer, Done, Line, Order, Ready, Request};
-use crate::bench::telling::Telling;
 use crate::bench::text::counted;
+use crate::bench::worker_metrics::RunMetrics;
 use anyhow::{Context, Result, bail, ensure};
 use fabric::tcp::TlsKeys;
 use membership::{Addresses, ClusterFile, ComputeSettings, FabricKind, Member};
@@ -24,29 +25,29 @@ use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Between two looks whether the server is to end.
-const LOOK_MS: u64 = 50;
-/// How long who connects may take to say what it wants.
+/// Interval at which the server checks whether it must stop.
+const POLL_MS: u64 = 50;
+/// Maximal wait for a client's greeting.
 const GREETING_TIME: Duration = Duration::from_secs(10);
-/// Conversations at a time; one of them may have the work.
+/// Maximal number of connections; one of them may have the work.
 const CONVERSATIONS_MAX: u64 = 8;
-/// Between two times that a run tells where it stands.
+/// Interval of a run's progress reports.
 const STANDING_S: f64 = 0.2;
-/// Most lanes of a thread.
+/// Maximal number of lanes per thread.
 const LANES_MAX: u32 = 64;
-/// How long a run may take to end when the server does.
+/// Maximal wait for the current run when the server stops.
 const END_S: f64 = 10.0;
 
-/// What runs orders: the work is the business of a command, its surroundings are the server's.
+/// Executes orders; a command supplies it.
 pub type Work =
     dyn Fn(&Order, &Surroundings, &AtomicBool, &mut dyn Watcher) -> Result<Done> + Send + Sync;
 
-/// What work needs of the server.
+/// The server's state that work needs.
 pub struct Surroundings {
-    /// Where the memory servers are.
-    pub place: Place,
-    /// Whom workers tell what they do.
-    pub telling: Telling,
+    /// The cluster with its memory servers.
+    pub client: ClusterClient,
+    /// Metrics that workers update.
+    pub run_metrics: RunMetrics,
 }
 
 /// A compute server that is a member of its cluster.
@@ -62,17 +63,17 @@ struct Shared {
     surroundings: Surroundings,
     settings: ComputeSettings,
     work: Box<Work>,
-    /// Where connections are encrypted.
+    /// Keys for encrypted connections; `None` if the cluster does not encrypt.
     keys: Option<TlsKeys>,
-    /// Held by the conversation whose order is carried out.
+    /// Held by the connection whose order is being executed.
     busy: Mutex<()>,
     conversations: AtomicU64,
     health: Arc<Health>,
 }
 
 impl ComputeServer {
-    /// Opens its addresses, joins the cluster, and tells how it fares. Procedures that are shipped to it are carried out by this generated
-    /// code, too.
+    /// Opens the server's ports, joins the cluster, and exposes the server's state. `code` is
+    /// generated code for shipped procedures, in addition to that of the shipped workloads.
     pub fn start(
         cluster: ClusterFile,
         number: u16,
@@ -95,49 +96,49 @@ impl ComputeServer {
             Addresses { work: Some(listener.local_addr()?.to_string()), ..Addresses::default() };
         let mut member = Member::compute_server(number, addresses);
         let epoch = Arc::<AtomicU64>::default();
-        let told = tell::registry(&cluster, &member, &epoch);
+        let told = control::registry(&cluster, &member, &epoch);
         let calls = Calls::open(&cluster, &settings, &mut member, (&told, code))?;
-        let telling = Telling::enter(&told);
+        let run_metrics = RunMetrics::enter(&told);
         let threads = settings.threads;
         let state = move |told: &mut serde_json::Map<_, _>| {
             told.insert("threads".to_owned(), threads.into());
         };
         let health = Arc::new(Health::new(stop));
-        let control = tell::tell(&settings.control, &told, &member, (&epoch, &health), state)?;
+        let control = control::serve(&settings.control, &told, &member, (&epoch, &health), state)?;
         member.addresses.control = Some(control.address().to_string());
         events::takes_work(&cluster, &member.addresses);
         let admission = Some(calls.admission.clone());
-        let place = Place::join_and_admit(cluster, member, &epoch, &health, admission)?;
-        if let Some(clock) = place.lease_clock() {
-            tell::enter_lease(&told, clock);
+        let client = ClusterClient::join_and_admit(cluster, member, &epoch, &health, admission)?;
+        if let Some(clock) = client.lease_clock() {
+            control::enter_lease(&told, clock);
         }
-        events::joined(&place.cluster, place.identity());
-        let surroundings = Surroundings { place, telling };
+        events::joined(&client.cluster, client.identity());
+        let surroundings = Surroundings { client, run_metrics };
         let (busy, conversations) = (Mutex::default(), AtomicU64::new(0));
         let shared =
             Shared { number, surroundings, settings, work, keys, busy, conversations, health };
         Ok(Self { shared: Arc::new(shared), listener, calls, _control: control })
     }
 
-    /// Works until it is told to end, or there is nothing left to work on.
+    /// Serves until a signal stops the server or the database is lost.
     pub fn serve(self) -> Result<()> {
         let Self { shared, listener, calls, _control } = self;
         let (taker, health) = (shared.clone(), shared.health.clone());
         spawn("work", move || taker.take_work(&listener)).context("no thread can be started")?;
         let callee = shared.clone().take_calls(calls)?;
         while !health.is_over() {
-            sleep_ms(LOOK_MS);
+            sleep_ms(POLL_MS);
         }
-        // Where all servers are ended together, others may have left before.
+        // If all servers are stopped together, others may have left first, which is no loss.
         let loss = health.loss().filter(|_| !health.is_stopped());
         if let Some(loss) = &loss {
-            tracing::warn!("no more work is taken: {loss}");
+            tracing::warn!("no more orders are executed: {loss}");
         }
-        // A run that is under way notices, too, and is waited for; none begins any more.
+        // A current run also notices and is awaited; no further one begins.
         let _busy = shared.finish_work()?;
         callee.join().expect("a panic ends the server");
-        let place = &shared.surroundings.place;
-        place.leave()?;
+        let client = &shared.surroundings.client;
+        client.leave()?;
         tracing::info!("left the cluster");
         match loss {
             Some(loss) => Err(ServerError::DatabaseLost { number: shared.number, loss }.into()),
@@ -147,12 +148,13 @@ impl ComputeServer {
 }
 
 impl Shared {
-    /// Talks to everybody who connects, each on a thread of its own.
+    /// Serves every client that connects, each on its own thread.
     fn take_work(self: Arc<Self>, listener: &TcpListener) {
         for stream in listener.incoming() {
-            // Whoever has left before it was greeted is no loss; without memory for a socket others wait a little.
+            // A client that left before its greeting does not matter; if memory for a socket is
+            // short, clients wait.
             let Ok(stream) = stream else {
-                sleep_ms(LOOK_MS);
+                sleep_ms(POLL_MS);
                 continue;
             };
             if self.conversations.fetch_add(1, Relaxed) >= CONVERSATIONS_MAX {
@@ -162,7 +164,7 @@ impl Shared {
             let shared = self.clone();
             let talk = move || {
                 if let Err(error) = shared.talk(stream) {
-                    // Whoever only asks what is there closes the connection, too.
+                    // Clients that only query the server's capacity also close the connection.
                     tracing::debug!("a conversation about work ended: {error:#}");
                 }
                 shared.conversations.fetch_sub(1, Relaxed);
@@ -173,18 +175,18 @@ impl Shared {
         }
     }
 
-    /// Answers calls on a thread of their own, which ends when the server is to end.
+    /// Executes calls on a separate thread, which ends when the server stops.
     fn take_calls(self: Arc<Self>, calls: Calls) -> Result<JoinHandle<()>> {
         let answer = move || {
-            if let Err(error) = calls.serve(&self.surroundings.place, &self.health) {
-                tracing::error!("no calls are taken: {error:#}");
+            if let Err(error) = calls.serve(&self.surroundings.client, &self.health) {
+                tracing::error!("calls are not served: {error:#}");
             }
         };
         spawn("calls", answer).context("no thread can be started")
     }
 
-    /// Waits until nothing of a run is under way, and keeps it so. A run that does not end is no reason to wait for
-    /// ever: who has not left in order is fenced when its lease ends.
+    /// Waits until no run is in progress, and prevents further ones. The wait is limited: a server
+    /// that does not leave the cluster is fenced when its lease ends.
     fn finish_work(&self) -> Result<MutexGuard<'_, ()>> {
         let start = Moment::now();
         loop {
@@ -193,14 +195,14 @@ impl Shared {
             }
             if start.elapsed_s() > END_S {
                 bail!(
-                    "the run that is under way has not ended within {END_S} s; the server ends without it"
+                    "the current run has not ended within {END_S} s; the server stops without it"
                 );
             }
-            sleep_ms(LOOK_MS);
+            sleep_ms(POLL_MS);
         }
     }
 
-    /// The right to work, unless somebody has it.
+    /// Reserves the server for a run, unless another connection has it.
     fn try_work(&self) -> Option<MutexGuard<'_, ()>> {
         match self.busy.try_lock() {
             Ok(busy) => Some(busy),
@@ -214,11 +216,11 @@ impl Shared {
         let Some(Request::Greeting(greeting)) = line.hear(GREETING_TIME)? else {
             return Ok(());
         };
-        let place = &self.surroundings.place;
+        let client = &self.surroundings.client;
         let is_meant =
-            greeting.cluster == place.cluster.id.0 && greeting.server == place.identity();
+            greeting.cluster == client.cluster.id.0 && greeting.server == client.identity();
         if !is_meant {
-            return line.say(&refused("this is another server than the one you look for"));
+            return line.say(&refused("this is not the server that the registry names"));
         }
         if greeting.program != PROGRAM {
             let why = format!("this is namdb {PROGRAM}, you are {}", greeting.program);
@@ -228,17 +230,17 @@ impl Shared {
             return line.say(&refused(&problem));
         }
         let ComputeSettings { threads, lanes, .. } = self.settings;
-        let lanes_max = if place.cluster.fabric == FabricKind::Shm { 1 } else { LANES_MAX };
+        let lanes_max = if client.cluster.fabric == FabricKind::Shm { 1 } else { LANES_MAX };
         let clock = namdb::host::clock_name();
         line.say(&Answer::Ready(Ready { threads, lanes, lanes_max, clock }))?;
-        // Whoever only wants to know what there is has heard it.
+        // A client that only wanted the server's capacity has it now.
         let Ok(Some(Request::Order(order))) = line.hear(GREETING_TIME) else { return Ok(()) };
         let Some(busy) = self.try_work() else {
-            return line.say(&refused("it is at work for somebody else"));
+            return line.say(&refused("it is busy with another run"));
         };
         let told = self.carry_out(&order, &mut line);
         let said = line.say(&told);
-        // A server that ends waits until then.
+        // A stopping server waits until here.
         drop(busy);
         said
     }
@@ -254,7 +256,7 @@ impl Shared {
                 Answer::Done(Box::new(done))
             }
             Err(error) => {
-                tracing::error!("the run came to nothing: {error:#}");
+                tracing::error!("the run failed: {error:#}");
                 Answer::Failed(format!("{error:#}"))
             }
         }
@@ -265,7 +267,7 @@ fn refused(why: &str) -> Answer {
     Answer::Refused(why.to_owned())
 }
 
-/// Tells the benchmark where the run stands, and ends the run when the benchmark, or the server, is to end.
+/// Sends the run's progress to the benchmark, and ends the run if the benchmark or the server ends.
 struct Reporter<'a> {
     line: &'a mut Line,
     end: &'a AtomicBool,
@@ -292,12 +294,12 @@ impl Watcher for Reporter<'_> {
     fn span(&mut self, _span: &crate::bench::driver::Span) {}
 }
 
-/// Refuses an order that cannot be meant.
+/// Rejects an order with impossible values.
 fn is_sound(order: &Order) -> Result<()> {
     let Order { threads, lanes, threads_in_all, part, .. } = order;
     let sound = (1..=1024).contains(threads)
         && (1..=LANES_MAX).contains(lanes)
         && threads_in_all >= threads;
-    ensure!(sound && part.number < part.of, "the order asks for what no server has: {order:?}");
+    ensure!(sound && part.number < part.of, "the order has impossible values: {order:?}");
     Ok(())
 }

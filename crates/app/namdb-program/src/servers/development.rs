@@ -1,4 +1,4 @@
-//! A development cluster: all its servers as processes on this host, started and ended together.
+//! A development cluster: all its servers are processes on this host, started and stopped together.
 //!
 //! Decision: docs/decisions/0094-development-clusters-over-shared-memory-read-the-vector.md
 
@@ -14,16 +14,16 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-/// How long the servers may take to start: the first touch of memory is not part of it.
+/// Maximal time for the servers to start, which does not include the first touch of memory.
 const START_S: f64 = 20.0;
-/// How long servers may take to end.
+/// Maximal time for the servers to stop.
 const STOP_S: f64 = 10.0;
-/// Between two looks.
-const LOOK_MS: u64 = 5;
-/// How the names of the servers' files in the cluster's directory end.
+/// Polling interval.
+const POLL_MS: u64 = 5;
+/// Suffixes of the servers' files in the cluster's directory.
 const OF_SERVERS: [&str; 2] = [".socket", ".lock"];
 
-/// Writes the file of a new cluster, and keys beside it if it is to be `encrypted`. One that is there is kept.
+/// Writes the file of a new cluster, and its keys if it is `encrypted`. Keeps an existing file.
 pub fn write(file: &Path, mut cluster: ClusterFile, encrypted: bool) -> Result<()> {
     ensure!(
         !file.exists(),
@@ -37,7 +37,8 @@ pub fn write(file: &Path, mut cluster: ClusterFile, encrypted: bool) -> Result<(
     fs::write(file, cluster.to_toml()).with_context(|| format!("cannot write {}", file.display()))
 }
 
-/// Starts a process for each server, waits until all are there, and says what the file describes and who is there.
+/// Starts a process for each server, waits until all have joined, and returns the file's content
+/// and the members.
 pub fn start(file: &Path) -> Result<(ClusterFile, ClusterMap)> {
     let cluster = ClusterFile::load(file, &[])?;
     ensure_room(&cluster)?;
@@ -54,15 +55,15 @@ pub fn start(file: &Path) -> Result<(ClusterFile, ClusterMap)> {
     Ok((cluster, map))
 }
 
-/// Refuses regions that this host has no memory for. A server reserves its region and takes memory as it is touched,
-/// so that too large ones would start, and be killed when they fill up.
+/// Rejects regions that exceed the host's memory. A server reserves its region and gets memory at
+/// first use, so a server with a too large region would start and be killed later.
 fn ensure_room(cluster: &ClusterFile) -> Result<()> {
     let wanted = cluster.memory.iter().fold(0_u64, |sum, server| sum.saturating_add(server.bytes));
     let available = room::available_bytes();
     ensure!(
         wanted <= available,
-        "the memory servers of cluster {} want {}, and this host has {} available; give them less (--memory, or \
-         `bytes` in the cluster's file), or end what else runs",
+        "the memory servers of cluster {} need {}, but this host has {} available; reduce their memory (--memory, or \
+         `bytes` in the cluster's file), or stop other processes",
         cluster.name,
         bytes(wanted),
         bytes(available)
@@ -70,7 +71,7 @@ fn ensure_room(cluster: &ClusterFile) -> Result<()> {
     Ok(())
 }
 
-/// Who is there of a cluster that is to be started, and the way out.
+/// Describes the running servers of a cluster that was to be started, and what to do.
 fn runs_already(cluster: &ClusterFile, running: &ClusterMap, file: &Path) -> String {
     let memory = (running.memory_servers().count(), cluster.memory.len());
     let compute = (running.compute_servers().count(), cluster.compute.len());
@@ -84,13 +85,13 @@ fn runs_already(cluster: &ClusterFile, running: &ClusterMap, file: &Path) -> Str
     );
     match memory.0 < memory.1 || compute.0 < compute.1 {
         true => format!(
-            "{who}; `namdb cluster down --file {file}` ends those, and then it can be started"
+            "{who}; stop those with `namdb cluster down --file {file}`, then start it again"
         ),
         false => format!("{who}; `namdb status --cluster {file}` shows them"),
     }
 }
 
-/// Memory servers first: compute servers join once there is a database.
+/// Starts the memory servers first: compute servers join only once the database exists.
 fn start_all(
     cluster: &ClusterFile,
     registry: &Registry,
@@ -108,7 +109,7 @@ fn start_all(
     wait_until(registry, servers, |map| Ok(map.compute_servers().count() == cluster.compute.len()))
 }
 
-/// A process that was started.
+/// A started process.
 struct Server {
     role: &'static str,
     number: usize,
@@ -116,7 +117,7 @@ struct Server {
     child: Child,
 }
 
-/// Where the servers' messages go.
+/// The folder of the servers' logs.
 pub fn logs(cluster: &ClusterFile) -> PathBuf {
     cluster.directory.join("log")
 }
@@ -128,7 +129,7 @@ impl Server {
         let output =
             File::create(&log).with_context(|| format!("cannot write {}", log.display()))?;
         let errors = output.try_clone().context("cannot share a log")?;
-        // A group of their own: a Ctrl-C at the terminal is not meant for them.
+        // A process group of its own, so that Ctrl-C at the terminal does not stop it.
         let child = std::os::unix::process::CommandExt::process_group(
             Command::new(program)
                 .args([&format!("{role}-server"), "--cluster"])
@@ -145,7 +146,7 @@ impl Server {
     }
 }
 
-/// Waits until the cluster is as it should be.
+/// Waits until the cluster reaches a state.
 fn wait_until(
     registry: &Registry,
     servers: &mut [Server],
@@ -164,29 +165,30 @@ fn wait_until(
             }
         }
         ensure!(start.elapsed_s() < START_S, "the servers did not start within {START_S} s");
-        sleep_ms(LOOK_MS);
+        sleep_ms(POLL_MS);
     }
 }
 
 fn end_all(servers: Vec<Server>, error: anyhow::Error) -> anyhow::Error {
     for Server { mut child, .. } in servers {
-        // Whoever has ended already cannot be ended.
+        // A process that has exited already cannot be killed.
         let _ = child.kill();
         let _ = child.wait();
     }
     error
 }
 
-/// What the end of a cluster has come to.
+/// Result of stopping a cluster.
 pub struct Stopped {
-    /// How many servers have ended.
+    /// Number of servers that were stopped.
     pub servers: usize,
-    /// Logs that were kept, since a server had died before.
+    /// The folder of the logs, if they were kept because a server had died before.
     pub logs: Option<PathBuf>,
 }
 
-/// Asks all servers of this host to end, waits until they have, and removes what they have left in the cluster's
-/// directory. Compute servers end first: what they leave in order they leave at memory servers.
+/// Stops all servers on this host, waits until they have exited, and removes their files from the
+/// cluster's directory. Compute servers stop first, since they return their slots to the memory
+/// servers.
 pub fn stop(file: &Path) -> Result<Stopped> {
     let cluster = ClusterFile::load(file, &[])?;
     let Some(registry) = Registry::find(&cluster)? else {
@@ -205,19 +207,19 @@ pub fn stop(file: &Path) -> Result<Stopped> {
     Ok(Stopped { servers: compute + memory, logs })
 }
 
-/// The numbers of memory servers of the file that have not joined.
+/// Numbers of the memory servers in the file that have not joined.
 pub fn missing_memory_servers(cluster: &ClusterFile, map: &ClusterMap) -> Vec<u16> {
     let is_there = |number: &u16| map.memory_server(NodeId(*number)).is_some();
     (0..cluster.memory.len() as u16).filter(|number| !is_there(number)).collect()
 }
 
-/// The numbers of compute servers of the file that have not joined.
+/// Numbers of the compute servers in the file that have not joined.
 pub fn missing_compute_servers(cluster: &ClusterFile, map: &ClusterMap) -> Vec<u16> {
     let is_there = |number: &u16| map.compute_servers().any(|member| member.number == *number);
     (0..cluster.compute.len() as u16).filter(|number| !is_there(number)).collect()
 }
 
-/// Ends those that are on this host; how many there were.
+/// Stops the servers that are on this host; returns their number.
 fn end_servers<'a>(
     cluster: &ClusterFile,
     members: impl Iterator<Item = &'a Member>,
@@ -227,7 +229,7 @@ fn end_servers<'a>(
     let ours = members.filter(|member| member.host == here);
     let servers: Vec<Pid> = ours.filter_map(|member| Pid::from_raw(member.pid as i32)).collect();
     for &server in &servers {
-        // One that has just ended on its own is no error.
+        // A server that has just exited is no error.
         let _ = kill_process(server, Signal::TERM);
     }
     let start = Moment::now();
@@ -237,13 +239,13 @@ fn end_servers<'a>(
             "some servers of cluster {} still run after {STOP_S} s; `namdb status` shows their process numbers",
             cluster.name
         );
-        sleep_ms(LOOK_MS);
+        sleep_ms(POLL_MS);
     }
     Ok(servers.len())
 }
 
-/// Removes what servers of this host have written into the cluster's directory, and the directory if nothing else is
-/// in it. No server may run.
+/// Removes the servers' files from the cluster's directory, and the directory if it is empty then.
+/// No server may run.
 pub fn remove_files(cluster: &ClusterFile, with_logs: bool) -> Result<()> {
     let directory = &cluster.directory;
     let Ok(entries) = fs::read_dir(directory) else { return Ok(()) };
@@ -257,7 +259,7 @@ pub fn remove_files(cluster: &ClusterFile, with_logs: bool) -> Result<()> {
     if with_logs {
         remove(&logs(cluster), |path| fs::remove_dir_all(path))?;
     }
-    // What else is in it is somebody's.
+    // The directory stays if it contains other files.
     let _ = fs::remove_dir(directory);
     let above = directory.parent().filter(|above| {
         let name = above.file_name().unwrap_or_default().to_string_lossy();
@@ -267,7 +269,7 @@ pub fn remove_files(cluster: &ClusterFile, with_logs: bool) -> Result<()> {
     Ok(())
 }
 
-/// Removes what may be gone already.
+/// Removes a path; a missing one is no error.
 fn remove(path: &Path, how: impl Fn(&Path) -> io::Result<()>) -> Result<()> {
     match how(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {

@@ -1,81 +1,80 @@
-//! Why a server does not start, or does not go on: with what it wanted, of which the doctor has a check.
+//! Errors that keep a server from starting or running, for which the doctor has checks.
 
 use crate::bench::text::bytes;
 use membership::cluster_file::RegistryKind;
 use membership::{ClusterFile, RegistryError};
 use std::io;
 
-/// An error of this host, or of the way to the registry. What the system says is its source.
+/// An error of this host or of the connection to the registry. The system's error is its source.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
-    /// Somebody else listens there, or nobody may.
+    /// Another process listens there, or this one has no permission.
     #[error("memory server {number} cannot listen at {address}; is the port in use?")]
     Port {
-        /// Whose.
+        /// Number of the memory server.
         number: u16,
-        /// Where.
         address: String,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
-    /// The system has no memory of this kind to give.
+    /// The kernel cannot allocate the region.
     #[error(
-        "memory server {number} cannot have the {} of its region; write less into `bytes`, or end what else runs",
+        "memory server {number} cannot allocate its region of {}; reduce `bytes`, or stop other processes",
         bytes(*region_bytes)
     )]
     Region {
-        /// Whose.
+        /// Number of the memory server.
         number: u16,
-        /// How much.
+        /// Size of the region.
         region_bytes: u64,
-        /// Whether other processes were to map it.
+        /// Whether other processes map the region.
         is_shared: bool,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
-    /// The region is larger than what this host has.
+    /// The region is larger than the host's available memory.
     #[error(
-        "memory server {number} is to have {}, and this host has {} available; write less into `bytes`, or end what else \
-         runs",
+        "memory server {number} needs {}, but this host has {} available; reduce `bytes`, or stop other \
+         processes",
         bytes(*region_bytes), bytes(*available_bytes)
     )]
     NoRoom {
-        /// Whose.
+        /// Number of the memory server.
         number: u16,
-        /// How much.
+        /// Size of the region.
         region_bytes: u64,
-        /// What there is.
+        /// Available memory.
         available_bytes: u64,
     },
-    /// Others may take the process for dead.
+    /// Other members may consider the process dead.
     #[error(
-        "{who} has lost its lease of {seconds} s: the registry in {registry} could not be reached in time, or this \
-         process did not run; {outlook}"
+        "{who} has lost its lease of {seconds} s: the registry in {registry} was unreachable for too long, or this \
+         process was suspended; {outlook}"
     )]
     LeaseLost {
-        /// Whose.
+        /// The process.
         who: String,
-        /// How long it was.
+        /// Duration of the lease.
         seconds: u64,
-        /// Where the registry is.
+        /// Location of the registry.
         registry: String,
-        /// Whether that is an etcd.
+        /// Whether the registry is etcd.
         is_etcd: bool,
-        /// What follows, and what to do.
+        /// The consequence and the remedy.
         outlook: &'static str,
     },
-    /// There is nothing left to work on.
-    #[error("compute server {number} ends: {loss}")]
+    /// The database is lost, so the server has no work.
+    #[error("compute server {number} stops: {loss}")]
     DatabaseLost {
-        /// Whose.
+        /// Number of the compute server.
         number: u16,
-        /// What has gone.
+        /// The lost part.
         loss: RegistryError,
     },
 }
 
 impl ServerError {
-    /// Of a process that has lost its place in a cluster with its lease.
+    /// The error of a process whose lease ended.
     pub fn lease_lost(cluster: &ClusterFile, who: String, outlook: &'static str) -> Self {
         let is_etcd = cluster.registry.kind == RegistryKind::Etcd;
         let registry = match is_etcd {
@@ -85,7 +84,8 @@ impl ServerError {
         Self::LeaseLost { who, seconds: cluster.lease_seconds, registry, is_etcd, outlook }
     }
 
-    /// Whether the process has run, and may not go on: whoever starts memory servers does not start it again.
+    /// Whether a running process must stop for good, so that a service manager must not restart a
+    /// memory server.
     pub fn ends_a_run(&self) -> bool {
         matches!(self, Self::LeaseLost { .. } | Self::DatabaseLost { .. })
     }

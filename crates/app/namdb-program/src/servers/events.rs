@@ -1,14 +1,15 @@
-//! The events of a server's life.
+//! Log events of a server.
 
 use super::PROGRAM;
-use super::lacks::lacks;
+use super::missing_features::missing_features;
 use crate::bench::text::bytes;
 use fabric::Pages;
 use fabric::shm::{FenceError, Fenced};
 use membership::{Addresses, ClusterFile, ClusterMap, FabricKind};
 use std::collections::BTreeMap;
 
-/// The region is there. `pages` are those of a region that is shared, `device` is the RDMA device it is reached by.
+/// The region exists. `pages` is given for a shared region, `device` is the RDMA device that
+/// reaches it.
 pub fn started(
     cluster: &ClusterFile,
     region_bytes: u64,
@@ -22,12 +23,12 @@ pub fn started(
         region_bytes,
         pages = pages.map(tracing::field::display),
         device,
-        without = lacks(pages, region_bytes),
+        without = missing_features(pages, region_bytes),
         "started"
     );
 }
 
-/// Callers may come.
+/// The server accepts callers.
 pub fn opened(cluster: &ClusterFile, addresses: &Addresses) {
     let fabric = cluster.fabric.name();
     let shared = addresses.shm.as_ref().map(|path| path.display().to_string());
@@ -38,7 +39,7 @@ pub fn opened(cluster: &ClusterFile, addresses: &Addresses) {
     tracing::info!(fabric, address, encrypted, control, "port opened");
 }
 
-/// A compute server may be given work.
+/// The compute server accepts orders.
 pub fn takes_work(cluster: &ClusterFile, addresses: &Addresses) {
     let address = addresses.work.as_deref().unwrap_or_default();
     let control = addresses.control.as_deref().unwrap_or_default();
@@ -57,20 +58,20 @@ pub fn joined(cluster: &ClusterFile, member: u64) {
     );
 }
 
-/// Notes who is `known` to be a member now, and tells who came and who went; the identities of those who did not say
-/// good-bye.
+/// Updates the `known` members, and logs which ones joined or left. Returns the identities of those
+/// that died.
 pub fn moved(known: &mut BTreeMap<u64, String>, map: &ClusterMap) -> Vec<u64> {
     let members: BTreeMap<u64, String> =
         map.members.iter().map(|member| (member.identity, member.to_string())).collect();
     for (_, member) in members.iter().filter(|(identity, _)| !known.contains_key(identity)) {
-        tracing::info!(epoch = map.epoch, %member, "epoch moved: a member is there");
+        tracing::info!(epoch = map.epoch, %member, "epoch changed: a member has joined");
     }
     let mut dead = Vec::new();
     for (identity, member) in known.iter().filter(|(id, _)| !members.contains_key(id)) {
         if map.left.contains(identity) {
-            tracing::info!(epoch = map.epoch, %member, "epoch moved: a member has left");
+            tracing::info!(epoch = map.epoch, %member, "epoch changed: a member has left");
         } else {
-            tracing::warn!(epoch = map.epoch, %member, "epoch moved: a member is gone without a word");
+            tracing::warn!(epoch = map.epoch, %member, "epoch changed: a member has died");
             dead.push(*identity);
         }
     }
@@ -78,17 +79,19 @@ pub fn moved(known: &mut BTreeMap<u64, String>, map: &ClusterMap) -> Vec<u64> {
     dead
 }
 
-/// A process that was a member was to be killed.
+/// A former member's process was fenced.
 pub fn fenced(caller: u64, outcome: &Result<Fenced, FenceError>) {
     let caller = identity(caller);
     match outcome {
         Ok(Fenced::Killed) => tracing::warn!(caller, "caller fenced: its process was killed"),
         Ok(Fenced::Absent) => tracing::debug!(caller, "caller fenced: its process was gone"),
-        Err(error) => tracing::error!(caller, %error, "a process that left the cluster lives on"),
+        Err(error) => {
+            tracing::error!(caller, %error, "cannot fence a process that left the cluster")
+        }
     }
 }
 
-/// How identities are written everywhere.
+/// The text form of identities.
 fn identity(identity: u64) -> String {
     format!("{identity:016x}")
 }

@@ -1,4 +1,4 @@
-//! Who makes the database on the empty regions, and says where it begins.
+//! Creates the database on the empty regions, and publishes its root.
 //!
 //! Decisions:
 //! - docs/decisions/0092-the-first-memory-server-creates-the-database.md
@@ -14,22 +14,23 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 use txn::{Database, Root};
 
-/// How long to wait for the other memory servers before that is worth a warning.
-const COMPANY_TIME: Duration = Duration::from_secs(60);
-/// Between two attempts.
+/// Wait for the other memory servers before a warning is logged.
+const JOIN_WAIT_MAX: Duration = Duration::from_secs(60);
+/// Interval between attempts.
 const RETRY_TIME: Duration = Duration::from_secs(1);
-/// Between two looks whether the server is to end.
-const LOOK_MS: u64 = 20;
+/// Interval at which the server checks whether it must stop.
+const POLL_MS: u64 = 20;
 
-/// How the first memory server makes the database.
+/// How the first memory server creates the database.
 pub enum Founder {
-    /// This process's processor does.
+    /// With this process's processor.
     Here(Arc<LocalWorld>),
-    /// A caller through the card does.
+    /// As a caller through the RDMA card.
     ByRdma(Box<verbs::Founder>),
 }
 
-/// Makes the database, and says so once all memory servers are there, however long that takes; until `stop` is set.
+/// Creates the database and publishes it once all memory servers have joined, however long that
+/// takes, until `stop` is set.
 pub fn found(
     founder: Founder,
     cluster: &ClusterFile,
@@ -42,53 +43,56 @@ pub fn found(
             let config = settings(cluster.oracle, cluster.transaction_time_ms);
             let nodes = all_servers(servers);
             let database = run_now(Database::create(world.endpoint(), nodes, config));
-            let root = database.context("cannot make the database")?.root();
+            let root = database.context("cannot create the database")?.root();
             Box::new(move |_| Ok(root.clone()))
         }
         Founder::ByRdma(founder) => Box::new(move |map| founder.create(map)),
     };
     let mut founding = Founding { make, made: None, servers, registry: registry.clone() };
-    let work = move || founding.announce_until(stop, COMPANY_TIME, RETRY_TIME);
+    let work = move || founding.announce_until(stop, JOIN_WAIT_MAX, RETRY_TIME);
     spawn("founder", work).context("no thread can be started")?;
     Ok(())
 }
 
-/// What makes the database when all memory servers are there.
+/// Creates the database when all memory servers have joined.
 type Make = Box<dyn FnMut(&ClusterMap) -> Result<Root> + Send>;
 
-/// A database that is to be announced.
+/// A database that is not published yet.
 struct Founding {
     make: Make,
-    /// It, and the identities of the memory servers that it was made on.
+    /// The created database and the identities of its memory servers.
     made: Option<(Root, Vec<u64>)>,
-    /// How many memory servers there will be.
+    /// Number of memory servers that the cluster will have.
     servers: usize,
     registry: Registry,
 }
 
 impl Founding {
-    /// Tries again and again: a memory server may be late, and the registry away for a while.
-    fn announce_until(&mut self, stop: &AtomicBool, company: Duration, retry: Duration) {
+    /// Retries until it succeeds: a memory server may be late, and the registry may be unreachable
+    /// for a while.
+    fn announce_until(&mut self, stop: &AtomicBool, join_wait: Duration, retry: Duration) {
         while !stop.load(Relaxed) {
-            match self.announce(company) {
+            match self.announce(join_wait) {
                 Ok(()) => {
-                    tracing::info!("database made");
+                    tracing::info!("database created");
                     return;
                 }
-                Err(error) => tracing::warn!("no database yet, trying again: {error:#}"),
+                Err(error) => {
+                    tracing::warn!("the database is not created yet; retrying: {error:#}")
+                }
             }
             let start = Moment::now();
             while start.instant().elapsed() < retry && !stop.load(Relaxed) {
-                sleep_ms(LOOK_MS);
+                sleep_ms(POLL_MS);
             }
         }
     }
 
-    /// Says where the database begins once all memory servers are there.
-    fn announce(&mut self, company: Duration) -> Result<()> {
-        let map = self.registry.wait_for_memory_servers(self.servers, company, &mut |_| {})?;
+    /// Publishes the database's root once all memory servers have joined.
+    fn announce(&mut self, join_wait: Duration) -> Result<()> {
+        let map = self.registry.wait_for_memory_servers(self.servers, join_wait, &mut |_| {})?;
         let identities: Vec<u64> = map.memory_servers().map(|member| member.identity).collect();
-        // Part of an earlier database may still be there.
+        // Fails if a part of an earlier database is still in use.
         map.database()?;
         let root = match self.made.take() {
             Some((root, servers)) if servers == identities => root,
@@ -99,8 +103,8 @@ impl Founding {
         let announced = self.registry.set_root(&ours)?;
         ensure!(
             announced == ours,
-            "the registry names a database that this memory server has not made; stop all memory servers and start \
-             them anew"
+            "the registry names a database that this memory server has not created; stop all memory servers, then start \
+             them again"
         );
         Ok(())
     }
@@ -113,7 +117,7 @@ mod tests {
     use membership::{Addresses, FabricKind, Lease, Member, OracleKind};
     use std::sync::atomic::AtomicU32;
 
-    /// A registry in a folder of its own.
+    /// A registry in its own folder.
     struct World {
         registry: Registry,
         folder: std::path::PathBuf,
@@ -132,7 +136,7 @@ mod tests {
             self.registry.join(member, Duration::ZERO).expect("the number is free")
         }
 
-        /// A database that begins at `offset`, and how often it was made.
+        /// A database whose root is at `offset`, with the number of times it was created.
         fn founding(&self, offset: u64) -> (Founding, Arc<AtomicU32>) {
             let made = Arc::<AtomicU32>::default();
             let times = made.clone();

@@ -1,70 +1,67 @@
-//! Whether a server does its work, for probes and for whoever wants work done.
+//! Whether a server works, for health probes and for clients.
 
 use super::lease_watch::LeaseTime;
 use membership::RegistryError;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, OnceLock};
 
-/// What a server knows of its own state; many threads look.
+/// A server's state, shared by many threads.
 pub struct Health {
-    /// The server is to end.
+    /// Set when the server must stop.
     stop: &'static AtomicBool,
-    /// None before the server is a member.
+    /// Set once the server is a member.
     lease: OnceLock<LeaseTime>,
     /// Why the database is lost.
     loss: Mutex<Option<RegistryError>>,
 }
 
 impl Health {
-    /// Of a server that is about to start, and ends once `stop` is set.
+    /// The state of a server that is starting and stops once `stop` is set.
     pub fn new(stop: &'static AtomicBool) -> Self {
         Self { stop, lease: OnceLock::new(), loss: Mutex::new(None) }
     }
 
-    /// The server is a member.
+    /// Records that the server is a member.
     ///
     /// # Panics
-    /// If it was one before: a server joins once.
+    /// If it was a member before: a server joins once.
     pub fn joined(&self, lease: LeaseTime) {
         assert!(self.lease.set(lease).is_ok(), "a server joins once");
     }
 
-    /// Notes what the newest map says of the database.
+    /// Records what the newest cluster map says of the database.
     pub fn note_database(&self, state: Result<(), RegistryError>) {
         *self.loss.lock().expect("no holder panics") = state.err();
     }
 
-    /// Why the database is lost; none if it is not.
+    /// Why the database is lost; `None` if it is not.
     pub fn loss(&self) -> Option<RegistryError> {
         self.loss.lock().expect("no holder panics").clone()
     }
 
-    /// Whether somebody wants the server to end.
+    /// Whether the server must stop.
     pub fn is_stopped(&self) -> bool {
         self.stop.load(Relaxed)
     }
 
-    /// Whether the server ends, or has nothing left to work on.
+    /// Whether the server must stop or has no database to work on.
     pub fn is_over(&self) -> bool {
         self.is_stopped() || self.loss().is_some()
     }
 
-    /// Why the server does not do its work, in a sentence; none if it does.
+    /// Why the server does not work; `None` if it does.
     pub fn problem(&self) -> Option<String> {
         if self.is_stopped() {
-            return Some("the server ends".to_owned());
+            return Some("the server is stopping".to_owned());
         }
         if let Some(loss) = self.loss() {
             return Some(loss.to_string());
         }
         let Some(lease) = self.lease.get() else {
-            return Some("the server is no member of its cluster yet".to_owned());
+            return Some("the server is not yet a member of its cluster".to_owned());
         };
         let left = lease.little_left()?;
-        Some(format!(
-            "the lease is nearly lost: it ends in {:.1} s unless the registry renews it",
-            left.as_secs_f64()
-        ))
+        Some(format!("the lease ends in {:.1} s unless the registry renews it", left.as_secs_f64()))
     }
 }
 

@@ -1,5 +1,5 @@
-//! The keys by which servers over `tcp` prove who they are: those of a cluster's file, and new ones for a
-//! development cluster.
+//! Keys with which servers over `tcp` prove their identity: those of a cluster's file, and new ones
+//! for a development cluster.
 //!
 //! Decisions:
 //! - docs/decisions/0082-tls-1-3-with-a-certificate-per-process-or-no-encryption.md
@@ -19,10 +19,10 @@ use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// The files of a development cluster's keys: authority, certificate and its key.
+/// Files of a development cluster's keys: authority, certificate and private key.
 const KEY_FILES: [&str; 3] = ["ca.pem", "server.pem", "server.key"];
 
-/// The keys of this process; none if connections are not encrypted.
+/// The keys of this process; `None` if connections are not encrypted.
 pub fn keys(cluster: &ClusterFile) -> Result<Option<TlsKeys>> {
     let Some(tls) = cluster.tls.as_ref().filter(|_| cluster.fabric == FabricKind::Tcp) else {
         return Ok(None);
@@ -39,14 +39,14 @@ pub fn keys(cluster: &ClusterFile) -> Result<Option<TlsKeys>> {
     Ok(Some(keys))
 }
 
-/// Makes an authority and one certificate that it signs for all servers of a development cluster and for whoever
-/// connects to them, in a folder beside the cluster's file. Nobody keeps the
-/// authority's key.
+/// Creates an authority, and one certificate signed by it for all servers and clients of a
+/// development cluster, in a folder beside the cluster's file. The authority's private key is not
+/// stored.
 pub fn make(file: &Path, cluster: &ClusterFile) -> Result<TlsSettings> {
     let folder = file.with_extension("tls");
     let made = DirBuilder::new().recursive(true).mode(0o700).create(&folder);
     made.with_context(|| format!("cannot make {}", folder.display()))?;
-    let (authority, certificate, key) = signed(names(cluster)).context("no keys can be made")?;
+    let (authority, certificate, key) = signed(names(cluster)).context("cannot create keys")?;
     let put = |name: &str, text: &str| -> Result<PathBuf> {
         let path = folder.join(name);
         let written = OpenOptions::new()
@@ -57,7 +57,7 @@ pub fn make(file: &Path, cluster: &ClusterFile) -> Result<TlsSettings> {
             .open(&path)
             .and_then(|mut file| file.write_all(text.as_bytes()));
         written.with_context(|| format!("cannot write {}", path.display()))?;
-        // Paths in a cluster's file start at the file.
+        // Paths in a cluster's file are relative to the file.
         Ok(Path::new(folder.file_name().unwrap_or_default()).join(name))
     };
     let [ca, own, secret] = KEY_FILES;
@@ -68,17 +68,17 @@ pub fn make(file: &Path, cluster: &ClusterFile) -> Result<TlsSettings> {
     })
 }
 
-/// Removes the keys that were made for a cluster.
+/// Removes the keys created for a cluster.
 pub fn remove(file: &Path) {
     let folder = file.with_extension("tls");
     for name in KEY_FILES {
-        // Those that are gone are gone.
+        // Missing files are fine.
         let _ = fs::remove_file(folder.join(name));
     }
     let _ = fs::remove_dir(folder);
 }
 
-/// Those of all servers, by which others know them.
+/// The names under which servers are known to others.
 fn names(cluster: &ClusterFile) -> Vec<String> {
     let memory =
         (0..cluster.memory.len() as u16).map(|number| TlsKeys::server_name(NodeId(number)));
@@ -86,7 +86,7 @@ fn names(cluster: &ClusterFile) -> Vec<String> {
     memory.chain(compute).collect()
 }
 
-/// An authority's certificate, one that it has signed, and the key of that one, as PEM.
+/// An authority's certificate, a certificate signed by it, and the latter's private key, as PEM.
 fn signed(names: Vec<String>) -> Result<(String, String, String), rcgen::Error> {
     let mut authority = CertificateParams::default();
     authority

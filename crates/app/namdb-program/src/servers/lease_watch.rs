@@ -1,4 +1,4 @@
-//! Looks after a process' lease until the process ends or leaves, and warns before it is lost.
+//! Watches a process's lease until the process exits or leaves, and warns before the lease is lost.
 //!
 //! Decisions:
 //! - docs/decisions/0093-a-death-concerns-only-the-dead-member.md
@@ -9,25 +9,25 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Between two looks.
-const LOOK_MS: u64 = 20;
+/// Polling interval.
+const POLL_MS: u64 = 20;
 
-/// A lease as its clock shows it.
+/// The remaining time of a lease.
 #[derive(Clone)]
 pub struct LeaseTime {
     left: Arc<dyn Fn() -> Option<Duration> + Send + Sync>,
-    /// With less left, two renewals have failed.
+    /// If less is left, two renewals have failed.
     little: Duration,
 }
 
 impl LeaseTime {
-    /// Of a lease that is granted for so long at a time.
+    /// A lease that is renewed for this many seconds each time.
     pub fn new(clock: LeaseClock, lease_seconds: u64) -> Self {
         Self::by(Duration::from_secs(lease_seconds), move || clock.left())
     }
 
-    /// Of a lease that is granted for `whole` at a time, of which `left` says what is left; none if only the end of
-    /// the process ends it.
+    /// A lease of duration `whole`; `left` returns the remaining time, or `None` if the lease only
+    /// ends with the process.
     pub fn by(
         whole: Duration,
         left: impl Fn() -> Option<Duration> + Send + Sync + 'static,
@@ -35,19 +35,19 @@ impl LeaseTime {
         Self { left: Arc::new(left), little: whole / 3 }
     }
 
-    /// What is left, if that is little.
+    /// The remaining time, if it is short.
     pub fn little_left(&self) -> Option<Duration> {
         (self.left)().filter(|left| *left < self.little)
     }
 }
 
-/// Waits until `stop` is set or the lease is lost; answers whether it is.
+/// Waits until `stop` is set or the lease is lost; true if it is lost.
 pub fn watch(lease: &LeaseTime, stop: &AtomicBool) -> bool {
     let mut is_warned = false;
     while !stop.load(Ordering::Acquire) {
         let little = lease.little_left();
         if little == Some(Duration::ZERO) {
-            // Whoever leaves lets its lease end.
+            // A process that leaves lets its lease end.
             return !stop.load(Ordering::Acquire);
         }
         if little.is_some() != is_warned {
@@ -60,7 +60,7 @@ pub fn watch(lease: &LeaseTime, stop: &AtomicBool) -> bool {
                 false => tracing::info!(left_ms, "lease renewed"),
             }
         }
-        namdb::host::sleep_ms(LOOK_MS);
+        namdb::host::sleep_ms(POLL_MS);
     }
     false
 }

@@ -1,4 +1,4 @@
-//! A memory server: a region, the services over it, and the ports by which others reach both.
+//! A memory server: a region, the services on it, and the ports through which others reach both.
 //!
 //! Decision: docs/decisions/0101-a-memory-server-that-has-run-is-not-restarted.md
 
@@ -7,7 +7,7 @@ use super::founder::{Founder, found};
 use super::health::Health;
 use super::keys::keys;
 use super::lease_watch::{LeaseTime, watch};
-use super::{LOOK_PAUSE, PROGRAM, events, names, room, tell, verbs};
+use super::{MEMBERS_POLL, PROGRAM, control, events, names, room, verbs};
 use crate::bench::text::counted;
 use anyhow::{Context, Result};
 use fabric::identity::Admission;
@@ -26,12 +26,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 use txn::server::{ServiceCounts, counted_services};
 
-/// How long a fenced process may take to end.
+/// Maximal time for a fenced process to die.
 const FENCE_TIME: Duration = Duration::from_secs(5);
-/// Regions are made of whole pages.
+/// Region sizes are multiples of a page.
 const PAGE_BYTES: u64 = 4096;
 
-/// A memory server that is a member of its cluster and can be served.
+/// A memory server that is a member of its cluster, ready to serve.
 pub struct MemoryServer {
     cluster: ClusterFile,
     ports: Vec<Box<dyn Port>>,
@@ -48,7 +48,8 @@ pub struct MemoryServer {
 }
 
 impl MemoryServer {
-    /// Makes the region, opens the ports, and joins the cluster. The server ends once `stop` is set.
+    /// Creates the region, opens the ports, and joins the cluster. The server stops once `stop` is
+    /// set.
     pub fn start(cluster: ClusterFile, number: u16, stop: &'static AtomicBool) -> Result<Self> {
         let count = cluster.memory.len();
         let mine = cluster.memory.get(usize::from(number)).with_context(|| {
@@ -60,7 +61,7 @@ impl MemoryServer {
         let registry = Registry::open(&cluster)?;
         let mut member = Member::memory_server(NodeId(number), bytes, Addresses::default());
         let Role::Memory { region_key, region_bytes } = member.role else {
-            unreachable!("a memory server keeps a region")
+            unreachable!("a memory server has a region")
         };
         let services = Arc::new(ServiceCounts::new(RegionId(number), region_bytes));
         let admission = Arc::new(Admission {
@@ -75,7 +76,7 @@ impl MemoryServer {
         });
         let opened = open(&cluster, &admission, &services, &mut member)?;
         let (polling, epoch) = (Arc::<ServeCounters>::default(), Arc::<AtomicU64>::default());
-        let told = tell::registry(&cluster, &member, &epoch);
+        let told = control::registry(&cluster, &member, &epoch);
         let known = Arc::<sources::LabelNames>::default();
         let source = sources::MemoryServer {
             admission: admission.clone(),
@@ -95,12 +96,12 @@ impl MemoryServer {
             told.insert("used_bytes".to_owned(), used_bytes.into());
         };
         let health = Arc::new(Health::new(stop));
-        let control = tell::tell(&mine.control, &told, &member, (&epoch, &health), state)?;
+        let control = control::serve(&mine.control, &told, &member, (&epoch, &health), state)?;
         member.addresses.control = Some(control.address().to_string());
         events::opened(&cluster, &member.addresses);
         let patience = Duration::from_secs(cluster.lease_seconds + 1);
         let lease = registry.join(member, patience)?;
-        tell::enter_lease(&told, lease.clock());
+        control::enter_lease(&told, lease.clock());
         health.joined(LeaseTime::new(lease.clock(), cluster.lease_seconds));
         events::joined(&cluster, lease.member().identity);
         let _control = control;
@@ -120,11 +121,11 @@ impl MemoryServer {
         })
     }
 
-    /// Serves until it is told to stop, or the lease is lost.
+    /// Serves until a signal stops the server or the lease is lost.
     pub fn serve(mut self) -> Result<()> {
         let counters = self.polling.clone();
         let warden = self.warden();
-        let follower = self.registry.follow(LOOK_PAUSE, warden)?;
+        let follower = self.registry.follow(MEMBERS_POLL, warden)?;
         let (number, stop) = (self.lease.member().number, self.stop);
         if number == 0 {
             found(self.founder, &self.cluster, &self.registry, stop)?;
@@ -146,15 +147,16 @@ impl MemoryServer {
             let outlook = "its data is lost to the cluster";
             return Err(ServerError::lease_lost(&self.cluster, who, outlook).into());
         }
-        // It is not told of its own departure.
+        // The server must not react to its own departure.
         drop(follower);
         self.lease.leave()?;
         tracing::info!("left the cluster");
         Ok(())
     }
 
-    /// What to do when a lease has ended: its holder, who may not know it yet, is fenced where the fabric has a fence,
-    /// and refused from now on. Who has left in order has nothing under way, and who lives goes on.
+    /// Reacts to ended leases. A process whose lease ended may not know it yet: it is fenced if the
+    /// fabric can fence, and refused from now on. A member that left properly has nothing in
+    /// progress.
     fn warden(&mut self) -> impl FnMut(&ClusterMap) + Send + 'static {
         let (admission, epoch) = (self.admission.clone(), self.epoch.clone());
         let health = self.health.clone();
@@ -170,7 +172,7 @@ impl MemoryServer {
             if let Some(fence) = &mut fence
                 && let Err(error) = fence(map, &dead)
             {
-                tracing::error!("who was taken for dead may still write: {error:#}");
+                tracing::error!("a process that was considered dead may still write: {error:#}");
             }
             let members = map.members.iter().map(|member| member.identity).collect();
             admission.advance(map.epoch, members);
@@ -178,7 +180,8 @@ impl MemoryServer {
     }
 }
 
-/// Refuses a region that this host has no memory for: it would be reserved, and the server killed when it fills up.
+/// Rejects a region that exceeds the host's memory: it would be reserved, and the server killed
+/// once it fills up.
 fn ensure_room(number: u16, region_bytes: u64) -> Result<(), ServerError> {
     let available_bytes = room::available_bytes();
     match region_bytes <= available_bytes {
@@ -187,13 +190,13 @@ fn ensure_room(number: u16, region_bytes: u64) -> Result<(), ServerError> {
     }
 }
 
-/// Keeps those from the region who were taken for dead: given the cluster as it is, and their identities.
+/// Fences the processes with these identities off the region; also gets the current cluster map.
 type Fence = Box<dyn FnMut(&ClusterMap, &[u64]) -> Result<()> + Send>;
 
-/// How many callers are connected.
+/// Number of connected callers.
 type Connections = Box<dyn Fn() -> u64 + Send>;
 
-/// What a server of one fabric is made of.
+/// The parts of a server that depend on the fabric.
 struct Opened {
     port: Box<dyn Port>,
     fence: Option<Fence>,
@@ -231,7 +234,7 @@ fn open_shm(
             events::fenced(identity, &outcome);
             outcome
         });
-        // All are fenced, even if the first cannot be.
+        // Fences all of them, even if the first fails.
         let outcomes: Vec<_> = killed.collect();
         outcomes.into_iter().try_for_each(|outcome| Ok(outcome.map(drop)?))
     };
@@ -297,7 +300,7 @@ fn open_verbs(
     })
 }
 
-/// A region that this process's processor works on, and its services.
+/// A region that this process's processor accesses, and its services.
 fn world(
     cluster: &ClusterFile,
     admission: &Admission,

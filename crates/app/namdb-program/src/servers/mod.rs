@@ -1,25 +1,25 @@
-//! The processes of a cluster: memory servers, and those that run transactions on them.
+//! The processes of a cluster: memory servers, and processes that run transactions on them.
 
-pub mod abroad;
 pub mod calls;
+pub mod cluster_client;
+pub mod cluster_site;
 pub mod compute;
+pub mod control;
 pub mod development;
 pub mod error;
 pub mod events;
 pub mod founder;
 pub mod health;
 pub mod keys;
-pub mod lacks;
 pub mod lease_watch;
 pub mod log;
 pub mod memory;
+pub mod missing_features;
 pub mod names;
-pub mod place;
 pub mod remote;
 pub mod room;
 pub mod shm;
 pub mod tcp;
-pub mod tell;
 pub mod verbs;
 
 use layout::NodeId;
@@ -28,15 +28,16 @@ use namdb::Oracle;
 use std::time::Duration;
 use txn::{DatabaseConfig, Root};
 
-/// How often servers look whether somebody joined or left.
-pub const LOOK_PAUSE: Duration = Duration::from_millis(200);
-/// A compute server that leaves collects its garbage for so long at most.
+/// Interval at which servers check for members that joined or left.
+pub const MEMBERS_POLL: Duration = Duration::from_millis(200);
+/// Maximal time for a compute server to collect its garbage when it leaves.
 pub const LEAVE_NS: u64 = 1_000_000_000;
 
-/// The version that both ends of a connection have to have.
+/// The version that both ends of a connection must have.
 pub const PROGRAM: &str = env!("CARGO_PKG_VERSION");
 
-/// A server that panics dies at once: half of it would be a member that answers nobody.
+/// Makes a panic end the process at once: a server with a dead thread would stay a member without
+/// answering.
 pub fn die_of_panics() {
     let tell = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
@@ -45,7 +46,7 @@ pub fn die_of_panics() {
     }));
 }
 
-/// A database's root as the registry keeps it; `servers` are the identities of the memory servers.
+/// The registry's form of a database root; `servers` are the identities of the memory servers.
 fn published(root: &Root, servers: Vec<u64>) -> DatabaseRoot {
     DatabaseRoot {
         oracle: root.oracle,
@@ -59,7 +60,7 @@ fn published(root: &Root, servers: Vec<u64>) -> DatabaseRoot {
     }
 }
 
-/// What the registry says, as the engine needs it.
+/// The engine's form of the registry's database root.
 fn opened(root: &DatabaseRoot) -> Root {
     Root {
         oracle: root.oracle,
@@ -71,7 +72,7 @@ fn opened(root: &DatabaseRoot) -> Root {
     }
 }
 
-/// All memory servers of a cluster that has so many.
+/// The nodes of all memory servers of a cluster with `count` of them.
 fn all_servers(count: usize) -> Vec<NodeId> {
     (0..count as u16).map(NodeId).collect()
 }

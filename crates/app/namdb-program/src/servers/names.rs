@@ -1,9 +1,10 @@
-//! Learns what the tables and indexes are called that a memory server has memory for, for its metrics. Extents know
-//! numbers only, and definitions are spread over all memory servers: one is read by a short visit to all of them.
+//! Looks up the names of the tables and indexes for which a memory server has memory, for its
+//! metrics. Extents only have numbers, and the catalog is spread over all memory servers, so a
+//! short visit to all of them reads the names.
 
-use super::abroad::{self, Glance};
-use super::place::Place;
-use crate::bench::site::{Seat, Site};
+use super::cluster_client::ClusterClient;
+use super::cluster_site::{self, SiteQuery};
+use crate::bench::site::{Site, SiteSession};
 use anyhow::{Context, Result};
 use membership::ClusterFile;
 use memory::Label;
@@ -14,15 +15,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use txn::server::ServiceCounts;
 
-/// Between two looks whether memory was handed out for something new.
-const LOOK_MS: u64 = 500;
-/// After a visit that has not found all names: definitions come a moment after their first memory, and servers may be
-/// missing.
+/// Interval at which new memory is looked for.
+const POLL_MS: u64 = 500;
+/// Delay after a visit that did not find all names: a definition follows its first memory a moment
+/// later, and servers may be missing.
 const RETRY_S: f64 = 3.0;
-/// Memory that is of no table.
+/// Label of memory that belongs to no table.
 const SYSTEM: Label = Label(0);
 
-/// Keeps `names` as they are in the catalog, from a thread of its own, until `stop` is set.
+/// Keeps `names` in step with the catalog, on a separate thread, until `stop` is set.
 pub fn follow(
     cluster: &ClusterFile,
     services: Arc<ServiceCounts>,
@@ -41,7 +42,7 @@ pub fn follow(
                 learning =
                     Learning { unknown: unknown(&services, &names), visited: Some(Moment::now()) };
             }
-            sleep_ms(LOOK_MS);
+            sleep_ms(POLL_MS);
         }
     };
     spawn("names", work).context("no thread can be started")?;
@@ -54,14 +55,14 @@ fn unknown(services: &ServiceCounts, names: &LabelNames) -> BTreeSet<Label> {
     labels.filter(|&label| label != SYSTEM && names.of(label).is_none()).collect()
 }
 
-/// What the last visit has left open.
+/// The labels that the last visit did not find.
 struct Learning {
     unknown: BTreeSet<Label>,
     visited: Option<Moment>,
 }
 
 impl Learning {
-    /// Whether there is something to learn: at once if it is new, else after a while.
+    /// Whether to look up names: at once if a label is new, otherwise after the delay.
     fn is_due(&self, unknown: BTreeSet<Label>) -> bool {
         let is_old = self.visited.is_none_or(|visited| visited.elapsed_s() > RETRY_S);
         !unknown.is_empty() && (is_old || !unknown.is_subset(&self.unknown))
@@ -69,17 +70,17 @@ impl Learning {
 }
 
 fn learn(cluster: &ClusterFile) -> Result<BTreeMap<Label, LabelName>> {
-    abroad::glance(&Place::visit(cluster.clone())?, Names)
+    cluster_site::query(&ClusterClient::visit(cluster.clone())?, Names)
 }
 
 struct Names;
 
-impl Glance for Names {
+impl SiteQuery for Names {
     type Output = BTreeMap<Label, LabelName>;
 
     fn look<S: Site>(self, site: &S) -> Result<Self::Output> {
-        let seat = site.seat()?;
-        let catalog = seat.wait(seat.handle().refresh())?;
+        let session = site.session()?;
+        let catalog = session.wait(session.handle().refresh())?;
         let mut names = BTreeMap::new();
         for (name, table) in catalog.names() {
             let Some(info) = catalog.info(table) else { continue };

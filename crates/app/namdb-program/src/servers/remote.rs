@@ -1,8 +1,8 @@
-//! Transactions of this process on memory servers that a network reaches, through an engine for each thread.
+//! Runs this process's transactions on memory servers over a network, with an engine per thread.
 
 use super::LEAVE_NS;
-use super::place::Place;
-use crate::bench::site::{Facts, Seat, Site};
+use super::cluster_client::ClusterClient;
+use crate::bench::site::{Facts, Site, SiteSession};
 use crate::output;
 use anyhow::Result;
 use fabric::DynEnv;
@@ -15,43 +15,43 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use txn::{Database, Root};
 
-/// A fabric's way to connect.
+/// Connects over one fabric.
 pub trait Connect: Sync {
     /// Connects to all memory servers, as this process's engine thread `endpoint`.
     fn connect(&self, endpoint: u64) -> Result<AnyTransport>;
 }
 
-/// The memory servers of a cluster, at their addresses.
+/// A cluster's memory servers, reached by address.
 pub struct RemoteSite {
     connect: Box<dyn Connect>,
-    /// Compute servers that are called.
+    /// Compute servers that this process calls.
     peers: Vec<NodeId>,
     root: Root,
     /// The memory server whose copies of tables are read.
     nearest: u16,
     facts: Facts,
-    /// Those of the process.
+    /// The process's connection counter.
     endpoints: Arc<AtomicU64>,
-    /// Servers whose loss was told, so that many threads tell it once.
+    /// Servers whose loss was reported, so that only one of many threads reports it.
     told: Arc<Mutex<BTreeSet<u16>>>,
 }
 
 impl RemoteSite {
-    /// Threads of this process that take a seat connect by `connect` and keep `lanes` lanes busy each.
-    pub fn new(connect: impl Connect + 'static, place: &Place, lanes: u32) -> Self {
+    /// Threads connect by `connect` and run `lanes` lanes each.
+    pub fn new(connect: impl Connect + 'static, client: &ClusterClient, lanes: u32) -> Self {
         let facts = Facts {
-            fabric: place.cluster.fabric.name(),
-            servers: place.root.servers.len() as u16,
-            oracle: place.root.config.oracle,
+            fabric: client.cluster.fabric.name(),
+            servers: client.root.servers.len() as u16,
+            oracle: client.root.config.oracle,
             lanes_per_thread: lanes,
         };
-        let (root, told) = (place.root.clone(), Arc::default());
-        let endpoints = place.endpoints.clone();
-        let (connect, peers, nearest) = (Box::new(connect), Vec::new(), place.nearest());
+        let (root, told) = (client.root.clone(), Arc::default());
+        let endpoints = client.endpoints.clone();
+        let (connect, peers, nearest) = (Box::new(connect), Vec::new(), client.nearest());
         Self { connect, peers, root, nearest, facts, endpoints, told }
     }
 
-    /// As [`RemoteSite::new`], where threads connect to compute servers, too, to call them.
+    /// Like [`RemoteSite::new`]; threads also connect to these compute servers.
     pub fn with_peers(self, peers: Vec<NodeId>) -> Self {
         Self { peers, ..self }
     }
@@ -59,17 +59,17 @@ impl RemoteSite {
 
 impl Site for RemoteSite {
     type Env = DynEnv;
-    type Seat = RemoteSeat;
+    type Session = RemoteSession;
 
-    fn seat(&self) -> Result<RemoteSeat> {
+    fn session(&self) -> Result<RemoteSession> {
         let endpoint = self.endpoints.fetch_add(1, Ordering::Relaxed);
         let engine = Engine::new(self.connect.connect(endpoint)?, Patience::default())?;
         let database =
             Database::open(DynEnv::new(engine.endpoint()), &self.root).nearest_to(self.nearest);
         let (peers, told) = (self.peers.clone(), self.told.clone());
-        let seat = RemoteSeat { database, engine, peers, told };
-        seat.wait(seat.database.refresh())?;
-        Ok(seat)
+        let session = RemoteSession { database, engine, peers, told };
+        session.wait(session.database.refresh())?;
+        Ok(session)
     }
 
     fn facts(&self) -> Facts {
@@ -78,22 +78,22 @@ impl Site for RemoteSite {
 }
 
 /// A thread's connections, and the engine that drives its lanes.
-pub struct RemoteSeat {
+pub struct RemoteSession {
     database: Database<DynEnv>,
     engine: Engine<AnyTransport>,
     peers: Vec<NodeId>,
     told: Arc<Mutex<BTreeSet<u16>>>,
 }
 
-impl RemoteSeat {
-    /// What drives this thread's lanes, and serves its ports.
+impl RemoteSession {
+    /// The engine that drives this thread's lanes and serves its ports.
     pub fn engine(&self) -> &Engine<AnyTransport> {
         &self.engine
     }
 
-    /// Says which servers have no connection any more, and why.
+    /// Reports lost connections with their reasons.
     fn tell_losses(&self) {
-        // A server's log has an event of each connection that was lost, and nothing but events.
+        // A server's log already has an event for each lost connection.
         if tracing::dispatcher::has_been_set() {
             return;
         }
@@ -110,7 +110,7 @@ impl RemoteSeat {
     }
 }
 
-impl Seat for RemoteSeat {
+impl SiteSession for RemoteSession {
     type Env = DynEnv;
 
     fn handle(&self) -> Database<DynEnv> {
@@ -122,12 +122,12 @@ impl Seat for RemoteSeat {
     }
 }
 
-impl Drop for RemoteSeat {
-    /// Lanes of this thread are no longer of use to anybody: their slots are.
+impl Drop for RemoteSession {
+    /// The thread's lanes end, so their slots are returned.
     fn drop(&mut self) {
         self.tell_losses();
         if let Err(error) = self.engine.block_on(self.database.leave(LEAVE_NS)) {
-            output::say(&format!("  slots of the vector were not given back: {error}"));
+            output::say(&format!("  cannot return slots of the timestamp vector: {error}"));
         }
     }
 }

@@ -1,14 +1,14 @@
-//! How much memory this host has for the regions of memory servers.
+//! Memory that this host has for the regions of memory servers.
 
 use namdb::host;
 
-/// Bytes of ordinary pages that are available, or of reserved huge pages that are free, whichever are more.
+/// Available memory of ordinary pages or free reserved huge pages, whichever is more, in bytes.
 pub fn available_bytes() -> u64 {
     let table = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     host::available_memory_bytes().max(free_huge_bytes(&table))
 }
 
-/// Bytes of huge pages that nobody has, by the kernel's table of memory.
+/// Free huge pages in bytes, from the kernel's memory table.
 fn free_huge_bytes(table: &str) -> u64 {
     let number = |name: &str| -> Option<u64> {
         let line = table.lines().find_map(|line| line.strip_prefix(name))?;

@@ -1,9 +1,10 @@
-//! Transactions of this process on memory servers of the same host, whose regions it maps, and calls to compute servers.
+//! Runs this process's transactions on memory servers of the same host, whose regions it maps, and
+//! calls compute servers.
 
 use super::LEAVE_NS;
-use super::abroad::Peers;
-use super::place::Place;
-use crate::bench::site::{Facts, LocalSeat, Site};
+use super::cluster_client::ClusterClient;
+use super::cluster_site::Peers;
+use crate::bench::site::{Facts, LocalSession, Site};
 use anyhow::Result;
 use fabric::shm::{ConnectConfig, connect};
 use fabric::{LocalEnv, run_now};
@@ -11,33 +12,33 @@ use namdb::Db;
 use std::sync::atomic::Ordering::Relaxed;
 use txn::Database;
 
-/// The memory servers of a cluster, mapped.
+/// A cluster's memory servers, mapped.
 pub struct ShmSite {
     db: Db,
     facts: Facts,
 }
 
 impl ShmSite {
-    /// Maps all regions, and connects to `peers`, to call them.
-    pub fn open(place: &Place, peers: &Peers<'_>) -> Result<Self> {
-        let endpoint = place.endpoints.fetch_add(1, Relaxed);
+    /// Maps all regions and connects to `peers`.
+    pub fn open(client: &ClusterClient, peers: &Peers<'_>) -> Result<Self> {
+        let endpoint = client.endpoints.fetch_add(1, Relaxed);
         let needs_peers = peers.are_needed;
-        let peers = place.hellos(peers.members.iter().copied(), endpoint);
-        let hellos = place.hellos(place.map.memory_servers(), endpoint);
-        let config = ConnectConfig::new(&place.cluster.directory, hellos);
+        let peers = client.hellos(peers.members.iter().copied(), endpoint);
+        let hellos = client.hellos(client.map.memory_servers(), endpoint);
+        let config = ConnectConfig::new(&client.cluster.directory, hellos);
         let world = connect(&ConnectConfig { peers, needs_peers, ..config })?;
-        let database = Database::open(world.endpoint(), &place.root).nearest_to(place.nearest());
+        let database = Database::open(world.endpoint(), &client.root).nearest_to(client.nearest());
         run_now(database.refresh())?;
         let facts = Facts {
             fabric: "shm",
-            servers: place.root.servers.len() as u16,
-            oracle: place.root.config.oracle,
+            servers: client.root.servers.len() as u16,
+            oracle: client.root.config.oracle,
             lanes_per_thread: 1,
         };
         Ok(Self { db: Db::of(database), facts })
     }
 
-    /// Gives back what the cluster has to have back.
+    /// Returns the slots that this process used.
     pub fn leave(self) -> Result<()> {
         run_now(self.db.handle().leave(LEAVE_NS))?;
         Ok(())
@@ -46,10 +47,10 @@ impl ShmSite {
 
 impl Site for ShmSite {
     type Env = LocalEnv;
-    type Seat = LocalSeat;
+    type Session = LocalSession;
 
-    fn seat(&self) -> Result<LocalSeat> {
-        self.db.seat()
+    fn session(&self) -> Result<LocalSession> {
+        Site::session(&self.db)
     }
 
     fn facts(&self) -> Facts {

@@ -1,37 +1,37 @@
-//! Memory servers that are reached by messages, and compute servers that are called.
+//! Memory servers and compute servers reached by messages over TCP.
 
 use super::PROGRAM;
-use super::abroad::Peers;
+use super::cluster_client::ClusterClient;
+use super::cluster_site::Peers;
 use super::keys::keys;
-use super::place::Place;
 use super::remote::{Connect, RemoteSite};
 use anyhow::Result;
 use fabric::tcp::{TcpConfig, TcpTransport, TlsKeys};
 use fabric::{AnyTransport, Caller};
 use membership::{FabricKind, server_addresses};
 
-/// How the memory servers of a cluster are reached by messages.
+/// Connects to a cluster's servers by messages.
 struct ByMessages {
     config: TcpConfig,
-    /// Where connections are encrypted.
+    /// Keys for encrypted connections; `None` if the cluster does not encrypt.
     keys: Option<TlsKeys>,
 }
 
-/// Where threads of this process run transactions with `lanes` lanes each, and call `peers`.
-pub fn site(place: &Place, lanes: u32, peers: &Peers<'_>) -> Result<RemoteSite> {
+/// Access for threads that run transactions with `lanes` lanes each and call `peers`.
+pub fn site(client: &ClusterClient, lanes: u32, peers: &Peers<'_>) -> Result<RemoteSite> {
     let mut config = TcpConfig::new(Caller {
-        servers: server_addresses(place.map.memory_servers(), FabricKind::Tcp)?,
-        cluster: place.cluster.id.0,
-        epoch: place.epoch.clone(),
-        identity: place.identity(),
+        servers: server_addresses(client.map.memory_servers(), FabricKind::Tcp)?,
+        cluster: client.cluster.id.0,
+        epoch: client.epoch.clone(),
+        identity: client.identity(),
         endpoint: 0,
         program: PROGRAM.to_owned(),
     });
     config.peers = server_addresses(peers.members.iter().copied(), FabricKind::Tcp)?;
     config.needs_peers = peers.are_needed;
     let nodes = config.peers.iter().map(|peer| peer.node).collect();
-    let keys = keys(&place.cluster)?;
-    Ok(RemoteSite::new(ByMessages { config, keys }, place, lanes).with_peers(nodes))
+    let keys = keys(&client.cluster)?;
+    Ok(RemoteSite::new(ByMessages { config, keys }, client, lanes).with_peers(nodes))
 }
 
 impl Connect for ByMessages {

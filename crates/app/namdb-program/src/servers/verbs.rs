@@ -1,8 +1,9 @@
-//! Memory servers that are reached by RDMA, and compute servers that are called.
+//! Memory servers and compute servers reached by RDMA.
 
-use super::abroad::Peers;
+use super::cluster_client::ClusterClient;
+use super::cluster_site::Peers;
 use super::remote::{Connect, RemoteSite};
-use super::{PROGRAM, all_servers, place, settings};
+use super::{PROGRAM, all_servers, settings};
 use anyhow::{Context, Result};
 use fabric::DynEnv;
 use fabric::identity::Admission;
@@ -20,23 +21,24 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use txn::server::{ServiceCounts, counted_services};
 use txn::{Database, Root};
 
-/// Where threads of this process run transactions with `lanes` lanes each, and call `peers`.
-pub fn site(place: &place::Place, lanes: u32, peers: &Peers<'_>) -> Result<RemoteSite> {
-    let device = device(&place.cluster)?;
+/// Access for threads that run transactions with `lanes` lanes each and call `peers`.
+pub fn site(client: &ClusterClient, lanes: u32, peers: &Peers<'_>) -> Result<RemoteSite> {
+    let device = device(&client.cluster)?;
     let mut config =
-        config(device, &place.cluster, &place.map, place.epoch.clone(), place.identity())?;
+        config(device, &client.cluster, &client.map, client.epoch.clone(), client.identity())?;
     config.peers = server_addresses(peers.members.iter().copied(), FabricKind::Verbs)?;
     config.needs_peers = peers.are_needed;
     let nodes = config.peers.iter().map(|peer| peer.node).collect();
-    let queue_pairs_max = place.cluster.verbs.queue_pairs_max;
-    // Sites of a process are there beside each other: where it works, and where it answers calls.
+    let queue_pairs_max = client.cluster.verbs.queue_pairs_max;
+    // A process may have two sites at the same time: one for orders and one for the calls it
+    // serves.
     let taken = u64::from(queue_pairs_max);
-    config.caller.endpoint = place.endpoints.fetch_add(taken, Ordering::Relaxed);
+    config.caller.endpoint = client.endpoints.fetch_add(taken, Ordering::Relaxed);
     let share = VerbsShare::new(config, queue_pairs_max);
-    Ok(RemoteSite::new(share, place, lanes).with_peers(nodes))
+    Ok(RemoteSite::new(share, client, lanes).with_peers(nodes))
 }
 
-/// Takes calls at `listener`, which are answered by tasks of `env`.
+/// Listens for calls at `listener`; tasks of `env` execute them.
 pub fn calls<E: Env>(
     cluster: &ClusterFile,
     listener: TcpListener,
@@ -73,15 +75,15 @@ impl Connect for VerbsShare {
     }
 }
 
-/// This host's device, as the cluster's file wants it.
+/// This host's device, as the cluster's file selects it.
 fn device(cluster: &ClusterFile) -> Result<Place> {
     let verbs = &cluster.verbs;
     let choice =
         Choice { device: verbs.device.clone(), port: verbs.port, gid_index: verbs.gid_index };
-    Place::open(&choice).context("this host cannot take part in a cluster whose fabric is `verbs`")
+    Place::open(&choice).context("this host cannot join a cluster with the fabric `verbs`")
 }
 
-/// A memory server's port, the device that it is reached through, and the pages of its region.
+/// A memory server's port, the device that reaches it, and the pages of its region.
 pub fn open(
     cluster: &ClusterFile,
     admission: &Arc<Admission>,
@@ -91,7 +93,7 @@ pub fn open(
     let number = node.0;
     let place = device(cluster)?;
     let region = VerbsServer::region(&place, RegionId(number), bytes)
-        .with_context(|| format!("memory server {number} has no region on {place}"))?;
+        .with_context(|| format!("memory server {number} cannot register its region on {place}"))?;
     let pages = region.pages();
     let server = VerbsServer {
         place: place.clone(),
@@ -106,18 +108,19 @@ pub fn open(
     Ok((VerbsPort::bind(server, address).with_context(refused)?, place, pages))
 }
 
-/// Who makes a database over RDMA: a caller like any other, since only the card's atomics are atomic.
+/// Creates a database over RDMA as an ordinary caller, since only the card's atomics are atomic
+/// with each other.
 pub struct Founder {
-    /// The cluster.
+    /// The cluster's file.
     pub cluster: ClusterFile,
-    /// The device of this host.
+    /// This host's device.
     pub device: Place,
-    /// The memory server whose process this is.
+    /// Identity of the memory server that runs in this process.
     pub identity: u64,
 }
 
 impl Founder {
-    /// Makes the database on the memory servers, all of which are there and empty.
+    /// Creates the database on the memory servers, which have all joined and are empty.
     pub fn create(&self, map: &ClusterMap) -> Result<Root> {
         let (cluster, epoch) = (&self.cluster, Arc::new(map.epoch.into()));
         let config = config(self.device.clone(), cluster, map, epoch, self.identity)?;

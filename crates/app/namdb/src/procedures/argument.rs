@@ -1,54 +1,54 @@
-//! Values that are bound to parameters.
+//! Arguments of procedure calls.
 
 use crate::field::{Date, Timestamp};
 use sql::SqlType;
 
-/// A value for a parameter. Arrays have no nulls in them.
+/// A value for a parameter. Arrays contain no nulls.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Argument {
-    /// Null, of any type.
+    /// Null of any type.
     Null,
-    /// A `smallint`, `integer` or `bigint`; also taken for `numeric` and `double precision`.
+    /// A `smallint`, `integer` or `bigint`; also accepted for `numeric` and `double precision`.
     Int(i64),
-    /// A `boolean`.
+    /// A `boolean` value.
     Bool(bool),
-    /// A `double precision`.
+    /// A `double precision` value.
     Float(f64),
-    /// A `numeric`.
+    /// A `numeric` value.
     Decimal(Decimal),
-    /// A `text`, `varchar` or `char`.
+    /// A `text`, `varchar` or `char` value.
     Text(String),
     /// A `date`, in days since 2000-01-01.
     Date(i32),
     /// A `timestamp`, with or without time zone, in microseconds since 2000-01-01 00:00 UTC.
     Timestamp(i64),
-    /// An array of integers.
+    /// An array of `smallint`, `integer` or `bigint`.
     Ints(Vec<i64>),
-    /// An array of truth values.
+    /// An array of `boolean`.
     Bools(Vec<bool>),
-    /// An array of texts.
+    /// An array of `text`, `varchar` or `char`.
     Texts(Texts),
 }
 
-/// A number with digits behind the point: 12.34 is 1234 units of scale 2. With as many digits as `workload.toml` draws, generated code
-/// takes it; with others, the executor of plans.
+/// A decimal number: 12.34 is 1234 units of scale 2. Generated code accepts it if its scale is that
+/// of the values in `workload.toml`; otherwise the plan executor runs the call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Decimal {
-    /// How many of the smallest unit.
+    /// The number in units of its last digit.
     pub units: i64,
-    /// Digits behind the point, 0 to 18.
+    /// Digits after the decimal point, 0 to 18.
     pub scale: u8,
 }
 
-/// Most digits behind the point.
+/// Maximal number of digits after the decimal point.
 pub(crate) const SCALE_MAX: u8 = 18;
 
-/// Texts of an array.
+/// The elements of a text array.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Texts(pub Vec<String>);
 
 impl Argument {
-    /// What it is, in PostgreSQL's words.
+    /// The type's name in PostgreSQL.
     pub(crate) fn kind(&self) -> &'static str {
         match self {
             Self::Null => "null",
@@ -65,7 +65,7 @@ impl Argument {
         }
     }
 
-    /// Whether a parameter of this type takes it.
+    /// Whether a parameter of this type accepts the value.
     pub(crate) fn fits(&self, of: &SqlType) -> bool {
         match self {
             Self::Null => true,
@@ -84,7 +84,8 @@ impl Argument {
         }
     }
 
-    /// As generated code takes it, for a parameter that it fits. `texts` are the elements of an array of those.
+    /// Converts to the argument type of generated code, for a parameter that the value fits.
+    /// `texts` has the elements if the value is a text array.
     pub(crate) fn borrowed<'a>(
         &'a self,
         of: &SqlType,
@@ -108,7 +109,7 @@ impl Argument {
         }
     }
 
-    /// The elements of an array of texts; of anything else, none.
+    /// The elements of a text array; empty for other values.
     pub(crate) fn texts(&self, of: &SqlType) -> Vec<&[u8]> {
         match (self, element(of)) {
             (Self::Texts(Texts(texts)), Some(element)) => {
@@ -119,7 +120,7 @@ impl Argument {
     }
 }
 
-/// Blanks at the end of a `character` mean nothing.
+/// Removes the trailing blanks of a `character` value, which are insignificant.
 fn significant<'a>(text: &'a str, of: &SqlType) -> &'a [u8] {
     match of {
         SqlType::Char(_) => text.trim_end_matches(' ').as_bytes(),

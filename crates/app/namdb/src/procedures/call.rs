@@ -1,4 +1,4 @@
-//! A procedure, its arguments, and how it ended.
+//! A procedure call: bind arguments, execute, read rows.
 //!
 //! Decision: docs/decisions/0221-the-outcome-of-a-call-is-a-value-and-misuse-is-an-error.md
 
@@ -12,7 +12,7 @@ use procedure_runtime::Results;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A call of a procedure: bound once or several times, made once or several times. Arguments stay bound.
+/// A call of a procedure. It can be executed several times; arguments stay bound in between.
 pub struct Call {
     session: Session,
     signature: Arc<Signature>,
@@ -38,15 +38,15 @@ impl Call {
         }
     }
 
-    /// What the procedure takes and gives.
+    /// The procedure's parameters and result columns.
     pub fn signature(&self) -> &Signature {
         &self.signature
     }
 
-    /// Binds a value to a parameter, by its position, counted from 0, or its name.
+    /// Binds a value to a parameter, given by position (from 0) or by name.
     ///
     /// # Errors
-    /// If there is no such parameter, or it takes no such value; nothing is bound then.
+    /// If the parameter does not exist or does not accept the value. Then nothing is bound.
     pub fn bind<'n>(
         &mut self,
         parameter: impl Into<At<'n>>,
@@ -74,29 +74,29 @@ impl Call {
         Ok(self)
     }
 
-    /// Forgets all values.
+    /// Removes all bound values.
     pub fn unbind(&mut self) -> &mut Self {
         self.arguments.fill(None);
         self
     }
 
-    /// Makes no further attempt so long after the call began; one that is under way is not cut short. Without it, a call that meets others
-    /// is tried again for about a second.
+    /// Deadline: no attempt begins later than this after the start of the call; a running attempt
+    /// is not interrupted. Without it, a call with conflicts is retried for about one second.
     pub fn within(&mut self, time: Duration) -> &mut Self {
         self.retries.within_ns = Some(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
         self
     }
 
-    /// Makes so many further attempts at most while the call meets others, by default 200.
+    /// Maximal number of retries on conflicts. Default 200.
     pub fn retry(&mut self, count_max: u32) -> &mut Self {
         self.retries.count_max = count_max;
         self
     }
 
-    /// Makes the call, as one transaction that is tried again while it meets others, and gives its rows.
+    /// Executes the procedure as one transaction, retries it on conflicts, and returns its rows.
     ///
     /// # Errors
-    /// If it did not commit: see [`CallFailure`].
+    /// If the transaction did not commit or may not have committed: see [`CallFailure`].
     pub fn execute(&mut self) -> Result<Rows<'_>, CallFailure> {
         self.results.clear();
         self.places.clear();
@@ -120,17 +120,17 @@ impl Call {
         Ok(self.rows())
     }
 
-    /// The rows of the last call that was made; none if it did not commit.
+    /// The rows of the last execution; empty if it did not commit.
     pub fn rows(&self) -> Rows<'_> {
         Rows { signature: &self.signature, results: &self.results, places: &self.places }
     }
 
-    /// Attempts beyond the first of the last call that was made.
+    /// Number of retries of the last execution.
     pub fn retries(&self) -> u32 {
         self.retried
     }
 
-    /// How many of the first parameters have values; the others have defaults.
+    /// Number of leading parameters with a value; the defaults supply the others.
     fn count(&self) -> Result<usize, Misuse> {
         let count = self.arguments.iter().rposition(Option::is_some).map_or(0, |last| last + 1);
         let parameters = self.signature.parameters.iter().zip(&self.arguments).enumerate();

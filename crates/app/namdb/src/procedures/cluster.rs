@@ -1,6 +1,8 @@
-//! The memory servers of a cluster, which have the tables: joined as a client that runs transactions from this process.
+//! Joins a cluster whose memory servers have the tables, as a client that runs transactions from
+//! this process.
 //!
-//! Where regions are mapped (`shm`) sessions are as in a database of this process. Over a network each session has connections of its own.
+//! With mapped regions (`shm`), sessions work as in an in-process database. Over a network, each
+//! session has its own connections.
 
 use crate::Oracle;
 use crate::database::Db;
@@ -28,48 +30,51 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use txn::{Database, DatabaseConfig, Lane, Root};
 
-/// How long to wait for the memory servers and the database.
-const COMPANY_TIME: Duration = Duration::from_secs(10);
-/// Between two looks whether the database is there.
-const LOOK_MS: u64 = 10;
-/// Between two looks whether the lease is lost.
-const LEASE_LOOK_MS: u64 = 20;
-/// How often the cluster's members are looked at.
-const FOLLOW_PAUSE: Duration = Duration::from_millis(200);
-/// Whoever leaves collects its garbage for so long at most.
+/// Maximal wait for the memory servers and the database.
+const JOIN_WAIT_MAX: Duration = Duration::from_secs(10);
+/// Interval at which the registry is polled for the database.
+const DATABASE_POLL_MS: u64 = 10;
+/// Interval at which the lease is checked.
+const LEASE_POLL_MS: u64 = 20;
+/// Interval at which the cluster's members are read.
+const MEMBERS_POLL: Duration = Duration::from_millis(200);
+/// Maximal time for collecting this process's garbage when it leaves.
 const LEAVE_NS: u64 = 1_000_000_000;
-/// The exit code of a process that may not go on, as of the program `namdb`.
-const PLACE_LOST: i32 = 4;
+/// Exit code of a process that has lost its lease; the program `namdb` uses the same.
+const LEASE_LOST_EXIT_CODE: i32 = 4;
 
-/// Whatever may be wrong with files, registries, networks and memory servers; sentences of it are all that is wanted.
+/// An error of a file, the registry, the network or a memory server. The caller only needs its
+/// text.
 pub(super) type Fault = Box<dyn Error + Send + Sync>;
 
-/// A cluster that was joined.
+/// A cluster that this process has joined, by the way it reaches memory.
 pub(super) enum Joined {
-    /// Regions are mapped.
+    /// The regions are mapped into this process.
     Mapped(Box<Mapped>),
-    /// A network reaches them.
+    /// The regions are reached over a network.
     Remote(Arc<Remote>),
 }
 
 impl Joined {
-    /// Joins the cluster of a file, to call the procedures of a folder.
+    /// Joins the cluster of this file in order to call the procedures of a folder.
     pub fn open(file: &Path, stored: &Stored) -> Result<Self, Fault> {
-        let place = Place::join(ClusterFile::load(file, &[])?, stored)?;
-        let network = match place.cluster.fabric {
-            FabricKind::Shm => return Ok(Self::Mapped(Box::new(Mapped::open(place)?))),
-            FabricKind::Tcp => Network::by_messages(&place)?,
-            FabricKind::Verbs => Network::by_card(&place)?,
+        let membership = Membership::join(ClusterFile::load(file, &[])?, stored)?;
+        let network = match membership.cluster.fabric {
+            FabricKind::Shm => return Ok(Self::Mapped(Box::new(Mapped::open(membership)?))),
+            FabricKind::Tcp => Network::by_messages(&membership)?,
+            FabricKind::Verbs => Network::by_card(&membership)?,
         };
-        Ok(Self::Remote(Arc::new(Remote { network, endpoints: AtomicU64::new(0), place })))
+        Ok(Self::Remote(Arc::new(Remote { network, endpoints: AtomicU64::new(0), membership })))
     }
 }
 
-/// Membership, and the cluster as it was on joining. Whoever drops it leaves the cluster.
-struct Place {
+/// Membership in the cluster, and the cluster's state at the time of joining. Dropping it leaves
+/// the cluster.
+struct Membership {
     cluster: ClusterFile,
     map: ClusterMap,
-    /// Of each memory server, the compute server that carries out what is shipped to it, if anything is.
+    /// Per memory server, the compute server that executes calls shipped to it; `None` if none
+    /// does.
     owners: Vec<Option<Member>>,
     root: Root,
     epoch: Arc<AtomicU64>,
@@ -79,9 +84,9 @@ struct Place {
     _follower: Follower,
 }
 
-impl Place {
-    /// Waits for memory servers and database, and joins. The process ends if its lease is lost: whatever it did from then on could be taken
-    /// for the work of a member that it no longer is.
+impl Membership {
+    /// Waits for memory servers and database, and joins. If the lease is lost, the process exits:
+    /// the cluster no longer counts it as a member, and others may reuse what it owns.
     fn join(cluster: ClusterFile, stored: &Stored) -> Result<Self, Fault> {
         let registry = Registry::open(&cluster)?;
         wait_for_database(&registry, cluster.memory.len())?;
@@ -92,15 +97,15 @@ impl Place {
         let epoch = Arc::new(AtomicU64::new(map.epoch));
         let newest = epoch.clone();
         let note = move |map: &ClusterMap| {
-            // A process that is a member no more does not get the right to go on from those who are.
+            // A process that is no longer a member must not continue under the members' new epoch.
             if map.member(identity).is_some() {
                 newest.fetch_max(map.epoch, Ordering::AcqRel);
             }
         };
-        let _follower = registry.follow(FOLLOW_PAUSE, note)?;
+        let _follower = registry.follow(MEMBERS_POLL, note)?;
         let has_left = Arc::new(AtomicBool::new(false));
-        end_with_lease(clock, has_left.clone(), cluster.lease_seconds)?;
-        let (root, lease) = (opened(&root), Mutex::new(Some(lease)));
+        exit_when_lease_ends(clock, has_left.clone(), cluster.lease_seconds)?;
+        let (root, lease) = (engine_root(&root), Mutex::new(Some(lease)));
         let owners = match stored.is_shipped(root.servers.len()) {
             true => map.owners(cluster.fabric).into_iter().map(Option::<&Member>::cloned).collect(),
             false => Vec::new(),
@@ -108,7 +113,7 @@ impl Place {
         Ok(Self { cluster, map, owners, root, epoch, identity, lease, has_left, _follower })
     }
 
-    /// Those of [`Place::owners`], each once.
+    /// The compute servers in `owners`, without duplicates.
     fn peers(&self) -> impl Iterator<Item = &Member> {
         let owners = self.owners.iter().flatten().map(|owner| (owner.number, owner));
         owners.collect::<BTreeMap<u16, &Member>>().into_values()
@@ -119,12 +124,12 @@ impl Place {
         self.map.nearest(self.identity)
     }
 
-    /// By what these servers are reached, as [`Place::owners`] has them.
+    /// The nodes of `owners`, in the same order.
     fn owner_nodes(&self) -> Vec<Option<NodeId>> {
         self.owners.iter().map(|owner| owner.as_ref().map(Member::node)).collect()
     }
 
-    /// What each of these servers is told first.
+    /// The first message to each of these servers.
     fn hellos<'a>(&self, servers: impl Iterator<Item = &'a Member>) -> Vec<Hello> {
         let hello = |member: &Member| Hello {
             node: member.node(),
@@ -140,7 +145,7 @@ impl Place {
         servers.map(hello).collect()
     }
 
-    /// Who connects, and where to.
+    /// Identifies this process to the servers, with the servers' addresses.
     fn caller(&self) -> Result<Caller, Fault> {
         Ok(Caller {
             servers: server_addresses(self.map.memory_servers(), self.cluster.fabric)?,
@@ -153,48 +158,52 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for Membership {
     fn drop(&mut self) {
         self.has_left.store(true, Ordering::Release);
         let lease = self.lease.get_mut().ok().and_then(Option::take);
-        // Who cannot say good-bye is missed when the lease ends.
+        // If this fails, the members notice the departure when the lease ends.
         lease.map(Lease::leave);
     }
 }
 
 fn wait_for_database(registry: &Registry, servers: usize) -> Result<(), Fault> {
-    registry.wait_for_memory_servers(servers, COMPANY_TIME, &mut |_| {})?;
+    registry.wait_for_memory_servers(servers, JOIN_WAIT_MAX, &mut |_| {})?;
     let start = Moment::now();
     while registry.map()?.database()?.is_none() {
-        if start.instant().elapsed() >= COMPANY_TIME {
+        if start.instant().elapsed() >= JOIN_WAIT_MAX {
             return Err(
-                "all memory servers are there, and no database; look at what memory server 0 says"
+                "all memory servers have joined, but memory server 0 has not created the database; look into its log"
                     .into(),
             );
         }
-        sleep_ms(LOOK_MS);
+        sleep_ms(DATABASE_POLL_MS);
     }
     Ok(())
 }
 
-fn end_with_lease(clock: LeaseClock, has_left: Arc<AtomicBool>, seconds: u64) -> Result<(), Fault> {
+fn exit_when_lease_ends(
+    clock: LeaseClock,
+    has_left: Arc<AtomicBool>,
+    seconds: u64,
+) -> Result<(), Fault> {
     let watch = move || {
         while !has_left.load(Ordering::Acquire) {
             if clock.left() == Some(Duration::ZERO) && !has_left.load(Ordering::Acquire) {
                 tracing::error!(
-                    "this process has lost its lease of {seconds} s in the cluster, and ends"
+                    "this process has lost its lease of {seconds} s in the cluster and exits"
                 );
-                std::process::exit(PLACE_LOST);
+                std::process::exit(LEASE_LOST_EXIT_CODE);
             }
-            sleep_ms(LEASE_LOOK_MS);
+            sleep_ms(LEASE_POLL_MS);
         }
     };
     spawn("lease watch", watch)?;
     Ok(())
 }
 
-/// What the registry says of the database, as the engine needs it.
-fn opened(root: &DatabaseRoot) -> Root {
+/// Converts the registry's entry of the database for the engine.
+fn engine_root(root: &DatabaseRoot) -> Root {
     let oracle = match root.snapshots {
         OracleKind::Frozen => Oracle::Frozen,
         OracleKind::DoubleCollect => Oracle::DoubleCollect,
@@ -213,48 +222,49 @@ fn opened(root: &DatabaseRoot) -> Root {
     }
 }
 
-/// Memory servers of this host, whose regions are mapped.
+/// Memory servers of this host whose regions are mapped.
 pub(super) struct Mapped {
-    /// The database, as if it were of this process.
+    /// The database, used like one of this process.
     pub db: Db,
-    place: Place,
+    membership: Membership,
 }
 
 impl Mapped {
-    fn open(place: Place) -> Result<Self, Fault> {
-        let hellos = place.hellos(place.map.memory_servers());
-        let config = ConnectConfig::new(&place.cluster.directory, hellos);
-        let peers = place.hellos(place.peers());
+    fn open(membership: Membership) -> Result<Self, Fault> {
+        let hellos = membership.hellos(membership.map.memory_servers());
+        let config = ConnectConfig::new(&membership.cluster.directory, hellos);
+        let peers = membership.hellos(membership.peers());
         let world = connect(&ConnectConfig { peers, needs_peers: false, ..config })?;
-        let database = Database::open(world.endpoint(), &place.root).nearest_to(place.nearest());
+        let database =
+            Database::open(world.endpoint(), &membership.root).nearest_to(membership.nearest());
         run_now(database.refresh())?;
-        Ok(Self { db: Db::of(database), place })
+        Ok(Self { db: Db::of(database), membership })
     }
 
-    /// Of each memory server, by what the owner of what is there is called.
+    /// The nodes to which calls are shipped, per memory server.
     pub fn owners(&self) -> Vec<Option<NodeId>> {
-        self.place.owner_nodes()
+        self.membership.owner_nodes()
     }
 }
 
 impl Drop for Mapped {
     fn drop(&mut self) {
-        // Slots that are not given back are found when the lease is gone.
+        // If this fails, the slots are reclaimed when the lease ends.
         let _ = run_now(self.db.handle().leave(LEAVE_NS));
     }
 }
 
-/// Memory servers that a network reaches.
+/// Memory servers that are reached over a network.
 pub(super) struct Remote {
     network: Network,
     endpoints: AtomicU64,
-    place: Place,
+    membership: Membership,
 }
 
 impl Remote {
-    /// Of each memory server, by what the owner of what is there is called.
+    /// The nodes to which calls are shipped, per memory server.
     pub fn owners(&self) -> Vec<Option<NodeId>> {
-        self.place.owner_nodes()
+        self.membership.owner_nodes()
     }
 }
 
@@ -264,10 +274,11 @@ enum Network {
 }
 
 impl Network {
-    fn by_messages(place: &Place) -> Result<Self, Fault> {
-        let peers = server_addresses(place.peers(), place.cluster.fabric)?;
-        let config = TcpConfig { peers, needs_peers: false, ..TcpConfig::new(place.caller()?) };
-        let keys = place.cluster.tls.as_ref().map(|tls| -> Result<TlsKeys, Fault> {
+    fn by_messages(membership: &Membership) -> Result<Self, Fault> {
+        let peers = server_addresses(membership.peers(), membership.cluster.fabric)?;
+        let config =
+            TcpConfig { peers, needs_peers: false, ..TcpConfig::new(membership.caller()?) };
+        let keys = membership.cluster.tls.as_ref().map(|tls| -> Result<TlsKeys, Fault> {
             let read = |path: &Path| {
                 std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))
             };
@@ -277,12 +288,14 @@ impl Network {
         Ok(Self::Messages(config, keys.transpose()?))
     }
 
-    fn by_card(place: &Place) -> Result<Self, Fault> {
-        let settings = &place.cluster.verbs;
+    fn by_card(membership: &Membership) -> Result<Self, Fault> {
+        let settings = &membership.cluster.verbs;
         let (device, port) = (settings.device.clone(), settings.port);
         let choice = verbs::Choice { device, port, gid_index: settings.gid_index };
-        let (caller, peers) =
-            (place.caller()?, server_addresses(place.peers(), place.cluster.fabric)?);
+        let (caller, peers) = (
+            membership.caller()?,
+            server_addresses(membership.peers(), membership.cluster.fabric)?,
+        );
         let config = VerbsConfig::new(verbs::Place::open(&choice)?, caller);
         let config = VerbsConfig { peers, needs_peers: false, ..config };
         Ok(Self::Card(VerbsShare::new(config, settings.queue_pairs_max)))
@@ -303,27 +316,27 @@ impl Network {
 }
 
 /// A thread's connections, the engine that drives them, and its lane.
-pub(super) struct Seat {
+pub(super) struct RemoteSession {
     lane: Option<Lane<DynEnv>>,
     pub database: Database<DynEnv>,
     pub engine: Engine<AnyTransport>,
-    /// It is left when all seats are gone.
+    /// Dropping the last reference leaves the cluster.
     _remote: Arc<Remote>,
 }
 
-impl Seat {
-    /// Connects this thread.
+impl RemoteSession {
+    /// Opens this thread's connections.
     pub fn open(remote: &Arc<Remote>) -> Result<Self, Fault> {
         let endpoint = remote.endpoints.fetch_add(1, Ordering::Relaxed);
         let engine = Engine::new(remote.network.connect(endpoint)?, Patience::default())?;
-        let Place { root, .. } = &remote.place;
-        let database =
-            Database::open(DynEnv::new(engine.endpoint()), root).nearest_to(remote.place.nearest());
+        let Membership { root, .. } = &remote.membership;
+        let database = Database::open(DynEnv::new(engine.endpoint()), root)
+            .nearest_to(remote.membership.nearest());
         engine.block_on(database.refresh())?;
         Ok(Self { lane: None, database, engine, _remote: remote.clone() })
     }
 
-    /// A lane for a transaction, to be given back.
+    /// Takes the lane for one transaction.
     pub fn lane(&mut self) -> Result<Lane<DynEnv>, Fault> {
         match self.lane.take() {
             Some(lane) => Ok(lane),
@@ -331,18 +344,18 @@ impl Seat {
         }
     }
 
-    /// Takes the lane back, at rest: whoever collects garbage does not wait for it.
+    /// Returns the lane at rest, so that garbage collection does not wait for it.
     pub fn give_back(&mut self, mut lane: Lane<DynEnv>) {
-        // One that cannot say so is not waited for longer than a transaction may take.
+        // If this fails, collection waits at most the maximal duration of a transaction.
         let _ = self.engine.block_on(lane.rest());
         self.lane = Some(lane);
     }
 }
 
-impl Drop for Seat {
+impl Drop for RemoteSession {
     fn drop(&mut self) {
         self.lane = None;
-        // Slots that are not given back are found when the lease is gone.
+        // If this fails, the slots are reclaimed when the lease ends.
         let _ = self.engine.block_on(self.database.leave(LEAVE_NS));
     }
 }

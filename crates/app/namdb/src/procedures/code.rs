@@ -1,10 +1,11 @@
-//! Generated code of workloads of one's own.
+//! Generated code of the embedder's own workloads.
 
-/// The generated code of a workload, to be handed to [`Options::code`](super::Options::code) or to `run` of crate `namdb-lab`.
+/// The generated code of a workload, for [`Options::code`](super::Options::code) or for `run` of
+/// crate `namdb-lab`.
 pub use folder_benchmark::LinkedCode as Code;
 use procedure_runtime::Generated;
 
-/// The code that `namdb spade generate` has written, whose module has the type `Tables`.
+/// Wraps code written by `namdb spade generate`, whose module has the type `Tables`.
 ///
 /// ```text
 /// let code = vec![namdb::procedures::code::<mine::Tables>()];

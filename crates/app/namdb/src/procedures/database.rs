@@ -1,4 +1,4 @@
-//! Tables and procedures of a folder, opened.
+//! A database with the tables and procedures of a workload folder.
 
 use super::code::Code;
 use super::error::{Misuse, OpenFailure};
@@ -13,29 +13,33 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use txn::Isolation;
 
-/// Sessions that may run transactions at the same time, unless somebody says otherwise.
+/// Default number of sessions that may run transactions at the same time.
 const SESSIONS: u32 = 16;
 
-/// How a database is opened.
+/// Options for opening a database.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Options {
-    /// What becomes of the tables. Default: they are made and loaded.
+    /// Whether to create and load the tables. Default: both.
     pub tables: Tables,
-    /// Units of scale, such as warehouses. Default: as `workload.toml` says.
+    /// Scale of the data, such as the number of warehouses. Default: the scale in `workload.toml`.
     pub units: Option<u64>,
-    /// Bytes of memory for the tables in this process. Default: what they take with a run's growth, about.
+    /// Bytes of memory for the tables in this process. Default: an estimate for the loaded tables
+    /// and their growth.
     pub memory_bytes: Option<u64>,
-    /// Sessions of this process that may run transactions at the same time, 1 to 64; further ones wait. Default 16.
+    /// Sessions of this process that may run transactions at the same time, 1 to 64; further ones
+    /// wait. Default 16.
     pub sessions: u32,
-    /// How transactions are kept apart. Default: snapshots.
+    /// Isolation level of all calls. Default: snapshot isolation.
     pub isolation: Isolation,
-    /// Seed of the rows that are loaded. Default 1.
+    /// Seed of the generated rows. Default 1.
     pub seed: u64,
-    /// Leave all calls to the executor of plans, even where there is generated code. Default: no.
+    /// Execute every call by the plan executor, even if generated code exists. Default: no.
     pub plans_only: bool,
-    /// Generated code of workloads of one's own, see [`code()`](super::code()); that of the shipped ones is there. Default: none.
+    /// Generated code of your own workloads, see [`code()`](super::code()). The code of the shipped
+    /// workloads is built in. Default: empty.
     pub code: Vec<Code>,
-    /// The file of a cluster, whose memory servers have the tables. Default: none, they are in this process.
+    /// The cluster file, if a cluster's memory servers have the tables. Default: `None`, the tables
+    /// are in this process.
     pub cluster: Option<PathBuf>,
 }
 
@@ -55,19 +59,21 @@ impl Default for Options {
     }
 }
 
-/// What becomes of the tables when a database is opened.
+/// Whether to create and load the tables on opening a database.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Tables {
-    /// They are made, and filled as `workload.toml` says.
+    /// Create the tables and fill them as `workload.toml` says.
     Loaded,
-    /// They are made, and stay empty.
+    /// Create the tables and leave them empty.
     Empty,
-    /// They are in the cluster already, and stay as they are: another program has opened the folder with one of the others, or
-    /// `namdb spade apply` has made them. Needs [`Options::cluster`].
+    /// Use the tables that are in the cluster already: another program has opened the folder with
+    /// one of the other options, or `namdb spade apply` has created them. Needs
+    /// [`Options::cluster`].
     Present,
 }
 
-/// A database with the tables and procedures of a workload folder. Clones are the same one; threads share it.
+/// A database with the tables and procedures of a workload folder. Clones share it, also between
+/// threads.
 #[derive(Clone)]
 pub struct Database {
     pub(super) shared: Arc<Shared>,
@@ -79,15 +85,16 @@ pub(super) struct Shared {
     pub signatures: Vec<Arc<Signature>>,
     pub plans_only: bool,
     pub code: Vec<Code>,
-    /// Who carries out calls that are shipped, if any are.
+    /// The nodes that execute shipped calls, if the workload ships any.
     pub owners: Option<Arc<Owners>>,
 }
 
 impl Database {
-    /// Opens the workload of a folder, which has `schema.sql`, `procedures.sql`, `workload.toml` and `plans`.
+    /// Opens the workload of a folder with `schema.sql`, `procedures.sql`, `workload.toml` and
+    /// `plans`.
     ///
     /// # Errors
-    /// If the folder is not in order, memory is missing, or the cluster cannot be joined; in a sentence.
+    /// If the folder is invalid, memory is short, or the cluster cannot be joined.
     pub fn open(folder: impl AsRef<Path>, options: &Options) -> Result<Self, OpenFailure> {
         let folder = folder.as_ref();
         if options.tables == Tables::Present && options.cluster.is_none() {
@@ -116,20 +123,20 @@ impl Database {
         Ok(Self { shared: Arc::new(shared) })
     }
 
-    /// A session, which stays with the thread that calls this.
+    /// Opens a session, which stays on the calling thread.
     ///
     /// # Errors
-    /// If tables are missing, or the memory servers cannot be reached.
+    /// If tables are missing or the memory servers cannot be reached.
     pub fn session(&self) -> Result<Session, OpenFailure> {
         Session::open(self.clone())
     }
 
-    /// The procedures, in the order of `procedures.sql`.
+    /// The procedures in the order of `procedures.sql`.
     pub fn procedures(&self) -> impl Iterator<Item = &Signature> {
         self.shared.signatures.iter().map(|signature| &**signature)
     }
 
-    /// The procedure of this name, and its position among those of the folder.
+    /// Finds a procedure by name, with its position in the folder.
     pub(super) fn find(&self, name: &str) -> Result<(usize, Arc<Signature>), Misuse> {
         let mut all = self.shared.signatures.iter().cloned().enumerate();
         let found = all.find(|(_, signature)| signature.name == name);
@@ -139,7 +146,7 @@ impl Database {
         })
     }
 
-    /// How calls are carried out where the world's clock shows `now_ns`.
+    /// Settings of calls; `now_ns` is the current reading of the world's clock.
     pub(super) fn settings(&self, now_ns: u64) -> Settings {
         let epoch_us = (now_ns / 1_000) as i64 - host::sql_time_us();
         Settings { isolation: self.shared.stored.isolation(), epoch_us }

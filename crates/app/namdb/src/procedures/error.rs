@@ -1,4 +1,4 @@
-//! What goes wrong, in sentences.
+//! Errors of procedure calls and of opening a database.
 
 use crate::config;
 use crate::error::counted;
@@ -10,132 +10,132 @@ use workload::WorkloadError;
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CallFailure {
-    /// It was not made: an argument is missing.
+    /// The call was not executed: it was used wrongly, such as with an argument missing.
     #[error(transparent)]
     Misuse(#[from] Misuse),
-    /// Nothing of it took effect, since it met others too often, or memory or a memory server is missing.
+    /// The call had no effect: too many conflicts, or memory or a memory server is missing.
     #[error("the transaction was aborted after {}: {reason}", counted(*retries + 1, "attempt"))]
     Aborted {
-        /// Of its last attempt; [`Abort::is_retryable`] tells whether it was contention.
+        /// Why the last attempt aborted; [`Abort::is_retryable`] says whether it was a conflict.
         reason: Abort,
-        /// Attempts beyond the first.
+        /// Number of retries.
         retries: u32,
     },
-    /// Nothing of it took effect: the procedure ended with an error, as it would in PostgreSQL.
+    /// The call had no effect: the procedure raised an error, as it would in PostgreSQL.
     #[error("{message} (SQLSTATE {sqlstate})")]
     Refused {
-        /// The error's code, five characters.
+        /// Five-character error code.
         sqlstate: String,
-        /// Its sentence.
+        /// The error's message.
         message: String,
     },
-    /// It may have taken effect or not: a memory server was lost at the wrong moment.
+    /// The outcome is unknown: a memory server was lost while the transaction committed.
     #[error(
         "it is not known whether the transaction took effect: a memory server was lost while it committed"
     )]
     Unknown,
-    /// Nothing of it took effect: the engine refused a statement, which no other attempt changes.
+    /// The call had no effect: the engine rejected a statement, and a retry would not help.
     #[error(transparent)]
     Statement(TxnError),
-    /// Nothing of it took effect: the session has no lane to run it.
+    /// The call had no effect: the session could not get a lane.
     #[error("{0}")]
     NoLane(String),
 }
 
-/// Something that a program has asked for and cannot have.
+/// A wrong use of the interface.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Misuse {
-    /// There is no such procedure.
+    /// The workload has no such procedure.
     #[error("there is no procedure {name}; the workload has {known}")]
     NoProcedure {
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// Those that there are.
+        /// The existing names.
         known: String,
     },
-    /// There is no such parameter.
+    /// The procedure has no such parameter.
     #[error("procedure {procedure} has no parameter {name}; it has {known}")]
     NoParameter {
-        /// The procedure.
+        /// Name of the procedure.
         procedure: String,
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// Those that there are.
+        /// The existing names.
         known: String,
     },
-    /// There are fewer parameters.
+    /// The procedure has fewer parameters.
     #[error(
         "procedure {procedure} has no parameter at position {position}: it has {count}, counted from 0"
     )]
     NoPosition {
-        /// The procedure.
+        /// Name of the procedure.
         procedure: String,
-        /// What was asked for.
+        /// The requested position.
         position: usize,
-        /// How many there are.
+        /// Number of parameters.
         count: usize,
     },
-    /// A parameter takes no such value.
+    /// The parameter does not accept the value.
     #[error("parameter {parameter} of {procedure} is {wanted}, and takes no {given}")]
     WrongArgument {
-        /// The procedure.
+        /// Name of the procedure.
         procedure: String,
-        /// The parameter.
+        /// Name of the parameter.
         parameter: String,
-        /// Its type.
+        /// The parameter's type.
         wanted: String,
-        /// The value's.
+        /// The value's type.
         given: &'static str,
     },
-    /// A parameter has no value.
+    /// A parameter without a default has no value.
     #[error("parameter {parameter} of {procedure} has no value; bind one before the call is made")]
     Unbound {
-        /// The procedure.
+        /// Name of the procedure.
         procedure: String,
-        /// The parameter.
+        /// Name of the parameter.
         parameter: String,
     },
-    /// There is no such column.
+    /// The procedure's rows have no such column.
     #[error("the rows of {procedure} have no column {name}; they have {known}")]
     NoColumn {
-        /// The procedure.
+        /// Name of the procedure.
         procedure: String,
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// Those that there are.
+        /// The existing names.
         known: String,
     },
-    /// There is no such value.
+    /// The row or column is out of range.
     #[error(
         "there is no value in row {row}, column {column}: the call has given {rows} rows of {columns} columns, counted from 0"
     )]
     NoValue {
-        /// The row that was asked for.
+        /// The requested row.
         row: usize,
-        /// The column.
+        /// The requested column.
         column: usize,
-        /// Rows that there are.
+        /// Number of rows.
         rows: usize,
-        /// Columns that there are.
+        /// Number of columns.
         columns: usize,
     },
-    /// A value is of another type.
+    /// The column has another type.
     #[error("column {column} is {sql_type}, which cannot be read as {wanted}; as text it can")]
     WrongColumn {
-        /// The column.
+        /// Name of the column.
         column: String,
-        /// Its type.
+        /// The column's type.
         sql_type: String,
-        /// What was asked for.
+        /// The requested type.
         wanted: &'static str,
     },
-    /// A text is none.
+    /// The column's bytes are not valid UTF-8.
     #[error(
         "column {column} has bytes that are no UTF-8, which no procedure stores: the row was damaged, or written by other means"
     )]
     NoText {
-        /// The column.
+        /// Name of the column.
         column: String,
     },
 }
@@ -144,52 +144,52 @@ pub enum Misuse {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenFailure {
-    /// The folder is not in order.
+    /// The workload folder is invalid.
     #[error("the workload folder {folder} cannot be used: {error}")]
     Folder {
-        /// Which.
+        /// Path of the folder.
         folder: String,
-        /// What is wrong with it.
+        /// The error found in it.
         error: Box<FolderError>,
     },
-    /// Memory servers of this process cannot be had.
+    /// The memory servers of this process cannot be started.
     #[error(transparent)]
     Open(#[from] config::OpenError),
-    /// There is less memory than the tables take.
+    /// The tables need more memory than is available.
     #[error(
-        "the tables take about {needed_mib} MiB, and there are {there_mib} MiB; take fewer units of scale, or say how much memory \
-         they may have"
+        "the tables take about {needed_mib} MiB, but {there_mib} MiB are available; reduce the units of scale, or \
+         set the memory for the tables"
     )]
     TooLarge {
-        /// What they take.
+        /// Memory that the tables need.
         needed_mib: u64,
-        /// What there is.
+        /// Memory that is available.
         there_mib: u64,
     },
-    /// Tables were said to be there, where nothing has been made.
+    /// [`Tables::Present`](super::Tables::Present) was given without a cluster.
     #[error(
-        "the tables were said to be there already, and only a cluster has tables that others have made; name the cluster's file, or \
-         let the tables be made"
+        "`Tables::Present` needs a cluster, since tables in this process exist only after this call; set the \
+         cluster's file, or have the tables created"
     )]
     NoCluster,
-    /// Tables cannot be made.
-    #[error("the tables of the workload cannot be made: {0}")]
+    /// The tables cannot be created.
+    #[error("the tables of the workload cannot be created: {0}")]
     Tables(WorkloadError),
-    /// Tables cannot be filled.
+    /// The tables cannot be loaded.
     #[error("the tables of the workload cannot be loaded: {0}")]
     Load(WorkloadError),
-    /// Tables are missing, or are not those of the workload.
+    /// The tables are missing or do not match the workload.
     #[error("{0}")]
     Procedures(#[from] procedure_runtime::OpenError),
-    /// The cluster cannot be joined, or refuses what was asked of it.
+    /// The cluster cannot be joined, or rejects a request.
     #[error("the cluster of {file} cannot be used: {fault}")]
     Cluster {
-        /// Its file.
+        /// Path of the cluster's file.
         file: String,
-        /// Why.
+        /// The reason.
         fault: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// The memory servers cannot be reached from this thread.
-    #[error("no session can be had: {0}")]
+    /// This thread cannot connect to the memory servers.
+    #[error("cannot open a session: {0}")]
     Session(Box<dyn std::error::Error + Send + Sync>),
 }

@@ -1,7 +1,8 @@
 //! Stored procedures, called by name with bound arguments [SPADE 3.1, listing 3].
 //!
-//! [`Database::open`] takes a workload folder, which has tables and procedures in SQL, and makes them here or finds them in a cluster.
-//! A thread takes a [`Session`], and a [`Call`] of it for each procedure, whose arguments are bound by position or by name.
+//! [`Database::open`] reads a workload folder with tables and procedures in SQL, and creates the
+//! tables in this process or uses those of a cluster. Each thread opens a [`Session`], and a
+//! [`Call`] per procedure, whose arguments are bound by position or by name.
 //!
 //! ```no_run
 //! use namdb::procedures::{Database, Options};
@@ -9,24 +10,28 @@
 //! let database = Database::open("workloads/tatp", &Options::default())?;
 //! let mut call = database.session()?.call("get_subscriber_data")?;
 //! let subscriber = call.bind(0, 7)?.execute()?;
-//! println!("{} is at {}", subscriber.text(0, "sub_nbr")?.unwrap_or_default(), subscriber.int(0, "vlr_location")?.unwrap_or(0));
+//! let number = subscriber.text(0, "sub_nbr")?.unwrap_or_default();
+//! let location = subscriber.int(0, "vlr_location")?.unwrap_or(0);
+//! println!("{number} is at {location}");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A call is a transaction, by generated code where some fits that is shipped or linked ([`code()`]), else by the executor of plans. It is tried again while it meets
-//! others. If it does not commit, [`CallFailure`] says whether that was contention, its data, or cannot be known.
+//! A call is one transaction. Generated code executes it if matching code is built in or linked
+//! ([`code()`]); otherwise the plan executor does. On a conflict the call is retried. If it does
+//! not commit, [`CallFailure`] says whether the cause was a conflict or the call's data, or that
+//! the outcome is unknown.
 //!
 //! ```text
-//! code       generated code of workloads of one's own
-//! database   tables and procedures of a folder, opened
-//! open       making tables and loading them
-//! cluster    tables that memory servers of a cluster have
+//! code       generated code of the embedder's own workloads
+//! database   opening a folder: tables and procedures
+//! open       creating and loading the tables
+//! cluster    tables on the memory servers of a cluster
 //! session    the calls of one thread
-//! call       a procedure, its arguments, and how it ended
-//! argument   values that are bound
-//! rows       values that come back
-//! signature  what procedures take and give
-//! error      what goes wrong, in sentences
+//! call       binding arguments, executing, reading rows
+//! argument   argument values
+//! rows       result values
+//! signature  parameters and result columns of procedures
+//! error      errors
 //! ```
 
 mod argument;

@@ -1,6 +1,6 @@
-//! Makes the tables of a folder, and loads them.
+//! Creates the tables of a folder and loads them.
 
-use super::cluster::{Fault, Joined, Mapped, Remote, Seat};
+use super::cluster::{Fault, Joined, Mapped, Remote, RemoteSession};
 use super::database::{Options, Tables};
 use super::error::OpenFailure;
 use crate::config::{Config, SERVER_BYTES_MIN};
@@ -15,25 +15,25 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use txn::{Database, Lane};
 use workload::{Workload, WorkloadError};
 
-/// Of the memory servers, for each session: the extents its lane takes from, and what it keeps for later.
+/// Memory per session on the memory servers: the extents of its lane and its garbage.
 const SESSION_BYTES: u64 = 4 << 20;
-/// Left to the operating system and the program, as a part of what is available.
+/// This part (one in 4) of the available memory is left to the operating system and the program.
 const SPARE_PART: u64 = 4;
-/// Parts of the load for each thread: enough for all to finish about together.
+/// Parts of the load per thread: enough that all threads finish at about the same time.
 const PARTS_PER_THREAD: u64 = 16;
 
-/// Where the tables are.
+/// Where the tables are stored.
 pub(super) enum World {
     /// In this process.
     Local(Db),
-    /// In memory of others on this host, which is mapped.
+    /// In other processes' memory on this host, which is mapped.
     Mapped(Box<Mapped>),
-    /// Where a network reaches.
+    /// On servers that are reached over a network.
     Remote(Arc<Remote>),
 }
 
 impl World {
-    /// Of each memory server, by what the owner of what is there is called; nothing where nobody is called.
+    /// The nodes to which calls are shipped, per memory server; empty if no call is shipped.
     pub fn owners(&self) -> Vec<Option<NodeId>> {
         match self {
             Self::Local(_) => Vec::new(),
@@ -43,39 +43,39 @@ impl World {
     }
 }
 
-/// Opens the world, with the tables in it.
+/// Opens the world and prepares its tables.
 pub(super) fn open(stored: &Stored, options: &Options) -> Result<World, OpenFailure> {
     if let Some(file) = &options.cluster {
-        return abroad(file, stored, options)
+        return open_in_cluster(file, stored, options)
             .map_err(|fault| OpenFailure::Cluster { file: file.display().to_string(), fault });
     }
     let db = crate::database::open(config(stored, options)?)?;
-    make(&db, stored, options)?;
+    prepare(&db, stored, options)?;
     Ok(World::Local(db))
 }
 
-fn abroad(file: &Path, stored: &Stored, options: &Options) -> Result<World, Fault> {
+fn open_in_cluster(file: &Path, stored: &Stored, options: &Options) -> Result<World, Fault> {
     match Joined::open(file, stored)? {
         Joined::Mapped(mapped) => {
-            make(&mapped.db, stored, options)?;
+            prepare(&mapped.db, stored, options)?;
             Ok(World::Mapped(mapped))
         }
         Joined::Remote(remote) => {
-            make_remote(&remote, stored, options)?;
+            prepare_remote(&remote, stored, options)?;
             Ok(World::Remote(remote))
         }
     }
 }
 
-/// Makes tables of memory that is mapped here, as the options say.
-fn make(db: &Db, stored: &Stored, options: &Options) -> Result<(), OpenFailure> {
+/// Creates and loads tables in mapped memory, as the options say.
+fn prepare(db: &Db, stored: &Stored, options: &Options) -> Result<(), OpenFailure> {
     if options.tables != Tables::Present {
         run_now(stored.create_tables(&db.handle())).map_err(OpenFailure::Tables)?;
     }
     if options.tables != Tables::Loaded {
         return Ok(());
     }
-    // Each thread has a lane of its own, which sessions take over.
+    // Each thread uses a lane of its own, which sessions use later.
     let work = |parts: &Parts| {
         let lane = db.lanes().borrow(|| db.handle());
         let mut lane = lane.map_err(|error| WorkloadError::Configuration(error.to_string()))?;
@@ -86,11 +86,11 @@ fn make(db: &Db, stored: &Stored, options: &Options) -> Result<(), OpenFailure> 
     load(options.sessions, &work).map_err(OpenFailure::Load)
 }
 
-/// The same over a network.
-fn make_remote(remote: &Arc<Remote>, stored: &Stored, options: &Options) -> Result<(), Fault> {
+/// Creates and loads tables over a network, as the options say.
+fn prepare_remote(remote: &Arc<Remote>, stored: &Stored, options: &Options) -> Result<(), Fault> {
     if options.tables != Tables::Present {
-        let seat = Seat::open(remote)?;
-        let made = seat.engine.block_on(stored.create_tables(&seat.database));
+        let session = RemoteSession::open(remote)?;
+        let made = session.engine.block_on(stored.create_tables(&session.database));
         made.map_err(OpenFailure::Tables)?;
     }
     if options.tables != Tables::Loaded {
@@ -98,10 +98,10 @@ fn make_remote(remote: &Arc<Remote>, stored: &Stored, options: &Options) -> Resu
     }
     let failed = |fault: Fault| WorkloadError::Configuration(fault.to_string());
     let work = |parts: &Parts| {
-        let mut seat = Seat::open(remote).map_err(failed)?;
-        let mut lane = seat.lane().map_err(failed)?;
-        let loaded = seat.engine.block_on(parts.load(stored, &seat.database, &mut lane));
-        seat.give_back(lane);
+        let mut session = RemoteSession::open(remote).map_err(failed)?;
+        let mut lane = session.lane().map_err(failed)?;
+        let loaded = session.engine.block_on(parts.load(stored, &session.database, &mut lane));
+        session.give_back(lane);
         loaded
     };
     Ok(load(options.sessions, &work).map_err(OpenFailure::Load)?)
@@ -127,16 +127,16 @@ fn config(stored: &Stored, options: &Options) -> Result<Config, OpenFailure> {
     })
 }
 
-/// The parts of a load that several threads share.
+/// A load, divided into parts that the threads take one by one.
 struct Parts {
-    /// Whether they are there, and are looked through for rows that refer to none.
-    are_there: bool,
+    /// Whether this pass verifies references between the loaded rows instead of loading them.
+    is_verify_pass: bool,
     count: u64,
     next: AtomicU64,
 }
 
 impl Parts {
-    /// Loads parts until none is left.
+    /// Processes parts until none is left.
     async fn load<E: Env>(
         &self,
         stored: &Stored,
@@ -148,12 +148,12 @@ impl Parts {
             if part >= self.count {
                 return Ok(());
             }
-            let loaded = match self.are_there {
+            let loaded = match self.is_verify_pass {
                 false => stored.load_part(database, lane, part, self.count, &|_| {}).await,
                 true => stored.verify_part(database, lane, part, self.count).await,
             };
             if loaded.is_err() {
-                // The others need not go on.
+                // Stops the other threads.
                 self.next.store(self.count, Relaxed);
                 return loaded;
             }
@@ -161,15 +161,15 @@ impl Parts {
     }
 }
 
-/// Loads on all processors.
+/// Loads the tables and verifies them, on all processors.
 fn load(
     sessions: u32,
     work: &(dyn Fn(&Parts) -> Result<(), WorkloadError> + Sync),
 ) -> Result<(), WorkloadError> {
     let threads = (host::processor_count() as u64).clamp(1, u64::from(sessions));
-    let step = |are_there| {
+    let step = |is_verify_pass| {
         let count = threads * PARTS_PER_THREAD;
-        let parts = Parts { are_there, count, next: AtomicU64::new(0) };
+        let parts = Parts { is_verify_pass, count, next: AtomicU64::new(0) };
         std::thread::scope(|scope| {
             let threads: Vec<_> = (0..threads).map(|_| scope.spawn(|| work(&parts))).collect();
             let mut joined = threads.into_iter().map(|thread| thread.join());

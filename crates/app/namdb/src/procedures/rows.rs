@@ -1,4 +1,4 @@
-//! Values that come back.
+//! Result rows.
 //!
 //! Decision: docs/decisions/0223-result-rows-are-copied-once-and-addressed-by-place.md
 
@@ -10,10 +10,10 @@ use sql::SqlType;
 use sql_value::{Value, output};
 use std::borrow::Cow;
 
-/// A parameter or a column.
+/// Selects a parameter or a column.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum At<'n> {
-    /// By its position, counted from 0.
+    /// By position, from 0.
     Position(usize),
     /// By its name.
     Name(&'n str),
@@ -31,35 +31,37 @@ impl<'n> From<&'n str> for At<'n> {
     }
 }
 
-/// The rows of a call, until it is made again. Rows are counted from 0; what is null reads as none.
+/// The rows of a call, valid until it is executed again. Rows are numbered from 0; null reads as
+/// `None`.
 #[derive(Clone, Copy, Debug)]
 pub struct Rows<'c> {
     pub(super) signature: &'c Signature,
     pub(super) results: &'c Results,
-    /// Where each value is, row by row.
+    /// Positions of all values in `results`, row by row.
     pub(super) places: &'c [usize],
 }
 
 impl<'c> Rows<'c> {
-    /// How many there are.
+    /// Number of rows.
     pub fn len(&self) -> usize {
         self.results.rows()
     }
 
-    /// Whether there are none.
+    /// Whether the call returned no rows.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Their columns.
+    /// Columns of the rows.
     pub fn columns(&self) -> &'c [sql::Field] {
         &self.signature.columns
     }
 
-    /// A `smallint`, `integer` or `bigint`; of a `date` days, of a `timestamp` microseconds since 2000-01-01 UTC.
+    /// Reads a `smallint`, `integer` or `bigint`; days of a `date`; microseconds since 2000-01-01
+    /// UTC of a `timestamp`.
     ///
     /// # Errors
-    /// If there is no such value, or it is of another type.
+    /// If row or column is out of range, or the column has another type.
     pub fn int<'n>(&self, row: usize, column: impl Into<At<'n>>) -> Result<Option<i64>, Misuse> {
         let (cell, of) = self.cell(row, column.into())?;
         match cell {
@@ -69,7 +71,7 @@ impl<'c> Rows<'c> {
         }
     }
 
-    /// A `boolean`.
+    /// Reads a `boolean`.
     ///
     /// # Errors
     /// As [`Rows::int`].
@@ -82,7 +84,7 @@ impl<'c> Rows<'c> {
         }
     }
 
-    /// A `double precision`; of a whole number or a `numeric` the nearest.
+    /// Reads a `double precision`, or the nearest one to an integer or a `numeric`.
     ///
     /// # Errors
     /// As [`Rows::int`].
@@ -97,7 +99,7 @@ impl<'c> Rows<'c> {
         }
     }
 
-    /// A `numeric` of at most 18 digits, or a whole number.
+    /// Reads a `numeric` of at most 18 digits, or an integer.
     ///
     /// # Errors
     /// As [`Rows::int`].
@@ -115,11 +117,12 @@ impl<'c> Rows<'c> {
         }
     }
 
-    /// Any value, as PostgreSQL prints it.
+    /// Reads any value as PostgreSQL prints it.
     ///
     /// # Errors
-    /// If there is no such value, or it is a text that is no UTF-8. The executor of plans ends a call that reads such bytes with
-    /// SQLSTATE 22021; generated code hands texts on as they are, and they are looked at here.
+    /// If row or column is out of range, or the text is not valid UTF-8. The plan executor fails a
+    /// call that reads such bytes with SQLSTATE 22021; generated code does not check them, so this
+    /// method does.
     pub fn text<'n>(
         &self,
         row: usize,
@@ -152,7 +155,7 @@ impl<'c> Rows<'c> {
     /// Whether a value is null.
     ///
     /// # Errors
-    /// If there is no such value.
+    /// If row or column is out of range.
     pub fn is_null<'n>(&self, row: usize, column: impl Into<At<'n>>) -> Result<bool, Misuse> {
         Ok(self.cell(row, column.into())?.0 == Cell::Null)
     }

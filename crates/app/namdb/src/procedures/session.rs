@@ -1,9 +1,9 @@
-//! The calls of one thread.
+//! The procedure calls of one thread.
 //!
 //! Decision: docs/decisions/0224-a-session-in-this-process-borrows-a-lane-per-call.md
 
 use super::call::Call;
-use super::cluster::Seat;
+use super::cluster::RemoteSession;
 use super::database::Database;
 use super::error::{CallFailure, Misuse, OpenFailure};
 use super::open::World;
@@ -18,42 +18,42 @@ use std::rc::Rc;
 use txn::{Abort, Lane};
 use workload::Workload;
 
-/// Makes calls one after another. It stays with its thread; another thread takes a session of its own.
+/// Executes calls one after another. A session stays on its thread; each thread opens its own.
 #[derive(Clone)]
 pub struct Session {
     pub(super) database: Database,
     pub(super) inner: Rc<RefCell<Inner>>,
 }
 
-/// What its calls share.
+/// State that the session's calls share.
 pub(super) struct Inner {
     callers: Callers,
-    /// Who sends calls to the owners of their rows, if anybody does.
+    /// Sends calls to the owners of their rows; `None` if the workload ships none.
     shipper: Option<Shipper>,
     home: Home,
 }
 
-/// A procedure, as calls name it.
+/// Identifies a procedure to the executors.
 #[derive(Clone, Copy)]
 pub(super) struct Procedure {
-    /// Its position in the folder.
+    /// Position in the folder.
     at: usize,
     id: ProcedureId,
 }
 
-/// Where transactions run.
+/// Where the session's transactions run.
 enum Home {
-    /// On a lane that is borrowed for each call.
+    /// On a lane borrowed for each call.
     Local(Db),
-    /// Over connections of this thread.
-    Remote(Box<Seat>),
+    /// Over this thread's connections.
+    Remote(Box<RemoteSession>),
 }
 
-/// What came of a call.
+/// The result of a call.
 pub(super) struct Ended {
-    /// Attempts beyond the first.
+    /// Number of retries.
     pub retries: u32,
-    /// Why it did not commit, if so.
+    /// Why the call did not commit; `None` if it did.
     pub failure: Option<CallFailure>,
 }
 
@@ -63,37 +63,39 @@ impl Session {
             World::Local(db) => Home::Local(db.clone()),
             World::Mapped(mapped) => Home::Local(mapped.db.clone()),
             World::Remote(remote) => {
-                Home::Remote(Box::new(Seat::open(remote).map_err(OpenFailure::Session)?))
+                Home::Remote(Box::new(RemoteSession::open(remote).map_err(OpenFailure::Session)?))
             }
         };
         let callers = match &home {
             Home::Local(db) => callers(&database, &db.handle())?,
-            Home::Remote(seat) => callers(&database, &seat.database)?,
+            Home::Remote(remote) => callers(&database, &remote.database)?,
         };
         let shipper = database.shared.owners.clone().map(Shipper::new);
         let inner = Inner { callers, shipper, home };
         Ok(Self { database, inner: Rc::new(RefCell::new(inner)) })
     }
 
-    /// The database it belongs to.
+    /// The database that the session belongs to.
     pub fn database(&self) -> &Database {
         &self.database
     }
 
-    /// Whether generated code carries out its calls, and the executor of plans only what that leaves to it.
+    /// Whether generated code executes its calls. The plan executor then runs only calls that the
+    /// code leaves to it.
     pub fn is_generated(&self) -> bool {
         self.inner.borrow().callers.is_generated()
     }
 
-    /// By what its calls were carried out so far; those that the owners of their rows have carried out are not counted.
+    /// Number of calls by the way they were executed so far, without calls that were shipped to the
+    /// owners of their rows.
     pub fn counts(&self) -> Counts {
         self.inner.borrow().callers.counts()
     }
 
-    /// A call of the procedure with this name, to bind arguments to. It can be made any number of times.
+    /// Prepares a call of the procedure with this name. It can be executed any number of times.
     ///
     /// # Errors
-    /// If there is none of this name.
+    /// If the workload has no procedure with this name.
     pub fn call(&self, procedure: &str) -> Result<Call, Misuse> {
         let (at, signature) = self.database.find(procedure)?;
         let id = self.inner.borrow().callers.find(procedure);
@@ -115,7 +117,7 @@ fn callers<E: Env>(
 }
 
 impl Inner {
-    /// Makes a call, and copies what it gives.
+    /// Executes a call and copies its result rows.
     pub fn call(
         &mut self,
         procedure: Procedure,
@@ -133,9 +135,9 @@ impl Inner {
                     let env = db.handle();
                     run_now(shipper.ship(env.env(), owner, what, arguments, results))
                 }
-                Home::Remote(seat) => {
-                    let env = seat.engine.endpoint();
-                    seat.engine.block_on(shipper.ship(&env, owner, what, arguments, results))
+                Home::Remote(remote) => {
+                    let env = remote.engine.endpoint();
+                    remote.engine.block_on(shipper.ship(&env, owner, what, arguments, results))
                 }
             };
             if let Some(Shipped { failure, aborts }) = shipped {
@@ -151,21 +153,21 @@ impl Inner {
                     Err(error) => return no_lane(&error),
                 };
                 let ended = run_now(call_on(callers, &mut lane, procedure, arguments, results));
-                // A lane whose last transaction nobody has decided takes no other.
+                // A lane with an undecided transaction runs no further one.
                 if !ended.is_undecided() {
                     db.lanes().give_back(lane);
                 }
                 ended
             }
-            Home::Remote(seat) => {
-                let mut lane = match seat.lane() {
+            Home::Remote(remote) => {
+                let mut lane = match remote.lane() {
                     Ok(lane) => lane,
                     Err(error) => return no_lane(&*error),
                 };
                 let call = call_on(callers, &mut lane, procedure, arguments, results);
-                let ended = seat.engine.block_on(call);
+                let ended = remote.engine.block_on(call);
                 if !ended.is_undecided() {
-                    seat.give_back(lane);
+                    remote.give_back(lane);
                 }
                 ended
             }
@@ -200,7 +202,8 @@ async fn call_on<E: Env>(
     ended(failure, callers.aborts(), results)
 }
 
-/// What came of a call after attempts that were aborted; its results stay if it committed.
+/// Builds the result of a call from its error and its aborted attempts. Clears the rows if it
+/// failed.
 fn ended(failure: Option<CallError>, aborts: &[Abort], results: &mut Results) -> Ended {
     if failure.is_some() {
         results.clear();

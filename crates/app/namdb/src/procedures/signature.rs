@@ -1,28 +1,28 @@
-//! What procedures take and give.
+//! Parameters and result columns of procedures.
 
 use super::error::Misuse;
 use sql::procedure::{ParameterMode, Returns};
 use sql::{Field, SqlType};
 
-/// A procedure as its callers see it.
+/// The interface of a procedure.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Signature {
-    /// Its name.
+    /// Name of the procedure.
     pub name: String,
-    /// What it is given, in order.
+    /// Input parameters in order.
     pub parameters: Vec<Parameter>,
-    /// The columns of the rows that it gives; none if it gives nothing.
+    /// Columns of the result rows; empty if it returns nothing.
     pub columns: Vec<Field>,
 }
 
-/// A parameter.
+/// An input parameter.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Parameter {
-    /// Its name; one without is called `$1` and so on.
+    /// Name of the parameter; an unnamed one is called `$1` and so on.
     pub name: String,
-    /// Its type.
+    /// Type of the parameter.
     pub sql_type: SqlType,
-    /// Whether it may be left out, if all behind it are.
+    /// Whether a call may omit it, together with all later parameters.
     pub has_default: bool,
 }
 
@@ -48,10 +48,10 @@ impl Signature {
         Self { name: procedure.name.clone(), parameters: parameters.collect(), columns }
     }
 
-    /// The position of a parameter.
+    /// Finds a parameter's position by its name.
     ///
     /// # Errors
-    /// If there is none of this name.
+    /// If no parameter has this name.
     pub fn parameter(&self, name: &str) -> Result<usize, Misuse> {
         let found = self.parameters.iter().position(|parameter| parameter.name == name);
         found.ok_or_else(|| Misuse::NoParameter {
@@ -61,10 +61,10 @@ impl Signature {
         })
     }
 
-    /// The position of a column of its rows.
+    /// Finds a result column's position by its name.
     ///
     /// # Errors
-    /// If there is none of this name.
+    /// If no column has this name.
     pub fn column(&self, name: &str) -> Result<usize, Misuse> {
         let found = self.columns.iter().position(|column| column.name == name);
         found.ok_or_else(|| Misuse::NoColumn {
@@ -75,7 +75,7 @@ impl Signature {
     }
 }
 
-/// Names with commas between, or a word for none.
+/// Names separated by commas, or `none`.
 pub(crate) fn listed<'n>(names: impl Iterator<Item = &'n str>) -> String {
     let names: Vec<&str> = names.collect();
     if names.is_empty() { "none".to_owned() } else { names.join(", ") }

@@ -1,9 +1,10 @@
-//! Copies of the shipped workloads with fewer rows, which are of the same procedures and plans, so that generated code fits them.
+//! Copies of the shipped workloads with fewer rows, but the same procedures and plans, so that
+//! generated code matches them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What stands in `workload.toml`, and what in its place.
+/// Texts of `workload.toml` and their replacements.
 fn replacements(workload: &str) -> &'static [(&'static str, &'static str)] {
     match workload {
         "smallbank" => &[("100000 * units", "1000 * units"), ("4000 * units", "40 * units")],
@@ -26,7 +27,7 @@ fn replacements(workload: &str) -> &'static [(&'static str, &'static str)] {
     }
 }
 
-/// Writes the copy into a folder for temporary files of this test; it replaces an earlier one.
+/// Writes the copy into this test's scratch folder, replacing an earlier copy.
 pub fn small(workload: &str, scratch: &Path) -> PathBuf {
     let from = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../workloads").join(workload);
     let to = scratch.join(workload);

@@ -21,7 +21,7 @@ fn options() -> Options {
     Options { sessions: 3, ..Options::default() }
 }
 
-/// Reads, writes and refusals of TATP are the same by generated code and by plans.
+/// TATP's reads, writes and errors are the same in generated code and in plans.
 #[test]
 fn subscribers_are_read_and_moved() {
     for plans_only in [false, true] {
@@ -80,7 +80,7 @@ fn amount(value: &Result<Option<Decimal>, Misuse>) -> i64 {
     decimal.units
 }
 
-/// Two threads pay into the same account: nothing is lost, and calls are tried again.
+/// Two threads update the same account: no update is lost, and conflicting calls are retried.
 #[test]
 fn contention_is_tried_again() {
     const CALLS: i64 = 2_000;
@@ -169,7 +169,7 @@ fn folders_and_sizes_that_cannot_be_are_told() {
     assert!(refused(&folder, &none).to_string().contains("1 to 64"));
 }
 
-/// Without a further attempt, contention is the caller's to deal with.
+/// Without retries, the caller gets the conflict.
 #[test]
 fn a_call_that_may_not_be_tried_again_says_that_it_met_others() {
     let options = Options { isolation: Isolation::Serializable, ..options() };
@@ -203,7 +203,7 @@ fn a_call_that_may_not_be_tried_again_says_that_it_met_others() {
     });
 }
 
-/// Threads that add to one row meet; a call that commits says how often it was tried again.
+/// Threads that update one row conflict; a call that commits reports its retries.
 #[test]
 fn a_committed_call_counts_its_retries() {
     use std::sync::atomic::{AtomicU32, Ordering::Relaxed};

@@ -27,7 +27,7 @@ impl fmt::Display for Pages {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             Self::Reserved => "huge pages, reserved",
-            Self::Collapsed => "huge pages, made as they are needed",
+            Self::Collapsed => "huge pages, collapsed on demand",
             Self::Transparent => "transparent huge pages",
             Self::Small => "small pages",
         })

@@ -46,7 +46,7 @@ impl Memory {
     pub fn map_file(file: OwnedFd, bytes: u64) -> io::Result<Self> {
         let file_bytes = u64::try_from(fstat(&file)?.st_size).unwrap_or(0);
         if file_bytes < bytes {
-            let sentence = format!("{bytes} bytes were promised, the file has {file_bytes}");
+            let sentence = format!("expected {bytes} bytes, but the file has {file_bytes}");
             return Err(io::Error::new(io::ErrorKind::InvalidData, sentence));
         }
         if !fcntl_get_seals(&file)?.contains(SealFlags::SHRINK) {
@@ -139,7 +139,7 @@ mod tests {
     fn files_that_are_too_short_or_could_get_shorter_are_refused() {
         let refused = |bytes, seals| Memory::map_file(file(4096, seals), bytes).map(|_| ());
         let short = refused(8192, SealFlags::SHRINK).expect_err("shorter than promised");
-        assert_eq!(short.to_string(), "8192 bytes were promised, the file has 4096");
+        assert_eq!(short.to_string(), "expected 8192 bytes, but the file has 4096");
         let open = refused(4096, SealFlags::GROW).expect_err("could be made shorter");
         assert_eq!(open.to_string(), "the file is not sealed against shrinking");
     }

@@ -137,14 +137,14 @@ impl SegmentCaller {
                 == (Kind::Answer, code, total_bytes)
                 && given.piece_bytes <= total_bytes - answer.len();
             if !is_next {
-                return Err(CallError::Malformed("a call: the pieces of its answer do not fit"));
+                return Err(CallError::Malformed("a call: the pieces of its answer do not match"));
             }
             self.segment.slot(own.index).take_piece(&given, &mut answer);
             if answer.len() == total_bytes {
                 return decode(code, answer);
             }
             if given.piece_bytes == 0 {
-                return Err(CallError::Malformed("a call: its answer breaks off"));
+                return Err(CallError::Malformed("a call: its answer is incomplete"));
             }
             head = Head { kind: Kind::Fetch, code: 0, piece_bytes: 0, ..head };
             given = self.hand_over_and_wait(own, &head, &[], deadline)?;
@@ -170,7 +170,7 @@ impl SegmentCaller {
         }
         self.wait(slot, own.turn, rings, deadline)?;
         let given = slot.head().filter(|given| given.sequence == head.sequence);
-        given.ok_or(CallError::Malformed("a call: the server's words make no sense"))
+        given.ok_or(CallError::Malformed("a call: the server's words are invalid"))
     }
 
     /// Waits for `turn`: spins at first, since the server is mostly awake.

@@ -52,7 +52,7 @@ impl ConnectConfig {
 #[non_exhaustive]
 pub enum ConnectError {
     /// No server listens there, or it does not answer.
-    #[error("{} is not reached at {path}: {error}; start it, or name the folder of its socket", named(*.node))]
+    #[error("cannot connect to {} at {path}: {error}; start it, or set the folder of its socket", named(*.node))]
     Absent { node: NodeId, path: PathBuf, error: io::Error },
     /// The server refuses this caller.
     #[error("{} refused: {refusal}", named(*.node))]
@@ -130,7 +130,7 @@ fn connect_to(config: &ConnectConfig, hello: &Hello) -> Result<ServerResources, 
     let has_region = node.compute_server().is_none();
     let expected = if has_region { 3 } else { 2 };
     if descriptors.len() != expected {
-        let sentence = format!("it gave {} descriptors instead of {expected}", descriptors.len());
+        let sentence = format!("it sent {} descriptors instead of {expected}", descriptors.len());
         return Err(unusable(io::Error::new(io::ErrorKind::InvalidData, sentence)));
     }
     let mut descriptors = descriptors.into_iter();

@@ -25,12 +25,12 @@ pub enum ListenError {
     File { path: PathBuf, error: io::Error },
     /// The folder belongs to another user, or other users may change its contents.
     #[error(
-        "the folder {path} belongs to user {uid} and has mode {mode:o}; others could put themselves in the place of a memory server there: give the cluster a folder of its own"
+        "the folder {path} belongs to user {uid} and has mode {mode:o}; other users could replace a memory server's files there: use a folder of the cluster's own"
     )]
     Shared { path: PathBuf, uid: u32, mode: u32 },
     /// A server with the same number is running.
     #[error(
-        "{} runs already: process {process} holds {path}; stop it, or give this cluster a folder of its own",
+        "{} runs already: process {process} holds {path}; stop it, or use another folder for this cluster",
         named(*.node)
     )]
     Taken {
@@ -40,7 +40,7 @@ pub enum ListenError {
         path: PathBuf,
     },
     /// The world has no region that can be shared.
-    #[error("memory server {} has no region that other processes could map", .0.0)]
+    #[error("memory server {} has no region that other processes can map", .0.0)]
     NotShared(NodeId),
 }
 
@@ -168,7 +168,7 @@ mod tests {
         create_dir(&directory).expect("a folder");
         set_permissions(&directory, Permissions::from_mode(0o777)).expect("our folder");
         let refused = claim_error(&directory);
-        assert!(refused.contains("has mode 777; others could put themselves"), "{refused}");
+        assert!(refused.contains("has mode 777; other users could replace"), "{refused}");
         std::fs::remove_dir_all(&directory).expect("our folder");
     }
 

@@ -26,7 +26,7 @@ impl ShmPort {
             Ok((0, _)) | Err(_) => return Ok(None),
             Ok((other, _)) => {
                 return Err(Refusal::new(format!(
-                    "a first message has {HELLO_BYTES} bytes, this one {other}; what connects is no namdb of this version"
+                    "a first message has {HELLO_BYTES} bytes, this one {other}; the caller is not a namdb of this version"
                 )));
             }
         }
@@ -47,7 +47,8 @@ impl ShmPort {
             )));
         }
         let (hello, welcome) = self.admission.admit(&bytes)?;
-        let failed = |error| Refusal::new(format!("the server has no room for a caller: {error}"));
+        let failed =
+            |error| Refusal::new(format!("the server cannot accept another caller: {error}"));
         let segment = Segment::create().map_err(failed)?;
         let pid = other.pid.as_raw_pid();
         // From here on the process counts as a writer.

@@ -201,7 +201,7 @@ impl Carry for Carrier {
 #[cold]
 fn outdated(admission: &Admission, epoch: u64) -> Refusal {
     Refusal::new(format!(
-        "the message is of epoch {epoch} or has another key, {} is of epoch {}, in which the caller is no member; read the \
+        "the message is of epoch {epoch} or has another key, {} is of epoch {}, in which the caller is not a member; read the \
          configuration again",
         named(admission.node),
         admission.epoch.load(Ordering::Acquire)
@@ -210,7 +210,7 @@ fn outdated(admission: &Admission, epoch: u64) -> Refusal {
 
 #[cold]
 pub(super) fn no_request() -> Refusal {
-    Refusal::new("the message is no valid request")
+    Refusal::new("the message is not a valid request")
 }
 
 fn out_of_range(at: GlobalPtr, words: u32, to: &mut Vec<u64>) -> u8 {

@@ -56,7 +56,7 @@ impl<E: Env> Desk<E> {
             return Some(Err(CallError::NoSuchService(node, request.service)));
         };
         if !self.under_way.insert(id) {
-            let twice = "the same call is being carried out";
+            let twice = "the same call is already being executed";
             return Some(Err(CallError::Refused(twice.to_owned())));
         }
         let (env, ended, bytes) = (self.env.clone(), self.ended.clone(), request.bytes.to_vec());
@@ -82,7 +82,9 @@ impl<E: Env> Carry for Desk<E> {
         let Opened { kind, sequence, body } = open(&self.admission, from.caller, frame)?;
         if kind == kind::BATCH {
             let node = named(self.admission.node);
-            return Err(Refusal::new(format!("{node} keeps no region: it takes calls, no verbs")));
+            return Err(Refusal::new(format!(
+                "{node} has no region: it accepts calls but no verbs"
+            )));
         }
         let request = match kind {
             kind::CALL => message::decode_request(body).map_err(|Malformed| no_request())?,

@@ -76,7 +76,7 @@ impl Joining {
         match inbox.receive(|room| self.channel.read(room)) {
             Ok(0) if inbox.bytes(2).is_some_and(begins_alert) => {
                 return Err(Failure::Refused(
-                    "the server speaks TLS only; the cluster's file wants a section `tls`"
+                    "the server accepts TLS only; add a section `tls` to the cluster's file"
                         .to_owned(),
                 ));
             }

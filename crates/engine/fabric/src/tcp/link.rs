@@ -33,7 +33,7 @@ pub(super) struct Link {
     outbox: Outbox,
     /// Requests since the first unanswered one, in order; `None` for answered ones. Memory servers
     /// answer in that order, compute servers as calls end.
-    pending: VecDeque<Option<What>>,
+    pending: VecDeque<Option<PendingRequest>>,
     sequence: u64,
     /// Unanswered groups of requests, with their times.
     owed: VecDeque<Owed>,
@@ -60,7 +60,7 @@ struct Owed {
 }
 
 /// An unanswered request.
-enum What {
+enum PendingRequest {
     /// A batch with all its verbs in this request.
     Whole(Ticket, Batch),
     /// Some verbs of a batch.
@@ -114,7 +114,13 @@ impl Link {
 
     /// Appends a request; `body` appends the words after its header.
     #[inline]
-    fn post(&mut self, what: What, kind: u8, epoch: u64, body: impl FnOnce(&mut Vec<u64>, &What)) {
+    fn post(
+        &mut self,
+        what: PendingRequest,
+        kind: u8,
+        epoch: u64,
+        body: impl FnOnce(&mut Vec<u64>, &PendingRequest),
+    ) {
         debug_assert!(self.is_open());
         self.sequence += 1;
         let words = self.outbox.words();
@@ -128,8 +134,10 @@ impl Link {
     /// Posts a batch whose verbs all go to this server and fit into one frame.
     #[inline]
     pub fn post_whole(&mut self, ticket: Ticket, batch: Batch, epoch: u64) {
-        self.post(What::Whole(ticket, batch), kind::BATCH, epoch, |words, what| {
-            let What::Whole(_, batch) = what else { unreachable!("a whole batch was posted") };
+        self.post(PendingRequest::Whole(ticket, batch), kind::BATCH, epoch, |words, what| {
+            let PendingRequest::Whole(_, batch) = what else {
+                unreachable!("a whole batch was posted")
+            };
             let arena = batch.arena();
             batch.verbs().iter().for_each(|verb| request::encode(verb, arena, words));
         });
@@ -143,13 +151,13 @@ impl Link {
         arena: &[u64],
         epoch: u64,
     ) {
-        self.post(What::Part(part), kind::BATCH, epoch, |words, _| {
+        self.post(PendingRequest::Part(part), kind::BATCH, epoch, |words, _| {
             verbs.for_each(|verb| request::encode(verb, arena, words));
         });
     }
 
     pub fn post_call(&mut self, ticket: Ticket, call: &Call, epoch: u64) {
-        self.post(What::Call(ticket, call.service), kind::CALL, epoch, |words, _| {
+        self.post(PendingRequest::Call(ticket, call.service), kind::CALL, epoch, |words, _| {
             message::encode_request(call, words);
         });
     }
@@ -351,13 +359,17 @@ impl Link {
 
 /// Number of the first unanswered request; that of the next request if all are answered.
 #[inline]
-fn first(sequence: u64, pending: &VecDeque<Option<What>>) -> u64 {
+fn first(sequence: u64, pending: &VecDeque<Option<PendingRequest>>) -> u64 {
     sequence + 1 - pending.len() as u64
 }
 
 /// Removes request `sequence` from the pending ones, which begin with number `first`.
 #[inline]
-fn take(pending: &mut VecDeque<Option<What>>, sequence: u64, first: u64) -> Option<What> {
+fn take(
+    pending: &mut VecDeque<Option<PendingRequest>>,
+    sequence: u64,
+    first: u64,
+) -> Option<PendingRequest> {
     let place = usize::try_from(sequence.checked_sub(first)?).ok()?;
     let what = pending.get_mut(place)?.take()?;
     while let Some(None) = pending.front() {
@@ -369,28 +381,30 @@ fn take(pending: &mut VecDeque<Option<What>>, sequence: u64, first: u64) -> Opti
 /// Completes a request with its answer.
 #[inline]
 fn accept(
-    what: What,
+    what: PendingRequest,
     (kind, body): (u8, &[u64]),
     node: NodeId,
     sink: &mut Sink<'_, impl FnMut(Ticket, Outcome)>,
 ) -> Result<(), String> {
     let accepted = match (what, kind) {
-        (What::Whole(ticket, batch), kind::DONE) => whole(ticket, batch, body, sink),
-        (What::Part(part), kind::DONE) => {
+        (PendingRequest::Whole(ticket, batch), kind::DONE) => whole(ticket, batch, body, sink),
+        (PendingRequest::Part(part), kind::DONE) => {
             let decoded = sink.spreads.accept(&part, body);
-            decoded.map_err(|Malformed| What::Part(part))
+            decoded.map_err(|Malformed| PendingRequest::Part(part))
         }
-        (what @ (What::Whole(..) | What::Part(_)), kind::OUT_OF_RANGE) => match *body {
-            [at, words] => {
-                let at = GlobalPtr::from_word(at);
-                fail(what, FabricError::OutOfRange { at, words: words as u32 }, sink);
-                Ok(())
+        (what @ (PendingRequest::Whole(..) | PendingRequest::Part(_)), kind::OUT_OF_RANGE) => {
+            match *body {
+                [at, words] => {
+                    let at = GlobalPtr::from_word(at);
+                    fail(what, FabricError::OutOfRange { at, words: words as u32 }, sink);
+                    Ok(())
+                }
+                _ => Err(what),
             }
-            _ => Err(what),
-        },
-        (What::Call(ticket, service), kind::ANSWERED) => {
+        }
+        (PendingRequest::Call(ticket, service), kind::ANSWERED) => {
             let answer = message::decode_answer(body, node, service);
-            let answer = answer.map_err(|Malformed| What::Call(ticket, service));
+            let answer = answer.map_err(|Malformed| PendingRequest::Call(ticket, service));
             answer.map(|answer| (sink.complete)(ticket, Outcome::Call(answer)))
         }
         (what, _) => Err(what),
@@ -407,25 +421,31 @@ fn whole(
     mut batch: Batch,
     mut body: &[u64],
     sink: &mut Sink<'_, impl FnMut(Ticket, Outcome)>,
-) -> Result<(), What> {
+) -> Result<(), PendingRequest> {
     let (verbs, arena) = batch.parts_mut();
     for verb in verbs {
         if answer::decode(verb, arena, &mut body).is_err() {
-            return Err(What::Whole(ticket, batch));
+            return Err(PendingRequest::Whole(ticket, batch));
         }
     }
     if !body.is_empty() {
-        return Err(What::Whole(ticket, batch));
+        return Err(PendingRequest::Whole(ticket, batch));
     }
     (sink.complete)(ticket, Outcome::Batch(Ok(batch), 1));
     Ok(())
 }
 
-fn fail(what: What, error: FabricError, sink: &mut Sink<'_, impl FnMut(Ticket, Outcome)>) {
+fn fail(
+    what: PendingRequest,
+    error: FabricError,
+    sink: &mut Sink<'_, impl FnMut(Ticket, Outcome)>,
+) {
     match what {
-        What::Whole(ticket, _) => (sink.complete)(ticket, Outcome::Batch(Err(error), 1)),
-        What::Part(part) => sink.spreads.fail(&part, error),
-        What::Call(ticket, _) => (sink.complete)(ticket, Outcome::Call(Err(call_error(&error)))),
+        PendingRequest::Whole(ticket, _) => (sink.complete)(ticket, Outcome::Batch(Err(error), 1)),
+        PendingRequest::Part(part) => sink.spreads.fail(&part, error),
+        PendingRequest::Call(ticket, _) => {
+            (sink.complete)(ticket, Outcome::Call(Err(call_error(&error))))
+        }
     }
 }
 
@@ -439,7 +459,7 @@ fn call_error(error: &FabricError) -> CallError {
 
 #[cold]
 fn garbage() -> String {
-    "the server has sent what is no answer".to_owned()
+    "the server has sent an invalid answer".to_owned()
 }
 
 /// The reason that the server gives for closing this connection.

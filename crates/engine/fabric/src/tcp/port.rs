@@ -202,7 +202,7 @@ impl<C: Carry> TcpPort<C> {
             let mut connection = Connection::new(channel, peer, (place, self.entered));
             if self.count.load(Relaxed) == CONNECTIONS_MAX {
                 connection.end(&Refusal::new(format!(
-                    "{} has {CONNECTIONS_MAX} connections, which are all it takes",
+                    "{} has {CONNECTIONS_MAX} connections, which is its limit",
                     named(self.carrier.admission().node)
                 )));
                 connection.serve(&mut self.carrier);
@@ -294,7 +294,7 @@ impl<C: Carry> TcpPort<C> {
             connection.interest = wanted;
             let data = epoll::EventData::new_u64(place as u64);
             if epoll::modify(&self.epoll, &*connection, data, wanted).is_err() {
-                self.disconnect(place, "the system does not watch it any more");
+                self.disconnect(place, "the kernel no longer watches it");
                 return 0;
             }
         }

@@ -91,7 +91,7 @@ fn roots(authority: &[u8]) -> Result<RootCertStore, TlsError> {
         roots.add(certificate).map_err(|error| wrong(error.to_string()))?;
     }
     match roots.is_empty() {
-        true => Err(wrong("there is none in it".to_owned())),
+        true => Err(wrong("it contains none".to_owned())),
         false => Ok(roots),
     }
 }

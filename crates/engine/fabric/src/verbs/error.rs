@@ -9,9 +9,7 @@ use std::io::Error;
 #[non_exhaustive]
 pub enum VerbsError {
     /// This host has no RDMA library.
-    #[error(
-        "the library libibverbs.so.1 is not there, install your distribution's libibverbs: {0}"
-    )]
+    #[error("cannot load libibverbs.so.1; install your distribution's libibverbs: {0}")]
     NoLibrary(String),
     /// This host has no active RDMA device.
     #[error("no RDMA device is ready: {0}")]

@@ -12,7 +12,7 @@ use std::fs::read_to_string;
 const MENDED: (u32, u32) = (6, 3);
 
 /// Advice for a device that has a [`flaw`].
-pub const FLAW_ADVICE: &str = "for trying only: take a card, another kernel, or the fabric `tcp`";
+pub const FLAW_ADVICE: &str = "for trials only: use a card, another kernel, or the fabric `tcp`";
 
 /// The fault of a device that breaks locks, in words; `None` for most devices.
 ///
@@ -33,7 +33,7 @@ fn of_software(device: &str, is_software: bool, release: &str) -> Option<String>
     let (version, revision) = MENDED;
     Some(format!(
         "{device} is Soft-RoCE of Linux {release}, whose failed swaps write back what they found (until Linux \
-         {version}.{revision}): now and then a lock is not given back, or a row loses its last version"
+         {version}.{revision}): occasionally a lock is not released, or a row loses its last version"
     ))
 }
 

@@ -59,7 +59,7 @@ impl Offer {
         let int = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("4 bytes"));
         if long(0) != MAGIC {
             return Err(Refusal::new(
-                "the other side does not speak of RDMA; both use the same fabric",
+                "the peer does not use RDMA; use the same fabric on both sides",
             ));
         }
         let endpoint = Endpoint {

@@ -110,15 +110,15 @@ impl Assembly {
         crate::raw::load_words(piece, &mut self.words[begun..]);
         let malformed = |what| VerbsError::system(what, std::io::ErrorKind::InvalidData.into());
         if self.words.len() < HEAD_WORDS {
-            return Err(malformed("read a message that is shorter than its head"));
+            return Err(malformed("read a message shorter than its header"));
         }
         if self.words[3] > BODY_BYTES_MAX {
-            return Err(malformed("take a message of that size"));
+            return Err(malformed("accept a message of that size"));
         }
         let body_words = self.words[3].div_ceil(WORD_BYTES) as usize;
         let missing = (HEAD_WORDS + body_words).checked_sub(self.words.len());
         match missing {
-            None => Err(malformed("read a message with more behind its end")),
+            None => Err(malformed("read a message with bytes after its end")),
             Some(0) => {
                 let message = decode(&self.words);
                 self.words.clear();
@@ -182,7 +182,7 @@ mod tests {
         let refused = |words: &[u64]| pass(words).expect_err("it is no message");
         assert!(refused(&[1, 2]).contains("shorter than its head"));
         assert!(refused(&[1, 2, 3, u64::MAX]).contains("of that size"));
-        assert!(refused(&[1, 2, 3, 0, 5]).contains("more behind its end"));
+        assert!(refused(&[1, 2, 3, 0, 5]).contains("bytes after its end"));
         assert!(refused(&[99, 2, 3, 0]).contains("of this kind"));
         assert!(refused(&[3, 2, 3, 1, 5]).contains("of this kind"));
     }

@@ -187,7 +187,7 @@ impl<E: Env> VerbsPort<E> {
             }
             let gone = self.callers.swap_remove(index);
             let name = (gone.hello.caller, gone.hello.endpoint);
-            tell::gone(&peer(&gone.control), name, &"it has left, or may not stay");
+            tell::gone(&peer(&gone.control), name, &"it has left, or is no longer admitted");
             let gone = gone.line.serial();
             let its = self.sendings.iter().filter(|(_, (_, serial))| *serial == gone);
             let tokens: Vec<u32> = its.map(|(token, _)| token).collect();

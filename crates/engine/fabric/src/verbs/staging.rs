@@ -16,7 +16,6 @@ const FIRST_BYTES: u64 = 1 << 20;
 /// A range of staging memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Range {
-    /// Number of the memory.
     pub(super) memory: u32,
     pub(super) offset: u64,
     pub(super) bytes: u64,

@@ -46,7 +46,7 @@ fn where_nobody_listens_the_path_is_named() {
     let folder = Folder::new();
     let absent = try_connect(&folder.0, hello(1)).map(|_| ()).expect_err("there is no server");
     let path = folder.0.join("memory-server-0.socket");
-    let expected = format!("memory server 0 is not reached at {}: ", path.display());
+    let expected = format!("cannot connect to memory server 0 at {}: ", path.display());
     assert!(absent.to_string().starts_with(&expected), "{absent}");
 }
 

@@ -46,7 +46,7 @@ fn who_is_not_meant_is_refused_with_the_reason() {
     let folder = Folder::new();
     let _server = Player::start("server", &folder);
     let absent = connect_to(&folder, peer_hello()).err().expect("nobody is there").to_string();
-    assert!(absent.starts_with("compute server 4 is not reached at"), "{absent}");
+    assert!(absent.starts_with("cannot connect to compute server 4 at"), "{absent}");
     // A caller that does not need the peer connects, and its calls fail.
     let (peers, config) = (vec![peer_hello()], ConnectConfig::new(&folder.0, vec![hello(1)]));
     let world = connect(&ConnectConfig { peers, needs_peers: false, ..config });

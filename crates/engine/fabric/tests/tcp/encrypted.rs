@@ -82,7 +82,7 @@ fn who_cannot_prove_who_it_is_is_not_served() {
     assert!(forged.contains("memory server 0 at "), "{forged}");
     assert!(forged.contains("the server ends the handshake"), "{forged}");
     let plain = TcpTransport::connect(config_of(&server)).expect_err("it does not encrypt");
-    assert!(plain.to_string().contains("the server speaks TLS only"), "{plain}");
+    assert!(plain.to_string().contains("the server accepts TLS only"), "{plain}");
     let nameless = without_certificate(&server);
     assert!(nameless.contains("CertificateRequired"), "{nameless}");
     connect(&server, keys(AUTHORITY, CALLER)).expect("others are served");
@@ -130,7 +130,7 @@ fn a_plain_server_says_to_whom_encrypts_that_it_does_not() {
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer).expect("it answers");
     let answer = String::from_utf8_lossy(&answer);
-    assert!(answer.contains("the caller speaks TLS, this server does not"), "{answer}");
+    assert!(answer.contains("the caller uses TLS, this server does not"), "{answer}");
 }
 
 #[test]

@@ -87,7 +87,7 @@ fn members_that_have_not_heard_of_an_epoch_go_on_and_others_do_not() {
     assert_eq!((write(0), write(1)), (Ok(()), Ok(())));
     server.admission.advance(6, BTreeSet::from([member.caller.identity]));
     assert_eq!((write(0), write(1)), (Ok(()), Err(FabricError::Unreachable(NodeId(0)))));
-    assert!(refused(gone).contains("in which it is no member"));
+    assert!(refused(gone).contains("in which it is not a member"));
     let mut again = member;
     again.caller.endpoint += 1;
     TcpTransport::connect(again).expect("a member may connect");

@@ -399,5 +399,5 @@ fn messages_of_an_old_epoch_are_refused() {
     peer.admission.advance(EPOCH + 1, Default::default());
     assert_eq!(call(&engine, SPEAK, 1), Err(CallError::Unreachable(PEER)));
     let reason = engine.endpoint().with_transport(|t| t.lost(PEER).map(str::to_owned));
-    assert!(reason.is_some_and(|reason| reason.contains("in which the caller is no member")));
+    assert!(reason.is_some_and(|reason| reason.contains("in which the caller is not a member")));
 }

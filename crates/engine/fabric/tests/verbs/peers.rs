@@ -298,7 +298,7 @@ fn who_is_no_member_any_more_is_not_served() {
         assert_eq!(peer.callers.connection_count(), 1);
         let refusal = peer.connect(scene, GONE).err().expect("it left");
         assert!(refusal.starts_with("compute server 4 at 127.0.0.1:"), "{refusal}");
-        assert!(refusal.contains("of epoch 2, in which it is no member"), "{refusal}");
+        assert!(refusal.contains("of epoch 2, in which it is not a member"), "{refusal}");
         assert!(peer.connect(scene, CALLER).is_ok());
     });
 }

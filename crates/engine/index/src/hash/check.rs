@@ -114,9 +114,10 @@ fn check_header(
         report.locked.push(at);
     }
     if identity != 0 && Identity::from_word(identity).bucket != number {
-        report
-            .errors
-            .push(format!("bucket {number} says it is {}", Identity::from_word(identity).bucket));
+        report.errors.push(format!(
+            "bucket {number} has the identity of bucket {}",
+            Identity::from_word(identity).bucket
+        ));
     }
     if number >= table.initial_buckets && identity == 0 {
         report.errors.push(format!("bucket {number} was never split off"));
@@ -144,14 +145,16 @@ fn check_slots(
             if is_held {
                 continue;
             }
-            report
-                .errors
-                .push(format!("slot {index} of bucket {number} has a tag that is not its key's"));
+            report.errors.push(format!(
+                "slot {index} of bucket {number} has a tag that does not match its key"
+            ));
         }
         // An owner that died during a split holds the bucket, and moved rows are in two places.
         let is_elsewhere = level > 0 && hash % (table.initial_buckets << level) != number;
         if is_elsewhere && !is_held {
-            report.errors.push(format!("slot {index} of bucket {number} belongs elsewhere"));
+            report
+                .errors
+                .push(format!("slot {index} of bucket {number} belongs to another bucket"));
         }
         if !bucket.keys.insert(key.to_vec()) {
             report.errors.push(format!("bucket {number} holds a key twice: {key:x?}"));

@@ -100,7 +100,7 @@ fn a_slot_that_is_being_emptied_is_whole_only_while_its_bucket_is_held() {
     batch.write(second.add_words(u64::from(table.layout.slot(0))), zeros);
     batch = run_now(env.execute(batch)).expect("the server is alive");
     let report = run_now(check(&env, &table)).expect("readable");
-    assert_eq!(report.errors, ["slot 0 of bucket 0 has a tag that is not its key's"]);
+    assert_eq!(report.errors, ["slot 0 of bucket 0 has a tag that does not match its key"]);
     batch.reset();
     let held = VersionWord::new(SlotId(1), 9).locked();
     batch.write_word(first.add_words(u64::from(bucket::INSERT)), held.word());

@@ -205,7 +205,9 @@ fn check_inner_children(report: &mut TreeReport, above: &[Met], nodes: &[Met]) {
     }
     let lows: BTreeSet<Key> = nodes.iter().map(|node| node.low).collect();
     for (key, ptr) in entries.iter().filter(|(key, _)| !lows.contains(key)) {
-        report.errors.push(format!("no inner node begins at {key:?}, where {ptr:?} is said to be"));
+        report
+            .errors
+            .push(format!("no inner node begins at {key:?}, although an entry puts {ptr:?} there"));
     }
 }
 
@@ -241,7 +243,10 @@ async fn check_spare_nodes<E: Env>(
 ) -> Result<(), IndexError> {
     if block.inner_count != report.inner_nodes {
         let counted = report.inner_nodes;
-        report.errors.push(format!("{counted} inner nodes, the root says {}", block.inner_count));
+        report.errors.push(format!(
+            "found {counted} inner nodes, but the root counts {}",
+            block.inner_count
+        ));
     }
     let layout = inner_layout(block.layout);
     let mut batch = Batch::new();

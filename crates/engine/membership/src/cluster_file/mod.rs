@@ -128,7 +128,6 @@ pub struct RegistrySettings {
     pub tls: Option<TlsSettings>,
 }
 
-/// The kind of registry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RegistryKind {
@@ -379,7 +378,7 @@ impl FromStr for ClusterId {
         let id = u64::from_str_radix(text, 16).ok().filter(|&id| id != 0);
         id.filter(|_| digits && text.len() == 16).map(Self).ok_or_else(|| {
             let fresh = Self::draw();
-            format!("`{text}` is no id of a cluster, write 16 hexadecimal digits such as \"{fresh}\", which is new")
+            format!("`{text}` is not a cluster id; write 16 hexadecimal digits such as \"{fresh}\", which is new")
         })
     }
 }

@@ -132,7 +132,7 @@ fn addresses_that_others_cannot_reach_are_refused() {
     let refused_at = |address: &str| {
         let memory = format!("[[memory]]\nlisten = \"{address}\"");
         let tcp = SMALL.replace("[[memory]]", &format!("fabric = \"tcp\"\n{memory}"));
-        refused(&tcp, &[address, "that by which they reach this host"]);
+        refused(&tcp, &[address, "the address by which they reach this host"]);
         read(&SMALL.replace("[[memory]]", &memory), &[], &[]).expect("it is of no effect");
     };
     refused_at("0.0.0.0:7400");
@@ -187,11 +187,11 @@ fn errors_in_the_file_have_a_line() {
     refused(&format!("{SMALL}[[compute]]\nthreads = 0\n"), &["dev.toml:6:", "1 to 1024 threads"]);
     refused(
         &format!("{SMALL}[[compute]]\nlisten = \"0.0.0.0:7\"\n"),
-        &["dev.toml:6:", "no address that others could connect to"],
+        &["dev.toml:6:", "others cannot connect to"],
     );
     refused(
         &format!("{SMALL}[[compute]]\ncalls = \"0.0.0.0:7\"\n"),
-        &["dev.toml:6:", "no address that others could connect to"],
+        &["dev.toml:6:", "others cannot connect to"],
     );
     let etcd = |line: &str| format!("{SMALL}[registry]\nkind = \"etcd\"\n{line}\n");
     refused(&etcd("endpoints = [\"a:1\"]"), &["dev.toml:7:", "`a:1`", "http://127.0.0.1:2379"]);

@@ -37,7 +37,7 @@ fn of_cluster(cluster: &ClusterFile) -> Option<(String, String)> {
         return wrong("name", sentence);
     }
     if cluster.fabric == FabricKind::Verbs && cluster.tls.is_some() {
-        let sentence = "RDMA is not encrypted, `tls` is for fabric `tcp`; keys for etcd alone go to `registry.tls`";
+        let sentence = "RDMA is not encrypted: `tls` is for fabric `tcp`; write keys for etcd into `registry.tls`";
         return wrong("tls", sentence.to_owned());
     }
     let directory = cluster.directory.as_os_str().as_bytes();
@@ -81,7 +81,7 @@ fn of_registry(cluster: &ClusterFile) -> Option<(String, String)> {
         let address = host.and_then(not_an_address);
         if host.is_none() || address.is_some() {
             let sentence = format!(
-                "`{endpoint}` is no address of etcd, write one such as \"http://127.0.0.1:2379\""
+                "`{endpoint}` is not an address of etcd; write one such as \"http://127.0.0.1:2379\""
             );
             return wrong(&format!("{path}.{n}"), sentence);
         }
@@ -103,7 +103,7 @@ fn of_verbs(cluster: &ClusterFile) -> Option<(String, String)> {
         |name: &str| (1..=DEVICE_BYTES_MAX).contains(&name.len()) && name.bytes().all(is_plain);
     if let Some(name) = device.filter(|name| !is_name(name)) {
         let sentence = format!(
-            "`{name}` is no name of an RDMA device, write one that `ls /sys/class/infiniband` shows, such as \"mlx5_0\""
+            "`{name}` is not an RDMA device; write one that `ls /sys/class/infiniband` shows, such as \"mlx5_0\""
         );
         return wrong("verbs.device", sentence);
     }
@@ -119,7 +119,7 @@ fn of_memory_servers(cluster: &ClusterFile) -> Option<(String, String)> {
     let count = cluster.memory.len();
     if !(1..=MEMORY_SERVERS_MAX).contains(&count) {
         let sentence = format!(
-            "a cluster has 1 to {MEMORY_SERVERS_MAX} memory servers, there are {count}; each is a section `[[memory]]` \
+            "a cluster has 1 to {MEMORY_SERVERS_MAX} memory servers, not {count}; each is a section `[[memory]]` \
              with `bytes`"
         );
         return wrong("memory", sentence);
@@ -194,7 +194,7 @@ fn no_others_could_connect_to(text: &str) -> Option<String> {
     let is_any = text.parse::<SocketAddr>().is_ok_and(|address| address.ip().is_unspecified());
     is_any.then(|| {
         format!(
-            "`{text}` is no address that others could connect to, write that by which they reach this host"
+            "others cannot connect to `{text}`; write the address by which they reach this host"
         )
     })
 }
@@ -203,8 +203,8 @@ fn not_an_address(text: &str) -> Option<String> {
     let port = text.rsplit_once(':').filter(|(host, _)| !host.is_empty());
     match port.map(|(_, port)| port.parse::<u16>()) {
         Some(Ok(_)) => None,
-        _ => {
-            Some(format!("`{text}` is no address, write host and port such as \"127.0.0.1:7400\""))
-        }
+        _ => Some(format!(
+            "`{text}` is not an address; write host and port such as \"127.0.0.1:7400\""
+        )),
     }
 }

@@ -219,5 +219,5 @@ fn an_etcd_that_wants_certificates_is_reached_with_one_and_not_without() {
     let sentence = refusal(Registry::open(&with("none.pem", "member.pem")).map(|_| ()));
     assert!(sentence.contains("none.pem cannot be used: No such file"), "{sentence}");
     let sentence = refusal(Registry::open(&with("member.key", "member.pem")).map(|_| ()));
-    assert!(sentence.contains("it holds no certificate in PEM"), "{sentence}");
+    assert!(sentence.contains("it contains no PEM certificate"), "{sentence}");
 }

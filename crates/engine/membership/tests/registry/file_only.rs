@@ -78,7 +78,10 @@ fn directories_that_others_may_write_are_refused() {
     let directory = world.cluster.directory.join("registry");
     std::fs::set_permissions(&directory, Permissions::from_mode(0o777)).expect("it is ours");
     let sentence = refusal(Registry::open(&world.cluster).map(|_| ()));
-    assert!(sentence.contains("others may write it") && sentence.contains("chmod"), "{sentence}");
+    assert!(
+        sentence.contains("others may write to it") && sentence.contains("chmod"),
+        "{sentence}"
+    );
     let file = ClusterFile { directory: "/dev/null/state".into(), ..world.cluster.clone() };
     let sentence = refusal(Registry::open(&file).map(|_| ()));
     assert!(sentence.starts_with("the directory /dev/null/state cannot be used"), "{sentence}");
@@ -111,7 +114,8 @@ fn a_lock_that_is_never_given_back_is_named() {
     assert!(start.elapsed() < PATIENCE);
 }
 
-/// Who only looks makes no folders, and the files go once the last member has left.
+/// A process that only looks for the registry creates no folders; the files are removed once the
+/// last member has left.
 #[test]
 fn a_registry_is_found_only_between_its_first_member_and_its_end() {
     let world = World::file();

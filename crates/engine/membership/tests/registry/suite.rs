@@ -47,7 +47,7 @@ pub fn members_join_and_leave_and_every_change_is_an_epoch(world: &World) {
     let named = join(&registry, Member::compute_server(0, Addresses::default()));
     assert_eq!((named.member().number, registry.map().expect("it answers").epoch), (0, 7));
     let rival = registry.join(Member::compute_server(0, Addresses::default()), Duration::ZERO);
-    assert!(refusal(rival).contains("the number 0 is taken by compute server 0"));
+    assert!(refusal(rival).contains("the number 0 is used by compute server 0"));
     for lease in [zero, one, second, third, named] {
         assert!(!lease.is_lost());
         lease.leave().expect("it may leave");
@@ -93,7 +93,7 @@ pub fn one_of_many_gets_a_number(world: &World) {
     for loser in losers {
         let sentence = refusal(loser);
         let words =
-            format!("the number 0 is taken by memory server 0 (process {}", std::process::id());
+            format!("the number 0 is used by memory server 0 (process {}", std::process::id());
         assert!(sentence.starts_with(&words) && sentence.contains("take another"), "{sentence}");
     }
     let map = world.open().map().expect("it answers");
@@ -219,7 +219,7 @@ pub fn a_database_goes_with_its_memory_servers(world: &World) {
     zero.leave().expect("it may leave");
     assert_eq!(registry.map().expect("it answers").database().expect("all are gone"), None);
     let sentence = refusal(registry.set_root(&first));
-    assert!(sentence.contains("memory server 0, which is not in the cluster"), "{sentence}");
+    assert!(sentence.contains("memory server 0, which is no longer in the cluster"), "{sentence}");
     let zero = join(&registry, memory_server(0));
     let second = root(&[&zero, &one], 8192);
     assert_eq!(registry.set_root(&second).as_ref(), Ok(&second));

@@ -80,7 +80,6 @@ impl World {
         self.etcd.as_mut().expect("this cluster has one")
     }
 
-    /// The lease time.
     pub fn lease_time(&self) -> Duration {
         Duration::from_secs(self.cluster.lease_seconds)
     }

@@ -9,83 +9,70 @@ const WORK: Label = Label::new(
     "`transactions`, or `upkeep`: collection and growth, which belong to no transaction",
 );
 
-/// Verbs posted.
 pub const POSTED_VERBS: Metric = Metric::counter(
     "namdb_posted_verbs_total",
     Unit::None,
     &[WORK],
     "Verbs that lanes have posted, calls included.",
 );
-/// Their bytes.
 pub const POSTED_BYTES: Metric = Metric::counter(
     "namdb_posted_bytes_total",
     Unit::Bytes,
     &[WORK],
     "Bytes that these verbs moved, without headers of the network.",
 );
-/// Round trips.
 pub const ROUND_TRIPS: Metric = Metric::counter(
     "namdb_round_trips_total",
     Unit::None,
     &[WORK],
-    "Round trips that lanes have waited for: a batch to any number of servers is one.",
+    "Round trips that lanes have waited for: a batch to any number of servers counts as one.",
 );
-/// Calls.
 pub const POSTED_CALLS: Metric = Metric::counter(
     "namdb_posted_calls_total",
     Unit::None,
     &[],
     "Calls of services of memory servers among the verbs.",
 );
-/// Commits.
 pub const COMMITS: Metric =
     Metric::counter("namdb_commits_total", Unit::None, &[], "Committed transactions.");
-/// Aborts by reason.
 pub const ABORTS: Metric = Metric::counter(
     "namdb_aborts_total",
     Unit::None,
     &[Label::new("reason", "a name of `txn::Abort`, such as `write_conflict`")],
     "Aborted attempts, by reason; each attempt of a transaction counts.",
 );
-/// Unknown outcomes.
 pub const UNKNOWN_OUTCOMES: Metric = Metric::counter(
     "namdb_unknown_outcomes_total",
     Unit::None,
     &[],
     "Transactions of unknown outcome, because a server was lost after the point of no return; each costs its lane.",
 );
-/// Latencies by type.
 pub const TRANSACTION_SECONDS: Metric = Metric::latency(
     "namdb_transaction_seconds",
-    &[Label::new("type", "type of the transaction in its workload, such as `new_order`")],
-    "Time from the first begin of a transaction to its commit, repeats after aborts included.",
+    &[Label::new("type", "transaction type of its workload, such as `new_order`")],
+    "Time from the first begin of a transaction to its commit, including retries.",
 );
-/// Lanes.
 pub const LANES: Metric = Metric::gauge(
     "namdb_lanes",
     Unit::None,
     &[],
     "Lanes that run transactions: the maximal number of concurrent transactions.",
 );
-/// Snapshots taken.
 pub const SNAPSHOTS: Metric =
     Metric::counter("namdb_snapshots_total", Unit::None, &[], "Snapshots taken.");
-/// Round trips for them.
 pub const SNAPSHOT_ROUND_TRIPS: Metric = Metric::counter(
     "namdb_snapshot_round_trips_total",
     Unit::None,
     &[],
-    "Round trips for snapshots, among all round trips.",
+    "Round trips for snapshots, which are also in `namdb_round_trips_total`.",
 );
-/// Age of the oldest snapshot in use.
 pub const SNAPSHOT_AGE: Metric = Metric::gauge(
     "namdb_snapshot_age_seconds",
     Unit::Seconds,
     &[],
-    "Age of the longest-running transaction, repeats after aborts included, 0 if none runs: no snapshot in use is older, \
-     and the versions that it needs are kept.",
+    "Age of the longest-running transaction, including retries; 0 if none runs. No snapshot in use is older, and the \
+     versions that it needs are kept.",
 );
-/// How far the snapshots are behind.
 pub const SNAPSHOT_LAG: Metric = Metric::gauge(
     "namdb_snapshot_lag_commits",
     Unit::None,
@@ -94,54 +81,47 @@ pub const SNAPSHOT_LAG: Metric = Metric::gauge(
      the oracle and that the oldest snapshot does not cover. Counted in numbers of the vector; aborted transactions use \
      some, too.",
 );
-/// Reads of old versions.
 pub const OLD_VERSION_READS: Metric = Metric::counter(
     "namdb_old_version_reads_total",
     Unit::None,
     &[],
     "Reads that needed an older version than the row holds.",
 );
-/// Versions moved for us.
 pub const MOVES: Metric = Metric::counter(
     "namdb_versions_moved_total",
     Unit::None,
     &[],
-    "Versions that memory servers have put into overflow lists at the request of this server's lanes.",
+    "Versions that memory servers have moved to overflow lists for this server's lanes.",
 );
-/// Buffers given.
 pub const BUFFERS_GIVEN: Metric = Metric::counter(
     "namdb_version_buffers_given_total",
     Unit::None,
     &[],
     "Version buffers given to rows. Minus those collected, over all compute servers, this is the number in use.",
 );
-/// Buffers collected.
 pub const BUFFERS_COLLECTED: Metric = Metric::counter(
     "namdb_version_buffers_collected_total",
     Unit::None,
     &[],
-    "Version buffers that garbage collection has freed.",
+    "Version buffers freed by garbage collection.",
 );
-/// Values collected.
 pub const VALUES_COLLECTED: Metric = Metric::counter(
     "namdb_values_collected_total",
     Unit::None,
     &[],
-    "Long values that garbage collection has freed.",
+    "Long values freed by garbage collection.",
 );
-/// Entries collected.
 pub const ENTRIES_COLLECTED: Metric = Metric::counter(
     "namdb_entries_collected_total",
     Unit::None,
     &[],
-    "Deleted rows and index entries that garbage collection has removed.",
+    "Deleted rows and index entries removed by garbage collection.",
 );
-/// Buckets split.
 pub const BUCKETS_SPLIT: Metric = Metric::counter(
     "namdb_buckets_split_total",
     Unit::None,
     &[],
-    "Buckets of hash tables that this server's lanes have split.",
+    "Hash buckets split by this server's lanes.",
 );
 
 const SERVICE: Label = Label::new(
@@ -150,24 +130,20 @@ const SERVICE: Label = Label::new(
      rows that it owns; `own`: the table of such operations",
 );
 
-/// Calls by latency.
 pub const CALL_SECONDS: Metric = Metric::latency(
     "namdb_call_seconds",
     &[SERVICE],
-    "Time from the start of a handler, when the call of another process has arrived, to its answer, including waits for a \
+    "Time from the start of a call's handler to its answer, including waits for a \
      free lane. No other metric here includes the work of these calls' lanes.",
 );
-/// Calls that were refused.
 pub const REFUSED_CALLS: Metric = Metric::counter(
     "namdb_refused_calls_total",
     Unit::None,
     &[SERVICE],
-    "Calls among these that returned an error, such as that no lane became free.",
+    "Calls that returned an error, for example because no lane became free.",
 );
-/// Calls under way.
 pub const CALLS_UNDER_WAY: Metric =
-    Metric::gauge("namdb_calls_under_way", Unit::None, &[], "Calls that are being handled.");
-/// Connections of callers.
+    Metric::gauge("namdb_calls_under_way", Unit::None, &[], "Calls in progress.");
 pub const CALLERS: Metric = Metric::gauge(
     "namdb_callers",
     Unit::None,

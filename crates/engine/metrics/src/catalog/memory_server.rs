@@ -1,4 +1,4 @@
-//! What memory servers tell.
+//! Metrics of memory servers.
 
 use super::Chapter;
 use crate::definition::Definition as Metric;
@@ -6,109 +6,93 @@ use crate::definition::{Label, Unit};
 
 const FABRIC: Label = Label::new("fabric", "`shm`, `tcp` or `verbs`");
 
-/// Verbs that the server carried out.
 pub const SERVED_VERBS: Metric = Metric::counter(
     "namdb_served_verbs_total",
     Unit::None,
     &[FABRIC],
-    "Verbs that the server's processor carried out: all of them on tcp, none on shm and verbs, where the processor or \
-     the network card of whoever posts them does it.",
+    "Verbs executed by the server's processor: all of them on tcp; none on shm and verbs, where the caller's processor \
+     or network card executes them.",
 );
-/// Their bytes.
 pub const SERVED_BYTES: Metric = Metric::counter(
     "namdb_served_bytes_total",
     Unit::Bytes,
     &[FABRIC],
-    "Bytes of messages taken and sent by the server's processor, calls and headers included.",
+    "Bytes of messages received and sent by the server's processor, including calls and headers.",
 );
-/// Requests of the polling thread.
 pub const SERVED_REQUESTS: Metric = Metric::counter(
     "namdb_served_requests_total",
     Unit::None,
     &[],
-    "Requests that the polling thread carried out: batches and calls, over all fabrics.",
+    "Requests executed by the polling thread: batches and calls, over all fabrics.",
 );
-/// Calls by service.
 pub const SERVED_CALLS: Metric = Metric::counter(
     "namdb_served_calls_total",
     Unit::None,
     &[Label::new("service", "`extents`, `catalog`, `mover` or `tree`")],
-    "Calls that services have handled, one of `extents` for each scrape among them; a repeated call counts once.",
+    "Calls handled by services, including one of `extents` per scrape; a repeated call counts once.",
 );
-/// Connections by fabric.
 pub const CONNECTIONS: Metric = Metric::gauge(
     "namdb_connections",
     Unit::None,
     &[FABRIC],
-    "Callers that are connected: processes on shm, connections on tcp, queue pairs on verbs.",
+    "Connected callers: processes on shm, connections on tcp, queue pairs on verbs.",
 );
-/// Size of the region.
 pub const REGION_BYTES: Metric =
     Metric::gauge("namdb_region_bytes", Unit::Bytes, &[], "Size of the server's region.");
-/// Memory handed out.
 pub const REGION_USED_BYTES: Metric = Metric::gauge(
     "namdb_region_used_bytes",
     Unit::Bytes,
     &[
         Label::new(
             "label",
-            "what the memory is for: `system`, or `table` or `index` with its number",
+            "purpose of the memory: `system`, or `table` or `index` with its number",
         ),
-        Label::new(
-            "table",
-            "the table's name, empty for `system` and until the server has learned it",
-        ),
-        Label::new("index", "the index's name, empty for a table's own rows"),
+        Label::new("table", "the table's name; empty for `system`, and until the server knows it"),
+        Label::new("index", "the index's name; empty for a table's rows"),
     ],
-    "Bytes of the region in extents that were handed out and not given back.",
+    "Bytes of the region in allocated extents.",
 );
-/// Versions the mover moved.
 pub const MOVED_VERSIONS: Metric = Metric::counter(
     "namdb_overflow_versions_moved_total",
     Unit::None,
     &[],
-    "Old versions that the mover has put into the overflow lists of this server.",
+    "Old versions moved to this server's overflow lists.",
 );
-/// Versions the mover collected.
 pub const DROPPED_VERSIONS: Metric = Metric::counter(
     "namdb_overflow_versions_collected_total",
     Unit::None,
     &[],
-    "Old versions that have left the overflow lists of this server because no snapshot needs them.",
+    "Old versions removed from this server's overflow lists because no snapshot needs them.",
 );
-/// Looks at the ports.
 pub const POLLING_ROUNDS: Metric = Metric::counter(
     "namdb_polling_rounds_total",
     Unit::None,
     &[],
-    "Looks of the polling thread at its connections.",
+    "Polls of the connections by the polling thread.",
 );
-/// Looks that found something.
 pub const POLLING_BUSY_ROUNDS: Metric = Metric::counter(
     "namdb_polling_busy_rounds_total",
     Unit::None,
     &[],
-    "Looks that found requests; requests per such look tell how many share a system call.",
+    "Polls that found requests. Requests per such poll show how many share a system call.",
 );
-/// Yields.
 pub const POLLING_YIELDS: Metric = Metric::counter(
     "namdb_polling_yields_total",
     Unit::None,
     &[],
-    "Times that the polling thread let others run because there was nothing to do.",
+    "Yields of the polling thread's processor because no request had arrived.",
 );
-/// Sleeps.
 pub const POLLING_SLEEPS: Metric = Metric::counter(
     "namdb_polling_sleeps_total",
     Unit::None,
     &[],
-    "Times that the polling thread went to sleep; whoever posts then has to wake it.",
+    "Sleeps of the polling thread; the next caller must wake it.",
 );
 
 pub(super) const MEMORY_SERVERS: Chapter = Chapter {
     title: "Memory servers",
-    introduction: "What was asked of the server's processor, and what its region holds. One-sided verbs never pass \
-                   the processor, so only who posts them can count them: see the compute servers.",
+    introduction: "The work of the server's processor, and the contents of its region. One-sided verbs bypass the \
+                   processor, so only compute servers can count them.",
     metrics: &[
         &SERVED_VERBS,
         &SERVED_BYTES,

@@ -11,15 +11,15 @@ pub use server::*;
 
 /// Metrics of one kind of server.
 pub struct Chapter {
-    /// Whose they are.
+    /// Heading of the kind of server.
     pub title: &'static str,
-    /// What they have in common.
+    /// Text before the table.
     pub introduction: &'static str,
-    /// In an order to read them in.
+    /// In reading order.
     pub metrics: &'static [&'static Definition],
 }
 
-/// All there are.
+/// The chapters of docs/metrics.md.
 pub const CHAPTERS: &[Chapter] = &[EVERY_SERVER, MEMORY_SERVERS, COMPUTE_SERVERS];
 
 #[cfg(test)]

@@ -4,7 +4,6 @@ use super::Chapter;
 use crate::definition::Definition as Metric;
 use crate::definition::{Label, Unit};
 
-/// Identity of the server.
 pub const BUILD_INFO: Metric = Metric::gauge(
     "namdb_build_info",
     Unit::None,
@@ -15,16 +14,14 @@ pub const BUILD_INFO: Metric = Metric::gauge(
         Label::new("version", "version of the program"),
         Label::new("format", "format of remote memory"),
     ],
-    "Always 1: its labels say which server this is and what it was built from.",
+    "Always 1; the labels identify the server and its version.",
 );
-/// When the process began.
 pub const START_TIME: Metric = Metric::gauge(
     "namdb_start_time_seconds",
     Unit::Seconds,
     &[],
     "When the server started, in seconds since 1970 in UTC by its host's clock.",
 );
-/// How long the process runs.
 pub const UPTIME: Metric = Metric::gauge(
     "namdb_uptime_seconds",
     Unit::Seconds,
@@ -32,34 +29,30 @@ pub const UPTIME: Metric = Metric::gauge(
     "Age of the server when its numbers were read, by a monotonic clock: a rate between two scrapes is a difference \
      divided by the difference of this metric.",
 );
-/// Processor time.
 pub const PROCESSOR_SECONDS: Metric = Metric::counter(
     "namdb_processor_seconds_total",
     Unit::Seconds,
     &[],
-    "Processor time of all threads of the process, in user mode and in the kernel.",
+    "Processor time of all threads of the process, user and kernel.",
 );
-/// Memory of the process.
 pub const RESIDENT_BYTES: Metric = Metric::gauge(
     "namdb_resident_bytes",
     Unit::Bytes,
     &[],
     "Resident memory of the process, including touched pages of mapped regions.",
 );
-/// The epoch of the cluster.
 pub const CLUSTER_EPOCH: Metric = Metric::gauge(
     "namdb_cluster_epoch",
     Unit::None,
     &[],
     "The epoch of the cluster as this server knows it; each join, leave and lease expiry starts a new one.",
 );
-/// Time until the server has to stop.
 pub const LEASE_LEFT: Metric = Metric::gauge(
     "namdb_lease_left_seconds",
     Unit::Seconds,
     &[],
-    "Time until the server must stop unless its lease is renewed, 0 if the lease is lost; no value where a lease lasts as \
-     long as its process, as with the registry `file`.",
+    "Time until the server must stop unless its lease is renewed; 0 if the lease is lost. No value if the lease lasts as \
+     long as the process, as with the registry `file`.",
 );
 
 pub(super) const EVERY_SERVER: Chapter = Chapter {

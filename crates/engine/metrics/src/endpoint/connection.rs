@@ -1,32 +1,33 @@
-//! One connection: a request is read, its answer is written, and what the client still sends is ignored.
+//! A connection: reads a request, writes the answer, and discards whatever the client still sends.
 
 use super::http::{self, Pages, Request};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::time::Instant;
 
-/// Longest request, with all its headers.
+/// Maximal length of a request with its headers.
 const REQUEST_BYTES_MAX: usize = 8 * 1024;
-/// Most that is read at a time, so that one client does not keep the thread.
+/// Maximal number of bytes read at a time, so that one client does not occupy the thread.
 const READ_BYTES_MAX: usize = 4 * 1024;
 
 pub(super) struct Connection {
     socket: TcpStream,
-    /// When its time is up.
+    /// Deadline of the connection.
     pub(super) until: Instant,
     stage: Stage,
 }
 
 enum Stage {
-    /// What has arrived of the request.
+    /// The received part of the request.
     Reading(Vec<u8>),
-    /// The answer, and how much of it is written.
+    /// The answer, and the number of bytes written.
     Writing(Vec<u8>, usize),
-    /// The answer is written. A socket closed before all was read would take the answer back.
+    /// The answer is written. Closing the socket with unread data would reset the connection and
+    /// discard the answer.
     Draining,
 }
 
-/// Whether there is more to do.
+/// Whether the connection has more work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Progress {
     Open,
@@ -34,7 +35,7 @@ pub(super) enum Progress {
 }
 
 impl Connection {
-    /// A connection that was just accepted, unless it is gone already.
+    /// Sets up an accepted connection; `None` if the client has already left.
     pub(super) fn new(socket: TcpStream, until: Instant) -> Option<Self> {
         socket.set_nonblocking(true).ok()?;
         Some(Self { socket, until, stage: Stage::Reading(Vec::new()) })
@@ -48,7 +49,7 @@ impl Connection {
         matches!(self.stage, Stage::Writing(..))
     }
 
-    /// Does what can be done without waiting.
+    /// Works as far as possible without blocking.
     pub(super) fn advance(&mut self, pages: &Pages) -> Progress {
         let outcome = match &mut self.stage {
             Stage::Reading(_) => self.read(pages),

@@ -1,28 +1,29 @@
-//! As much of HTTP/1.1 as three pages need: requests without bodies, answers that end their connection.
+//! The part of HTTP/1.1 that three pages need: requests without bodies, answers that close the
+//! connection.
 
 use super::Status;
 use crate::registry::Registry;
 use crate::text::CONTENT_TYPE;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Most headers of a request.
+/// Maximal number of headers.
 const HEADERS_MAX: usize = 64;
 const PLAIN: &str = "text/plain; charset=utf-8";
 
-/// What the pages are made from.
+/// Sources of the pages.
 pub(super) struct Pages {
     pub(super) registry: Registry,
     pub(super) status: Box<dyn Fn() -> Status + Send>,
 }
 
-/// What has arrived so far.
+/// State of a request.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Request {
     /// The beginning of a request.
     Partial,
-    /// Nothing that a request begins with.
+    /// Bytes that no request begins with.
     Malformed,
-    /// A request, its path without what stands behind a question mark.
+    /// A complete request; `path` excludes the query string.
     Whole { method: String, path: String },
 }
 
@@ -52,7 +53,7 @@ pub(super) fn too_long() -> Vec<u8> {
 }
 
 pub(super) fn malformed() -> Vec<u8> {
-    plain("400 Bad Request", "this is no HTTP request").answer(true)
+    plain("400 Bad Request", "this is not an HTTP request").answer(true)
 }
 
 impl Pages {
@@ -62,7 +63,7 @@ impl Pages {
             "/metrics" | "/status" | "/healthz" if !is_read => {
                 plain("405 Method Not Allowed", "pages can be read with GET and HEAD only")
             }
-            // A source that panics must not take the other pages with it.
+            // A source that panics must not affect the other pages.
             _ => catch_unwind(AssertUnwindSafe(|| self.page(path))).unwrap_or_else(|_| {
                 plain("500 Internal Server Error", "a source of this page failed, see the log")
             }),

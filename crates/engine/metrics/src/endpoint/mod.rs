@@ -1,8 +1,9 @@
 //! A small HTTP endpoint: `/metrics`, `/status` and `/healthz`, on a thread of its own.
 //!
-//! One thread and no socket that blocks: a client that is slow or silent has its connection until its time
-//! is up, and nobody waits for it. Connections, requests and time are bounded; when all connections are
-//! taken, the one that was opened first makes room. Each answer ends its connection.
+//! One thread serves nonblocking sockets: a slow or silent client keeps its connection until its
+//! deadline and delays no other. Connections, request sizes and times are limited; if all
+//! connections are in use, the oldest one is closed for a new one. Each answer closes its
+//! connection.
 
 mod connection;
 mod http;
@@ -18,51 +19,49 @@ use std::os::unix::net::UnixStream;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Pause after a connection could not be accepted for want of descriptors.
+/// Pause after `accept` failed for lack of descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
 
-/// What `/status` and `/healthz` say.
+/// The content of `/status` and `/healthz`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Status {
     /// A JSON document.
     pub json: String,
-    /// Why the server does not do its work, in a sentence; none if it does.
+    /// Why the server does not work; `None` if it does.
     pub problem: Option<String>,
 }
 
 impl Status {
-    /// Of a server that does its work.
+    /// The status of a working server.
     pub fn healthy(json: String) -> Self {
         Self { json, problem: None }
     }
 }
 
-/// What clients may take of the server.
+/// Limits for clients.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Bounds {
-    /// Connections at a time.
+    /// Maximal number of connections.
     pub connections: usize,
-    /// How long one may last, from its start to the last byte.
+    /// Maximal duration of a connection.
     pub connection_time: Duration,
 }
 
 impl Default for Bounds {
-    /// Enough for a few scrapers, each with a network that loses a packet.
+    /// Suffices for a few scrapers, each on a network that loses a packet.
     fn default() -> Self {
         Self { connections: 32, connection_time: Duration::from_secs(5) }
     }
 }
 
-/// Why there is no endpoint.
+/// The endpoint cannot be opened.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "status and metrics cannot be served at {address} ({why}); free that address, or write another `control` into \
      the cluster's file"
 )]
 pub struct EndpointError {
-    /// Where.
     pub address: String,
-    /// What happened.
     #[source]
     pub why: std::io::Error,
 }
@@ -71,18 +70,18 @@ pub struct EndpointError {
 #[must_use = "an endpoint that is dropped serves no more"]
 pub struct Endpoint {
     address: SocketAddr,
-    /// Its other end becomes readable when this one is closed.
+    /// Closing it makes the other end readable, which ends the thread.
     lifeline: Option<UnixStream>,
     server: Option<JoinHandle<()>>,
 }
 
 impl Endpoint {
-    /// Where it is reached: the port is known even if any was asked for.
+    /// The bound address, with the actual port if 0 was requested.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Ends its thread and closes its sockets, answers under way too.
+    /// Ends the thread and closes all sockets, including those with unfinished answers.
     pub fn stop(self) {
         drop(self);
     }
@@ -97,8 +96,8 @@ impl Drop for Endpoint {
     }
 }
 
-/// Serves the registry, and what `status` says, at an address such as `127.0.0.1:0`. `status` is called by the
-/// endpoint's thread for each request and must not wait for others.
+/// Serves the registry and the result of `status` at an address such as `127.0.0.1:0`. The
+/// endpoint's thread calls `status` for each request, so it must not block.
 pub fn serve(
     address: &str,
     registry: &Registry,
@@ -107,14 +106,14 @@ pub fn serve(
     serve_within(Bounds::default(), address, registry, status)
 }
 
-/// As [`serve`], with other bounds.
+/// Like [`serve`], with other limits.
 pub fn serve_within(
     bounds: Bounds,
     address: &str,
     registry: &Registry,
     status: impl Fn() -> Status + Send + 'static,
 ) -> Result<Endpoint, EndpointError> {
-    assert!(bounds.connections > 0, "somebody has to be served");
+    assert!(bounds.connections > 0, "at least one connection is allowed");
     let pages = Pages { registry: registry.clone(), status: Box::new(status) };
     start(bounds, address, pages).map_err(|why| EndpointError { address: address.to_owned(), why })
 }
@@ -134,15 +133,15 @@ struct Server {
     pages: Pages,
     listener: TcpListener,
     end: UnixStream,
-    /// In the order in which they were opened, so the first has the least time left.
+    /// In order of acceptance, so the first one has the earliest deadline.
     connections: Vec<Connection>,
 }
 
-/// What has something to do.
+/// The sockets that are ready.
 struct Ready {
     is_over: bool,
     has_caller: bool,
-    /// By place of the connection.
+    /// Indexed like `connections`.
     connections: Vec<bool>,
 }
 
@@ -166,7 +165,7 @@ impl Server {
         }
     }
 
-    /// Sleeps until there is something to do, or a connection's time is up.
+    /// Sleeps until a socket is ready or a connection's deadline passes.
     fn wait(&self, now: Instant) -> Ready {
         let mut waited =
             vec![PollFd::new(&self.end, PollFlags::IN), PollFd::new(&self.listener, PollFlags::IN)];
@@ -179,7 +178,7 @@ impl Server {
             tv_sec: left.as_secs() as i64,
             tv_nsec: i64::from(left.subsec_nanos()),
         });
-        // An interruption leaves nothing ready, and the next round waits again.
+        // If `poll` is interrupted, nothing is ready and the next round waits again.
         let _ = poll(&mut waited, timeout.as_ref());
         let mut is_ready = waited.iter().map(|waited| !waited.revents().is_empty());
         Ready {
@@ -189,7 +188,7 @@ impl Server {
         }
     }
 
-    /// Takes one connection; if there are more, the next round takes the next.
+    /// Accepts one connection; the next round accepts the next one.
     fn accept(&mut self) {
         match self.listener.accept() {
             Ok((socket, _)) => {
@@ -199,13 +198,13 @@ impl Server {
                 let until = clock::now() + self.bounds.connection_time;
                 self.connections.extend(Connection::new(socket, until));
             }
-            // Who called has left.
+            // The client has left already.
             Err(error)
                 if matches!(
                     error.kind(),
                     ErrorKind::WouldBlock | ErrorKind::ConnectionAborted | ErrorKind::Interrupted
                 ) => {}
-            // The caller stays and would be noticed at once again.
+            // The client stays in the queue, so without a pause `accept` would fail again at once.
             Err(_) => clock::sleep(ACCEPT_PAUSE),
         }
     }

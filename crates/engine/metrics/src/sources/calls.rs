@@ -1,4 +1,4 @@
-//! Calls that a compute server takes from others, counted around its handlers.
+//! Counts the calls that a compute server accepts from others.
 
 use crate::catalog;
 use crate::latency::LatencyHistogram;
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// What the services of a compute server count. Any thread may look.
+/// The call counters of a compute server. Any thread may read them.
 pub struct Calls {
     under_way: Arc<AtomicU64>,
     services: BTreeMap<ServiceId, Arc<Counts>>,
@@ -28,11 +28,11 @@ struct Counted<E: Env> {
     under_way: Arc<AtomicU64>,
 }
 
-/// A call whose handler has begun, until it has ended or is dropped.
+/// A call in progress; dropping it ends the count.
 struct UnderWay<'a>(&'a AtomicU64);
 
 impl Calls {
-    /// Calls of these services, entered into the registry.
+    /// Registers the counters of these services.
     pub fn enter(registry: &Registry, services: &[(ServiceId, &str)]) -> Self {
         let under_way = Arc::<AtomicU64>::default();
         registry.add_cell(&catalog::CALLS_UNDER_WAY, &[], &under_way);
@@ -45,7 +45,8 @@ impl Calls {
         Self { under_way, services: counted.collect() }
     }
 
-    /// The same services, which count their calls here; one that was not entered is as it was.
+    /// Wraps the services so that they count their calls; a service that was not registered is
+    /// unchanged.
     pub fn counted<E: Env>(
         &self,
         services: BTreeMap<ServiceId, Arc<dyn Service<E>>>,
@@ -95,7 +96,7 @@ mod tests {
     const ECHO: ServiceId = ServiceId(7);
     const WAIT: ServiceId = ServiceId(8);
 
-    /// Gives back what it is sent, unless that is nothing.
+    /// Returns the request, or refuses an empty one.
     struct Echo;
 
     impl Service<LocalEnv> for Echo {
@@ -137,7 +138,7 @@ mod tests {
         let is_pending = waits.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending();
         assert!(is_pending);
         tells(&["namdb_calls_under_way 1\n"]);
-        // A call that is given up is none that was answered.
+        // A cancelled call counts as unanswered.
         drop(waits);
         tells(&[
             "namdb_calls_under_way 0\n",

@@ -1,8 +1,7 @@
-//! A compute server's numbers: what its workers hand over, added up when somebody asks.
+//! A compute server's numbers, summed over its workers during a scrape.
 //!
-//! A worker counts in its lanes and in tallies of its own, and hands all of it over when it sees fit, about once
-//! a second. Between two of these the path of a transaction does nothing for being watched, and on it there is
-//! only the tally of its latency.
+//! A worker counts in its lanes and tallies, and publishes the counts about once per second. In
+//! between, a transaction only pays for recording its latency in the tally.
 
 use crate::catalog;
 use crate::clock;
@@ -15,10 +14,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 use txn::{Abort, LaneStatistics};
 
-/// What a number of `T` is called, and where it stands.
+/// Definition of a number, and its accessor in `T`.
 type Named<T> = (&'static Definition, fn(&T) -> u64);
 
-/// What lanes count.
 const COUNTERS: [Named<LaneStatistics>; 11] = [
     (&catalog::COMMITS, |lane| lane.commits),
     (&catalog::UNKNOWN_OUTCOMES, |lane| lane.unknown),
@@ -33,49 +31,51 @@ const COUNTERS: [Named<LaneStatistics>; 11] = [
     (&catalog::BUCKETS_SPLIT, |lane| lane.buckets_split),
 ];
 
-/// The workers of a compute server. Clones are the same server.
+/// The workers of a compute server. Clones share them.
 #[derive(Clone)]
 pub struct ComputeServer {
     start: Instant,
-    handed: Arc<Mutex<Vec<Handed>>>,
-    /// By type of transaction.
+    handed: Arc<Mutex<Vec<PublishedCounts>>>,
+    /// By transaction type.
     latencies: Vec<Arc<LatencyHistogram>>,
 }
 
-/// One worker's way to hand over. When it is dropped its lanes are gone, and what they did stays counted.
+/// One worker's access. When it is dropped, its lanes no longer count as running, but its counts
+/// remain.
 pub struct Worker {
     server: ComputeServer,
     number: usize,
     tallies: Vec<LatencyTally>,
-    /// As in what it handed over.
+    /// Shared with the worker's entry in the registry.
     begun_ns: Arc<AtomicU64>,
 }
 
-/// A lane as its worker sees it.
+/// The current counts of a lane.
 pub struct LaneReading<'a> {
-    /// What it did since it was opened.
+    /// Since the lane was opened.
     pub statistics: &'a LaneStatistics,
-    /// What its endpoint counted since then.
+    /// Its endpoint's counts since then.
     pub counts: Counts,
-    /// How far its last snapshot is behind: `txn::Snapshot::lag` of a vector that was read just now.
+    /// Staleness of its last snapshot: `txn::Snapshot::lag` against a vector read just now.
     pub snapshot_lag: u64,
 }
 
-/// What a worker handed over last.
+/// The counts that a worker published last.
 #[derive(Clone, Default)]
-struct Handed {
+struct PublishedCounts {
     lanes: u64,
     counters: [u64; COUNTERS.len()],
     aborts: [u64; Abort::ALL.len()],
     all: Counts,
     upkeep: Counts,
     snapshot_lag: u64,
-    /// When the transaction began that its worker runs, in nanoseconds since the server did; 0 if it runs none.
+    /// Start of the worker's current transaction in nanoseconds since the server started; 0 if it
+    /// runs none.
     begun_ns: Arc<AtomicU64>,
 }
 
 impl ComputeServer {
-    /// A server without workers that runs transactions of these types, entered into the registry.
+    /// Registers a server without workers for these transaction types.
     pub fn enter(registry: &Registry, transaction_types: &[&str]) -> Self {
         let latencies = transaction_types.iter().map(|_| Arc::default()).collect();
         let server = Self { start: clock::now(), handed: Arc::default(), latencies };
@@ -99,21 +99,22 @@ impl ComputeServer {
             (&catalog::ROUND_TRIPS, |counts| counts.round_trips),
         ];
         for (definition, count) in kinds {
-            let upkeep = move |handed: &Handed| count(&handed.upkeep);
+            let upkeep = move |handed: &PublishedCounts| count(&handed.upkeep);
             server.add(registry, definition, &["upkeep"], upkeep);
-            // A lane that is at its upkeep may have counted it in one place before the other.
-            let rest = move |handed: &Handed| count(&handed.all).saturating_sub(upkeep(handed));
+            // During upkeep, a lane may have updated one of the two counters before the other.
+            let rest =
+                move |handed: &PublishedCounts| count(&handed.all).saturating_sub(upkeep(handed));
             server.add(registry, definition, &["transactions"], rest);
         }
         server.enter_snapshots(registry);
         server
     }
 
-    /// Another worker.
+    /// Adds a worker.
     pub fn worker(&self) -> Worker {
         let mut handed = self.lock();
         let begun_ns = Arc::<AtomicU64>::default();
-        handed.push(Handed { begun_ns: begun_ns.clone(), ..Handed::default() });
+        handed.push(PublishedCounts { begun_ns: begun_ns.clone(), ..PublishedCounts::default() });
         let tallies = vec![LatencyTally::default(); self.latencies.len()];
         Worker { server: self.clone(), number: handed.len() - 1, tallies, begun_ns }
     }
@@ -123,7 +124,7 @@ impl ComputeServer {
         registry: &Registry,
         definition: &'static Definition,
         labels: &[&str],
-        read: impl Fn(&Handed) -> u64 + Send + 'static,
+        read: impl Fn(&PublishedCounts) -> u64 + Send + 'static,
     ) {
         let server = self.clone();
         registry.add(definition, labels, move || server.lock().iter().map(&read).sum::<u64>());
@@ -132,7 +133,8 @@ impl ComputeServer {
     fn enter_snapshots(&self, registry: &Registry) {
         let server = self.clone();
         registry.add(&catalog::SNAPSHOT_AGE, &[], move || {
-            let begun = |handed: &Handed| Some(handed.begun_ns.load(Relaxed)).filter(|&ns| ns > 0);
+            let begun =
+                |handed: &PublishedCounts| Some(handed.begun_ns.load(Relaxed)).filter(|&ns| ns > 0);
             let oldest_ns = server.lock().iter().filter_map(begun).min();
             let now_ns = server.since_start_ns(clock::now());
             oldest_ns.map_or(0.0, |begun_ns| now_ns.saturating_sub(begun_ns) as f64 / 1e9)
@@ -147,36 +149,37 @@ impl ComputeServer {
         moment.saturating_duration_since(self.start).as_nanos() as u64
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Handed>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<PublishedCounts>> {
         self.handed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Worker {
-    /// Notes how long a transaction took, by the place of its type. No other thread is involved.
+    /// Records a transaction's latency by the position of its type. No other thread is involved.
     #[inline]
     pub fn record_ns(&mut self, transaction_type: usize, latency_ns: u64) {
         self.tallies[transaction_type].record_ns(latency_ns);
     }
 
-    /// The worker begins a transaction.
+    /// Records the begin of a transaction.
     #[inline]
     pub fn begins(&self, at: Instant) {
         self.begun_ns.store(self.server.since_start_ns(at).max(1), Relaxed);
     }
 
-    /// The worker has no transaction under way for a while.
+    /// Records that no transaction is running.
     pub fn rests(&self) {
         self.begun_ns.store(0, Relaxed);
     }
 
-    /// Hands over the latencies since the last time, and what the worker's lanes have done by now: all that it has
-    /// ever had, so that counters only grow.
+    /// Publishes the latencies since the last call, and the current totals of the worker's lanes.
+    /// Lanes must not be left out later, since counters only grow.
     pub fn hand_over<'a>(&mut self, lanes: impl IntoIterator<Item = LaneReading<'a>>) {
         for (tally, histogram) in self.tallies.iter_mut().zip(&self.server.latencies) {
             histogram.take(tally);
         }
-        let mut handed = Handed { begun_ns: self.begun_ns.clone(), ..Handed::default() };
+        let mut handed =
+            PublishedCounts { begun_ns: self.begun_ns.clone(), ..PublishedCounts::default() };
         lanes.into_iter().for_each(|lane| handed.add(&lane));
         self.server.lock()[self.number] = handed;
     }
@@ -193,7 +196,7 @@ impl Drop for Worker {
     }
 }
 
-impl Handed {
+impl PublishedCounts {
     fn add(&mut self, lane: &LaneReading<'_>) {
         let LaneReading { statistics, counts, snapshot_lag } = lane;
         self.lanes += 1;

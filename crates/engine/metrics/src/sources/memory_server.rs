@@ -1,4 +1,4 @@
-//! A memory server's numbers: counters of its polling thread, and what its services know.
+//! A memory server's numbers: counters of its polling thread and of its services.
 
 use crate::catalog;
 use crate::definition::Definition;
@@ -12,22 +12,22 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use txn::catalog::label_name;
 use txn::server::{SERVICE_NAMES, ServiceCounts};
 
-/// What a counter of the polling thread is called, and where it stands.
+/// Definition of a counter of the polling thread, and its accessor.
 type Named = (&'static Definition, fn(&ServeCounters) -> &AtomicU64);
 
-/// A memory server whose numbers are told.
+/// Sources of a memory server's numbers.
 pub struct MemoryServer {
-    /// Whom it admits: knows node and size of the region.
+    /// Its admission, which knows node and region size.
     pub admission: Arc<Admission>,
-    /// What its polling thread counts.
+    /// Counters of the polling thread.
     pub serving: Arc<ServeCounters>,
-    /// What its services count, and what they have handed out.
+    /// Counters of the services, and the allocated memory.
     pub services: Arc<ServiceCounts>,
-    /// What that is called.
+    /// Names of tables and indexes.
     pub names: Arc<LabelNames>,
 }
 
-/// Enters what every memory server has.
+/// Registers the metrics of every memory server.
 pub fn enter_memory_server(registry: &Registry, server: &MemoryServer) {
     let MemoryServer { admission, serving, services, names } = server;
     let region_bytes = admission.region_bytes;
@@ -64,8 +64,8 @@ fn enter_services(registry: &Registry, services: &Arc<ServiceCounts>) {
     registry.add(&catalog::DROPPED_VERSIONS, &[], move || mover.dropped.load(Relaxed));
 }
 
-/// Enters a fabric that the server is reached by: what its processor carried out for callers, and how many of
-/// those there are.
+/// Registers a fabric of the server: the requests that its processor executed, and the number of
+/// connected callers.
 pub fn enter_fabric(
     registry: &Registry,
     fabric: &str,

@@ -1,4 +1,4 @@
-//! Where the numbers of servers come from, so that each kind of server enters them with a call.
+//! Sources of servers' metrics; each kind of server registers them with one call.
 
 mod calls;
 mod compute_server;

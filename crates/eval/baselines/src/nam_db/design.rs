@@ -37,9 +37,7 @@ pub struct RecordWords;
 impl RecordWords {
     /// The pointer into the overflow region.
     pub const OVERFLOW: u64 = 0;
-    /// The header.
     pub const HEADER: u64 = 1;
-    /// The key.
     pub const KEY: u64 = 2;
     /// The first word of the data.
     pub const DATA: u64 = 5;

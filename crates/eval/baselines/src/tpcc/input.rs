@@ -11,7 +11,6 @@ const LINES_MAX: u32 = 15;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Line {
     pub item: u32,
-    /// The supplying warehouse.
     pub supply_warehouse: u32,
     pub quantity: u32,
 }

@@ -45,18 +45,18 @@ fn name_number(d: u32, name: &[u8]) -> u64 {
 
 /// The rows to load by verbs.
 #[derive(Default)]
-struct Rows {
+struct LoadedRows {
     rows: Vec<(RowKey, Vec<u8>)>,
 }
 
-impl Loader for Rows {
+impl Loader for LoadedRows {
     fn row(&mut self, key: RowKey, content: Vec<u8>) {
         self.rows.push((key, content));
     }
 
     fn name(&mut self, partition: u32, name: &[u8], numbers: &[u64]) {
         let (district, last_name) = name.split_at(NUMBER_BYTES);
-        let d = u32::from_le_bytes(district.try_into().expect("it has so many bytes"));
+        let d = u32::from_le_bytes(district.try_into().expect("it has NUMBER_BYTES bytes"));
         let mut content = (numbers.len() as u32).to_le_bytes().to_vec();
         for &number in numbers {
             let (c, _) = keys::customer_number(keys::customer_numbered(partition + 1, number));
@@ -116,7 +116,7 @@ impl OneSided {
         servers: &[MemoryServer],
     ) -> Result<(), FabricError> {
         let mut to = Load::new(env, design);
-        let mut rows = Rows::default();
+        let mut rows = LoadedRows::default();
         match self.placement {
             Placement::Hashed => load::items(&self.config, 0, &mut rows),
             Placement::Partitions(each) => {
@@ -273,7 +273,7 @@ async fn find_customer<E: Env>(
             let entry = transaction.read(&[key]).await?.remove(0).ok_or(Stop::RolledBack)?;
             let number = |place: usize| {
                 let bytes = entry[place * NUMBER_BYTES..].first_chunk::<NUMBER_BYTES>();
-                u32::from_le_bytes(*bytes.expect("the entry has so many numbers"))
+                u32::from_le_bytes(*bytes.expect("the entry has a number at this position"))
             };
             let middle = (number(0).max(1) - 1) as usize / 2;
             Ok(keys::customer(w, d, number(1 + middle)))

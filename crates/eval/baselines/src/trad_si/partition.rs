@@ -30,7 +30,7 @@ pub struct Range {
 pub struct TooOld;
 
 #[derive(Debug, Default)]
-struct Row {
+struct VersionedRow {
     /// The prepared transaction that will write it.
     locked_by: Option<u64>,
     /// Commit timestamps and contents, oldest first.
@@ -39,7 +39,7 @@ struct Row {
     is_trimmed: bool,
 }
 
-impl Row {
+impl VersionedRow {
     fn newest(&self) -> u64 {
         self.versions.back().map_or(0, |version| version.0)
     }
@@ -65,7 +65,7 @@ impl Row {
 /// The rows of one server.
 #[derive(Debug, Default)]
 pub struct Partition {
-    rows: BTreeMap<RowKey, Row>,
+    rows: BTreeMap<RowKey, VersionedRow>,
     /// Numbers by text, in the order of loading: an index on columns that never change.
     names: BTreeMap<(u32, u32, Vec<u8>), Vec<u64>>,
     prepared: BTreeMap<u64, Vec<Write>>,
@@ -79,7 +79,7 @@ impl Partition {
     /// Adds a row before any transaction.
     pub fn load(&mut self, key: RowKey, content: Vec<u8>) {
         let versions = VecDeque::from([(0, Some(content))]);
-        self.rows.insert(key, Row { versions, ..Row::default() });
+        self.rows.insert(key, VersionedRow { versions, ..VersionedRow::default() });
     }
 
     /// Adds a row's number to the index of `partition` and `table` under `name`.
@@ -176,7 +176,7 @@ impl Partition {
     fn collect(&mut self) {
         while self.deleted.len() > DELETED_MAX {
             let Some((timestamp, key)) = self.deleted.pop_front() else { return };
-            let is_gone = |row: &Row| row.newest() == timestamp && row.locked_by.is_none();
+            let is_gone = |row: &VersionedRow| row.newest() == timestamp && row.locked_by.is_none();
             if self.rows.get(&key).is_some_and(is_gone) {
                 self.rows.remove(&key);
                 self.collected_up_to = self.collected_up_to.max(timestamp);

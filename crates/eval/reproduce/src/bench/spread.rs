@@ -1,7 +1,7 @@
 //! A workload on a symmetric cluster whose tables are distributed over all machines: each
 //! transaction is executed by its client's machine, with verbs.
 
-use crate::symmetric::{LANES, Load, Place};
+use crate::symmetric::{LANES, LaneId, Load};
 use crate::verify::folder::Known;
 use fabric::DynEnv;
 use std::sync::Arc;
@@ -66,7 +66,7 @@ where
     fn terminal(
         &self,
         database: &Database<DynEnv>,
-        place: Place,
+        place: LaneId,
     ) -> Result<Self::Terminal, WorkloadError> {
         let number = u32::from(place.machine) * LANES + place.lane;
         let of_workload = self.workload.terminal(database, number, self.lanes, self.seed)?;

@@ -66,7 +66,7 @@ pub fn run(run: &mut Run<'_>) -> Outcome {
         ],
         compared,
         notes: vec![
-            "What figure 1 measured is only plotted: its specified bandwidths are compared."
+            "Figure 1's measurements are only plotted; its specified bandwidths are compared."
                 .to_owned(),
         ],
     }

@@ -140,8 +140,8 @@ fn with_later_messages(run: &mut Run<'_>, steps: &mut Steps, later_us: u64) -> V
     vec![later_us.to_string(), format!("{all:.0}"), format!("{:.0}", 1000.0 * PRINTED_ALL)]
 }
 
-const WHY_ALL: &str = "two sites stand still for two round trips and what both compute; how H-Store itself chooses an \
-    order and votes, which takes longer, is not printed; how much later messages would have to arrive stands in the table";
+const WHY_ALL: &str = "two sites are blocked for two round trips and both computations; how H-Store orders transactions and \
+                       votes, which takes longer, is not printed; the table shows how much later messages would have to arrive";
 
 /// Committed new orders per second, if `degree` percent of them take one line from another
 /// warehouse, and messages arrive this much later than in the network.

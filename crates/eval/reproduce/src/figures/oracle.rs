@@ -4,7 +4,7 @@
 //! The verbs are those of the paper's text for each step of the oracle; as in the original, there
 //! are no rows and no transactions.
 
-use super::snapshots::{self, Snapshots, Way};
+use super::snapshots::{self, SnapshotSource, Snapshots};
 use crate::busy::Busy;
 use crate::experiment::{Run, Steps};
 use crate::outcome::{Axis, Compared, Outcome, Role, Series, Table};
@@ -78,8 +78,8 @@ const STEPS: [Published; 7] = [
         most: Some(20.0),
         role: Role::Prediction,
         why: Some(
-            "what bounds it is the vector's bytes, fewer for fewer clients, so that the most depends on the time of \
-             one transaction, here one round trip; how much it is with one that waits for its write stands below",
+            "the vector's bytes are the limit, and fewer clients have a shorter vector, so the maximum depends on the duration \
+             of a transaction, here one round trip; the table below has the maximum with one that waits for its write",
         ),
     },
     Published {
@@ -132,7 +132,6 @@ enum Pace {
     /// Only for its reads: each write is posted with the next read, or this many writes are
     /// outstanding.
     Writes(u64),
-    /// For its write.
     EachWrite,
     /// For its write, and for a vector that was fetched after it.
     EachVector,
@@ -229,7 +228,7 @@ impl Points<'_> {
         for &per_server in self.threads {
             self.steps.next(run, OURS);
             let lanes = (per_server * LANES) as u32;
-            let seen = snapshots::taken(run.seed, Way::Ours, lanes, self.window_ns);
+            let seen = snapshots::taken(run.seed, SnapshotSource::Ours, lanes, self.window_ns);
             points.push((clients(per_server), seen.per_s / 1e6));
             (taken, incomparable) = (taken + seen.taken, incomparable + seen.incomparable);
             row = snapshot_row(OURS, &seen);
@@ -260,7 +259,11 @@ impl Points<'_> {
     }
 
     /// A row of the table of snapshots.
-    fn of_printed(&mut self, run: &mut Run<'_>, (name, way): (&str, Way)) -> Vec<String> {
+    fn of_printed(
+        &mut self,
+        run: &mut Run<'_>,
+        (name, way): (&str, SnapshotSource),
+    ) -> Vec<String> {
         self.steps.next(run, name);
         let seen = snapshots::taken(run.seed, way, PRINTED_THREADS, PRINTED_WINDOW_NS);
         snapshot_row(name, &seen)
@@ -296,10 +299,10 @@ fn most_of(points: &[(f64, f64)]) -> (f64, f64) {
 const PACE_COLUMNS: [&str; 5] = ["step", "pace", "at most, M/s", "at clients", "printed, M/s"];
 
 /// The ways to take snapshots with the protocol as printed, and their names.
-fn ways() -> [(&'static str, Way); 6] {
+fn ways() -> [(&'static str, SnapshotSource); 6] {
     let printed = |fetch, slots, servers, is_at_one_moment| {
         let timestamps = Timestamps { fetch, slots };
-        Way::Printed { timestamps, servers, is_at_one_moment }
+        SnapshotSource::Printed { timestamps, servers, is_at_one_moment }
     };
     let (each, fetched) = (Fetch::EachTransaction, Fetch::Background);
     let (own, shared) = (Slots::Threads, Slots::ServersAsDrawn);

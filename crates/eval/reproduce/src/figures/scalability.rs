@@ -43,8 +43,8 @@ pub fn run(run: &mut Run<'_>) -> Outcome {
     }
 }
 
-/// The result of the largest cluster without locality with a lane for each of the paper's threads,
-/// some of which then share a warehouse.
+/// The result of the largest cluster without locality with a lane for each of the paper's threads;
+/// some of the threads then share a warehouse.
 fn as_many_lanes_as_threads(run: &mut Run<'_>, steps: &mut Steps) -> String {
     let machines = run.quick_or(8, PUBLISHED_MACHINES);
     let (_, threads) = sizes::servers_and_threads(machines, false);

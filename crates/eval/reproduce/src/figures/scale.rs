@@ -48,7 +48,7 @@ pub fn run(run: &mut Run<'_>) -> Outcome {
         rows.reverse();
         series.push(Series { name: name.to_owned(), points, is_published: false });
         let columns = COLUMNS.map(str::to_owned).to_vec();
-        tables.push(Table { shows: format!("What is full first: {name}"), columns, rows });
+        tables.push(Table { shows: format!("First full stage: {name}"), columns, rows });
     }
     Outcome {
         parameters: parameters(&plan(run, sizes[0], false)),

@@ -42,7 +42,7 @@ const REST_NS: u64 = 200_000;
 
 /// A way to take snapshots.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Way {
+pub(super) enum SnapshotSource {
     /// Ours: a collector freezes vectors, and each compute server fetches them once.
     Ours,
     /// The vector as printed, over this many servers. Each transaction writes a slot of the vector.
@@ -92,12 +92,12 @@ impl Snapshots {
 }
 
 /// Runs timestamp transactions of `per_server` clients on each compute server.
-pub(super) fn taken(seed: u64, way: Way, per_server: u32, window_ns: u64) -> Snapshots {
+pub(super) fn taken(seed: u64, way: SnapshotSource, per_server: u32, window_ns: u64) -> Snapshots {
     let log = Rc::new(RefCell::new(Log::default()));
     let world = world(seed, way);
     let from_ns = match way {
-        Way::Ours => start_ours(&world, per_server, (window_ns, &log)),
-        Way::Printed { timestamps, servers, .. } => {
+        SnapshotSource::Ours => start_ours(&world, per_server, (window_ns, &log)),
+        SnapshotSource::Printed { timestamps, servers, .. } => {
             start_printed(&world, (timestamps, servers), per_server, (window_ns, &log))
         }
     };
@@ -118,10 +118,10 @@ pub(super) fn taken(seed: u64, way: Way, per_server: u32, window_ns: u64) -> Sna
     }
 }
 
-fn world(seed: u64, way: Way) -> World {
+fn world(seed: u64, way: SnapshotSource) -> World {
     let (servers, tearing) = match way {
-        Way::Ours => (1, Tearing::AnyOrder),
-        Way::Printed { servers, is_at_one_moment, .. } => {
+        SnapshotSource::Ours => (1, Tearing::AnyOrder),
+        SnapshotSource::Printed { servers, is_at_one_moment, .. } => {
             (servers, if is_at_one_moment { Tearing::None } else { Tearing::AnyOrder })
         }
     };
@@ -322,13 +322,13 @@ mod tests {
     #[test]
     fn ours_are_comparable_at_full_rate_and_printed_ones_fork() {
         for seed in 1..4 {
-            let ours = taken(seed, Way::Ours, 64, 10_000);
+            let ours = taken(seed, SnapshotSource::Ours, 64, 10_000);
             assert!(ours.distinct > 5 && ours.per_s > 1e6, "{} {}", ours.distinct, ours.per_s);
             assert_eq!(ours.incomparable, 0);
             assert_eq!(ours.verdict(Level::StrongSessionSnapshot), "holds");
         }
         let timestamps = Timestamps { fetch: Fetch::Background, slots: Slots::Threads };
-        let way = Way::Printed { timestamps, servers: 4, is_at_one_moment: true };
+        let way = SnapshotSource::Printed { timestamps, servers: 4, is_at_one_moment: true };
         let partitioned = taken(1, way, 20, 10_000);
         assert!(partitioned.incomparable > 1, "{}", partitioned.incomparable);
         assert_eq!(partitioned.verdict(Level::Snapshot), "violated");

@@ -66,7 +66,7 @@ pub fn run(run: &mut Run<'_>) -> Outcome {
             .collect(),
         compared: Vec::new(),
         tables: vec![Table {
-            shows: "What a committed transaction costs".to_owned(),
+            shows: "Costs of a committed transaction".to_owned(),
             columns: COLUMNS.map(str::to_owned).to_vec(),
             rows: rows.concat(),
         }],

@@ -1,8 +1,9 @@
-//! `docs/reproduction.md` and a page for each experiment in `docs/reproduction`, with all numbers from records of runs.
+//! `docs/reproduction.md` and a page per experiment in `docs/reproduction`, with all numbers from
+//! records of runs.
 //!
-//! The texts are in the folder `text` of this crate: `front.md`, `method.md`, and one for each experiment. A place in a
-//! text names the number of a run that belongs there ([`template`]); a text that names a number that the run does not
-//! have is refused. Equal records give equal bytes.
+//! The texts are in the folder `text` of this crate: `front.md`, `method.md`, and one per
+//! experiment. A text may refer to a number of a run ([`template`]); it is refused if the run does
+//! not have that number. Equal records give equal bytes.
 //!
 //! Decision: docs/decisions/0144-the-reproduction-pages-are-generated.md
 

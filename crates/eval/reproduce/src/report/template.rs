@@ -29,7 +29,6 @@ pub(super) fn fill(
 pub(super) enum Asked<'a> {
     /// `run`: the command and the parameters of the run.
     Run,
-    /// `picture`: the picture.
     Picture,
     /// `compared`: published numbers compared with ours.
     Compared,

@@ -1,6 +1,6 @@
 //! Symmetric clusters [SPADE 2.2, 5.2]: every machine has a memory server and compute servers, rows
-//! have three copies, two of which are modelled ([`simulated_cluster::metered`]), and a machine
-//! executes the transactions that are shipped to it.
+//! have three copies (two are modelled, [`simulated_cluster::metered`]), and a machine executes the
+//! transactions that are shipped to it.
 //!
 //! A [`Load`] defines the work of clients. Each machine has two compute servers, one per socket, as
 //! it has a card per socket; each has lanes for clients, which run one transaction after another,
@@ -17,7 +17,7 @@ mod tatp;
 mod tests;
 mod tpcc;
 
-pub(crate) use rows::{Rows, Work};
+pub(crate) use rows::{RowOperations, Work};
 pub(crate) use seen::Seen;
 pub(crate) use tatp::Tatp;
 pub(crate) use tpcc::Tpcc;
@@ -74,7 +74,7 @@ pub(crate) trait Load: Clone + Send + Sync + 'static {
     fn terminal(
         &self,
         database: &Database<DynEnv>,
-        place: Place,
+        place: LaneId,
     ) -> Result<Self::Terminal, WorkloadError>;
 
     /// Lets a lane read all tables, so that it learns their locations.
@@ -87,10 +87,8 @@ pub(crate) trait Load: Clone + Send + Sync + 'static {
     /// Draws the next input, and the machine to which it is shipped, if any.
     fn draw(&self, terminal: &mut Self::Terminal) -> (Self::Input, Option<u16>);
 
-    /// Encodes an input.
     fn encode(&self, input: &Self::Input) -> Vec<u8>;
 
-    /// Decodes an input.
     fn decode(&self, request: &[u8]) -> Option<Self::Input>;
 
     /// Executes a transaction to its end. Appends the result for the caller to `answer`.
@@ -105,13 +103,13 @@ pub(crate) trait Load: Clone + Send + Sync + 'static {
 
 /// The identity of a lane.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
+pub(crate) struct LaneId {
     pub machine: u16,
     /// The number of the lane among its machine's, those of clients first.
     pub lane: u32,
 }
 
-impl Place {
+impl LaneId {
     /// Its number among all lanes.
     pub fn number(self) -> u32 {
         u32::from(self.machine) * u32::from(PROCESSES) * LANES + self.lane
@@ -340,7 +338,6 @@ fn together<L: Load>(
 /// Clients that have ended, by their number.
 type Back<L> = RefCell<BTreeMap<usize, Seat<L>>>;
 
-/// Waits for `count` clients.
 fn wait_for_clients<L: Load>(world: &World, back: &Back<L>, count: usize) -> Vec<Seat<L>> {
     for _ in 0..LOOKS_MAX {
         if back.borrow().len() == count {
@@ -405,7 +402,7 @@ fn workers<L: Load>(
         let database =
             homes[usize::from(process)].with_env(DynEnv::new(ground.endpoint(machine, process)));
         let endpoint = Metered::of(database.env()).endpoint().clone();
-        let place = Place { machine, lane };
+        let place = LaneId { machine, lane };
         let worker = ground.world().load(&endpoint, worker(plan, (load, totals), &database, place));
         let worker = worker.expect("each compute server has places enough, and tables are there");
         if lane < processes * plan.clients {
@@ -424,7 +421,7 @@ async fn worker<L: Load>(
     plan: &Plan,
     (load, totals): (&L, &Tally),
     database: &Database<DynEnv>,
-    place: Place,
+    place: LaneId,
 ) -> Result<Seat<L>, WorkloadError> {
     let mut lane = database.lane().await?;
     let mut terminal = load.terminal(database, place)?;

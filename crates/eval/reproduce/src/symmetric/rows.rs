@@ -2,7 +2,7 @@
 //! secondary index, and updates of rows on other machines, executed there or by one-sided verbs
 //! [SPADE 4.1, 4.2].
 
-use super::{Load, Place};
+use super::{LaneId, Load};
 use fabric::DynEnv;
 use layout::Storage;
 use microbench::micro::carry_out;
@@ -31,7 +31,7 @@ pub(crate) enum Work {
 
 /// Operations on rows of one design.
 #[derive(Clone, Debug)]
-pub(crate) struct Rows {
+pub(crate) struct RowOperations {
     machines: u16,
     seed: u64,
     work: Work,
@@ -45,7 +45,7 @@ pub(crate) struct Terminal {
     tables: Arc<[Table]>,
 }
 
-impl Rows {
+impl RowOperations {
     /// Operations on this many machines, with `rows_each` rows of `row_bytes` bytes each, and this
     /// design.
     pub fn new(
@@ -92,7 +92,7 @@ impl Rows {
     }
 }
 
-impl Load for Rows {
+impl Load for RowOperations {
     /// The machine with the row, if each machine has its own table; and the operation.
     type Input = (u16, Task);
     type Terminal = Terminal;
@@ -126,7 +126,7 @@ impl Load for Rows {
     fn terminal(
         &self,
         database: &Database<DynEnv>,
-        place: Place,
+        place: LaneId,
     ) -> Result<Terminal, WorkloadError> {
         let tables = 0..self.tables(self.machines) as u16;
         let open = |machine| Table::open(database, &Self::name(machine));

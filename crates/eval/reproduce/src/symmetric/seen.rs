@@ -17,7 +17,6 @@ pub(crate) struct Seen {
     /// All of them together.
     all: Kind,
     committed: BTreeMap<usize, u64>,
-    /// Number of retries.
     retries: u64,
     /// Transactions that neither committed nor failed by their own rules.
     given_up: u64,

@@ -5,7 +5,7 @@
 //! drawn uniformly [SPADE 2.3, listing 1].
 
 use super::rows::another;
-use super::{Load, Place};
+use super::{LaneId, Load};
 use fabric::DynEnv;
 use layout::{IndexDesign, PhysicalDesign};
 use simulated_cluster::ground::Ground;
@@ -159,7 +159,7 @@ impl Load for Tatp {
     fn terminal(
         &self,
         database: &Database<DynEnv>,
-        place: Place,
+        place: LaneId,
     ) -> Result<Terminal, WorkloadError> {
         let find = |(suffix, _): (String, _)| Tables::find_set(database, &suffix);
         let sets: Arc<[Tables]> = self.sets().0.into_iter().map(find).collect::<Result<_, _>>()?;

@@ -45,7 +45,8 @@ fn partitioned_tatp_asks_cards_for_less_and_is_faster() {
 fn a_shipped_transaction_is_one_call_of_its_client() {
     let updates = |is_shipped| {
         let design = (Storage::HashInlined, 64, 4);
-        let seen = run(&plan(), &Rows::new((7, 3, 400), Work::Updates { is_shipped }, design));
+        let seen =
+            run(&plan(), &RowOperations::new((7, 3, 400), Work::Updates { is_shipped }, design));
         seen.all().traffic()
     };
     let ([_, verbs, _], [_, calls, _]) = (updates(false), updates(true));

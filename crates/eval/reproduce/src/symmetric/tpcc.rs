@@ -7,7 +7,7 @@
 //! have the bytes that the numbers would take.
 
 use super::rows::another;
-use super::{Load, Place, Plan};
+use super::{LaneId, Load, Plan};
 use fabric::DynEnv;
 use txn::{Database, Lane};
 use workload::tpcc::{Config, NodeBytes, Scale, TABLE_NAMES, TYPE_COUNT, Terminal as Client};
@@ -93,9 +93,9 @@ impl Load for Tpcc {
     fn terminal(
         &self,
         database: &Database<DynEnv>,
-        place: Place,
+        place: LaneId,
     ) -> Result<Terminal, WorkloadError> {
-        let (Place { machine, lane }, number) = (place, u64::from(place.number()));
+        let (LaneId { machine, lane }, number) = (place, u64::from(place.number()));
         let mut random = Random::stream(self.seed, STREAM, number);
         let other = another(&mut random, machine, self.machines);
         let warehouses = self.warehouses_each * u32::from(self.machines);

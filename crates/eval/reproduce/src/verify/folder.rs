@@ -5,7 +5,7 @@
 //! calls are made on any machine. All machines make the same number of calls.
 
 use super::message;
-use crate::symmetric::{Load, Place};
+use crate::symmetric::{LaneId, Load};
 use datagen::{Call, Calls, Mix, Population};
 use fabric::DynEnv;
 use folder_benchmark::{Callee, Home, Stored};
@@ -171,7 +171,7 @@ impl Load for Folder {
     fn terminal(
         &self,
         database: &Database<DynEnv>,
-        place: Place,
+        place: LaneId,
     ) -> Result<Terminal, WorkloadError> {
         let number = u64::from(place.number());
         let names = Workload::<DynEnv>::table_names(&self.stored).iter();

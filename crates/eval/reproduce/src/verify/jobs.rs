@@ -1,7 +1,7 @@
 //! Measurements that several threads make concurrently and report one after the other.
 
 use super::cell::{Cell, StudyError};
-use super::kept::{Kept, Rate};
+use super::kept::{MeasurementCache, Rate};
 use super::{Counted, measure_counted, small};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
@@ -24,7 +24,7 @@ pub(crate) struct Bench<'a> {
     /// Number of threads. The results do not depend on it: each simulated world has one thread.
     pub threads: usize,
     /// Earlier measurements.
-    pub kept: Kept,
+    pub kept: MeasurementCache,
     /// Called with the number of steps that are done, of how many, and the last one.
     pub progress: &'a mut dyn FnMut(u64, u64, &str),
     /// The number of steps that are done, and the largest number of all.
@@ -90,7 +90,7 @@ impl Bench<'_> {
         Ok(found.collect())
     }
 
-    /// Sets the number of steps that are done, some of which may have been skipped.
+    /// Sets the number of finished steps, including skipped ones.
     pub fn skip_to(&mut self, done: u64) {
         self.done = done.max(self.done);
     }

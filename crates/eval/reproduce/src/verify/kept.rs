@@ -23,12 +23,12 @@ pub(crate) struct Rate {
 
 /// Measurements by their descriptions. Without a file they are only in memory.
 #[derive(Default)]
-pub(crate) struct Kept {
+pub(crate) struct MeasurementCache {
     known: BTreeMap<String, Rate>,
     file: Option<File>,
 }
 
-impl Kept {
+impl MeasurementCache {
     /// The measurements of a file that the same version of the program has written; any other file
     /// is overwritten.
     ///
@@ -91,7 +91,7 @@ mod tests {
     fn whole_lines_of_the_same_program_are_kept() {
         let path = std::env::temp_dir().join(format!("namdb-kept-{}", std::process::id()));
         let _ = std::fs::remove_file(&path);
-        let open = |program| Kept::of(&path, program).expect("there is room");
+        let open = |program| MeasurementCache::of(&path, program).expect("there is room");
         let mut kept = open("one");
         kept.put("first", rate(1e9 / 7.0)).expect("there is room");
         kept.put("second", rate(2.0)).expect("there is room");

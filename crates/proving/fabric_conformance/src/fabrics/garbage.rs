@@ -1,6 +1,6 @@
 //! Input over shared memory that no correct caller sends.
 
-use crate::fabrics::place::Place;
+use crate::fabrics::rendezvous::Rendezvous;
 use fabric::Welcome;
 use fabric::identity::ANSWER_BYTES;
 use layout::NodeId;
@@ -23,7 +23,7 @@ const GARBAGE_BYTES: usize = 16 * 4096;
 
 /// Sends nonsense instead of a hello, keeps a connection silent, and writes garbage into the place
 /// of calls.
-pub fn over_shared_memory(place: &Place) -> Result<(), String> {
+pub fn over_shared_memory(place: &Rendezvous) -> Result<(), String> {
     let failed = |errno: Errno| format!("a socket: {errno}");
     for length in [1, 127, 129, 5000] {
         let stranger = open_connection(place).map_err(failed)?;
@@ -70,7 +70,7 @@ pub fn garbage(seed: u64, count: usize) -> Vec<u8> {
 }
 
 /// Opens a connection to server 0 and sends nothing.
-fn open_connection(place: &Place) -> Result<OwnedFd, Errno> {
+fn open_connection(place: &Rendezvous) -> Result<OwnedFd, Errno> {
     let kind = SocketType::SEQPACKET;
     let socket = socket_with(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None)?;
     sockopt::set_socket_timeout(&socket, sockopt::Timeout::Recv, Some(BOUND))?;

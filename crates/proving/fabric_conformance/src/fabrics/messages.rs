@@ -1,7 +1,7 @@
 //! Messages over TCP that no correct caller sends, written by hand.
 
 use crate::fabrics::garbage::garbage;
-use crate::fabrics::place::Place;
+use crate::fabrics::rendezvous::Rendezvous;
 use crate::service::ECHO;
 use fabric::Welcome;
 use fabric::identity::ANSWER_BYTES;
@@ -23,7 +23,7 @@ const ROUNDS: u64 = 20;
 
 /// Sends garbage instead of a hello. After a hello, sends frames whose length is too long, too
 /// short or never reached, frames of unknown kinds, and frames with garbage as verbs and calls.
-pub fn send_garbage(place: &Place) -> Result<(), String> {
+pub fn send_garbage(place: &Rendezvous) -> Result<(), String> {
     for seed in 0..4 {
         let mut stranger = open_connection(place)?;
         send(&mut stranger, &garbage(seed, 300));
@@ -65,7 +65,7 @@ pub fn send_garbage(place: &Place) -> Result<(), String> {
 
 /// Sends the same call twice on one connection and a third time on another: each must get the same
 /// answer.
-pub fn repeat_call(place: &Place) -> Result<(), String> {
+pub fn repeat_call(place: &Rendezvous) -> Result<(), String> {
     let request = u64::from_le_bytes([1, 2, 3, 4, 0, 0, 0, 0]);
     let body = [4711, 1, u64::from(ECHO.0) | 4 << 32, request];
     let frame = frame(place, CALL | 8 << 32, &body);
@@ -98,7 +98,7 @@ fn answer(stream: &mut TcpStream) -> Result<Vec<u64>, String> {
     Ok(words?.split_off(1))
 }
 
-fn frame(place: &Place, head: u64, body: &[u64]) -> Vec<u64> {
+fn frame(place: &Rendezvous, head: u64, body: &[u64]) -> Vec<u64> {
     let hello = place.hello(NodeId(0), 0);
     [&[head, hello.epoch, hello.key, 1], body].concat()
 }
@@ -114,7 +114,7 @@ fn send(stream: &mut TcpStream, bytes: &[u8]) {
 }
 
 /// Opens a connection to server 0 and sends nothing.
-fn open_connection(place: &Place) -> Result<TcpStream, String> {
+fn open_connection(place: &Rendezvous) -> Result<TcpStream, String> {
     let failed = |error: std::io::Error| format!("cannot connect to server 0: {error}");
     let stream = TcpStream::connect(&place.addresses[0]).map_err(failed)?;
     stream.set_read_timeout(Some(BOUND)).map_err(failed)?;
@@ -122,7 +122,7 @@ fn open_connection(place: &Place) -> Result<TcpStream, String> {
 }
 
 /// Opens a connection to server 0 and completes the handshake.
-fn open_with_hello(place: &Place, endpoint: u64) -> Result<TcpStream, String> {
+fn open_with_hello(place: &Rendezvous, endpoint: u64) -> Result<TcpStream, String> {
     let mut stream = open_connection(place)?;
     send(&mut stream, &place.hello(NodeId(0), endpoint).encode());
     let mut answer = [0; ANSWER_BYTES];

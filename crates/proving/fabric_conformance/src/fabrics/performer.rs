@@ -1,7 +1,7 @@
 //! The process of a party.
 
-use crate::fabrics::place::Place;
 use crate::fabrics::processes::{OVERTIME_NS, PATIENCE_NS, Processes};
+use crate::fabrics::rendezvous::Rendezvous;
 use crate::party::Party;
 use crate::tests;
 use std::io::BufRead;
@@ -10,7 +10,7 @@ use std::io::BufRead;
 pub fn perform<P: Processes>(
     test: &str,
     number: u32,
-    place: &Place,
+    place: &Rendezvous,
     say: impl Fn(&str),
 ) -> Result<(), String> {
     let test = tests::all::<P::Env>().into_iter().find(|known| known.name == test);

@@ -14,7 +14,7 @@
 //! All of them end with the director: they read their standard input until it is closed.
 
 use crate::fabrics::child::Child;
-use crate::fabrics::place::{Place, RESTARTED};
+use crate::fabrics::rendezvous::{RESTARTED, Rendezvous};
 use crate::party::REGION_BYTES;
 use crate::service::{ECHO, Echo};
 use crate::stage::{Runs, Stage};
@@ -70,16 +70,16 @@ pub trait Processes {
 
     /// In a party's process: opens an endpoint, reports that, and runs the test.
     fn take_part(
-        place: &Place,
+        place: &Rendezvous,
         started: impl FnOnce(),
         play: impl FnOnce(Self::Env) -> Play,
     ) -> Report;
 
     /// Sends input to server 0 that no correct caller sends.
-    fn send_garbage(place: &Place) -> Result<(), String>;
+    fn send_garbage(place: &Rendezvous) -> Result<(), String>;
 
     /// Sends the same call to server 0 more than once.
-    fn repeat_call(place: &Place) -> Result<(), String>;
+    fn repeat_call(place: &Rendezvous) -> Result<(), String>;
 }
 
 /// A fabric between processes as a stage.
@@ -121,7 +121,7 @@ impl<P: Processes> Stage for Director<P> {
     }
 
     fn play(&self, test: &Test<P::Env>, run: u64) -> Result<Vec<Vec<u64>>, String> {
-        let mut place = Place::new()
+        let mut place = Rendezvous::new()
             .map_err(|error| format!("cannot create a folder for the test: {error}"))?;
         let mut servers = Vec::new();
         for node in 0..SERVERS {
@@ -159,7 +159,7 @@ fn report(words: &str) -> Report {
 
 fn disturb<P: Processes>(
     disturbance: Disturbance,
-    place: &Place,
+    place: &Rendezvous,
     servers: &mut [Child],
     parties: &mut [Child],
 ) -> Result<(), String> {
@@ -176,9 +176,9 @@ fn disturb<P: Processes>(
 
 /// Kills server 1 and restarts it; a caller that knows the first is refused, one that knows the
 /// second is not.
-fn restart<P: Processes>(place: &Place, server: &mut Child) -> Result<(), String> {
+fn restart<P: Processes>(place: &Rendezvous, server: &mut Child) -> Result<(), String> {
     server.kill()?;
-    let mut successor = Place { life: place.life + 1, ..place.clone() };
+    let mut successor = Rendezvous { life: place.life + 1, ..place.clone() };
     *server = Child::start(&successor.server(P::NAME, RESTARTED.0))?;
     let address = server.wait_for("ready")?;
     successor.addresses[usize::from(RESTARTED.0)] = address;
@@ -186,8 +186,12 @@ fn restart<P: Processes>(place: &Place, server: &mut Child) -> Result<(), String
 }
 
 /// A stranger with one wrong property tries to open an endpoint, and then a legitimate caller.
-fn try_to_open<P: Processes>(stranger: &Place, wrong: Wrong, friend: &Place) -> Result<(), String> {
-    let open = |place: &Place| {
+fn try_to_open<P: Processes>(
+    stranger: &Rendezvous,
+    wrong: Wrong,
+    friend: &Rendezvous,
+) -> Result<(), String> {
+    let open = |place: &Rendezvous| {
         P::take_part(place, || (), |_| Box::pin(async { Ok(Vec::new()) })).map(drop)
     };
     match open(stranger) {
@@ -208,7 +212,7 @@ pub fn serve<P: Processes>(
     address: Option<&str>,
     say: impl Fn(&str),
 ) -> Result<(), String> {
-    let admission = Arc::new(Place::admission(node, life));
+    let admission = Arc::new(Rendezvous::admission(node, life));
     let config = ServerConfig {
         node,
         server_count: SERVERS,

@@ -1,8 +1,8 @@
 //! The fabric `shm`: parties are processes that map the servers' regions.
 
 use crate::fabrics::garbage;
-use crate::fabrics::place::Place;
 use crate::fabrics::processes::{Processes, SERVERS};
+use crate::fabrics::rendezvous::Rendezvous;
 use crate::test::{Disturbance, Play, Report};
 use fabric::shm::{ConnectConfig, ShmPort, connect};
 use fabric::{Admission, LocalEnv, LocalWorld, Port, Sharing, run_now};
@@ -44,7 +44,7 @@ impl Processes for Shm {
     }
 
     fn take_part(
-        place: &Place,
+        place: &Rendezvous,
         started: impl FnOnce(),
         play: impl FnOnce(LocalEnv) -> Play,
     ) -> Report {
@@ -55,11 +55,11 @@ impl Processes for Shm {
         run_now(play(world.endpoint()))
     }
 
-    fn send_garbage(place: &Place) -> Result<(), String> {
+    fn send_garbage(place: &Rendezvous) -> Result<(), String> {
         garbage::over_shared_memory(place)
     }
 
-    fn repeat_call(_place: &Place) -> Result<(), String> {
+    fn repeat_call(_place: &Rendezvous) -> Result<(), String> {
         Err("a request is handed over in memory, and cannot arrive twice".to_owned())
     }
 }

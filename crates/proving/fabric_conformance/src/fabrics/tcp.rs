@@ -2,8 +2,8 @@
 //! threads.
 
 use crate::fabrics::messages;
-use crate::fabrics::place::Place;
 use crate::fabrics::processes::Processes;
+use crate::fabrics::rendezvous::Rendezvous;
 use crate::test::{Disturbance, Play, Report};
 use fabric::{
     Admission, Engine, LocalWorld, Patience, Port, RemoteEnv, Sharing, TcpConfig, TcpPort,
@@ -40,7 +40,7 @@ impl Processes for Tcp {
     }
 
     fn take_part(
-        place: &Place,
+        place: &Rendezvous,
         started: impl FnOnce(),
         play: impl FnOnce(Self::Env) -> Play,
     ) -> Report {
@@ -52,11 +52,11 @@ impl Processes for Tcp {
         engine.block_on(play(engine.endpoint()))
     }
 
-    fn send_garbage(place: &Place) -> Result<(), String> {
+    fn send_garbage(place: &Rendezvous) -> Result<(), String> {
         messages::send_garbage(place)
     }
 
-    fn repeat_call(place: &Place) -> Result<(), String> {
+    fn repeat_call(place: &Rendezvous) -> Result<(), String> {
         messages::repeat_call(place)
     }
 }

@@ -1,7 +1,7 @@
 //! The fabric `verbs`: parties are processes whose verbs this host's card executes.
 
-use crate::fabrics::place::Place;
 use crate::fabrics::processes::{Processes, SERVERS};
+use crate::fabrics::rendezvous::Rendezvous;
 use crate::party::REGION_BYTES;
 use crate::service::{ECHO, Echo};
 use crate::test::{Disturbance, Play, Report};
@@ -63,7 +63,11 @@ impl Processes for Verbs {
         Ok((Box::new(port), address.to_string()))
     }
 
-    fn take_part(place: &Place, started: impl FnOnce(), play: impl FnOnce(Env) -> Play) -> Report {
+    fn take_part(
+        place: &Rendezvous,
+        started: impl FnOnce(),
+        play: impl FnOnce(Env) -> Play,
+    ) -> Report {
         let device = verbs::Place::open(&Choice::default()).map_err(|error| error.to_string())?;
         let config = VerbsConfig::new(device, place.caller()?);
         let transport = VerbsTransport::connect(&config).map_err(|error| error.to_string())?;
@@ -74,7 +78,7 @@ impl Processes for Verbs {
     }
 
     /// Strangers send garbage to the port for the handshake; no card accepts verbs from them.
-    fn send_garbage(place: &Place) -> Result<(), String> {
+    fn send_garbage(place: &Rendezvous) -> Result<(), String> {
         let hello = place.hello(NodeId(0), 1).encode();
         let pieces: [&[u8]; 4] =
             [b"GET / HTTP/1.1\r\n\r\n", &[0; 4096], &hello[..64], &[0xff; 192]];
@@ -90,7 +94,7 @@ impl Processes for Verbs {
         Ok(())
     }
 
-    fn repeat_call(_place: &Place) -> Result<(), String> {
+    fn repeat_call(_place: &Rendezvous) -> Result<(), String> {
         Err("this fabric cannot repeat a call".to_owned())
     }
 }

@@ -1,6 +1,6 @@
 //! Reads a history from EDN.
 
-use super::scanner::{Place, Scanner};
+use super::scanner::{Scanner, TextPosition};
 use crate::error::ParseError;
 use crate::history::{Ended, Event, History, HistoryBuilder, KeyId, Outcome, Step};
 use std::collections::BTreeMap;
@@ -31,8 +31,8 @@ enum Type {
 struct Entries {
     r#type: Option<Type>,
     process: Process,
-    value: Option<Place>,
-    versions: Option<Place>,
+    value: Option<TextPosition>,
+    versions: Option<TextPosition>,
     time_ns: Option<i64>,
 }
 
@@ -57,7 +57,7 @@ struct Body {
 struct RawStep {
     key: KeyId,
     does: Does,
-    place: Place,
+    place: TextPosition,
 }
 
 #[derive(Clone)]
@@ -139,7 +139,7 @@ impl Reader<'_> {
         }
     }
 
-    fn entries(&mut self, start: Place) -> Result<Entries, ParseError> {
+    fn entries(&mut self, start: TextPosition) -> Result<Entries, ParseError> {
         let mut entries = Entries::default();
         loop {
             self.scanner.skip_space()?;
@@ -331,7 +331,12 @@ impl Reader<'_> {
         }
     }
 
-    fn invoke(&mut self, start: Place, entries: &Entries, body: Body) -> Result<(), ParseError> {
+    fn invoke(
+        &mut self,
+        start: TextPosition,
+        entries: &Entries,
+        body: Body,
+    ) -> Result<(), ParseError> {
         let event = self.builder.event(entries.time_ns);
         let begun = Begun { event, line: start.line(), body };
         match self.open.insert(entries.process, begun) {
@@ -345,7 +350,7 @@ impl Reader<'_> {
 
     fn complete(
         &mut self,
-        start: Place,
+        start: TextPosition,
         entries: &Entries,
         outcome: Outcome,
         body: Body,

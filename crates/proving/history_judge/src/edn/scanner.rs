@@ -4,13 +4,13 @@ use crate::error::ParseError;
 
 /// A place in the text.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct TextPosition {
     offset: usize,
     line: usize,
     line_start: usize,
 }
 
-impl Place {
+impl TextPosition {
     pub(super) fn line(self) -> u32 {
         self.line as u32
     }
@@ -25,19 +25,19 @@ const DEPTH_MAX: usize = 256;
 
 pub(super) struct Scanner<'a> {
     text: &'a [u8],
-    place: Place,
+    place: TextPosition,
 }
 
 impl<'a> Scanner<'a> {
     pub(super) fn new(text: &'a [u8]) -> Self {
-        Self { text, place: Place { offset: 0, line: 1, line_start: 0 } }
+        Self { text, place: TextPosition { offset: 0, line: 1, line_start: 0 } }
     }
 
-    pub(super) fn place(&self) -> Place {
+    pub(super) fn place(&self) -> TextPosition {
         self.place
     }
 
-    pub(super) fn return_to(&mut self, place: Place) {
+    pub(super) fn return_to(&mut self, place: TextPosition) {
         self.place = place;
     }
 

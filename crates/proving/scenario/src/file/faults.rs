@@ -14,7 +14,6 @@ use sim::{Fault, FaultKind, FaultRate, Interval, Memory, PlannedFault, Victims, 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
-/// For ever.
 const FOR_EVER_NS: u64 = u64::MAX;
 /// The range of a clock's drift in microseconds per second: the clock advances, and runs at most
 /// twice too fast.

@@ -55,7 +55,6 @@ pub enum TearingName {
     None,
     /// One after another, from the first to the last.
     InOrder,
-    /// In any order.
     AnyOrder,
 }
 

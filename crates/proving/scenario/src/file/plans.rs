@@ -89,7 +89,6 @@ pub enum NodePlacement {
 }
 
 const NANOSECOND_PS: u64 = 1000;
-/// Bytes of a gigabit.
 const GIGABIT_BYTES: u64 = 125_000_000;
 
 /// The capacity of cards and links. An absent key has the value of Connect-IB cards,

@@ -169,7 +169,6 @@ impl Default for TpccPlan {
 pub struct ChurnPlan {
     /// The largest number of rows.
     pub rows: Choice<u32>,
-    /// Number of groups.
     pub groups: Choice<u32>,
     /// Number of tags that rows compete for.
     pub tags: Choice<u32>,

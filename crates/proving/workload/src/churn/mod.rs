@@ -43,7 +43,6 @@ const ROW_BYTES: u64 = 1024;
 pub struct ChurnConfig {
     /// The largest number of rows.
     pub rows: u32,
-    /// Number of groups.
     pub groups: u32,
     /// Number of tags that rows compete for; every other row has a tag of its own.
     pub tags: u32,

@@ -10,8 +10,8 @@ use fabric::Env;
 use txn::{Isolation, Lane};
 
 const ROWS: &str = "every customer has one row in each table";
-const NAMED: &str = "every account bears its customer's name";
-const MONEY: &str = "money is conserved: the accounts hold what the commits say";
+const NAMED: &str = "every account has its customer's name";
+const MONEY: &str = "money is conserved: balances match the committed transactions";
 const SAVINGS: &str = "no savings account is overdrawn";
 
 /// The result of one pass over the tables.

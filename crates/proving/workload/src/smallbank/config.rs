@@ -54,7 +54,7 @@ impl Default for SmallBankConfig {
 pub enum SmallBankConfigError {
     /// Payments need two customers.
     #[error(
-        "payments need at least two hot customers, and no more than there are customers; {hot} of {customers} were asked for"
+        "payments need at least two hot customers, and at most as many as there are customers; {hot} of {customers} were asked for"
     )]
     Customers { customers: u64, hot: u64 },
     /// A percentage over 100.

@@ -47,7 +47,7 @@ fn money_made_from_nothing_is_noticed() {
         let cents = transaction.row(row).int(BALANCE);
         transaction.update(row).set_int(BALANCE, cents + 1);
     });
-    assert_eq!(trial.failures(), ["money is conserved: the accounts hold what the commits say"]);
+    assert_eq!(trial.failures(), ["money is conserved: balances match the committed transactions"]);
 }
 
 #[test]
@@ -58,7 +58,7 @@ fn lost_rows_and_exchanged_names_are_noticed() {
         let row = row.expect("quiet").expect("loaded");
         transaction.update(row).set_bytes(NAME, b"customer 4");
     });
-    assert_eq!(trial.failures(), ["every account bears its customer's name"]);
+    assert_eq!(trial.failures(), ["every account has its customer's name"]);
     damage(&mut trial, |transaction, tables| {
         let row = run_now(transaction.read(tables.accounts, &key(3)));
         transaction.delete(row.expect("quiet").expect("loaded"));

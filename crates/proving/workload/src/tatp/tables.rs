@@ -38,7 +38,6 @@ const SUBSCRIBER_BYTES: u64 = 3072;
 /// The tables and the index.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Tables {
-    /// Subscribers.
     pub subscriber: TableId,
     /// Their types of access.
     pub access_info: TableId,

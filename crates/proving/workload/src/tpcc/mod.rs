@@ -55,7 +55,6 @@ const TIMESTAMP_UNIT_NS: u64 = 1000;
 /// The parameters of load and run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Config {
-    /// Number of warehouses.
     pub warehouses: u32,
     /// Number of partitions of the warehouses, each with all tables on one memory server: the items
     /// are on each.

@@ -7,7 +7,6 @@ use crate::random::Random;
 const A_CUSTOMER: i64 = 1023;
 /// A for item numbers.
 const A_ITEM: i64 = 8191;
-/// A for last names.
 const A_LAST_NAME: i64 = 255;
 
 /// The constants C, drawn once per database and run.

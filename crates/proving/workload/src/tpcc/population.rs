@@ -44,7 +44,6 @@ pub struct Population {
 /// The common data of an order and its lines.
 #[derive(Clone, Copy, Debug)]
 pub struct LoadedOrder {
-    /// The number of lines.
     pub line_count: i16,
     /// The carrier, if it is delivered.
     carrier: Option<i64>,

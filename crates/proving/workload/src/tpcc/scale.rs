@@ -8,7 +8,6 @@ pub struct Scale {
     pub items: i32,
     /// Districts per warehouse.
     pub districts: i16,
-    /// Customers per district.
     pub customers_per_district: i32,
     /// Orders per district right after the load.
     pub orders_per_district: i32,

@@ -43,7 +43,7 @@ const VERSIONS_BESIDE_COLD: u32 = 1;
 /// write.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NodeBytes {
-    /// Nodes of order lines, of which about ten go into a leaf together.
+    /// Nodes of order lines; about ten lines are inserted into a leaf together.
     pub order_lines: u32,
     /// Nodes of all other trees.
     pub others: u32,

@@ -10,9 +10,9 @@ use fabric::Env;
 use std::ops::RangeInclusive;
 use txn::{Isolation, Lane, TableId};
 
-const ROWS: &str = "every record loaded or inserted is there";
+const ROWS: &str = "every loaded or inserted record exists";
 const COUNTERS: &str = "the counters add up to the committed updates";
-const FIELDS: &str = "every field is as one update wrote it";
+const FIELDS: &str = "every field was written by one update";
 
 /// The result of one pass over the table.
 #[derive(Debug, Default)]

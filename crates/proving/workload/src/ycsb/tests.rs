@@ -80,7 +80,7 @@ fn a_lost_record_is_noticed() {
         let row = row(transaction, table, RECORDS - 1);
         transaction.delete(row);
     });
-    assert_eq!(trial.failures(), ["every record loaded or inserted is there"]);
+    assert_eq!(trial.failures(), ["every loaded or inserted record exists"]);
 }
 
 #[test]
@@ -92,5 +92,5 @@ fn a_torn_record_is_noticed() {
         content[60] ^= 1;
         transaction.update(row).set_bytes(FIELDS + 1, &content);
     });
-    assert_eq!(trial.failures(), ["every field is as one update wrote it"]);
+    assert_eq!(trial.failures(), ["every field was written by one update"]);
 }

@@ -1,10 +1,10 @@
-//! How long a run of several experiments still takes.
+//! Remaining time of a run of several experiments.
 
 use namdb::host::Moment;
 use reproduce::Experiment;
 
-/// Seconds that experiments take on two cores, quick and in full. Only their proportions matter: how fast this host is
-/// shows when the first is over.
+/// Durations of the experiments in seconds on two cores, quick and full. Only their ratios matter:
+/// the speed of this host is known once the first one has finished.
 const SECONDS: [(&str, f64, f64); 24] = [
     ("bandwidth", 0.1, 0.1),
     ("ethernet-bound", 0.1, 0.8),
@@ -31,31 +31,31 @@ const SECONDS: [(&str, f64, f64); 24] = [
     ("population", 3.6, 20.0),
     ("spade-regret", 12.0, 1500.0),
 ];
-/// Of one that is not among them.
+/// Durations of an experiment that is not listed.
 const OTHER_SECONDS: (f64, f64) = (5.0, 100.0);
 
-/// The experiments that are not over.
-pub struct Left {
+/// The unfinished experiments.
+pub struct RemainingTime {
     start: Moment,
-    /// Seconds expected of each experiment, in their order.
+    /// Expected seconds per experiment, in order.
     expected_s: Vec<f64>,
     over: usize,
 }
 
-impl Left {
-    /// From now on, all of these.
+impl RemainingTime {
+    /// Starts with all of these experiments.
     pub fn of(experiments: &[&Experiment], is_quick: bool) -> Self {
         let expected_s = experiments.iter().map(|experiment| expected_s(experiment.name, is_quick));
         Self { start: Moment::now(), expected_s: expected_s.collect(), over: 0 }
     }
 
-    /// One more is over.
+    /// Records that an experiment has finished.
     pub fn one_less(&mut self) {
         self.over += 1;
     }
 
-    /// What to say of it behind the progress of one experiment, of which a share is done; nothing if there is
-    /// no other.
+    /// Text after the progress of the current experiment, which is at `share`; empty if it is the
+    /// only one.
     pub fn sentence(&self, share: f64) -> String {
         let count = self.expected_s.len();
         if count < 2 {
@@ -76,11 +76,11 @@ fn expected_s(name: &str, is_quick: bool) -> f64 {
     if is_quick { quick } else { full }
 }
 
-/// Seconds left if this host goes on as before, compared with what was expected.
+/// Remaining seconds, from the expected ones and the pace so far.
 fn left_s(expected_s: &[f64], over: usize, share: f64, elapsed_s: f64) -> f64 {
     let all: f64 = expected_s.iter().sum();
     let done = expected_s[..over].iter().sum::<f64>() + share * expected_s[over];
-    // At the beginning nothing is known of this host.
+    // Before anything has finished, the host's speed is unknown.
     let pace = if done > 0.0 { elapsed_s / done } else { 1.0 };
     (all - done) * pace
 }
@@ -93,15 +93,16 @@ mod tests {
     fn what_is_left_follows_the_pace_of_this_host() {
         let expected_s = [10.0, 30.0, 60.0];
         assert_eq!(left_s(&expected_s, 0, 0.0, 0.0), 100.0);
-        // Half of the second is over after 50 s, of which 25 s had been expected: it is half as fast.
+        // Half of the second experiment has finished after 50 s instead of 25 s, so the host is
+        // half as fast.
         assert_eq!(left_s(&expected_s, 1, 0.5, 50.0), 150.0);
     }
 
     #[test]
     fn one_experiment_alone_says_nothing_of_others() {
         let oracle = reproduce::find("oracle").expect("it is one of them");
-        assert_eq!(Left::of(&[oracle], true).sentence(0.5), "");
-        let two = Left::of(&[oracle, oracle], true);
+        assert_eq!(RemainingTime::of(&[oracle], true).sentence(0.5), "");
+        let two = RemainingTime::of(&[oracle, oracle], true);
         assert!(two.sentence(0.0).starts_with(" (experiment 1 of 2, "), "{}", two.sentence(0.0));
     }
 }

@@ -1,4 +1,5 @@
-//! `namdb reproduce`: the papers' evaluation on simulated hardware, with their numbers beside ours.
+//! `namdb reproduce`: the papers' evaluation on simulated hardware, with the published numbers
+//! beside ours.
 
 mod left;
 mod report;
@@ -9,7 +10,7 @@ use crate::bench::progress::Progress;
 use crate::output;
 use anyhow::{Context, Result, anyhow, bail};
 use clap::{Args, ValueEnum};
-use left::Left;
+use left::RemainingTime;
 use namdb::host::Moment;
 use reproduce::{EXPERIMENTS, Experiment, Keep, MadeOf, Record, Run, find, picture, text};
 use std::cell::OnceCell;
@@ -17,63 +18,64 @@ use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
 Examples:
-  namdb reproduce list                  what there is, and which figure it repeats
+  namdb reproduce list                  the experiments and the figures they reproduce
   namdb reproduce queue-pairs           NAM-DB figure 9, into ./reproduction
   namdb reproduce all --quick           every experiment with few points, in a minute or two
   namdb reproduce oracle --seed 7 --out /tmp/seven
   namdb reproduce locality --protocol as-published
-                                        NAM-DB figure 6 by the protocol as the paper prints it
+                                        NAM-DB figure 6 with the protocol printed in the paper
 
-  namdb reproduce all --report docs     everything, and then docs/reproduction.md with tables and pictures
-  namdb reproduce oracle --report docs  one experiment again; of all others the document keeps what it has
-  namdb reproduce report                write docs/reproduction.md again, after a change of its texts
+  namdb reproduce all --report docs     all experiments, and docs/reproduction.md with tables and plots
+  namdb reproduce oracle --report docs  rerun one experiment; the others stay as they are
+  namdb reproduce report                rewrite docs/reproduction.md after a change of its texts
   namdb reproduce report --from reproduction
-                                        the same with what earlier runs have left in ./reproduction
+                                        the same from the results of earlier runs in ./reproduction
 
-Each writes NAME.csv, NAME.svg and NAME.json, and prints what the paper's text prints, what came out, and the
-error. Equal seeds write equal bytes of CSV and SVG, and of the document. What spade-regret has measured stands in
-NAME.kept until then: the same command goes on with it after an end.";
+Each experiment writes NAME.csv, NAME.svg and NAME.json, and prints the published number, the measured one and the
+error. Equal seeds write equal bytes of CSV, SVG and the document. spade-regret keeps its points in NAME.kept until it is
+complete, so the same command continues an interrupted run.";
 
-/// Options of `reproduce`.
+/// Arguments of `namdb reproduce`.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ReproduceArguments {
-    /// An experiment, `all` of them, `list`, or `report`
+    /// An experiment, `all`, `list` or `report`
     #[arg(value_name = "FIGURE")]
     what: String,
-    /// Whose protocol runs in figures of NAM-DB: this database's, or the one that the paper prints
+    /// Protocol in figures of NAM-DB: this database's, or the one printed in the paper
     #[arg(long, value_enum, default_value_t = Protocol::Ours)]
     protocol: Protocol,
-    /// Fewer points and shorter windows
+    /// Use fewer points and shorter windows
     #[arg(long)]
     quick: bool,
-    /// Seed of all randomness
+    /// Seed of all random numbers
     #[arg(long, value_parser = parse_count::<u64>, default_value_t = 1)]
     seed: u64,
-    /// Where the files go
+    /// Folder for the results
     #[arg(long, value_name = "FOLDER", default_value = "reproduction")]
     out: PathBuf,
-    /// Write FOLDER/reproduction.md, too, and its pictures to FOLDER/reproduction; `report` does it in `docs`
+    /// Also write FOLDER/reproduction.md, with its pages and plots in FOLDER/reproduction; `report`
+    /// writes into `docs`
     #[arg(long, value_name = "FOLDER")]
     report: Option<PathBuf>,
-    /// Of `report`: take the runs in this folder over into the document
+    /// With `report`: copy the results in this folder into the document
     #[arg(long, value_name = "FOLDER")]
     from: Option<PathBuf>,
 }
 
-/// Choices of `--protocol`.
+/// Values of `--protocol`.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Protocol {
-    /// This database's; an experiment whose name says that it is as published stays so
+    /// This database's protocol, except in experiments whose name says as published
     Ours,
-    /// The one that the paper prints, where the figure has it
+    /// The protocol printed in the paper, in figures that have it
     AsPublished,
 }
 
-/// Runs what is asked for.
+/// Runs the command.
 pub fn run(arguments: &ReproduceArguments) -> Result<Verdict> {
     if arguments.from.is_some() && arguments.what != "report" {
-        bail!("--from belongs to `namdb reproduce report`");
+        bail!("--from needs `namdb reproduce report`");
     }
     let experiments = match arguments.what.as_str() {
         "list" => return list(),
@@ -82,7 +84,7 @@ pub fn run(arguments: &ReproduceArguments) -> Result<Verdict> {
     };
     let folder = &arguments.out;
     make(folder)?;
-    let mut left = Left::of(&experiments, arguments.quick);
+    let mut left = RemainingTime::of(&experiments, arguments.quick);
     for experiment in &experiments {
         run_one(experiment, arguments, &left)?;
         left.one_less();
@@ -94,7 +96,7 @@ pub fn run(arguments: &ReproduceArguments) -> Result<Verdict> {
     Ok(Verdict::Sound)
 }
 
-/// The experiments of this name, by this protocol.
+/// The experiments with this name, with this protocol.
 fn chosen(name: &str, protocol: Protocol) -> Result<Vec<&'static Experiment>> {
     if name == "all" {
         let is_chosen = |one: &&'static Experiment| {
@@ -115,7 +117,7 @@ fn chosen(name: &str, protocol: Protocol) -> Result<Vec<&'static Experiment>> {
     }
     let printed = experiment.as_published().ok_or_else(|| {
         let names = names(|experiment| experiment.as_published().is_some());
-        anyhow!("{name} has nothing by the protocol as published; these have: {names}")
+        anyhow!("{name} has no variant with the published protocol; these have: {names}")
     })?;
     Ok(vec![printed])
 }
@@ -126,7 +128,7 @@ fn write_again(arguments: &ReproduceArguments) -> Result<Verdict> {
         let kept = |experiment: &&Experiment| report::file(folder, experiment).exists();
         let found: Vec<&Experiment> = EXPERIMENTS.iter().filter(kept).collect();
         if found.is_empty() {
-            bail!("{} has no NAME.json of any experiment", folder.display());
+            bail!("{} contains no NAME.json of an experiment", folder.display());
         }
         report::take_over(found.into_iter(), folder, documents)?;
     }
@@ -149,7 +151,7 @@ fn list() -> Result<Verdict> {
 fn run_one(
     experiment: &'static Experiment,
     arguments: &ReproduceArguments,
-    left: &Left,
+    left: &RemainingTime,
 ) -> Result<()> {
     let start = Moment::now();
     let shown = OnceCell::new();
@@ -196,7 +198,7 @@ fn drawn(record: &Record) -> Result<String> {
 
 fn make(folder: &Path) -> Result<()> {
     std::fs::create_dir_all(folder)
-        .with_context(|| format!("cannot make the folder {}", folder.display()))
+        .with_context(|| format!("cannot create the folder {}", folder.display()))
 }
 
 fn put(path: &Path, text: &str) -> Result<()> {

@@ -1,6 +1,7 @@
-//! The document: records, pictures, and the pages that show them.
+//! The document: records, plots, and the pages that show them.
 //!
-//! The record of an experiment is `reproduction/NAME.json`, so that an experiment that runs alone replaces its own page.
+//! The record of an experiment is `reproduction/NAME.json`, so that an experiment run alone
+//! replaces only its own page.
 
 use super::{drawn, make, put};
 use anyhow::{Context, Result, anyhow};
@@ -8,7 +9,7 @@ use reproduce::report::{Records, pages};
 use reproduce::{EXPERIMENTS, Experiment, Record};
 use std::path::{Path, PathBuf};
 
-/// Where the record of an experiment is, in a folder of records.
+/// Path of an experiment's record in a folder.
 pub fn file(folder: &Path, experiment: &Experiment) -> PathBuf {
     folder.join(format!("{}.json", experiment.name))
 }
@@ -17,7 +18,7 @@ fn kept(documents: &Path) -> PathBuf {
     documents.join("reproduction")
 }
 
-/// Copies the records of these experiments from a folder to the document's.
+/// Copies these experiments' records from a folder to the document's folder.
 pub fn take_over<'a>(
     experiments: impl Iterator<Item = &'a Experiment>,
     folder: &Path,
@@ -31,7 +32,7 @@ pub fn take_over<'a>(
     Ok(())
 }
 
-/// Writes pages and pictures from the document's records. Returns the path of the first page.
+/// Writes pages and plots from the document's records. Returns the path of the first page.
 pub fn write(documents: &Path) -> Result<PathBuf> {
     let kept = kept(documents);
     make(&kept)?;

@@ -1,7 +1,7 @@
-//! `namdb simulate`: scenarios over many seeds, in simulated worlds.
+//! `namdb simulate`: runs scenarios with many seeds in simulated worlds.
 //!
-//! To read it: `select` (which scenarios), `work` (the runs, spread over threads), `summary` (what came of
-//! them), `script` (the files of a failing run), `replay` (one script again).
+//! Reading order: `select` (which scenarios), `work` (the runs, spread over threads), `summary`
+//! (their results), `script` (the files of a failing run), `replay` (running a script again).
 
 mod replay;
 mod script;
@@ -25,66 +25,68 @@ use summary::Summary;
 
 const EXAMPLES: &str = "\
 Examples:
-  namdb simulate                                     every fast scenario, over some seeds
-  namdb simulate --seeds 2000                        over many
-  namdb simulate bank churn --seeds 500              these
+  namdb simulate                                     every fast scenario, with a few seeds
+  namdb simulate --seeds 2000                        with many seeds
+  namdb simulate bank churn --seeds 500              these scenarios
   namdb simulate my.toml --first-seed 77 --seeds 1 --trace trace.txt
   namdb simulate --seeds 20000 --require-coverage    every fault and failure point must be hit
-  namdb simulate --replay failed-bank-77.toml        a run that failed, again
+  namdb simulate --replay failed-bank-77.toml        run a failed run again
 
-A run is a commit, a seed and a scenario: the three that a failing run prints repeat it. A failing run is \
-shrunk to a script, which --replay repeats; beside it is written what happens in it, step by step, and \
-why that is wrong, and what its clients saw, for `namdb check history`.
+A run is defined by commit, seed and scenario; a failing run prints all three. A failing run is \
+shrunk to a script, which --replay runs again. Beside the script are a timeline of the run with the \
+reason of the failure, and the history that its clients saw, for `namdb check history`.
 
-The exit code is 0 if every run holds, 1 if one does not, 2 if a scenario cannot be read, 3 if the coverage \
-that was required is not complete. Ctrl-C ends the runs early; report and exit code are of those that ran.";
+Exit codes: 0 every run holds; 1 a run fails; 2 a scenario cannot be read; 3 the required coverage \
+is incomplete. Ctrl-C ends the command early; report and exit code are those of the finished runs.";
 
-/// Threads at most.
+/// Maximal number of threads.
 const THREADS_MAX: i64 = 256;
-/// Runs that shrinking one failure takes at most.
+/// Maximal number of runs for shrinking one failure.
 const SHRINK_RUNS_MAX: u64 = 3000;
 
-/// Options of `simulate`.
+/// Arguments of `namdb simulate`.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct SimulateArguments {
-    /// Scenarios, by file or by name [default: those with the tag `fast`]
+    /// Scenarios, by file or name [default: those with the tag `fast`]
     #[arg(value_name = "FILE|NAME")]
     scenarios: Vec<String>,
-    /// Seeds to run each scenario with
+    /// Number of seeds per scenario
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..), allow_negative_numbers = true)]
     seeds: u64,
-    /// The first of them
+    /// First seed
     #[arg(long, default_value_t = 0, value_name = "SEED", allow_negative_numbers = true)]
     first_seed: u64,
-    /// Where scenarios are that are named
+    /// Folder of the scenarios given by name
     #[arg(long, default_value = "scenarios", value_name = "DIRECTORY")]
     folder: PathBuf,
-    /// Run the scenarios with this tag, if none is named
+    /// Run the scenarios with this tag if none is given
     #[arg(long, default_value = "fast", conflicts_with = "scenarios")]
     tag: String,
-    /// Threads, each with a run of its own [default: one per processor]
+    /// Number of threads, each with its own run [default: one per processor]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=THREADS_MAX), allow_negative_numbers = true)]
     threads: Option<u32>,
-    /// Also write the results as JSON; `-` is the output, and the text then goes to the error stream
+    /// Also write the results as JSON; `-` is standard output, and the text then goes to standard
+    /// error
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Also write every event of the run, of one scenario with one seed
+    /// Also write every event of the run; needs one scenario and one seed
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
-    /// Fail if a fault kind or a failure point was never hit, but for faults that need recovery code
+    /// Fail if a kind of fault or a failure point was never hit, except faults that need recovery
+    /// code
     #[arg(long)]
     require_coverage: bool,
-    /// Leave failing runs as they are
+    /// Do not shrink failing runs
     #[arg(long)]
     no_shrink: bool,
-    /// Where scripts of failing runs are written
+    /// Folder for the scripts of failing runs
     #[arg(long, default_value = ".", value_name = "DIRECTORY")]
     scripts: PathBuf,
-    /// Remove this guard of the engine, to see that the runs notice
+    /// Disable this guard of the engine, to see that the runs fail
     #[arg(long, value_name = "NAME")]
     mutant: Vec<String>,
-    /// Run a script of a run that failed, and say whether it still does
+    /// Run the script of a failed run, and report whether it still fails
     #[arg(long, value_name = "FILE", conflicts_with_all = ["scenarios", "require_coverage", "mutant"])]
     replay: Option<PathBuf>,
 }
@@ -108,7 +110,7 @@ pub fn run(arguments: &SimulateArguments) -> Result<Verdict> {
     if let Some(path) = &arguments.trace {
         ensure!(
             scenarios.len() == 1 && arguments.seeds == 1,
-            "a trace is of one run; name one scenario, and write --seeds 1"
+            "--trace needs a single run: give one scenario and --seeds 1"
         );
         write_trace(&scenarios[0], arguments.first_seed, path)?;
     }
@@ -126,7 +128,10 @@ pub fn run(arguments: &SimulateArguments) -> Result<Verdict> {
 fn seeds(first: u64, count: u64) -> Result<Range<u64>> {
     let end = first.checked_add(count).with_context(|| {
         let most = u64::MAX - count;
-        format!("seeds end at {}; with --seeds {count} the first is {most} at most", u64::MAX - 1)
+        format!(
+            "the largest seed is {}; with --seeds {count}, --first-seed is at most {most}",
+            u64::MAX - 1
+        )
     })?;
     Ok(first..end)
 }
@@ -137,7 +142,7 @@ fn write_trace(scenario: &Scenario, seed: u64, path: &Path) -> Result<RunReport>
     Ok(report)
 }
 
-/// Shrinks the first failing run of each scenario, and writes its script with its timeline beside it.
+/// Shrinks the first failing run of each scenario, and writes its script and timeline.
 fn shrink(scenarios: &[Scenario], summary: &mut Summary, folder: &Path) -> Result<()> {
     let goes_on = || !interruption().load(Relaxed);
     for row in summary.scenarios.iter_mut().filter(|row| !row.failures.is_empty()) {

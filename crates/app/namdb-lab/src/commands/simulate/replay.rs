@@ -1,4 +1,4 @@
-//! A run that failed, again.
+//! Runs a failed run again.
 
 use super::{select, write_trace};
 use crate::{Verdict, output};
@@ -6,17 +6,17 @@ use anyhow::{Result, anyhow};
 use scenario::{Replay, RunOptions, Scenario};
 use std::path::Path;
 
-/// The scenario of a script, with what is known of its failure.
+/// Reads a script: its scenario, and the record of its failure.
 fn read(script: &Path) -> Result<(Scenario, Replay)> {
     let scenario = select::read(script)?;
     let replay = scenario.replay.clone().ok_or_else(|| {
         let name = script.display();
-        anyhow!("{name} is a scenario and not a script: it has no section [replay] with a seed")
+        anyhow!("{name} is a scenario, not a script: it has no section [replay] with a seed")
     })?;
     Ok((scenario, replay))
 }
 
-/// Runs a script, and says whether it still fails.
+/// Runs a script, and reports whether it still fails.
 pub fn run(script: &Path, trace: Option<&Path>) -> Result<Verdict> {
     let (scenario, replay) = read(script)?;
     let report = match trace {

@@ -1,4 +1,4 @@
-//! The files of a failing run that was shrunk: script, timeline, and what its clients saw.
+//! The files of a shrunk failing run: script, timeline, and the history that its clients saw.
 
 use super::summary::Script;
 use crate::{judgement, output};
@@ -7,10 +7,10 @@ use history_judge::{History, Level};
 use scenario::{Scenario, Shrunk, file};
 use std::path::Path;
 
-/// Lines that the report has of why a run is wrong; all of them are in the timeline.
+/// Maximal number of lines about the failure in the report; the timeline has all of them.
 const LINES_TOLD: usize = 24;
 
-/// Writes `failed-NAME-SEED.toml`, and beside it the timeline and the history.
+/// Writes `failed-NAME-SEED.toml` with its timeline and history.
 pub fn write(shrunk: Shrunk, name: &str, seed: u64, folder: &Path) -> Result<Script> {
     let script = folder.join(format!("failed-{name}-{seed}.toml"));
     write_file(&script, shrunk.script.write().as_bytes())?;
@@ -19,7 +19,7 @@ pub fn write(shrunk: Shrunk, name: &str, seed: u64, folder: &Path) -> Result<Scr
     if let Some(seen) = &shrunk.history {
         let path = script.with_extension("edn");
         let mut text = Vec::new();
-        history_judge::write_edn(seen, &mut text).context("memory takes what is written")?;
+        history_judge::write_edn(seen, &mut text).context("writing to memory cannot fail")?;
         write_file(&path, &text)?;
         history = Some(path.display().to_string());
         why = findings(&text, &shrunk.script)?;
@@ -33,10 +33,10 @@ fn write_file(path: &Path, text: &[u8]) -> Result<()> {
     output::replace(path, text)
 }
 
-/// What the judge says of a history as it was written, so that lines of the file are told.
+/// The judge's findings on the history as written, with line numbers of that file.
 fn findings(text: &[u8], scenario: &Scenario) -> Result<String> {
     let history: History = history_judge::read_edn(text).context("the history was just written")?;
-    // A history that cannot be judged is told by the sentence of the failure.
+    // If the history cannot be judged, the failure's own message says so.
     let Ok(report) = history_judge::judge(&history) else { return Ok(String::new()) };
     let mut levels = vec![Level::StrongSessionSnapshot];
     if scenario.database.isolation.get() == file::plans::IsolationName::Serializable {
@@ -45,14 +45,14 @@ fn findings(text: &[u8], scenario: &Scenario) -> Result<String> {
     Ok(judgement::findings_in_words(&history, &report, &levels))
 }
 
-/// The first lines, and how many follow.
+/// The first lines, and the number of further ones.
 fn beginning(why: &str) -> Vec<String> {
     let mut lines: Vec<String> =
         why.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect();
     let more = lines.len().saturating_sub(LINES_TOLD);
     lines.truncate(LINES_TOLD);
     if more > 0 {
-        lines.push(format!("and {more} lines more, in the timeline"));
+        lines.push(format!("and {more} further lines, in the timeline"));
     }
     lines
 }

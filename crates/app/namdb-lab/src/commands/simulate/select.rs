@@ -1,10 +1,10 @@
-//! Which scenarios are run.
+//! Selects the scenarios to run.
 
 use anyhow::{Context, Result, anyhow, ensure};
 use scenario::Scenario;
 use std::path::{Path, PathBuf};
 
-/// The scenarios that are named, by file or by name; else all of the folder that have the tag.
+/// The scenarios given by file or name; otherwise all scenarios in the folder with the tag.
 pub fn scenarios(named: &[String], folder: &Path, tag: &str) -> Result<Vec<Scenario>> {
     if named.is_empty() {
         return tagged(folder, tag);
@@ -14,7 +14,7 @@ pub fn scenarios(named: &[String], folder: &Path, tag: &str) -> Result<Vec<Scena
         let scenario = read(&find(name, folder)?)?;
         ensure!(
             scenarios.iter().all(|other| other.name != scenario.name),
-            "scenario {} is named twice",
+            "scenario {} is given twice",
             scenario.name
         );
         scenarios.push(scenario);
@@ -58,11 +58,11 @@ fn tagged(folder: &Path, tag: &str) -> Result<Vec<Scenario>> {
     Ok(scenarios)
 }
 
-/// The scenario files of a folder, by name.
+/// The scenario files in a folder, sorted by name.
 fn files(folder: &Path) -> Result<Vec<PathBuf>> {
     let entries = std::fs::read_dir(folder).with_context(|| {
         let folder = folder.display();
-        format!("there is no folder {folder} here; name files, or the folder with --folder")
+        format!("the folder {folder} does not exist; give files, or the folder with --folder")
     })?;
     let mut files = Vec::new();
     for entry in entries {

@@ -1,5 +1,5 @@
-//! What came of the runs: a row for each scenario, the failures with what repeats them, and what was
-//! covered.
+//! Results of the runs: a row per scenario, the failures with everything needed to repeat them, and
+//! the coverage.
 
 use super::work::{Done, ScenarioDone};
 use crate::Verdict;
@@ -10,10 +10,10 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// Failures of a scenario that are told one by one.
+/// Maximal number of failures of a scenario that are printed.
 const FAILURES_TOLD: usize = 5;
 
-/// The results, as JSON has them.
+/// The results, as in the JSON.
 #[derive(Serialize)]
 pub struct Summary {
     pub commit: &'static str,
@@ -21,25 +21,25 @@ pub struct Summary {
     pub seeds: u64,
     pub seconds: f64,
     pub is_interrupted: bool,
-    pub scenarios: Vec<Row>,
+    pub scenarios: Vec<ScenarioSummary>,
     pub faults: BTreeMap<&'static str, u64>,
     pub failure_points: BTreeMap<&'static str, Point>,
     pub never_hit: Vec<&'static str>,
-    /// Never hit, and not asked for: the database cannot recover from them.
+    /// Points that were never hit but are not required: the database cannot recover from them.
     pub exempt: Vec<&'static str>,
     pub is_coverage_required: bool,
 }
 
-/// A failure point.
+/// A failure point and its hits.
 #[derive(Serialize)]
 pub struct Point {
     pub reached: u64,
     pub killed: u64,
 }
 
-/// A scenario.
+/// Results of a scenario.
 #[derive(Serialize)]
-pub struct Row {
+pub struct ScenarioSummary {
     pub name: String,
     pub seeds: u64,
     pub committed: u64,
@@ -48,27 +48,27 @@ pub struct Row {
     pub verbs: u64,
     pub faults: u64,
     pub failures: Vec<FailedRun>,
-    /// The smallest run that fails as the first of them.
+    /// The smallest run that fails like the first failing run.
     pub script: Option<Script>,
 }
 
-/// The files of the smallest run that fails as one of many.
+/// The files of a shrunk failing run.
 #[derive(Serialize)]
 pub struct Script {
     pub path: String,
-    /// The seed of the run that was shrunk.
+    /// Seed of the run that was shrunk.
     #[serde(skip)]
     pub seed: u64,
     /// The judge's proof, line by line.
     pub why: Vec<String>,
-    /// The file with what clients saw.
+    /// The file with the history that clients saw.
     pub history: Option<String>,
 }
 
 impl Script {
     fn draw(&self, text: &mut String) {
         let Self { path, why, history, .. } = self;
-        let _ = writeln!(text, "  the smallest that fails alike: {path}");
+        let _ = writeln!(text, "  shrunk to {path}");
         for line in why {
             let _ = writeln!(text, "    {line}");
         }
@@ -79,7 +79,6 @@ impl Script {
     }
 }
 
-/// A run that does not hold.
 #[derive(Serialize)]
 pub struct FailedRun {
     pub seed: u64,
@@ -87,7 +86,7 @@ pub struct FailedRun {
 }
 
 impl Summary {
-    /// Sums up.
+    /// Summarizes the runs.
     pub fn new(done: Done, is_coverage_required: bool) -> Self {
         let missing = Missing::of(&done.coverage);
         let mut never_hit: Vec<&'static str> =
@@ -108,7 +107,7 @@ impl Summary {
         }
     }
 
-    /// The verdict on all of it.
+    /// The verdict on all runs.
     pub fn verdict(&self) -> Verdict {
         if self.scenarios.iter().any(|row| !row.failures.is_empty()) {
             return Verdict::Damaged;
@@ -119,7 +118,7 @@ impl Summary {
         }
     }
 
-    /// As people read it, in 80 columns.
+    /// The summary as text, in 80 columns.
     pub fn draw(&self) -> String {
         let mut text = String::new();
         self.draw_rows(&mut text);
@@ -156,7 +155,7 @@ impl Summary {
         let _ = writeln!(text, "\n{runs} in {:.1} s, commit {}{ended}", self.seconds, self.commit);
     }
 
-    /// The three that repeat a run, and how it fails.
+    /// Prints commit, scenario and seed of each failing run, and how it failed.
     fn draw_failures(&self, text: &mut String) {
         for row in self.scenarios.iter().filter(|row| !row.failures.is_empty()) {
             for failed in row.failures.iter().take(FAILURES_TOLD) {
@@ -189,15 +188,14 @@ impl Summary {
         }
         if !self.exempt.is_empty() {
             let exempt = self.exempt.join(", ");
-            let _ =
-                writeln!(text, "never hit, and not asked for before there is recovery: {exempt}");
+            let _ = writeln!(text, "never hit, and not required before recovery exists: {exempt}");
         }
     }
 }
 
-fn row(done: ScenarioDone) -> Row {
+fn row(done: ScenarioDone) -> ScenarioSummary {
     let failed = |(seed, sentence)| FailedRun { seed, sentence };
-    Row {
+    ScenarioSummary {
         seeds: done.seeds,
         committed: done.transactions.committed,
         without_effect: done.transactions.without_effect,

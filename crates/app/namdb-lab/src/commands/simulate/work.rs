@@ -1,4 +1,4 @@
-//! The runs: each on one thread, and as many at a time as there are threads.
+//! Executes the runs, one per thread at a time.
 
 use super::super::interruption;
 use crate::bench::progress::Progress;
@@ -11,26 +11,25 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
-/// Progress is shown after so long without a run that ended.
+/// Maximal time between two updates of the progress.
 const SHOW: Duration = Duration::from_millis(200);
-/// And after so many runs.
+/// Number of finished runs between two updates of the progress.
 const RUNS_PER_SHOW: u64 = 16;
 
-/// What runs have come to.
+/// Results of the runs.
 pub struct Done {
-    /// By scenario.
     pub scenarios: Vec<ScenarioDone>,
-    /// What all runs have covered.
+    /// Coverage of all runs.
     pub coverage: Coverage,
-    /// Seeds, as they were asked for.
+    /// The requested seeds.
     pub seeds: Range<u64>,
-    /// Time that passed.
+    /// Duration in seconds.
     pub seconds: f64,
-    /// Ended by the user.
+    /// Whether the user ended the command early.
     pub is_interrupted: bool,
 }
 
-/// The runs of one scenario.
+/// Results of one scenario's runs.
 #[derive(Default)]
 pub struct ScenarioDone {
     pub name: String,
@@ -38,7 +37,7 @@ pub struct ScenarioDone {
     pub transactions: TransactionCounts,
     pub verbs: u64,
     pub coverage: Coverage,
-    /// Failing seeds with what was wrong, in the order of seeds.
+    /// Failing seeds with the failure, sorted by seed.
     pub failures: Vec<(u64, String)>,
 }
 
@@ -54,7 +53,7 @@ impl ScenarioDone {
     }
 }
 
-/// Runs every scenario with every seed, or as many as there are until the user ends it.
+/// Runs every scenario with every seed, until the user ends it.
 pub fn run_all(scenarios: &[Scenario], seeds: Range<u64>, threads: u32) -> Done {
     let start = Moment::now();
     let named =
@@ -82,7 +81,8 @@ pub fn run_all(scenarios: &[Scenario], seeds: Range<u64>, threads: u32) -> Done 
     Done { scenarios, coverage, seeds, seconds: start.elapsed_s(), is_interrupted }
 }
 
-/// Takes run after run. Scenarios take turns, so that all have had about as many seeds at any time.
+/// Takes runs one by one. Scenarios alternate, so that all have had about the same number of seeds
+/// at any time.
 fn work(
     scenarios: &[Scenario],
     seeds: Range<u64>,
@@ -100,12 +100,12 @@ fn work(
         let place = (number % count) as usize;
         let report = scenario::run(&scenarios[place], seed, RunOptions::default());
         done.lock().expect("no thread panics")[place].add(&report);
-        // Who watches may have left.
+        // The watching thread may have ended.
         let _ = finished.send(report.failure.is_some());
     }
 }
 
-/// Shows progress until the last thread has ended.
+/// Displays the progress until the last thread has ended.
 fn watch(finished: &Receiver<bool>, count: u64) {
     let progress = Progress::begin("simulate", count);
     let (mut runs, mut failing) = (0, 0);

@@ -1,10 +1,11 @@
-//! `namdb spade apply`: the tables of a workload in a running cluster, as a design says.
+//! `namdb spade apply`: creates and loads a workload's tables in a running cluster, as a design
+//! says.
 //!
 //! Decision: docs/decisions/0252-designs-partition-real-clusters-as-they-do-simulated-ones.md
 
 use crate::Verdict;
+use crate::bench::checks::BeforeRun;
 use crate::bench::load;
-use crate::bench::look::BeforeRun;
 use crate::bench::report::TablesReport;
 use crate::bench::site::{Site, SiteWorkload};
 use crate::bench::world::THREADS_MAX;
@@ -13,9 +14,9 @@ use crate::commands::bench::drop_tables;
 use crate::commands::memory_server::{CLUSTER_FILE, parse_setting};
 use crate::commands::{catch_interrupts, interruption, parse_count, parse_units};
 use crate::output;
-use crate::servers::abroad::{self, Errand};
+use crate::servers::cluster_client::ClusterClient;
+use crate::servers::cluster_site::{self, SiteJob};
 use crate::servers::health::Health;
-use crate::servers::place::Place;
 use anyhow::{Result, ensure};
 use clap::Args;
 use folder_benchmark::{DesignOrigin, Options, Stored};
@@ -28,53 +29,55 @@ use std::sync::Arc;
 
 const EXAMPLES: &str = "\
 Examples:
-  namdb spade apply workloads/tpcc                     in the cluster of namdb.toml, as its design.json says
-  namdb spade apply mine --design tuned.json           as a file says
-  namdb bench mine --design tuned.json --cluster --loaded    what can be done then
+  namdb spade apply workloads/tpcc                     in the cluster of namdb.toml, with the folder's design.json
+  namdb spade apply mine --design tuned.json           with the design in a file
+  namdb bench mine --design tuned.json --cluster --loaded    run the workload on these tables
 
-Tables are made and loaded by threads of this process. Those that an earlier run has left are dropped with --fresh. The
-command reports the parts of the design that the engine does not follow.
+Threads of this process create and load the tables. --fresh drops tables of an earlier run. The command reports the parts
+of the design that the engine does not support.
 
-The exit code is 0 if all tables are there, 3 if they could not be looked at, 2 if they are not made.";
+Exit codes: 0 all tables exist; 2 they could not be created; 3 they could not be examined.";
 
-/// Version of the JSON.
+/// Version of the JSON format.
 const FORMAT: u32 = 1;
-/// Transactions of the load that a thread has under way where verbs take time.
+/// Concurrent transactions per loading thread if verbs take time.
 const LANES: u32 = 8;
 
-/// Options of `spade apply`.
+/// Arguments of `namdb spade apply`.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ApplyArguments {
     /// The workload's folder
     folder: PathBuf,
-    /// How tables are stored [default: design.json of the folder, or what `namdb spade design` prints]
+    /// How tables are stored [default: design.json of the folder, or the output of `namdb spade
+    /// design`]
     #[arg(long, value_name = "FILE")]
     design: Option<PathBuf>,
     /// The cluster's file
     #[arg(long, value_name = "FILE", default_value = CLUSTER_FILE)]
     cluster: PathBuf,
-    /// A setting in place of the file's
+    /// Override a setting of the file
     #[arg(long, value_name = "KEY=VALUE", value_parser = parse_setting)]
     set: Vec<(String, String)>,
-    /// Units of scale, such as warehouses [default: as workload.toml says]
+    /// Scale, such as the number of warehouses [default: as in workload.toml]
     #[arg(long, allow_negative_numbers = true, value_parser = parse_units)]
     units: Option<u64>,
-    /// Threads that load [default: one per processor]
+    /// Number of loading threads [default: one per processor]
     #[arg(long, allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..=i64::from(THREADS_MAX)))]
     threads: Option<u32>,
-    /// Seed of all randomness
+    /// Seed of all random numbers
     #[arg(long, value_name = "N", value_parser = parse_count::<u64>, default_value_t = 1, allow_negative_numbers = true)]
     seed: u64,
-    /// Drop tables that an earlier run has left
+    /// Drop the tables of an earlier run
     #[arg(long)]
     fresh: bool,
-    /// Also write what was made as JSON; `-` is the output, and the text then goes to the error stream
+    /// Also write the result as JSON; `-` is standard output, and the text then goes to standard
+    /// error
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 }
 
-/// What was made, for programs.
+/// The result, as JSON.
 #[derive(Serialize)]
 struct Report {
     format: u32,
@@ -85,20 +88,20 @@ struct Report {
     rows: u64,
     load_seconds: f64,
     tables: Vec<TableMade>,
-    /// Parts of the design that the engine does not follow.
+    /// Parts of the design that the engine does not support.
     notes: Vec<String>,
-    /// What could not be looked at.
+    /// Tables that could not be examined.
     problems: Vec<String>,
 }
 
-/// A table that was made.
+/// A created table.
 #[derive(Serialize)]
 struct TableMade {
     table: String,
     stored: String,
-    /// Parts that it is in, one on each memory server; 1 if it is whole.
+    /// Number of parts, each on its own memory server; 1 if it is not partitioned.
     parts: u32,
-    /// Memory servers that have all of it; 1 if it is not copied.
+    /// Number of memory servers that have all of it; 1 if it is not replicated.
     copies: u32,
     rows: u64,
     used_bytes: u64,
@@ -123,26 +126,26 @@ pub fn run(arguments: &ApplyArguments) -> Result<Verdict> {
     let stored = Stored::read(&arguments.folder, &options)?;
     let cluster = ClusterFile::load(&arguments.cluster, &arguments.set)?;
     let health = Arc::new(Health::new(interruption()));
-    let place = Place::join(cluster, Member::client(), &Arc::default(), &health)?;
+    let client = ClusterClient::join(cluster, Member::client(), &Arc::default(), &health)?;
     let threads = arguments.threads.unwrap_or((host::processor_count() as u32).min(THREADS_MAX));
     let errand = Apply { stored: &stored, threads, is_fresh: arguments.fresh };
-    let made = abroad::run(&place, LANES, &stored, errand);
-    if let Err(error) = place.leave() {
-        output::say(&format!("namdb: the cluster was not left in order: {error:#}"));
+    let made = cluster_site::run(&client, LANES, &stored, errand);
+    if let Err(error) = client.leave() {
+        output::say(&format!("namdb: cannot leave the cluster: {error:#}"));
     }
     let report = made?;
     json::deliver(&report, arguments.json.as_deref(), &in_words(&report))?;
     Ok(if report.problems.is_empty() { Verdict::Sound } else { Verdict::Incomplete })
 }
 
-/// Makes and loads the tables.
+/// Creates and loads the tables.
 struct Apply<'a> {
     stored: &'a Stored,
     threads: u32,
     is_fresh: bool,
 }
 
-impl<W> Errand<W> for Apply<'_> {
+impl<W> SiteJob<W> for Apply<'_> {
     type Output = Report;
 
     fn run<S: Site>(self, site: &S, workload: &W) -> Result<Report>
@@ -188,7 +191,7 @@ fn made(design: &TableDesign, memory: &TablesReport) -> TableMade {
     }
 }
 
-/// How a table is stored, in words.
+/// Describes how a table is stored.
 fn stored_as(design: &TableDesign) -> String {
     let slots = text::counted(u64::from(design.neighbourhood), "slot");
     let way = match (design.storage, &design.placement) {
@@ -214,7 +217,7 @@ fn stored_as(design: &TableDesign) -> String {
 fn in_words(report: &Report) -> String {
     let design = match &report.design {
         Some(file) => format!("as {file} says"),
-        None => "by the default design".to_owned(),
+        None => "with the default design".to_owned(),
     };
     let mut said = format!(
         "{}: {} {design}, {} in {:.1} s, {}\n",

@@ -1,4 +1,4 @@
-//! `namdb spade design`: the default design of a workload as a file.
+//! `namdb spade design`: writes the default design of a workload.
 
 use crate::Verdict;
 use crate::commands::parse_units;
@@ -11,26 +11,26 @@ use std::path::PathBuf;
 const EXAMPLES: &str = "\
 Examples:
   namdb spade design workloads/tatp                       print it
-  namdb spade design mine --out mine/design.json          a file to change by hand
+  namdb spade design mine --out mine/design.json          write a file to edit
 
-A design says of each table where its rows are (hash-inlined, hash-outside, tree), how keys choose their bucket, slots of
-buckets and bytes of nodes, how many old versions a row keeps beside it, and how indexes are stored. The default one follows
-from procedures and load alone. `namdb bench FOLDER` takes design.json of the folder, or what --design says. A design is made
-for the units that it says, or else for those of workload.toml: run with other --units, its rows and ranges of keys grow as
-those of the load do.
+A design defines for each table where its rows are (hash-inlined, hash-outside, tree), how keys select their bucket, the
+slots per bucket and bytes per node, how many old versions a row keeps beside it, and how indexes are stored. The default
+design follows from procedures and load alone. `namdb bench FOLDER` uses the folder's design.json, or the file of --design.
+A design records the units it was made for (otherwise those of workload.toml). With other --units, its rows and key ranges
+grow as those of the load do.
 
-The exit code is 0 if it is written, 2 if there is none to be had.";
+Exit codes: 0 the design is written; 2 it is not.";
 
-/// Options of `spade design`.
+/// Arguments of `namdb spade design`.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct DesignArguments {
     /// The workload's folder
     folder: PathBuf,
-    /// Units of scale, such as warehouses [default: as workload.toml says]
+    /// Scale, such as the number of warehouses [default: as in workload.toml]
     #[arg(long, allow_negative_numbers = true, value_parser = parse_units)]
     units: Option<u64>,
-    /// Write it to a new file
+    /// Write the design to a new file
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }
@@ -42,10 +42,10 @@ pub fn run(arguments: &DesignArguments) -> Result<Verdict> {
         output::print(&text)?;
         return Ok(Verdict::Sound);
     };
-    // A file that is there may have been changed by hand. One that is no file has nothing to lose.
+    // An existing file may have been edited. A device has nothing to lose.
     ensure!(
         !path.is_file(),
-        "{} is there, and may have been changed by hand; name another file, or remove it",
+        "{} exists and may have been edited; choose another file, or remove it",
         path.display()
     );
     output::replace(path, text.as_bytes())?;

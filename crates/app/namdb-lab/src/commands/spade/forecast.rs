@@ -1,4 +1,4 @@
-//! `namdb spade forecast`: what given designs should reach on a measured cluster.
+//! `namdb spade forecast`: forecasts the performance of given designs on a measured cluster.
 
 use super::question::Question;
 use crate::Verdict;
@@ -14,43 +14,44 @@ use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
 Examples:
-  namdb spade forecast mine --design mine/design.json                        what to expect of it
-  namdb spade forecast mine --design a.json --design b.json                  two of them, and how they differ
-  namdb spade forecast mine --design a.json --default-design --machines 50   beside the default one, on 50 machines
-  namdb spade forecast mine --design a.json --json forecast.json             everything, for programs
+  namdb spade forecast mine --design mine/design.json                        forecast of one design
+  namdb spade forecast mine --design a.json --design b.json                  compare two designs
+  namdb spade forecast mine --design a.json --default-design --machines 50   with the default design, on 50 machines
+  namdb spade forecast mine --design a.json --json forecast.json             everything as JSON
 
-Designs are what namdb spade tune --out, namdb spade design --out or an editor writes; measurements are what namdb spade measure \
-writes. The first design is A; what others differ from it by stands in parentheses. Latencies are those of calls while nothing else \
-runs, but for the one with all lanes busy. A forecast takes the time of a command: nothing is made and nothing is loaded. The \
-forecast of what the tuner has decided is the tuner's own, digit by digit.
+Designs are files written by `namdb spade tune --out`, `namdb spade design --out` or an editor; measurements are written by \
+`namdb spade measure`. The first design is A; differences to it are in parentheses. Latencies are those of calls while nothing \
+else runs, except the one with all lanes busy. A forecast creates and loads nothing, so it takes no longer than the command. \
+The forecast of a tuned design equals that of the tuner, digit by digit.
 
-Hardware, machines and units are those of workload.toml if nothing is said. docs/spade.md tells what a forecast cannot know. The \
-exit code is 0 if there is a forecast, 2 if there is none.";
+Hardware, machines and units are by default those of workload.toml. docs/spade.md says what a forecast does not cover. Exit \
+codes: 0 forecast printed; 2 no forecast.";
 
-/// Designs that are shown side by side, at most.
+/// Maximal number of designs shown side by side.
 const DESIGNS_MAX: usize = 8;
 
-/// Options of `spade forecast`.
+/// Arguments of `namdb spade forecast`.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ForecastArguments {
     #[command(flatten)]
     question: Question,
-    /// A design; say it again for each further one
+    /// A design; repeat the option for each further one
     #[arg(long = "design", value_name = "FILE")]
     designs: Vec<PathBuf>,
     /// Also forecast the default design, which follows from procedures and load alone
     #[arg(long)]
     default_design: bool,
-    /// Also write everything as JSON; `-` is the output, and the text then goes to the error stream
+    /// Also write everything as JSON; `-` is standard output, and the text then goes to standard
+    /// error
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 }
 
-/// A forecast with its design, as JSON has them.
+/// A forecast and its design, as in the JSON.
 #[derive(Serialize)]
 struct Entry {
-    /// The file, or that it is the default design.
+    /// File name, or the name of the default design.
     design: String,
     forecast: DesignForecast,
 }
@@ -66,12 +67,12 @@ pub fn run(arguments: &ForecastArguments) -> Result<Verdict> {
     let read = arguments.question.read()?;
     let options = arguments.question.options();
     let forecaster = Forecaster::new(read.input(), &options).with_context(|| {
-        format!("designs of {} cannot be forecast", arguments.question.folder.display())
+        format!("cannot forecast designs of {}", arguments.question.folder.display())
     })?;
     arguments.ensure_built()?;
     let each = designs.into_iter().map(|(name, design)| {
         let forecast =
-            forecaster.forecast(&design).with_context(|| format!("{name} cannot be forecast"))?;
+            forecaster.forecast(&design).with_context(|| format!("cannot forecast {name}"))?;
         Ok(Entry { design: name, forecast })
     });
     let entries: Vec<Entry> = each.collect::<Result<_>>()?;
@@ -82,7 +83,7 @@ pub fn run(arguments: &ForecastArguments) -> Result<Verdict> {
 }
 
 impl ForecastArguments {
-    /// Refuses designs that nobody could build, by what `verify`, `bench` and `spade apply` ask before they do.
+    /// Rejects designs that cannot be built, by the checks of `verify`, `bench` and `spade apply`.
     fn ensure_built(&self) -> Result<()> {
         let units = self.question.options().units;
         for design in &self.designs {
@@ -99,22 +100,23 @@ fn designs(arguments: &ForecastArguments) -> Result<Vec<(String, Design)>> {
     for path in &arguments.designs {
         let name = path.display().to_string();
         let text = read_text(path, BYTES_MAX).with_context(|| format!("cannot read {name}"))?;
-        let design = Design::parse(&text).with_context(|| format!("{name} cannot be read"))?;
+        let design =
+            Design::parse(&text).with_context(|| format!("cannot read the design {name}"))?;
         all.push((name, design));
     }
     if arguments.default_design {
-        // Its rows grow with the units as those of a file do.
+        // Its rows grow with the units, as those of a file do.
         all.push(("the default design".to_owned(), default_design(folder, None)?));
     }
     ensure!(
         !all.is_empty(),
-        "no design is named; name a file with --design, as `namdb spade tune {folder} --out design.json` writes one, or take \
+        "no design is given; give a file with --design, such as one from `namdb spade tune {folder} --out design.json`, or use \
          --default-design",
         folder = folder.display()
     );
     ensure!(
         all.len() <= DESIGNS_MAX,
-        "{} designs are named, and at most {DESIGNS_MAX} stand side by side; name fewer",
+        "{} designs are given, but at most {DESIGNS_MAX} fit side by side",
         all.len()
     );
     Ok(all)

@@ -1,4 +1,4 @@
-//! `namdb spade generate`: Rust for a workload's procedures.
+//! `namdb spade generate`: writes Rust code for a workload's procedures.
 
 use crate::Verdict;
 use crate::bench::json;
@@ -15,32 +15,32 @@ use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
 Examples:
-  namdb spade generate mine --crate mine-code       write a cargo project with the code of your own workload, and build it:
+  namdb spade generate mine --crate mine-code       write a cargo project for your workload, then build it:
     cargo build --release --manifest-path mine-code/Cargo.toml
-    mine-code/target/release/mine bench mine        this program is namdb, with that code linked
-  namdb spade generate mine --crate mine-code       the code anew, after a change of the workload; then build again
-  namdb spade generate mine --crate mine-code --check    see whether it is up to date
-  namdb spade generate workloads/tatp --into crates/sql/workload_code/src/tatp     write the code alone, as a module of a crate
-  namdb spade generate mine --into src/mine --json -     for programs
+    mine-code/target/release/mine bench mine        the program namdb with your code
+  namdb spade generate mine --crate mine-code       update the code after a change of the workload
+  namdb spade generate mine --crate mine-code --check    check whether it is up to date
+  namdb spade generate workloads/tatp --into crates/sql/workload_code/src/tatp     write only the code, as a module of a crate
+  namdb spade generate mine --into src/mine --json -     also print the result as JSON
 
 A workload is a folder with schema.sql, procedures.sql, workload.toml and, made by `namdb spade plan`, plans. Each procedure
-becomes a file with one function; tables.rs has tables and columns, mod.rs all of it together. Make them again after
-every change of the workload. With --crate they are in a module of a project, whose other files (Cargo.toml, Cargo.lock, src/lib.rs,
-src/main.rs) are written if they are not there, and are yours from then on. Its program does all that namdb does: start clusters by
-it, so that their compute servers have the code. Its library is for Rust programs (namdb::procedures). With --into the crates
-runtime, layout, fabric and txn have to be at hand where the files are compiled.
+becomes a file with one function; tables.rs has the tables and columns, mod.rs declares the modules. Generate again after every
+change of the workload. With --crate the code is a module of a project. The project's other files (Cargo.toml, Cargo.lock,
+src/lib.rs, src/main.rs) are written if they do not exist, and are yours from then on. Its program does everything that namdb
+does: start clusters with it, so that their compute servers have the code. Its library is for Rust programs
+(namdb::procedures). With --into, the crate needs procedure_runtime, layout, fabric and txn as dependencies.
 
-What arguments may be null, and how many digits behind the point they have, follows from workload.toml: calls with others are
-carried out by the executor of plans, as are procedures that no code is generated for, which are listed with the reason.
+workload.toml determines which arguments may be null, and the scale of decimals. The executor of plans runs calls with other
+arguments, and procedures for which no code can be generated; these are listed with the reason.
 
-The exit code is 0 if the files are written, or are as they were; 1 if --check finds others; 2 if there is none to be had.";
+Exit codes: 0 the files are written or up to date; 1 --check finds differences; 2 nothing could be generated.";
 
-/// Version of the JSON.
+/// Version of the JSON format.
 const FORMAT: u32 = 1;
-/// The file of a workload's procedures.
+/// The file with a workload's procedures.
 const PROCEDURES_FILE: &str = "procedures.sql";
 
-/// Options of `spade generate`.
+/// Arguments of `namdb spade generate`.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct GenerateArguments {
@@ -48,18 +48,19 @@ pub struct GenerateArguments {
     folder: PathBuf,
     #[command(flatten)]
     place: PlaceArguments,
-    /// Only compare with the files that are there, and write nothing
+    /// Only compare with the existing files; write nothing
     #[arg(long)]
     check: bool,
-    /// Also write what was done as JSON; `-` is the output, and the text then goes to the error stream
+    /// Also write the result as JSON; `-` is standard output, and the text then goes to standard
+    /// error
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 }
 
-/// Where the code goes.
+/// Destination of the code.
 #[derive(Args)]
 struct PlaceArguments {
-    /// Write into this folder, from which all other files of Rust are removed that were generated
+    /// Write into this folder; other generated Rust files in it are removed
     #[arg(
         long,
         value_name = "FOLDER",
@@ -67,16 +68,17 @@ struct PlaceArguments {
         conflicts_with = "project"
     )]
     into: Option<PathBuf>,
-    /// Write a cargo project in this folder, or write its code anew: the program namdb with this code linked, and a library
+    /// Write a cargo project in this folder, or update its code: the program namdb with this code
+    /// linked, and a library
     #[arg(long = "crate", value_name = "FOLDER")]
     project: Option<PathBuf>,
-    /// Where a new project finds the crates of namdb: a checkout, or the address of a repository
-    /// [default: the checkout that this program was built from]
+    /// Source of namdb's crates for a new project: the path of a checkout, or the URL of a
+    /// repository [default: the checkout from which this program was built]
     #[arg(long, value_name = "PATH|URL", requires = "project")]
     namdb: Option<String>,
 }
 
-/// What was done, for programs.
+/// The result, as JSON.
 #[derive(Serialize)]
 struct Report {
     format: u32,
@@ -90,7 +92,7 @@ struct Report {
     left_to_executor: Vec<LeftReport>,
 }
 
-/// The project around the code.
+/// The project that contains the code.
 #[derive(Serialize)]
 struct ProjectReport {
     folder: String,
@@ -100,7 +102,7 @@ struct ProjectReport {
     lacks_module: bool,
 }
 
-/// A procedure without code.
+/// A procedure without generated code.
 #[derive(Serialize)]
 struct LeftReport {
     procedure: String,
@@ -109,7 +111,7 @@ struct LeftReport {
     reason: String,
 }
 
-/// The checkout that this program was built from.
+/// The checkout from which this program was built.
 const CHECKOUT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../..");
 
 /// Runs the command.
@@ -123,7 +125,9 @@ pub fn run(arguments: &GenerateArguments) -> Result<Verdict> {
     let project = arguments.place.project(&load.name)?;
     let into = match &project {
         Some((project, _)) => project.module(),
-        None => arguments.place.into.clone().context("say by --into or --crate where it goes")?,
+        None => {
+            arguments.place.into.clone().context("give the destination with --into or --crate")?
+        }
     };
     let changes = folder::write(&into, &generated, is_check)?;
     let project =
@@ -151,12 +155,12 @@ pub fn run(arguments: &GenerateArguments) -> Result<Verdict> {
     };
     let text = in_words(&report, &generated, &changes);
     json::deliver(&report, arguments.json.as_deref(), &text)
-        .context("cannot tell what was done")?;
+        .context("cannot write the result as JSON")?;
     Ok(if is_sound { Verdict::Sound } else { Verdict::Damaged })
 }
 
 impl PlaceArguments {
-    /// The project around the code if there is to be one, and where that finds namdb.
+    /// The project that contains the code, if one is requested, and its source of namdb.
     fn project(&self, workload: &str) -> Result<Option<(Project, Source)>> {
         let of = |folder: &PathBuf| -> Result<_> {
             let is_new = !folder.join("Cargo.toml").exists();
@@ -171,17 +175,17 @@ impl PlaceArguments {
             return Ok(Source::Repository(address.to_owned()));
         }
         let root = Path::new(said.unwrap_or(CHECKOUT));
-        // A project that is there says by itself where it finds them.
+        // An existing project already names its source.
         let is_there = !is_new || root.join("crates/app/namdb/Cargo.toml").is_file();
         match said {
             Some(said) => ensure!(
                 is_there,
-                "{said} is no checkout of namdb: it has no crates/app/namdb; name one, or the address of a repository, such as \
+                "{said} is not a checkout of namdb: it has no crates/app/namdb; give a checkout, or the URL of a repository, such as \
                  https://host/namdb.git"
             ),
             None => ensure!(
                 is_there,
-                "the checkout that this program was built from is gone; say where another one is: --namdb PATH or URL"
+                "the checkout from which this program was built does not exist; give another one: --namdb PATH or URL"
             ),
         }
         Ok(Source::Checkout(root.to_path_buf()))
@@ -191,9 +195,9 @@ impl PlaceArguments {
 fn in_words(report: &Report, generated: &Generated, changes: &Changes) -> String {
     let Report { folder, into, checked_only, .. } = report;
     let files = counted(generated.files.len() as u64, "file");
-    let mut text = format!("{into}: {files} for {folder}, {} as they were\n", changes.same);
-    let changed = if *checked_only { "other than generated" } else { "written" };
-    for (what, files) in [(changed, &changes.changed), ("of nothing", &changes.removed)] {
+    let mut text = format!("{into}: {files} for {folder}, {} unchanged\n", changes.same);
+    let changed = if *checked_only { "outdated" } else { "written" };
+    for (what, files) in [(changed, &changes.changed), ("not needed", &changes.removed)] {
         files.iter().for_each(|file| text.push_str(&format!("  {what}: {file}\n")));
     }
     for LeftReport { procedure, file, line, reason } in &report.left_to_executor {
@@ -232,13 +236,13 @@ impl ProjectReport {
         let Self { folder, program, written, kept, lacks_module } = self;
         let mut text = String::new();
         let done = if checked_only { "missing" } else { "written" };
-        for (what, files) in [(done, written), ("yours, and as it was", kept)] {
+        for (what, files) in [(done, written), ("yours, unchanged", kept)] {
             files.iter().for_each(|file| text.push_str(&format!("  {what}: {folder}/{file}\n")));
         }
         if *lacks_module {
             text.push_str(&format!(
-                "  {folder}/src/lib.rs does not have the code yet: add `pub mod {program};` to it, and \
-                 `namdb::procedures::code::<{program}::Tables>()` to what its function `code` gives\n"
+                "  {folder}/src/lib.rs does not declare the code yet: add `pub mod {program};` to it, and \
+                 `namdb::procedures::code::<{program}::Tables>()` to the result of its function `code`\n"
             ));
         }
         if !checked_only {

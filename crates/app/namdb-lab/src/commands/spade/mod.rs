@@ -25,44 +25,44 @@ A workload of your own is a folder, and this is the way with it:
 
 docs/workload.md has every key of workload.toml, docs/sql.md tells which SQL is taken, docs/spade.md all else.";
 
-/// Options of `spade`.
+/// Arguments of `namdb spade`.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct SpadeArguments {
     #[command(subcommand)]
-    what: What,
+    what: SpadeCommand,
 }
 
 #[derive(Subcommand)]
-enum What {
-    /// Measure what single operations cost on a cluster, real or simulated
+enum SpadeCommand {
+    /// Measure the costs of single operations on a real or simulated cluster
     Measure(measure::MeasureArguments),
-    /// Ask a PostgreSQL for the plans of a workload's statements
+    /// Get the plans of a workload's statements from PostgreSQL
     Plan(plan::PlanArguments),
-    /// Decide how a workload is stored, partitioned and carried out
+    /// Decide how a workload is stored, partitioned and executed
     Tune(tune::TuneArguments),
-    /// Say what given designs should reach, side by side, before one of them is made
+    /// Forecast the performance of given designs without building them
     Forecast(forecast::ForecastArguments),
-    /// Build a design, measure it, and put that beside its forecast
+    /// Build a design, measure it, and compare it with its forecast
     Verify(verify::VerifyArguments),
-    /// Write Rust for a workload's procedures
+    /// Write Rust code for a workload's procedures
     Generate(generate::GenerateArguments),
-    /// Print how a workload's tables are stored where no file says it, as a file to start from
+    /// Write the default design of a workload, as a file to edit
     Design(design::DesignArguments),
-    /// Make and load a workload's tables in a running cluster, as a design says
+    /// Create and load a workload's tables in a running cluster, as a design says
     Apply(apply::ApplyArguments),
 }
 
-/// Runs the command, with generated code of these workloads beside that of the shipped ones.
+/// Runs the command. `code` is generated code in addition to that of the shipped workloads.
 pub fn run(arguments: &SpadeArguments, code: &[Code]) -> Result<Verdict> {
     match &arguments.what {
-        What::Measure(arguments) => measure::run(arguments),
-        What::Plan(arguments) => plan::run(arguments),
-        What::Tune(arguments) => tune::run(arguments),
-        What::Forecast(arguments) => forecast::run(arguments),
-        What::Verify(arguments) => verify::run(arguments, code),
-        What::Generate(arguments) => generate::run(arguments),
-        What::Design(arguments) => design::run(arguments),
-        What::Apply(arguments) => apply::run(arguments),
+        SpadeCommand::Measure(arguments) => measure::run(arguments),
+        SpadeCommand::Plan(arguments) => plan::run(arguments),
+        SpadeCommand::Tune(arguments) => tune::run(arguments),
+        SpadeCommand::Forecast(arguments) => forecast::run(arguments),
+        SpadeCommand::Verify(arguments) => verify::run(arguments, code),
+        SpadeCommand::Generate(arguments) => generate::run(arguments),
+        SpadeCommand::Design(arguments) => design::run(arguments),
+        SpadeCommand::Apply(arguments) => apply::run(arguments),
     }
 }

@@ -1,4 +1,4 @@
-//! `namdb spade plan`: the plans of a workload's statements, from a real PostgreSQL.
+//! `namdb spade plan`: gets the plans of a workload's statements from PostgreSQL.
 
 use crate::bench::json;
 use crate::bench::text::counted;
@@ -18,44 +18,43 @@ use std::sync::atomic::Ordering::Relaxed;
 
 const EXAMPLES: &str = "\
 Examples:
-  namdb spade plan workloads/tpcc                      plan with a PostgreSQL that is started for it
-  namdb spade plan mine --server postgresql:///postgres    with one that runs
-  namdb spade plan mine --check                        see whether the plans are up to date
-  namdb spade plan mine --json -                       for programs
+  namdb spade plan workloads/tpcc                      start a PostgreSQL for the plans
+  namdb spade plan mine --server postgresql:///postgres    use a running one
+  namdb spade plan mine --check                        check whether the plans are up to date
+  namdb spade plan mine --json -                       also print the result as JSON
 
-A workload is a folder with schema.sql, procedures.sql and workload.toml (docs/sql.md, docs/workload.md). The plans are put into its folder plans, and
-belong to the workload: a user who tunes it needs no PostgreSQL. Make them again after every change of the three files.
+A workload is a folder with schema.sql, procedures.sql and workload.toml (docs/sql.md, docs/workload.md). Its folder plans contains
+the plans, so that tuning needs no PostgreSQL. Plan again after every change of the three files.
 
-Without --server, the programs postgres and initdb are looked for in the path and in /usr/lib/postgresql; the server
-lives in a folder for temporary files and is stopped in the end. With --server, a database is made there and dropped, which
-takes a superuser.
+Without --server, the programs postgres and initdb are searched in the path and in /usr/lib/postgresql; the server uses a
+temporary folder and is stopped at the end. With --server, a database is created there and dropped, which needs a superuser.
 
 The command reports each part of a plan that namdb cannot execute, with its line.
 
-The exit code is 0 if the plans are made, or are as they were; 1 if --check finds others; 2 if there is none to be had, or one that \
-cannot be carried out.";
+Exit codes: 0 the plans are written or up to date; 1 --check finds differences; 2 a plan is missing or cannot be executed.";
 
-/// Version of the JSON.
+/// Version of the JSON format.
 const FORMAT: u32 = 1;
 
-/// Options of `spade plan`.
+/// Arguments of `namdb spade plan`.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct PlanArguments {
     /// The workload's folder
     folder: PathBuf,
-    /// Ask the PostgreSQL at this URL, as psql takes it [default: one that is started for it]
+    /// Use the PostgreSQL at this URL, as for psql [default: start one]
     #[arg(long, value_name = "URL")]
     server: Option<String>,
-    /// Only compare with the plans that are there, and write nothing
+    /// Only compare with the existing plans; write nothing
     #[arg(long)]
     check: bool,
-    /// Also write what was done as JSON; `-` is the output, and the text then goes to the error stream
+    /// Also write the result as JSON; `-` is standard output, and the text then goes to standard
+    /// error
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 }
 
-/// What was done, for programs.
+/// The result, as JSON.
 #[derive(Serialize)]
 struct Report {
     format: u32,
@@ -69,7 +68,7 @@ struct Report {
     same: usize,
 }
 
-/// A statement and its plan's file.
+/// A statement and the file of its plan.
 #[derive(Serialize)]
 struct StatementReport {
     procedure: String,
@@ -90,16 +89,16 @@ pub fn run(arguments: &PlanArguments) -> Result<Verdict> {
     let statements: Vec<&EmbeddedStatement> =
         workload.program.embedded_statements().chain(checks).collect();
     catch_interrupts_with(|| {
-        output::say("\n  stopping the server; press Ctrl-C again to leave at once")
+        output::say("\n  stopping the server; press Ctrl-C again to exit at once")
     })?;
     let choice = match &arguments.server {
         None => ServerChoice::Private,
         Some(url) => ServerChoice::Url(url.clone()),
     };
     let whom =
-        if arguments.server.is_some() { "the PostgreSQL there" } else { "a PostgreSQL of its own" };
+        if arguments.server.is_some() { "the given PostgreSQL" } else { "a temporary PostgreSQL" };
     let count = counted(statements.len() as u64, "statement");
-    output::say(&format!("  asking {whom} for the plans of {count}"));
+    output::say(&format!("  getting the plans of {count} from {whom}"));
     let made = folder::make(folder, &workload, &choice);
     if interruption().load(Relaxed) {
         bail!("interrupted; no plan was changed");
@@ -129,9 +128,9 @@ pub fn run(arguments: &PlanArguments) -> Result<Verdict> {
     };
     let text = in_words(&name, &made, &changes, arguments.check);
     json::deliver(&report, arguments.json.as_deref(), &text)
-        .context("cannot tell what was done")?;
+        .context("cannot write the result as JSON")?;
     if !arguments.check {
-        let refused = "the plans are made, and cannot all be carried out";
+        let refused = "the plans are written, but some cannot be executed";
         let planned = Workload::read(folder).context(refused)?;
         Workload::read_checks(folder).context(refused)?;
         let warnings = empty_table_warnings(&planned, &workload.load);
@@ -141,21 +140,21 @@ pub fn run(arguments: &PlanArguments) -> Result<Verdict> {
     Ok(if is_sound { Verdict::Sound } else { Verdict::Damaged })
 }
 
-/// Refuses a load whose rows cannot be drawn, as `bench` does: its plans would be of no use.
+/// Rejects a load whose rows cannot be generated, as `bench` does: its plans would be useless.
 fn ensure_drawn(folder: &Path, workload: &WorkloadFolder) -> Result<()> {
     let scale = Scale { units: workload.load.units, seed: 0, now_us: 0 };
     let drawn = Population::new(&workload.program, &workload.load, scale);
-    drawn.map(drop).with_context(|| format!("{} cannot be loaded", folder.display()))
+    drawn.map(drop).with_context(|| format!("cannot load {}", folder.display()))
 }
 
 fn in_words(name: &str, made: &Made, changes: &Changes, checked_only: bool) -> String {
     let plans = counted(made.files.len() as u64, "plan");
     let mut text = format!(
-        "{name}: {plans} by PostgreSQL {}, {} as they were\n",
+        "{name}: {plans} by PostgreSQL {}, {} unchanged\n",
         made.server_version, changes.same
     );
     let (added, changed, removed) = match checked_only {
-        true => ("missing", "other than stored", "of no statement"),
+        true => ("missing", "outdated", "without statement"),
         false => ("new", "changed", "removed"),
     };
     for (what, files) in
@@ -164,7 +163,7 @@ fn in_words(name: &str, made: &Made, changes: &Changes, checked_only: bool) -> S
         files.iter().for_each(|file| text.push_str(&format!("  {what}: plans/{file}\n")));
     }
     if checked_only && !changes.is_empty() {
-        text.push_str(&format!("make them with `namdb spade plan {name}`\n"));
+        text.push_str(&format!("write them with `namdb spade plan {name}`\n"));
     }
     text
 }

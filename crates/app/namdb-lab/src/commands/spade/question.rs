@@ -1,4 +1,5 @@
-//! What a design is tuned or forecast for: a workload, measurements, and what of either is otherwise.
+//! The input of tuning and forecasting: a workload, measurements, and settings that override
+//! theirs.
 
 use crate::commands::parse_units;
 use crate::commands::remote_calls::parse_percent;
@@ -11,44 +12,44 @@ use sql::WorkloadFolder;
 use sql::file::read_text;
 use std::path::{Path, PathBuf};
 
-/// Most bytes of measurements: a thousand times as many as a cluster of one size has.
+/// Maximal size of a measurements file: a thousand times that of a cluster of one size.
 const MEASUREMENTS_BYTES_MAX: u64 = 512 << 20;
 
-/// Options of commands that forecast.
+/// Arguments of commands that forecast.
 #[derive(Args)]
 pub struct Question {
     /// The workload's folder
     pub folder: PathBuf,
-    /// What was measured of the cluster
+    /// Measurements of the cluster
     #[arg(long, value_name = "FILE", default_value = "measurements.json")]
     measurements: PathBuf,
-    /// Memory that tables and indexes may take on each machine: bytes, or with KiB, MiB, GiB or TiB
+    /// Memory budget of tables and indexes per machine: bytes, or with KiB, MiB, GiB or TiB
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     memory_budget: Option<u64>,
-    /// The hardware, by its name in the measurements
+    /// Hardware profile, by its name in the measurements
     #[arg(long, value_name = "NAME")]
     profile: Option<String>,
-    /// Machines: of several measured sizes of the cluster the nearest one counts
+    /// Number of machines; the nearest measured cluster size is used
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     machines: Option<u32>,
     /// Units of scale
     #[arg(long, value_name = "N", value_parser = parse_units, allow_negative_numbers = true)]
     units: Option<u64>,
-    /// Calls in a hundred that come to another machine than that of their rows
+    /// Percentage of calls that come to a machine that does not own their rows
     #[arg(long, value_name = "PERCENT", default_value_t = 100.0 * REMOTE_CALLS, value_parser = parse_percent, allow_negative_numbers = true)]
     remote_calls: f64,
     /// Copies of each row
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=8), allow_negative_numbers = true)]
     replicas: u32,
-    /// Threads of each machine [default: as were measured]
+    /// Threads per machine [default: as measured]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096), allow_negative_numbers = true)]
     threads: Option<u32>,
-    /// Calls under way on each machine when all lanes are busy [default: as were measured]
+    /// Concurrent calls per machine when all lanes are busy [default: as measured]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65536), allow_negative_numbers = true)]
     lanes: Option<u32>,
 }
 
-/// What was read of files.
+/// The contents of the files.
 pub struct Read {
     folder: WorkloadFolder,
     workload: Workload,
@@ -62,7 +63,7 @@ impl Question {
         if let Some(name) = &self.profile {
             let mut points = measurements.points().iter();
             let is_measured = points.any(|point| point.parameters.world.hardware == *name);
-            // Nobody can measure hardware of which there is no profile, and which is not this one.
+            // The hardware has no profile and is not this host's, so it cannot be measured.
             if !is_measured {
                 hardware::profile(name)?;
             }
@@ -71,12 +72,12 @@ impl Question {
         Ok(Read { folder, workload: Workload::read(&self.folder)?, measurements })
     }
 
-    /// What is read: the folder and the measurements.
+    /// The paths that are read: the folder and the measurements.
     pub fn inputs(&self) -> [&Path; 2] {
         [&self.folder, &self.measurements]
     }
 
-    /// The options, with all others as they are by default.
+    /// The given options, with defaults for all others.
     pub fn options(&self) -> Options {
         Options {
             memory_budget: self.memory_budget,
@@ -93,7 +94,7 @@ impl Question {
 }
 
 impl Read {
-    /// What is tuned or forecast.
+    /// The input of the tuner.
     pub fn input(&self) -> Input<'_> {
         Input { folder: &self.folder, workload: &self.workload, measurements: &self.measurements }
     }
@@ -105,16 +106,16 @@ fn read_measurements(path: &Path) -> Result<Measurements> {
     let text = match read_text(path, MEASUREMENTS_BYTES_MAX) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => bail!(
-            "there is no file {name}; measure the cluster with `namdb spade measure --file {name}`, or name another file with \
+            "the file {name} does not exist; measure the cluster with `namdb spade measure --file {name}`, or give another file with \
              --measurements"
         ),
         Err(error) => return Err(error).with_context(|| format!("cannot read {name}")),
     };
     let measured = Measurements::parse(&text).and_then(Measurements::sound);
-    measured.with_context(|| format!("{name} cannot be tuned by"))
+    measured.with_context(|| format!("cannot use the measurements {name}"))
 }
 
-/// A number of bytes, with or without a unit.
+/// Parses a number of bytes, with or without a unit.
 fn parse_size(text: &str) -> Result<u64, String> {
     let units =
         [("TiB", 1_u64 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("", 1)];
@@ -123,7 +124,7 @@ fn parse_size(text: &str) -> Result<u64, String> {
     let (number, size) = found.unwrap_or((text, 1));
     match number.trim().parse::<f64>() {
         Ok(number) if number > 0.0 && number.is_finite() => Ok((number * size as f64) as u64),
-        _ => Err(format!("{text:?} is no amount of memory; examples: 64GiB, 512MiB, 1000000")),
+        _ => Err(format!("{text:?} is not a size; examples: 64GiB, 512MiB, 1000000")),
     }
 }
 
@@ -138,7 +139,7 @@ mod tests {
         assert_eq!(parse_size("1000"), Ok(1000));
         for wrong in ["", "GiB", "-1GiB", "8GB", "nan", "inf"] {
             let said = parse_size(wrong).expect_err(wrong);
-            assert!(said.contains("is no amount of memory"), "{said}");
+            assert!(said.contains("is not a size"), "{said}");
         }
     }
 }

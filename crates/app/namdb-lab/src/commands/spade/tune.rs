@@ -1,4 +1,5 @@
-//! `namdb spade tune`: how a workload is to be stored, partitioned and carried out on a measured cluster.
+//! `namdb spade tune`: decides how to store, partition and execute a workload on a measured
+//! cluster.
 
 use super::question::Question;
 use crate::bench::json;
@@ -13,56 +14,58 @@ use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
 Examples:
-  namdb spade tune workloads/tatp --measurements measurements.json      what to do, and why
-  namdb spade tune mine --measurements m.json --out design.json         keep the design in a file
-  namdb spade tune mine --measurements m.json --machines 50             what if there were 50 machines
-  namdb spade tune mine --measurements m.json --profile connectx5-100g  or other cards, if they were measured
-  namdb spade tune mine --measurements m.json --memory-budget 8GiB      with so much memory on each machine
-  namdb spade tune mine --measurements m.json --all                     every rejected candidate with its reason
-  namdb spade tune mine --measurements m.json --html report.html        a page with pictures
+  namdb spade tune workloads/tatp --measurements measurements.json      decisions and reasons
+  namdb spade tune mine --measurements m.json --out design.json         write the design to a file
+  namdb spade tune mine --measurements m.json --machines 50             for a cluster of 50 machines
+  namdb spade tune mine --measurements m.json --profile connectx5-100g  for other cards, if measured
+  namdb spade tune mine --measurements m.json --memory-budget 8GiB      with this memory per machine
+  namdb spade tune mine --measurements m.json --all                     with every rejected candidate and the reason
+  namdb spade tune mine --measurements m.json --html report.html        a page with plots
 
-A workload is a folder with schema.sql, procedures.sql, workload.toml and plans (namdb spade plan); measurements are what \
-namdb spade measure writes. Tables, indexes and procedures are decided together; * is what is chosen, 2 the next best. \
-Each line has the forecast for the whole workload if only that were different.
+A workload is a folder with schema.sql, procedures.sql, workload.toml and plans (`namdb spade plan`); measurements come from \
+`namdb spade measure`. Tables, indexes and procedures are decided together. * marks the chosen candidate, 2 the second best. \
+Each line has the forecast for the whole workload with only that decision changed.
 
-Hardware, machines and units are those of workload.toml if nothing is said. docs/spade.md tells what the tuner sees, what it \
-decides and what it cannot know. A design in a file that was changed by hand is written over only with --force. The exit code is 0 if there is a design, 2 if there is none.";
+Hardware, machines and units are by default those of workload.toml. docs/spade.md says what the tuner considers, what it \
+decides and what it cannot know. Only --force overwrites a design that was edited. Exit codes: 0 a design; 2 no design.";
 
-/// Options of `spade tune`.
+/// Arguments of `namdb spade tune`.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct TuneArguments {
     #[command(flatten)]
     question: Question,
-    /// What is wanted
+    /// Objective of the tuning
     #[arg(long, value_enum, default_value_t = Wanted::Throughput)]
     objective: Wanted,
-    /// By what designs are compared: service times added up, or the paper's averages
+    /// Model for comparing designs: summed service times, or the paper's averages
     #[arg(long, value_enum, default_value_t = By::ServiceTimes)]
     model: By,
     /// Show every rejected candidate
     #[arg(long)]
     all: bool,
-    /// Write the design into this file
+    /// Write the design to this file
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Write over a design in that file even if it was changed by hand
+    /// Overwrite a design in that file even if it was edited
     #[arg(long, requires = "out")]
     force: bool,
-    /// Also write everything as a page with pictures
+    /// Also write everything as a page with plots
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Also write everything as JSON; `-` is the output, and the text then goes to the error stream
+    /// Also write everything as JSON; `-` is standard output, and the text then goes to standard
+    /// error
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 }
 
 impl TuneArguments {
-    /// What is written last would be all that is left of a file that is named twice; a page replaces a page and nothing else.
+    /// Rejects a file that is given twice, since the last output would overwrite the others, and
+    /// any file but a page as the target of a page.
     fn check_files(&self) -> Result<()> {
         for (option, path) in [("--out", &self.out), ("--html", &self.html)] {
             let is_output = path.as_deref().is_some_and(json::is_output);
-            ensure!(!is_output, "{option} names a file: `-`, the output, is for --json alone");
+            ensure!(!is_output, "{option} needs a file; `-`, standard output, is for --json only");
         }
         if let Some(path) = &self.html {
             output::spare(path, "page", &["<!DOCTYPE html>"])?;
@@ -77,10 +80,7 @@ impl TuneArguments {
             let other =
                 named[at + 1..].iter().find(|(_, path)| path.as_ref().is_some_and(is_named));
             if let (Some((other, _)), Some(path)) = (other, first) {
-                bail!(
-                    "{one} and {other} both name {}: give each a file of its own",
-                    path.display()
-                );
+                bail!("{one} and {other} both name {}; give each its own file", path.display());
             }
         }
         Ok(())
@@ -119,7 +119,7 @@ pub fn run(arguments: &TuneArguments) -> Result<Verdict> {
     };
     let start = Moment::now();
     let tuning = tune(read.input(), &options)
-        .with_context(|| format!("{} cannot be tuned", arguments.question.folder.display()))?;
+        .with_context(|| format!("cannot tune {}", arguments.question.folder.display()))?;
     output::say(&format!("  tuned in {:.2} s", start.elapsed_s()));
     if let Some(path) = &arguments.out {
         let design = tuning.design.clone().sealed();
@@ -135,25 +135,25 @@ pub fn run(arguments: &TuneArguments) -> Result<Verdict> {
     Ok(Verdict::Sound)
 }
 
-/// Refuses to write over a design that is not as tuning has written it.
+/// Refuses to overwrite a design that differs from what the tuner wrote.
 fn spare_changes(path: &Path, design: &Design) -> Result<()> {
     let name = path.display();
-    // Devices and pipes have nothing to lose, and may have no end.
+    // Devices and pipes have nothing to lose and may have no end.
     if !path.is_file() {
         return Ok(());
     }
     let text = read_text(path, BYTES_MAX).unwrap_or_default();
-    let advice = "write to another file with --out, or over it with --force";
+    let advice = "choose another file with --out, or overwrite it with --force";
     match Design::parse(&text) {
         Ok(kept) if kept.is_as_sealed() || kept.clone().unsealed() == design.clone().unsealed() => {
             Ok(())
         }
         Ok(_) => {
             bail!(
-                "the design in {name} was changed by hand, or made otherwise than by `spade tune`, and stays as it is; {advice}"
+                "the design in {name} was edited or not written by `spade tune`, so it is kept; {advice}"
             )
         }
-        Err(_) => bail!("{name} is there, and is no design; {advice}"),
+        Err(_) => bail!("{name} exists and is not a design; {advice}"),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Whether RDMA devices carry out compare-and-swap, which locks are made of.
+//! Checks whether RDMA devices support compare-and-swap, on which locks are built.
 //!
 //! Decision: docs/decisions/0246-a-software-device-that-breaks-a-promise-is-reported.md
 
@@ -9,7 +9,8 @@ use super::site::Site;
 use fabric::verbs::FLAW_ADVICE;
 use membership::FabricKind;
 
-/// `has_atomics` asks a device by its name; nothing if it cannot be asked. `flaw` tells what is known to be wrong with one.
+/// `has_atomics` queries a device by name; `None` if it cannot be queried. `flaw` names a known
+/// fault of a device.
 pub fn check(
     ports: &[DevicePort],
     site: Option<&Site>,
@@ -31,7 +32,7 @@ pub fn check(
     let words = list.iter().map(|(device, able)| match able {
         Some(true) => format!("{device} has atomics"),
         Some(false) => format!("{device} has none"),
-        None => format!("{device} cannot be asked"),
+        None => format!("{device} cannot be queried"),
     });
     let found = words.collect::<Vec<_>>().join(", ");
     let wants = site.is_some_and(|site| site.fabric == FabricKind::Verbs);

@@ -1,22 +1,22 @@
-//! Tries to connect, each with a bound, all at a time.
+//! Tries several connections concurrently, each with a time limit.
 
 use std::io::ErrorKind;
 use std::net::{TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
-/// How long a host of any network takes to answer, twice over.
+/// Time limit: twice what a host of any network needs to answer.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// How a try ended.
+/// Result of an attempt.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Attempt {
-    /// Somebody listens.
+    /// A process accepts connections.
     Open,
-    /// The host answers, but nobody listens.
+    /// The host answers, but no process accepts connections.
     Refused,
-    /// Nothing came back.
+    /// No answer within the time limit.
     Silent,
-    /// The name or the network is not known.
+    /// The name or the network is unknown.
     Failed(String),
 }
 

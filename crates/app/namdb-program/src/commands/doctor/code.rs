@@ -1,4 +1,4 @@
-//! The names of the checks. They stay as they are: messages, scripts and people refer to them.
+//! Names of the checks. They must not change: messages, scripts and people refer to them.
 
 use crate::servers::error::ServerError;
 use fabric::shm::{self, ListenError};
@@ -10,7 +10,7 @@ use serde::Serialize;
 use std::fmt;
 use std::io::ErrorKind;
 
-/// The name of a check.
+/// Name of a check.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub struct Code(&'static str);
 
@@ -37,7 +37,7 @@ impl fmt::Display for Code {
     }
 }
 
-/// The check that looks into what made a server fail, if there is one.
+/// The check that examines the cause of a server's error, if there is one.
 pub fn code_for(error: &anyhow::Error) -> Option<Code> {
     error.chain().find_map(|cause| {
         if let Some(error) = cause.downcast_ref::<RegistryError>() {
@@ -79,7 +79,7 @@ fn of_server(error: &ServerError) -> Code {
     }
 }
 
-/// Of the place in a directory that memory servers of one host claim.
+/// The check for an error of the directory entries that memory servers of one host claim.
 fn of_place(error: &ListenError) -> Option<Code> {
     match error {
         ListenError::File { error, .. } => of_system(error).or(Some(STALE_FILES)),
@@ -89,7 +89,7 @@ fn of_place(error: &ListenError) -> Option<Code> {
     }
 }
 
-/// Of the way to a memory server of the same host.
+/// The check for an error in mapping a memory server of the same host.
 fn of_mapping(error: &shm::ConnectError) -> Option<Code> {
     use shm::ConnectError::{Absent, Refused, Region, Stranger, Watch};
     match error {

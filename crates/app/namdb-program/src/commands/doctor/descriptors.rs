@@ -1,23 +1,23 @@
-//! Whether a server may open as many files and sockets as it wants.
+//! Checks whether a server may open enough files and sockets.
 
 use super::code::DESCRIPTORS;
 use super::finding::Finding;
 use super::site::Site;
 
-/// Files, sockets of the registry and of the control address, and room to breathe.
+/// Files, the sockets of the registry and the control address, and some reserve.
 const OWN: u64 = 128;
-/// Descriptors per connection: the socket, and what wakes or watches who is behind it.
+/// Descriptors per connection: its socket, and one to wake or watch the peer.
 const PER_CONNECTION: u64 = 4;
 
-/// `limit` is the limit of a process, none if there is no limit.
+/// `limit` is the limit of a process; `None` without a limit.
 pub fn check(limit: Option<u64>, site: Option<&Site>) -> Finding {
-    // Every thread of a compute server is connected to every memory server; programs that embed the library come
-    // on top of those in the cluster's file.
+    // Every thread of a compute server connects to every memory server. Programs that embed the
+    // library need further connections beyond those of the cluster's file.
     let connections =
         site.map_or(0, |site| site.threads.max(site.local_threads * site.memory_servers));
     let wanted = OWN + PER_CONNECTION * connections;
     let Some(limit) = limit else { return DESCRIPTORS.ok("unlimited") };
-    let found = format!("a process may open {limit}, a server wants about {wanted}");
+    let found = format!("a process may open {limit}, but a server needs about {wanted}");
     if limit >= wanted {
         return DESCRIPTORS.ok(found);
     }

@@ -1,4 +1,4 @@
-//! The RDMA devices of a host, as the kernel shows them, and the check that there is one.
+//! The host's RDMA devices, as listed by the kernel, and the check that one exists.
 
 use super::code::RDMA_DEVICE;
 use super::files::Files;
@@ -7,23 +7,23 @@ use super::site::Site;
 use membership::FabricKind;
 
 const FOLDER: &str = "/sys/class/infiniband";
-/// What makes a device of an Ethernet card, for trying things out.
+/// Turns an Ethernet card into a software RDMA device, for trials.
 const SOFT: &str = "modprobe rdma_rxe && rdma link add rxe0 type rxe netdev eth0";
 
 /// A port of a device.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DevicePort {
-    /// The device.
+    /// Name of the device.
     pub device: String,
-    /// The port's number, from 1.
+    /// Number of the port, from 1.
     pub port: String,
-    /// Its state as the kernel writes it, such as `ACTIVE`.
+    /// State as the kernel writes it, such as `ACTIVE`.
     pub state: String,
-    /// Whether packets are Ethernet's.
+    /// Whether the port uses Ethernet packets.
     pub is_ethernet: bool,
-    /// Whether it is iWARP's, which knows no atomics.
+    /// Whether the port uses iWARP, which has no atomics.
     pub is_iwarp: bool,
-    /// Its addresses that are not empty: with the version of RoCE and the network interface.
+    /// Non-empty addresses, each with its RoCE version and network interface.
     pub gids: Vec<Gid>,
 }
 
@@ -35,7 +35,7 @@ pub struct Gid {
     pub interface: String,
 }
 
-/// All ports of all devices.
+/// Lists all ports of all devices.
 pub fn read(files: &dyn Files) -> Vec<DevicePort> {
     let devices = files.names(FOLDER).into_iter();
     devices
@@ -75,19 +75,19 @@ impl DevicePort {
         self.state == "ACTIVE"
     }
 
-    /// As reports name it.
+    /// The port's name in reports.
     pub fn name(&self) -> String {
         format!("{} port {}", self.device, self.port)
     }
 }
 
-/// Whether there is a device that a cluster over `verbs` can use.
+/// Checks that a device exists that a cluster over `verbs` can use.
 pub fn check(ports: &[DevicePort], site: Option<&Site>) -> Finding {
     let wants = site.is_some_and(|site| site.fabric == FabricKind::Verbs);
     if ports.is_empty() {
         return match wants {
             true => RDMA_DEVICE
-                .problem("this host has no RDMA device, the cluster's fabric is `verbs`", SOFT),
+                .problem("this host has no RDMA device, but the cluster's fabric is `verbs`", SOFT),
             false => RDMA_DEVICE
                 .not_applicable("this host has no RDMA device; `shm` and `tcp` need none"),
         };
@@ -110,12 +110,12 @@ pub fn check(ports: &[DevicePort], site: Option<&Site>) -> Finding {
 
 #[cfg(test)]
 pub mod tests {
-    use super::super::files::Told;
+    use super::super::files::FakeFiles;
     use super::super::finding::Grade;
     use super::*;
 
-    /// A host with a soft device on `eth0`.
-    pub const SOFT_ROCE: Told = Told(&[
+    /// A host with a software device on `eth0`.
+    pub const SOFT_ROCE: FakeFiles = FakeFiles(&[
         ("/sys/class/infiniband/rxe0/node_type", "1: CA\n"),
         ("/sys/class/infiniband/rxe0/ports/1/state", "4: ACTIVE\n"),
         ("/sys/class/infiniband/rxe0/ports/1/link_layer", "Ethernet\n"),

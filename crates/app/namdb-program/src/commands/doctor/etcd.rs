@@ -1,4 +1,4 @@
-//! Whether etcd answers where the cluster's file says it is.
+//! Checks whether etcd answers at the endpoints in the cluster's file.
 
 use super::attempt::{Attempt, connect_all};
 use super::code::ETCD;
@@ -6,7 +6,7 @@ use super::finding::Finding;
 use membership::ClusterFile;
 use membership::cluster_file::RegistryKind;
 
-/// Tries all endpoints; also says whether it makes sense to ask the registry.
+/// Tries all endpoints; also returns whether the registry can be queried.
 pub fn check(cluster: &ClusterFile) -> (Finding, bool) {
     if cluster.registry.kind == RegistryKind::File {
         return (ETCD.not_applicable("the cluster keeps its registry in files"), true);
@@ -31,7 +31,7 @@ fn judge(endpoints: &[String], attempts: &[Attempt]) -> Finding {
             Some(match attempt {
                 Attempt::Open => return None,
                 Attempt::Refused => format!("{endpoint} (nobody listens)"),
-                Attempt::Silent => format!("{endpoint} (nothing comes back: a firewall?)"),
+                Attempt::Silent => format!("{endpoint} (no answer: a firewall?)"),
                 Attempt::Failed(why) => format!("{endpoint} ({why})"),
             })
         })

@@ -1,20 +1,20 @@
-//! The files in which a Linux kernel tells what it is doing.
+//! The kernel's files about the state of the host.
 
-/// Files of a host, or in tests of one that is told of.
+/// The files of a host, or of an invented host in tests.
 pub trait Files {
-    /// The text of a file without white space around it, if it can be read.
+    /// The trimmed content of a file; `None` if it cannot be read.
     fn text(&self, path: &str) -> Option<String>;
 
-    /// The names in a folder, in order; none if it cannot be read.
+    /// The sorted names in a folder; empty if it cannot be read.
     fn names(&self, folder: &str) -> Vec<String>;
 
-    /// The number that is all of a file.
+    /// The number in a file that contains nothing else.
     fn number(&self, path: &str) -> Option<u64> {
         self.text(path)?.parse().ok()
     }
 }
 
-/// This host.
+/// The files of this host.
 pub struct Host;
 
 impl Files for Host {
@@ -31,12 +31,12 @@ impl Files for Host {
     }
 }
 
-/// A host of which the whole truth is told: paths with texts.
+/// An invented host that has only these files: paths with contents.
 #[cfg(test)]
-pub struct Told(pub &'static [(&'static str, &'static str)]);
+pub struct FakeFiles(pub &'static [(&'static str, &'static str)]);
 
 #[cfg(test)]
-impl Files for Told {
+impl Files for FakeFiles {
     fn text(&self, path: &str) -> Option<String> {
         let (_, text) = self.0.iter().find(|(told, _)| *told == path)?;
         Some(text.trim().to_owned())

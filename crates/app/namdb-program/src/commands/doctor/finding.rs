@@ -1,32 +1,32 @@
-//! What a check found.
+//! Results of checks.
 
 use super::code::Code;
 use serde::Serialize;
 
-/// How bad it is.
+/// Severity of a finding.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Grade {
-    /// As it should be.
+    /// No fault.
     Ok,
-    /// It works, but slower or with less room than it could.
+    /// Works, but slower or with less reserve than possible.
     Warning,
-    /// A server will not start, or not be reached.
+    /// A server will not start or not be reachable.
     Problem,
-    /// It does not matter here, or cannot be found out.
+    /// Does not apply here, or cannot be determined.
     NotApplicable,
 }
 
-/// What a check found, and what to do.
+/// The result of a check and the remedy.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Finding {
-    /// Which check.
+    /// Name of the check.
     pub code: Code,
-    /// How bad it is.
+    /// Severity.
     pub grade: Grade,
-    /// What was found; if the check does not apply, why.
+    /// The observation; if the check does not apply, the reason.
     pub found: String,
-    /// The command that fixes it, or what to do if there is none.
+    /// The command that fixes it, or an instruction if no command does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fix: Option<String>,
 }
@@ -54,7 +54,7 @@ impl Code {
 }
 
 impl Grade {
-    /// The word in front of a finding.
+    /// The word printed before a finding.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Ok => "ok",

@@ -1,14 +1,14 @@
-//! Whether ports on Ethernet have an address that packets can be routed to.
+//! Checks whether Ethernet ports have an address to which packets can be routed.
 
 use super::code::GID;
 use super::devices::DevicePort;
 use super::finding::Finding;
 
-/// An IPv4 address written as a GID.
+/// Prefix of an IPv4 address written as a GID.
 const IPV4: &str = "0000:0000:0000:0000:0000:ffff:";
 const LINK_LOCAL: &str = "fe80:";
 
-/// Looks at the active ports on Ethernet.
+/// Checks the active Ethernet ports.
 pub fn check(ports: &[DevicePort]) -> Finding {
     let ethernet: Vec<&DevicePort> =
         ports.iter().filter(|port| port.is_active() && port.is_ethernet).collect();
@@ -33,17 +33,17 @@ pub fn check(ports: &[DevicePort]) -> Finding {
     match worst {
         Rank::Ipv4 | Rank::Routable => GID.ok(found),
         Rank::LinkLocal => {
-            GID.warning(format!("{found}; others reach it without a router only"), address)
+            GID.warning(format!("{found}; only hosts in the same subnet reach it"), address)
         }
         Rank::FirstVersion => GID.problem(
-            format!("{found}; RoCE v1 has no addresses of its own"),
+            format!("{found}; RoCE v1 cannot be routed"),
             "cma_roce_mode -d DEVICE -p PORT -m 2",
         ),
         Rank::None => GID.problem(found, address),
     }
 }
 
-/// How good an address is, best last.
+/// Quality of an address, best last.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Rank {
     None,

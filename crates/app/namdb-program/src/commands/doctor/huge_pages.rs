@@ -1,4 +1,4 @@
-//! Whether regions get huge pages, which spare most misses of the address translation.
+//! Checks whether regions get huge pages, which avoid most TLB misses.
 
 use super::code::HUGE_PAGES;
 use super::files::Files;
@@ -16,7 +16,7 @@ const SHARED: &str = "/sys/kernel/mm/transparent_hugepage/shmem_enabled";
 const PRIVATE: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
 const PAGE_BYTES: u64 = 2 << 20;
 
-/// A region to try with.
+/// Configuration of a trial region.
 const TRIAL: ServerConfig = ServerConfig {
     node: NodeId(0),
     server_count: 1,
@@ -25,16 +25,17 @@ const TRIAL: ServerConfig = ServerConfig {
     seed: 0,
 };
 
-/// Makes a small region as servers do, and gives it back; whether the server itself gets huge pages for it, where
-/// the host's settings give none.
+/// Creates a small region as servers do, and drops it. Returns whether the server itself gets huge
+/// pages for it if the host's settings grant none.
 pub fn attempt() -> bool {
     LocalWorld::memory_server(&TRIAL).is_ok_and(|(_, pages)| pages == Some(Pages::Collapsed))
 }
 
-/// Regions are shared on `shm` and private elsewhere. `is_collapsing` is the answer of [`attempt`].
+/// Regions are shared memory on `shm` and private elsewhere. `is_collapsing` is the result of
+/// [`attempt`].
 pub fn check(files: &dyn Files, is_collapsing: bool, site: Option<&Site>) -> Finding {
     let (Some(free), Some(total)) = (files.number(FREE), files.number(TOTAL)) else {
-        return HUGE_PAGES.not_applicable("this kernel tells of no huge pages of 2 MiB");
+        return HUGE_PAGES.not_applicable("this kernel lists no huge pages of 2 MiB");
     };
     let reserved = format!("{} of {} reserved ones are free", grouped(free), grouped(total));
     let is_shared = site.is_none_or(|site| site.fabric == FabricKind::Shm);
@@ -51,7 +52,7 @@ pub fn check(files: &dyn Files, is_collapsing: bool, site: Option<&Site>) -> Fin
     }
     if is_shared && is_collapsing {
         return HUGE_PAGES.ok(format!(
-            "memory servers have the kernel make them of small ones, while they run; {reserved}"
+            "the kernel collapses small pages into huge ones while memory servers run; {reserved}"
         ));
     }
     let kind = if is_shared { "shared memory" } else { "private memory" };
@@ -65,11 +66,11 @@ pub fn check(files: &dyn Files, is_collapsing: bool, site: Option<&Site>) -> Fin
 
 #[cfg(test)]
 mod tests {
-    use super::super::files::Told;
+    use super::super::files::FakeFiles;
     use super::super::finding::Grade;
     use super::*;
 
-    const NONE: Told = Told(&[
+    const NONE: FakeFiles = FakeFiles(&[
         (FREE, "0"),
         (TOTAL, "16"),
         (SHARED, "always within_size advise [never] deny force"),
@@ -91,10 +92,11 @@ mod tests {
     fn servers_that_make_their_own_huge_pages_need_no_mending() {
         let finding = check(&NONE, true, Some(&Site::example(FabricKind::Shm)));
         assert!(
-            finding.grade == Grade::Ok && finding.found.contains("of small ones"),
+            finding.grade == Grade::Ok && finding.found.contains("collapses small pages"),
             "{finding:?}"
         );
-        const PRIVATE_NONE: Told = Told(&[(FREE, "0"), (TOTAL, "0"), (PRIVATE, "always [never]")]);
+        const PRIVATE_NONE: FakeFiles =
+            FakeFiles(&[(FREE, "0"), (TOTAL, "0"), (PRIVATE, "always [never]")]);
         let private = check(&PRIVATE_NONE, true, Some(&Site::example(FabricKind::Tcp)));
         assert_eq!(private.grade, Grade::Warning, "a private region is left to the host");
     }
@@ -107,10 +109,10 @@ mod tests {
 
     #[test]
     fn enough_reserved_pages_are_good() {
-        const MANY: Told = Told(&[(FREE, "1024"), (TOTAL, "1024"), (SHARED, "[never]")]);
+        const MANY: FakeFiles = FakeFiles(&[(FREE, "1024"), (TOTAL, "1024"), (SHARED, "[never]")]);
         assert_eq!(check(&MANY, false, Some(&Site::example(FabricKind::Shm))).grade, Grade::Ok);
-        const FEW: Told = Told(&[(FREE, "1023"), (TOTAL, "1024"), (SHARED, "[never]")]);
+        const FEW: FakeFiles = FakeFiles(&[(FREE, "1023"), (TOTAL, "1024"), (SHARED, "[never]")]);
         assert_eq!(check(&FEW, false, Some(&Site::example(FabricKind::Shm))).grade, Grade::Warning);
-        assert_eq!(check(&Told(&[]), false, None).grade, Grade::NotApplicable);
+        assert_eq!(check(&FakeFiles(&[]), false, None).grade, Grade::NotApplicable);
     }
 }

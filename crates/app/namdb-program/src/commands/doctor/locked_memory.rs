@@ -1,4 +1,4 @@
-//! Whether memory of regions may be locked, as RDMA devices want it.
+//! Checks whether regions may be locked in memory, which RDMA devices require.
 
 use super::code::LOCKED_MEMORY;
 use super::files::Files;
@@ -7,14 +7,14 @@ use super::site::Site;
 use crate::bench::text::bytes;
 use membership::FabricKind;
 
-/// Locked memory beside the region: queues and buffers.
+/// Locked memory besides the region: queues and buffers.
 const SPARE_BYTES: u64 = 64 << 20;
-/// The bit of the capability to lock any amount of memory.
+/// Number of the capability to lock any amount of memory.
 const CAP_IPC_LOCK: u32 = 14;
-const MEND: &str = "echo '* - memlock unlimited' > /etc/security/limits.d/namdb.conf (then log in anew), or \
+const MEND: &str = "echo '* - memlock unlimited' > /etc/security/limits.d/namdb.conf (then log in again), or \
                     LimitMEMLOCK=infinity in the systemd unit";
 
-/// `limit_bytes` is the limit of a process, none if there is no limit.
+/// `limit_bytes` is the limit of a process; `None` without a limit.
 pub fn check(files: &dyn Files, limit_bytes: Option<u64>, site: Option<&Site>) -> Finding {
     let Some(limit_bytes) = limit_bytes else {
         return LOCKED_MEMORY.ok("unlimited");
@@ -30,7 +30,7 @@ pub fn check(files: &dyn Files, limit_bytes: Option<u64>, site: Option<&Site>) -
                 true => LOCKED_MEMORY.ok(format!("{limit}, {} are wanted", bytes(wanted_bytes))),
                 false => LOCKED_MEMORY.problem(
                     format!(
-                        "the limit is {limit}, the largest server of this host locks {}",
+                        "the limit is {limit}, but the largest server of this host locks {}",
                         bytes(wanted_bytes)
                     ),
                     MEND,
@@ -55,12 +55,14 @@ fn may_exceed(status: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::files::Told;
+    use super::super::files::FakeFiles;
     use super::super::finding::Grade;
     use super::*;
 
-    const USER: Told = Told(&[("/proc/self/status", "Name:\tnamdb\nCapEff:\t0000000000000000\n")]);
-    const ROOT: Told = Told(&[("/proc/self/status", "Name:\tnamdb\nCapEff:\t000001ffffffffff\n")]);
+    const USER: FakeFiles =
+        FakeFiles(&[("/proc/self/status", "Name:\tnamdb\nCapEff:\t0000000000000000\n")]);
+    const ROOT: FakeFiles =
+        FakeFiles(&[("/proc/self/status", "Name:\tnamdb\nCapEff:\t000001ffffffffff\n")]);
 
     #[test]
     fn the_limit_has_to_hold_the_largest_region() {

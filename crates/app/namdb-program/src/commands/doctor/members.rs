@@ -1,4 +1,5 @@
-//! Who has joined: all servers of the file, of one cluster and one version, and no part of the database lost.
+//! Checks that all servers of the file have joined one cluster in one version, and that no part of
+//! the database is lost.
 
 use super::code::MEMBERS;
 use super::finding::Finding;
@@ -7,7 +8,8 @@ use crate::servers::development::{self, missing_compute_servers, missing_memory_
 use membership::cluster_file::RegistryKind;
 use membership::{ClusterFile, ClusterMap, RegistryError};
 
-/// What the registry said: `None` if it was not reached (`may_ask` is false), or no server has started.
+/// `found` is the registry's answer; `None` if it was not reached (`may_ask` is false) or no server
+/// has started.
 pub fn check(
     cluster: &ClusterFile,
     seen: Option<&Result<ClusterMap, RegistryError>>,
@@ -23,7 +25,7 @@ pub fn check(
         return MEMBERS.problem(loss.to_string(), see_logs(cluster));
     }
     let Some(first) = map.members.first() else {
-        return MEMBERS.ok("the cluster is not running: all servers have left in order");
+        return MEMBERS.ok("the cluster is not running: all servers have left it");
     };
     let missing = missing(cluster, map);
     if !missing.is_empty() {
@@ -41,7 +43,7 @@ pub fn check(
     MEMBERS.ok(format!("{memory} and {compute} in epoch {epoch}, all {program}"))
 }
 
-/// Servers of the file that have not joined, in words.
+/// The servers of the file that have not joined, as text.
 fn missing(cluster: &ClusterFile, map: &ClusterMap) -> Vec<String> {
     let memory = missing_memory_servers(cluster, map).into_iter();
     let compute = missing_compute_servers(cluster, map).into_iter();
@@ -49,12 +51,12 @@ fn missing(cluster: &ClusterFile, map: &ClusterMap) -> Vec<String> {
     memory.chain(compute.map(|number| format!("compute server {number}"))).collect()
 }
 
-/// Where servers say why they stopped.
+/// Where the servers' logs are.
 fn see_logs(cluster: &ClusterFile) -> String {
     let logs = development::logs(cluster);
     match cluster.registry.kind == RegistryKind::File && logs.is_dir() {
-        true => format!("see in {} why it stopped", logs.display()),
-        false => "see in its log why it stopped".to_owned(),
+        true => format!("the logs in {} say why it stopped", logs.display()),
+        false => "its log says why it stopped".to_owned(),
     }
 }
 
@@ -64,12 +66,12 @@ fn refused(error: &RegistryError) -> Finding {
             "namdb --version on each host; install the same one everywhere"
         }
         RegistryError::OtherCluster { .. } => {
-            "give one of the clusters another `id`, and another `directory` or `registry.prefix`"
+            "give one of the clusters a different `id`, and a different `directory` or `registry.prefix`"
         }
         RegistryError::Directory { .. } => {
-            "chmod o-w DIRECTORY, or write another `directory` into the cluster's file"
+            "chmod o-w DIRECTORY, or set another `directory` in the cluster's file"
         }
-        RegistryError::Damaged { .. } => "end all servers, then remove what is named",
+        RegistryError::Damaged { .. } => "stop all servers, then remove the named file",
         _ => "run `namdb doctor --cluster FILE` again; if the error stays, restart the registry",
     };
     MEMBERS.problem(error.to_string(), fix)

@@ -1,4 +1,4 @@
-//! Whether the host has the memory for the regions of servers that do not run yet.
+//! Checks whether the host has memory for the regions of servers that do not run yet.
 
 use super::code::MEMORY;
 use super::files::Files;
@@ -6,14 +6,15 @@ use super::finding::Finding;
 use super::site::Site;
 use crate::bench::text::bytes;
 
-/// `available_bytes` can be had without swapping, by machine, control groups and limits.
+/// `available_bytes` are available without swapping, within the limits of machine, control groups
+/// and process.
 pub fn check(files: &dyn Files, available_bytes: u64, site: Option<&Site>) -> Finding {
     let left_bytes =
         promised(files).map_or(available_bytes, |promised| promised.min(available_bytes));
     let left = bytes(left_bytes);
     let Some(site) = site else {
         return MEMORY.not_applicable(format!(
-            "{left} are available; without a cluster there is nothing to hold it against"
+            "{left} are available; the need is only known with --cluster"
         ));
     };
     let wanted_bytes = site.missing_bytes();
@@ -22,18 +23,18 @@ pub fn check(files: &dyn Files, available_bytes: u64, site: Option<&Site>) -> Fi
         return MEMORY.ok(format!("{left} are available, and no server of this host is missing"));
     }
     let found =
-        format!("{left} are available, servers of this host that do not run yet want {wanted}");
-    let fix = "write less into `bytes` of the servers in the cluster's file, or end what else runs (ps aux --sort=-rss)";
+        format!("{left} are available, but this host's servers that do not run yet need {wanted}");
+    let fix = "reduce `bytes` of the servers in the cluster's file, or stop other processes (ps aux --sort=-rss)";
     if wanted_bytes > left_bytes {
         MEMORY.problem(found, fix)
     } else if wanted_bytes > left_bytes / 10 * 9 {
-        MEMORY.warning(format!("{found}: little is left for all else"), fix)
+        MEMORY.warning(format!("{found}, which leaves little for everything else"), fix)
     } else {
         MEMORY.ok(found)
     }
 }
 
-/// What a kernel that never promises too much would still promise.
+/// Memory that the kernel still grants if it never overcommits.
 fn promised(files: &dyn Files) -> Option<u64> {
     if files.number("/proc/sys/vm/overcommit_memory")? != 2 {
         return None;
@@ -48,13 +49,13 @@ fn promised(files: &dyn Files) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::files::Told;
+    use super::super::files::FakeFiles;
     use super::super::finding::Grade;
     use super::*;
     use membership::FabricKind;
 
-    const USUAL: Told = Told(&[("/proc/sys/vm/overcommit_memory", "0")]);
-    const STRICT: Told = Told(&[
+    const USUAL: FakeFiles = FakeFiles(&[("/proc/sys/vm/overcommit_memory", "0")]);
+    const STRICT: FakeFiles = FakeFiles(&[
         ("/proc/sys/vm/overcommit_memory", "2"),
         (
             "/proc/meminfo",

@@ -1,7 +1,7 @@
-//! `namdb doctor`: looks for what keeps a cluster from running well on this host, and says what fixes it.
+//! `namdb doctor`: finds what keeps a cluster from running well on this host, and how to fix it.
 //!
-//! Each check is a file of its own: a function of what the kernel, the registry and a few tries say. Their codes
-//! stand in [`code`]; servers name them when they cannot start.
+//! Each check has its own file: a function of data from the kernel, the registry and some trials.
+//! [`code`] has their names; servers print them when they cannot start.
 
 mod atomics;
 mod attempt;
@@ -42,18 +42,18 @@ use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
-  namdb doctor                         this host by itself
-  namdb doctor --cluster               what the cluster of namdb.toml needs of it, and which servers run
+  namdb doctor                         this host alone
+  namdb doctor --cluster               also what namdb.toml's cluster needs from it
   namdb doctor --cluster prod.toml     the same for another cluster
   namdb doctor --json                  for programs
 
-The exit code is 0 if there is no problem, 1 if there is one, 2 if the cluster's file cannot be read.";
+Exit codes: 0 no problem; 1 a problem; 2 the cluster's file cannot be read.";
 
-/// Options of `doctor`.
+/// Arguments of `namdb doctor`.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct DoctorArguments {
-    /// Also check what a cluster needs of this host; FILE describes it [default: namdb.toml]
+    /// Also check what the cluster that FILE describes needs from this host [default: namdb.toml]
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = CLUSTER_FILE)]
     cluster: Option<PathBuf>,
     /// Print the findings as JSON
@@ -61,7 +61,7 @@ pub struct DoctorArguments {
     json: bool,
 }
 
-/// All findings, for programs.
+/// All findings, as JSON.
 #[derive(Serialize)]
 struct Report {
     problems: usize,
@@ -69,7 +69,7 @@ struct Report {
     checks: Vec<Finding>,
 }
 
-/// Looks, and tells.
+/// Runs the checks and prints the findings.
 pub fn run(arguments: &DoctorArguments) -> Result<Verdict> {
     let cluster = match &arguments.cluster {
         Some(path) => Some(ClusterFile::load(path, &[])?),
@@ -90,7 +90,7 @@ pub fn run(arguments: &DoctorArguments) -> Result<Verdict> {
     Ok(if problems == 0 { Verdict::Sound } else { Verdict::Damaged })
 }
 
-/// All checks, in the order of their codes.
+/// Runs all checks, in the order of their names.
 fn examine(cluster: Option<&ClusterFile>) -> Vec<Finding> {
     let etcd = cluster.map(etcd::check);
     let may_ask = etcd.as_ref().is_some_and(|(_, may_ask)| *may_ask);
@@ -133,7 +133,7 @@ fn examine(cluster: Option<&ClusterFile>) -> Vec<Finding> {
     ]
 }
 
-/// What the registry says; `None` where there is none yet, which the doctor should not make.
+/// Queries the registry; `None` if it does not exist yet, since the doctor must not create it.
 fn ask(cluster: &ClusterFile) -> Option<Result<ClusterMap, RegistryError>> {
     let found = Registry::find(cluster).transpose()?;
     Some(found.and_then(|registry| registry.map()))

@@ -1,4 +1,4 @@
-//! How large packets may be.
+//! Checks the maximal size of packets.
 
 use super::code::MTU;
 use super::devices::DevicePort;
@@ -7,14 +7,14 @@ use super::finding::Finding;
 use super::site::Site;
 use membership::FabricKind;
 
-/// What Ethernet carries everywhere; less cuts messages into more pieces.
+/// Ethernet's usual MTU; a smaller one splits messages into more packets.
 const COMMON: u64 = 1500;
-/// With this much, RDMA over Ethernet carries 4096 bytes in a packet.
+/// The MTU from which RDMA over Ethernet carries 4096 bytes per packet.
 const ROCE: u64 = 4200;
-/// What switches take that take more than that.
+/// The usual MTU of jumbo frames.
 const JUMBO: u64 = 9000;
 
-/// Interfaces of RDMA devices for `verbs`, else all that are up.
+/// Checks the interfaces of RDMA devices for `verbs`, otherwise all interfaces that are up.
 pub fn check(files: &dyn Files, ports: &[DevicePort], site: Option<&Site>) -> Finding {
     let fabric = site.map(|site| site.fabric);
     if fabric == Some(FabricKind::Shm) {
@@ -35,8 +35,8 @@ pub fn check(files: &dyn Files, ports: &[DevicePort], site: Option<&Site>) -> Fi
     match known.iter().find(|(_, mtu)| *mtu < wanted) {
         None => MTU.ok(found),
         Some((name, _)) => MTU.warning(
-            format!("{found}; {wanted} or more make fewer packets"),
-            format!("ip link set dev {name} mtu {usual} (on all hosts and switches alike)"),
+            format!("{found}; an MTU of at least {wanted} needs fewer packets"),
+            format!("ip link set dev {name} mtu {usual} (on all hosts and switches)"),
         ),
     }
 }
@@ -61,7 +61,7 @@ fn that_are_up(files: &dyn Files) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::super::devices::{read, tests::SOFT_ROCE};
-    use super::super::files::Told;
+    use super::super::files::FakeFiles;
     use super::super::finding::Grade;
     use super::*;
 
@@ -78,10 +78,12 @@ mod tests {
 
     #[test]
     fn small_packets_and_no_network_are_told() {
-        const TUNNEL: Told =
-            Told(&[("/sys/class/net/wg0/mtu", "1280"), ("/sys/class/net/wg0/operstate", "up")]);
+        const TUNNEL: FakeFiles = FakeFiles(&[
+            ("/sys/class/net/wg0/mtu", "1280"),
+            ("/sys/class/net/wg0/operstate", "up"),
+        ]);
         let finding = check(&TUNNEL, &[], None);
         assert!(finding.grade == Grade::Warning && finding.fix.expect("one").contains("mtu 1500"));
-        assert_eq!(check(&Told(&[]), &[], None).grade, Grade::NotApplicable);
+        assert_eq!(check(&FakeFiles(&[]), &[], None).grade, Grade::NotApplicable);
     }
 }

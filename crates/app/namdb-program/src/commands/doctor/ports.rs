@@ -1,4 +1,4 @@
-//! Whether the ports of servers of this host are free, and who has them if not.
+//! Checks whether the ports of this host's servers are free, and which process uses them if not.
 
 use super::code::PORTS;
 use super::files::Files;
@@ -7,30 +7,30 @@ use membership::{ClusterFile, ClusterMap, FabricKind};
 use std::io::ErrorKind;
 use std::net::TcpListener;
 
-/// An address that a server of the cluster's file will listen at.
+/// An address at which a server of the cluster's file will listen.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Wanted {
-    /// Which server, and for what.
+    /// The server and the purpose.
     pub what: String,
     pub address: String,
     pub state: State,
 }
 
-/// What came of trying to listen there.
+/// Result of trying to listen at an address.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum State {
     Free,
-    /// A server of this cluster has it.
+    /// A server of this cluster uses it.
     Ours,
-    /// Somebody else has it.
+    /// Another process uses it.
     Taken,
-    /// It is no address of this host, or any port will do.
+    /// The address is not of this host, or any port will do.
     Elsewhere,
-    /// This user may not.
+    /// This user has no permission.
     Forbidden,
 }
 
-/// Tries all addresses of the cluster's file that are of this host and have a port.
+/// Tries all addresses in the cluster's file that are on this host and have a port.
 pub fn read(cluster: &ClusterFile, map: Option<&ClusterMap>) -> Vec<Wanted> {
     let mut wanted = Vec::new();
     let mut add = |what: String, address: &str| {
@@ -70,20 +70,20 @@ fn state(address: &str, map: Option<&ClusterMap>) -> State {
     }
 }
 
-/// Names who has a port that is taken.
+/// Finds the process that uses an occupied port.
 pub fn check(files: &dyn Files, wanted: &[Wanted]) -> Finding {
     let bad = |state: &State| matches!(state, State::Taken | State::Forbidden);
     if let Some(Wanted { what, address, state }) = wanted.iter().find(|wanted| bad(&wanted.state)) {
         let port = address.rsplit(':').next().unwrap_or_default();
         if *state == State::Forbidden {
             let found = format!("this user may not listen at {address} of {what}");
-            return PORTS.problem(found, "take a port of 1024 or more in the cluster's file");
+            return PORTS.problem(found, "use a port of 1024 or higher in the cluster's file");
         }
         let by = port.parse().ok().and_then(|port| owner(files, port));
         let by = by.unwrap_or_else(|| "a process of another user".to_owned());
         return PORTS.problem(
-            format!("{address} of {what} is taken by {by}"),
-            format!("ss -ltnp 'sport = :{port}'; end that process, or write another port into the cluster's file"),
+            format!("{address} of {what} is used by {by}"),
+            format!("ss -ltnp 'sport = :{port}'; stop that process, or set another port in the cluster's file"),
         );
     }
     let count =
@@ -91,13 +91,13 @@ pub fn check(files: &dyn Files, wanted: &[Wanted]) -> Finding {
     let (free, ours) = (count(State::Free), count(State::Ours));
     if free + ours == 0 {
         return PORTS.not_applicable(
-            "the cluster's file names no port of this host; servers take any that is free",
+            "the cluster's file names no port of this host; servers use any free one",
         );
     }
-    PORTS.ok(format!("{free} are free, {ours} are those of servers that run"))
+    PORTS.ok(format!("{free} are free, {ours} belong to running servers"))
 }
 
-/// The process that listens at a port, if it may be looked at.
+/// The process that listens at a port, if this user may inspect it.
 fn owner(files: &dyn Files, port: u16) -> Option<String> {
     let socket = ["/proc/net/tcp", "/proc/net/tcp6"]
         .iter()
@@ -115,8 +115,8 @@ fn has_socket(process: &str, socket: &str) -> bool {
     links.into_iter().any(|link| link.as_os_str() == socket)
 }
 
-/// What the kernel calls the socket that listens at a port: the tenth field of its line, in which addresses are
-/// hexadecimal and state 0A is to listen.
+/// The inode of the socket that listens at a port: the tenth field of its line in the kernel's
+/// table, where addresses are hexadecimal and state 0A means listening.
 fn socket_of(table: &str, port: u16) -> Option<String> {
     let ending = format!(":{port:04X}");
     table.lines().skip(1).find_map(|line| {
@@ -128,7 +128,7 @@ fn socket_of(table: &str, port: u16) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::files::{Host, Told};
+    use super::super::files::{FakeFiles, Host};
     use super::super::finding::Grade;
     use super::*;
 
@@ -174,9 +174,9 @@ mod tests {
     fn what_is_ours_is_good_and_what_is_forbidden_is_not() {
         let wanted =
             |state| Wanted { what: "memory server 0".into(), address: "h:80".into(), state };
-        assert_eq!(check(&Told(&[]), &[wanted(State::Ours)]).grade, Grade::Ok);
-        assert_eq!(check(&Told(&[]), &[wanted(State::Forbidden)]).grade, Grade::Problem);
-        let taken = check(&Told(&[]), &[wanted(State::Free), wanted(State::Taken)]);
+        assert_eq!(check(&FakeFiles(&[]), &[wanted(State::Ours)]).grade, Grade::Ok);
+        assert_eq!(check(&FakeFiles(&[]), &[wanted(State::Forbidden)]).grade, Grade::Problem);
+        let taken = check(&FakeFiles(&[]), &[wanted(State::Free), wanted(State::Taken)]);
         assert!(taken.grade == Grade::Problem && taken.found.contains("another user"), "{taken:?}");
     }
 }

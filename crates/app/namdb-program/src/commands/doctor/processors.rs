@@ -1,4 +1,4 @@
-//! Whether the threads that poll have processors of their own.
+//! Checks whether each polling thread has its own processor.
 
 use super::code::PROCESSORS;
 use super::finding::Finding;
@@ -6,7 +6,7 @@ use super::site::Site;
 use crate::bench::text::counted;
 use membership::FabricKind;
 
-/// `processors` may be used by this process.
+/// `processors` is the number that this process may use.
 pub fn check(processors: u64, site: Option<&Site>) -> Finding {
     let Some(site) = site else {
         return PROCESSORS.not_applicable(format!(
@@ -25,14 +25,14 @@ pub fn check(processors: u64, site: Option<&Site>) -> Finding {
         return PROCESSORS.ok(found);
     }
     let effect = match site.fabric {
-        FabricKind::Shm => "calls wait, other verbs do not",
+        FabricKind::Shm => "calls wait, but other verbs do not",
         FabricKind::Tcp | FabricKind::Verbs => {
-            "they take turns, and a verb waits for the other's turn"
+            "the threads share processors, so verbs wait for a thread to run"
         }
     };
     PROCESSORS.warning(
         format!("{found}: {effect}"),
-        "write fewer servers or `threads` into the cluster's file; more `lanes` per thread cost no processor",
+        "reduce servers or `threads` in the cluster's file; `lanes` per thread need no further processor",
     )
 }
 

@@ -1,4 +1,4 @@
-//! Whether servers are reached at their addresses, or a firewall is in between.
+//! Checks whether servers answer at their addresses, or whether a firewall blocks them.
 
 use super::attempt::{Attempt, connect_all};
 use super::code::REACHABLE;
@@ -6,17 +6,17 @@ use super::finding::Finding;
 use super::site::is_here;
 use membership::{ClusterFile, ClusterMap, FabricKind};
 
-/// An address that servers and clients connect to.
+/// An address to which servers and clients connect.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Target {
-    /// Whose it is.
+    /// The server with this address.
     pub server: String,
     pub address: String,
-    /// Whether that server says that it is there.
+    /// Whether the registry lists that server as a member.
     pub is_member: bool,
 }
 
-/// Addresses of members, and those of the cluster's file at which a server may be.
+/// The addresses of members, and those in the cluster's file at which a server may run.
 pub fn targets(cluster: &ClusterFile, map: Option<&ClusterMap>) -> Vec<Target> {
     let mut targets = Vec::new();
     for member in map.iter().flat_map(|map| &map.members) {
@@ -40,12 +40,12 @@ pub fn targets(cluster: &ClusterFile, map: Option<&ClusterMap>) -> Vec<Target> {
     targets
 }
 
-/// One address, or all of several.
+/// `the only address` or `all N addresses`.
 fn counted_addresses(count: usize) -> String {
     if count == 1 { "the only address".to_owned() } else { format!("all {count} addresses") }
 }
 
-/// Tries all of them.
+/// Tries all addresses.
 pub fn check(targets: &[Target]) -> Finding {
     let addresses: Vec<String> = targets.iter().map(|target| target.address.clone()).collect();
     judge(targets, &connect_all(&addresses))
@@ -53,8 +53,7 @@ pub fn check(targets: &[Target]) -> Finding {
 
 fn judge(targets: &[Target], attempts: &[Attempt]) -> Finding {
     if targets.is_empty() {
-        return REACHABLE
-            .not_applicable("no server that could be reached over the network is known");
+        return REACHABLE.not_applicable("no server with a network address is known");
     }
     let (mut silent, mut failed, mut absent) = (Vec::new(), Vec::new(), Vec::new());
     for (target, attempt) in targets.iter().zip(attempts) {
@@ -63,7 +62,7 @@ fn judge(targets: &[Target], attempts: &[Attempt]) -> Finding {
             Attempt::Open => {}
             Attempt::Refused if !is_member => absent.push(format!("{server} at {address}")),
             Attempt::Refused => {
-                failed.push(format!("{server} is a member, but nobody listens at {address}"))
+                failed.push(format!("{server} is a member, but does not listen at {address}"))
             }
             Attempt::Silent => silent.push(format!("{server} at {address}")),
             Attempt::Failed(why) => failed.push(format!("{server} at {address}: {why}")),
@@ -72,7 +71,7 @@ fn judge(targets: &[Target], attempts: &[Attempt]) -> Finding {
     if let Some(first) = silent.first() {
         let port = first.rsplit(':').next().unwrap_or_default();
         return REACHABLE.problem(
-            format!("nothing comes back from {}: a firewall drops packets, or the host is down", silent.join(", ")),
+            format!("no answer from {}: a firewall drops packets, or the host is down", silent.join(", ")),
             format!("there: firewall-cmd --permanent --add-port={port}/tcp && firewall-cmd --reload, or ufw allow {port}/tcp"),
         );
     }
@@ -85,7 +84,7 @@ fn judge(targets: &[Target], attempts: &[Attempt]) -> Finding {
         return REACHABLE.ok(format!("{} of servers answered", counted_addresses(open)));
     }
     REACHABLE.warning(
-        format!("the host answers, but nobody listens: {}", absent.join(", ")),
+        format!("the host answers, but no server listens: {}", absent.join(", ")),
         "there: namdb memory-server --cluster FILE, with the server's number",
     )
 }

@@ -1,29 +1,29 @@
-//! What of the cluster is, or will be, on this host.
+//! The part of a cluster that is, or will be, on this host.
 
 use membership::{ClusterFile, ClusterMap, FabricKind};
 use std::net::{ToSocketAddrs, UdpSocket};
 
-/// The part of a cluster that this host has to carry.
+/// The servers of a cluster on this host and what they need.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Site {
-    /// How verbs travel.
+    /// The cluster's fabric.
     pub fabric: FabricKind,
-    /// Bytes of the regions of memory servers of this host, by server.
+    /// Region sizes in bytes of the memory servers on this host.
     pub regions: Vec<u64>,
-    /// Which of them do not run yet: their memory is still to be found. In the same order.
+    /// Whether each of them runs already, in the same order; the others still need their memory.
     pub is_running: Vec<bool>,
-    /// All memory servers of the cluster.
+    /// Number of memory servers of the cluster.
     pub memory_servers: u64,
-    /// Threads of all compute servers of the cluster's file.
+    /// Threads of all compute servers in the cluster's file.
     pub threads: u64,
-    /// Threads of those that are on this host.
+    /// Threads of the compute servers on this host.
     pub local_threads: u64,
-    /// Whether servers are on other hosts, too.
+    /// Whether other hosts have servers, too.
     pub spans_hosts: bool,
 }
 
 impl Site {
-    /// Reads it off the cluster's file, and off who has joined if that is known.
+    /// Derives it from the cluster's file and, if known, the members.
     pub fn new(cluster: &ClusterFile, map: Option<&ClusterMap>) -> Self {
         let is_shm = cluster.fabric == FabricKind::Shm;
         let is_local: Vec<bool> =
@@ -48,14 +48,14 @@ impl Site {
         }
     }
 
-    /// Bytes that servers of this host will want when they start.
+    /// Memory that servers of this host will need when they start.
     pub fn missing_bytes(&self) -> u64 {
         let both = self.regions.iter().zip(&self.is_running);
         both.filter(|(_, runs)| !**runs).map(|(bytes, _)| bytes).sum()
     }
 }
 
-/// Whether an address is one of this host: only then a socket can be bound to it.
+/// Whether an address is of this host, so that a socket can be bound to it.
 pub fn is_here(address: &str) -> bool {
     let Some((host, _)) = address.rsplit_once(':') else { return false };
     let resolved = format!("{host}:0").to_socket_addrs();

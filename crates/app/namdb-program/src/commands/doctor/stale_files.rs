@@ -1,4 +1,4 @@
-//! What servers that died have left in the cluster's directory.
+//! Checks for files that dead servers have left in the cluster's directory.
 
 use super::code::STALE_FILES;
 use super::finding::Finding;
@@ -10,19 +10,20 @@ use std::path::Path;
 const SOCKET: &str = ".socket";
 const LOCK: &str = ".lock";
 
-/// A socket in the directory, and whether the server that made it lives.
+/// A socket in the directory, and whether its server is alive.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Socket {
     pub name: String,
     pub is_held: bool,
 }
 
-/// Looks into a directory; nothing if it is not there.
+/// Checks a directory; not applicable if it does not exist.
 pub fn check(directory: &Path) -> Finding {
     judge(directory, read(directory).as_deref())
 }
 
-/// A server locks the file beside its socket for as long as it lives, so the kernel knows.
+/// A live server holds a lock on the file beside its socket, so the kernel knows whether it is
+/// alive.
 fn read(directory: &Path) -> Option<Vec<Socket>> {
     let entries = std::fs::read_dir(directory).ok()?;
     let names = entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
@@ -41,7 +42,7 @@ fn read(directory: &Path) -> Option<Vec<Socket>> {
 fn judge(directory: &Path, sockets: Option<&[Socket]>) -> Finding {
     let place = directory.display();
     let Some(sockets) = sockets else {
-        return STALE_FILES.not_applicable(format!("there is no {place} yet"));
+        return STALE_FILES.not_applicable(format!("{place} does not exist yet"));
     };
     let stale: Vec<String> = sockets
         .iter()
@@ -50,12 +51,12 @@ fn judge(directory: &Path, sockets: Option<&[Socket]>) -> Finding {
         .collect();
     if stale.is_empty() {
         return STALE_FILES.ok(format!(
-            "none in {place}, which has the sockets of {}",
+            "none in {place}, which contains the sockets of {}",
             counted(sockets.len() as u64, "live server")
         ));
     }
     let found =
-        format!("left by servers that died: {}; the next ones replace them", stale.join(", "));
+        format!("left by dead servers: {}; the next servers replace them", stale.join(", "));
     STALE_FILES.warning(found, format!("rm {}", stale.join(" ")))
 }
 

@@ -1,4 +1,4 @@
-//! An event as a line.
+//! Formats an event as a line.
 //!
 //! Decision: docs/decisions/0100-events-use-tracing-the-lines-are-ours.md
 
@@ -9,17 +9,17 @@ use tracing::field::{Field, Visit};
 use tracing_subscriber::fmt::format::Writer;
 use tracing_subscriber::fmt::time::{FormatTime, SystemTime};
 
-/// Who writes.
+/// The server that logs.
 pub struct Origin {
-    /// What it does.
+    /// Role of the server.
     pub role: &'static str,
-    /// Which of those that do it.
+    /// Number of the server within its role.
     pub number: u16,
     /// The cluster's name.
     pub cluster: String,
 }
 
-/// What happened, and its particulars in the order in which they were written.
+/// Message and fields of an event, in the order in which they were written.
 #[derive(Default)]
 struct Fields {
     message: String,
@@ -67,7 +67,7 @@ impl Visit for Fields {
     }
 }
 
-/// `TIME LEVEL memory server 0: caller refused  peer=10.0.0.7:4711 reason="..."`
+/// Text format: `TIME LEVEL memory server 0: caller refused  peer=10.0.0.7:4711 reason="..."`
 pub fn text(origin: &Origin, event: &Event<'_>) -> String {
     let fields = Fields::of(event);
     let level = event.metadata().level().as_str();
@@ -75,7 +75,7 @@ pub fn text(origin: &Origin, event: &Event<'_>) -> String {
     line += &fields.message;
     for (index, (name, value)) in fields.others.iter().enumerate() {
         let gap = if index == 0 { "  " } else { " " };
-        // Text that is one word needs no quotes.
+        // A single word needs no quotes.
         let _ = match value.as_str().filter(|text| is_word(text)) {
             Some(word) => write!(line, "{gap}{name}={word}"),
             None => write!(line, "{gap}{name}={value}"),
@@ -88,7 +88,7 @@ fn is_word(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'"')
 }
 
-/// An object: `time`, `level`, `cluster`, `server`, `number`, `message`, and then what the event has.
+/// JSON format: `time`, `level`, `cluster`, `server`, `number`, `message`, then the event's fields.
 pub fn json(origin: &Origin, event: &Event<'_>) -> String {
     let fields = Fields::of(event);
     let level = event.metadata().level().as_str().to_ascii_lowercase();
@@ -101,15 +101,15 @@ pub fn json(origin: &Origin, event: &Event<'_>) -> String {
         ("message", Value::from(fields.message)),
     ];
     let pairs = own.into_iter().chain(fields.others);
-    // Names of fields are identifiers, and values write themselves.
+    // Field names are identifiers, so they need no escaping.
     let texts: Vec<String> = pairs.map(|(name, value)| format!("\"{name}\":{value}")).collect();
     format!("{{{}}}", texts.join(","))
 }
 
-/// Now, as RFC 3339 writes it, in UTC.
+/// The current time in UTC as RFC 3339.
 fn time() -> String {
     let mut text = String::new();
-    // Text takes all that is written to it.
+    // Writing to a string cannot fail.
     let _ = SystemTime.format_time(&mut Writer::new(&mut text));
     text
 }

@@ -1,5 +1,4 @@
-//! What a server tells of itself while it runs: one line for each event on the error stream, for people or as
-//! JSON for programs.
+//! A server's log: one line per event on standard error, as text or JSON.
 
 mod line;
 
@@ -12,11 +11,11 @@ use tracing::{Event, Subscriber};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 use tracing_subscriber::registry::LookupSpan;
 
-/// How a server tells what happens to it.
+/// Arguments of a server's log.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Log")]
 pub struct LogArguments {
-    /// How events are written to the error stream
+    /// Format of events on standard error
     #[arg(
         long,
         value_enum,
@@ -25,30 +24,30 @@ pub struct LogArguments {
         hide_env_values = true
     )]
     log_format: LogFormat,
-    /// The least important events that are written
+    /// Lowest level of events that are written
     #[arg(long, value_enum, default_value = "info", env = "NAMDB_LOG", hide_env_values = true)]
     log_level: LogLevel,
 }
 
-/// How an event is written.
+/// Formats of events.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 enum LogFormat {
-    /// A line for people
+    /// A line of text
     Text,
-    /// A line that is an object in JSON
+    /// A JSON object per line
     Json,
 }
 
-/// How important an event is.
+/// Levels of events.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 enum LogLevel {
-    /// The server ends, or part of it does not work
+    /// The server stops, or a part of it does not work
     Error,
-    /// Somebody was refused, or something is about to go wrong
+    /// A caller was refused, or a failure is imminent
     Warn,
-    /// Who comes and goes
+    /// Members join and leave
     Info,
-    /// What helps to find a fault
+    /// Details for debugging
     Debug,
 }
 
@@ -69,10 +68,10 @@ struct Lines {
     format: LogFormat,
 }
 
-/// Whether this process writes its events.
+/// Set once this process writes its events.
 static STARTED: OnceLock<()> = OnceLock::new();
 
-/// Writes this process's events from now on: those of server `number` with this role, in the cluster of this
+/// Starts to write this process's events, as server `number` of this role in the cluster with this
 /// name.
 pub fn start(arguments: &LogArguments, role: &'static str, number: u16, cluster: &str) {
     let origin = Origin { role, number, cluster: cluster.to_owned() };
@@ -84,7 +83,7 @@ pub fn start(arguments: &LogArguments, role: &'static str, number: u16, cluster:
     }
 }
 
-/// Whether events are written: errors are told as such then.
+/// Whether events are written, so that errors must be logged as events.
 pub fn is_started() -> bool {
     STARTED.get().is_some()
 }

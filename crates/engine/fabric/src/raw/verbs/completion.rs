@@ -42,13 +42,13 @@ impl CompletionQueue {
         let context = device.context.as_ptr();
         // SAFETY: the device is open.
         let channel = NonNull::new(unsafe { (functions.create_channel)(context) });
-        let channel = channel.ok_or_else(|| VerbsError::failed("make a completion channel"))?;
+        let channel = channel.ok_or_else(|| VerbsError::failed("create a completion channel"))?;
         // SAFETY: the device is open, the channel belongs to it.
         let queue = unsafe {
             (functions.create_cq)(context, entries as i32, null_mut(), channel.as_ptr(), 0)
         };
         let Some(queue) = NonNull::new(queue) else {
-            let error = VerbsError::failed("make a completion queue");
+            let error = VerbsError::failed("create a completion queue");
             // SAFETY: the channel was made above, and no other object refers to it.
             unsafe { (functions.destroy_channel)(channel.as_ptr()) };
             return Err(error);
@@ -97,7 +97,7 @@ impl CompletionQueue {
             let notify = (*(*queue).context).operations.req_notify_cq;
             notify(queue, 0)
         };
-        VerbsError::check("ask to be woken by a completion", code)
+        VerbsError::check("request a wake-up by a completion", code)
     }
 
     /// Takes all events from the channel, so that its descriptor is no longer readable.

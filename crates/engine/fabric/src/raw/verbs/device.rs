@@ -71,7 +71,7 @@ impl DeviceList {
             let error = std::io::Error::last_os_error();
             if error.raw_os_error() == Some(rustix::io::Errno::NOSYS.raw_os_error()) {
                 return Err(VerbsError::NoDevice(
-                    "the kernel of this host has no RDMA".to_string(),
+                    "this host's kernel has no RDMA support".to_string(),
                 ));
             }
             return Err(VerbsError::system("list RDMA devices", error));
@@ -134,7 +134,7 @@ impl Device {
         // SAFETY: the device is open, and the library fills a structure of this size.
         let code =
             unsafe { (self.functions.query_device)(self.context.as_ptr(), &raw mut attributes) };
-        VerbsError::check("ask an RDMA device what it can do", code)?;
+        VerbsError::check("query an RDMA device", code)?;
         let to_byte = |count: i32| count.clamp(0, i32::from(u8::MAX)) as u8;
         Ok(DeviceLimits {
             requests: attributes.requests_max.max(0) as u32,
@@ -154,7 +154,7 @@ impl Device {
         let code = unsafe {
             (self.functions.query_port)(self.context.as_ptr(), port, &raw mut attributes)
         };
-        VerbsError::check("ask for the state of an RDMA port", code)?;
+        VerbsError::check("query the state of an RDMA port", code)?;
         Ok(PortState {
             is_active: attributes.state == abi::PORT_ACTIVE,
             is_ethernet: attributes.link_layer == abi::LINK_LAYER_ETHERNET,
@@ -171,7 +171,7 @@ impl Device {
         let code = unsafe {
             (self.functions.query_gid)(self.context.as_ptr(), port, index as i32, &raw mut gid)
         };
-        VerbsError::check("ask for a GID of an RDMA port", code)?;
+        VerbsError::check("query a GID of an RDMA port", code)?;
         Ok(gid.0)
     }
 }

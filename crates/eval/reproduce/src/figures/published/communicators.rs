@@ -11,18 +11,18 @@ const MACHINES_QUICK: [u16; 2] = [2, 4];
 
 /// The threads that post.
 #[derive(Clone, Copy)]
-struct Who {
+struct Posters {
     name: &'static str,
     queue_pairs: u32,
     communicators: u32,
 }
 
-const ALL: [Who; 5] = [
-    Who { name: "each thread, by queue pairs of its own", queue_pairs: 0, communicators: 0 },
-    Who { name: "each thread, by 16 queue pairs of all", queue_pairs: 16, communicators: 0 },
-    Who { name: "2 communicators", queue_pairs: 0, communicators: 2 },
-    Who { name: "4 communicators", queue_pairs: 0, communicators: 4 },
-    Who { name: "8 communicators", queue_pairs: 0, communicators: 8 },
+const ALL: [Posters; 5] = [
+    Posters { name: "each thread, by queue pairs of its own", queue_pairs: 0, communicators: 0 },
+    Posters { name: "each thread, by 16 queue pairs of all", queue_pairs: 16, communicators: 0 },
+    Posters { name: "2 communicators", queue_pairs: 0, communicators: 2 },
+    Posters { name: "4 communicators", queue_pairs: 0, communicators: 4 },
+    Posters { name: "8 communicators", queue_pairs: 0, communicators: 8 },
 ];
 
 /// Runs all of them over all sizes.
@@ -35,7 +35,7 @@ pub fn run(run: &mut Run<'_>) -> Outcome {
         let mut points = Vec::new();
         for &machines in sizes {
             steps.next(run, &format!("{}, {machines} machines", who.name));
-            let Who { queue_pairs, communicators, .. } = who;
+            let Posters { queue_pairs, communicators, .. } = who;
             let plan = Plan { queue_pairs, communicators, ..standard(run, machines, false) };
             let seen = published::run(&plan);
             points.push((f64::from(machines), seen.new_orders_per_s() / 1e6));
@@ -50,7 +50,7 @@ pub fn run(run: &mut Run<'_>) -> Outcome {
         x: Axis { title: "machines", is_logarithmic: false },
         y: Axis { title: "million new orders per second", is_logarithmic: false },
         tables: vec![Table {
-            shows: format!("Who posts, with {largest} machines"),
+            shows: format!("Posting threads, with {largest} machines"),
             columns: COLUMNS.map(str::to_owned).to_vec(),
             rows,
         }],
@@ -66,7 +66,7 @@ pub fn run(run: &mut Run<'_>) -> Outcome {
 }
 
 const COLUMNS: [&str; 6] = [
-    "who posts",
+    "posted by",
     "queue pairs of a memory server",
     "million new orders/s",
     "median, us",
@@ -74,11 +74,11 @@ const COLUMNS: [&str; 6] = [
     "busiest",
 ];
 
-fn row(who: Who, plan: &Plan, seen: &Seen) -> Vec<String> {
+fn row(who: Posters, plan: &Plan, seen: &Seen) -> Vec<String> {
     // Beside its threads a compute server has one that fetches the vector.
     let each = match who {
-        Who { communicators: 1.., .. } => who.communicators,
-        Who { queue_pairs: 1.., .. } => who.queue_pairs,
+        Posters { communicators: 1.., .. } => who.communicators,
+        Posters { queue_pairs: 1.., .. } => who.queue_pairs,
         _ => u32::from(plan.threads) + 1,
     };
     let us = |percent| format!("{:.0}", seen.new_orders().latency_us(percent));

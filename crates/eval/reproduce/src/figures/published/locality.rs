@@ -18,7 +18,7 @@ const WAREHOUSES: u32 = 29;
 const THREADS: u16 = 30;
 const WHY: [&str; 2] = [
     "with locality cores are the limit, without it the engines of the cards, as the run shows; what limited the original is not \
-     printed, nor how many threads it had. What the gain depends on stands in the table",
+     printed, nor how many threads it had. The table shows what the gain depends on",
     "a card's engine is busy all the time; how many threads there were, and how many records a bucket had, is not printed. It is \
      printed as more than this",
 ];
@@ -71,7 +71,7 @@ pub fn run(run: &mut Run<'_>) -> Outcome {
         x: Axis { title: "distributed new orders, percent", is_logarithmic: false },
         y: Axis { title: "million new orders per second", is_logarithmic: false },
         tables: vec![Table {
-            shows: "What the printed numbers depend on; none of it is chosen by them".to_owned(),
+            shows: "Influences on the printed numbers; none is fitted to them".to_owned(),
             columns: degrees::COLUMNS.map(str::to_owned).to_vec(),
             rows,
         }],

@@ -12,11 +12,10 @@ use workload::tpcc::{ItemChoice, Mix};
 /// Million transactions of all types per second that the text prints, with locality.
 const PUBLISHED_ALL: f64 = 14.5;
 
-const WHY_APART: &str = "the engines of the cards are the limit, as the run shows; how much it is with one port stands in the \
-                         table, and how many carried the traffic is not printed";
-const WHY_LOCAL: &str = "with locality the cores are the limit, as the run shows; how much longer rows would have to take them \
-                         stands in the table. What the original did for a row beside its verbs, and what its limit was, is not \
-                         printed";
+const WHY_APART: &str = "the engines of the cards are the limit, as the run shows; the table has the rate with one port; how \
+                         many ports carried the traffic is not printed";
+const WHY_LOCAL: &str = "with locality the cores are the limit, as the run shows; the table shows how much longer they would have \
+                         to work per row. Neither the original's work per row beside its verbs nor its limit is printed";
 
 /// Number of machines of a cluster that represents larger ones: with and without locality the rate
 /// is proportional to the number.
@@ -64,7 +63,7 @@ pub fn run(run: &mut Run<'_>) -> Outcome {
         y: Axis { title: "million new orders per second", is_logarithmic: false },
         tables: vec![Table {
             shows: format!(
-                "What the printed numbers depend on, with {FEW_MACHINES} machines; none of it is chosen by them"
+                "Influences on the printed numbers, with {FEW_MACHINES} machines; none is fitted to them"
             ),
             columns: SENSITIVITY_COLUMNS.map(str::to_owned).to_vec(),
             rows: rows.to_vec(),

@@ -4,10 +4,9 @@
 use super::{prediction, sizes};
 use crate::experiment::{Run, Steps};
 use crate::outcome::{Axis, Compared, Outcome, Series, Table};
-use crate::symmetric::{self, Plan, Rows, Seen, Work};
+use crate::symmetric::{self, Plan, RowOperations, Seen, Work};
 use layout::Storage;
 
-/// Bytes of a row.
 const ROW_BYTES: [u32; 2] = [16, 256];
 /// Slots of a bucket, as in the paper.
 const NEIGHBOURHOODS: [u32; 4] = [1, 2, 4, 8];
@@ -83,7 +82,7 @@ pub(super) fn lookups(
     work: Work,
     design: (Storage, u32, u32),
 ) -> Seen {
-    let rows = Rows::new((run.seed, machines, ROWS_EACH), work, design);
+    let rows = RowOperations::new((run.seed, machines, ROWS_EACH), work, design);
     symmetric::run(&plan(run, machines), &rows)
 }
 

@@ -11,7 +11,7 @@ use crate::experiment::Run;
 use crate::outcome::{Axis, Outcome, Series, Table};
 use crate::verify::cell::{Cell, Setting, StudyError};
 use crate::verify::jobs::Bench;
-use crate::verify::kept::Kept;
+use crate::verify::kept::MeasurementCache;
 use crate::verify::study::{Extent, study};
 use crate::verify::swept::{self, DEVIATIONS, DIFFERS, Swept, median};
 use crate::verify::{Counted, small};
@@ -52,10 +52,9 @@ pub fn run(run: &mut Run<'_>) -> Outcome {
     });
     let cells: Vec<Cell> = cells.collect();
     // Without a file the whole experiment is repeated after an interruption.
-    let kept = run
-        .keep
-        .as_ref()
-        .map_or_else(Kept::default, |keep| Kept::of(&keep.file, &keep.program).unwrap_or_default());
+    let kept = run.keep.as_ref().map_or_else(MeasurementCache::default, |keep| {
+        MeasurementCache::of(&keep.file, &keep.program).unwrap_or_default()
+    });
     let mut bench = Bench {
         threads: run.threads,
         kept,

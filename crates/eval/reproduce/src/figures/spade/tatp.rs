@@ -126,7 +126,7 @@ pub fn throughput(run: &mut Run<'_>) -> Outcome {
             stages(&points),
             Table {
                 shows: format!(
-                    "What the numbers depend on, {machines} machines: million transactions a second; none of it is chosen by them"
+                    "Influences on the numbers, {machines} machines: million transactions per second; none is fitted to them"
                 ),
                 columns: RATE_COLUMNS.map(str::to_owned).to_vec(),
                 rows: rates,

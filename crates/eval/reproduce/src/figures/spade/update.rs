@@ -5,7 +5,7 @@ use super::inlined::{COLUMNS, row};
 use super::{prediction, sizes};
 use crate::experiment::{Run, Steps};
 use crate::outcome::{Axis, Outcome, Series, Table};
-use crate::symmetric::{self, Plan, Rows, Work};
+use crate::symmetric::{self, Plan, RowOperations, Work};
 use layout::Storage;
 
 const WAYS: [(bool, &str); 2] = [(false, "one-sided"), (true, "shipped")];
@@ -36,7 +36,7 @@ fn updates(run: &mut Run<'_>, row_bytes: u32, published: Option<f64>) -> Outcome
             let neighbourhood = if row_bytes > 64 { 2 } else { 8 };
             let design = (Storage::HashInlined, row_bytes, neighbourhood);
             let work = Work::Updates { is_shipped };
-            let load = Rows::new((run.seed, machines, ROWS_EACH), work, design);
+            let load = RowOperations::new((run.seed, machines, ROWS_EACH), work, design);
             let seen = symmetric::run(&plan(run, machines), &load);
             points.push((f64::from(machines), seen.committed_per_s() / 1e6));
             if sizes.last() == Some(&machines) {

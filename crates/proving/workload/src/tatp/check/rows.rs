@@ -7,9 +7,9 @@ use crate::tatp::config::TatpConfig;
 use crate::tatp::input::Kind;
 use crate::tatp::population::{Loaded, TYPES};
 
-const KEYS: &str = "every row has a key of the specification, and is there once";
-const OWNERS: &str = "every access and every facility is of a subscriber that is there";
-const PARENTS: &str = "every forwarding is of a facility that is there";
+const KEYS: &str = "every row has a valid key and exists once";
+const OWNERS: &str = "every access and every facility belongs to an existing subscriber";
+const PARENTS: &str = "every forwarding belongs to an existing facility";
 const STATIC: &str = "subscribers, accesses and facilities are as many as were loaded";
 const FORWARDINGS: &str = "forwardings = loaded + inserted - deleted";
 

@@ -13,8 +13,8 @@ use crate::tatp::config::TatpConfig;
 use crate::tatp::journal::{Last, LastUpdates};
 use crate::tatp::population::{Loaded, TYPES};
 
-const DATA: &str = "BIT_1 and DATA_A are both as the last update of a subscriber's data left them";
-const LOCATION: &str = "VLR_LOCATION is as the last update of a location left it";
+const DATA: &str = "BIT_1 and DATA_A are from the last update of a subscriber's data";
+const LOCATION: &str = "VLR_LOCATION is from the last update of a location";
 
 pub fn check(config: &TatpConfig, found: &Found, last: &LastUpdates) -> [CheckResult; 2] {
     let mut data = Comparison::default();

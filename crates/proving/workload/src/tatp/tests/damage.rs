@@ -11,7 +11,7 @@ type Damage = fn(&mut Transaction<'_, LocalEnv>, &Tables);
 
 /// The detected defects, by the beginnings of the checks' names.
 const DAMAGES: &[(&[&str], Damage)] = &[
-    (&["every row has a key", "forwardings = loaded"], |txn, tables| {
+    (&["every row has a valid key", "forwardings = loaded"], |txn, tables| {
         // No calls are forwarded from three o'clock on.
         let facility = facility_of(7);
         let key = keys::call_forwarding(7, facility, 3);
@@ -27,10 +27,13 @@ const DAMAGES: &[(&[&str], Damage)] = &[
         let kind = loaded(5).access_types().next().expect("at least one");
         remove(txn, tables.access_info, keys::typed(5, kind));
     }),
-    (&["every forwarding is of a facility", "subscribers, accesses"], |txn, tables| {
-        let (s_id, kind) = forwarded();
-        remove(txn, tables.special_facility, keys::typed(s_id, kind));
-    }),
+    (
+        &["every forwarding belongs to an existing facility", "subscribers, accesses"],
+        |txn, tables| {
+            let (s_id, kind) = forwarded();
+            remove(txn, tables.special_facility, keys::typed(s_id, kind));
+        },
+    ),
     (&["forwardings = loaded"], |txn, tables| {
         let (s_id, kind) = forwarded();
         let mut times = loaded(s_id).forwarding_times();

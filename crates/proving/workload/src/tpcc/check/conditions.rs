@@ -1,6 +1,6 @@
 //! The twelve consistency conditions [TPC-C 3.3.2.1 to 3.3.2.12], in the specification's order.
 
-use super::facts::{Facts, Place};
+use super::facts::{Facts, RowName};
 use super::{differ, for_all};
 use crate::driver::CheckResult;
 
@@ -34,7 +34,7 @@ fn condition_1(facts: &Facts) -> CheckResult {
         warehouses,
         |(index, (warehouse, own))| {
             let sum = own.iter().map(|district| district.year_to_date).sum();
-            differ(&Place("warehouse", [*index as i64 + 1, 0, 0]), warehouse.year_to_date, sum)
+            differ(&RowName("warehouse", [*index as i64 + 1, 0, 0]), warehouse.year_to_date, sum)
         },
     )
 }
@@ -92,7 +92,7 @@ fn condition_7(facts: &Facts) -> CheckResult {
 fn condition_8(facts: &Facts) -> CheckResult {
     let warehouses = facts.warehouses.iter().enumerate();
     for_all("condition 8: W_YTD = sum(H_AMOUNT)", "warehouses", warehouses, |(index, warehouse)| {
-        let place = Place("warehouse", [*index as i64 + 1, 0, 0]);
+        let place = RowName("warehouse", [*index as i64 + 1, 0, 0]);
         differ(&place, warehouse.year_to_date, warehouse.history_amount)
     })
 }

@@ -92,9 +92,9 @@ pub struct StockFacts {
 }
 
 /// Prints the location of a row.
-pub struct Place(pub &'static str, pub [i64; 3]);
+pub struct RowName(pub &'static str, pub [i64; 3]);
 
-impl std::fmt::Display for Place {
+impl std::fmt::Display for RowName {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.write_str(self.0)?;
         self.1
@@ -132,7 +132,7 @@ impl Facts {
     /// Counts a row that is outside of the cardinalities.
     pub fn stray(&mut self, table: &'static str, numbers: [i64; 3]) {
         self.stray_count += 1;
-        self.first_stray.get_or_insert_with(|| Place(table, numbers).to_string());
+        self.first_stray.get_or_insert_with(|| RowName(table, numbers).to_string());
     }
 
     pub fn warehouse_index(&self, w: i64) -> Option<usize> {
@@ -177,28 +177,28 @@ impl Facts {
     }
 
     /// All orders that have a row or are referred to, with their numbers.
-    pub fn orders(&self) -> impl Iterator<Item = (Place, &OrderFacts)> {
+    pub fn orders(&self) -> impl Iterator<Item = (RowName, &OrderFacts)> {
         self.districts.iter().enumerate().flat_map(|(position, district)| {
             let (w, d) = self.district_numbers(position);
-            let place = move |index| Place("order", [w, d, index as i64 + 1]);
+            let place = move |index| RowName("order", [w, d, index as i64 + 1]);
             district.orders.iter().enumerate().map(move |(index, order)| (place(index), order))
         })
     }
 
     /// All districts with their numbers.
-    pub fn districts(&self) -> impl Iterator<Item = (Place, &DistrictFacts)> {
+    pub fn districts(&self) -> impl Iterator<Item = (RowName, &DistrictFacts)> {
         self.districts.iter().enumerate().map(|(position, district)| {
             let (w, d) = self.district_numbers(position);
-            (Place("district", [w, d, 0]), district)
+            (RowName("district", [w, d, 0]), district)
         })
     }
 
     /// All customers with their numbers.
-    pub fn customers(&self) -> impl Iterator<Item = (Place, &CustomerFacts)> {
+    pub fn customers(&self) -> impl Iterator<Item = (RowName, &CustomerFacts)> {
         let customers = self.config.scale.customers_per_district as usize;
         self.customers.iter().enumerate().map(move |(position, customer)| {
             let (w, d) = self.district_numbers(position / customers);
-            (Place("customer", [w, d, (position % customers) as i64 + 1]), customer)
+            (RowName("customer", [w, d, (position % customers) as i64 + 1]), customer)
         })
     }
 }

@@ -1,6 +1,6 @@
 //! Further invariants of every consistent database, which the specification does not list.
 
-use super::facts::{Facts, Place};
+use super::facts::{Facts, RowName};
 use super::{differ, for_all};
 use crate::driver::CheckResult;
 
@@ -42,7 +42,7 @@ fn stock_matches_lines(facts: &Facts) -> CheckResult {
     let items = facts.config.scale.items as usize;
     for_all(name, "stock rows", facts.stocks.iter().enumerate(), |(index, stock)| {
         let numbers = [(index / items) as i64 + 1, (index % items) as i64 + 1, 0];
-        let place = Place("stock", numbers);
+        let place = RowName("stock", numbers);
         differ(&place, i64::from(stock.year_to_date_excess), 0)
             .or(differ(&place, i64::from(stock.order_count_excess), 0))
             .or(differ(&place, i64::from(stock.remote_count_excess), 0))
@@ -54,7 +54,7 @@ fn stock_quantity_is_in_range(facts: &Facts) -> CheckResult {
     let items = facts.config.scale.items as usize;
     for_all(name, "stock rows", facts.stocks.iter().enumerate(), |(index, stock)| {
         let numbers = [(index / items) as i64 + 1, (index % items) as i64 + 1, 0];
-        stock.is_quantity_wrong.then(|| Place("stock", numbers).to_string())
+        stock.is_quantity_wrong.then(|| RowName("stock", numbers).to_string())
     })
 }
 

@@ -1,12 +1,12 @@
-//! The numbers of machines on the command line.
+//! Parses numbers of machines.
 
 use simulated_cluster::MACHINES_MAX;
 use std::str::FromStr;
 
-/// Fewest machines: with one there is no other machine to reach.
+/// Minimal number of machines: a single one has no other machine to reach.
 const MACHINES_MIN: u16 = 2;
 
-/// Numbers of machines, each once, ascending.
+/// Numbers of machines, distinct and ascending.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Machines(pub Vec<u16>);
 
@@ -21,7 +21,7 @@ impl FromStr for Machines {
                 Some((first, last)) => {
                     let (first, last) = (number(first)?, number(last)?);
                     if first > last {
-                        return Err(format!("{part} ends before it begins; write {last}..{first}"));
+                        return Err(format!("{part} is descending; use {last}..{first}"));
                     }
                     let doubled = std::iter::successors(Some(first), |count| Some(2 * count));
                     all.extend(doubled.take_while(|&count| count < last));
@@ -39,7 +39,7 @@ fn number(text: &str) -> Result<u16, String> {
     match text.trim().parse() {
         Ok(count) if (MACHINES_MIN..=MACHINES_MAX).contains(&count) => Ok(count),
         _ => Err(format!(
-            "a cluster has {MACHINES_MIN} to {MACHINES_MAX} machines, {text:?} is no such number; examples: 5, or 5,50, or \
+            "a cluster has {MACHINES_MIN} to {MACHINES_MAX} machines, not {text:?}; examples: 5, or 5,50, or \
              5..50"
         )),
     }
@@ -60,6 +60,6 @@ mod tests {
             let said = read(wrong).expect_err(wrong);
             assert!(said.starts_with("a cluster has 2 to 200 machines"), "{said}");
         }
-        assert_eq!(read("50..5"), Err("50..5 ends before it begins; write 5..50".to_owned()));
+        assert_eq!(read("50..5"), Err("50..5 is descending; use 5..50".to_owned()));
     }
 }

@@ -1,4 +1,5 @@
-//! `namdb spade measure`: what single operations cost, on any fabric and on simulated clusters.
+//! `namdb spade measure`: measures the costs of single operations, on any fabric and on simulated
+//! clusters.
 
 mod machines;
 mod patience;
@@ -25,52 +26,53 @@ use std::sync::atomic::Ordering::Relaxed;
 
 const EXAMPLES: &str = "\
 Examples:
-  namdb spade measure                             this process, whose threads share memory: 10 minutes at most
-  namdb spade measure --quick                     the same in less than a minute, to see what comes out
+  namdb spade measure                             this process, whose threads share memory, for at most 10 minutes
+  namdb spade measure --quick                     the same in less than a minute, for a first look
   namdb spade measure --profile connectx3-fdr     a simulated cluster of 5 machines
   namdb spade measure --profile connectx3-fdr --machines 5..50
-                                                  one of 5, 10, 20, 40 and 50 machines after the other
-  namdb spade measure --cluster namdb.toml        a real cluster, by threads of this process
-  namdb spade measure --file mine.json --json -   keep the result in mine.json, and print it for programs
+                                                  of 5, 10, 20, 40 and 50 machines in turn
+  namdb spade measure --cluster namdb.toml        a real cluster, with threads of this process
+  namdb spade measure --file mine.json --json -   keep the points in mine.json, and print them as JSON
 
 Each point is one operation (lookup, scan, update, insert, delete), through the primary key or a secondary index, on \
-local rows, by one-sided verbs, or shipped to the owner of the rows, on a table of one design. Of each you get latency \
-while nothing else runs, throughput and latency while all lanes do the same, and what one operation takes of cards and \
-cores.
+local rows, by one-sided verbs, or shipped to the owner of the rows, on a table of one design. A point has the latency \
+while nothing else runs, throughput and latency while all lanes do the same, and the time that one operation takes on \
+cards and cores.
 
-A cluster is measured once. Points are kept in the file as they come; whatever ends the run, the same command goes on \
-where it was, and measures nothing twice. Simulated clusters take virtual time: equal seeds give equal files.
+A cluster is measured once. Each point is kept in the file at once, and the same command continues an interrupted run \
+without repeating points. Simulated clusters use virtual time: equal seeds give equal files.
 
-Progress goes to the error stream, the summary to the output. docs/spade.md tells which points there are, and what is \
-modelled. The exit code is 0 if all points are measured, 3 if the run was ended before, 2 if nothing can be measured or \
-kept.";
+Progress goes to standard error, the summary to standard output. docs/spade.md lists the points, and what is modelled. \
+Exit codes: 0 all points are measured; 2 nothing can be measured or kept; 3 the run ended before.";
 
-/// Seconds for a real fabric where nothing else is said.
+/// Default duration on a real fabric, in seconds.
 const SECONDS: f64 = 600.0;
-/// And for a quick look.
+/// The same with `--quick`.
 const QUICK_SECONDS: f64 = 40.0;
 
-/// Options of `spade measure`.
+/// Arguments of `namdb spade measure`.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct MeasureArguments {
-    /// Few points and few operations, for a first look; they are no points to tune by
+    /// Few points and few operations, for a first look; not suitable for tuning
     #[arg(long)]
     quick: bool,
-    /// The file that points are kept in
+    /// File of the points
     #[arg(long, value_name = "FILE", default_value = "measurements.json")]
     file: PathBuf,
-    /// Also write all points as JSON; `-` is the output, and the text then goes to the error stream
+    /// Also write all points as JSON; `-` is standard output, and the text then goes to standard
+    /// error
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Also write all points as a table, which takes a quarter of the bytes and is read wherever measurements are
+    /// Also write all points as a table, a quarter as large; commands that read measurements accept
+    /// it
     #[arg(long, value_name = "FILE")]
     table: Option<PathBuf>,
-    /// Seconds that the run may take; it ends before the next table when they are over [default: 600, with --quick 40; of
-    /// simulated clusters as many as it takes]
+    /// Maximal duration in seconds; the run ends before the next table once it has passed [default:
+    /// 600, or 40 with --quick; no limit for simulated clusters]
     #[arg(long, value_name = "N", value_parser = parse_span, allow_negative_numbers = true)]
     seconds: Option<f64>,
-    /// Seed of all randomness
+    /// Seed of all random numbers
     #[arg(long, value_name = "N", value_parser = parse_count::<u64>, default_value_t = 1, allow_negative_numbers = true)]
     seed: u64,
     #[command(flatten)]
@@ -79,14 +81,14 @@ pub struct MeasureArguments {
     real: RealArguments,
 }
 
-/// A simulated cluster.
+/// Arguments of a simulated cluster.
 #[derive(Args)]
 #[command(next_help_heading = "Simulated clusters")]
 struct SimulatedArguments {
-    /// Measure simulated clusters of machines with the hardware of this profile
+    /// Measure simulated clusters of machines with this hardware profile
     #[arg(long, value_name = "NAME", conflicts_with_all = ["cluster", "threads"])]
     profile: Option<String>,
-    /// Machines of each cluster: numbers with commas between them, or 5..50 for 5, 10, 20, 40 and 50
+    /// Machines per cluster: numbers separated by commas, or 5..50 for 5, 10, 20, 40 and 50
     #[arg(
         long,
         value_name = "LIST",
@@ -95,23 +97,24 @@ struct SimulatedArguments {
         allow_negative_numbers = true
     )]
     machines: Machines,
-    /// Operations that each simulated machine, or each thread of a cluster where verbs take time, has under way [default:
-    /// 32 of a machine, 8 of a thread]
+    /// Concurrent operations per simulated machine, or per thread of a cluster where verbs take
+    /// time [default: 32 per machine, 8 per thread]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..=48))]
     lanes: Option<u32>,
 }
 
-/// Threads of this process, on memory of its own or of a cluster.
+/// Arguments of threads of this process, on its own memory or on a cluster.
 #[derive(Args)]
 #[command(next_help_heading = "Real fabrics")]
 struct RealArguments {
-    /// Measure on the memory servers of the cluster with this file, not on memory of this process
+    /// Measure on the memory servers of the cluster with this file instead of memory of this
+    /// process
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = CLUSTER_FILE)]
     cluster: Option<PathBuf>,
-    /// A setting in place of the file's
+    /// Override a setting of the file
     #[arg(long, value_name = "KEY=VALUE", value_parser = parse_setting, requires = "cluster")]
     set: Vec<(String, String)>,
-    /// Threads that carry out operations [default: one per processor]
+    /// Number of threads that execute operations [default: one per processor]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..=i64::from(THREADS_MAX / 2)))]
     threads: Option<u32>,
 }
@@ -122,7 +125,7 @@ pub fn run(arguments: &MeasureArguments) -> Result<Verdict> {
         json::probe_any(path)?;
     }
     let effort = if arguments.quick { Effort::Quick } else { Effort::Full };
-    // Before the file is touched: what cannot be measured leaves none behind.
+    // Before the file is created: a failed request must leave no file.
     let clusters = match &arguments.simulated.profile {
         Some(profile) => simulated::choices(profile, &arguments.simulated, effort)?,
         None => Vec::new(),
@@ -130,7 +133,7 @@ pub fn run(arguments: &MeasureArguments) -> Result<Verdict> {
     if arguments.simulated.profile.is_none() {
         real::ensure_lanes(&arguments.real, arguments.simulated.lanes)?;
     }
-    let mut session = Session {
+    let mut recorder = PointRecorder {
         record: Record::open(&arguments.file)?,
         version: version(effort, arguments.seed),
         start: Moment::now(),
@@ -141,64 +144,64 @@ pub fn run(arguments: &MeasureArguments) -> Result<Verdict> {
     };
     catch_interrupts_with(|| {
         output::say(
-            "\n  ending the run; what is measured is kept. Press Ctrl-C again to leave at once",
+            "\n  ending the run; measured points are kept. Press Ctrl-C again to exit at once",
         );
     })?;
     let worlds = match &arguments.simulated.profile {
-        Some(_) => simulated::run(&clusters, &mut session)?,
+        Some(_) => simulated::run(&clusters, &mut recorder)?,
         None => {
             let usual_s = if arguments.quick { QUICK_SECONDS } else { SECONDS };
-            let seconds = *session.seconds.get_or_insert(usual_s);
-            real::run(&arguments.real, arguments.simulated.lanes, &mut session, seconds)?
+            let seconds = *recorder.seconds.get_or_insert(usual_s);
+            real::run(&arguments.real, arguments.simulated.lanes, &mut recorder, seconds)?
         }
     };
     let missing = worlds.iter().flat_map(Choice::groups).flatten();
-    let missing = missing.filter(|point| !session.has(point)).count();
-    let all = session.record.measurements();
+    let missing = missing.filter(|point| !recorder.has(point)).count();
+    let all = recorder.record.measurements();
     if let Some(path) = &arguments.table {
         json::spare(path)?;
         output::replace(path, all.table_json().as_bytes())?;
     }
-    let Session { measured, found, left_out, .. } = &session;
-    let kept = told::Kept { measured: *measured, found: *found, missing, left_out };
+    let PointRecorder { measured, found, left_out, .. } = &recorder;
+    let kept = told::PointCounts { measured: *measured, found: *found, missing, left_out };
     let text = told::in_words(all, &worlds, &arguments.file, &kept);
     json::deliver(all, arguments.json.as_deref(), &text)?;
     Ok(if missing == 0 { Verdict::Sound } else { Verdict::Incomplete })
 }
 
-/// A run of the command: what it keeps, and for how long it goes on.
-struct Session {
+/// A run of the command: the file of points, and the end of the run.
+struct PointRecorder {
     record: Record,
     version: Version,
     start: Moment,
     seconds: Option<f64>,
-    /// Points that were measured by this run.
+    /// Number of points measured by this run.
     measured: usize,
-    /// Points that need not be measured any more.
+    /// Number of points that the file had already.
     found: usize,
-    /// Points of which no operation has ended, in words.
+    /// Points for which no operation ended, as text.
     left_out: Vec<String>,
 }
 
-impl Session {
+impl PointRecorder {
     fn has(&self, point: &Parameters) -> bool {
         self.record.has(point, &self.version)
     }
 
-    /// Whether the run is to end: somebody wants it to, or its time is over.
+    /// Whether the run must end: the user interrupted it, or its time has passed.
     fn is_over(&self) -> bool {
         let is_late = self.seconds.is_some_and(|seconds| self.start.elapsed_s() >= seconds);
         interruption().load(Relaxed) || is_late
     }
 
-    /// Keeps points, and counts them.
+    /// Keeps points in the file and counts them.
     fn keep(&mut self, points: Vec<Point>) -> Result<()> {
         self.measured += points.iter().filter(|point| !self.has(&point.parameters)).count();
         Ok(self.record.keep(points)?)
     }
 
-    /// Keeps what came of a point, and says whether to go on. A point of which no operation has ended is left out: it is
-    /// missing, and the next run measures it.
+    /// Keeps the result of a point, and returns whether to continue. A point for which no operation
+    /// ended is left out, so the next run measures it.
     fn take(&mut self, point: &Parameters, tried: Tried<Measured>) -> Result<bool> {
         match tried {
             Tried::Seen(measured) => {
@@ -207,14 +210,15 @@ impl Session {
             }
             Tried::Nothing { in_s } => {
                 self.left_out
-                    .push(format!("{}: no operation has ended in {in_s:.2} s", named(point)));
+                    .push(format!("{}: no operation finished within {in_s:.2} s", named(point)));
             }
             Tried::Interrupted => return Ok(false),
         }
         Ok(true)
     }
 
-    /// The tables of which points are missing, and how many points those are. The others are counted as found.
+    /// The tables with missing points, and the number of missing points. The others are counted as
+    /// found.
     fn missing(&mut self, choice: &Choice) -> (Vec<Vec<Parameters>>, u64) {
         let mut groups = choice.groups();
         let all: usize = groups.iter().map(Vec::len).sum();
@@ -225,7 +229,7 @@ impl Session {
     }
 }
 
-/// What is being measured.
+/// Displays the current point.
 fn tell(progress: &Progress, done: u64, point: &Parameters) {
     progress.show(done, &named(point));
 }
@@ -248,7 +252,7 @@ mod tests {
         let world = World { fabric, hardware, machines: 1, threads: 1, lanes: 8 };
         let places = vec![Place::OneSided];
         let choice = Choice { world, effort: Effort::Quick, places, replicates: false };
-        let mut session = Session {
+        let mut recorder = PointRecorder {
             record: Record::open(&file).expect("there is room"),
             version: version(Effort::Quick, 1),
             start: Moment::now(),
@@ -258,18 +262,18 @@ mod tests {
             left_out: Vec::new(),
         };
         let slow = choice.groups()[0][0].clone();
-        let goes_on = session.take(&slow, Tried::Nothing { in_s: 0.45 });
-        assert!(goes_on.expect("nothing is kept") && !session.has(&slow));
-        let goes_on = session.take(&slow, Tried::Interrupted);
+        let goes_on = recorder.take(&slow, Tried::Nothing { in_s: 0.45 });
+        assert!(goes_on.expect("nothing is kept") && !recorder.has(&slow));
+        let goes_on = recorder.take(&slow, Tried::Interrupted);
         assert!(!goes_on.expect("nothing is kept"));
-        let (groups, missing) = session.missing(&choice);
+        let (groups, missing) = recorder.missing(&choice);
         assert!(missing > 0 && groups[0].contains(&slow), "the next run measures it");
-        let Session { measured, found, left_out, .. } = &session;
+        let PointRecorder { measured, found, left_out, .. } = &recorder;
         let missing = missing as usize;
-        let kept = told::Kept { measured: *measured, found: *found, missing, left_out };
-        let told = told::in_words(session.record.measurements(), &[choice], &file, &kept);
+        let kept = told::PointCounts { measured: *measured, found: *found, missing, left_out };
+        let told = told::in_words(recorder.record.measurements(), &[choice], &file, &kept);
         let said = format!(
-            "left out: {}: no operation has ended in 0.45 s; give the run more --seconds\n",
+            "left out: {}: no operation finished within 0.45 s; increase --seconds\n",
             named(&slow)
         );
         assert!(told.contains(&said) && said.contains("one-sided"), "{told}");

@@ -1,26 +1,27 @@
-//! Operations so slow that none ends in its time, as on a crowded host.
+//! Measures operations that may be too slow to finish in their time, as on a busy host.
 
 use anyhow::Result;
 
-/// How many times as long as planned something is measured, one attempt after the other until an operation has ended.
+/// Durations of the attempts relative to the planned one; attempts end once an operation has
+/// finished.
 const TIMES_AS_LONG: [f64; 3] = [1.0, 2.0, 4.0];
 
-/// What came of measuring something.
+/// Result of a measurement.
 #[derive(Debug, PartialEq)]
 pub enum Tried<T> {
-    /// This was seen.
+    /// The measured value.
     Seen(T),
-    /// No operation has ended.
+    /// No operation finished.
     Nothing {
-        /// In so many seconds, at last.
+        /// Duration of the last attempt in seconds.
         in_s: f64,
     },
-    /// The user has ended it.
+    /// The user interrupted it.
     Interrupted,
 }
 
 impl<T> Tried<T> {
-    /// Goes on with what was seen, if anything was.
+    /// Continues with the measured value, if there is one.
     pub fn and_then<U>(self, next: impl FnOnce(T) -> Result<Tried<U>>) -> Result<Tried<U>> {
         match self {
             Self::Seen(seen) => next(seen),
@@ -30,7 +31,7 @@ impl<T> Tried<T> {
     }
 }
 
-/// Measures for so many seconds, and again for longer if no operation has ended.
+/// Measures for `seconds`, and longer if no operation finished.
 pub fn persist<T>(
     span_s: f64,
     mut measure: impl FnMut(f64) -> Result<Tried<T>>,
@@ -49,7 +50,8 @@ pub fn persist<T>(
 mod tests {
     use super::*;
 
-    /// Operations that take so long, measured for a second or longer: what is said, and after how many seconds in all.
+    /// The result for operations of this duration, measured for at least a second, and the total
+    /// seconds of all attempts.
     fn taking(operation_s: f64) -> (Tried<f64>, f64) {
         let mut spent_s = 0.0;
         let tried = persist(1.0, |span_s| {

@@ -1,17 +1,17 @@
-//! Measuring by threads of this process: on memory of its own, or on the memory servers of a cluster.
+//! Measures with threads of this process: on its own memory, or on a cluster's memory servers.
 
 use super::patience::{Tried, persist};
-use super::{RealArguments, Session, tell};
+use super::{PointRecorder, RealArguments, tell};
 use crate::bench::driver::{self, Run, RunPlan, Span, Standing, Watcher};
 use crate::bench::part::Part;
 use crate::bench::progress::Progress;
-use crate::bench::site::{Facts, LOCAL, Seat, Site, SiteWorkload};
+use crate::bench::site::{Facts, LOCAL, Site, SiteSession, SiteWorkload};
 use crate::bench::text::counted;
 use crate::bench::world::{self, WorldPlan};
 use crate::commands::interruption;
-use crate::servers::abroad::{self, Errand, Peers};
+use crate::servers::cluster_client::ClusterClient;
+use crate::servers::cluster_site::{self, Peers, SiteJob};
 use crate::servers::health::Health;
-use crate::servers::place::Place as ClusterPlace;
 use ::microbench::experiment::Choice;
 use ::microbench::host::own;
 use ::microbench::micro::{MEASURED, Micro, TABLE};
@@ -29,52 +29,52 @@ use std::sync::{Arc, Mutex};
 use txn::CatalogError;
 use workload::Workload;
 
-/// Lanes of a thread where verbs take time and nothing else is said.
+/// Default lanes per thread if verbs take time.
 const LANES: u32 = 8;
-/// Rows of a table: more than caches of processors hold.
+/// Rows of a table: more than the processor's caches hold.
 const ROWS: u64 = 65_536;
 /// Repetitions of each measurement.
 const REPETITIONS: u64 = 3;
-/// Of the time of a measurement, what passes before anything counts.
+/// Share of a measurement's time that is warm-up.
 const WARM_SHARE: f64 = 0.25;
-/// Of the time of a point, what one lane has for itself.
+/// Share of a point's time with one lane alone.
 const ALONE_SHARE: f64 = 0.3;
-/// Of all time, what measuring has; the rest is for loading tables.
+/// Share of the total time for measuring; the rest is for loading tables.
 const MEASURED_SHARE: f64 = 0.75;
-/// Least and most seconds of a point: in less nothing can be told, and more tells no more.
+/// Minimal and maximal seconds per point: less is not significant, more adds no information.
 const POINT_S: std::ops::RangeInclusive<f64> = 0.25..=5.0;
-/// The node that owns rows in a process that has all of them: no memory server has this number.
+/// The owner's node in a process that has all rows; no memory server has this number.
 const OWNER: NodeId = NodeId(u16::MAX);
-/// The number of its seats.
+/// Number of its threads' endpoints.
 const OWNER_NUMBER: u64 = u64::MAX;
 
-/// Refuses lanes where nothing waits.
+/// Rejects several lanes if no verb waits.
 pub fn ensure_lanes(arguments: &RealArguments, lanes: Option<u32>) -> Result<()> {
     let has_room = arguments.cluster.is_some() || lanes.is_none();
-    ensure!(has_room, "--lanes belongs to --profile or --cluster: in one process nothing waits");
+    ensure!(has_room, "--lanes needs --profile or --cluster: in one process no verb waits");
     Ok(())
 }
 
-/// Measures what is missing, on whatever is asked for.
+/// Measures the missing points, on the requested fabric.
 pub fn run(
     arguments: &RealArguments,
     lanes: Option<u32>,
-    session: &mut Session,
+    recorder: &mut PointRecorder,
     seconds: f64,
 ) -> Result<Vec<Choice>> {
     let threads = arguments.threads.unwrap_or_else(|| host::processor_count() as u32);
     let threads = threads.min(world::THREADS_MAX / 2);
     let Some(file) = &arguments.cluster else {
-        let choice = chosen(LOCAL, (1, threads, 1), &[Place::Local, Place::Shipped], session);
-        measure_local(&choice, session, seconds)?;
+        let choice = chosen(LOCAL, (1, threads, 1), &[Place::Local, Place::Shipped], recorder);
+        measure_local(&choice, recorder, seconds)?;
         return Ok(vec![choice]);
     };
     let cluster = ClusterFile::load(file, &arguments.set)?;
     let health = Arc::new(Health::new(interruption()));
-    let place = ClusterPlace::join(cluster, Member::client(), &Arc::default(), &health)?;
-    let owners = owners(&place);
-    let (lanes, by_verbs) = match place.cluster.fabric {
-        // Regions are mapped: all rows are local.
+    let client = ClusterClient::join(cluster, Member::client(), &Arc::default(), &health)?;
+    let owners = owners(&client);
+    let (lanes, by_verbs) = match client.cluster.fabric {
+        // Regions are mapped, so all rows are local.
         FabricKind::Shm => (1, Place::Local),
         FabricKind::Tcp | FabricKind::Verbs => (lanes.unwrap_or(LANES), Place::OneSided),
     };
@@ -82,28 +82,28 @@ pub fn run(
     let places: Vec<Place> = std::iter::once(by_verbs).chain(shipped).collect();
     let threads = match arguments.threads {
         Some(threads) => threads,
-        None => threads.min(room(&place, &owners) / lanes).max(1),
+        None => threads.min(room(&client, &owners) / lanes).max(1),
     };
-    let machines = place.cluster.memory.len() as u16;
-    let name = place.cluster.fabric.name();
-    let choice = chosen(name, (machines, threads, lanes * threads), &places, session);
+    let machines = client.cluster.memory.len() as u16;
+    let name = client.cluster.fabric.name();
+    let choice = chosen(name, (machines, threads, lanes * threads), &places, recorder);
     let nodes: Vec<NodeId> = owners.iter().map(|&owner| owner.node()).collect();
-    let errand = Points { choice: &choice, owners: &nodes, session, seconds };
-    // Which point it is does not matter to the site.
+    let errand = Points { choice: &choice, owners: &nodes, recorder, seconds };
+    // The site does not depend on which point it is.
     let first = choice.groups().first().and_then(|group| group.first().cloned());
     let any = Micro::new(&first.context("there is nothing to measure")?, 1, ROWS);
     let peers = Peers { members: &owners, are_needed: true };
-    let measured = abroad::run_calling(&place, lanes, &peers, &any, errand);
-    let left = place.leave();
+    let measured = cluster_site::run_calling(&client, lanes, &peers, &any, errand);
+    let left = client.leave();
     measured.and(left)?;
     Ok(vec![choice])
 }
 
-/// The compute servers that operations are shipped to: those that take calls on hosts of memory servers; where there is
-/// none, all others that do.
-fn owners(place: &ClusterPlace) -> Vec<&Member> {
-    let map = &place.map;
-    let fabric = place.cluster.fabric;
+/// The compute servers to which operations are shipped: those with a port for calls on hosts of
+/// memory servers, otherwise all others with such a port.
+fn owners(client: &ClusterClient) -> Vec<&Member> {
+    let map = &client.map;
+    let fabric = client.cluster.fabric;
     let all: Vec<&Member> =
         map.compute_servers().filter(|member| member.takes_calls(fabric)).collect();
     let has_memory = |host: &str| map.memory_servers().any(|server| server.host == host);
@@ -111,48 +111,48 @@ fn owners(place: &ClusterPlace) -> Vec<&Member> {
     if near.is_empty() { all } else { near }
 }
 
-/// Slots of the vector that lanes of this process may have: owners have lanes of their own.
-fn room(place: &ClusterPlace, owners: &[&Member]) -> u32 {
-    let settings = |owner: &&Member| place.cluster.compute.get(usize::from(owner.number));
+/// Number of slots of the vector for lanes of this process; the owners have lanes of their own.
+fn room(client: &ClusterClient, owners: &[&Member]) -> u32 {
+    let settings = |owner: &&Member| client.cluster.compute.get(usize::from(owner.number));
     let of_owners: u32 = owners.iter().filter_map(settings).map(|settings| settings.lanes).sum();
-    place.root.slots.saturating_sub(of_owners)
+    client.root.slots.saturating_sub(of_owners)
 }
 
 fn chosen(
     fabric: &str,
     (machines, threads, lanes): (u16, u32, u32),
     places: &[Place],
-    session: &Session,
+    recorder: &PointRecorder,
 ) -> Choice {
     let lanes = if fabric == LOCAL { threads } else { lanes };
     let (fabric, hardware) = (fabric.to_owned(), host::machine());
     let world = World { fabric, hardware, machines, threads, lanes };
-    let effort = session.version.effort;
+    let effort = recorder.version.effort;
     Choice { world, effort, places: places.to_vec(), replicates: false }
 }
 
-/// Each table in a database of its own.
-fn measure_local(choice: &Choice, session: &mut Session, seconds: f64) -> Result<()> {
-    let (groups, missing) = session.missing(choice);
+/// Measures each table in its own database.
+fn measure_local(choice: &Choice, recorder: &mut PointRecorder, seconds: f64) -> Result<()> {
+    let (groups, missing) = recorder.missing(choice);
     let mut pace = Pace::new(missing, seconds);
     for group in groups {
-        if session.is_over() {
+        if recorder.is_over() {
             break;
         }
         let threads = choice.world.threads;
         let micro = Micro::new(&group[0], threads, ROWS);
         let needed = Workload::<LocalEnv>::memory_bytes(&micro);
-        // A thread that calls has a lane of its own, and one of the owner's.
+        // A calling thread needs a lane of its own and one of the owner.
         let plan = WorldPlan {
             servers: 1,
             memory_bytes: None,
             threads: 2 * threads,
             oracle: Oracle::DoubleCollect,
-            seed: session.version.seed,
+            seed: recorder.version.seed,
         };
         let db = world::open(&plan, needed)?;
         let owned = Owned::offer(&db);
-        let measured = measure_table(&db, &micro, (&group, &[OWNER]), (session, &mut pace));
+        let measured = measure_table(&db, &micro, (&group, &[OWNER]), (recorder, &mut pace));
         owned.withdraw();
         measured?;
     }
@@ -160,7 +160,7 @@ fn measure_local(choice: &Choice, session: &mut Session, seconds: f64) -> Result
     Ok(())
 }
 
-/// The service of the owner of rows in this process.
+/// The service that owns the rows in this process.
 struct Owned(Arc<Mutex<Option<Db>>>);
 
 impl Owned {
@@ -176,38 +176,39 @@ impl Owned {
         Self(kept)
     }
 
-    /// The database's world holds the service: it must not hold the database.
+    /// The database's world refers to the service, so the service must drop its reference to the
+    /// database.
     fn withdraw(self) {
         self.0.lock().expect("no holder panics").take();
     }
 }
 
-/// All points of a cluster, whose tables come and go.
+/// All points of a cluster, table by table.
 struct Points<'a> {
     choice: &'a Choice,
-    /// Who carries out what is shipped.
+    /// The servers to which operations are shipped.
     owners: &'a [NodeId],
-    session: &'a mut Session,
+    recorder: &'a mut PointRecorder,
     seconds: f64,
 }
 
-impl Errand<Micro> for Points<'_> {
+impl SiteJob<Micro> for Points<'_> {
     type Output = ();
 
     fn run<S: Site>(self, site: &S, _any: &Micro) -> Result<()>
     where
         Micro: SiteWorkload<S>,
     {
-        let (groups, missing) = self.session.missing(self.choice);
+        let (groups, missing) = self.recorder.missing(self.choice);
         let mut pace = Pace::new(missing, self.seconds);
         for group in groups {
-            if self.session.is_over() {
+            if self.recorder.is_over() {
                 break;
             }
             let micro = Micro::new(&group[0], self.choice.world.lanes, ROWS);
             drop_table(site)?;
             let what = (&group[..], self.owners);
-            measure_table(site, &micro, what, (&mut *self.session, &mut pace))?;
+            measure_table(site, &micro, what, (&mut *self.recorder, &mut pace))?;
             drop_table(site)?;
         }
         pace.finish();
@@ -215,25 +216,25 @@ impl Errand<Micro> for Points<'_> {
     }
 }
 
-/// Drops what this run or an earlier one has left.
+/// Drops the table of this run or an earlier one.
 fn drop_table<S: Site>(site: &S) -> Result<()> {
-    let seat = site.seat()?;
-    let database = seat.handle();
-    seat.wait(database.refresh())?;
+    let session = site.session()?;
+    let database = session.handle();
+    session.wait(database.refresh())?;
     if database.table(TABLE).is_none() {
         return Ok(());
     }
-    match seat.wait(database.drop_table(TABLE)) {
-        // Whoever died at work never learns of it: the table is gone all the same.
+    match session.wait(database.drop_table(TABLE)) {
+        // A process that died never acknowledges the drop; the table is dropped all the same.
         Err(CatalogError::Unacknowledged) | Ok(()) => Ok(()),
         Err(error) => Err(error).with_context(|| format!("cannot drop table {TABLE}")),
     }
 }
 
-/// How much time there is, and how far it is.
+/// The available time, and the progress.
 struct Pace {
     progress: Progress,
-    /// Seconds of each point.
+    /// Seconds per point.
     point_s: f64,
     done: u64,
 }
@@ -251,27 +252,27 @@ impl Pace {
     }
 }
 
-/// Loads a table, and measures what is missing on it.
+/// Loads a table, and measures its missing points.
 fn measure_table<S: Site>(
     site: &S,
     micro: &Micro,
     (group, owners): (&[Parameters], &[NodeId]),
-    (session, pace): (&mut Session, &mut Pace),
+    (recorder, pace): (&mut PointRecorder, &mut Pace),
 ) -> Result<()> {
     tell(&pace.progress, pace.done, &group[0]);
     load(site, micro, owners).context("the table cannot be loaded")?;
     for point in group {
-        if session.has(point) {
+        if recorder.has(point) {
             continue;
         }
-        if session.is_over() {
+        if recorder.is_over() {
             break;
         }
         tell(&pace.progress, pace.done, point);
         let micro = micro.turned_to(point, owners);
-        let seed = session.version.seed;
+        let seed = recorder.version.seed;
         let tried = measure_point(site, &micro, point, (pace.point_s, seed))?;
-        if !session.take(point, tried)? {
+        if !recorder.take(point, tried)? {
             break;
         }
         pace.done += 1;
@@ -279,11 +280,12 @@ fn measure_table<S: Site>(
     Ok(())
 }
 
-/// Makes the table and fills it, by the lanes of one thread, and has compute servers own it.
+/// Creates and fills the table, on the lanes of one thread, and registers the compute servers as
+/// owners.
 fn load<S: Site>(site: &S, micro: &Micro, owners: &[NodeId]) -> Result<()> {
-    let seat = site.seat()?;
-    let database = seat.handle();
-    seat.wait(Workload::<S::Env>::create_tables(micro, &database))?;
+    let session = site.session()?;
+    let database = session.handle();
+    session.wait(Workload::<S::Env>::create_tables(micro, &database))?;
     let parts = if <S::Env as Fabric>::IMMEDIATE { 1 } else { site.facts().lanes_per_thread };
     let load_part = async |part: u32| {
         let mut lane = database.lane().await.map_err(workload::WorkloadError::from)?;
@@ -291,10 +293,11 @@ fn load<S: Site>(site: &S, micro: &Micro, owners: &[NodeId]) -> Result<()> {
         micro.load_part(&database, &mut lane, part, parts, &|_| ()).await
     };
     let loaders: FuturesUnordered<_> = (0..parts).map(load_part).collect();
-    seat.wait(loaders.try_collect::<()>())?;
+    session.wait(loaders.try_collect::<()>())?;
     let servers: Vec<NodeId> = owners.iter().copied().filter(|&owner| owner != OWNER).collect();
-    seat.wait(own(database.env(), &servers, TABLE))
-        .map_err(|(owner, error)| anyhow!("{owner} does not take what is shipped: {error}"))
+    session
+        .wait(own(database.env(), &servers, TABLE))
+        .map_err(|(owner, error)| anyhow!("{owner} rejects shipped operations: {error}"))
 }
 
 /// A site whose threads have one lane each.
@@ -302,10 +305,10 @@ struct OneLane<'a, S>(&'a S);
 
 impl<S: Site> Site for OneLane<'_, S> {
     type Env = S::Env;
-    type Seat = S::Seat;
+    type Session = S::Session;
 
-    fn seat(&self) -> Result<S::Seat> {
-        self.0.seat()
+    fn session(&self) -> Result<S::Session> {
+        self.0.session()
     }
 
     fn facts(&self) -> Facts {
@@ -313,7 +316,7 @@ impl<S: Site> Site for OneLane<'_, S> {
     }
 }
 
-/// One lane alone, then all of them.
+/// Measures one lane alone, then all lanes.
 fn measure_point<S: Site>(
     site: &S,
     micro: &Micro,
@@ -333,7 +336,7 @@ fn measure_point<S: Site>(
     })
 }
 
-/// What the repetitions of one lane alone, and of all of them, say of an operation.
+/// Combines the repetitions of one lane alone and of all lanes.
 fn measured(
     alone: &[Seen],
     loaded: &[Seen],
@@ -362,7 +365,7 @@ fn measured(
             busiest: None,
             moved: among.map(|among| Moved {
                 share: rounded((calls as f64 / all_operations as f64).min(1.0)),
-                // `measured_s` is the time of all lanes together.
+                // `measured_s` is the total time of all lanes.
                 again_ns: rounded(
                     1e9 * f64::from(among) * loaded.iter().map(|seen| seen.measured_s).sum::<f64>()
                         / all_operations as f64,
@@ -373,8 +376,8 @@ fn measured(
     }
 }
 
-/// What one operation takes. Counts are those of one lane alone; time of processors is taken under load, since a thread
-/// that waits alone may spin.
+/// Demands of one operation. Counts come from one lane alone; processor time is taken under load,
+/// since a thread that waits alone may spin.
 fn service(alone: &[Seen], loaded: &[Seen]) -> Service {
     let operations: u64 = alone.iter().map(|seen| seen.operations).sum();
     let counts = alone.iter().fold(fabric::Counts::default(), |sum, seen| sum + seen.counts);
@@ -393,13 +396,13 @@ fn service(alone: &[Seen], loaded: &[Seen]) -> Service {
     }
 }
 
-/// What a repetition has seen of what is measured; what is done in between is left out.
+/// The measured part of one repetition; the time in between is left out.
 struct Seen {
     operations: u64,
     retries: u64,
-    /// Seconds of all lanes together.
+    /// Total seconds of all lanes.
     measured_s: f64,
-    /// Seconds of all processors together.
+    /// Total seconds of all processors.
     core_s: f64,
     median_ns: f64,
     p99_ns: f64,
@@ -407,7 +410,7 @@ struct Seen {
 }
 
 impl Seen {
-    /// None if nothing was measured in it.
+    /// `None` if nothing was measured.
     fn of(span: &Span) -> Option<Self> {
         let kinds = &span.window.kinds;
         let latency_ns = &kinds[MEASURED].latency_ns;
@@ -430,7 +433,7 @@ impl Seen {
     }
 }
 
-/// The repetitions as they come.
+/// The repetitions so far.
 #[derive(Default)]
 struct Repetitions(Vec<Seen>);
 
@@ -442,7 +445,7 @@ impl Watcher for Repetitions {
     }
 }
 
-/// Runs the operation on so many threads for so long, of which the beginning does not count.
+/// Runs the operation on `threads` threads for `seconds`, after a warm-up.
 fn seen<S: Site>(
     site: &S,
     micro: &Micro,
@@ -451,8 +454,8 @@ fn seen<S: Site>(
 ) -> Result<Tried<Vec<Seen>>> {
     let (warm_up_s, run_s) = (WARM_SHARE * span_s, (1.0 - WARM_SHARE) * span_s);
     let window_s = run_s / REPETITIONS as f64;
-    let (windows, rate, part, telling) = (REPETITIONS, None, Part::WHOLE, None);
-    let plan = RunPlan { threads, warm_up_s, window_s, windows, seed, rate, part, telling };
+    let (windows, rate, part, run_metrics) = (REPETITIONS, None, Part::WHOLE, None);
+    let plan = RunPlan { threads, warm_up_s, window_s, windows, seed, rate, part, run_metrics };
     let mut repetitions = Repetitions::default();
     let run: Run = driver::run(site, micro, &plan, interruption(), &mut repetitions)?;
     if run.is_interrupted {
@@ -460,9 +463,9 @@ fn seen<S: Site>(
     }
     ensure!(
         !run.is_out_of_memory,
-        "the memory servers are full; give them more, or take fewer --threads"
+        "the memory servers are full; increase their memory, or use fewer --threads"
     );
-    ensure!(!run.is_unreachable, "a server cannot be reached any more");
+    ensure!(!run.is_unreachable, "a server became unreachable");
     Ok(match repetitions.0 {
         seen if seen.is_empty() => Tried::Nothing { in_s: run_s },
         seen => Tried::Seen(seen),

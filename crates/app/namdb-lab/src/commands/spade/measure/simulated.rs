@@ -1,6 +1,6 @@
-//! Measuring simulated clusters.
+//! Measures simulated clusters.
 
-use super::{Session, SimulatedArguments, tell};
+use super::{PointRecorder, SimulatedArguments, tell};
 use crate::bench::progress::Progress;
 use crate::bench::text::counted;
 use ::microbench::experiment::Choice;
@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use simulated_cluster::{LANES, Plan};
 use spade::measurement::{Effort, Parameters, Place, Point};
 
-/// What is measured of each cluster that is asked for.
+/// The points of each requested cluster.
 pub fn choices(
     profile: &str,
     arguments: &SimulatedArguments,
@@ -24,17 +24,17 @@ pub fn choices(
     arguments.machines.0.iter().map(cluster).collect()
 }
 
-/// Measures what is missing of each cluster.
-pub fn run(clusters: &[Choice], session: &mut Session) -> Result<Vec<Choice>> {
+/// Measures the missing points of each cluster.
+pub fn run(clusters: &[Choice], recorder: &mut PointRecorder) -> Result<Vec<Choice>> {
     for choice in clusters {
-        let (groups, missing) = session.missing(choice);
+        let (groups, missing) = recorder.missing(choice);
         let progress = Progress::begin("measuring", missing);
         let mut done = 0;
         for group in groups {
-            if session.is_over() {
+            if recorder.is_over() {
                 break;
             }
-            done = measure(&group, session, (&progress, done))?;
+            done = measure(&group, recorder, (&progress, done))?;
         }
         progress.finish(&format!(
             "{} of {}, {} each",
@@ -46,26 +46,26 @@ pub fn run(clusters: &[Choice], session: &mut Session) -> Result<Vec<Choice>> {
     Ok(clusters.to_vec())
 }
 
-/// Measures the points of a table up to the last that is missing, and keeps them. Those that were there come out as they
-/// were.
+/// Measures the points of a table up to the last missing one, and keeps them. Points that the file
+/// had already come out the same.
 fn measure(
     group: &[Parameters],
-    session: &mut Session,
+    recorder: &mut PointRecorder,
     (progress, done): (&Progress, u64),
 ) -> Result<u64> {
-    let last = group.iter().rposition(|point| !session.has(point)).map_or(0, |last| last + 1);
+    let last = group.iter().rposition(|point| !recorder.has(point)).map_or(0, |last| last + 1);
     let (group, mut done) = (&group[..last], done);
-    let plan = Plan { effort: session.version.effort, seed: session.version.seed };
+    let plan = Plan { effort: recorder.version.effort, seed: recorder.version.seed };
     tell(progress, done, &group[0]);
     let mut points = Vec::new();
     let mut take = |point: Point| {
-        done += u64::from(!session.has(&point.parameters));
+        done += u64::from(!recorder.has(&point.parameters));
         tell(progress, done, &point.parameters);
         points.push(point);
-        !session.is_over()
+        !recorder.is_over()
     };
     let measured = simulated_cluster::measure(plan, group, &mut take);
-    session.keep(points)?;
-    measured.context("the cluster cannot be measured")?;
+    recorder.keep(points)?;
+    measured.context("cannot measure the cluster")?;
     Ok(done)
 }

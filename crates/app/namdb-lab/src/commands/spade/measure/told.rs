@@ -1,4 +1,4 @@
-//! The summary of what was measured.
+//! Summary of the measured points.
 
 use crate::bench::text::{counted, duration_us, rate};
 use ::microbench::experiment::Choice;
@@ -8,42 +8,47 @@ use spade::measurement::{
 use std::fmt::Write;
 use std::path::Path;
 
-/// Updates of one row alone, each of which moves an old version away.
+/// Updates of a single row: each moves an old version to the overflow list.
 const MOVING: Versions = Versions { beside: 1, keeps: true, among: 1 };
 
-/// What became of all points that are asked for.
-pub struct Kept<'a> {
+/// The state of all requested points.
+pub struct PointCounts<'a> {
     /// Measured by this run.
     pub measured: usize,
-    /// There before.
+    /// In the file before.
     pub found: usize,
     /// Not measured yet.
     pub missing: usize,
-    /// Of these, what is slower than its time, in words.
+    /// Points whose operations were too slow, as text.
     pub left_out: &'a [String],
 }
 
-/// The usual design of each world, and what is in the file.
-pub fn in_words(all: &Measurements, worlds: &[Choice], file: &Path, kept: &Kept<'_>) -> String {
+/// The points of the first design of each world, and the state of the file.
+pub fn in_words(
+    all: &Measurements,
+    worlds: &[Choice],
+    file: &Path,
+    kept: &PointCounts<'_>,
+) -> String {
     let mut text = String::new();
     for choice in worlds {
         draw(&mut text, all, choice);
     }
-    let Kept { measured, found, missing, left_out } = kept;
+    let PointCounts { measured, found, missing, left_out } = kept;
     for point in *left_out {
-        let _ = writeln!(text, "left out: {point}; give the run more --seconds");
+        let _ = writeln!(text, "left out: {point}; increase --seconds");
     }
     let points = counted(*measured as u64, "point");
-    let _ = write!(text, "{} has {points} more, beside {found} from before", file.display());
+    let _ = write!(text, "{} has {points} more than the {found} from before", file.display());
     text.push_str(&match missing {
         0 => ".\n".to_owned(),
-        1 => "; 1 is missing, the same command goes on with it.\n".to_owned(),
-        missing => format!("; {missing} are missing, the same command goes on with them.\n"),
+        1 => "; 1 is missing: run the same command again.\n".to_owned(),
+        missing => format!("; {missing} are missing: run the same command again.\n"),
     });
     text
 }
 
-/// A line for each operation and path on the first design, with a pair of figures for each place.
+/// A line per operation and path of the first design, with two figures per place.
 fn draw(text: &mut String, all: &Measurements, choice: &Choice) {
     let groups = choice.groups();
     let Some(usual) = groups.first().and_then(|group| group.first()) else { return };
@@ -74,7 +79,7 @@ fn draw(text: &mut String, all: &Measurements, choice: &Choice) {
     let mut lines: Vec<Parameters> = Vec::new();
     for point in groups.iter().flatten().filter(is_shown) {
         let line = Parameters { place: choice.places[0], ..point.clone() };
-        // Of the sizes of nodes the first is the usual one.
+        // The first node size is the usual one.
         let same = |other: &Parameters| {
             Parameters { node_bytes: line.node_bytes, ..other.clone() } == line
         };
@@ -103,12 +108,12 @@ fn draw(text: &mut String, all: &Measurements, choice: &Choice) {
     text.push('\n');
     if !is_shipped {
         text.push_str(
-            "Nothing was shipped: no compute server takes calls there; `namdb compute-server` starts one.\n\n",
+            "Nothing was shipped: no compute server accepts calls; `namdb compute-server` starts one.\n\n",
         );
     }
 }
 
-/// Latency alone and throughput of all.
+/// Latency alone, and total throughput.
 fn figures(point: &Point) -> String {
     let measured = &point.measured;
     let latency = duration_us(measured.alone.median_ns.median / 1e3);

@@ -1,25 +1,27 @@
-//! On a real cluster: the design is made there as `namdb spade apply` makes it, its compute servers make calls as for `namdb bench`, all
-//! of them first, and then one lane alone.
+//! Verifies a design on a real cluster: builds it as `namdb spade apply` does, and lets the compute
+//! servers make calls as `namdb bench` does, first on all lanes and then on one lane alone.
 //!
 //! Decision: docs/decisions/0278-a-real-cluster-is-verified-by-its-compute-servers-under-load.md
 
 use super::{Asked, WARM_UP_S};
 use crate::Verdict;
-use crate::bench::crew::{Crew, Share};
+use crate::bench::checks::BeforeRun;
+use crate::bench::compute_servers::{ComputeServers, Share};
 use crate::bench::driver::Run;
 use crate::bench::load;
-use crate::bench::look::BeforeRun;
 use crate::bench::report::{Parameters, Report, Subject};
 use crate::bench::site::{Site, SiteWorkload};
 use crate::bench::world::THREADS_MAX;
-use crate::bench::{text, travel};
-use crate::commands::bench::{crew, drop_tables, ensure_free_slots, owned_lanes, with_progress};
+use crate::bench::{run_record, text};
+use crate::commands::bench::{
+    compute_servers, drop_tables, ensure_free_slots, owned_lanes, with_progress,
+};
 use crate::commands::part_run::whole_path;
 use crate::commands::{catch_interrupts, interruption, named};
 use crate::output;
-use crate::servers::abroad::{self, Errand};
+use crate::servers::cluster_client::ClusterClient;
+use crate::servers::cluster_site::{self, SiteJob};
 use crate::servers::health::Health;
-use crate::servers::place::Place;
 use anyhow::{Context, Result, bail, ensure};
 use folder_benchmark::{DesignOrigin, Stored};
 use membership::{ClusterFile, FabricKind, Member};
@@ -31,18 +33,18 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Transactions of the load that a thread has under way where verbs take time.
+/// Concurrent transactions per loading thread if verbs take time.
 const LANES: u32 = 8;
-/// Of the seconds in which all lanes make calls, what one lane has alone.
+/// Time of one lane alone, relative to the time of all lanes.
 const ALONE_SHARE: f64 = 0.3;
-/// Fewest seconds for that: calls over a network take up to milliseconds.
+/// Minimal seconds of one lane alone: calls over a network take up to milliseconds.
 const ALONE_S_MIN: f64 = 0.5;
-/// Seconds in which the lane that is alone learns where rows are.
+/// Seconds of warm-up of the lane alone, which fills its caches of row addresses.
 const ALONE_WARM_UP_S: f64 = 0.2;
-/// What nobody can see.
-const NO_STAGES: &str = "Which stage of a machine is full first nobody sees on a real cluster.";
+/// A note on every report.
+const NO_STAGES: &str = "On a real cluster, the limiting stage of a machine cannot be observed.";
 
-/// Builds the design and measures it; gives the forecast for that cluster, too.
+/// Builds and measures the design; also returns the forecast for that cluster.
 pub(super) fn run(
     asked: &Asked<'_>,
     file: &Path,
@@ -54,65 +56,74 @@ pub(super) fn run(
     let fabric = cluster.fabric.name();
     ensure!(
         *measured == fabric,
-        "the measurements are of {measured}, and the fabric of the cluster {name} is {fabric}; measure that with \
-         `namdb spade measure --cluster {name}`, and name the file with --measurements"
+        "the measurements are of {measured}, but the fabric of the cluster {name} is {fabric}; measure it with \
+         `namdb spade measure --cluster {name}`, and give the file with --measurements"
     );
-    ensure!(asked.options.replicas == 1, "a cluster has each row once; leave --replicas away");
+    ensure!(
+        asked.options.replicas == 1,
+        "a real cluster has one copy of each row; omit --replicas"
+    );
     catch_interrupts()?;
     let health = Arc::new(Health::new(interruption()));
-    let place = Place::join(cluster, Member::client(), &Arc::default(), &health)?;
-    let verified = verify(asked, &place, &stored, first);
-    if let Err(error) = place.leave() {
-        output::say(&format!("namdb: the cluster was not left in order: {error:#}"));
+    let client = ClusterClient::join(cluster, Member::client(), &Arc::default(), &health)?;
+    let verified = verify(asked, &client, &stored, first);
+    if let Err(error) = client.leave() {
+        output::say(&format!("namdb: cannot leave the cluster: {error:#}"));
     }
     verified
 }
 
 fn verify(
     asked: &Asked<'_>,
-    place: &Place,
+    client: &ClusterClient,
     stored: &Stored,
     first: &DesignForecast,
 ) -> Result<(DesignForecast, Measured)> {
-    let crew = crew(place, None)?.with_context(|| {
-        "no compute server of the cluster takes work; `namdb compute-server` starts one".to_owned()
+    let compute_servers = compute_servers(client, None)?.with_context(|| {
+        "the cluster has no compute server; `namdb compute-server` starts one".to_owned()
     })?;
-    let shape = Shape::new(asked, place, &crew, &first.target)?;
+    let shape = Shape::new(asked, client, &compute_servers, &first.target)?;
     let forecast = forecast(asked.read.input(), &shape.options, stored.design())
-        .context("the design cannot be forecast for this cluster")?;
-    let owned_lanes = owned_lanes(place, stored);
-    let errand = Verify { asked, crew: &crew, shape: &shape, stored, owned_lanes };
-    let seen = abroad::run(place, LANES, stored, errand)?;
+        .context("cannot forecast the design for this cluster")?;
+    let owned_lanes = owned_lanes(client, stored);
+    let errand =
+        Verify { asked, compute_servers: &compute_servers, shape: &shape, stored, owned_lanes };
+    let seen = cluster_site::run(client, LANES, stored, errand)?;
     seen.ensure_sound()?;
-    let notes = notes(place, &crew, &forecast.target, &seen);
+    let notes = notes(client, &compute_servers, &forecast.target, &seen);
     Ok((forecast, seen.measured(stored.procedure_names(), notes)))
 }
 
-/// Who makes how many calls at a time.
+/// The number of threads and lanes that make calls.
 struct Shape {
-    /// For the forecast.
+    /// Options of the forecast.
     options: Options,
-    /// Threads of each compute server.
+    /// Threads per compute server.
     threads: u32,
-    /// Lanes of each thread.
+    /// Lanes per thread.
     lanes: u32,
 }
 
 impl Shape {
-    /// As was measured, or as is asked for: each compute server is a machine of the forecast. Where memory is shared, all of them
-    /// are one machine together.
-    fn new(asked: &Asked<'_>, place: &Place, crew: &Crew, target: &Target) -> Result<Self> {
-        let (servers, options) = (crew.members().len() as u32, asked.options.clone());
-        if place.cluster.fabric == FabricKind::Shm {
+    /// As measured, or as requested: each compute server is a machine of the forecast. With shared
+    /// memory, all of them together are one machine.
+    fn new(
+        asked: &Asked<'_>,
+        client: &ClusterClient,
+        compute_servers: &ComputeServers,
+        target: &Target,
+    ) -> Result<Self> {
+        let (servers, options) = (compute_servers.members().len() as u32, asked.options.clone());
+        if client.cluster.fabric == FabricKind::Shm {
             let threads = (target.threads / servers).max(1);
             let all = Some(threads * servers);
             let options = Options { threads: all, lanes: all, ..options };
             return Ok(Self { options, threads, lanes: 1 });
         }
-        let machines = place.root.servers.len() as u32;
+        let machines = client.root.servers.len() as u32;
         ensure!(
             options.machines.is_none_or(|asked| asked == machines),
-            "the cluster has {}, which are the machines of the forecast; leave --machines away",
+            "the cluster has {}, which are the machines of the forecast; omit --machines",
             text::counted(machines.into(), "memory server")
         );
         let threads = target.threads.max(1);
@@ -127,26 +138,26 @@ impl Shape {
     }
 }
 
-/// Makes, loads and measures.
+/// Creates the tables, loads and measures.
 struct Verify<'a> {
     asked: &'a Asked<'a>,
-    crew: &'a Crew,
+    compute_servers: &'a ComputeServers,
     shape: &'a Shape,
     stored: &'a Stored,
     owned_lanes: u32,
 }
 
-impl<W> Errand<W> for Verify<'_> {
+impl<W> SiteJob<W> for Verify<'_> {
     type Output = Seen;
 
     fn run<S: Site>(self, site: &S, workload: &W) -> Result<Seen>
     where
         W: SiteWorkload<S>,
     {
-        let Self { asked, crew, shape, owned_lanes, .. } = self;
+        let Self { asked, compute_servers, shape, owned_lanes, .. } = self;
         let loaders = (host::processor_count() as u32).min(THREADS_MAX);
-        let lanes = crew.lanes(Some(shape.threads), Some(shape.lanes));
-        // Where memory is shared, this process keeps the lanes that it has loaded by.
+        let lanes = compute_servers.lanes(Some(shape.threads), Some(shape.lanes));
+        // With shared memory, this process keeps the lanes used for loading.
         let all = if site.facts().fabric == "shm" { loaders + lanes } else { loaders.max(lanes) };
         ensure_free_slots(site, all + owned_lanes, "--threads or --lanes")?;
         if asked.arguments.fresh {
@@ -156,10 +167,10 @@ impl<W> Errand<W> for Verify<'_> {
         let before = BeforeRun::new(site, workload, loaded);
         let shares = self.all()?;
         let runs: Vec<Run> = shares.iter().map(|share| share.run.clone()).collect();
-        let mut run = travel::merge(&runs).context("no compute server ran anything")?;
+        let mut run = run_record::merge(&runs).context("no compute server ran anything")?;
         let alone = self.alone(lanes)?;
         if let Some(alone) = &alone {
-            // Checks are about all that was done.
+            // The checks count all transactions.
             run.totals.merge(&alone.run.totals);
             run.is_out_of_memory |= alone.run.is_out_of_memory;
             run.is_unreachable |= alone.run.is_unreachable;
@@ -168,7 +179,7 @@ impl<W> Errand<W> for Verify<'_> {
         let subject = Subject {
             parameters: Parameters { words, options },
             isolation: Isolation::Snapshot,
-            threads: crew.threads(Some(shape.threads)),
+            threads: compute_servers.threads(Some(shape.threads)),
             rate: None,
             seed: asked.arguments.seed,
         };
@@ -178,19 +189,19 @@ impl<W> Errand<W> for Verify<'_> {
 }
 
 impl Verify<'_> {
-    /// Calls of all lanes.
+    /// Runs calls on all lanes.
     fn all(&self) -> Result<Vec<Share>> {
         let (seconds, shape) = (self.asked.arguments.seconds, self.shape);
         let words = self.words(seconds, WARM_UP_S);
         with_progress("running", seconds, |stop, watcher| {
             let (threads, lanes) = (Some(shape.threads), Some(shape.lanes));
-            let shares = self.crew.run(&words, threads, lanes, stop, watcher)?;
+            let shares = self.compute_servers.run(&words, threads, lanes, stop, watcher)?;
             let committed = shares.iter().map(|share| share.run.totals.committed()).sum();
             Ok((shares, committed))
         })
     }
 
-    /// Runs one lane alone after all others; returns `None` if the user has ended the run.
+    /// Runs one lane alone after all others; `None` if the user has ended the run.
     fn alone(&self, workers: u32) -> Result<Option<Share>> {
         if interruption().load(Relaxed) {
             return Ok(None);
@@ -198,13 +209,13 @@ impl Verify<'_> {
         let seconds = (ALONE_SHARE * self.asked.arguments.seconds).max(ALONE_S_MIN);
         let words = self.words(seconds, ALONE_WARM_UP_S);
         with_progress("running alone", seconds, |stop, watcher| {
-            let share = self.crew.run_alone(&words, workers, stop, watcher)?;
+            let share = self.compute_servers.run_alone(&words, workers, stop, watcher)?;
             let committed = share.as_ref().map_or(0, |share| share.run.totals.committed());
             Ok((share, committed))
         })
     }
 
-    /// What compute servers are ordered, as `namdb bench` would be.
+    /// The arguments of the compute servers' order, as for `namdb bench`.
     fn words(&self, seconds: f64, warm_up_s: f64) -> Vec<String> {
         let arguments = self.asked.arguments;
         let path = |path: &Path| whole_path(&path.display().to_string());
@@ -229,24 +240,24 @@ impl Verify<'_> {
     }
 }
 
-/// What was seen.
+/// The measurements.
 struct Seen {
     /// Of all lanes.
     report: Report,
     run: Run,
-    /// Of one alone.
+    /// Of one lane alone.
     alone: Option<Run>,
 }
 
 impl Seen {
-    /// Refuses what says nothing of the design.
+    /// Rejects a run that says nothing about the design.
     fn ensure_sound(&self) -> Result<()> {
         let report = &self.report;
         match report.verdict() {
             Verdict::Sound | Verdict::Unexpected => {}
-            Verdict::Damaged => bail!("a check failed after the run; `namdb bench` tells more"),
+            Verdict::Damaged => bail!("a check failed after the run; `namdb bench` shows details"),
             Verdict::Incomplete if report.is_out_of_memory => bail!(
-                "memory ran out after {:.1} s; raise `bytes` of the memory servers in the cluster's file, or take fewer \
+                "memory ran out after {:.1} s; increase `bytes` of the memory servers in the cluster's file, or use fewer \
                  --units or --seconds",
                 report.seconds
             ),
@@ -300,26 +311,31 @@ impl Seen {
     }
 }
 
-/// What was not as the forecast has it, and what nobody has seen.
-fn notes(place: &Place, crew: &Crew, target: &Target, seen: &Seen) -> Vec<String> {
+/// Differences between run and forecast, and what was not observed.
+fn notes(
+    client: &ClusterClient,
+    compute_servers: &ComputeServers,
+    target: &Target,
+    seen: &Seen,
+) -> Vec<String> {
     let mut notes = vec![NO_STAGES.to_owned()];
-    let members = crew.members();
+    let members = compute_servers.members();
     let count = text::counted(members.len() as u64, "compute server");
-    if place.cluster.fabric == FabricKind::Shm {
+    if client.cluster.fabric == FabricKind::Shm {
         notes.push(format!(
-            "All rows are near over shm: the forecast is of one machine, whose {} the {count} have together.",
+            "Over shm all rows are local: the forecast is for one machine, whose {} the {count} share.",
             text::counted(target.threads.into(), "thread")
         ));
     } else {
         if members.len() != target.machines as usize {
             let machines = text::counted(target.machines.into(), "machine");
-            notes.push(format!("{count} made calls, and the forecast is of {machines} that do."));
+            notes.push(format!("{count} made calls, but the forecast is for {machines}."));
         }
         let mut hosts: BTreeMap<&str, u64> = BTreeMap::new();
         members.iter().for_each(|member| *hosts.entry(&member.host).or_default() += 1);
         for (host, count) in hosts.into_iter().filter(|(_, count)| *count > 1) {
             notes.push(format!(
-                "{} share the processors of {host}, and the forecast has a host for each.",
+                "{} share the processors of {host}, but the forecast assumes a host for each.",
                 text::counted(count, "compute server")
             ));
         }

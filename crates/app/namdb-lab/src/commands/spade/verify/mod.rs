@@ -1,4 +1,4 @@
-//! `namdb spade verify`: a design is built and measured, and stands beside its forecast.
+//! `namdb spade verify`: builds a design, measures it, and compares it with its forecast.
 
 mod cluster;
 
@@ -27,58 +27,58 @@ use workload::Workload;
 const EXAMPLES: &str = "\
 Examples:
   namdb spade verify workloads/tatp --measurements m.json --design tatp.json --units 1
-                                                  on the simulated cluster that was measured
+                                                  on the measured simulated cluster
   namdb spade verify mine --measurements m.json --machines 4 --json verified.json
   namdb spade verify mine --measurements local.json --seconds 10
-                                                  in this process, if that was measured
+                                                  in this process, if it was measured
   namdb spade verify mine --measurements tcp.json --cluster namdb.toml --fresh
-                                                  on the cluster that was measured, by its compute servers
+                                                  on the measured cluster, by its compute servers
 
-The design, or design.json of the folder, or else the default design, is forecast by the measurements. Then it is built: \
-where they are of a simulated cluster, on one of as many machines, with its partitions, and with procedures that are shipped \
-or carried out by verbs as it says; where they are of this process (local), here; where they are of a cluster over shm, tcp or verbs, on that one, as \
-namdb spade apply makes it and namdb bench calls it. Its tables stay there; those that an earlier run has left are dropped with \
---fresh. Both stand beside each other, with the \
-error of the forecast. docs/spade.md tells what is measured, and how.
+The design (or design.json of the folder, or the default design) is forecast from the measurements. Then it is built where \
+they were taken: on a simulated cluster with as many machines, with the design's partitions and shipping; in this process \
+(local); or on a cluster over shm, tcp or verbs, as `namdb spade apply` builds it and `namdb bench` calls it. On a cluster, the \
+tables stay, and --fresh drops those of an earlier run. The report shows both, with the error of the forecast. docs/spade.md \
+says what is measured, and how.
 
-The exit code is 0 if it was measured, 2 if it could not be.";
+Exit codes: 0 measured; 2 not measured.";
 
-/// Seconds in this process before anything counts.
+/// Seconds of warm-up in this process.
 const WARM_UP_S: f64 = 1.0;
 
-/// Options of `spade verify`.
+/// Arguments of `namdb spade verify`.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct VerifyArguments {
     #[command(flatten)]
     question: Question,
-    /// The design [default: the folder's design.json, or else the default design]
+    /// The design [default: the folder's design.json, or the default design]
     #[arg(long, value_name = "FILE")]
     design: Option<PathBuf>,
-    /// Seconds to measure in this process, or on a cluster
+    /// Seconds to measure in this process or on a cluster
     #[arg(long, default_value = "5", value_parser = parse_span, allow_negative_numbers = true)]
     seconds: f64,
-    /// Seed of all randomness
+    /// Seed of all random numbers
     #[arg(long, default_value_t = 1, value_parser = parse_count::<u64>, allow_negative_numbers = true)]
     seed: u64,
-    /// Carry out procedures by the executor of plans, also where there is generated code
+    /// Execute procedures by the plan executor, even if generated code exists
     #[arg(long)]
     plans: bool,
-    /// For measurements of shm, tcp and verbs: the file of the cluster that was measured [default: namdb.toml]
+    /// For measurements over shm, tcp and verbs: file of the measured cluster [default: namdb.toml]
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = CLUSTER_FILE)]
     cluster: Option<PathBuf>,
-    /// A setting in place of the file's
+    /// Override a setting of the file
     #[arg(long, value_name = "KEY=VALUE", value_parser = parse_setting, requires = "cluster")]
     set: Vec<(String, String)>,
-    /// Drop tables that an earlier run has left in the cluster
+    /// Drop the tables of an earlier run in the cluster
     #[arg(long, requires = "cluster")]
     fresh: bool,
-    /// Also write everything as JSON; `-` is the output, and the text then goes to the error stream
+    /// Also write everything as JSON; `-` is standard output, and the text then goes to standard
+    /// error
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 }
 
-/// Runs the command, with generated code of these workloads beside that of the shipped ones.
+/// Runs the command. `code` is generated code in addition to that of the shipped workloads.
 pub fn run(arguments: &VerifyArguments, code: &[Code]) -> Result<Verdict> {
     if let Some(path) = &arguments.json {
         let others = arguments.design.iter().chain(&arguments.cluster).map(PathBuf::as_path);
@@ -104,7 +104,7 @@ pub fn run(arguments: &VerifyArguments, code: &[Code]) -> Result<Verdict> {
         _ => folder,
     };
     let forecast = forecast(read.input(), &options, stored.design())
-        .with_context(|| format!("{} cannot be forecast", of.display()))?;
+        .with_context(|| format!("cannot forecast {}", of.display()))?;
     let start = Moment::now();
     let (forecast, measured) = match (&arguments.cluster, &*forecast.target.world.fabric) {
         (Some(file), _) => {
@@ -120,17 +120,17 @@ pub fn run(arguments: &VerifyArguments, code: &[Code]) -> Result<Verdict> {
             (forecast, measured)
         }
         (None, other) => bail!(
-            "the measurements are of a cluster over {other}; name its file with --cluster, so that the design is built and measured there"
+            "the measurements are of a cluster over {other}; give its file with --cluster, so that the design is built and measured there"
         ),
     };
-    ensure!(measured.calls > 0, "it ended before a call was counted: leave it more --seconds");
+    ensure!(measured.calls > 0, "no call was measured; increase --seconds");
     output::say(&format!("  built and measured in {:.1} s", start.elapsed_s()));
     let verification = Verification::new(forecast, measured);
     json::deliver(&verification, arguments.json.as_deref(), &verification.text())?;
     Ok(Verdict::Sound)
 }
 
-/// What is to be verified.
+/// The design to verify, and the settings.
 struct Asked<'a> {
     arguments: &'a VerifyArguments,
     options: &'a Options,
@@ -155,11 +155,11 @@ fn simulated(
     world::ensure_simulated(stored.memory_bytes(machines))?;
     let showing = Showing::new(Workload::<LocalEnv>::load_rows(stored));
     let measured = verify::measure(stored, &cluster, &|phase| showing.show(phase))?;
-    showing.finish("calls have ended");
+    showing.finish("the calls have ended");
     Ok(measured)
 }
 
-/// In this process, with as many threads as are forecast.
+/// Measures in this process, with as many threads as forecast.
 fn here(
     arguments: &VerifyArguments,
     stored: Stored,
@@ -167,15 +167,16 @@ fn here(
 ) -> Result<Measured> {
     catch_interrupts()?;
     let world = WorldArguments::of_this_process(forecast.target.threads, arguments.seed);
-    let (warm_up_s, rate, telling) = (WARM_UP_S, None, None);
+    let (warm_up_s, rate, run_metrics) = (WARM_UP_S, None, None);
     let seconds = arguments.seconds;
-    let measure = Measure { world: &world, seconds, warm_up_s, rate, telling, is_loaded: false };
+    let measure =
+        Measure { world: &world, seconds, warm_up_s, rate, run_metrics, is_loaded: false };
     let (words, options) = ("a design to verify".to_owned(), serde_json::Value::Null);
     let names = stored.procedure_names();
     let report = measure.run(stored, Parameters { words, options })?;
     ensure!(
         matches!(report.verdict(), Verdict::Sound | Verdict::Unexpected),
-        "a check failed after the run; `namdb bench` tells more"
+        "a check failed after the run; `namdb bench` shows details"
     );
     Ok(of_report(&report, names))
 }

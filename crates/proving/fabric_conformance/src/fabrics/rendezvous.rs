@@ -17,7 +17,7 @@ pub const RESTARTED: NodeId = NodeId(1);
 
 /// The data by which a process connects to the memory servers.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct Rendezvous {
     /// The folder of this test.
     pub folder: Arc<Folder>,
     /// The addresses of the servers, in the form of their fabric.
@@ -52,7 +52,7 @@ impl Drop for Folder {
     }
 }
 
-impl Place {
+impl Rendezvous {
     /// A place in a new folder, without addresses.
     pub fn new() -> std::io::Result<Self> {
         static COUNT: AtomicU64 = AtomicU64::new(0);

@@ -1,4 +1,4 @@
-//! What the workers of a run hand over to whoever looks at this process' metrics.
+//! Metrics that the workers of a run update for this process's metrics endpoint.
 
 use super::measure::statistics;
 use fabric::Env;
@@ -8,28 +8,29 @@ use namdb::host::Moment;
 use txn::{Database, Lane};
 use workload::{append, bank, smallbank, tatp, tpcc, ycsb};
 
-/// Between two times that a worker hands over.
-const HAND_OVER_S: f64 = 1.0;
+/// Interval at which a worker updates the metrics.
+const UPDATE_S: f64 = 1.0;
 
-/// The numbers of all runs of this process.
-pub struct Telling {
+/// Metrics of all runs in this process.
+pub struct RunMetrics {
     server: ComputeServer,
     types: Vec<&'static str>,
 }
 
-/// The type of all transactions that no built-in workload has: procedures of a folder, whose names nobody knows beforehand.
+/// Transaction type of all workloads that are not built in: the names of a folder's procedures are
+/// not known when metrics are registered.
 const PROCEDURE: &str = "procedure";
 
-/// What one worker tells.
-pub struct Told {
+/// One worker's metrics.
+pub struct WorkerMetrics {
     worker: Worker,
-    /// Where the types of the worker's workload stand among all.
+    /// Positions of the workload's types in the list of all types.
     places: Vec<usize>,
-    handed: Moment,
+    updated: Moment,
 }
 
-impl Telling {
-    /// Numbers that are entered into the registry, for whatever workload may come.
+impl RunMetrics {
+    /// Registers metrics for the transaction types of every workload.
     pub fn enter(registry: &Registry) -> Self {
         let mut types = Vec::new();
         let all: [&[&str]; 6] = [
@@ -49,50 +50,50 @@ impl Telling {
         Self { server: ComputeServer::enter(registry, &types), types }
     }
 
-    /// Another worker, on a workload with these types of transactions.
-    pub fn worker(&self, types: &[&str]) -> Told {
+    /// Adds a worker for a workload with these transaction types.
+    pub fn worker(&self, types: &[&str]) -> WorkerMetrics {
         let place = |name: &&str| {
             let found = self.types.iter().position(|known| known == name);
             found.unwrap_or(self.types.len() - 1)
         };
         let places = types.iter().map(place).collect();
-        Told { worker: self.server.worker(), places, handed: Moment::now() }
+        WorkerMetrics { worker: self.server.worker(), places, updated: Moment::now() }
     }
 }
 
-impl Told {
-    /// A transaction ended now that took so long, and the next one begins.
+impl WorkerMetrics {
+    /// Records a transaction that ends now after `latency_ns`; the next one begins.
     #[inline]
     pub fn record(&mut self, kind: usize, latency_ns: u64, now: Moment) {
         self.worker.record_ns(self.places[kind], latency_ns);
         self.worker.begins(now.instant());
     }
 
-    /// A transaction begins.
+    /// Records the begin of a transaction.
     pub fn begin(&self, now: Moment) {
         self.worker.begins(now.instant());
     }
 
-    /// No transaction is under way.
+    /// Records that no transaction is running.
     pub fn rest(&self) {
         self.worker.rests();
     }
 
-    /// Whether it is time to hand over.
+    /// Whether the update interval has passed.
     #[inline]
     pub fn is_due(&self, now: Moment) -> bool {
-        now.since_ns(self.handed) as f64 >= HAND_OVER_S * 1e9
+        now.since_ns(self.updated) as f64 >= UPDATE_S * 1e9
     }
 
-    /// Hands over what the lane has done so far; reads the oracle's vector, to tell how stale the lane's last
-    /// snapshot is.
-    pub async fn hand_over<E: Env>(&mut self, database: &Database<E>, lane: &Lane<E>) {
-        // A server that cannot be asked ends the run elsewhere, with a better sentence.
+    /// Updates the metrics from the lane's statistics. Reads the timestamp vector to compute the
+    /// staleness of the lane's last snapshot.
+    pub async fn update<E: Env>(&mut self, database: &Database<E>, lane: &Lane<E>) {
+        // An unreachable server is reported elsewhere, with a better message.
         let vector = database.vector().await.unwrap_or_default();
         let snapshot_lag = lane.snapshot().map_or(0, |snapshot| snapshot.lag(&vector));
         let counts = lane.env().counters().counts();
         let lane = LaneReading { statistics: statistics(lane), counts, snapshot_lag };
         self.worker.hand_over([lane]);
-        self.handed = Moment::now();
+        self.updated = Moment::now();
     }
 }

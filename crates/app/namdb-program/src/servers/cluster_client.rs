@@ -1,9 +1,9 @@
-//! A process' place in a cluster: its membership, and what it knows of the memory servers.
+//! A process's connection to a cluster: its membership and the memory servers.
 
 use super::error::ServerError;
 use super::health::Health;
 use super::lease_watch::{LeaseTime, watch};
-use super::{LOOK_PAUSE, PROGRAM};
+use super::{MEMBERS_POLL, PROGRAM};
 use crate::output;
 use anyhow::{Context, Result, bail};
 use fabric::identity::{self, Admission, Hello};
@@ -14,37 +14,39 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use txn::Root;
 
-/// How long to wait for the memory servers and the database.
-const COMPANY_TIME: Duration = Duration::from_secs(10);
-/// Between two looks whether the database is there.
-const LOOK_MS: u64 = 10;
+/// Maximal wait for the memory servers and the database.
+const JOIN_WAIT_MAX: Duration = Duration::from_secs(10);
+/// Interval at which the registry is polled for the database.
+const POLL_MS: u64 = 10;
 
-/// Membership, and the cluster as it was on joining. Whoever drops it leaves the cluster.
-pub struct Place {
+/// A cluster as seen by a member or a visitor. Dropping it leaves the cluster.
+pub struct ClusterClient {
     /// The cluster's configuration.
     pub cluster: ClusterFile,
-    /// Who was there.
+    /// The cluster map at the time of joining.
     pub map: ClusterMap,
-    /// Where the database begins.
+    /// The database's root.
     pub root: Root,
-    /// The epoch as it is now.
+    /// The current epoch.
     pub epoch: Arc<AtomicU64>,
-    /// As servers know this process.
+    /// This process's identity for the servers.
     identity: u64,
-    /// Connections of this process so far: a second one of the same number would replace the first.
+    /// Number of connections opened so far: a second connection with the same number would replace
+    /// the first.
     pub endpoints: Arc<AtomicU64>,
-    /// None of a visitor, whom nobody misses, and of one who has left.
+    /// `None` for a visitor, which no member waits for, and after leaving.
     lease: Mutex<Option<Lease>>,
-    /// The lease is no longer needed.
+    /// Set once the lease is no longer needed.
     has_left: Arc<AtomicBool>,
     registry: Registry,
     _follower: Follower,
 }
 
-impl Place {
-    /// Waits until all memory servers are there and the database is made, and joins then: who joins makes an epoch,
-    /// and so does who leaves because there is nothing to join for. `epoch` follows the cluster's from then on, and
-    /// `health` what becomes of lease and database. The process ends when its lease is lost.
+impl ClusterClient {
+    /// Waits until all memory servers have joined and the database exists, then joins: joining or
+    /// leaving changes the epoch, so the process must not join in vain. From then on `epoch`
+    /// follows the cluster's, and `health` the state of lease and database. The process exits if
+    /// its lease is lost.
     pub fn join(
         cluster: ClusterFile,
         member: Member,
@@ -54,8 +56,8 @@ impl Place {
         Self::join_and_admit(cluster, member, epoch, health, None)
     }
 
-    /// As [`Place::join`], for a process that others call: `admission` follows the cluster, too, so that nobody is served
-    /// who is a member no more.
+    /// Like [`ClusterClient::join`], for a process that others call: `admission` follows the
+    /// cluster, too, so that former members are no longer served.
     pub fn join_and_admit(
         cluster: ClusterFile,
         member: Member,
@@ -63,11 +65,11 @@ impl Place {
         health: &Arc<Health>,
         admission: Option<Arc<Admission>>,
     ) -> Result<Self> {
-        let registry = Registry::await_open(&cluster, COMPANY_TIME)?;
-        wait_for_database(&registry, cluster.memory.len(), COMPANY_TIME)?;
+        let registry = Registry::await_open(&cluster, JOIN_WAIT_MAX)?;
+        wait_for_database(&registry, cluster.memory.len(), JOIN_WAIT_MAX)?;
         let is_named = usize::from(member.number) < cluster.compute.len();
         let (patience, who) = match is_named {
-            // A predecessor that died keeps the number for as long as its lease.
+            // A dead predecessor keeps its number until its lease ends.
             true => {
                 let patience = Duration::from_secs(cluster.lease_seconds + 1);
                 (patience, format!("compute server {}", member.number))
@@ -79,23 +81,23 @@ impl Place {
         let identity = lease.member().identity;
         let follow = (epoch.clone(), health.clone(), admission);
         let opened = Self::open(cluster, &registry, identity, follow);
-        let place = match opened {
-            Ok(place) => place,
+        let client = match opened {
+            Ok(client) => client,
             Err(error) => {
-                // What went wrong first says more.
+                // The first error is more informative.
                 let _ = lease.leave();
                 return Err(error);
             }
         };
-        let time = LeaseTime::new(lease.clock(), place.cluster.lease_seconds);
-        *place.lease.lock().expect("no holder panics") = Some(lease);
-        end_with_lease(time.clone(), place.has_left.clone(), lost)?;
+        let time = LeaseTime::new(lease.clock(), client.cluster.lease_seconds);
+        *client.lease.lock().expect("no holder panics") = Some(lease);
+        exit_when_lease_ends(time.clone(), client.has_left.clone(), lost)?;
         health.joined(time);
-        Ok(place)
+        Ok(client)
     }
 
-    /// Looks on without being a member: to read, and to call services. Nobody notices, so nobody waits for the
-    /// visitor's end, and a visit is short. What is not there is not waited for.
+    /// Connects without becoming a member, to read and to call services. No member waits for a
+    /// visitor's end, so a visit must be short. It does not wait for missing servers.
     pub fn visit(cluster: ClusterFile) -> Result<Self> {
         static NEVER: AtomicBool = AtomicBool::new(false);
         let registry = Registry::await_open(&cluster, Duration::ZERO)?;
@@ -104,7 +106,7 @@ impl Place {
         Self::open(cluster, &registry, identity::draw()?, (Arc::default(), health, None))
     }
 
-    /// Learns of the cluster as it is, and follows it from now on.
+    /// Reads the current cluster map and follows its changes.
     fn open(
         cluster: ClusterFile,
         registry: &Registry,
@@ -118,7 +120,7 @@ impl Place {
         let newest = epoch.clone();
         let is_visitor = map.member(identity).is_none();
         let note = move |map: &ClusterMap| {
-            // A process that is a member no more does not get the right to go on from those who are.
+            // A process that is no longer a member must not continue under the members' new epoch.
             if is_visitor || map.member(identity).is_some() {
                 newest.fetch_max(map.epoch, Ordering::AcqRel);
             }
@@ -127,7 +129,7 @@ impl Place {
                 admission.advance(map.epoch, map.members.iter().map(|one| one.identity).collect());
             }
         };
-        let follower = registry.follow(LOOK_PAUSE, note)?;
+        let follower = registry.follow(MEMBERS_POLL, note)?;
         let (lease, has_left) = (Mutex::default(), Arc::default());
         let registry = registry.clone();
         Ok(Self {
@@ -144,7 +146,7 @@ impl Place {
         })
     }
 
-    /// This process, as memory servers know it.
+    /// This process's identity for the memory servers.
     pub fn identity(&self) -> u64 {
         self.identity
     }
@@ -154,22 +156,21 @@ impl Place {
         self.map.nearest(self.identity)
     }
 
-    /// The cluster as it is now.
     pub fn current_map(&self) -> Result<ClusterMap> {
         Ok(self.registry.map()?)
     }
 
-    /// Whether members have come or gone since this place was taken.
+    /// Whether members have joined or left since this was opened.
     pub fn is_outdated(&self) -> Result<bool> {
         Ok(self.current_map()?.epoch != self.map.epoch)
     }
 
-    /// How long the membership lasts; none of a visitor.
+    /// Remaining time of the membership; `None` for a visitor.
     pub fn lease_clock(&self) -> Option<LeaseClock> {
         self.lease.lock().expect("no holder panics").as_ref().map(Lease::clock)
     }
 
-    /// Ends the membership. Nothing of this process may be under way at a memory server any more.
+    /// Leaves the cluster. No verb of this process may be in progress.
     pub fn leave(&self) -> Result<()> {
         let Some(lease) = self.lease.lock().expect("no holder panics").take() else {
             return Ok(());
@@ -178,7 +179,7 @@ impl Place {
         Ok(lease.leave()?)
     }
 
-    /// What servers are told first, by a connection of this process that has this number.
+    /// The first messages to the servers on this process's connection number `endpoint`.
     pub fn hellos<'a>(
         &self,
         servers: impl IntoIterator<Item = &'a Member>,
@@ -202,17 +203,21 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for ClusterClient {
     fn drop(&mut self) {
         if let Err(error) = self.leave() {
-            output::say(&format!("namdb: the cluster was not left in order: {error:#}"));
+            output::say(&format!("namdb: cannot leave the cluster: {error:#}"));
         }
     }
 }
 
-/// Ends this process once its lease is lost: whatever it did from then on could be taken for the work of a
-/// member that it no longer is.
-fn end_with_lease(lease: LeaseTime, has_left: Arc<AtomicBool>, lost: ServerError) -> Result<()> {
+/// Exits once the lease is lost: the cluster no longer counts the process as a member, and others
+/// may reuse what it owns.
+fn exit_when_lease_ends(
+    lease: LeaseTime,
+    has_left: Arc<AtomicBool>,
+    lost: ServerError,
+) -> Result<()> {
     let watcher = move || {
         if watch(&lease, &has_left) {
             crate::end(&lost.into());
@@ -222,18 +227,18 @@ fn end_with_lease(lease: LeaseTime, has_left: Arc<AtomicBool>, lost: ServerError
     Ok(())
 }
 
-/// Waits until all memory servers are there and the first one has said where the database begins.
+/// Waits until all memory servers have joined and the first one has published the database's root.
 fn wait_for_database(registry: &Registry, servers: usize, patience: Duration) -> Result<()> {
     registry.wait_for_memory_servers(servers, patience, &mut |_| {})?;
     let start = Moment::now();
     while registry.map()?.database()?.is_none() {
         if start.instant().elapsed() >= patience {
             bail!(
-                "all memory servers are there, and no database after {} s; look at what memory server 0 says",
+                "memory server 0 has not created the database within {} s; look into its log",
                 patience.as_secs()
             );
         }
-        sleep_ms(LOOK_MS);
+        sleep_ms(POLL_MS);
     }
     Ok(())
 }

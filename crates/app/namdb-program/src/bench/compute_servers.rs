@@ -1,4 +1,4 @@
-//! The compute servers of a cluster that run a benchmark together, as the benchmark sees them.
+//! The benchmark's side of a run on several compute servers of a cluster.
 
 use super::driver::{Phase, Run, Standing, Watcher};
 use super::order::{Answer, Done, Greeting, Line, Order, Ready, Request};
@@ -14,126 +14,127 @@ use std::net::{TcpStream, ToSocketAddrs};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-/// How long a compute server may take to answer a greeting.
+/// Maximal wait for a compute server's answer to a greeting.
 const ANSWER_TIME: Duration = Duration::from_secs(5);
-/// A compute server that runs says where it stands more often than this.
+/// A compute server that sends no progress for this long counts as lost.
 const SILENCE_S: f64 = 15.0;
-/// Between two looks at what the compute servers say.
-const LOOK_MS: u64 = 20;
+/// Interval at which the compute servers' messages are read.
+const POLL_MS: u64 = 20;
 
-/// Compute servers that take work.
-pub struct Crew {
+/// The compute servers that execute the benchmark's orders.
+pub struct ComputeServers {
     members: Vec<Member>,
     cluster: ClusterId,
-    /// Where connections are encrypted.
+    /// Keys for encrypted connections; `None` if the cluster does not encrypt.
     keys: Option<TlsKeys>,
-    /// What each of them has.
+    /// Threads and lanes of each compute server.
     ready: Vec<Ready>,
 }
 
-/// Compute servers at work.
-struct Hands(Vec<Hand>);
+/// Compute servers that are executing an order.
+struct RunningServers(Vec<RunningServer>);
 
-/// One of them.
-struct Hand {
+/// A compute server that is executing an order.
+struct RunningServer {
     number: u16,
-    duty: Duty,
+    duty: PartPlan,
     line: Line,
     standing: Option<Standing>,
     heard: Moment,
     outcome: Option<Outcome>,
 }
 
-/// How a compute server's part of a run has ended.
+/// How a compute server's part of a run ended.
 enum Outcome {
     Done(Box<Done>),
     Lost(String),
 }
 
-/// Why a compute server does not go on.
+/// Why a compute server stopped.
 enum Trouble {
-    /// It has died, does not answer, or has failed at work that others may still do.
+    /// It died, does not answer, or failed at work that others can still do.
     Lost(anyhow::Error),
-    /// It cannot do what it was ordered, and neither will others.
+    /// It cannot execute the order, and neither can the others.
     Refused(anyhow::Error),
 }
 
-/// What a run does without a compute server that it loses.
+/// Reaction of the run to the loss of a compute server.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum AfterLoss {
-    /// The others go on.
+    /// The other compute servers continue.
     GoOn,
-    /// Nothing counts but the whole.
+    /// The run ends, since only a complete result counts.
     End,
 }
 
-/// What one of them is to do.
+/// One compute server's part of the run.
 #[derive(Clone, Copy)]
-struct Duty {
+struct PartPlan {
     threads: u32,
-    /// Of each thread.
+    /// Lanes per thread.
     lanes: u32,
     part: Part,
 }
 
-/// What all of them did.
-pub struct Shares {
-    /// Those that came to the end, by compute server.
+/// Results of all compute servers.
+pub struct ServerResults {
+    /// Results of the compute servers that finished, by number.
     pub done: Vec<Share>,
-    /// Those that did not.
+    /// The compute servers that were lost.
     pub lost: Vec<Loss>,
 }
 
-/// A compute server that was lost during a run, with what it has measured.
+/// A compute server that was lost during a run; its measurements are lost, too.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Loss {
     /// The compute server's number.
     pub number: u16,
-    /// What was noticed.
+    /// How the loss was noticed.
     pub why: String,
 }
 
-/// What one of them did.
+/// One compute server's result.
 pub struct Share {
     /// The compute server's number.
     pub number: u16,
-    /// Its threads.
     pub threads: u32,
-    /// Lanes of each.
+    /// Lanes per thread.
     pub lanes: u32,
-    /// What it measured.
+    /// Its measurements.
     pub run: Run,
-    /// What its transactions leave to the checks.
+    /// Data that its transactions report to the workload's checks.
     pub testimony: String,
 }
 
-impl Crew {
-    /// Asks all of `members` what they have. They do not wait for an order, which may be long in coming.
+impl ComputeServers {
+    /// Asks all `members` for their threads and lanes. It closes the connections again, since the
+    /// order may come much later.
     pub fn gather(members: &[&Member], cluster: ClusterId, keys: Option<TlsKeys>) -> Result<Self> {
         let members: Vec<Member> = members.iter().copied().cloned().collect();
-        let mut crew = Self { members, cluster, keys, ready: Vec::new() };
-        let greet = |member| crew.greet(member).map(|(_, ready)| ready);
-        crew.ready = crew.members.iter().map(greet).collect::<Result<_>>()?;
-        Ok(crew)
+        let mut compute_servers = Self { members, cluster, keys, ready: Vec::new() };
+        let greet = |member| compute_servers.greet(member).map(|(_, ready)| ready);
+        compute_servers.ready = compute_servers.members.iter().map(greet).collect::<Result<_>>()?;
+        Ok(compute_servers)
     }
 
-    /// Who they are.
+    /// The compute servers, as the registry lists them.
     pub fn members(&self) -> &[Member] {
         &self.members
     }
 
-    /// Connects to one of them, and asks what it has.
+    /// Connects to a compute server and requests its threads and lanes.
     fn greet(&self, member: &Member) -> Result<(Line, Ready)> {
         greet(member, self.cluster, self.keys.as_ref())
             .with_context(|| format!("compute server {} cannot be given work", member.number))
     }
 
-    /// Threads of all compute servers, where each has `threads` or, if there is none, what its configuration says.
+    /// Total number of threads, with `threads` per compute server or, if `None`, each server's
+    /// configured number.
     pub fn threads(&self, threads: Option<u32>) -> u32 {
         self.ready.iter().map(|ready| threads.unwrap_or(ready.threads)).sum()
     }
 
-    /// Threads of each compute server, and lanes of each thread, as asked for or else as they have them.
+    /// Threads of each compute server and lanes of each thread: as given, or else as configured.
     fn shape(&self, threads: Option<u32>, lanes: Option<u32>) -> (Vec<u32>, Vec<u32>) {
         let shape = |ready: &Ready| {
             let lanes = lanes.unwrap_or(ready.lanes).min(ready.lanes_max);
@@ -142,18 +143,18 @@ impl Crew {
         self.ready.iter().map(shape).unzip()
     }
 
-    /// Lanes of all compute servers together.
+    /// Total number of lanes.
     pub fn lanes(&self, threads: Option<u32>, lanes: Option<u32>) -> u32 {
         let (threads_of, lanes_of) = self.shape(threads, lanes);
         threads_of.iter().zip(&lanes_of).map(|(threads, lanes)| threads * lanes).sum()
     }
 
-    /// Whether all of them note times by this clock.
+    /// Whether all compute servers take times from the clock with this name.
     pub fn has_clock(&self, name: &str) -> bool {
         !name.is_empty() && self.ready.iter().all(|ready| ready.clock == name)
     }
 
-    /// Has all of them run `arguments`, and says what came of it, by compute server.
+    /// Runs `arguments` on all compute servers and returns their results by number.
     pub fn run(
         &self,
         arguments: &[String],
@@ -166,7 +167,7 @@ impl Crew {
         Ok(self.carry_out(arguments, duties, AfterLoss::End, (stop, watcher))?.done)
     }
 
-    /// As [`Crew::run`], where the others go on without a compute server that is lost meanwhile.
+    /// Like [`ComputeServers::run`], but the others continue if a compute server is lost.
     pub fn run_despite_losses(
         &self,
         arguments: &[String],
@@ -174,13 +175,13 @@ impl Crew {
         lanes: Option<u32>,
         stop: &AtomicBool,
         watcher: &mut dyn Watcher,
-    ) -> Result<Shares> {
+    ) -> Result<ServerResults> {
         let duties = self.duties(threads, lanes);
         self.carry_out(arguments, duties, AfterLoss::GoOn, (stop, watcher))
     }
 
-    /// Has one lane of the first of them run `arguments` while no other does anything. Its worker is another one than the
-    /// `workers` of a run before: what these have counted on is theirs.
+    /// Runs `arguments` on one lane of the first compute server while the others are idle. Its
+    /// worker number differs from the `workers` of an earlier run, whose counters belong to them.
     pub fn run_alone(
         &self,
         arguments: &[String],
@@ -189,29 +190,29 @@ impl Crew {
         watcher: &mut dyn Watcher,
     ) -> Result<Option<Share>> {
         let part = Part { workers_before: workers, ..Part::WHOLE };
-        let duties = vec![Duty { threads: 1, lanes: 1, part }];
+        let duties = vec![PartPlan { threads: 1, lanes: 1, part }];
         Ok(self.carry_out(arguments, duties, AfterLoss::End, (stop, watcher))?.done.pop())
     }
 
-    fn duties(&self, threads: Option<u32>, lanes: Option<u32>) -> Vec<Duty> {
+    fn duties(&self, threads: Option<u32>, lanes: Option<u32>) -> Vec<PartPlan> {
         let (threads_of, lanes_of) = self.shape(threads, lanes);
         let workers: Vec<u32> = threads_of.iter().zip(&lanes_of).map(|(a, b)| a * b).collect();
         let shapes = threads_of.into_iter().zip(lanes_of);
         let duties = shapes.zip(Part::shares(&workers));
-        duties.map(|((threads, lanes), part)| Duty { threads, lanes, part }).collect()
+        duties.map(|((threads, lanes), part)| PartPlan { threads, lanes, part }).collect()
     }
 
     fn carry_out(
         &self,
         arguments: &[String],
-        duties: Vec<Duty>,
+        duties: Vec<PartPlan>,
         after_loss: AfterLoss,
         (stop, watcher): (&AtomicBool, &mut dyn Watcher),
-    ) -> Result<Shares> {
+    ) -> Result<ServerResults> {
         let threads_in_all = duties.iter().map(|duty| duty.threads).sum();
         let (mut hands, mut lost) = (Vec::new(), Vec::new());
         for (member, duty) in self.members.iter().zip(duties) {
-            let Duty { threads, lanes, part } = duty;
+            let PartPlan { threads, lanes, part } = duty;
             let order =
                 Order { arguments: arguments.to_vec(), threads, threads_in_all, lanes, part };
             match self.order(member, duty, order) {
@@ -220,37 +221,37 @@ impl Crew {
                 Err(error) => lost.push(Loss::tell(member.number, &error)),
             }
         }
-        let mut hands = Hands(hands);
+        let mut hands = RunningServers(hands);
         hands.wait(stop, watcher, after_loss)?;
         let mut done = Vec::new();
-        for Hand { number, duty, outcome, .. } in hands.0 {
+        for RunningServer { number, duty, outcome, .. } in hands.0 {
             match outcome.expect("it was waited for") {
                 Outcome::Lost(why) => lost.push(Loss { number, why }),
                 Outcome::Done(all) => {
                     let (run, testimony) = (all.run.into_run(), all.testimony);
-                    let Duty { threads, lanes, .. } = duty;
+                    let PartPlan { threads, lanes, .. } = duty;
                     done.push(Share { number, threads, lanes, run, testimony });
                 }
             }
         }
         match lost.first() {
             Some(first) if done.is_empty() => bail!("no compute server is left: {}", first.why),
-            _ => Ok(Shares { done, lost }),
+            _ => Ok(ServerResults { done, lost }),
         }
     }
 
-    /// Gives one of them its part of the run.
-    fn order(&self, member: &Member, duty: Duty, order: Order) -> Result<Hand> {
+    /// Sends a compute server its part of the run.
+    fn order(&self, member: &Member, duty: PartPlan, order: Order) -> Result<RunningServer> {
         let (mut line, _) = self.greet(member)?;
         line.say(&Request::Order(Box::new(order)))?;
         let (standing, outcome) = (None, None);
         let heard = Moment::now();
-        Ok(Hand { number: member.number, duty, line, standing, heard, outcome })
+        Ok(RunningServer { number: member.number, duty, line, standing, heard, outcome })
     }
 }
 
 impl Loss {
-    /// Notes a loss, and says so at once.
+    /// Records a loss and reports it at once.
     fn tell(number: u16, error: &anyhow::Error) -> Self {
         let why = format!("{error:#}");
         output::say(&format!("  {why}; the run goes on without it"));
@@ -258,7 +259,7 @@ impl Loss {
     }
 }
 
-impl Hands {
+impl RunningServers {
     fn wait(
         &mut self,
         stop: &AtomicBool,
@@ -273,26 +274,26 @@ impl Hands {
             }
             let heard = self.0.iter_mut().try_for_each(|hand| hand.listen(after_loss));
             if let Err(error) = heard {
-                // The others need not go on for a run that will not be reported.
+                // Stops the other servers, since the run will not be reported.
                 self.end();
                 return Err(error);
             }
             if let Some(standing) = self.standing() {
                 watcher.show(&standing);
             }
-            sleep_ms(LOOK_MS);
+            sleep_ms(POLL_MS);
         }
         Ok(())
     }
 
     fn end(&mut self) {
         for hand in &mut self.0 {
-            // One that cannot be told is told of elsewhere.
+            // The server that cannot be reached is reported elsewhere.
             let _ = hand.line.say(&Request::End);
         }
     }
 
-    /// Where they stand together: as far as the last, with the transactions of all.
+    /// Progress of the run: that of the slowest server, with the sum of all transactions.
     fn standing(&self) -> Option<Standing> {
         let living = self.0.iter().filter(|hand| !matches!(hand.outcome, Some(Outcome::Lost(_))));
         let all: Vec<Standing> = living.map(|hand| hand.standing).collect::<Option<_>>()?;
@@ -307,12 +308,12 @@ impl Hands {
     }
 }
 
-/// Connects to a compute server, and asks what it has.
+/// Connects to a compute server and requests its threads and lanes.
 fn greet(member: &Member, cluster: ClusterId, keys: Option<&TlsKeys>) -> Result<(Line, Ready)> {
-    let address = member.addresses.work.as_deref().context("it takes no work")?;
+    let address = member.addresses.work.as_deref().context("it has no work address")?;
     let found = address.to_socket_addrs().ok().and_then(|mut found| found.next());
     let found =
-        found.with_context(|| format!("it is said to be at {address}, which is no address"))?;
+        found.with_context(|| format!("the registry lists the invalid address {address}"))?;
     let stream = TcpStream::connect_timeout(&found, ANSWER_TIME)
         .with_context(|| format!("it does not answer at {address}"))?;
     let mut line = Line::connect(stream, keys, member.number)?;
@@ -324,13 +325,14 @@ fn greet(member: &Member, cluster: ClusterId, keys: Option<&TlsKeys>) -> Result<
     match line.hear(ANSWER_TIME)? {
         Some(Answer::Ready(ready)) => Ok((line, ready)),
         Some(Answer::Refused(why)) => bail!("{why}"),
-        Some(_) => bail!("it says what was not asked"),
+        Some(_) => bail!("it sends an unexpected answer"),
         None => bail!("it does not answer within {} s", ANSWER_TIME.as_secs()),
     }
 }
 
-impl Hand {
-    /// Hears what it says. A loss is noted where the others go on, else it is the error.
+impl RunningServer {
+    /// Reads the server's messages. A loss is recorded if the others continue, and is an error
+    /// otherwise.
     fn listen(&mut self, after_loss: AfterLoss) -> Result<()> {
         match self.hear() {
             Ok(()) => Ok(()),
@@ -352,14 +354,14 @@ impl Hand {
                 Some(Answer::Done(done)) => self.outcome = Some(Outcome::Done(done)),
                 Some(Answer::Failed(why) | Answer::Refused(why)) => {
                     let error = anyhow!("compute server {number}: {why}");
-                    // Before it has begun, what it lacks is a matter of the order.
+                    // If it fails before its first progress report, the order itself is at fault.
                     return Err(match self.standing {
                         Some(_) => Trouble::Lost(error),
                         None => Trouble::Refused(error),
                     });
                 }
                 Some(Answer::Ready(_)) => {
-                    let error = anyhow!("compute server {number} says what was not asked");
+                    let error = anyhow!("compute server {number} sends an unexpected answer");
                     return Err(Trouble::Refused(error));
                 }
                 None => break,
@@ -369,7 +371,7 @@ impl Hand {
             self.heard = Moment::now();
         }
         if self.outcome.is_none() && self.heard.elapsed_s() > SILENCE_S {
-            let error = anyhow!("compute server {number} has said nothing for {SILENCE_S} s");
+            let error = anyhow!("compute server {number} has sent nothing for {SILENCE_S} s");
             return Err(Trouble::Lost(error));
         }
         Ok(())

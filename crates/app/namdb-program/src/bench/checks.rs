@@ -1,11 +1,11 @@
-//! Looks at a database before and after a run: whether what must hold does, and what memory the tables take.
+//! Checks a database before and after a run, and measures the memory of its tables.
 
-use super::crew::Loss;
+use super::compute_servers::Loss;
 use super::driver::Run;
 use super::load::Loaded;
 use super::progress::Progress;
 use super::report::{CheckReport, TableReport, TablesReport};
-use super::site::{Seat, Site, SiteWorkload};
+use super::site::{Site, SiteSession, SiteWorkload};
 use super::text::counted;
 use anyhow::{Context, Result};
 use fabric::Env;
@@ -14,21 +14,20 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use workload::{RunTotals, Workload, count};
 
-/// What is known of the database between load and run.
+/// State of the database between load and run.
 #[derive(Clone, Debug)]
 pub struct BeforeRun {
-    /// What loading took.
+    /// Result of the load.
     pub loaded: Loaded,
-    /// Memory of the tables.
     pub memory: TablesReport,
-    /// The verdicts, where the workload has some that hold only then.
+    /// Results of the checks that only hold at this point.
     pub checks: Vec<CheckReport>,
-    /// What could not be looked at.
+    /// Checks and measurements that failed to run.
     pub problems: Vec<String>,
 }
 
 impl BeforeRun {
-    /// Looks at the database right after the load.
+    /// Examines the database right after the load.
     pub fn new<S: Site, W: SiteWorkload<S>>(site: &S, workload: &W, loaded: Loaded) -> Self {
         let mut problems = Vec::new();
         let mut checks = Vec::new();
@@ -43,7 +42,7 @@ impl BeforeRun {
     }
 }
 
-/// The value, or the default and one more problem.
+/// Returns the value; on an error, adds a problem and returns the default.
 fn kept<T: Default>(value: Result<T>, problems: &mut Vec<String>, sentence: &str) -> T {
     value.unwrap_or_else(|error| {
         problems.push(format!("{sentence}: {error:#}"));
@@ -51,22 +50,22 @@ fn kept<T: Default>(value: Result<T>, problems: &mut Vec<String>, sentence: &str
     })
 }
 
-/// Memory and rows of the workload's tables, each of which is told of when its turn comes.
+/// Memory and rows of the workload's tables, with progress per table.
 fn memory<S: Site, W: SiteWorkload<S>>(
     site: &S,
     workload: &W,
     tell: &dyn Fn(&str),
 ) -> Result<TablesReport> {
-    let seat = site.seat()?;
-    let database = seat.handle();
-    seat.wait(database.refresh())?;
+    let session = site.session()?;
+    let database = session.handle();
+    session.wait(database.refresh())?;
     let mut per_table = BTreeMap::new();
-    let used = TableMemory::of_whole_tables(seat.wait(database.memory_usage())?);
-    let mut lane = seat.wait(database.lane())?;
+    let used = TableMemory::of_whole_tables(session.wait(database.memory_usage())?);
+    let mut lane = session.wait(database.lane())?;
     let names = workload.table_names();
     for &name in names {
         tell(name);
-        let rows = seat.wait(count::rows(&database, &mut lane, &[name]))?.into_iter().sum();
+        let rows = session.wait(count::rows(&database, &mut lane, &[name]))?.into_iter().sum();
         let table = database.table(name).with_context(|| format!("there is no table {name}"))?;
         let schema = database.schema(table).with_context(|| format!("there is no table {name}"))?;
         let raw_bytes = rows * schema.raw_bytes();
@@ -83,7 +82,7 @@ fn memory<S: Site, W: SiteWorkload<S>>(
 }
 
 /// Checks the database after a run and measures its memory.
-pub fn look<S: Site, W: SiteWorkload<S>>(
+pub fn check_after_run<S: Site, W: SiteWorkload<S>>(
     site: &S,
     workload: &W,
     run: &Run,
@@ -98,7 +97,7 @@ pub fn look<S: Site, W: SiteWorkload<S>>(
     }
     let looked = Looked::begin(rows_before);
     let checked = check_workload(site, workload, &run.totals, false);
-    // Each further attempt would wait for the lost server as long as this one did.
+    // Each further attempt would wait for the lost server as long as the first did.
     let is_lost = run.is_unreachable && checked.is_err();
     let mut checks = kept(checked, problems, "the database could not be checked");
     add_checks_after_load(&mut checks, before);
@@ -128,12 +127,12 @@ fn unaccounted(lost: &[Loss]) -> Option<String> {
     })
 }
 
-/// How far checking is, in rows: all of them are looked at for the structure of their tables, and counted. What the workload asks of them comes
-/// first, and takes nobody knows how long.
+/// Progress of the checks, in rows: the structure check reads and counts all of them. The
+/// workload's own checks come first and have no known length.
 struct Looked<'t> {
     progress: Progress,
     tables: &'t TablesReport,
-    /// Rows that are done, and what is looked at of which table.
+    /// Number of finished rows, and the current table and check.
     standing: RefCell<(u64, Option<(&'static str, String)>)>,
 }
 
@@ -145,7 +144,7 @@ impl<'t> Looked<'t> {
         Self { progress, tables, standing: RefCell::default() }
     }
 
-    /// Goes on with a table, which is named again for each of its parts.
+    /// Continues with a table; each of its parts has the table's name.
     fn at(&self, name: &str, what: &'static str) {
         let (done, at) = &mut *self.standing.borrow_mut();
         let now = Some((what, name.to_owned()));
@@ -159,7 +158,8 @@ impl<'t> Looked<'t> {
     }
 }
 
-/// What the workload says of the rows that were counted for the report; nothing where they could not be, which is told.
+/// Runs the workload's checks on the row counts of the report; skipped if rows could not be
+/// counted, which is reported.
 fn check_rows<E: Env, W: Workload<E>>(
     workload: &W,
     before: &TablesReport,
@@ -174,7 +174,7 @@ fn check_rows<E: Env, W: Workload<E>>(
     workload.check_rows(&before, &now, totals).into_iter().map(CheckReport::from).collect()
 }
 
-/// Of the checks before the run, those that hold only there are listed, and those that failed.
+/// Adds the checks from before the run: those that only hold there, and those that failed.
 fn add_checks_after_load(checks: &mut Vec<CheckReport>, before: Vec<CheckReport>) {
     for check in before {
         if !check.ok || !checks.iter().any(|after| after.name == check.name) {
@@ -189,21 +189,21 @@ fn check_workload<S: Site, W: SiteWorkload<S>>(
     totals: &RunTotals,
     after_load: bool,
 ) -> Result<Vec<CheckReport>> {
-    let seat = site.seat()?;
-    let database = seat.handle();
-    let mut lane = seat.wait(database.lane())?;
-    let results = seat.wait(workload.check(&database, &mut lane, totals, after_load))?;
+    let session = site.session()?;
+    let database = session.handle();
+    let mut lane = session.wait(database.lane())?;
+    let results = session.wait(workload.check(&database, &mut lane, totals, after_load))?;
     Ok(results.into_iter().map(CheckReport::from).collect())
 }
 
-/// Looks at the workload's own tables: in a cluster, others may be at work in theirs.
+/// Checks only the workload's own tables: others may be working on theirs in the same cluster.
 fn check_structure<S: Site, W: SiteWorkload<S>>(
     site: &S,
     workload: &W,
     tell: &dyn Fn(&str),
 ) -> Result<Option<CheckReport>> {
-    let seat = site.seat()?;
-    let database = seat.handle();
+    let session = site.session()?;
+    let database = session.handle();
     let is_own = |name: &str| {
         let is_own = workload.table_names().contains(&name);
         if is_own {
@@ -211,7 +211,7 @@ fn check_structure<S: Site, W: SiteWorkload<S>>(
         }
         is_own
     };
-    let structure = seat.wait(database.check_tables(&is_own))?;
+    let structure = session.wait(database.check_tables(&is_own))?;
     let locked = structure.locked.first().map(|first| match structure.locked.len() {
         1 => format!("{first} is locked"),
         count => format!("{first} is locked, as are {} more", count - 1),
@@ -240,7 +240,7 @@ mod tests {
     use memory::extent::allocate_extent;
     use namdb::{Db, Isolation};
 
-    /// Takes what larger extents have left over: whoever wants the smallest finds no memory either.
+    /// Takes the remaining small extents, so that even the smallest request finds no memory.
     fn take_the_rest(db: &Db) {
         let database = db.handle();
         for bytes in [1 << 20, 64 << 10, 4 << 10, 8] {
@@ -249,7 +249,7 @@ mod tests {
         }
     }
 
-    /// A run that has filled the memory can still be checked: checks only read.
+    /// A database whose memory is full can still be checked, since checks only read.
     #[test]
     fn a_check_needs_no_memory() {
         let (db, workload, loaded) = trial::loaded();

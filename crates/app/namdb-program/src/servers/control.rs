@@ -1,4 +1,4 @@
-//! What a server tells at its control address: metrics, and its state as JSON.
+//! A server's control address: metrics, and its state as JSON.
 
 use super::health::Health;
 use anyhow::{Context, Result};
@@ -8,7 +8,8 @@ use namdb::host;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// A registry with what every server tells; `epoch` is that of the cluster as the server knows it.
+/// Registers the metrics that every server has; `epoch` is the cluster's epoch as the server knows
+/// it.
 pub fn registry(cluster: &ClusterFile, member: &Member, epoch: &Arc<AtomicU64>) -> Registry {
     let registry = Registry::new();
     let (id, number) = (cluster.id.to_string(), member.number.to_string());
@@ -25,7 +26,7 @@ pub fn registry(cluster: &ClusterFile, member: &Member, epoch: &Arc<AtomicU64>) 
     registry
 }
 
-/// Adds how long the server's lease lasts, once it has one.
+/// Adds the remaining time of the server's lease, once it has one.
 pub fn enter_lease(registry: &Registry, clock: LeaseClock) {
     registry.add_many(&catalog::LEASE_LEFT, move |samples| {
         if let Some(left) = clock.left() {
@@ -34,8 +35,9 @@ pub fn enter_lease(registry: &Registry, clock: LeaseClock) {
     });
 }
 
-/// Starts to tell at `address`; `state` is added to what every server says of itself as JSON. Probes hear of `health`.
-pub fn tell(
+/// Serves the control address at `address`; `state` extends the server's JSON. Health probes read
+/// `health`.
+pub fn serve(
     address: &str,
     registry: &Registry,
     member: &Member,
@@ -58,8 +60,9 @@ pub fn tell(
         }
         Status { json: serde_json::Value::Object(told).to_string(), problem }
     };
-    metrics::serve(address, registry, status)
-        .with_context(|| format!("{role} server {number} cannot tell its state at {address}"))
+    metrics::serve(address, registry, status).with_context(|| {
+        format!("{role} server {number} cannot open its control address {address}")
+    })
 }
 
 fn role(member: &Member) -> &'static str {

@@ -1,4 +1,4 @@
-//! What a server does without on this host. It runs all the same; people should know.
+//! Features of this host that a server runs without; logged for its operator.
 
 use crate::bench::text::bytes;
 use fabric::Pages;
@@ -8,9 +8,9 @@ use std::fs;
 const PRIVATE_PAGES: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
 const RDMA_DEVICES: &str = "/sys/class/infiniband";
 
-/// In words, such as `huge pages, RDMA devices`; none if it has all. `pages` are those of a region that is shared,
-/// none of one that is private.
-pub fn lacks(pages: Option<Pages>, region_bytes: u64) -> Option<String> {
+/// The missing features as text, such as `huge pages, RDMA devices`; `None` if none is missing.
+/// `pages` is given for a shared region.
+pub fn missing_features(pages: Option<Pages>, region_bytes: u64) -> Option<String> {
     let has_huge_pages = match pages {
         Some(pages) => pages != Pages::Small,
         None => fs::read_to_string(PRIVATE_PAGES).is_ok_and(|text| !text.contains("[never]")),

@@ -1,4 +1,5 @@
-//! A run as it travels from the process that ran it to the one that reports it.
+//! Serialized results of a run, for sending them from the process that ran it to the one that
+//! reports it.
 
 use super::driver::{Elapsed, Run, Span};
 use super::measure::{KindWindow, Window};
@@ -7,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use txn::LaneStatistics;
 use workload::RunTotals;
 
-/// What came of a run.
+/// The result of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RunRecord {
     elapsed: Elapsed,
@@ -21,10 +22,10 @@ pub struct RunRecord {
     is_unreachable: bool,
 }
 
-/// Transactions of one type.
+/// Measurements of one transaction type.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct KindRecord {
-    /// Latencies, and how many there were of each.
+    /// Latencies with their frequencies.
     latency_ns: Vec<(u64, u32)>,
     verbs: u64,
     bytes: u64,
@@ -35,7 +36,7 @@ struct KindRecord {
 }
 
 impl RunRecord {
-    /// Of a run.
+    /// Serializes a run.
     pub fn of(run: &Run) -> Self {
         let Span { elapsed, window, buffers_in_use } = &run.measured;
         Self {
@@ -51,7 +52,7 @@ impl RunRecord {
         }
     }
 
-    /// The run.
+    /// Restores the run.
     pub fn into_run(self) -> Run {
         let kinds = self.kinds.into_iter().map(KindRecord::into_window).collect();
         let window = Window { kinds, totals: self.window_totals, statistics: self.statistics };
@@ -89,7 +90,7 @@ impl KindRecord {
     }
 }
 
-/// Puts the parts of a run together: sums, and the time of the part that took longest.
+/// Merges the parts of a run: sums, and the time of the slowest part.
 pub fn merge(parts: &[Run]) -> Option<Run> {
     let (first, others) = parts.split_first()?;
     let mut whole = first.clone();
@@ -114,7 +115,7 @@ mod tests {
     use super::*;
     use crate::bench::trial;
 
-    /// The run again, with other figures.
+    /// A run with different figures.
     fn unlike(run: &Run) -> Run {
         let mut other = run.clone();
         let seconds = run.measured.elapsed.seconds + 1.0;
@@ -129,10 +130,10 @@ mod tests {
         other
     }
 
-    /// What a report reads, as text.
+    /// The reported figures as text.
     fn figures(run: &Run) -> String {
         let mut record = RunRecord::of(run);
-        // Whoever receives a histogram knows the ranges of its values only.
+        // A received histogram has the ranges of its values only.
         record.kinds.iter_mut().for_each(|kind| kind.latency_ns.sort_unstable());
         serde_json::to_string(&record).expect("JSON")
     }

@@ -1,11 +1,12 @@
-//! Reads the values that need no parentheses: constants, names, functions and what has a syntax of its own.
+//! Parses values that need no parentheses: constants, names, functions, and forms with special
+//! syntax.
 
 use super::lexer::Token;
 use super::parser::{Parsed, Parser};
 use super::{Call, Expression, Literal};
 
 impl Parser<'_> {
-    /// A value that needs no parentheses.
+    /// Parses a value that needs no parentheses.
     pub(super) fn atom(&mut self) -> Parsed<Expression> {
         let constant = |value| Expression::Constant { value, type_name: None };
         match self.take() {
@@ -57,7 +58,7 @@ impl Parser<'_> {
         }
     }
 
-    /// A list up to its closing mark.
+    /// Parses a list up to its closing mark.
     fn list(&mut self, close: char) -> Parsed<Vec<Expression>> {
         let mut elements = Vec::new();
         if self.takes_mark(close) {
@@ -109,7 +110,6 @@ impl Parser<'_> {
         Ok(Expression::Call(Call::plain("POSITION", vec![part, whole])))
     }
 
-    /// `TRIM(LEADING 'x' FROM value)`
     fn trim(&mut self) -> Parsed<Expression> {
         self.mark('(')?;
         let sides = ["BOTH", "LEADING", "TRAILING"];
@@ -139,7 +139,7 @@ impl Parser<'_> {
         Ok(Expression::Call(Call::plain("SUBSTRING", arguments)))
     }
 
-    /// A column, a whole row, a truth value or a function.
+    /// Parses a column, a whole row, a boolean or a function call.
     fn named(&mut self, first: String) -> Parsed<Expression> {
         match self.peek() {
             Some(Token::Mark('(')) => return self.call(first),

@@ -1,4 +1,4 @@
-//! Writes expressions as PostgreSQL does.
+//! Prints expressions as PostgreSQL does.
 
 use super::{Call, Expression, Literal, SortKey, State};
 use std::fmt::{Formatter, Result};
@@ -161,7 +161,7 @@ fn case(
     out.write_str(" END")
 }
 
-/// A name, in quotes if it has other characters than lower-case letters, digits and underscores.
+/// A name, quoted if it has characters other than lower-case letters, digits and underscores.
 fn name(name: &str) -> String {
     let plain = |character: char| matches!(character, 'a'..='z' | '_' | '0'..='9' | '$');
     if name.chars().all(plain) && name.starts_with(|first: char| matches!(first, 'a'..='z' | '_')) {

@@ -1,4 +1,4 @@
-//! From a load as it is written to what is drawn.
+//! Compiles a load to its ready-to-draw form.
 
 use crate::arguments::Way;
 use crate::draw::{Condition, Distribution, Draw, Length, Ordered, Range, Reference, Shares};
@@ -15,15 +15,15 @@ use sql::{Load, Program, SqlType};
 use sql_value::{Formula, Nothing, Stop, Value};
 use std::sync::Arc;
 
-/// Most values that are put into a random order, at any scale.
+/// Maximum number of distinct values that are shuffled, at any scale.
 const ORDERED_MAX: u64 = 64 << 20;
 
-/// The same value in every row.
+/// A draw of the same value for every row.
 fn always(value: Value) -> Distribution {
     Distribution { null: 0.0, draw: Draw::Constant(value) }
 }
 
-/// Whether a default is another one in each row.
+/// Whether a default differs from row to row.
 fn draws(default: &Expr) -> bool {
     let mut found = false;
     default.visit(&mut |part| {
@@ -34,7 +34,6 @@ fn draws(default: &Expr) -> bool {
 
 type Result<T> = std::result::Result<T, PopulationError>;
 
-/// Makes a load ready.
 pub(crate) struct Compiler<'a> {
     program: &'a Program,
     load: &'a Load,
@@ -43,14 +42,15 @@ pub(crate) struct Compiler<'a> {
     order_count: usize,
 }
 
-/// Where a draw stands, and what it may look at: names and types.
+/// The context of a draw: the names and types that it may refer to.
 struct Place<'a> {
-    /// For messages.
+    /// Its name in messages.
     name: String,
-    /// Whether this is a column, whose decimals have a precision; those of arguments have none, whatever is declared.
+    /// Whether this is a column. Decimals of columns have a precision; PostgreSQL ignores that of
+    /// arguments.
     is_column: bool,
     own: Vec<(&'a str, &'a SqlType)>,
-    /// The parent's table and columns.
+    /// Table and columns of the parent row.
     parent: Option<(&'a str, Vec<(&'a str, &'a SqlType)>)>,
 }
 
@@ -69,7 +69,7 @@ impl<'a> Place<'a> {
             let at = self.own.iter().position(|(other, _)| *other == name)?;
             Some((Reference::Own(at), self.own[at].1))
         };
-        let problem = || self.error(format!("`{name}` is not drawn before this"));
+        let problem = || self.error(format!("`{name}` is not among the values drawn before this"));
         of_parent.or_else(own).ok_or_else(problem)
     }
 }
@@ -120,7 +120,7 @@ impl<'a> Compiler<'a> {
         let count = match &table.rows {
             Rows::Counted(rows) => {
                 let rows = self.amounts.amount(rows).and_then(|rows| u64::try_from(rows).ok());
-                let problem = "this is no number of rows at this scale";
+                let problem = "this is not a valid row count at this scale";
                 Count::Rows(rows.ok_or_else(|| place.error(problem))?)
             }
             Rows::ForEach { parent, count } => Count::ForEach {
@@ -133,7 +133,7 @@ impl<'a> Compiler<'a> {
             place.name = format!("{}.{name}", table.table);
             let draw = match table.column(name) {
                 Some(draw) => self.distribution(draw, sql_type, &place)?,
-                // Of no rows, nothing is drawn.
+                // A table without rows needs no draw.
                 None if matches!(count, Count::Rows(0)) => always(Value::Null),
                 None => self.unsaid(table, name, &place)?,
             };
@@ -154,7 +154,7 @@ impl<'a> Compiler<'a> {
         })
     }
 
-    /// A column that the load says nothing of has its default, as after an `INSERT` without it.
+    /// A column without a draw has its default, as after an `INSERT` without it.
     fn unsaid(&self, table: &TableLoad, name: &str, place: &Place<'_>) -> Result<Distribution> {
         let column = self.program.catalog.table(&table.table);
         let column = column.and_then(|table| Some(&table.columns[table.column(name)?]));
@@ -185,7 +185,8 @@ impl<'a> Compiler<'a> {
         at.ok_or_else(|| place.error(format!("schema.sql has no table `{name}`")))
     }
 
-    /// A row is drawn from rows of its parent and of those whose columns it takes; no table may need itself.
+    /// Drawing a row needs rows of its parent, and of the tables whose columns it takes; refuses a
+    /// table that needs itself.
     fn check_circle(&self, table: usize, name: &str, tables: &[Table]) -> Result<()> {
         let mut needed = needs(&tables[table]);
         let mut seen = vec![false; tables.len()];
@@ -202,7 +203,8 @@ impl<'a> Compiler<'a> {
         Ok(())
     }
 
-    /// Finds out which columns of a row the rows of other tables look at, so that no others are drawn for them.
+    /// Finds the columns of parent rows that child rows refer to; only these are drawn for the
+    /// children.
     fn look_at_parents(&self, tables: &mut [Table]) {
         for child in (0..tables.len()).rev() {
             let Count::ForEach { parent, count } = &tables[child].count else { continue };
@@ -275,7 +277,7 @@ impl<'a> Compiler<'a> {
                 let range = self.range(range, 0, sql_type, place)?;
                 let each = self.amount(each, place)?;
                 let each = u64::try_from(each).ok().filter(|each| *each > 0);
-                let each = each.ok_or_else(|| place.error("`each` is at least 1"))?;
+                let each = each.ok_or_else(|| place.error("`each` must be at least 1"))?;
                 Draw::Sequence { range, each }
             }
             From::Constant(literal) => Draw::Constant(constant(literal, sql_type, place)?),
@@ -302,7 +304,7 @@ impl<'a> Compiler<'a> {
         })
     }
 
-    /// Draws that are made of others.
+    /// Compiles draws that consist of other draws.
     fn dependent(
         &mut self,
         from: &load::Draw,
@@ -318,7 +320,8 @@ impl<'a> Compiler<'a> {
                 let at = self.table_position(table, place)?;
                 let columns = self.columns(table);
                 let column = columns.iter().position(|(name, _)| name == column);
-                let missing = || place.error(format!("schema.sql has no such column of `{table}`"));
+                let missing =
+                    || place.error(format!("the table `{table}` does not have this column"));
                 let column = column.ok_or_else(missing)?;
                 let row = match row {
                     Some(row) => Some(self.boxed(row, &SqlType::Int8, place)?),
@@ -343,7 +346,7 @@ impl<'a> Compiler<'a> {
             }
             From::Array { of, length, distinct } => {
                 let SqlType::Array(element) = sql_type else {
-                    return Err(place.error(format!("{sql_type} is no array")));
+                    return Err(place.error(format!("{sql_type} is not an array")));
                 };
                 let of = self.boxed(of, element, place)?;
                 let length = match length {
@@ -355,7 +358,7 @@ impl<'a> Compiler<'a> {
                 let integers = Integers::of(&of).filter(|_| !distinct);
                 Draw::Array { of, integers, length, is_distinct: *distinct }
             }
-            _ => return Err(place.error("this kind of draw is not known here")),
+            _ => return Err(place.error("this kind of draw is unknown")),
         })
     }
 
@@ -374,7 +377,7 @@ impl<'a> Compiler<'a> {
 
     fn ordered(&mut self, values: Ordered, place: &Place<'_>) -> Result<Draw> {
         if values.count() > ORDERED_MAX {
-            let problem = format!("at most {ORDERED_MAX} values are put into a random order");
+            let problem = format!("`distinct` allows at most {ORDERED_MAX} values");
             return Err(place.error(problem));
         }
         self.order_count += 1;
@@ -394,12 +397,13 @@ impl<'a> Compiler<'a> {
         place: &Place<'_>,
     ) -> Result<Range> {
         let form = Form::of(sql_type, decimals).ok_or_else(|| {
-            place.error(format!("{sql_type} has not {decimals} digits behind the point"))
+            place.error(format!("{sql_type} has fewer than {decimals} decimal places"))
         })?;
         let (low, high) = (self.amount(&range.low, place)?, self.amount(&range.high, place)?);
         if low > high {
-            let problem =
-                format!("the lower bound {low} is above the upper one {high} at this scale");
+            let problem = format!(
+                "the lower bound {low} is greater than the upper bound {high} at this scale"
+            );
             return Err(place.error(problem));
         }
         let (least, most) = match sql_type {
@@ -411,7 +415,7 @@ impl<'a> Compiler<'a> {
         let units = form.units(largest).unsigned_abs();
         let is_beyond = number::beyond(sql_type).is_some_and(|beyond| units >= beyond);
         if low < least || high > most || place.is_column && is_beyond {
-            let problem = format!("{low} to {high} is beyond {sql_type} at this scale");
+            let problem = format!("{low} to {high} is out of range for {sql_type} at this scale");
             return Err(place.error(problem));
         }
         Ok(Range { low, high, form })
@@ -438,7 +442,7 @@ fn constant(literal: &Literal, sql_type: &SqlType, place: &Place<'_>) -> Result<
     }
 }
 
-/// Texts that may be longer than their type are refused.
+/// Refuses texts that may be longer than their type.
 fn fits(length: usize, sql_type: &SqlType, place: &Place<'_>) -> Result<()> {
     match sql_type {
         SqlType::Varchar(Some(most)) | SqlType::Char(Some(most)) if length > *most as usize => {
@@ -448,7 +452,7 @@ fn fits(length: usize, sql_type: &SqlType, place: &Place<'_>) -> Result<()> {
     }
 }
 
-/// The tables of which a row is needed to draw one of this table.
+/// The tables whose rows are needed to draw a row of this table.
 fn needs(table: &Table) -> Vec<usize> {
     let mut needed = Vec::new();
     let mut visit = |draw: &Draw| {
@@ -464,7 +468,7 @@ fn needs(table: &Table) -> Vec<usize> {
     needed
 }
 
-/// Visits a draw and all that it is made of.
+/// Visits a draw and all draws within it.
 fn walk(distribution: &Distribution, visit: &mut impl FnMut(&Draw)) {
     visit(&distribution.draw);
     match &distribution.draw {
@@ -482,7 +486,7 @@ fn walk(distribution: &Distribution, visit: &mut impl FnMut(&Draw)) {
     }
 }
 
-/// What a draw itself refers to.
+/// The value that a draw itself refers to.
 fn reference(draw: &Draw) -> Option<Reference> {
     match draw {
         Draw::Same { from, .. } => Some(*from),

@@ -48,7 +48,6 @@ pub struct Statement {
     pub sub_plans: Vec<SubPlan>,
 }
 
-/// A sub plan.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SubPlan {
     pub root: Node,
@@ -221,7 +220,6 @@ pub struct Bound {
     pub is_included: bool,
 }
 
-/// A sort key.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SortKey {
     pub value: Expr,

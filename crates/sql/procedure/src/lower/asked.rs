@@ -19,7 +19,7 @@ impl<'a> Lowering<'a> {
         match self.delivered.get(&number) {
             Some(expr) => Ok(expr.clone()),
             None => self
-                .error(format!("no init plan above it delivers ${number}; make the plans again")),
+                .error(format!("no init plan above it returns ${number}; create the plans again")),
         }
     }
 
@@ -37,7 +37,7 @@ impl<'a> Lowering<'a> {
             }
             let [number] = init.delivers[..] else {
                 return self.error(format!(
-                    "{} delivers several values; write one sub-select for each",
+                    "{} returns several columns; write one sub-select for each",
                     init.name
                 ));
             };
@@ -55,10 +55,12 @@ impl<'a> Lowering<'a> {
     /// Returns the value of `(SubPlan n)` in `scope`.
     pub(super) fn asked_plan(&mut self, scope: &Scope<'_>, name: &str) -> Result<Expr, LowerError> {
         let Some(sub) = self.named.get(name).copied() else {
-            return self.error(format!("there is no {name} here; make the plans again"));
+            return self.error(format!("there is no {name} here; create the plans again"));
         };
         if self.asking >= ASKED_MAX {
-            return self.error("sub-selects are nested too deeply; write the inner ones as statements of their own");
+            return self.error(
+                "sub-selects are nested too deeply; write the inner ones as separate statements",
+            );
         }
         let kind = self.kind(&sub.plan, false, scope)?;
         self.asking += 1;
@@ -89,11 +91,11 @@ impl<'a> Lowering<'a> {
                         typing::convert(*operand, &common.base(), typing::Conversion::Operand)
                     });
                 let Some(operand) = converted else {
-                    return self.error("the value before IN has another type than the rows behind it; convert it with CAST");
+                    return self.error("the value before IN has another type than the rows after it; convert it with CAST");
                 };
                 (SubqueryKind::In { operand: Box::new(operand), negated }, SqlType::Bool)
             }
-            (_, None) => return self.error("a sub-select delivers no value"),
+            (_, None) => return self.error("a sub-select returns no column"),
         };
         let is_correlated = may_depend && reach(&self.sub_plans, &root) > 0;
         let plan = self.sub_plans.len();
@@ -131,7 +133,7 @@ impl<'a> Lowering<'a> {
             [kind] if !matches!(kind, SubqueryKind::In { .. }) => Ok(kind.clone()),
             // A `min` or `max`, which PostgreSQL may read from an index.
             [] if is_init && self.said.has_extreme => Ok(SubqueryKind::Scalar),
-            _ => self.error("the plan does not tell which sub-select of the statement this is; write them as statements of their own"),
+            _ => self.error("the plan does not show which sub-select of the statement this is; write them as separate statements"),
         }
     }
 
@@ -142,9 +144,7 @@ impl<'a> Lowering<'a> {
         let sources = self.said.main_sources();
         replace_columns(&mut expr, scope, sources, &mut missing);
         if missing || expr.has_subquery() {
-            return self.error(
-                "the value before IN is not there where PostgreSQL looks for it; write EXISTS",
-            );
+            return self.error("the value before IN is not available at this node; write EXISTS");
         }
         Ok(expr)
     }

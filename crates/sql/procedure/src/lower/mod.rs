@@ -44,9 +44,8 @@ pub fn lower(program: &Program, plans: &[Plan]) -> Result<Workload, LowerError> 
         for embedded in &routine.statements {
             let lowering = Lowering::new(&program.catalog, routine, embedded);
             let Some(plan) = plans.next() else {
-                return lowering.error(
-                    "there is no plan of it; make the plans with `namdb spade plan FOLDER`",
-                );
+                return lowering
+                    .error("its plan is missing; create the plans with `namdb spade plan FOLDER`");
             };
             statements.push(lowering.statement(plan)?);
         }
@@ -111,7 +110,7 @@ impl<'a> Lowering<'a> {
 
     fn statement(mut self, plan: &'a Plan) -> Result<Statement, LowerError> {
         let Some(planned) = planned(self.routine, self.embedded.number) else {
-            return self.error("the procedure has no statement of this number");
+            return self.error("the procedure has no statement with this number");
         };
         self.said = Said::of(planned);
         // PostgreSQL returns the rows of an ordered sub-select in its order.
@@ -142,7 +141,7 @@ impl<'a> Lowering<'a> {
     ) -> Result<(), LowerError> {
         if row.len() < fields.len() {
             return self.error(format!(
-                "the plan delivers {} columns, and the statement has {}; make the plans again",
+                "the plan returns {} columns, but the statement has {}; create the plans again",
                 row.len(),
                 fields.len()
             ));
@@ -156,7 +155,7 @@ impl<'a> Lowering<'a> {
                 Some(converted) => *output = converted,
                 None => {
                     let (name, wanted) = (&field.name, &field.sql_type);
-                    return self.error(format!("the plan delivers {found} for the column `{name}`, which is {wanted}; make the plans again"));
+                    return self.error(format!("the plan returns {found} for the column `{name}`, which is {wanted}; create the plans again"));
                 }
             }
         }

@@ -52,7 +52,7 @@ impl<'a> Lowering<'a> {
             Plan::IndexScan(_) | Plan::BitmapHeapScan { .. } | Plan::SequentialScan { .. } => {
                 self.scan(around, node, is_ordered)
             }
-            Plan::TidScan { .. } => self.error("rows are found by their place; find them by a key"),
+            Plan::TidScan { .. } => self.error("rows are found by ctid; find them by a key"),
             Plan::Join(join) => self.join(around, node, join, is_ordered),
             Plan::Hash { input } | Plan::Materialize { input } | Plan::Memoize { input, .. } => {
                 self.node(around, input, is_ordered)
@@ -78,8 +78,9 @@ impl<'a> Lowering<'a> {
                 self.finish_passing(&scope, node, Operator::Unique { input: Box::new(input) })
             }
             Plan::Result { .. } => self.result(around, node, is_ordered),
-            Plan::ProjectSet { .. } => self
-                .error("a function of several rows stands among the columns; write it behind FROM"),
+            Plan::ProjectSet { .. } => {
+                self.error("a set-returning function is among the columns; write it in FROM")
+            }
             Plan::ValuesScan { alias, filter } => self.values(around, node, alias, filter.as_ref()),
             Plan::Append { inputs } => self.append(around, node, inputs, &[]),
             Plan::MergeAppend { keys, inputs } => self.append(around, node, inputs, keys),
@@ -203,7 +204,7 @@ impl<'a> Lowering<'a> {
     /// query does.
     pub(super) fn ambiguous<T>(&self) -> Result<T, LowerError> {
         self.error(
-            "the first query of a UNION has the same value in two columns, and the plan does not tell them apart; begin with \
+            "the first query of a UNION has the same value in two columns, which the plan does not distinguish; begin with \
              another query, or write one of the two otherwise",
         )
     }
@@ -247,7 +248,7 @@ impl<'a> Lowering<'a> {
                         let one = Expr { kind: ExprKind::Integer(1), sql_type: SqlType::Int8 };
                         return Ok(Bounds { limit: Some(one), offset: None, is_ordered: true });
                     }
-                    _ => return self.error("the plan does not tell which LIMIT of the statement this is; write the queries as statements of their own"),
+                    _ => return self.error("the plan does not show which LIMIT of the statement this is; write the queries as separate statements"),
                 }
             }
         };
@@ -306,7 +307,7 @@ impl<'a> Lowering<'a> {
         is_ordered: bool,
     ) -> Lowered {
         let node::Operator::Result { one_time_filter, filter, input } = &node.operator else {
-            return self.error("this is no Result");
+            return self.error("this is not a Result");
         };
         let condition = self.condition(&Scope::outside(around), one_time_filter.as_ref())?;
         let lowered =
@@ -368,18 +369,18 @@ impl<'a> Lowering<'a> {
     /// Casts the columns of all inputs to their common types: plans do not print these casts.
     fn unite(&mut self, nodes: &mut [Node], rows: &[Row]) -> Result<Row, LowerError> {
         let Some(first) = rows.first() else {
-            return self.error("it has no inputs; make the plans again");
+            return self.error("it has no inputs; create the plans again");
         };
         if rows.iter().any(|row| row.len() != first.len()) {
             return self
-                .error("its inputs deliver different numbers of columns; make the plans again");
+                .error("its inputs have different numbers of columns; create the plans again");
         }
         let mut united = Vec::with_capacity(first.len());
         for (column, visible) in first.iter().enumerate() {
             let types: Vec<SqlType> = rows.iter().map(|row| row[column].sql_type.clone()).collect();
             let Some(common) = typing::common_type(&types) else {
                 return self.error(format!(
-                    "column {} has types that do not go together; convert them with CAST",
+                    "column {} has incompatible types; convert them with CAST",
                     column + 1
                 ));
             };

@@ -41,7 +41,7 @@ impl<'a> Lowering<'a> {
                 (self.bitmap_access(&outside, target, bitmap)?, filter)
             }
             node::Operator::SequentialScan { filter, .. } => (everything, filter),
-            _ => return self.error("this is no scan"),
+            _ => return self.error("this is not a scan"),
         };
         let sources = [row_of_table(target.table, target.alias)];
         let scope = Scope { around, sources: &sources };
@@ -75,7 +75,7 @@ impl<'a> Lowering<'a> {
         is_ordered: bool,
     ) -> Lowered {
         let Some(strength) = self.said.lock.clone() else {
-            return self.error("the statement locks nothing; make the plans again");
+            return self.error("the statement locks nothing; create the plans again");
         };
         let (input, row) = self.node(around, input, is_ordered)?;
         let mut tables: Vec<usize> = Vec::new();

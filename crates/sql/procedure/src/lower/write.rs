@@ -67,7 +67,9 @@ impl<'a> Lowering<'a> {
         if count == 1 {
             return Ok(());
         }
-        self.error(format!("{count} scans find the rows that are changed, and there has to be one; find them by one condition"))
+        self.error(format!(
+            "{count} scans find the rows to change instead of one; find them by one condition"
+        ))
     }
 
     fn ignores_duplicates(&self, table: &Table, modify: &ModifyTable) -> Result<bool, LowerError> {
@@ -81,14 +83,14 @@ impl<'a> Lowering<'a> {
                 let keys = usize::from(!table.primary_key.is_empty());
                 let keys = keys + table.indexes.iter().filter(|index| index.unique).count();
                 if !columns.is_empty() && keys > 1 {
-                    return self.error("ON CONFLICT names one of several unique keys; leave out its columns, or look for the row first");
+                    return self.error("ON CONFLICT names one of several unique keys; leave out its columns, or look up the row first");
                 }
                 Ok(true)
             }
             (Some(conflict), _) if conflict.updates => {
                 self.error("ON CONFLICT DO UPDATE is outside the supported SQL; write UPDATE, and INSERT if NOT FOUND")
             }
-            _ => self.error("plan and statement disagree on ON CONFLICT; make the plans again"),
+            _ => self.error("plan and statement disagree on ON CONFLICT; create the plans again"),
         }
     }
 
@@ -101,7 +103,7 @@ impl<'a> Lowering<'a> {
     ) -> Result<(Vec<Expr>, Node), LowerError> {
         if row.len() != table.columns.len() {
             let (found, wanted) = (row.len(), table.columns.len());
-            return self.error(format!("the plan delivers {found} values for the {wanted} columns of `{}`; make the plans again", table.name));
+            return self.error(format!("the plan returns {found} values for the {wanted} columns of `{}`; create the plans again", table.name));
         }
         let (given, input) = match input {
             Node { operator: operator @ Operator::Project { input: None, .. }, outputs, rows } => {
@@ -129,13 +131,13 @@ impl<'a> Lowering<'a> {
             planned(self.routine, self.embedded.number)
         else {
             return self
-                .error("the plan updates, and the statement does not; make the plans again");
+                .error("the plan updates, but the statement does not; create the plans again");
         };
         let mut columns: Vec<usize> =
             update.assignments.iter().map(|(column, _)| *column).collect();
         columns.sort_unstable();
         if row.len() < columns.len() || update.table != position {
-            return self.error(format!("the plan does not deliver the {} columns that the statement sets; make the plans again", columns.len()));
+            return self.error(format!("the plan does not return the {} columns that the statement sets; create the plans again", columns.len()));
         }
         let given: Vec<Expr> = match &input.operator {
             Operator::Scan(scan) if scan.is_for_change => input.outputs.clone(),
@@ -166,7 +168,7 @@ impl<'a> Lowering<'a> {
         let found = value.sql_type.clone();
         match typing::convert(value, column, typing::Conversion::Column) {
             Some(stored) => Ok(stored),
-            None => self.error(format!("the plan delivers {found} for the column `{name}`, which is {column}; make the plans again")),
+            None => self.error(format!("the plan returns {found} for the column `{name}`, which is {column}; create the plans again")),
         }
     }
 }

@@ -192,7 +192,7 @@ pub fn in_scale(code: &Code, kind: &Kind) -> Result<Code> {
             let is_padded = code.is_padded || from != to;
             Ok(Code { is_padded, ..Code::from_parts(text, kind.clone(), &[code]) })
         }
-        _ => Err(Unsupported::new("values of different kinds beside each other")),
+        _ => Err(Unsupported::new("alternative values of different types")),
     }
 }
 

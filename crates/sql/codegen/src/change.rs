@@ -147,7 +147,7 @@ impl<'a> Function<'a> {
     fn ready(&mut self, table: usize, column: usize, code: &Code) -> Result<Setting> {
         let slot = self.slot(table, column);
         if self.table(table).schema.long_word(column).is_some() {
-            return Err(Unsupported::new("a column that is kept out of line"));
+            return Err(Unsupported::new("a column that is stored out of line"));
         }
         let Code { text: value, is_nullable, .. } = self.settled(table, column, code)?;
         if value == "None" {

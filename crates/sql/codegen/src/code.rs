@@ -179,7 +179,7 @@ impl Code {
         }
     }
 
-    /// Combines fragments, none of which may be null.
+    /// Combines fragments. Null is not allowed.
     pub fn from_parts(text: String, kind: Kind, parts: &[&Self]) -> Self {
         let rows = parts.iter().flat_map(|part| part.rows.iter().cloned()).collect();
         let is_decimal = matches!(kind, Kind::Decimal(_));
@@ -190,9 +190,7 @@ impl Code {
     /// Refuses a decimal whose scale differs from PostgreSQL's, if it becomes visible.
     pub fn as_shown(&self) -> Result<&Self, Unsupported> {
         match self.is_padded {
-            true => {
-                Err(Unsupported::new("a decimal with now more, now fewer digits behind the point"))
-            }
+            true => Err(Unsupported::new("a decimal whose scale varies")),
             false => Ok(self),
         }
     }

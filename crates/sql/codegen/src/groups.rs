@@ -142,7 +142,7 @@ impl<'a> Function<'a> {
         let mut tests = Vec::new();
         for (a, b) in left.iter().zip(&right) {
             if a.can_stop() {
-                return Err(Unsupported::new("groups by what may fail"));
+                return Err(Unsupported::new("a grouping key that may fail"));
             }
             tests.push(same(a, b)?);
         }

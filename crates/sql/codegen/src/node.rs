@@ -96,8 +96,8 @@ impl<'a> Function<'a> {
         Ok(())
     }
 
-    /// Prints finding the row of `source`: as `let else` if there is code for a missing row, else as
-    /// an `if` around the code for the row.
+    /// Prints finding the row of `source`: as `let else` if there is code for a missing row,
+    /// otherwise as an `if` around the code for the row.
     fn one_row(
         &mut self,
         chain: &Chain<'a>,
@@ -238,7 +238,7 @@ impl<'a> Function<'a> {
         let condition = self.scope(&[&columns], outer).condition(filter)?;
         if condition.text.contains('?') {
             return Err(Unsupported::new(
-                "a condition that may fail, on rows that are sorted, bounded or put into groups",
+                "a condition that may fail on rows that are sorted, limited or grouped",
             ));
         }
         self.line(format!("{rows}.retain(|&{}| {{", row.id));
@@ -291,7 +291,7 @@ impl<'a> Function<'a> {
         let code = self.scope(&[], outer).code(expr)?;
         match code.rows.is_empty() {
             true => Ok(code),
-            false => Err(Unsupported::new("a number of rows that is computed of a column")),
+            false => Err(Unsupported::new("a number of rows that depends on a column")),
         }
     }
 
@@ -386,7 +386,7 @@ impl<'a> Function<'a> {
         let mut orders = Vec::new();
         for ((key, a), b) in keys.iter().zip(&left).zip(&right) {
             if a.text.contains('?') || a.kind == Kind::Float {
-                return Err(Unsupported::new("an order by what may fail, or by floats"));
+                return Err(Unsupported::new("a sort key that may fail, or is a float"));
             }
             let (first, second) = if key.descending { (b, a) } else { (a, b) };
             // In Rust, `None` comes first.
@@ -404,7 +404,7 @@ impl<'a> Function<'a> {
         self.line(format!("{rows}.sort_by(|&a, &b| {{"));
         self.line("let (left, right) = (call.txn.row(a), call.txn.row(b));");
         let (first, rest) =
-            orders.split_first().ok_or_else(|| Unsupported::new("an order by nothing"))?;
+            orders.split_first().ok_or_else(|| Unsupported::new("a sort without keys"))?;
         let rest: String = rest.iter().map(|order| format!(".then_with(|| {order})")).collect();
         self.line(format!("{first}{rest} }});"));
         Ok(())
@@ -432,7 +432,7 @@ impl<'a> Function<'a> {
         body: Each<'_, 'a>,
     ) -> Result<()> {
         if join.method != JoinMethod::NestedLoop || join.kind != JoinKind::Inner {
-            return Err(Unsupported::new("a join other than nested loops"));
+            return Err(Unsupported::new("a join other than a nested loop"));
         }
         let mut pair = |function: &mut Self, outside: &[Code], inside: &[Code]| -> Result<()> {
             let sources = [outside, inside];
@@ -470,7 +470,7 @@ impl<'a> Function<'a> {
         pair: EachPair<'_, 'a>,
     ) -> Result<()> {
         let Access::Key(values) = &second.scan.access else {
-            return Err(Unsupported::new("a join of rows that are not found by their keys"));
+            return Err(Unsupported::new("a join whose inner rows are not found by key"));
         };
         let rows = self.rows(first, false, outer)?;
         let (skip, take) = self.bounds(first, outer)?;
@@ -525,12 +525,12 @@ pub fn index_name(table: &Table, index: &str) -> String {
 
 fn name_of(operator: &Operator) -> &'static str {
     match operator {
-        Operator::Sort { .. } => "an order of computed rows",
+        Operator::Sort { .. } => "a sort of computed rows",
         Operator::Limit { .. } => "a LIMIT of computed rows",
         Operator::Aggregate { .. } => "groups",
         Operator::Unique { .. } => "DISTINCT",
         Operator::Values { .. } => "VALUES of several rows",
-        Operator::Unnest { .. } | Operator::Series { .. } => "a function that gives rows",
+        Operator::Unnest { .. } | Operator::Series { .. } => "a set-returning function",
         Operator::Append { .. } | Operator::MergeAppend { .. } => "UNION",
         Operator::Shared { .. } => "WITH",
         _ => "this kind of node",

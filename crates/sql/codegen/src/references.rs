@@ -164,7 +164,7 @@ impl<'a> Function<'a> {
             key.table == table && key.references.iter().any(|column| changed.contains(column))
         });
         match is_referred_to {
-            true => Err(Unsupported::new("an UPDATE of a key that other tables refer to")),
+            true => Err(Unsupported::new("an UPDATE of a key that other tables reference")),
             false => Ok(()),
         }
     }
@@ -184,7 +184,7 @@ impl<'a> Function<'a> {
             Some(Way::Key(places)) => (to.schema.key(), places),
             Some(Way::Index(index, places)) => (to.indexes[index].columns.as_slice(), places),
             None => {
-                let what = format!("a reference from {}, which has no index for it", to.name);
+                let what = format!("a foreign key from {}, which has no index for it", to.name);
                 return Err(Unsupported::new(what));
             }
         };
@@ -201,7 +201,7 @@ impl<'a> Function<'a> {
             }
         }
         if !are_alike(self.table(from), own, to, columns) {
-            return Err(Unsupported::new("a reference between columns of different types"));
+            return Err(Unsupported::new("a foreign key between columns of different types"));
         }
         let key = key_of(to, key, &values)?;
         self.records([&key]);
@@ -236,7 +236,7 @@ impl<'a> Function<'a> {
                 self.line(format!("check({sign}{rows}.is_empty())?;"));
                 self.line(format!("call.scratch.give_rows({rows});"));
             }
-            None => return Err(Unsupported::new("a reference without an index")),
+            None => return Err(Unsupported::new("a foreign key without an index")),
         }
         Ok(())
     }

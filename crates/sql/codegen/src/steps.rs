@@ -66,7 +66,7 @@ impl<'a> Function<'a> {
             self.statements(rest)?;
             self.line(format!("}}\n{}", step.end));
             let next = self.rounds.next.take().expect("nobody else takes it");
-            let reached = next.rest.ok_or_else(|| Unsupported::new("a loop with several ways"))?;
+            let reached = next.rest.ok_or_else(|| Unsupported::new("a loop with several paths"))?;
             rest = reached;
             step = self.read_of_rounds(&next, variable);
         }
@@ -153,7 +153,7 @@ impl<'a> Function<'a> {
             return Ok(format!("(tables.{}, {})", identifier(&table.name), key.text));
         }
         let Access::Range(range) = &chain.scan.access else {
-            return Err(Unsupported::new("a reading of another kind in a loop"));
+            return Err(Unsupported::new("an unsupported read in a loop"));
         };
         let limit = self.limit(chain, reading.takes_first, &[])?;
         self.range(chain.scan.table, range, &limit, &[])

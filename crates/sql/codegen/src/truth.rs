@@ -52,7 +52,7 @@ impl Scope<'_> {
         }
         match code.kind {
             Kind::Bool => Ok(Code { text: code.known(), is_nullable: false, ..code }),
-            _ => Err(Unsupported::new("a condition that is not a truth value")),
+            _ => Err(Unsupported::new("a condition that is not boolean")),
         }
     }
 
@@ -129,7 +129,7 @@ impl Scope<'_> {
 /// Returns the test of any other boolean expression.
 fn plain(code: Code, asked: TruthTest) -> Result<Code> {
     if code.kind != Kind::Bool {
-        return Err(Unsupported::new("a condition that is not a truth value"));
+        return Err(Unsupported::new("a condition that is not boolean"));
     }
     let text = match (code.is_nullable, asked) {
         _ if code.text == "None" => return Ok(asked.of_null()),
@@ -148,7 +148,7 @@ pub fn same(a: &Code, b: &Code) -> Result<String> {
     if a.is_nullable == b.is_nullable && a.is_nullable {
         return match a.kind == b.kind {
             true => Ok(format!("{} == {}", receiver(&a.text), receiver(&b.text))),
-            false => Err(Unsupported::new("a comparison of different kinds")),
+            false => Err(Unsupported::new("a comparison of different types")),
         };
     }
     comparison(BinaryOperator::Equal, a, b).map(|code| code.text)

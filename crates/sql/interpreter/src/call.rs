@@ -118,12 +118,13 @@ impl Procedures {
         inputs.map(|parameter| &program.variables[parameter.variable].sql_type)
     }
 
-    /// What the last call gave back: its rows count only if it committed, its retries always.
+    /// The outcome of the last call. Its rows are valid only if the call committed, its retries
+    /// always.
     pub fn outcome(&self) -> &Outcome {
         &self.outcome
     }
 
-    /// Why attempts of the last call were aborted.
+    /// The abort reasons of the last call's attempts.
     pub fn aborts(&self) -> &[Abort] {
         &self.aborts
     }

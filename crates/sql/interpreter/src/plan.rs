@@ -67,7 +67,6 @@ pub(crate) enum Way {
     General,
 }
 
-/// A sub plan.
 #[derive(Debug)]
 pub(crate) struct SubPlan {
     pub root: Node,
@@ -152,7 +151,6 @@ pub(crate) struct Bound {
     pub is_included: bool,
 }
 
-/// A sort key.
 #[derive(Debug)]
 pub(crate) struct SortKey {
     pub value: Output,

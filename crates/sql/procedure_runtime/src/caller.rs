@@ -196,7 +196,7 @@ impl<G: Generated> Caller<G> {
         self.plans.fields(procedure.plans)
     }
 
-    /// Why the failed attempts of the last call were aborted.
+    /// The abort reasons of the last call's failed attempts.
     pub fn aborts(&self) -> &[Abort] {
         &self.aborts
     }
@@ -226,7 +226,7 @@ impl<G: Generated> Caller<G> {
         }
     }
 
-    /// As [`Caller::prefetch`], for a call that the executor will carry out.
+    /// As [`Caller::prefetch`], for a call that the executor will execute.
     pub fn prefetch_by_plans<E: Env>(
         &self,
         lane: &Lane<E>,
@@ -236,7 +236,7 @@ impl<G: Generated> Caller<G> {
         self.plans.prefetch(lane, procedure.plans, arguments);
     }
 
-    /// Carries out a procedure as one transaction, again and again while it meets others.
+    /// Executes a procedure as one transaction, and retries it after conflicts.
     ///
     /// # Errors
     ///

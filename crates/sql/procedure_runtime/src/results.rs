@@ -11,7 +11,7 @@ use layout::{RecordRef, Slot};
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Cell<'a> {
     Null,
-    /// A number, a truth value, a date or a time.
+    /// A number, a boolean, a date or a time.
     Int(i64),
     /// Units and scale of a decimal.
     Decimal(i64, u8),
@@ -96,7 +96,7 @@ impl Results {
         self.bytes.extend_from_slice(&[NULL; COUNT]);
     }
 
-    /// A number, a truth value, a date or a time.
+    /// Adds a number, a boolean, a date or a time.
     #[inline]
     pub fn int(&mut self, value: i64) {
         let mut cell = [INT; 9];

@@ -363,8 +363,8 @@ impl Compiler<'_> {
         let what = || index.map_or("its primary key".to_owned(), |index| index.name.clone());
         if let Some(named) = named.filter(|named| *named > range.equal.len()) {
             return Err(format!(
-                "it goes through table {} in the order of {}, which was divided among memory servers by {named} of its first columns, and \
-                 names values of {} of them; create the tables again",
+                "it scans table {} in the order of {}, which is partitioned among memory servers by its first \
+                 {named} columns, but fixes only {} of them by equality; create the tables again",
                 table.name,
                 what(),
                 range.equal.len()
@@ -372,7 +372,7 @@ impl Compiler<'_> {
         }
         if named.is_none() {
             return Err(format!(
-                "it goes through table {} in the order of {}, which is stored as a hash table; store it as a tree",
+                "it scans table {} in the order of {}, which is stored as a hash table; store it as a tree",
                 table.name,
                 what()
             ));

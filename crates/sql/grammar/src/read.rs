@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn statements_tables_and_routines_are_told() {
+    fn statements_tables_and_routines_are_found() {
         let text = "CREATE TABLE t (a integer);\nCREATE INDEX ON t (a);\n\
             CREATE PROCEDURE p() LANGUAGE sql AS $$ DELETE FROM t $$;\n"
             .to_owned()

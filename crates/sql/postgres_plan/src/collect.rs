@@ -24,7 +24,6 @@ pub struct Question {
     pub checks: Vec<Statement>,
 }
 
-/// A statement with parameters.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Statement {
     /// Its name, such as `new_order.3`: letters, digits, `_`, `-` and `.`.

@@ -28,13 +28,11 @@ pub enum FolderError {
     Collect(#[from] CollectError),
     #[error(transparent)]
     Plan(#[from] PlanError),
-    /// A plan is missing.
     #[error(
         "{file}: the plan of {statement} is missing; create the plans with `namdb spade plan {folder}`"
     )]
     Missing {
         folder: String,
-        /// The missing file.
         file: String,
         statement: String,
     },
@@ -83,7 +81,6 @@ pub struct Made {
 /// The changes that writing made, or would make.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Changes {
-    /// New files.
     pub added: Vec<String>,
     /// Files with a different plan.
     pub changed: Vec<String>,

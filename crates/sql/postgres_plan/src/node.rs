@@ -24,7 +24,6 @@ pub struct Plan {
 pub struct Node {
     /// The operator, with its inputs.
     pub operator: Operator,
-    /// The output columns.
     pub output: Vec<Expression>,
     /// The planner's estimate.
     pub estimate: Estimate,
@@ -90,7 +89,6 @@ pub enum Operator {
         condition: Option<Expression>,
         filter: Option<Expression>,
     },
-    /// Joins two inputs.
     Join(Join),
     /// Fills the hash table of the hash join above it.
     Hash {
@@ -106,7 +104,6 @@ pub enum Operator {
     Limit {
         input: Box<Node>,
     },
-    /// Computes aggregates.
     Aggregate {
         strategy: Strategy,
         /// The grouping keys; empty if all rows form one group.
@@ -153,7 +150,6 @@ pub enum Operator {
     },
     /// Merges several sorted inputs.
     MergeAppend {
-        /// The sort keys.
         keys: Vec<SortKey>,
         inputs: Vec<Node>,
     },
@@ -232,7 +228,6 @@ pub struct Bitmap {
 /// The source of a bitmap.
 #[derive(Clone, PartialEq, Debug)]
 pub enum BitmapSource {
-    /// An index scan.
     Index {
         index: String,
         /// The index condition.

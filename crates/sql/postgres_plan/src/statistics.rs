@@ -19,7 +19,6 @@ pub struct TableSize {
     pub columns: Vec<ColumnSpread>,
 }
 
-/// Statistics of a column.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ColumnSpread {
     pub column: String,

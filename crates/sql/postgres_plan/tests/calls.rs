@@ -37,7 +37,7 @@ fn ycsb_does_what_it_says() {
 
 /// Errors that PostgreSQL reports do fail the tests above.
 #[test]
-fn a_failing_call_is_told_with_its_file() {
+fn a_failing_call_is_reported_with_its_file() {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests");
     let files = [folder.join("nodes/schema.sql"), folder.join("calls/ycsb.sql")];
     match run_files(&files, &ServerChoice::Private) {

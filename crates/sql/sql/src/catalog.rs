@@ -81,7 +81,6 @@ impl Catalog {
         self.tables.iter().position(|table| table.name == name)
     }
 
-    /// The table called `name`.
     pub fn table(&self, name: &str) -> Option<&Table> {
         self.position(name).map(|at| &self.tables[at])
     }

@@ -101,7 +101,6 @@ pub enum ExprKind {
         /// Arguments, converted to the types that the function works on.
         arguments: Vec<Expr>,
     },
-    /// An aggregate function.
     Aggregate {
         aggregate: Aggregate,
         /// `None` for `count(*)`.
@@ -120,7 +119,6 @@ pub enum ExprKind {
     Array(Vec<Expr>),
     /// A row: `RETURN (a, b)`.
     Row(Vec<Expr>),
-    /// A sub-select.
     Subquery {
         /// How the sub-select's rows become a value.
         kind: SubqueryKind,
@@ -290,7 +288,6 @@ pub enum CastKind {
     ThroughText,
 }
 
-/// An aggregate function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Aggregate {
     /// Counts rows, or values that are not null.

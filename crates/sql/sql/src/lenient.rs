@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn no_value_stands_before_not_null() {
+    fn no_value_precedes_not_null() {
         for text in ["a IS NOT NULL", "NOT NULL", "a AND NOT NULL", "SELECT a ORDER BY NOT NULL"] {
             assert!(!refused(text), "{text}");
         }

@@ -16,7 +16,6 @@ pub struct Procedure {
     pub kind: RoutineKind,
     pub parameters: Vec<Parameter>,
     pub returns: Returns,
-    /// The volatility category.
     pub volatility: Volatility,
     /// Whether a null argument makes the result null without a call.
     pub is_strict: bool,
@@ -218,7 +217,6 @@ pub enum StatementKind {
         label: Option<String>,
         /// `CONTINUE`
         continues: bool,
-        /// The condition.
         when: Option<Formula>,
     },
     /// `RETURN`

@@ -54,7 +54,6 @@ impl Program {
         Self { catalog, procedures }
     }
 
-    /// The procedure called `name`.
     pub fn procedure(&self, name: &str) -> Option<&Procedure> {
         self.procedures.iter().find(|procedure| procedure.name == name)
     }

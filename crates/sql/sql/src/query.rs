@@ -101,7 +101,6 @@ pub struct Plain {
     pub outputs: Vec<Output>,
 }
 
-/// A source of rows.
 #[derive(Clone, PartialEq, Debug)]
 pub struct From {
     /// The name by which the query refers to it.
@@ -183,7 +182,6 @@ pub enum RowLock {
     Share,
 }
 
-/// An `INSERT` statement.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Insert {
     /// Position of the table in the catalog.
@@ -215,7 +213,6 @@ pub enum OnConflict {
     },
 }
 
-/// An `UPDATE` statement.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Update {
     /// Position of the table in the catalog; the table is source 0.
@@ -232,7 +229,6 @@ pub struct Update {
     pub returning: Vec<Output>,
 }
 
-/// A `DELETE` statement.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Delete {
     /// Position of the table in the catalog; the table is source 0.

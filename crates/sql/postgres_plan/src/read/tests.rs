@@ -94,7 +94,7 @@ fn what_might_change_the_meaning_is_refused() {
 }
 
 #[test]
-fn parameters_are_told_from_columns_of_init_plans() {
+fn parameters_are_distinguished_from_columns_of_init_plans() {
     let init = |numbers: &str| {
         format!(
             "<Plans><Plan><Node-Type>Result</Node-Type><Parent-Relationship>InitPlan</Parent-Relationship>\

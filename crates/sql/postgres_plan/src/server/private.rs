@@ -37,7 +37,6 @@ const SETTINGS: [&str; 6] = [
 /// The last line of the server's PID file once it accepts connections.
 const READY: &str = "ready";
 
-/// A running server.
 pub(super) struct PrivateServer {
     process: Child,
     // The last field, so that it is removed after the process.

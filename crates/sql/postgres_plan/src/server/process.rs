@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_nobody_wants_is_ended() {
+    fn an_interrupted_program_is_stopped() {
         let scratch = Scratch::new().expect("there is a place for temporary files");
         let mut command = Command::new("sleep");
         command.arg("60");
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_is_not_there_is_told() {
+    fn a_missing_program_is_reported() {
         let scratch = Scratch::new().expect("there is a place for temporary files");
         let mut command = Command::new("/nonexistent/program");
         let limit = Limit::within(Duration::from_secs(1));

@@ -77,7 +77,7 @@ mod tests {
     use crate::server::scratch::Scratch;
 
     #[test]
-    fn what_is_missing_is_told_with_how_to_get_it() {
+    fn a_missing_installation_is_reported_with_its_remedy() {
         let told = Programs::find_in(Vec::new()).err().expect("there is none").to_string();
         assert!(told.contains("apt-get install postgresql") && told.contains("--server"), "{told}");
     }

@@ -35,7 +35,6 @@ pub(crate) enum Factor {
 }
 
 impl Amount {
-    /// A constant amount.
     pub fn constant(number: i64) -> Self {
         Self {
             terms: vec![Term { negative: false, factors: vec![(false, Factor::Number(number))] }],
@@ -160,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_value_is_told() {
+    fn amounts_without_a_value_are_reported() {
         assert_eq!(value("stock.rows"), Ok(None));
         assert_eq!(value("units / 0"), Ok(None));
         assert_eq!(value("9223372036854775807 * units"), Ok(None));

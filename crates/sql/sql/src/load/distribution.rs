@@ -63,7 +63,6 @@ pub enum Draw {
     },
     /// A boolean, true with this probability.
     Chance(f64),
-    /// Random text.
     Text {
         /// Minimum and maximum number of characters, uniform.
         length: (u32, u32),
@@ -129,7 +128,6 @@ pub struct Range {
 /// The number of elements of an array.
 #[derive(Clone, PartialEq, Debug)]
 pub enum ArrayLength {
-    /// A drawn number.
     Drawn(Box<Distribution>),
     /// The length of an earlier array argument, or the value of an earlier integer argument.
     Same(String),

@@ -175,7 +175,6 @@ pub struct TableLoad {
 /// The row count of a table.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Rows {
-    /// An amount.
     Counted(Amount),
     /// Rows for each row of another table.
     ForEach {

@@ -173,7 +173,6 @@ impl<'a> Resolver<'a> {
         })
     }
 
-    /// Compares two values.
     pub(crate) fn compare(
         &self,
         operator: crate::expression::BinaryOperator,

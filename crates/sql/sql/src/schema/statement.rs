@@ -1,3 +1,5 @@
+//! The statements of a schema: `CREATE TABLE`, `CREATE INDEX` and `ALTER TABLE ... ADD`.
+
 use super::SchemaReader;
 use super::draft::Draft;
 use crate::catalog::Index;

@@ -107,7 +107,7 @@ fn known_keys(section: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn every_key_is_told() {
+fn every_key_is_documented() {
     let page = page("workload.md");
     let head = "name = \"x\"\nunit = \"x\"\nunits = 1\n";
     let sections = [

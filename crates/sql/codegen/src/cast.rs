@@ -169,7 +169,6 @@ pub fn in_type(value: String, of: &SqlType) -> String {
     }
 }
 
-/// Rescales a decimal.
 pub fn rescaled(value: String, from: u8, to: u8) -> String {
     match value.parse::<i64>() {
         _ if from == to => value,

@@ -345,7 +345,6 @@ pub fn slice(text: &str) -> String {
     }
 }
 
-/// Returns a text literal.
 pub fn text_literal(text: &str) -> Code {
     let text_max = Some(text.len());
     let is_ascii = text.is_ascii();

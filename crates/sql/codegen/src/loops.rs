@@ -177,8 +177,8 @@ impl<'a> Function<'a> {
     fn places_without_rows(&self, into: &Into) -> Result<Vec<Place>> {
         let mut nullable = Vec::new();
         for (target, _) in &into.targets {
-            let is_asked_for = |place: &Place| self.guess.unassigned.contains(place);
-            nullable.extend(self.places(target)?.into_iter().filter(is_asked_for));
+            let may_be_read = |place: &Place| self.guess.unassigned.contains(place);
+            nullable.extend(self.places(target)?.into_iter().filter(may_be_read));
         }
         Ok(nullable)
     }

@@ -1,9 +1,9 @@
 //! Prints plans as nested loops around the code for each row.
 
 use crate::access::{ends, key};
-use crate::ahead::Place;
+use crate::ahead::AheadRow;
 use crate::chain::Chain;
-use crate::code::{Code, Kind, Row};
+use crate::code::{Code, FoundRow, Kind};
 use crate::expression::{Scope, slice};
 use crate::function::Function;
 use crate::groups::Groups;
@@ -20,7 +20,7 @@ pub type Each<'b, 'a> = &'b mut dyn FnMut(&mut Function<'a>, &[Code]) -> Result<
 /// As [`Each`], for an outer and an inner row.
 type EachPair<'b, 'a> = &'b mut dyn FnMut(&mut Function<'a>, &[Code], &[Code]) -> Result<()>;
 /// As [`Each`], with the table's row itself.
-pub type EachRow<'b, 'a> = &'b mut dyn FnMut(&mut Function<'a>, &Row, &[Code]) -> Result<()>;
+pub type EachRow<'b, 'a> = &'b mut dyn FnMut(&mut Function<'a>, &FoundRow, &[Code]) -> Result<()>;
 
 impl<'a> Function<'a> {
     /// Prints `body` for each row that `node` delivers. `outer` has the rows of the levels above,
@@ -101,7 +101,7 @@ impl<'a> Function<'a> {
     fn one_row(
         &mut self,
         chain: &Chain<'a>,
-        row: &Row,
+        row: &FoundRow,
         source: &str,
         outer: &[Vec<Code>],
         body: EachRow<'_, 'a>,
@@ -125,14 +125,14 @@ impl<'a> Function<'a> {
         outer: &[Vec<Code>],
     ) -> Result<String> {
         let place = self.ahead.place(self.statement).filter(|_| outer.is_empty()).cloned();
-        if let Some(Place::Read(place)) = place {
+        if let Some(AheadRow::Read(place)) = place {
             return Ok(place);
         }
         let of = self.table(table);
         let key = key(self.scope(&[], outer), of, of.schema.key(), values)?;
         self.records([&key]);
         let read = format!("call.txn.read(tables.{}, &{}).await?", identifier(&of.name), key.text);
-        let Some(Place::Perhaps(at)) = place else { return Ok(read) };
+        let Some(AheadRow::Perhaps(at)) = place else { return Ok(read) };
         let found = self.names.fresh(&format!("{}_found", of.name));
         self.line(format!(
             "let {found} = match {at} {{ Some(at) => call.scratch.found[at], None => {read} }};"
@@ -144,7 +144,7 @@ impl<'a> Function<'a> {
     pub fn row_body(
         &mut self,
         chain: &Chain<'a>,
-        row: &Row,
+        row: &FoundRow,
         outer: &[Vec<Code>],
         body: EachRow<'_, 'a>,
     ) -> Result<()> {
@@ -376,7 +376,7 @@ impl<'a> Function<'a> {
         outer: &[Vec<Code>],
     ) -> Result<()> {
         let side = |function: &mut Self, id: &str, record: &str| -> Result<Vec<Code>> {
-            let row = Row { id: id.to_owned(), record: record.to_owned() };
+            let row = FoundRow { id: id.to_owned(), record: record.to_owned() };
             let columns = function.columns(chain.scan.table, &row);
             let outputs = function.chain_outputs(chain, &columns, outer, nodes)?;
             keys.iter().map(|key| function.scope(&[&outputs], outer).code(&key.value)).collect()

@@ -15,7 +15,7 @@ use crate::node::index_name;
 use crate::unsupported::Unsupported;
 use layout::ColumnType;
 use procedure::node::{Node, Operator};
-use procedure::reference::{Way, way};
+use procedure::reference::{AccessPath, access_path};
 use sql::catalog::ForeignKey;
 use sql::{Catalog, Table};
 use std::collections::BTreeSet;
@@ -80,7 +80,7 @@ impl<'a> Function<'a> {
         }
         let are_by_key = |&reference: &&ForeignKey| {
             let to = self.table(reference.table);
-            matches!(way(to, &reference.references), Some(Way::Key(_)))
+            matches!(access_path(to, &reference.references), Some(AccessPath::Key(_)))
         };
         let (by_key, others): (Vec<_>, Vec<_>) = wanted.into_iter().partition(are_by_key);
         // Iterations in lockstep collect their own reads.
@@ -180,9 +180,11 @@ impl<'a> Function<'a> {
         body: &mut dyn FnMut(&mut Self, &str) -> Result<()>,
     ) -> Result<()> {
         let to = self.table(table);
-        let (key, places) = match way(to, columns) {
-            Some(Way::Key(places)) => (to.schema.key(), places),
-            Some(Way::Index(index, places)) => (to.indexes[index].columns.as_slice(), places),
+        let (key, places) = match access_path(to, columns) {
+            Some(AccessPath::Key(places)) => (to.schema.key(), places),
+            Some(AccessPath::Index(index, places)) => {
+                (to.indexes[index].columns.as_slice(), places)
+            }
             None => {
                 let what = format!("a foreign key from {}, which has no index for it", to.name);
                 return Err(Unsupported::new(what));
@@ -219,15 +221,15 @@ impl<'a> Function<'a> {
         is_wanted: bool,
     ) -> Result<()> {
         let to = self.table(table);
-        match way(to, columns) {
-            Some(Way::Key(_)) => {
+        match access_path(to, columns) {
+            Some(AccessPath::Key(_)) => {
                 let read = format!("call.txn.read(tables.{}, &{key}).await?", identifier(&to.name));
                 self.line(match is_wanted {
                     true => format!("known({read})?;"),
                     false => format!("check({read}.is_none())?;"),
                 });
             }
-            Some(Way::Index(index, _)) => {
+            Some(AccessPath::Index(index, _)) => {
                 let index = index_name(to, &to.indexes[index].name);
                 let rows = self.names.fresh(&format!("{}_rows", to.name));
                 let sign = if is_wanted { "!" } else { "" };

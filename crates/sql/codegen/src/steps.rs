@@ -136,15 +136,15 @@ impl<'a> Function<'a> {
             .map(|place| format!("{}, ", self.variables.at(*place).name))
             .collect();
         let list = if next.reading.is_by_key() { "reads" } else { "scans" };
-        let asked = self.asked(&next.reading)?;
+        let read = self.read_target(&next.reading)?;
         self.line(format!("{}[call.scratch.{list}.len()] = Some(({names}));", next.kept));
-        self.line(format!("call.scratch.{list}.push({asked});"));
+        self.line(format!("call.scratch.{list}.push({read});"));
         self.rounds.next = Some(next);
         Ok(true)
     }
 
     /// Returns the key or range of a read.
-    fn asked(&mut self, reading: &Reading<'a>) -> Result<String> {
+    fn read_target(&mut self, reading: &Reading<'a>) -> Result<String> {
         let chain = &reading.chain;
         let table = self.table(chain.scan.table);
         if let Access::Key(values) = &chain.scan.access {

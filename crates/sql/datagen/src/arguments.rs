@@ -66,7 +66,7 @@ impl Arguments {
 
 /// The fastest way to draw an argument.
 #[derive(Clone, Debug)]
-pub(crate) enum Way {
+pub(crate) enum ArgumentDraw {
     Integer(Integers),
     Array {
         of: Integers,
@@ -84,7 +84,7 @@ pub(crate) enum ArrayLength {
     Same(usize),
 }
 
-impl Way {
+impl ArgumentDraw {
     /// The fastest way for a distribution.
     pub fn of(distribution: &Distribution) -> Self {
         if let Some(integers) = Integers::of(distribution) {
@@ -129,12 +129,12 @@ impl Population {
         arguments: &mut Arguments,
     ) {
         let there = arguments.values.len();
-        let all = procedure.ways.iter().zip(&procedure.arguments);
-        for (way, distribution) in all.take(count).skip(there) {
+        let all = procedure.argument_draws.iter().zip(&procedure.arguments);
+        for (draw, distribution) in all.take(count).skip(there) {
             // Each arm pushes its value itself: a value built elsewhere and moved stalls on its
             // store.
-            match way {
-                Way::Integer(integers) => {
+            match draw {
+                ArgumentDraw::Integer(integers) => {
                     let drawn = (site.parent, &arguments.values[..]);
                     if let Some(number) = integers.one(&mut site.random, drawn) {
                         // `push` would build the value elsewhere and copy it.
@@ -142,13 +142,13 @@ impl Population {
                         continue;
                     }
                 }
-                Way::Array { of, length } => {
+                ArgumentDraw::Array { of, length } => {
                     if draw_array(of, length, site, arguments) {
                         arguments.values.push(Value::Null);
                         continue;
                     }
                 }
-                Way::Any => {}
+                ArgumentDraw::Any => {}
             }
             let value = self.value(distribution, site, orders, arguments.whole());
             arguments.values.push(value);
@@ -221,8 +221,9 @@ mod tests {
             array(numbers(3, 4), same(1)),
             array(copy(0), same(8)),
         ];
-        let ways = arguments.iter().map(Way::of).collect();
-        let procedure = Procedure { name: "p".to_owned(), frequency: 1.0, arguments, ways };
+        let argument_draws = arguments.iter().map(ArgumentDraw::of).collect();
+        let procedure =
+            Procedure { name: "p".to_owned(), frequency: 1.0, arguments, argument_draws };
         let scale = Scale { units: 1, seed: 1, now_us: 0 };
         let population =
             Population { scale, tables: Vec::new(), procedures: Vec::new(), order_count: 0 };

@@ -32,7 +32,6 @@ pub enum Mix {
     Deck,
 }
 
-/// A call to execute.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Call {
     /// Position of the procedure in `procedures.sql`, from 0.

@@ -1,6 +1,6 @@
 //! Compiles a load to its ready-to-draw form.
 
-use crate::arguments::Way;
+use crate::arguments::ArgumentDraw;
 use crate::draw::{Condition, Distribution, Draw, Length, Ordered, Range, Reference, Shares};
 use crate::error::PopulationError;
 use crate::number::{self, Form};
@@ -43,7 +43,7 @@ pub(crate) struct Compiler<'a> {
 }
 
 /// The context of a draw: the names and types that it may refer to.
-struct Place<'a> {
+struct DrawContext<'a> {
     /// Its name in messages.
     name: String,
     /// Whether this is a column. Decimals of columns have a precision; PostgreSQL ignores that of
@@ -54,7 +54,7 @@ struct Place<'a> {
     parent: Option<(&'a str, Vec<(&'a str, &'a SqlType)>)>,
 }
 
-impl<'a> Place<'a> {
+impl<'a> DrawContext<'a> {
     fn error(&self, problem: impl Into<String>) -> PopulationError {
         PopulationError::draw(&self.name, problem)
     }
@@ -111,7 +111,7 @@ impl<'a> Compiler<'a> {
             Rows::Counted(_) => None,
             Rows::ForEach { parent, .. } => Some((&**parent, self.columns(parent))),
         };
-        let mut place = Place {
+        let mut context = DrawContext {
             name: format!("the number of rows of {}", table.table),
             is_column: true,
             own: Vec::new(),
@@ -121,27 +121,27 @@ impl<'a> Compiler<'a> {
             Rows::Counted(rows) => {
                 let rows = self.amounts.amount(rows).and_then(|rows| u64::try_from(rows).ok());
                 let problem = "this is not a valid row count at this scale";
-                Count::Rows(rows.ok_or_else(|| place.error(problem))?)
+                Count::Rows(rows.ok_or_else(|| context.error(problem))?)
             }
             Rows::ForEach { parent, count } => Count::ForEach {
-                parent: self.table_position(parent, &place)?,
-                count: self.distribution(count, &SqlType::Int8, &place)?,
+                parent: self.table_position(parent, &context)?,
+                count: self.distribution(count, &SqlType::Int8, &context)?,
             },
         };
         let mut draws = Vec::new();
         for (name, sql_type) in &columns {
-            place.name = format!("{}.{name}", table.table);
+            context.name = format!("{}.{name}", table.table);
             let draw = match table.column(name) {
-                Some(draw) => self.distribution(draw, sql_type, &place)?,
+                Some(draw) => self.distribution(draw, sql_type, &context)?,
                 // A table without rows needs no draw.
                 None if matches!(count, Count::Rows(0)) => always(Value::Null),
-                None => self.unsaid(table, name, &place)?,
+                None => self.unsaid(table, name, &context)?,
             };
             draws.push(draw);
-            place.own.push((*name, *sql_type));
+            context.own.push((*name, *sql_type));
         }
         let catalog = &self.program.catalog;
-        let missing = || place.error(format!("schema.sql has no table `{}`", table.table));
+        let missing = || context.error(format!("schema.sql has no table `{}`", table.table));
         let rules = Rules::new(catalog, catalog.table(&table.table).ok_or_else(missing)?);
         Ok(Table {
             name: table.table.clone(),
@@ -155,7 +155,12 @@ impl<'a> Compiler<'a> {
     }
 
     /// A column without a draw has its default, as after an `INSERT` without it.
-    fn unsaid(&self, table: &TableLoad, name: &str, place: &Place<'_>) -> Result<Distribution> {
+    fn unsaid(
+        &self,
+        table: &TableLoad,
+        name: &str,
+        context: &DrawContext<'_>,
+    ) -> Result<Distribution> {
         let column = self.program.catalog.table(&table.table);
         let column = column.and_then(|table| Some(&table.columns[table.column(name)?]));
         let default = column.and_then(|column| column.default.as_ref());
@@ -164,8 +169,8 @@ impl<'a> Compiler<'a> {
                 let now = self.scale.now_us;
                 let value = Formula::compile(default).evaluate(&Nothing { now });
                 let problem = |stop| match stop {
-                    Stop::Error(error) => place.error(format!("its default fails: {error}")),
-                    Stop::Needs(_) => place.error("its default has a sub-select"),
+                    Stop::Error(error) => context.error(format!("its default fails: {error}")),
+                    Stop::Needs(_) => context.error("its default has a sub-select"),
                 };
                 value.map(always).map_err(problem)
             }
@@ -180,9 +185,9 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    fn table_position(&self, name: &str, place: &Place<'_>) -> Result<usize> {
+    fn table_position(&self, name: &str, context: &DrawContext<'_>) -> Result<usize> {
         let at = self.load.tables.iter().position(|table| table.table == name);
-        at.ok_or_else(|| place.error(format!("schema.sql has no table `{name}`")))
+        at.ok_or_else(|| context.error(format!("schema.sql has no table `{name}`")))
     }
 
     /// Drawing a row needs rows of its parent, and of the tables whose columns it takes; refuses a
@@ -223,84 +228,90 @@ impl<'a> Compiler<'a> {
     fn procedure(&mut self, load: &'a load::ProcedureLoad) -> Result<Procedure> {
         let procedure = self.program.procedure(&load.procedure);
         let inputs = procedure.into_iter().flat_map(|procedure| procedure.inputs());
-        let mut place =
-            Place { name: String::new(), is_column: false, own: Vec::new(), parent: None };
+        let mut context =
+            DrawContext { name: String::new(), is_column: false, own: Vec::new(), parent: None };
         let mut arguments = Vec::new();
         for ((_, variable), (name, draw)) in inputs.zip(&load.arguments) {
-            place.name = format!("{}.{name}", load.procedure);
-            arguments.push(self.distribution(draw, &variable.sql_type, &place)?);
-            place.own.push((&variable.name, &variable.sql_type));
+            context.name = format!("{}.{name}", load.procedure);
+            arguments.push(self.distribution(draw, &variable.sql_type, &context)?);
+            context.own.push((&variable.name, &variable.sql_type));
         }
         let (name, frequency) = (load.procedure.clone(), load.frequency);
-        let ways = arguments.iter().map(Way::of).collect();
-        Ok(Procedure { name, frequency, arguments, ways })
+        let argument_draws = arguments.iter().map(ArgumentDraw::of).collect();
+        Ok(Procedure { name, frequency, arguments, argument_draws })
     }
 
     fn distribution(
         &mut self,
         from: &load::Distribution,
         sql_type: &SqlType,
-        place: &Place<'_>,
+        context: &DrawContext<'_>,
     ) -> Result<Distribution> {
-        Ok(Distribution { null: from.null, draw: self.draw(&from.draw, sql_type, place)? })
+        Ok(Distribution { null: from.null, draw: self.draw(&from.draw, sql_type, context)? })
     }
 
     fn boxed(
         &mut self,
         from: &load::Distribution,
         sql_type: &SqlType,
-        place: &Place<'_>,
+        context: &DrawContext<'_>,
     ) -> Result<Box<Distribution>> {
-        self.distribution(from, sql_type, place).map(Box::new)
+        self.distribution(from, sql_type, context).map(Box::new)
     }
 
-    fn draw(&mut self, from: &load::Draw, sql_type: &SqlType, place: &Place<'_>) -> Result<Draw> {
+    fn draw(
+        &mut self,
+        from: &load::Draw,
+        sql_type: &SqlType,
+        context: &DrawContext<'_>,
+    ) -> Result<Draw> {
         use load::Draw as From;
         Ok(match from {
             From::Uniform { range, decimals, except, distinct } => {
-                let range = self.range(range, *decimals, sql_type, place)?;
+                let range = self.range(range, *decimals, sql_type, context)?;
                 match (except, distinct) {
-                    (_, true) => self.ordered(Ordered::Range(range), place)?,
+                    (_, true) => self.ordered(Ordered::Range(range), context)?,
                     (None, _) => Draw::Uniform { range, except: None },
-                    (Some(name), _) => Draw::Uniform { range, except: Some(place.find(name)?.0) },
+                    (Some(name), _) => Draw::Uniform { range, except: Some(context.find(name)?.0) },
                 }
             }
             From::Nurand { a, c, range } => {
-                Draw::Nurand { a: *a, c: *c, range: self.range(range, 0, sql_type, place)? }
+                Draw::Nurand { a: *a, c: *c, range: self.range(range, 0, sql_type, context)? }
             }
             From::Zipf { range, theta, scrambled } => {
-                let range = self.range(range, 0, sql_type, place)?;
+                let range = self.range(range, 0, sql_type, context)?;
                 let ranks = Zipf::new(range.count(), *theta);
                 Draw::Zipf { ranks, is_scrambled: *scrambled, range }
             }
             From::Sequence { range, each } => {
-                let range = self.range(range, 0, sql_type, place)?;
-                let each = self.amount(each, place)?;
+                let range = self.range(range, 0, sql_type, context)?;
+                let each = self.amount(each, context)?;
                 let each = u64::try_from(each).ok().filter(|each| *each > 0);
-                let each = each.ok_or_else(|| place.error("`each` must be at least 1"))?;
+                let each = each.ok_or_else(|| context.error("`each` must be at least 1"))?;
                 Draw::Sequence { range, each }
             }
-            From::Constant(literal) => Draw::Constant(constant(literal, sql_type, place)?),
+            From::Constant(literal) => Draw::Constant(constant(literal, sql_type, context)?),
             From::OneOf { values, weights, distinct } => {
-                let values = values.iter().map(|literal| constant(literal, sql_type, place));
+                let values = values.iter().map(|literal| constant(literal, sql_type, context));
                 let values = values.collect::<Result<_>>()?;
                 match distinct {
-                    true => self.ordered(Ordered::List(values), place)?,
+                    true => self.ordered(Ordered::List(values), context)?,
                     false => Draw::OneOf { values, shares: Shares::new(weights.iter().copied()) },
                 }
             }
             From::Chance(chance) => Draw::Chance(*chance),
             From::Text { length, alphabet, containing, ending } => {
-                fits(length.1 as usize + ending.chars().count(), sql_type, place)?;
+                fits(length.1 as usize + ending.chars().count(), sql_type, context)?;
                 let (containing, ending) = (containing.clone(), ending.clone());
                 Draw::Text { length: *length, alphabet: *alphabet, containing, ending }
             }
-            From::Digits { of, width } => {
-                Draw::Digits { of: self.boxed(of, &SqlType::Int8, place)?, width: *width as usize }
-            }
-            From::LastName(of) => Draw::LastName(self.boxed(of, &SqlType::Int8, place)?),
+            From::Digits { of, width } => Draw::Digits {
+                of: self.boxed(of, &SqlType::Int8, context)?,
+                width: *width as usize,
+            },
+            From::LastName(of) => Draw::LastName(self.boxed(of, &SqlType::Int8, context)?),
             From::Now => Draw::Now { is_date: *sql_type == SqlType::Date },
-            _ => self.dependent(from, sql_type, place)?,
+            _ => self.dependent(from, sql_type, context)?,
         })
     }
 
@@ -309,22 +320,22 @@ impl<'a> Compiler<'a> {
         &mut self,
         from: &load::Draw,
         sql_type: &SqlType,
-        place: &Place<'_>,
+        context: &DrawContext<'_>,
     ) -> Result<Draw> {
         use load::Draw as From;
         Ok(match from {
             From::Same(name) => {
-                Draw::Same { from: place.find(name)?.0, form: Form::of(sql_type, 0) }
+                Draw::Same { from: context.find(name)?.0, form: Form::of(sql_type, 0) }
             }
             From::Column { table, column, row } => {
-                let at = self.table_position(table, place)?;
+                let at = self.table_position(table, context)?;
                 let columns = self.columns(table);
                 let column = columns.iter().position(|(name, _)| name == column);
                 let missing =
-                    || place.error(format!("the table `{table}` does not have this column"));
+                    || context.error(format!("the table `{table}` does not have this column"));
                 let column = column.ok_or_else(missing)?;
                 let row = match row {
-                    Some(row) => Some(self.boxed(row, &SqlType::Int8, place)?),
+                    Some(row) => Some(self.boxed(row, &SqlType::Int8, context)?),
                     None => None,
                 };
                 Draw::Column { table: at, column, form: Form::of(sql_type, 0), row }
@@ -332,33 +343,33 @@ impl<'a> Compiler<'a> {
             From::Mixture(mixture) => {
                 let shares = Shares::new(mixture.iter().map(|(weight, _)| *weight));
                 let draws =
-                    mixture.iter().map(|(_, draw)| self.distribution(draw, sql_type, place));
+                    mixture.iter().map(|(_, draw)| self.distribution(draw, sql_type, context));
                 Draw::Mixture { draws: draws.collect::<Result<_>>()?, shares }
             }
             From::Cases { by, cases } => {
-                let (by, by_type) = place.find(by)?;
+                let (by, by_type) = context.find(by)?;
                 let mut ready = Vec::new();
                 for (condition, draw) in cases {
-                    let condition = self.condition(condition, by_type, place)?;
-                    ready.push((condition, self.distribution(draw, sql_type, place)?));
+                    let condition = self.condition(condition, by_type, context)?;
+                    ready.push((condition, self.distribution(draw, sql_type, context)?));
                 }
                 Draw::Cases { by, cases: ready }
             }
             From::Array { of, length, distinct } => {
                 let SqlType::Array(element) = sql_type else {
-                    return Err(place.error(format!("{sql_type} is not an array")));
+                    return Err(context.error(format!("{sql_type} is not an array")));
                 };
-                let of = self.boxed(of, element, place)?;
+                let of = self.boxed(of, element, context)?;
                 let length = match length {
                     ArrayLength::Drawn(length) => {
-                        Length::Drawn(self.boxed(length, &SqlType::Int4, place)?)
+                        Length::Drawn(self.boxed(length, &SqlType::Int4, context)?)
                     }
-                    ArrayLength::Same(name) => Length::Same(place.find(name)?.0),
+                    ArrayLength::Same(name) => Length::Same(context.find(name)?.0),
                 };
                 let integers = Integers::of(&of).filter(|_| !distinct);
                 Draw::Array { of, integers, length, is_distinct: *distinct }
             }
-            _ => return Err(place.error("this kind of draw is unknown")),
+            _ => return Err(context.error("this kind of draw is unknown")),
         })
     }
 
@@ -366,27 +377,27 @@ impl<'a> Compiler<'a> {
         &self,
         condition: &load::Condition,
         by_type: &SqlType,
-        place: &Place<'_>,
+        context: &DrawContext<'_>,
     ) -> Result<Condition> {
         Ok(match condition {
-            load::Condition::Is(literal) => Condition::Is(constant(literal, by_type, place)?),
-            load::Condition::Below(bound) => Condition::Below(self.amount(bound, place)?),
+            load::Condition::Is(literal) => Condition::Is(constant(literal, by_type, context)?),
+            load::Condition::Below(bound) => Condition::Below(self.amount(bound, context)?),
             load::Condition::Always => Condition::Always,
         })
     }
 
-    fn ordered(&mut self, values: Ordered, place: &Place<'_>) -> Result<Draw> {
+    fn ordered(&mut self, values: Ordered, context: &DrawContext<'_>) -> Result<Draw> {
         if values.count() > ORDERED_MAX {
             let problem = format!("`distinct` allows at most {ORDERED_MAX} values");
-            return Err(place.error(problem));
+            return Err(context.error(problem));
         }
         self.order_count += 1;
         Ok(Draw::Ordered { order: self.order_count - 1, values })
     }
 
-    fn amount(&self, amount: &Amount, place: &Place<'_>) -> Result<i64> {
+    fn amount(&self, amount: &Amount, context: &DrawContext<'_>) -> Result<i64> {
         let problem = "a formula has no value at this scale";
-        self.amounts.amount(amount).ok_or_else(|| place.error(problem))
+        self.amounts.amount(amount).ok_or_else(|| context.error(problem))
     }
 
     fn range(
@@ -394,17 +405,17 @@ impl<'a> Compiler<'a> {
         range: &load::Range,
         decimals: u8,
         sql_type: &SqlType,
-        place: &Place<'_>,
+        context: &DrawContext<'_>,
     ) -> Result<Range> {
         let form = Form::of(sql_type, decimals).ok_or_else(|| {
-            place.error(format!("{sql_type} has fewer than {decimals} decimal places"))
+            context.error(format!("{sql_type} has fewer than {decimals} decimal places"))
         })?;
-        let (low, high) = (self.amount(&range.low, place)?, self.amount(&range.high, place)?);
+        let (low, high) = (self.amount(&range.low, context)?, self.amount(&range.high, context)?);
         if low > high {
             let problem = format!(
                 "the lower bound {low} is greater than the upper bound {high} at this scale"
             );
-            return Err(place.error(problem));
+            return Err(context.error(problem));
         }
         let (least, most) = match sql_type {
             SqlType::Int2 => (i64::from(i16::MIN), i64::from(i16::MAX)),
@@ -414,39 +425,39 @@ impl<'a> Compiler<'a> {
         let largest = i128::from(low).abs().max(i128::from(high).abs());
         let units = form.units(largest).unsigned_abs();
         let is_beyond = number::beyond(sql_type).is_some_and(|beyond| units >= beyond);
-        if low < least || high > most || place.is_column && is_beyond {
+        if low < least || high > most || context.is_column && is_beyond {
             let problem = format!("{low} to {high} is out of range for {sql_type} at this scale");
-            return Err(place.error(problem));
+            return Err(context.error(problem));
         }
         Ok(Range { low, high, form })
     }
 }
 
 /// A literal as a value of a type.
-fn constant(literal: &Literal, sql_type: &SqlType, place: &Place<'_>) -> Result<Value> {
+fn constant(literal: &Literal, sql_type: &SqlType, context: &DrawContext<'_>) -> Result<Value> {
     let read = |text: &str| {
         let text_of =
             |value: Value| Form::of(sql_type, 0).map_or(value.clone(), |form| form.convert(value));
         sql_value::input::read(text, sql_type)
             .map(text_of)
-            .map_err(|error| place.error(error.message.clone()))
+            .map_err(|error| context.error(error.message.clone()))
     };
     match literal {
         Literal::Bool(truth) => Ok(Value::Bool(*truth)),
         Literal::Integer(number) => read(&number.to_string()),
         Literal::Float(number) => read(&number.to_string()),
         Literal::Text(text) => {
-            fits(text.chars().count(), sql_type, place)?;
+            fits(text.chars().count(), sql_type, context)?;
             read(text)
         }
     }
 }
 
 /// Refuses texts that may be longer than their type.
-fn fits(length: usize, sql_type: &SqlType, place: &Place<'_>) -> Result<()> {
+fn fits(length: usize, sql_type: &SqlType, context: &DrawContext<'_>) -> Result<()> {
     match sql_type {
         SqlType::Varchar(Some(most)) | SqlType::Char(Some(most)) if length > *most as usize => {
-            Err(place.error(format!("a text of {length} characters does not fit {sql_type}")))
+            Err(context.error(format!("a text of {length} characters does not fit {sql_type}")))
         }
         _ => Ok(()),
     }

@@ -46,4 +46,4 @@ pub use loading::{Batches, LoadError, load_part, read_row};
 pub use population::{Population, Scale};
 pub use postgresql::{call_text, copy_line, copy_table, load_postgresql};
 pub use references::check_references;
-pub use rows::Rows;
+pub use rows::TableRows;

@@ -46,7 +46,6 @@ pub enum LoadError {
     /// A value does not fit its column.
     #[error(transparent)]
     Value(#[from] SchemaError),
-    /// A statement failed.
     #[error(transparent)]
     Statement(TxnError),
     /// A transaction was aborted too often.

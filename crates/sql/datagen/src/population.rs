@@ -1,6 +1,6 @@
 //! A load at some scale, compiled and ready to draw.
 
-use crate::arguments::Way;
+use crate::arguments::ArgumentDraw;
 use crate::compile::Compiler;
 use crate::draw::Distribution;
 use crate::error::PopulationError;
@@ -61,7 +61,7 @@ pub(crate) struct Procedure {
     pub frequency: f64,
     pub arguments: Vec<Distribution>,
     /// The fastest way to draw each argument.
-    pub ways: Vec<Way>,
+    pub argument_draws: Vec<ArgumentDraw>,
 }
 
 impl Population {

@@ -129,7 +129,7 @@ mod tests {
     use std::sync::Arc;
 
     #[test]
-    fn lines_can_be_told_apart_whatever_texts_have() {
+    fn lines_differ_whatever_texts_contain() {
         let row = [
             Value::text("a\tb\\c\nd"),
             Value::Null,

@@ -19,7 +19,7 @@ use std::ops::Range;
 const COUNT_STREAM: u32 = 1 << 28;
 
 /// The rows of a part of a table, in order.
-pub struct Rows<'a> {
+pub struct TableRows<'a> {
     population: &'a Population,
     orders: Orders,
     /// Remaining row numbers of the root table.
@@ -45,7 +45,7 @@ impl Population {
     ///
     /// # Panics
     /// There is no such table or part.
-    pub fn rows(&self, table: usize, part: u64, parts: u64) -> Rows<'_> {
+    pub fn rows(&self, table: usize, part: u64, parts: u64) -> TableRows<'_> {
         assert!(part < parts, "parts are counted from 0");
         let lineage = self.lineage(table);
         let all = self.root_rows(table);
@@ -60,7 +60,7 @@ impl Population {
             identity: 0,
             left: 0..0,
         };
-        Rows {
+        TableRows {
             population: self,
             orders: self.orders(),
             left: begin(part)..begin(part + 1),
@@ -69,7 +69,7 @@ impl Population {
     }
 }
 
-impl Rows<'_> {
+impl TableRows<'_> {
     /// Moves to the next row of a level; false if there is none.
     fn advance(&mut self, level: usize) -> bool {
         let Some(above) = level.checked_sub(1) else {
@@ -129,7 +129,7 @@ impl Rows<'_> {
     }
 }
 
-impl Iterator for Rows<'_> {
+impl Iterator for TableRows<'_> {
     type Item = Vec<Value>;
 
     fn next(&mut self) -> Option<Vec<Value>> {

@@ -10,7 +10,6 @@ const SYLLABLES: [&str; 10] =
 
 const ALPHANUMERIC: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/// Appends random characters.
 pub(crate) fn push_random(
     text: &mut CompactString,
     alphabet: Alphabet,

@@ -31,11 +31,7 @@ pub enum FolderError {
     #[error(
         "{file}: the plan of {statement} is missing; create the plans with `namdb spade plan {folder}`"
     )]
-    Missing {
-        folder: String,
-        file: String,
-        statement: String,
-    },
+    Missing { folder: String, file: String, statement: String },
     /// A plan belongs to another statement.
     #[error(
         "{file}: this is not the plan of {statement}: the statement in line {line} of its file has changed; create the plans with \

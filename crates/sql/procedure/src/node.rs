@@ -72,7 +72,6 @@ pub struct Node {
 pub enum Operator {
     /// Reads rows of a table.
     Scan(Scan),
-    /// Joins two inputs.
     Join(Join),
     Sort {
         /// The sort keys, over the input.
@@ -208,7 +207,6 @@ pub struct Range {
     /// Lower bound of the next column.
     pub low: Option<Bound>,
     pub high: Option<Bound>,
-    /// Whether to scan backward.
     pub is_backward: bool,
 }
 

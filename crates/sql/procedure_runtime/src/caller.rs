@@ -310,7 +310,7 @@ impl<G: Generated> Caller<G> {
     ) -> Result<(), Box<CallError>> {
         self.aborts.clear();
         self.counts.executed += 1;
-        self.answer(lane, procedure, arguments).await
+        self.execute_by_plans(lane, procedure, arguments).await
     }
 
     async fn attempt<E: Env>(
@@ -350,10 +350,10 @@ impl<G: Generated> Caller<G> {
             .zip(arguments)
             .map(|(of, argument)| value(argument, of))
             .collect();
-        self.answer(lane, procedure, &values).await
+        self.execute_by_plans(lane, procedure, &values).await
     }
 
-    async fn answer<E: Env>(
+    async fn execute_by_plans<E: Env>(
         &mut self,
         lane: &mut Lane<E>,
         procedure: ProcedureId,

@@ -53,7 +53,6 @@ const FLOAT: u8 = 2;
 const TEXT: u8 = 3;
 /// Decimal of scale 0; the tag of scale `n` is `n` larger.
 const DECIMAL: u8 = 4;
-/// Largest scale.
 const SCALE_MAX: u8 = 200;
 /// A table row. 64 bits follow the tag: 32 for the offset of its words, 8 for the number of key
 /// words, and 24 for its list of columns.
@@ -74,7 +73,6 @@ impl Results {
         self.rows = 0;
     }
 
-    /// Number of rows.
     #[inline]
     pub fn rows(&self) -> usize {
         self.rows

@@ -40,7 +40,7 @@ fn told(text: &str, units: u64) -> String {
 }
 
 #[test]
-fn what_cannot_be_drawn_is_told_with_its_place() {
+fn undrawable_loads_are_reported_with_their_position() {
     let id = "columns.id = { sequence = [1, 10] }";
     assert_eq!(problem(id, id, 1), "", "columns that may be null need no line");
     let empty = LOAD_OF_NOTHING.replace("ROWS", "0");

@@ -1,6 +1,6 @@
 //! Assigns values to variables, fields of records and elements of arrays.
 
-use super::{Machine, stopped};
+use super::{Interpreter, stopped};
 use crate::error::{Failure, Result, plain};
 use crate::program::{Conversion, Into, Target};
 use fabric::Env;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// Maximum number of elements to which an assignment extends an array.
 const ELEMENTS_MAX: usize = 1 << 24;
 
-impl<E: Env> Machine<'_, '_, E> {
+impl<E: Env> Interpreter<'_, '_, E> {
     /// Assigns the columns of a row, taking its values.
     #[inline]
     pub(super) fn store_row(&mut self, into: &Into, row: &mut [Value]) -> Result<()> {
@@ -53,7 +53,7 @@ impl<E: Env> Machine<'_, '_, E> {
         let Target::Element { variable, index } = target else {
             return self.store_now(target, value);
         };
-        let index = match self.ask(index).await? {
+        let index = match self.evaluate(index).await? {
             Value::Int(index) => index,
             _ => {
                 let message = "array subscript in assignment must not be null";

@@ -1,8 +1,8 @@
 //! Starts, advances and ends the loops over ranges, rows and arrays.
 
-use super::Machine;
+use super::Interpreter;
 use crate::error::{Result, plain};
-use crate::program::{Ask, Into, Over};
+use crate::program::{Expression, Into, Over};
 use crate::rows::Rows;
 use crate::run::ALL;
 use fabric::Env;
@@ -29,7 +29,7 @@ impl Loop {
     }
 }
 
-impl<E: Env> Machine<'_, '_, E> {
+impl<E: Env> Interpreter<'_, '_, E> {
     pub(super) async fn start(&mut self, over: &Over) -> Result<Loop> {
         match over {
             Over::Range { from, to, by, reverse } => {
@@ -49,7 +49,7 @@ impl<E: Env> Machine<'_, '_, E> {
             // Boxed: other loops start without awaiting anything, and their futures should stay
             // small.
             Over::Rows(number) => Box::pin(self.start_rows(*number)).await,
-            Over::Elements(array) => match self.ask(array).await? {
+            Over::Elements(array) => match self.evaluate(array).await? {
                 Value::Array(elements) => Ok(Loop::Elements { elements, at: 0 }),
                 _ => Err(plain("22004", "FOREACH expression must not be null")),
             },
@@ -59,14 +59,14 @@ impl<E: Env> Machine<'_, '_, E> {
     async fn start_rows(&mut self, number: usize) -> Result<Loop> {
         // The rows of a loop do not count as those of a statement: `ROW_COUNT` keeps its value.
         let processed = self.frame.processed;
-        self.carry_out(number, ALL).await?;
+        self.execute(number, ALL).await?;
         self.frame.processed = processed;
         let others = self.frame.scratch.input(0);
         Ok(Loop::Rows { rows: std::mem::replace(self.rows, others), at: 0 })
     }
 
-    async fn bound(&mut self, ask: &Ask, what: &str) -> Result<i64> {
-        match self.ask(ask).await? {
+    async fn bound(&mut self, expression: &Expression, what: &str) -> Result<i64> {
+        match self.evaluate(expression).await? {
             Value::Int(bound) => Ok(bound),
             _ => Err(plain("22004", format!("{what} of FOR loop cannot be null"))),
         }

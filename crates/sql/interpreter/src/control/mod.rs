@@ -13,7 +13,7 @@ pub use raise::Notice;
 use crate::bind::BoundTable;
 use crate::error::{Failure, Result, plain};
 use crate::frame::Frame;
-use crate::program::{Ask, Conversion, Into, Program, Step, Target};
+use crate::program::{Conversion, Expression, Into, Program, Step, Target};
 use crate::rows::Rows;
 use crate::run::{ALL, Run, add_waiting};
 use crate::scope::{NOTHING, Source, View};
@@ -23,22 +23,22 @@ use sql_value::{Error, Stop, Value};
 use txn::Transaction;
 
 /// A running call.
-pub(crate) struct Machine<'m, 'l, E: Env> {
+pub(crate) struct Interpreter<'m, 'l, E: Env> {
     pub txn: &'m mut Transaction<'l, E>,
     pub tables: &'m [BoundTable],
     pub program: &'m Program,
     pub frame: &'m mut Frame,
     /// The result of the call.
-    pub answer: &'m mut Rows,
+    pub result: &'m mut Rows,
     pub notices: &'m mut Vec<Notice>,
     /// Rows of the current statement.
     pub rows: &'m mut Rows,
 }
 
-impl<E: Env> Machine<'_, '_, E> {
+impl<E: Env> Interpreter<'_, '_, E> {
     pub async fn run(&mut self) -> Result<()> {
         let ended = self.take_steps().await;
-        if self.frame.later.keys.is_empty() || matches!(ended, Err(Failure::Txn(_))) {
+        if self.frame.pending_inserts.keys.is_empty() || matches!(ended, Err(Failure::Txn(_))) {
             return ended;
         }
         add_waiting(self.txn, self.tables, self.frame).await?;
@@ -55,20 +55,20 @@ impl<E: Env> Machine<'_, '_, E> {
             match step {
                 Step::Assign { target: Target::Variable(variable), value } => {
                     let value = match value {
-                        Ask::Formula(formula) => {
+                        Expression::Formula(formula) => {
                             formula.evaluate(&self.view(&[])).map_err(stopped)?
                         }
-                        ask => self.ask(ask).await?,
+                        expression => self.evaluate(expression).await?,
                     };
                     self.store_variable(*variable, value)?;
                 }
                 Step::Assign { target, value } => {
-                    let value = self.ask(value).await?;
+                    let value = self.evaluate(value).await?;
                     self.store(target, value).await?;
                 }
                 Step::Declare { variable, value } => {
                     let value = match value {
-                        Some(value) => self.ask(value).await?,
+                        Some(value) => self.evaluate(value).await?,
                         None => Value::Null,
                     };
                     self.store_variable(*variable, value)?;
@@ -81,14 +81,14 @@ impl<E: Env> Machine<'_, '_, E> {
                 }
                 Step::Statement { number, into } => {
                     let wanted = self.wanted(*number, into.as_ref());
-                    self.carry_out(*number, wanted).await?;
+                    self.execute(*number, wanted).await?;
                     self.take_rows(*number, into.as_ref())?;
                 }
                 Step::Jump(label) => at = program.labels[*label],
                 Step::Unless(condition, label) => {
                     let holds = match condition {
-                        Ask::Formula(formula) => formula.condition(&self.view(&[])),
-                        ask => Ok(self.ask(ask).await? == Value::Bool(true)),
+                        Expression::Formula(formula) => formula.condition(&self.view(&[])),
+                        expression => Ok(self.evaluate(expression).await? == Value::Bool(true)),
                     };
                     if !holds.map_err(stopped)? {
                         at = program.labels[*label];
@@ -133,7 +133,7 @@ impl<E: Env> Machine<'_, '_, E> {
     async fn rare_step(&mut self, step: &Step) -> Result<()> {
         match step {
             Step::ReturnNext(Some(value)) => {
-                let value = self.ask(value).await?;
+                let value = self.evaluate(value).await?;
                 self.add_value(value);
             }
             Step::ReturnQuery { number, conversions } => {
@@ -148,24 +148,23 @@ impl<E: Env> Machine<'_, '_, E> {
                 let message = "control reached end of function without RETURN";
                 return Err(plain("2F005", message));
             }
-            _ => unreachable!("the machine takes all other steps itself"),
+            _ => unreachable!("`take_steps` executes all other steps"),
         }
         Ok(())
     }
 
-    /// Evaluates an expression.
     #[inline]
-    async fn ask(&mut self, ask: &Ask) -> Result<Value> {
-        match ask {
-            Ask::Formula(formula) => formula.evaluate(&self.view(&[])).map_err(stopped),
+    async fn evaluate(&mut self, expression: &Expression) -> Result<Value> {
+        match expression {
+            Expression::Formula(formula) => formula.evaluate(&self.view(&[])).map_err(stopped),
             // Boxed: expressions are evaluated often, and the future of this function should stay
             // small.
-            Ask::Statement(number) => Box::pin(self.ask_statement(*number)).await,
+            Expression::Statement(number) => Box::pin(self.evaluate_statement(*number)).await,
         }
     }
 
-    async fn ask_statement(&mut self, number: usize) -> Result<Value> {
-        self.carry_out(number, 1).await?;
+    async fn evaluate_statement(&mut self, number: usize) -> Result<Value> {
+        self.execute(number, 1).await?;
         let row = if self.rows.is_empty() { &[] } else { self.rows.row(0) };
         Ok(row.first().cloned().unwrap_or(Value::Null))
     }
@@ -184,7 +183,7 @@ impl<E: Env> Machine<'_, '_, E> {
 
     /// Executes a statement; its rows are then in `rows`.
     #[inline]
-    async fn carry_out(&mut self, number: usize, wanted: usize) -> Result<()> {
+    async fn execute(&mut self, number: usize, wanted: usize) -> Result<()> {
         let statement = &self.program.statements[number];
         let Self { txn, tables, frame, rows, .. } = self;
         Run { txn, tables, frame, statement }.statement(wanted, rows).await

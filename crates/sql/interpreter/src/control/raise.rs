@@ -1,8 +1,8 @@
 //! Executes `RAISE`.
 
-use super::Machine;
+use super::Interpreter;
 use crate::error::{Failure, Result, plain};
-use crate::program::{Ask, Raise};
+use crate::program::{Expression, Raise};
 use fabric::Env;
 use sql::procedure::Level;
 use sql_value::{Error, Value};
@@ -15,13 +15,13 @@ pub struct Notice {
     pub message: String,
 }
 
-impl<E: Env> Machine<'_, '_, E> {
+impl<E: Env> Interpreter<'_, '_, E> {
     pub(super) async fn raise(&mut self, raise: &Raise) -> Result<()> {
         let mut message = String::new();
         for (at, piece) in raise.message.iter().enumerate() {
             message.push_str(piece);
             if let Some(value) = raise.values.get(at) {
-                match self.ask(value).await? {
+                match self.evaluate(value).await? {
                     Value::Text(text) => message.push_str(&text),
                     _ => message.push_str("<NULL>"),
                 }
@@ -37,9 +37,9 @@ impl<E: Env> Machine<'_, '_, E> {
         Err(Failure::Sql(Box::new(Error { sqlstate, message, detail, hint })))
     }
 
-    async fn raised_option(&mut self, ask: Option<&Ask>) -> Result<Option<String>> {
-        let Some(ask) = ask else { return Ok(None) };
-        match self.ask(ask).await? {
+    async fn raised_option(&mut self, expression: Option<&Expression>) -> Result<Option<String>> {
+        let Some(expression) = expression else { return Ok(None) };
+        match self.evaluate(expression).await? {
             Value::Text(text) => Ok(Some(text.to_string())),
             _ => Err(plain("22004", "RAISE statement option cannot be null")),
         }

@@ -1,18 +1,18 @@
 //! Adds rows and values to the result of the call.
 
-use super::{Machine, stopped};
+use super::{Interpreter, stopped};
 use crate::error::Result;
-use crate::program::{Ask, Conversion};
+use crate::program::{Conversion, Expression};
 use crate::run::ALL;
 use fabric::Env;
 use sql::procedure::Returns;
 use sql_value::Value;
 
-impl<E: Env> Machine<'_, '_, E> {
-    pub(super) async fn give_back(&mut self, value: Option<&Ask>) -> Result<()> {
+impl<E: Env> Interpreter<'_, '_, E> {
+    pub(super) async fn give_back(&mut self, value: Option<&Expression>) -> Result<()> {
         match (&self.program.returns, value) {
             (_, Some(value)) => {
-                let value = self.ask(value).await?;
+                let value = self.evaluate(value).await?;
                 self.add_value(value);
             }
             (Returns::Value(_) | Returns::Row(_), None) => self.add_outputs(),
@@ -23,23 +23,23 @@ impl<E: Env> Machine<'_, '_, E> {
 
     /// Adds a row of the output parameters to the result.
     pub(super) fn add_outputs(&mut self) {
-        let Self { frame, program, answer, .. } = self;
+        let Self { frame, program, result, .. } = self;
         let outputs = program.outputs.iter().map(|&variable| frame.variables[variable].clone());
-        answer.list().extend(outputs);
-        answer.end_row(None);
+        result.list().extend(outputs);
+        result.end_row(None);
     }
 
     /// Adds a row, or a value as the only column of one, to the result.
     pub(super) fn add_value(&mut self, value: Value) {
         match value {
-            Value::Row(row) if self.program.returns_rows() => self.answer.push_row(&row, None),
+            Value::Row(row) if self.program.returns_rows() => self.result.push_row(&row, None),
             Value::Null if self.program.returns_rows() => {
-                (0..self.program.width).for_each(|_| self.answer.push(Value::Null));
-                self.answer.end_row(None);
+                (0..self.program.width).for_each(|_| self.result.push(Value::Null));
+                self.result.end_row(None);
             }
             value => {
-                self.answer.push(value);
-                self.answer.end_row(None);
+                self.result.push(value);
+                self.result.end_row(None);
             }
         }
     }
@@ -51,7 +51,7 @@ impl<E: Env> Machine<'_, '_, E> {
         conversions: &[Conversion],
         wanted: usize,
     ) -> Result<()> {
-        self.carry_out(number, wanted).await?;
+        self.execute(number, wanted).await?;
         let mut rows = std::mem::take(self.rows);
         for at in 0..rows.len().min(wanted) {
             let row = rows.row_mut(at);
@@ -62,9 +62,9 @@ impl<E: Env> Machine<'_, '_, E> {
                         formula.evaluate(&self.view(row)).map_err(stopped)?
                     }
                 };
-                self.answer.push(value);
+                self.result.push(value);
             }
-            self.answer.end_row(None);
+            self.result.end_row(None);
         }
         *self.rows = rows;
         Ok(())
@@ -77,18 +77,18 @@ impl<E: Env> Machine<'_, '_, E> {
         conversions: &[Conversion],
     ) -> Result<()> {
         match self.program.returns {
-            Returns::Nothing => self.carry_out(number, ALL).await,
+            Returns::Nothing => self.execute(number, ALL).await,
             Returns::Rows(_) => self.add_rows(number, conversions, ALL).await,
             Returns::Value(_) | Returns::Row(_) => {
                 if self.program.statements[number].writes {
                     self.add_rows(number, conversions, ALL).await?;
-                    self.answer.keep(0, 1);
+                    self.result.keep(0, 1);
                 } else {
                     self.add_rows(number, conversions, 1).await?;
                 }
-                if self.answer.is_empty() {
-                    (0..self.program.width).for_each(|_| self.answer.push(Value::Null));
-                    self.answer.end_row(None);
+                if self.result.is_empty() {
+                    (0..self.program.width).for_each(|_| self.result.push(Value::Null));
+                    self.result.end_row(None);
                 }
                 Ok(())
             }

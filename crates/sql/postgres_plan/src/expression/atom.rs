@@ -3,7 +3,7 @@
 
 use super::lexer::Token;
 use super::parser::{Parsed, Parser};
-use super::{Call, Expression, Literal};
+use super::{Expression, FunctionCall, Literal};
 
 impl Parser<'_> {
     /// Parses a value that needs no parentheses.
@@ -94,7 +94,7 @@ impl Parser<'_> {
         let from = self.value()?;
         self.mark(')')?;
         let field = Expression::Constant { value: field, type_name: None };
-        Ok(Expression::Call(Call::plain("EXTRACT", vec![field, from])))
+        Ok(Expression::Call(FunctionCall::plain("EXTRACT", vec![field, from])))
     }
 
     fn position(&mut self) -> Parsed<Expression> {
@@ -107,7 +107,7 @@ impl Parser<'_> {
         let whole = self.value()?;
         self.mark(')')?;
         self.mark(')')?;
-        Ok(Expression::Call(Call::plain("POSITION", vec![part, whole])))
+        Ok(Expression::Call(FunctionCall::plain("POSITION", vec![part, whole])))
     }
 
     fn trim(&mut self) -> Parsed<Expression> {
@@ -124,7 +124,7 @@ impl Parser<'_> {
         let mut arguments = vec![side, self.value()?];
         arguments.extend(characters);
         self.mark(')')?;
-        Ok(Expression::Call(Call::plain("TRIM", arguments)))
+        Ok(Expression::Call(FunctionCall::plain("TRIM", arguments)))
     }
 
     fn substring(&mut self) -> Parsed<Expression> {
@@ -136,7 +136,7 @@ impl Parser<'_> {
             arguments.push(self.value()?);
         }
         self.mark(')')?;
-        Ok(Expression::Call(Call::plain("SUBSTRING", arguments)))
+        Ok(Expression::Call(FunctionCall::plain("SUBSTRING", arguments)))
     }
 
     /// Parses a column, a whole row, a boolean or a function call.
@@ -163,7 +163,7 @@ impl Parser<'_> {
 
     fn call(&mut self, function: String) -> Parsed<Expression> {
         self.mark('(')?;
-        let mut call = Call::plain(&function, Vec::new());
+        let mut call = FunctionCall::plain(&function, Vec::new());
         call.distinct = self.takes_word("DISTINCT");
         call.star = self.takes(&Token::Operator("*".to_owned()));
         if !call.star && !matches!(self.peek(), Some(Token::Mark(')'))) {
@@ -190,7 +190,7 @@ impl Parser<'_> {
     }
 }
 
-impl Call {
+impl FunctionCall {
     fn plain(function: &str, arguments: Vec<Expression>) -> Self {
         Self {
             function: function.to_owned(),

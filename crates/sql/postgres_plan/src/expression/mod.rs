@@ -72,7 +72,6 @@ pub enum Expression {
         operator: String,
         left: Box<Expression>,
         array: Box<Expression>,
-        /// Whether it is `ALL`.
         all: bool,
     },
     /// Conjunction.
@@ -91,7 +90,7 @@ pub enum Expression {
         right: Box<Expression>,
     },
     /// A call of a function or aggregate.
-    Call(Call),
+    Call(FunctionCall),
     /// `CURRENT_DATE`, `LOCALTIMESTAMP` and similar keywords, with the precision of seconds if
     /// given.
     Moment {
@@ -158,7 +157,7 @@ pub enum State {
 
 /// A call of a function or an aggregate.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Call {
+pub struct FunctionCall {
     /// The name, qualified by a schema if necessary. `COALESCE`, `GREATEST`, `LEAST`, `NULLIF`, and
     /// functions with special syntax (`EXTRACT`, `POSITION`, `SUBSTRING`, `TRIM`) are in capitals.
     pub function: String,
@@ -261,7 +260,7 @@ impl Expression {
     }
 }
 
-impl Call {
+impl FunctionCall {
     fn parts(&self) -> Vec<&Expression> {
         let keys = self.order_by.iter().map(|key| &key.value);
         self.arguments.iter().chain(keys).chain(self.filter.as_deref()).collect()

@@ -1,6 +1,6 @@
 //! Prints expressions as PostgreSQL does.
 
-use super::{Call, Expression, Literal, SortKey, State};
+use super::{Expression, FunctionCall, Literal, SortKey, State};
 use std::fmt::{Formatter, Result};
 
 pub(super) fn expression(expression: &Expression, out: &mut Formatter<'_>) -> Result {
@@ -101,7 +101,7 @@ fn is(operand: &Expression, negated: bool, state: State, out: &mut Formatter<'_>
     write!(out, "({operand} IS {}{state})", if negated { "NOT " } else { "" })
 }
 
-fn call(call: &Call, out: &mut Formatter<'_>) -> Result {
+fn call(call: &FunctionCall, out: &mut Formatter<'_>) -> Result {
     match (&*call.function, &*call.arguments) {
         ("EXTRACT", [Expression::Constant { value: Literal::Text(field), .. }, from]) => {
             return write!(out, "EXTRACT({field} FROM {from})");

@@ -70,7 +70,7 @@ fn a_comparison_shows_its_parameter() {
 
 /// A second pair of parentheses means that another node computes the value.
 #[test]
-fn a_value_from_another_node_is_told_from_one_that_is_computed() {
+fn a_value_from_another_node_differs_from_one_that_is_computed() {
     let sum = parse("(t.a + t.b)");
     assert!(matches!(sum, Expression::Binary { .. }));
     assert_eq!(parse("((t.a + t.b))"), Expression::Computed(Box::new(sum.clone())));
@@ -98,7 +98,7 @@ fn sort_keys_have_a_direction_and_a_place_for_nulls() {
 }
 
 #[test]
-fn what_is_not_understood_is_told_with_its_place() {
+fn unsupported_expressions_are_reported_with_their_position() {
     for (text, position, sentence) in [
         ("(t.a = )", 8, "a value is expected"),
         ("(t.a = 1", 9, "`)` is expected"),

@@ -3,9 +3,9 @@
 use super::Lowering;
 use super::error::LowerError;
 use super::node::Lowered;
-use super::said::{Asked, ListValue};
 use super::scan::pass_on;
-use super::scope::{Row, Scope, Visible, column_of};
+use super::scope::{Scope, ScopeRow, Visible, column_of};
+use super::statement_facts::{ListValue, Subselect};
 use crate::node::Operator;
 use postgres_plan::Expression;
 use postgres_plan::node;
@@ -38,7 +38,7 @@ impl<'a> Lowering<'a> {
 
     /// Returns the rows of the statement's only `VALUES` list, cast to one type per column.
     fn listed(&mut self) -> Result<Vec<Vec<Expr>>, LowerError> {
-        let [list] = &self.said.lists[..] else {
+        let [list] = &self.facts.lists[..] else {
             return self.error("the statement has several VALUES lists, and the plan does not show which this is; write a statement for each");
         };
         let value = |value: &ListValue<'_>| match value {
@@ -119,7 +119,7 @@ impl<'a> Lowering<'a> {
             None => alias.to_owned(),
         };
         let visible = |(at, sql_type)| Visible { shown: column_of(alias, &name(at)), sql_type };
-        let sources: [Row; 1] = [types.into_iter().enumerate().map(visible).collect()];
+        let sources: [ScopeRow; 1] = [types.into_iter().enumerate().map(visible).collect()];
         let scope = Scope { around, sources: &sources };
         let filter = self.condition(&scope, filter)?;
         let operator = match bounds.is_empty() {
@@ -167,7 +167,7 @@ impl<'a> Lowering<'a> {
         input: &'a node::Node,
         is_ordered: bool,
     ) -> Lowered {
-        let is_ordered = is_ordered || self.said.has_inner_order();
+        let is_ordered = is_ordered || self.facts.has_inner_order();
         let (mut below, below_row) = self.node(around, input, is_ordered)?;
         let Some(columns) = self.names_of(node, alias, filter, &below_row) else {
             return self.error(format!("the plan does not show which query of the statement `{alias}` is; give each query in FROM a different alias"));
@@ -176,7 +176,7 @@ impl<'a> Lowering<'a> {
             shown: column_of(alias, &field.name),
             sql_type: below.sql_type.clone(),
         };
-        let sources: [Row; 1] = [columns.iter().zip(&below_row).map(visible).collect()];
+        let sources: [ScopeRow; 1] = [columns.iter().zip(&below_row).map(visible).collect()];
         let scope = Scope { around, sources: &sources };
         let filter = self.condition(&scope, filter)?;
         let (outputs, row) = self.outputs(&scope, &node.output)?;
@@ -197,7 +197,7 @@ impl<'a> Lowering<'a> {
         node: &node::Node,
         alias: &str,
         filter: Option<&Expression>,
-        row: &Row,
+        row: &ScopeRow,
     ) -> Option<Vec<Field>> {
         let mut wanted: Vec<String> = Vec::new();
         for shown in node.output.iter().chain(filter) {
@@ -226,13 +226,21 @@ impl<'a> Lowering<'a> {
             candidates.iter().all(is_same).then_some(first)
         };
         if alias.starts_with("*SELECT*") {
-            let selects = self.said.main.iter().chain(&self.said.others);
+            let selects = self.facts.main.iter().chain(&self.facts.others);
             return alike(selects.copied().collect());
         }
         // PostgreSQL's name for the sub-select of an `IN`, which has no name in the statement.
         if alias.starts_with("ANY_subquery") && named.is_none() {
-            let is_in = |asked: &&Asked<'_>| matches!(asked.kind, SubqueryKind::In { .. });
-            return alike(self.said.asked.iter().filter(is_in).map(|asked| asked.query).collect());
+            let is_in =
+                |subselect: &&Subselect<'_>| matches!(subselect.kind, SubqueryKind::In { .. });
+            return alike(
+                self.facts
+                    .subselects
+                    .iter()
+                    .filter(is_in)
+                    .map(|subselect| subselect.query)
+                    .collect(),
+            );
         }
         named
     }
@@ -243,7 +251,7 @@ impl<'a> Lowering<'a> {
         let numbered = alias.rsplit_once('_').filter(|(_, number)| number.parse::<u32>().is_ok());
         let names = [Some(alias), numbered.map(|(name, _)| name)];
         names.into_iter().flatten().find_map(|name| {
-            let named = self.said.sources.iter().filter(|source| {
+            let named = self.facts.sources.iter().filter(|source| {
                 source.alias == name && matches!(source.kind, FromKind::Query(_)) == is_query
             });
             let mut columns: Vec<&Vec<Field>> = named.map(|source| &source.columns).collect();

@@ -8,7 +8,7 @@ use super::Lowering;
 use super::error::LowerError;
 use super::scope::Scope;
 use postgres_plan::Expression;
-use postgres_plan::expression::{Call, Literal};
+use postgres_plan::expression::{FunctionCall, Literal};
 use sql::expression::{BinaryOperator, Expr, ExprKind};
 use sql::types::Numeric;
 use sql::{SqlType, typing};
@@ -34,7 +34,7 @@ impl Lowering<'_> {
             },
             Expression::Parameter(number) => self.parameter(*number),
             Expression::InitPlanOutput(number) => self.init_plan_output(*number),
-            Expression::SubPlan { name } => self.asked_plan(scope, name),
+            Expression::SubPlan { name } => self.sub_plan_value(scope, name),
             Expression::Constant { value, type_name } => self.constant(value, type_name.as_deref()),
             Expression::WholeRow { relation } => {
                 self.error(format!("it uses a whole row of `{relation}` as one value; name its columns"))
@@ -221,7 +221,7 @@ fn written(operator: &str) -> &str {
 }
 
 /// Turns `TRIM(LEADING 'x' FROM value)` into the equivalent function call.
-fn as_function(trim: &mut Call) {
+fn as_function(trim: &mut FunctionCall) {
     let side = (!trim.arguments.is_empty()).then(|| trim.arguments.remove(0));
     let name = match side {
         Some(Expression::Constant { value: Literal::Text(side), .. }) => match &*side {

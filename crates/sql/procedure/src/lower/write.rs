@@ -7,8 +7,8 @@
 use super::Lowering;
 use super::error::LowerError;
 use super::node::Lowered;
-use super::said::{Planned, planned};
-use super::scope::{Row, Scope, row_of_table};
+use super::scope::{Scope, ScopeRow, row_of_table};
+use super::statement_facts::{Planned, planned};
 use crate::node::{Delete, Insert, Node, Operator, Update};
 use postgres_plan::node::{self, ModifyTable, Operation};
 use sql::expression::{ColumnRef, Expr, ExprKind};
@@ -73,11 +73,11 @@ impl<'a> Lowering<'a> {
     }
 
     fn ignores_duplicates(&self, table: &Table, modify: &ModifyTable) -> Result<bool, LowerError> {
-        let said = match planned(self.routine, self.embedded.number) {
+        let on_conflict = match planned(self.routine, self.embedded.number) {
             Some(Planned::Query(Query::Insert(insert))) => insert.on_conflict.as_ref(),
             _ => None,
         };
-        match (&modify.conflict, said) {
+        match (&modify.conflict, on_conflict) {
             (None, None) => Ok(false),
             (Some(conflict), Some(OnConflict::DoNothing { columns })) if !conflict.updates => {
                 let keys = usize::from(!table.primary_key.is_empty());
@@ -99,7 +99,7 @@ impl<'a> Lowering<'a> {
         &self,
         table: &Table,
         input: Node,
-        row: &Row,
+        row: &ScopeRow,
     ) -> Result<(Vec<Expr>, Node), LowerError> {
         if row.len() != table.columns.len() {
             let (found, wanted) = (row.len(), table.columns.len());
@@ -124,8 +124,8 @@ impl<'a> Lowering<'a> {
         &self,
         position: usize,
         input: Node,
-        row: Row,
-    ) -> Result<(Assignments, Node, Row), LowerError> {
+        row: ScopeRow,
+    ) -> Result<(Assignments, Node, ScopeRow), LowerError> {
         let table = &self.catalog.tables[position];
         let Some(Planned::Query(Query::Update(update))) =
             planned(self.routine, self.embedded.number)
